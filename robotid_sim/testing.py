@@ -8,8 +8,8 @@ its class, such as `Sensor.random` or `ModelController.uses_feedforward`.
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import asdict, is_dataclass, replace
-from functools import cache
-from typing import Any
+from functools import cache, partial
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -18,7 +18,7 @@ from robotid_sim.control.controller import ControllerFactory, Setpoint
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.errors import LogError
+from robotid_sim.errors import LogError, RobotIdError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.problem import LinearProblem, build_problem
@@ -32,16 +32,19 @@ from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.friction_law import COLUMNS, FrictionLaw
+from robotid_sim.model.friction_law import FrictionLaw
+from robotid_sim.model.friction_laws import checked_coefficients
 from robotid_sim.model.joint_terms import require_terms_of
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.plant_drives import SPRING_COLUMNS, PlantDrive
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.optimizer import Optimizer
-from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.preprocess.preprocessor import Preprocessor, motion_of_log
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.tasks.task import Task
+
+Worked = TypeVar("Worked")
 
 RATE = 500.0
 """Rate of the sample log [Hz]."""
@@ -101,6 +104,14 @@ def _numbers(motion: Motion) -> bytes:
     return b"".join(getattr(motion, name).tobytes() for name in ("t", "q", "dq", "ddq", "tau"))
 
 
+def _accepted(work: Callable[[], Worked]) -> Worked:
+    """Return what work gives; what the studies refuse with an error is an `AssertionError`."""
+    try:
+        return work()
+    except RobotIdError as error:
+        raise AssertionError(str(error)) from error
+
+
 def _state_of(item: object) -> Any:
     """Return what an item must not change when it works."""
     return asdict(item) if is_dataclass(item) and not isinstance(item, type) else vars(item).copy()
@@ -146,12 +157,8 @@ def check_preprocessor(preprocessor: Preprocessor) -> None:
     """Check that a preprocessor makes motion from the measurement alone, and can be tuned."""
     log, robot = sample_log(), sample_robot()
     before = _channels(log)
-    motion = preprocessor(log, robot)
-    for name in ("q", "dq", "ddq", "tau"):
-        assert getattr(motion, name).shape == log.q.shape, f"{name} has not a row a sample"
-        assert np.isfinite(getattr(motion, name)).all(), f"{name} is not finite"
+    motion = _accepted(partial(motion_of_log, preprocessor, log, robot))
     assert np.array_equal(motion.t, log.t + log.torque_time_offset), "t is not the torque's time"
-    assert motion.joint_names == log.joint_names, "changes the joints"
     blind = preprocessor(replace(log, truth=None), robot)
     assert _numbers(blind) == _numbers(motion), "looks at the truth"
     other = preprocessor(log, perturb(robot, np.random.default_rng(1)))
@@ -377,10 +384,7 @@ def check_friction_law(law: FrictionLaw) -> None:
     """Check that a law gives the joints of any robot coefficients and terms, always the same."""
     for name in ("twolink", "irb140"):
         robot = load_robot(name)
-        rows = law.coefficients(robot)
-        assert rows.shape == (robot.dof, len(COLUMNS)), f"coefficients are not {COLUMNS} a joint"
-        assert np.isfinite(rows).all(), "coefficients are not finite"
-        assert (rows[:, COLUMNS.index("velocity")] > 0.0).all(), "a velocity is not positive"
+        rows = _accepted(partial(checked_coefficients, law, robot))
         assert np.array_equal(rows, law.coefficients(robot)), "gives other numbers each time"
         terms = law.terms(robot)
         require_terms_of(terms, robot.joint_names, name)

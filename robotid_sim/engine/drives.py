@@ -18,7 +18,7 @@ from robotid_sim.dynamics.running_terms import rotor_coupling
 from robotid_sim.engine import compiled_loop
 from robotid_sim.errors import OptionError, RankDeficientError, RobotIdError
 from robotid_sim.model.friction_law import COLUMNS, FrictionLaw, coefficients_of, column
-from robotid_sim.model.friction_laws import SmoothCoulomb, describe_law
+from robotid_sim.model.friction_laws import SmoothCoulomb, checked_coefficients, describe_law
 from robotid_sim.model.joint_terms import PRESLIDING, JointTerm
 from robotid_sim.model.robot import Robot
 
@@ -82,7 +82,7 @@ def rows_of_drive(robot: Robot, law: FrictionLaw | None) -> Float2D:
     rows : ndarray, shape (n, 11)
         Columns are `robotid_sim.model.friction_law.COLUMNS`.
     """
-    rows = coefficients_of(robot) if law is None else law.coefficients(robot)
+    rows = coefficients_of(robot) if law is None else checked_coefficients(law, robot)
     for term in terms_of(robot, law):
         if term.kind == PRESLIDING:
             rows[robot.joint_names.index(term.joint), DRY] -= term.values[0]
@@ -256,7 +256,8 @@ def drive_of(robot: Robot, law: FrictionLaw | None, dt: float, *, leapfrog: bool
     Raises
     ------
     OptionError
-        If a joint has negative friction, which no law is made for.
+        If a joint has negative friction, which no law is made for, or the law, one of a user, has
+        coefficients that no joint can have.
     """
     if law is None or isinstance(law, SmoothCoulomb):
         return SmoothDrive(robot, dt if leapfrog else 0.0)
@@ -267,7 +268,7 @@ def drive_of(robot: Robot, law: FrictionLaw | None, dt: float, *, leapfrog: bool
                 f"{joint.friction.Fv:g}, which the law {describe_law(law)['law']} cannot "
                 "have negative"
             )
-    shaped = law.coefficients(robot)
+    shaped = checked_coefficients(law, robot)
     dry = [column(shaped, name) for name in ("Fc_forward", "Fc_backward", "load")]
     same = np.array_equal(column(shaped, "Fv_forward"), column(shaped, "Fv_backward"))
     if same and not np.any(dry):

@@ -7,15 +7,16 @@ into the file (delay, outliers, lost samples). Each sensor leaves a note in the 
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, readonly
 from robotid_sim.docstrings import documented
-from robotid_sim.errors import OptionError, ShapeError, require_type
+from robotid_sim.errors import LogError, OptionError, ShapeError, require_type
 from robotid_sim.measurement.log import Log
 
 PROVENANCE = "measured_by"
@@ -95,7 +96,9 @@ def measure(
     Raises
     ------
     OptionError
-        If a sensor draws noise and there is no generator.
+        If a sensor draws noise and there is no generator, or changes the samples or joints.
+    LogError
+        If what a sensor makes is no valid log; the text names the sensor.
     ArgumentTypeError
         If the log or a sensor is of another type.
 
@@ -117,13 +120,20 @@ def measure(
         require_type(sensor, Sensor, "a sensor", "give objects such as EncoderNoise()")
         if rng is None and sensor.random:
             raise OptionError(f"{type(sensor).__name__} draws noise; give rng")
-        log = _sensed(sensor, log, rng if rng is not None else np.random.default_rng(0))
+        draw = rng if rng is not None else np.random.default_rng(0)
+        log = _sensed(sensor, log, partial(sensor, log, draw))
     return log
 
 
-def _sensed(sensor: Sensor, log: Log, rng: np.random.Generator) -> Log:
-    """Return what a sensor makes of a log; one of a user may return anything."""
-    seen, what = sensor(log, rng), f"what {type(sensor).__name__} returned"
+def _sensed(sensor: Sensor, log: Log, sense: Callable[[], Log]) -> Log:
+    """Return what a call of a sensor makes of a log; one of a user may return anything."""
+    what = f"what {type(sensor).__name__} returned"
+    try:
+        seen = sense()
+    except LogError as error:  # blames samples; its cause is what is wrong with them
+        reason = str(error.__cause__ or error).removeprefix("log: ")
+        what = f"sensor {type(sensor).__name__} makes no valid log"
+        raise LogError(f"{what}: {reason}; correct its options or its __call__") from error
     require_type(seen, Log, what, "a sensor returns a Log")
     if seen.q.shape != log.q.shape or seen.joint_names != log.joint_names:
         raise OptionError(f"{what} has other samples or joints: a sensor leaves them as they are")
@@ -152,7 +162,7 @@ def measured_again(
         With the same truth.
     """
     for sensor in sensors:
-        log = sensor.again(log, rng, share)
+        log = _sensed(sensor, log, partial(sensor.again, log, rng, share))
     return log
 
 

@@ -46,6 +46,12 @@ COLUMNS = (
 )
 """Coefficients of a joint, in this order: the formula above, once for each direction."""
 
+POSITIVE_COLUMNS = ("velocity", "shape", "eps")
+"""Those that the formula divides by or needs above zero at rest."""
+
+SIGNED_COLUMNS = ("Fo",)
+"""Those of either sign; all others are 0 or more, for friction takes energy."""
+
 
 class FrictionLaw(ABC):
     """The friction of a plant; a frozen dataclass of options relative to the robot's Fv and Fc."""
@@ -55,7 +61,11 @@ class FrictionLaw(ABC):
 
     @abstractmethod
     def coefficients(self, robot: Robot) -> Float2D:
-        """Return the coefficients of every joint in the order of `COLUMNS`, shape (n, 11)."""
+        """Return the coefficients of every joint in the order of `COLUMNS`, shape (n, 11).
+
+        All are finite and 0 or more, those of `POSITIVE_COLUMNS` above 0; `Fo` has either sign. See
+        `robotid_sim.model.friction_laws.checked_coefficients`.
+        """
 
     def terms(self, robot: Robot) -> tuple[JointTerm, ...]:
         """Return what the plant has beside these coefficients."""

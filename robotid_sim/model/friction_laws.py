@@ -10,9 +10,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float2D
+from robotid_sim.arrays import Float2D, readonly
 from robotid_sim.docstrings import documented
-from robotid_sim.model.friction_law import FrictionLaw, coefficients_of, require
+from robotid_sim.errors import OptionError, ShapeError
+from robotid_sim.model.friction_law import (
+    COLUMNS,
+    POSITIVE_COLUMNS,
+    SIGNED_COLUMNS,
+    FrictionLaw,
+    coefficients_of,
+    column,
+    require,
+)
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.term_laws import (
     Cogging,
@@ -186,3 +195,45 @@ def describe_law(law: FrictionLaw) -> dict[str, Any]:
     """Return name and options of a law, for the provenance of a log."""
     assert is_dataclass(law)
     return {"law": FRICTION_LAWS.name_of(law), **asdict(law)}
+
+
+def checked_coefficients(law: FrictionLaw, robot: Robot) -> Float2D:
+    """Return the coefficients of a law, which may be one of a user, if a joint can have them.
+
+    Parameters
+    ----------
+    law : FrictionLaw
+        The law.
+    robot : Robot
+        The plant.
+
+    Returns
+    -------
+    rows : ndarray, shape (n, 11)
+        Columns are `robotid_sim.model.friction_law.COLUMNS`; a copy.
+
+    Raises
+    ------
+    OptionError
+        If they have another shape, are not finite, or have a sign that gives energy or that the
+        formula is not defined for.
+    """
+    what = f"friction law '{FRICTION_LAWS.name_of(law)}'"
+    shape = (robot.dof, len(COLUMNS))
+    try:
+        rows = readonly(law.coefficients(robot), shape=shape, name="coefficients").copy()
+    except ShapeError as error:
+        raise OptionError(
+            f"{what}: {error}; coefficients(robot) returns a finite row a joint with the columns "
+            f"{', '.join(COLUMNS)}"
+        ) from error
+    for name in COLUMNS:
+        values, least = column(rows, name), "positive" if name in POSITIVE_COLUMNS else "0 or more"
+        bad = values <= 0.0 if name in POSITIVE_COLUMNS else values < 0.0
+        if name not in SIGNED_COLUMNS and bad.any():
+            j = int(np.argmax(bad))
+            raise OptionError(
+                f"{what}: {name} of joint '{robot.joint_names[j]}' is {values[j]:g}; it must be "
+                f"{least}, so correct coefficients(robot)"
+            )
+    return rows

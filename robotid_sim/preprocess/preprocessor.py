@@ -1,15 +1,15 @@
 """What a preprocessor is, and the rows that every one of them passes on."""
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, field
-from typing import ClassVar, Self
+from dataclasses import dataclass, field, fields
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
 from robotid_sim.arrays import Float2D
 from robotid_sim.docstrings import documented
-from robotid_sim.errors import OptionError
+from robotid_sim.errors import OptionError, ShapeError, require_type
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import FEWEST_ROWS, Motion, RowFilter, gated
 from robotid_sim.model.robot import Robot
@@ -126,6 +126,8 @@ class Preprocessor(ABC):
     """From a log to the motion and torque that an estimator fits.
 
     A preprocessor sees what a real robot gives: the log without its truth, and the nominal model.
+    One with a field `rows` of type `Rows` is built with the rows of the configuration; one without
+    chooses them itself. Either way its motion has a row filter, see `motion_of_log`.
     """
 
     needs_period: ClassVar[bool] = False
@@ -160,6 +162,58 @@ class Preprocessor(ABC):
         """
         del log, robot
         return self
+
+
+def takes_rows(cls: type[Preprocessor]) -> bool:
+    """Return whether a class of preprocessors has a field for the rows of the configuration."""
+    entry: Any = cls  # a dataclass by contract
+    return any(option.name == "rows" and option.init for option in fields(entry))
+
+
+def motion_of_log(preprocessor: Preprocessor, log: Log, robot: Robot) -> Motion:
+    """Return what a preprocessor, which may be one of a user, makes of a log.
+
+    Parameters
+    ----------
+    preprocessor : Preprocessor
+        The preprocessor.
+    log : Log
+        What was measured, N samples.
+    robot : Robot
+        The nominal model.
+
+    Returns
+    -------
+    motion : Motion
+        Of N samples and the joints of the log, with a row filter.
+
+    Raises
+    ------
+    ArgumentTypeError
+        If it returns another thing than a motion.
+    ShapeError
+        If an array of its motion has another shape or is not finite.
+    OptionError
+        If the motion is of other samples or joints, or has no row filter: the low-pass that torque
+        and regressor share, by which logs are joined and predictions have a band.
+    """
+    name = type(preprocessor).__name__
+    what = f"what {name} returned"
+    try:
+        motion = preprocessor(log, robot)
+    except ShapeError as error:
+        raise ShapeError(f"preprocessor {name}: {error}; correct its __call__") from error
+    require_type(motion, Motion, what, "a preprocessor returns a Motion")
+    if motion.q.shape != log.q.shape or motion.joint_names != log.joint_names:
+        raise OptionError(
+            f"{what} has other samples or joints than its log: a motion has a row for every sample"
+        )
+    if motion.row_filter is None:
+        raise OptionError(
+            f"{what} has no row_filter: give the Motion "
+            "row_filter=Rows().filter_for(log), or one of your own"
+        )
+    return motion
 
 
 @documented

@@ -25,7 +25,7 @@ from robotid_sim.model.parameters import columns
 from robotid_sim.model.plant_drives import PLANT_DRIVES, PlantDrive
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
+from robotid_sim.preprocess.preprocessor import Preprocessor, Rows, takes_rows
 from robotid_sim.streams import Streams
 from robotid_sim.study.build_design import (
     build_criterion,
@@ -264,11 +264,21 @@ def build_rows(config: PreprocessConfig) -> Rows:
 
 
 def build_preprocessor(config: PreprocessConfig) -> Preprocessor:
-    """Return the preprocessor with the rows that it makes."""
+    """Return the preprocessor, with the rows of the configuration where it has a field for them.
+
+    Raises `OptionError` if rows are given to one that chooses them itself.
+    """
     rows = build_rows(config)
     if "rows" in config.options:
         raise OptionError("preprocess.options.rows: rows have their own section, preprocess.rows")
-    return PREPROCESSORS.build(config.name, **config.options, rows=rows)
+    if takes_rows(PREPROCESSORS[config.name]):
+        return PREPROCESSORS.build(config.name, **config.options, rows=rows)
+    if config.rows or config.cutoffs:
+        raise OptionError(
+            f"preprocessor '{config.name}' chooses its rows itself; remove preprocess.rows and "
+            "preprocess.cutoffs, or give its class a field `rows: Rows`"
+        )
+    return PREPROCESSORS.build(config.name, **config.options)
 
 
 def build_comparison(config: ControlConfig) -> Comparison:

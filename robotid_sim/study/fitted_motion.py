@@ -9,7 +9,6 @@ import numpy as np
 
 from robotid_sim.arrays import Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import require_type
 from robotid_sim.estimation.friction_fit import FrictionFit, estimate_eps, finer_rows, with_eps
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.log_weights import weights_by_log
@@ -23,7 +22,7 @@ from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import SHARED, Adaptive
 from robotid_sim.preprocess.periods import periods_of
-from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.preprocess.preprocessor import Preprocessor, motion_of_log
 from robotid_sim.progress import Progress
 from robotid_sim.study.recordings import recordings_of
 from robotid_sim.study.setup import FitPlan
@@ -104,11 +103,8 @@ def _instruments(
 def _motions(
     logs: Sequence[Log], preprocessors: Sequence[Preprocessor], nominal: Robot
 ) -> list[Motion]:
-    motions = [use(log, nominal) for use, log in zip(preprocessors, logs, strict=True)]
-    for use, motion in zip(preprocessors, motions, strict=True):
-        what = f"what {type(use).__name__} returned"
-        require_type(motion, Motion, what, "a preprocessor returns a Motion")
-    return motions
+    pairs = zip(preprocessors, logs, strict=True)
+    return [motion_of_log(use, log, nominal) for use, log in pairs]
 
 
 def _smoothed(preprocessor: Preprocessor) -> Preprocessor:

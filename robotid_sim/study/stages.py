@@ -12,7 +12,7 @@ import numpy as np
 
 from robotid_sim.diagnostics.residuals import doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import InconsistentInertiaError, OptionError, require_type
+from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError, require_type
 from robotid_sim.estimation.consistent import Lift, lift
 from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, with_values
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
@@ -264,10 +264,17 @@ def _fitted(
 ) -> Estimate:
     """Return the estimate of an estimator, under the name that it runs by.
 
-    Raises `ArgumentTypeError` or `OptionError` if the estimator, one of a user, returns another
-    thing than an estimate of the problem.
+    Raises `ArgumentTypeError`, `OptionError` or `ShapeError` if the estimator, one of a user,
+    returns another thing than an estimate of the problem.
     """
-    estimate, what = estimator.fit(problem, rng), f"what estimator '{name}' returned"
+    what = f"what estimator '{name}' returned"
+    try:
+        estimate = estimator.fit(problem, rng)
+    except ShapeError as error:
+        raise ShapeError(
+            f"estimator '{name}' makes no valid Estimate: {error}; correct its fit, or return "
+            "success=False with a message"
+        ) from error
     require_type(estimate, Estimate, what, "fit returns an Estimate of the problem it is given")
     known = (tuple(problem.basis.names), tuple(problem.joint_names))
     if (tuple(estimate.names), tuple(estimate.joint_names)) != known:

@@ -1,21 +1,30 @@
 """Friction laws: their numbers are shares of the robot's own, bad options are named."""
 
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
 import numpy as np
 import pytest
 from robots import urdf_path
 
+from robotid_sim.engine.drives import drive_of, rows_of_drive
 from robotid_sim.errors import OptionError
-from robotid_sim.model.friction_law import COLUMNS, coefficients_of, column
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.friction_law import COLUMNS, FrictionLaw, coefficients_of, column
 from robotid_sim.model.friction_laws import (
     FRICTION_LAWS,
     Asymmetric,
     SmoothCoulomb,
     StickSlip,
     Stribeck,
+    checked_coefficients,
     describe_law,
 )
 from robotid_sim.model.joint_terms import require_terms_of
 from robotid_sim.model.robot import Robot
+from robotid_sim.testing import check_friction_law
 
 
 def of_robot(robot, name):
@@ -92,3 +101,61 @@ def test_asymmetric_friction_is_larger_forward_by_what_it_is_smaller_backward(ir
         own = of_robot(irb140, name if name != "Fs" else "Fc")
         np.testing.assert_allclose(column(rows, f"{name}_forward"), (1 + share) * own, rtol=1e-15)
         np.testing.assert_allclose(column(rows, f"{name}_backward"), (1 - share) * own, rtol=1e-15)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wrong(FrictionLaw):
+    """A law of a user with a mistake."""
+
+    rows: Callable[[Any], Any]
+
+    def coefficients(self, robot):
+        """Return the coefficients of the robot with the mistake."""
+        return self.rows(coefficients_of(robot))
+
+
+def with_column(name, value):
+    def rows(right):
+        right[1, COLUMNS.index(name)] = value
+        return right
+
+    return rows
+
+
+WRONG = [
+    (lambda rows: rows[:, :5], r"coefficients has shape \(2, 5\), expected \(2, 11\); .*Fv_forw"),
+    (lambda rows: None, "coefficients is not an array of numbers: None"),
+    (lambda rows: np.nan * rows, "coefficients is not finite at"),
+    (with_column("Fv_backward", -1.0), "Fv_backward of joint 'joint_2' is -1; it must be 0 or"),
+    (with_column("Fc_forward", -1.0), "Fc_forward of joint 'joint_2' is -1; it must be 0 or"),
+    (with_column("Fs_forward", -1.0), "Fs_forward of joint 'joint_2' is -1; it must be 0 or"),
+    (with_column("load", -0.1), "load of joint 'joint_2' is -0.1; it must be 0 or more"),
+    (with_column("velocity", 0.0), "velocity of joint 'joint_2' is 0; it must be positive"),
+    (with_column("shape", 0.0), "shape of joint 'joint_2' is 0; it must be positive"),
+    (with_column("eps", 0.0), "eps of joint 'joint_2' is 0; it must be positive"),
+]
+
+
+@pytest.mark.parametrize(("rows", "said"), WRONG)
+def test_wrong_coefficients_name_the_law_where_a_plant_is_built_and_in_its_check(rows, said):
+    law, robot = Wrong(rows=rows), load_robot("twolink")
+    for build in (partial(drive_of, leapfrog=True), partial(drive_of, leapfrog=False)):
+        with pytest.raises(OptionError, match=f"friction law 'wrong': {said}"):
+            build(robot, law, 1e-3)
+    with pytest.raises(OptionError, match="friction law 'wrong': "):
+        rows_of_drive(robot, law)  # as a drive with springs takes them
+    with pytest.raises(AssertionError, match="friction law 'wrong': "):
+        check_friction_law(law)
+
+
+def test_an_offset_of_friction_may_be_negative():
+    law, robot = Wrong(rows=with_column("Fo", -1.0)), load_robot("twolink")
+    assert column(checked_coefficients(law, robot), "Fo")[1] == -1.0
+
+
+@pytest.mark.parametrize("name", FRICTION_LAWS)
+def test_the_check_changes_no_bit(robot, name):
+    law = FRICTION_LAWS.build(name)
+    rows = checked_coefficients(law, robot)
+    assert rows.tobytes() == law.coefficients(robot).tobytes()
+    assert rows.flags.writeable  # presliding takes its share from them
