@@ -18,6 +18,7 @@ from robotid_sim.study.config import StudyConfig
 from robotid_sim.study.contacts import contacts
 from robotid_sim.study.stages import simulate as simulate_stage
 from robotid_sim.study.study import saved_if_diverged
+from robotid_sim.study.verdict import saturated
 from robotid_sim.table import Table
 from robotid_sim.trajectory.runnable import limit_use, require_runnable
 from robotid_sim.trajectory.trajectory_files import load_trajectory
@@ -45,9 +46,11 @@ def simulate(*, robot: str, trajectory: Path, out: Path, json: bool, study: Stud
     floor = None if space is None else space.floor
     touching = [str(found) for found in contacts(nominal, {"trajectory": path}, floor)]
     peak, shares = np.abs(log.tau_meas).max(axis=0), limit_use(plant, path)
+    clipped = saturated(log).mean(axis=0)
     if json:
         content = {"robot": plant.name, "log": str(out), "samples": log.t.size, "dt_s": log.dt}
-        output.print_json({**content, "peak_torque": peak.tolist(), **shares, "contacts": touching})
+        content |= {"peak_torque": peak.tolist(), "saturated": clipped.tolist()}
+        output.print_json({**content, **shares, "contacts": touching})
     else:
         output.print_line(f"{plant.name}: {log.t.size} samples at {1.0 / log.dt:g} Hz")
         columns = {
@@ -58,6 +61,13 @@ def simulate(*, robot: str, trajectory: Path, out: Path, json: bool, study: Stud
         for name, of_joints in shares.items():
             columns[name.replace("_", " ")] = [f"{share:.0%}" for share in of_joints]
         output.print_table(Table.of(columns))
+        for name, share in zip(plant.joint_names, clipped, strict=True):
+            if share > 0.0:
+                output.print_line(
+                    f"SATURATED: {name} is commanded more than its torque limit in "
+                    f"{100.0 * share:.2g} % of the samples, and does not follow; lower "
+                    "design.torque_ratio, or check rotor inertia and --plant-drive"
+                )
         for text in touching:
             output.print_line(f"CONTACT: {text}; no real arm may run this")
         output.print_written([out])

@@ -245,10 +245,23 @@ def base_parameters(
 
 
 def require_basis_of(robot: Robot, basis: BaseParameters, measured: Bool1D | None = None) -> None:
-    """Raise `ShapeError` unless a robot's regressor is that of the base parameters times ``B``.
+    """Raise unless a robot's regressor is that of the base parameters times ``B``.
 
-    Other robots, also of as many joints, have other dependent columns. Only the joints that are
-    `measured`, shape (n,), count, by default all.
+    Other robots, also of as many joints, have other dependent columns.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    basis : BaseParameters
+        The base parameters.
+    measured : ndarray of bool, shape (n,), optional
+        The joints that count; by default all.
+
+    Raises
+    ------
+    ShapeError
+        If the basis is of another robot.
     """
     fits = tuple(robot.parameter_names) == tuple(basis.symbols)
     if fits:
@@ -307,9 +320,19 @@ def grouped(
 
 
 def random_states(robot: Robot, count: int = N_STATES) -> tuple[Float2D, Float2D, Float2D]:
-    """Return positions within limits, velocities and accelerations, each of shape (count, n).
+    """Return random states, a function of kinematics, gravity and limits alone.
 
-    A function of kinematics, gravity and limits alone.
+    Parameters
+    ----------
+    robot : Robot
+        The robot.
+    count : int
+        Number of states.
+
+    Returns
+    -------
+    q, dq, ddq : ndarray, shape (count, n)
+        Positions within limits, velocities and accelerations.
     """
     rng = np.random.default_rng(int(robot.fingerprint()[:16], 16))
     limits, shape = robot.limits, (count, robot.dof)

@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from scipy.ndimage import maximum_filter1d
 
-from robotid_sim.arrays import Bool1D
+from robotid_sim.arrays import Bool1D, Bool2D
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.diagnostics.directions import excited_directions
 from robotid_sim.diagnostics.suspect_friction import suspect_friction
@@ -251,10 +251,13 @@ def _model_error_check(chosen: EstimateResult, limit: float) -> CheckResult:
     return CheckResult.at_most("model_error_unseen", worst, limit)
 
 
+def saturated(log: Log) -> Bool2D:
+    """Return where the torque of a virtual log is not what was commanded, shape (N, n)."""
+    assert log.truth is not None
+    assert log.tau_cmd is not None
+    return np.asarray(log.truth.tau != log.tau_cmd)
+
+
 def _saturation_check(logs: list[Log]) -> CheckResult:
-    clipped = 0
-    for log in logs:
-        assert log.truth is not None
-        assert log.tau_cmd is not None
-        clipped += int((log.truth.tau != log.tau_cmd).any(axis=1).sum())
+    clipped = sum(int(saturated(log).any(axis=1).sum()) for log in logs)
     return CheckResult.at_most("no_saturation", float(clipped), 0.0)

@@ -314,4 +314,12 @@ def test_simulate_says_how_much_of_the_limits_the_motion_uses(robotid, tmp_path)
     assert max(content["of_position"]) == pytest.approx(design["position_ratio"], rel=0.01)
     assert max(content["of_velocity"]) == pytest.approx(design["velocity_ratio"], rel=0.01)
     assert content["contacts"] == []
-    assert "of velocity" in robotid(*words).out
+    assert content["saturated"] == [0.0, 0.0]
+    said = robotid(*words).out
+    assert "of velocity" in said
+    assert "SATURATED" not in said
+    weak = tmp_path / "weak.toml"
+    weak.write_text("[robot.joints.elbow]\neffort = 1.0\n")
+    said = " ".join(robotid(*words, "--config", weak).out.split())
+    assert re.search(r"SATURATED: elbow is commanded .* in \d+ % of the samples, and does", said)
+    assert "SATURATED: shoulder" not in said

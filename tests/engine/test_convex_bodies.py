@@ -135,7 +135,7 @@ def test_an_stl_file_of_text_is_as_good_as_a_binary_one(engine, tmp_path) -> Non
             bodies.place(1, [0.3, 0.0, 0.0], STILL)
             found.append(bodies.closest(0, 1, 1.0).distance)
     assert found[1] == pytest.approx(0.15 - MARGIN, abs=AGREED)
-    assert found[1] == pytest.approx(found[0], abs=1e-9)
+    assert found[1] == pytest.approx(found[0], abs=1e-8)  # single precision
 
 
 def test_a_file_that_is_no_mesh_is_refused_by_its_name(tmp_path) -> None:
