@@ -259,7 +259,7 @@ def drive_of(robot: Robot, law: FrictionLaw | None, dt: float, *, leapfrog: bool
         If a joint has negative friction, which no law is made for, or the law, one of a user, has
         coefficients that no joint can have.
     """
-    if law is None or isinstance(law, SmoothCoulomb):
+    if law is None or type(law) is SmoothCoulomb:  # a law derived from it has its own
         return SmoothDrive(robot, dt if leapfrog else 0.0)
     for joint in robot.joints:
         if joint.friction.Fc < 0.0 or joint.friction.Fv < 0.0:

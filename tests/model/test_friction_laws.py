@@ -10,6 +10,7 @@ import pytest
 from robots import urdf_path
 
 from robotid_sim.engine.drives import drive_of, rows_of_drive
+from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.friction_law import COLUMNS, FrictionLaw, coefficients_of, column
@@ -159,3 +160,18 @@ def test_the_check_changes_no_bit(robot, name):
     rows = checked_coefficients(law, robot)
     assert rows.tobytes() == law.coefficients(robot).tobytes()
     assert rows.flags.writeable  # presliding takes its share from them
+
+
+def test_a_law_derived_from_the_smooth_one_has_its_own_coefficients():
+    class Thick(SmoothCoulomb):
+        def coefficients(self, robot):
+            Fv = np.array([20.0 * joint.friction.Fv for joint in robot.joints])
+            return coefficients_of(robot, Fv_forward=Fv, Fv_backward=Fv)
+
+    robot, moved = load_robot("twolink"), []
+    for law in (SmoothCoulomb(), Thick()):
+        with Plant(robot, friction=law) as plant:
+            for _ in range(100):
+                plant.step(0.5 * robot.limits.effort)
+            moved.append(abs(plant.q[0] - robot.home[0]))
+    assert moved[1] < 0.95 * moved[0]
