@@ -53,7 +53,12 @@ def test_the_cause_is_named_with_its_joint(robot, case):
 
 
 @pytest.mark.parametrize(
-    ("joint", "play"), [("joint_1", 1e-2), ("joint_2", 1e-2), ("joint_3", 5e-3)]
+    ("joint", "play"),
+    [
+        ("joint_1", 1e-2),
+        pytest.param("joint_2", 1e-2, marks=pytest.mark.slow),
+        pytest.param("joint_3", 5e-3, marks=pytest.mark.slow),
+    ],
 )
 def test_backlash_is_named_where_it_strikes_other_joints_and_rattles(joint, play):
     arm = load_robot("irb140")

@@ -119,6 +119,7 @@ def test_a_torque_that_periods_do_not_repeat_is_not_called_so(case):
     assert found <= 1
 
 
+@pytest.mark.slow
 def test_intervals_that_allow_for_it_cover(case):
     lack = sum(stribeck(case, j) for j in range(case.robot.dof))
     plain_hits, hits, errors, before = [], [], [], []
@@ -201,6 +202,7 @@ def test_noise_that_no_period_repeats_is_none(case):
     assert found <= 1
 
 
+@pytest.mark.slow
 def test_intervals_cover_where_periods_repeat_what_no_function_explains(case):
     """As of torque ripple, of a hundred waves a turn: three periods are no better than one."""
     plain_hits, hits = [], []

@@ -105,6 +105,7 @@ def cmaes_evaluations(function, seed):
     return np.inf
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["sphere", "ellipsoid-1e6"])
 def test_cmaes_needs_as_many_evaluations_as_the_packages_own_loop(function):
     ours = np.median(evaluations("cmaes", function))

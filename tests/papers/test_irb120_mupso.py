@@ -42,6 +42,7 @@ def test_joint_torques_show_six_parameters_alone_in_the_frames_of_the_paper() ->
     assert set(base.no_effect) == no_effect
 
 
+@pytest.mark.slow
 def test_least_squares_without_noise_is_exact_and_with_noise_keeps_its_bound() -> None:
     rng = np.random.default_rng(0)
     found = identification.identify(model.problem(), np.array(EXCITING), rng)

@@ -155,6 +155,7 @@ def with_coupled_motors(case):
     return replace(case, log=log, nominal=nominal, plant=plant)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("coupled", ["links", "motors"])
 def test_more_rounds_leave_no_more_where_inertia_is_coupled(engine, irb140, coupled):
     if coupled == "links":

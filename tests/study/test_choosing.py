@@ -44,6 +44,7 @@ def fitted(log, done, **settings):
     )
 
 
+@pytest.mark.slow
 def test_output_error_is_chosen_where_the_loop_is_shaken_and_errs_less(shaken, arm) -> None:
     fit = fitted(*shaken)
     assert fit.chosen.estimator == "output-error"

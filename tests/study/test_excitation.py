@@ -88,6 +88,7 @@ def test_the_start_pose_is_kept(arm):
     np.testing.assert_allclose(found.trajectories[0](np.zeros(1)).q[0], pose, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_the_tip_stays_in_its_box(irb140):
     box = {"lower": [0.2, -0.5, 0.3], "upper": [0.9, 0.5, 1.1]}
     plane = {"normal": [1.0, 0.0, 1.0], "offset": 1.7}
