@@ -244,19 +244,18 @@ def base_parameters(
     return grouped(W.reshape(-1, considered.size), considered, robot.parameter_names, units)
 
 
-def require_basis_of(robot: Robot, basis: BaseParameters, measured: Bool1D | None = None) -> None:
+def require_basis_of(robot: Robot, basis: BaseParameters) -> None:
     """Raise unless a robot's regressor is that of the base parameters times ``B``.
 
-    Other robots, also of as many joints, have other dependent columns.
+    Other robots, also of as many joints, have other dependent columns. Joints whose torque was not
+    measured may have rows that do not fit: those that fit have to show every base parameter.
 
     Parameters
     ----------
     robot : Robot
         The robot.
     basis : BaseParameters
-        The base parameters.
-    measured : ndarray of bool, shape (n,), optional
-        The joints that count; by default all.
+        The base parameters, of all joints or of those that were measured.
 
     Raises
     ------
@@ -266,9 +265,9 @@ def require_basis_of(robot: Robot, basis: BaseParameters, measured: Bool1D | Non
     fits = tuple(robot.parameter_names) == tuple(basis.symbols)
     if fits:
         W = torque_regressor(robot, *random_states(robot, 3))
-        W = (W if measured is None else W[:, measured]).reshape(-1, len(basis.symbols))
-        left = (W - W[:, basis.columns] @ basis.B)[:, basis.considered]
-        fits = bool((np.abs(left) <= FAINT * np.abs(W).max(initial=0.0)).all())
+        left = np.abs(W - W[..., basis.columns] @ basis.B)[..., basis.considered]
+        of_basis = left.max(axis=(0, 2)) <= FAINT * np.abs(W).max()
+        fits = bool(W[:, of_basis][..., basis.columns].any(axis=(0, 1)).all())
     if not fits:
         raise ShapeError(
             f"the basis is of another robot than '{robot.name}'; compute it with "

@@ -169,7 +169,7 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
             f"the motion is of joints {', '.join(motion.joint_names)}, and '{nominal.name}' has "
             f"{', '.join(nominal.joint_names)}; give the robot of the log"
         )
-    require_basis_of(nominal, basis, np.asarray(motion.tau.any(axis=0)))
+    require_basis_of(nominal, basis)
     row_filter = motion.row_filter
     if row_filter is None:
         use = slice(None) if motion.mask is None else motion.mask
