@@ -122,7 +122,7 @@ class Plant(Closing):
         self._acted: list[Float1D] = []
         self._linked: list[tuple[Float1D, Float1D, Float1D]] = []
         self._fastest = DIVERGED * robot.limits.velocity
-        self._bodies: RigidBodies = bodies_of(self.engine, robot, dt / substeps)
+        self._bodies: RigidBodies | ClosedBodies = bodies_of(self.engine, robot, dt / substeps)
         self.reset(robot.home, np.zeros(robot.dof))
 
     @property

@@ -49,18 +49,11 @@ class RigidBodies(Closing):
         compiled_loop.step_of(self.handle, tau)
 
 
-class ClosedBodies(RigidBodies):
-    """The bodies of a plant that is closed: to use the handle that it had would be a crash."""
-
-    def __init__(self) -> None:
-        """Have no handle."""
+class ClosedBodies:
+    """In the place of a closed plant's bodies: to use the handle that they had would be a crash."""
 
     def close(self) -> None:
         """Nothing is open."""
-
-    def put(self, q: Float1D, dq: Float1D) -> None:  # noqa: ARG002 - as the base has it
-        """Raise `OptionError`, as all does that needs the handle."""
-        self.__getattr__("put")
 
     def __getattr__(self, name: str) -> NoReturn:
         raise OptionError("the plant is closed; use it within its 'with' block, or make a new one")
