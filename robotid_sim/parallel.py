@@ -3,7 +3,7 @@
 import multiprocessing
 import os
 import signal
-import time
+import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import partial
@@ -20,9 +20,6 @@ from robotid_sim.errors import OptionError
 from robotid_sim.progress import Portion
 from robotid_sim.signals import ENDING, end_with_parent
 from robotid_sim.threads import one_blas_thread
-
-HANDED_OUT = 0.05
-"""Time in which a task that is given to the pool reaches its queue [s]."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -247,7 +244,7 @@ def _in_processes(
         _collect(function, tasks, workers, take, going, batch_size)
         return
     try:
-        with _processes():
+        with _processes(), _ended_quietly():
             _collect(function, tasks, workers, take, going, batch_size)
     except BaseException:
         _end_workers()
@@ -290,10 +287,32 @@ def _end_workers() -> None:
     if not _begun:  # others that the program may have are not ours
         return
     _begun.clear()
-    while _ahead:
-        _stop(_ahead.pop())
-    # They have no task whose result is wanted, and take a second to end by themselves.
-    get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+    with _ended_quietly():
+        while _ahead:
+            _stop(_ahead.pop())
+        # They have no task whose result is wanted, and take a second to end by themselves.
+        get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
+
+
+@contextmanager
+def _ended_quietly() -> Iterator[None]:
+    """Say nothing of loky's thread where it is stopped with a task that it has not yet seen.
+
+    It forgets all tasks then, looks for that one the next moment and ends with a KeyError, after it
+    has killed the processes.
+    """
+    say = threading.excepthook
+
+    def hook(args: threading.ExceptHookArgs) -> None:
+        ours = args.thread is not None and args.thread.name == "ExecutorManagerThread"
+        if not (ours and args.exc_type is KeyError):
+            say(args)
+
+    threading.excepthook = hook
+    try:
+        yield
+    finally:
+        threading.excepthook = say
 
 
 def _collect(
@@ -304,8 +323,7 @@ def _collect(
     going: Callable[[], bool],
     batch_size: BatchSize,
 ) -> None:
-    # A killed run loses only the batches at work. No more of them than workers: of tasks that wait
-    # loky's thread ends with a KeyError where a run is stopped, and after an error no further ones.
+    # A killed run loses only the batches at work, and after an error no further ones begin.
     options = {"batch_size": batch_size, "pre_dispatch": workers, "max_nbytes": None}
     parallel = Parallel(workers, return_as="generator_unordered", **options)
     numbered = (delayed(_numbered)(function, k, task) for k, task in enumerate(tasks) if going())
@@ -315,7 +333,6 @@ def _collect(
         try:
             take(number, result, error)
         except BaseException as stop:
-            time.sleep(HANDED_OUT)
             outputs.throw(stop)  # ends the workers, which closing the generator would warn of
 
 

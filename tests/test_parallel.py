@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import warnings
 from functools import partial
@@ -13,6 +14,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from joblib.parallel import LokyBackend
 from threadpoolctl import threadpool_info
 
 from robotid_sim.errors import OptionError
@@ -134,6 +136,28 @@ def test_ctrl_c_keeps_what_is_done_and_ends_the_processes(workers):
     # Which tasks end first is the processes' business; their order is not.
     assert results == [value for value in each if value in results]
     assert not multiprocessing.active_children()
+
+
+def test_ctrl_c_just_when_a_task_is_handed_out_leaves_no_traceback(monkeypatch, capfd):
+    """The thread of the pool learns of the end before it has seen the task; it is busy here."""
+    submit = LokyBackend.submit
+
+    def submit_and_dawdle(*args, **kwargs):
+        submitted = submit(*args, **kwargs)
+        if threading.current_thread() is not threading.main_thread():
+            time.sleep(0.5)
+        return submitted
+
+    def interrupt(_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(LokyBackend, "submit", submit_and_dawdle)
+    monkeypatch.setattr(threading, "excepthook", threading.__excepthook__)  # pytest has its own
+    with pytest.raises(Interrupted):
+        map_tasks(pid_after, [0.0, 0.1, 0.0, 0.0], workers=2, progress=interrupt)
+    assert not multiprocessing.active_children()
+    assert capfd.readouterr() == ("", "")
+    assert len(map_tasks(pid_of, range(4), workers=2)) == 4
 
 
 SLEEPERS = """

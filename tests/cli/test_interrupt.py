@@ -121,8 +121,7 @@ def test_an_interrupt_of_a_compiled_function_is_no_error_of_it() -> None:
 )
 def test_a_study_ends_in_one_line_and_leaves_no_process(tmp_path, delay) -> None:
     code, out, said = interrupted(tmp_path, WORDS, delay)
-    assert (code, out) == (130, "")
-    assert len(said) == 1
+    assert (code, out, said[1:]) == (130, "", [])
     assert said[0].startswith("robotid: interrupted")
     assert [path.name for path in (tmp_path / "out").glob("*")] in ([], ["incomplete"])
     written = {path.name for path in (tmp_path / "out" / "incomplete").glob("*")}
@@ -142,7 +141,7 @@ def test_a_study_ends_in_one_line_and_leaves_no_process(tmp_path, delay) -> None
 @pytest.mark.parametrize("delay", [0.0, 2.0, pytest.param(8.0, marks=pytest.mark.slow)])
 def test_other_signals_end_a_study_so_too(tmp_path, delay, number) -> None:
     code, out, said = interrupted(tmp_path, WORDS, delay, number)
-    assert (code, out, len(said)) == (128 + number, "", 1)
+    assert (code, out, said[1:]) == (128 + number, "", [])
     assert said[0].startswith("robotid: interrupted")
 
 
@@ -171,4 +170,4 @@ while True:
 @pytest.mark.parametrize("delay", [12.0, 14.0, 16.0, 18.0])
 def test_a_study_of_default_size_ends_so_while_it_simulates(tmp_path, delay) -> None:
     code, out, said = interrupted(tmp_path, ("run", "irb140", "--out", "out"), delay)
-    assert (code, out, len(said)) == (130, "", 1)
+    assert (code, out, said[1:]) == (130, "", [])
