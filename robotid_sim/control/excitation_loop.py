@@ -3,7 +3,7 @@
 import numpy as np
 
 from robotid_sim.dynamics.base_parameters import random_states
-from robotid_sim.dynamics.dynamics import gravity_torque, mass_matrix
+from robotid_sim.dynamics.dynamics import effective_inertia, gravity_torque, mass_matrix
 from robotid_sim.model.robot import Robot
 
 SLOWEST = 50.0
@@ -13,7 +13,7 @@ FASTEST = 0.125
 """Largest bandwidth over the control rate [rad]."""
 
 WRONG = 0.2
-"""Share of the gravity torque that a nominal model gets wrong."""
+"""Share of gravity and dry friction that a nominal model gets wrong."""
 
 VELOCITY_SHARE = 0.05
 """Share of a velocity limit that the error may take; designs leave a tenth."""
@@ -26,7 +26,8 @@ def excitation_bandwidth(nominal: Robot, rate: float) -> float:
 
     Where a model gets an acceleration a wrong from one moment to the next, a critically damped loop
     of bandwidth :math:`\omega` is off in velocity by at most :math:`a / (e\, \omega)`. Light links
-    without rotors have a large a: a fifth of :math:`M^{-1} g` at the worst of random poses.
+    without rotors have a large a: a fifth of :math:`M^{-1} g` at the worst of random poses, or of
+    what dry friction gives the joint alone, which turns around with the joint.
 
     Parameters
     ----------
@@ -37,6 +38,8 @@ def excitation_bandwidth(nominal: Robot, rate: float) -> float:
     """
     q = random_states(nominal)[0][:POSES]
     falling = np.linalg.solve(mass_matrix(nominal, q), gravity_torque(nominal, q)[..., None])
-    wrong = WRONG * np.abs(falling[..., 0]).max(axis=0)
+    friction = np.array([joint.friction.Fc for joint in nominal.joints])
+    rubbing = friction / effective_inertia(nominal, q).min(axis=0)
+    wrong = WRONG * np.maximum(np.abs(falling[..., 0]).max(axis=0), rubbing)
     needed = float((wrong / (np.e * VELOCITY_SHARE * nominal.limits.velocity)).max())
     return max(SLOWEST, min(needed, FASTEST * rate))
