@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import random_states
 from robotid_sim.dynamics.dynamics import effective_inertia, gravity_torque, mass_matrix
 from robotid_sim.model.robot import Robot
@@ -36,10 +37,42 @@ def excitation_bandwidth(nominal: Robot, rate: float) -> float:
     rate : float
         Control rate [Hz].
     """
-    q = random_states(nominal)[0][:POSES]
+    q = _poses(nominal)
     falling = np.linalg.solve(mass_matrix(nominal, q), gravity_torque(nominal, q)[..., None])
     friction = np.array([joint.friction.Fc for joint in nominal.joints])
-    rubbing = friction / effective_inertia(nominal, q).min(axis=0)
+    rubbing = friction / (_lightest(nominal, q) + friction_inertia(nominal, rate))
     wrong = WRONG * np.maximum(np.abs(falling[..., 0]).max(axis=0), rubbing)
     needed = float((wrong / (np.e * VELOCITY_SHARE * nominal.limits.velocity)).max())
     return max(SLOWEST, min(needed, FASTEST * rate))
+
+
+def friction_inertia(nominal: Robot, rate: float) -> Float1D:
+    r"""Return the inertia that joints of friction and no rotor lack in the loop [kg m^2 or kg].
+
+    Over a control step h viscous friction is like an inertia :math:`h F_v`. Of a joint that moves
+    less, gains in proportion to its inertia are next to nothing beside its friction: it goes where
+    the errors of the friction's model drive it, and h :math:`F_v` in all is what the rate bears.
+
+    Parameters
+    ----------
+    nominal : Robot
+        The model in the controller.
+    rate : float
+        Control rate [Hz].
+
+    Returns
+    -------
+    inertia : ndarray, shape (n,)
+        To be added to that of the model; zero for other joints.
+    """
+    viscous = np.array([joint.friction.Fv for joint in nominal.joints])
+    lacking = viscous / rate - _lightest(nominal, _poses(nominal))
+    return np.asarray(np.maximum(lacking, 0.0))
+
+
+def _poses(nominal: Robot) -> Float2D:
+    return random_states(nominal)[0][:POSES]
+
+
+def _lightest(nominal: Robot, q: Float2D) -> Float1D:
+    return np.asarray(effective_inertia(nominal, q).min(axis=0))

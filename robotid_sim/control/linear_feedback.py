@@ -5,7 +5,7 @@ from typing import ClassVar, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.control.controller import ModelController, Setpoint
 from robotid_sim.control.gains import LoopGains, check_gains, require_size
 from robotid_sim.control.sliding_mode import unwound
@@ -24,10 +24,11 @@ from robotid_sim.representation import public_value
 class ComputedTorque(ModelController):
     r"""Computed torque with friction feedforward.
 
-    .. math:: \tau = \hat M (\ddot q_d + k_d \dot e + k_p e) + \hat C \dot q + \hat g
-        + \hat f(\dot q_d), \qquad e = q_d - q .
+    .. math:: \tau = \hat M (\ddot q_d + k_d \dot e + k_p e) + I (k_d \dot e + k_p e)
+        + \hat C \dot q + \hat g + \hat f(\dot q_d), \qquad e = q_d - q .
 
-    Friction is taken at the reference velocity, which has no noise and no chatter around zero.
+    Friction is taken at the reference velocity, which has no noise and no chatter around zero. I is
+    zero unless given.
     With :math:`k_d = 2 \sqrt{k_p}` the error is critically damped at :math:`\sqrt{k_p}` [rad/s].
 
     References
@@ -56,6 +57,8 @@ class ComputedTorque(ModelController):
     """Position gain [1/s^2]."""
     kd: float = 100.0
     """Velocity gain [1/s]."""
+    feedback_inertia: Float1D | None = None
+    """Inertia I that the feedback counts on beside the model's [kg m^2 or kg], shape (n,)."""
     _phi: Float1D = field(init=False, repr=False)
     _drive: Float2D = field(init=False, repr=False)
     """Rows Fv, Fc, Fo, Ia of the model."""
@@ -64,6 +67,7 @@ class ComputedTorque(ModelController):
     def __post_init__(self) -> None:
         if not (self.kp >= 0.0 and self.kd >= 0.0):
             raise OptionError(f"gains must not be negative: kp = {self.kp:g}, kd = {self.kd:g}")
+        freeze(self, (self.model.dof,), "feedback_inertia", optional=True)
         phi = self.model.parameters()
         drive = phi[parameters.N_INERTIAL * self.model.dof :].reshape(self.model.dof, -1).T
         object.__setattr__(self, "_phi", phi)
@@ -89,6 +93,8 @@ class ComputedTorque(ModelController):
         friction = Fv * setpoint.dq + Fc * np.tanh(setpoint.dq / self.model.eps) + Fo
         if self._terms:
             friction += self._terms(q, setpoint.dq, command, t)
+        if self.feedback_inertia is not None:
+            friction += self.feedback_inertia * (command - setpoint.ddq)
         return np.asarray(rigid + Ia * command + friction)
 
 

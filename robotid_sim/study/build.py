@@ -7,7 +7,7 @@ from typing import Any
 
 from robotid_sim.control import CONTROLLERS
 from robotid_sim.control.controller import ControllerFactory
-from robotid_sim.control.excitation_loop import excitation_bandwidth
+from robotid_sim.control.excitation_loop import excitation_bandwidth, friction_inertia
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.light_joints import require_moved_inertia
 from robotid_sim.engine.engines import engine_named
@@ -191,9 +191,10 @@ def build_cell(
     settings = config.experiment
     kp = excitation_bandwidth(nominal, settings.rate) ** 2 if settings.kp is None else settings.kp
     kd = 2.0 * kp**0.5 if settings.kd is None else settings.kd
+    inertia = friction_inertia(nominal, settings.rate)
     return Cell(
         plant=plant,
-        controller=ComputedTorque(nominal, kp, kd),
+        controller=ComputedTorque(nominal, kp, kd, inertia if inertia.any() else None),
         sensors=build_sensors(config) if sensors is None else sensors,
         rate=settings.rate,
         substeps=settings.substeps,

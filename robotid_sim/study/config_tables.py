@@ -204,7 +204,7 @@ class ExperimentConfig(ConfigSection):
     """What lies between rotors and links of the plant, if not rigid: ``kind`` and its options."""
     kp: float | None = Field(default=None, ge=0.0, le=1e8)
     """Position gain of the excitation loop [1/s^2]; null for that of `excitation_bandwidth`, which
-    is 2500 but for light links without rotors."""
+    is 2500 but for light links, and dry friction, without rotors."""
     kd: float | None = Field(default=None, ge=0.0, le=1e5)
     """Velocity gain [1/s]; null for critical damping."""
 

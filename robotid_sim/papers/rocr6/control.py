@@ -21,8 +21,8 @@ from robotid_sim.trajectory.reference import Reference
 
 TRACKED = 4.0
 """Part of the verification trajectory that is tracked [s], after it has started from rest."""
-GAINS = {"kp": 400.0, "kd": 40.0}
-"""Gains of the computed torque [1/s^2, 1/s]: 20 rad/s, so that the model matters."""
+GAINS = (400.0, 40.0)
+"""Gains of the computed torque, kp and kd [1/s^2, 1/s]: 20 rad/s, so that the model matters."""
 SHOWN = 5
 """Every so many samples of a drawn error are kept."""
 
@@ -79,7 +79,7 @@ def track(
 def tracked(plant: Robot, model: Robot, path: Beginning) -> dict[str, Any]:
     """Return how well a controller with a model tracks a path: errors by joint [rad]."""
     with Plant(plant, dt=1.0 / cell.RATE) as engine:
-        log = rollout(engine, ComputedTorque(model, **GAINS), path)
+        log = rollout(engine, ComputedTorque(model, *GAINS), path)
     truth = log.truth
     assert truth is not None
     later = log.t >= 0.0
