@@ -12,10 +12,13 @@ from typing import NoReturn
 from robotid_sim.signals import ENDING
 
 AGAIN = 1e-3
-"""Time after which a signal that came within a compiled function is sent again [s]."""
+"""Time after which a signal is sent again that came where an exception would do harm [s]."""
 
-DEAF = ("_numba_unpickle", "_raw_object_cache_notify", "_raw_object_cache_getbuffer")
-"""Functions of Numba and LLVM that compiled code calls, and whose exceptions it drops."""
+UNPICKLE = "_numba_unpickle"
+"""A function of Numba that compiled code calls, and whose exceptions it drops."""
+
+LLVM = "llvmlite.binding."
+"""Modules that own what the compiler allocates, and free it twice if an exception parts them."""
 
 GRACE = 1.8
 """Time that a command has to put in order what it began [s]; a design writes its best in 1.3 s."""
@@ -73,6 +76,7 @@ def let_signals_raise() -> None:
     if ends:
         _end_after_grace(next(iter(ends.values())))
         interrupt = Interrupt()
+        sys.unraisablehook = interrupt.again_if_dropped
         for number in ends:
             signal.signal(number, interrupt)
 
@@ -113,7 +117,9 @@ class Interrupt:
 
     From within a compiled function it is called a moment later, when that has ended: to return its
     first array Numba calls a function in Python, which is where a signal of the time before is
-    handled, and takes no notice of exceptions there: the caller would get a SystemError.
+    handled, and takes no notice of exceptions there: the caller would get a SystemError. From
+    within the compiler, too: between a call of LLVM and the note of who owns its result an
+    exception leaves memory that is freed twice.
     """
 
     number: int | None = None
@@ -123,17 +129,33 @@ class Interrupt:
         """Take a signal."""
         if self.number is not None:
             return
-        if _within_compiled_code(frame):
+        if _must_end_first(frame):
             _send_again(number)
         else:
             self.number = number
             raise KeyboardInterrupt
 
+    def again_if_dropped(self, dropped: "sys.UnraisableHookArgs") -> None:
+        """Take the signal again whose exception Python dropped; a hook of what cannot be raised.
 
-def _within_compiled_code(frame: FrameType | None) -> bool:
-    while frame is not None and frame.f_code.co_name not in DEAF:
+        Functions that are called as an object goes have no caller to raise it to.
+        """
+        number = self.number
+        if number is None or not issubclass(dropped.exc_type, KeyboardInterrupt):
+            sys.__unraisablehook__(dropped)
+        else:
+            self.number = None
+            _send_again(number)
+
+
+def _must_end_first(frame: FrameType | None) -> bool:
+    """Return whether a compiled function or a call of the compiler is on the stack."""
+    while frame is not None:
+        module = frame.f_globals.get("__name__") or ""
+        if frame.f_code.co_name == UNPICKLE or module.startswith(LLVM):
+            return True
         frame = frame.f_back
-    return frame is not None
+    return False
 
 
 def _send_again(number: int) -> None:

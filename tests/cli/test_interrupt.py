@@ -7,11 +7,13 @@ import subprocess
 import sys
 import time
 from collections import deque
+from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pytest
+from llvmlite.binding.ffi import ObjectRef
 
 from robotid_sim.cli.entry import Interrupt
 from robotid_sim.engine.drives import SmoothDrive
@@ -112,6 +114,45 @@ def test_an_interrupt_of_a_compiled_function_is_no_error_of_it() -> None:
             signal.signal(signal.SIGALRM, Interrupt())
             with pytest.raises(KeyboardInterrupt):
                 stepped(1e-3 + 1e-5 * k)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("end", [ObjectRef.close, ObjectRef.__del__])
+def test_an_interrupt_of_the_compiler_waits_until_it_has_freed_its_memory(end) -> None:
+    class Held(ObjectRef):
+        def _dispose(self) -> None:
+            signal.raise_signal(signal.SIGALRM)
+            freed.append(True)
+
+    freed: list[bool] = []
+    interrupts(Interrupt(), lambda: end(Held(1)))
+    assert freed == [True]
+
+
+def test_an_interrupt_that_python_drops_comes_again(monkeypatch, capfd) -> None:
+    class Signalled:
+        def __del__(self) -> None:
+            signal.raise_signal(signal.SIGALRM)
+
+    interrupt = Interrupt()
+    monkeypatch.setattr(sys, "unraisablehook", interrupt.again_if_dropped)
+    interrupts(interrupt, Signalled)
+    assert interrupt.number == signal.SIGALRM
+    assert capfd.readouterr().err == ""
+
+
+def interrupts(interrupt: Interrupt, work: Callable[[], object]) -> None:
+    """Assert that work that is sent the signal of a timer is interrupted, or what follows it."""
+
+    def waited() -> None:
+        work()
+        time.sleep(10.0)
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            waited()
     finally:
         signal.signal(signal.SIGALRM, before)
 
