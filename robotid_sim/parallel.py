@@ -3,6 +3,7 @@
 import multiprocessing
 import os
 import signal
+import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -51,6 +52,9 @@ _keeping: list[None] = []
 
 AHEAD = 2
 """Processes for the work of `run_ahead`, which leave further cores to what is needed now."""
+
+NO_LEAKS = "ignore:resource_tracker"
+"""Option of Python against the warnings of a tracker of files that others shall remove."""
 
 Outputs = Generator[tuple[int, Any, Exception | None], None, None]
 
@@ -271,15 +275,18 @@ def _unheard() -> Iterator[None]:
 
     Workers leave it to the parent as soon as they can, and before that would die with a traceback;
     a tracker of joblib's files that dies is missed by the next one. What comes meanwhile waits.
+    Trackers remove what a killed parent left, and do not say so.
     """
     sent_to_all = set(ENDING) - {signal.SIGTERM}
     heard = signal.pthread_sigmask(signal.SIG_BLOCK, sent_to_all)
+    sys.warnoptions.append(NO_LEAKS)  # processes are begun with these
     try:
         for tracker in (resource_tracker, loky_tracker):
             tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, sent_to_all)  # trackers let them through again
         yield
     finally:
+        sys.warnoptions.remove(NO_LEAKS)
         signal.pthread_sigmask(signal.SIG_SETMASK, heard)
 
 

@@ -200,21 +200,23 @@ def test_ctrl_c_in_a_terminal_ends_sleeping_workers_without_a_traceback(tmp_path
     assert "Traceback" not in err
 
 
-def test_workers_end_with_a_parent_that_is_killed(tmp_path):
+def test_workers_end_without_a_word_with_a_parent_that_is_killed(tmp_path):
     script = tmp_path / "sleepers.py"
     naming = SLEEPERS.replace(".touch()", ".write_text(str(os.getpid()))")
     script.write_text(naming.replace("import time", "import os, time"))
-    with subprocess.Popen([sys.executable, str(script)], stderr=subprocess.DEVNULL) as process:
+    with subprocess.Popen([sys.executable, str(script)], stderr=subprocess.PIPE) as process:
         deadline = time.monotonic() + 60.0
         while sum(map(has_text, tmp_path.glob("asleep-*"))) < 2 and time.monotonic() < deadline:
             time.sleep(0.05)
         process.kill()
+        said = process.stderr.read()  # until the last of them has ended
     workers = [int(path.read_text()) for path in tmp_path.glob("asleep-*")]
     assert len(workers) == 2
     deadline = time.monotonic() + 5.0
     while any(map(runs, workers)) and time.monotonic() < deadline:
         time.sleep(0.05)
     assert not any(map(runs, workers))
+    assert said == b""
 
 
 def has_text(path):
