@@ -16,12 +16,17 @@ References
    multi-stage samples", Survey Methodology 28.
 """
 
+from collections.abc import Iterator
+
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D
+from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.estimation.block_sandwich import SATURATED, row_blocks, share_in_blocks
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import reduce_rows
+
+AT_A_TIME = 2000
+"""Blocks whose matrices, shape (b, b) each, are held at a time: long logs have very many."""
 
 
 def block_variance(
@@ -40,7 +45,7 @@ def block_variance(
     inverse = np.linalg.inv(R)
     b = len(inverse)
     variance, trace, squares, outer = np.zeros(b), np.zeros(b), np.zeros(b), np.zeros((b, b, b))
-    for Z, r in row_blocks(problem, beta, weights, inverse, block):
+    for Z, r in _some_blocks(problem, beta, weights, inverse, block):
         leveled = _leveled(Z) @ inverse.T  # (blocks, rows, parameters)
         variance += ((leveled.transpose(0, 2, 1) @ r)[:, :, 0] ** 2).sum(axis=0)
         U = Z.transpose(0, 2, 1) @ leveled
@@ -53,6 +58,16 @@ def block_variance(
     squares += (outer**2).sum(axis=(1, 2))
     share = 1.0 / share_in_blocks(problem, block)  # what the last, incomplete block lacks
     return share * variance, np.maximum(trace**2 / squares, 1.0)
+
+
+def _some_blocks(
+    problem: LinearProblem, beta: Float1D, weights: Float1D, inverse: Float2D, block: float
+) -> Iterator[tuple[Float, Float]]:
+    """Yield the blocks of every joint as `row_blocks`, some at a time."""
+    for Z, r in row_blocks(problem, beta, weights, inverse, block):
+        for first in range(0, len(Z), AT_A_TIME):
+            part = slice(first, first + AT_A_TIME)
+            yield Z[part], r[part]
 
 
 def _leveled(Z: Float) -> Float:
