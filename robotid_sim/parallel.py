@@ -103,7 +103,7 @@ def run_ahead(work: Callable[[], Result], workers: int) -> Callable[[], Result]:
     with _processes(), _unheard():
         parallel = Parallel(AHEAD, return_as="generator_unordered", max_nbytes=None)
         outputs: Outputs = parallel([delayed(_numbered)(_called, 0, work)])
-    _ahead.append(outputs)
+        _ahead.append(outputs)  # a signal that has waited comes next
 
     def wait() -> Result:
         if outputs not in _ahead:  # the processes have ended since
@@ -334,13 +334,16 @@ def _collect(
     options = {"batch_size": batch_size, "pre_dispatch": workers, "max_nbytes": None}
     parallel = Parallel(workers, return_as="generator_unordered", **options)
     numbered = (delayed(_numbered)(function, k, task) for k, task in enumerate(tasks) if going())
-    with _unheard():
-        outputs: Outputs = parallel(numbered)
-    for number, result, error in outputs:
-        try:
+    outputs: Outputs | None = None
+    try:
+        with _unheard():
+            outputs = parallel(numbered)
+        for number, result, error in outputs:
             take(number, result, error)
-        except BaseException as stop:
+    except BaseException as stop:
+        if outputs is not None:
             outputs.throw(stop)  # ends the workers, which closing the generator would warn of
+        raise
 
 
 def _stop(outputs: Outputs) -> None:

@@ -1,5 +1,6 @@
 """The process pool: order, independence of the number of workers, errors, Ctrl-C."""
 
+import gc
 import multiprocessing
 import os
 import signal
@@ -158,6 +159,33 @@ def test_ctrl_c_just_when_a_task_is_handed_out_leaves_no_traceback(monkeypatch, 
     assert not multiprocessing.active_children()
     assert capfd.readouterr() == ("", "")
     assert len(map_tasks(pid_of, range(4), workers=2)) == 4
+
+
+def one_ahead():
+    return run_ahead(partial(time.sleep, 60.0), 2)
+
+
+def four_tasks():
+    return map_tasks(pid_after, [60.0] * 4, workers=2)
+
+
+@pytest.mark.parametrize("begin", [one_ahead, four_tasks])
+def test_ctrl_c_as_processes_begin_leaves_no_warning(monkeypatch, recwarn, begin):
+    class Signalled(joblib.Parallel):
+        def __call__(self, iterable):
+            signal.raise_signal(signal.SIGINT)  # waits until the processes have begun
+            return super().__call__(iterable)
+
+    monkeypatch.setattr("robotid_sim.parallel.Parallel", Signalled)
+    came = False
+    try:
+        with kept_workers():
+            begin()
+    except KeyboardInterrupt:  # which pytest.raises would keep, and all that it holds
+        came = True
+    gc.collect()
+    assert came
+    assert [str(warning.message) for warning in recwarn] == []
 
 
 SLEEPERS = """

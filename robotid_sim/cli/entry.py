@@ -6,6 +6,7 @@ import signal
 import sys
 import threading
 import time
+import warnings
 from types import FrameType
 from typing import NoReturn
 
@@ -133,6 +134,7 @@ class Interrupt:
             _send_again(number)
         else:
             self.number = number
+            warnings.simplefilter("ignore")  # of libraries, about work that has no end now
             raise KeyboardInterrupt
 
     def again_if_dropped(self, dropped: "sys.UnraisableHookArgs") -> None:

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+import warnings
 from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
@@ -130,7 +131,7 @@ def test_an_interrupt_of_the_compiler_waits_until_it_has_freed_its_memory(end) -
     assert freed == [True]
 
 
-def test_an_interrupt_that_python_drops_comes_again(monkeypatch, capfd) -> None:
+def test_an_interrupt_that_python_drops_comes_again(monkeypatch, capfd, recwarn) -> None:
     class Signalled:
         def __del__(self) -> None:
             signal.raise_signal(signal.SIGALRM)
@@ -138,7 +139,9 @@ def test_an_interrupt_that_python_drops_comes_again(monkeypatch, capfd) -> None:
     interrupt = Interrupt()
     monkeypatch.setattr(sys, "unraisablehook", interrupt.again_if_dropped)
     interrupts(interrupt, Signalled)
+    warnings.warn("nobody reads this", stacklevel=1)
     assert interrupt.number == signal.SIGALRM
+    assert len(recwarn) == 0
     assert capfd.readouterr().err == ""
 
 
