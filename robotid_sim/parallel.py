@@ -19,7 +19,7 @@ from joblib.parallel import LokyBackend, get_active_backend
 
 from robotid_sim.errors import OptionError
 from robotid_sim.progress import Portion
-from robotid_sim.signals import ENDING, end_with_parent
+from robotid_sim.signals import ENDING, end_with_parent, postponed
 from robotid_sim.threads import one_blas_thread
 
 Item = TypeVar("Item")
@@ -100,7 +100,7 @@ def run_ahead(work: Callable[[], Result], workers: int) -> Callable[[], Result]:
     """
     if workers < 2 or not _keeping or _inside_a_worker() or not _own_pool():
         return partial(_alone, _called, work)
-    with _processes(), _unheard():
+    with _processes(), postponed(), _unheard():
         parallel = Parallel(AHEAD, return_as="generator_unordered", max_nbytes=None)
         outputs: Outputs = parallel([delayed(_numbered)(_called, 0, work)])
         _ahead.append(outputs)  # a signal that has waited comes next
@@ -273,9 +273,10 @@ def _processes() -> parallel_config:
 def _unheard() -> Iterator[None]:
     """Begin processes that do not hear what a terminal sends to all of a group.
 
-    Workers leave it to the parent as soon as they can, and before that would die with a traceback;
-    a tracker of joblib's files that dies is missed by the next one. What comes meanwhile waits.
-    Trackers remove what a killed parent left, and do not say so.
+    Workers leave it to the parent as soon as they can, and before that would die with a traceback,
+    as they do where the parent goes before it has told them their task: signals to it wait. A
+    tracker of joblib's files that dies is missed by the next one. Trackers remove what a killed
+    parent left, and do not say so.
     """
     sent_to_all = set(ENDING) - {signal.SIGTERM}
     heard = signal.pthread_sigmask(signal.SIG_BLOCK, sent_to_all)
@@ -336,7 +337,7 @@ def _collect(
     numbered = (delayed(_numbered)(function, k, task) for k, task in enumerate(tasks) if going())
     outputs: Outputs | None = None
     try:
-        with _unheard():
+        with postponed(), _unheard():
             outputs = parallel(numbered)
         for number, result, error in outputs:
             take(number, result, error)

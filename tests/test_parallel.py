@@ -15,6 +15,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from joblib.externals.loky.backend import fork_exec as beginning
 from joblib.parallel import LokyBackend
 from threadpoolctl import threadpool_info
 
@@ -169,23 +170,39 @@ def four_tasks():
     return map_tasks(pid_after, [60.0] * 4, workers=2)
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize("begin", [one_ahead, four_tasks])
-def test_ctrl_c_as_processes_begin_leaves_no_warning(monkeypatch, recwarn, begin):
-    class Signalled(joblib.Parallel):
-        def __call__(self, iterable):
-            signal.raise_signal(signal.SIGINT)  # waits until the processes have begun
-            return super().__call__(iterable)
+def test_a_signal_as_processes_begin_waits_and_leaves_no_word(
+    monkeypatch, recwarn, capfd, begin, number
+):
+    """A process has begun and not been told its task; another thread can take the signal."""
 
-    monkeypatch.setattr("robotid_sim.parallel.Parallel", Signalled)
+    def signalled(*args, **kwargs):
+        begun.append(fork_exec(*args, **kwargs))
+        os.kill(os.getpid(), number)
+        return begun[-1]
+
+    begun: list[int] = []
+    fork_exec = beginning.fork_exec
+    monkeypatch.setattr(beginning, "fork_exec", signalled)
+    done = threading.Event()
+    threading.Thread(target=done.wait, daemon=True).start()
+    before = signal.signal(number, signal.default_int_handler)
     came = False
     try:
         with kept_workers():
             begin()
     except KeyboardInterrupt:  # which pytest.raises would keep, and all that it holds
         came = True
+    finally:
+        signal.signal(number, before)
+        done.set()
     gc.collect()
     assert came
+    assert len(begun) == 2
+    assert not any(map(runs, begun))
     assert [str(warning.message) for warning in recwarn] == []
+    assert capfd.readouterr() == ("", "")
 
 
 SLEEPERS = """
