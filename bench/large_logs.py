@@ -5,8 +5,9 @@ of a machine. Every identification runs in a child process, whose peak memory an
 operating system tells. The last column is the CPU time of a row over that of the row above, of the
 same form, without what a short log takes too: the time of the first one.
 
-Run as ``python bench/large_logs.py [ROBOT] [ROWS ...]``; by default twolink with 1e5, 1e6 and 1e7
-rows, which takes some quarter of an hour and 2 GB in the temporary folder.
+Run as ``python bench/large_logs.py [ROBOT] [ROWS ...] [--lacking]``; by default twolink with 1e5,
+1e6 and 1e7 rows, which takes some quarter of an hour and 2 GB in the temporary folder. With
+``--lacking`` all joints have friction that the model lacks, as real ones do.
 """
 
 import os
@@ -31,18 +32,29 @@ ENCODER, TORQUE = 1e-4, 0.01
 """Noise of the encoders [rad], and of the torques over their RMS."""
 
 
-def one_period(robot: Robot) -> tuple[Float2D, Float2D]:
+STRIBECK = 0.1
+"""Friction that the model lacks, at rest over the RMS of the torque."""
+
+SLOW = 0.1
+"""Velocity at which it decays [rad/s]."""
+
+
+def one_period(robot: Robot, *, lacking: bool) -> tuple[Float2D, Float2D]:
     """Return positions and torques of a period."""
     basis, rng = base_parameters(robot), np.random.default_rng(0)
     options = FourierOptions(period=SAMPLES * DT, periods=1)
     trajectory = random_design(robot, basis, rng, options=options, candidates=50)
     motion = trajectory(DT * np.arange(SAMPLES))
-    return motion.q, joint_torque(robot, motion.q, motion.dq, motion.ddq)
+    tau = joint_torque(robot, motion.q, motion.dq, motion.ddq)
+    if lacking:
+        friction = np.sign(motion.dq) * np.exp(-((motion.dq / SLOW) ** 2))
+        tau += STRIBECK * np.sqrt((tau**2).mean(axis=0)) * friction
+    return motion.q, tau
 
 
-def write(robot: Robot, rows: int, path: Path) -> None:
+def write(robot: Robot, rows: int, path: Path, *, lacking: bool) -> None:
     """Write a log of so many rows, a period at a time."""
-    q, tau = one_period(robot)
+    q, tau = one_period(robot, lacking=lacking)
     std = TORQUE * np.sqrt((tau**2).mean(axis=0))
     columns = {"t": (), "q": (robot.dof,), "tau_meas": (robot.dof,)}
     with h5py.File(path.with_suffix(".h5"), "w") as file, path.open("w") as text:
@@ -87,16 +99,19 @@ def identify(robot: Robot, path: Path) -> tuple[float, float]:
 
 def main() -> None:
     """Write logs and identify from them, print a table."""
-    name, *sizes = sys.argv[1:] or ["twolink"]
+    words = [word for word in sys.argv[1:] if word != "--lacking"]
+    name, *sizes = words or ["twolink"]
+    lacking = "--lacking" in sys.argv
     robot = load_robot(name)
     begun: dict[str, float] = {}
     before: dict[str, float] = {}
-    print(f"{robot.name}, {robot.dof} joints, 1 kHz")
+    what = ", friction that the model lacks" if lacking else ""
+    print(f"{robot.name}, {robot.dof} joints, 1 kHz{what}")
     print(f"{'rows':>10} {'form':>5} {'peak [MB]':>10} {'CPU [s]':>8} {'us a row':>9} {'ratio':>6}")
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "log.csv"
         for rows in [int(float(size)) for size in sizes] or [10**5, 10**6, 10**7]:
-            write(robot, rows, path)
+            write(robot, rows, path, lacking=lacking)
             for file in (path.with_suffix(".h5"), path):
                 form = file.suffix[1:]
                 peak, seconds = identify(robot, file)

@@ -31,7 +31,9 @@ def parts_of(x: Float) -> Iterator[Float]:
 
 
 def readonly(value: ArrayLike, *, shape: Sequence[int | None], name: str) -> Float:
-    """Copy `value` into a read-only, finite float64 array of the given shape.
+    """Return `value` as a read-only, finite float64 array of the given shape.
+
+    It is copied, unless it is such an array already and nobody else's view.
 
     Parameters
     ----------
@@ -49,7 +51,10 @@ def readonly(value: ArrayLike, *, shape: Sequence[int | None], name: str) -> Flo
     """
     if value is None or isinstance(value, str):
         raise ShapeError(f"{name} is not an array of numbers: {value!r}")
-    array = _as_float(value, name).copy()
+    array = _as_float(value, name)
+    flags = array.flags
+    if flags.writeable or not (flags.owndata and flags.c_contiguous):
+        array = array.copy()
     if len(array.shape) != len(shape) or any(
         want is not None and want != got for want, got in zip(shape, array.shape, strict=True)
     ):

@@ -10,6 +10,7 @@ from robotid_sim.cli import logs, output
 from robotid_sim.cli.study_options import recipe
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation.estimate import save_estimates
+from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.files import require_writable
 from robotid_sim.importing.reading import ReadLog
 from robotid_sim.measurement.long_log import LongLog
@@ -34,6 +35,9 @@ from robotid_sim.study.identification import Identification, with_doubt
 from robotid_sim.study.long_logs import can_stream, identify_long
 from robotid_sim.study.parameter_file import table_beside, write_parameters
 from robotid_sim.validation.log_prediction import LogPrediction
+
+MOST_OF_IT = 0.9
+"""Share of a long log that the fit has where it is not of excerpts; edges are in no fit."""
 
 
 def identify(
@@ -93,7 +97,7 @@ def identify(
     if json:
         output.print_json(_content(model.name, context, fit))
     else:
-        _print_reading(given, long)
+        _print_reading(given, long, fit)
         _print_fit(model.name, fit, predicted, str(hold_out))
         _print_files([out, table, urdf, report], files)
     return 0 if fit.chosen.success and not fit.doubt else 1
@@ -181,19 +185,25 @@ def _told(
     return told
 
 
-def _print_reading(given: Sequence[ReadLog], long: LongLog | None) -> None:
+def _print_reading(given: Sequence[ReadLog], long: LongLog | None, fit: Identification) -> None:
     logs.print_notes(given)
     if long is not None:
-        output.print_line(_of_parts(long))
+        output.print_line(_of_parts(long, fit.plain))
 
 
-def _of_parts(log: LongLog) -> str:
+def _of_parts(log: LongLog, rows: LinearProblem) -> str:
     """Return what a long log means for what is printed."""
-    return (
-        f"The log has {log.samples} samples and is read in parts. All of them are in the fit; the "
-        f"first {log.head.t.size} decide how they are smoothed and what pages show, and what the "
-        "model lacks is looked for in excerpts."
+    reading = (
+        f"The log has {log.samples} samples and is read in parts. The first {log.head.t.size} "
+        "decide how they are smoothed and what pages show. What the model lacks is looked for in "
+        "excerpts"
     )
+    share = rows.samples * rows.dt / (log.samples * log.dt)
+    if share < MOST_OF_IT:
+        return (
+            f"{reading}, {share:.2g} of the log; it lacks something, and the fit is of them, too."
+        )
+    return f"{reading}; all samples are in the fit."
 
 
 def _print_draws(files: Sequence[Path]) -> None:

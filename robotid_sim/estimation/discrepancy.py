@@ -26,7 +26,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.estimation.least_squares import random_errors
 from robotid_sim.estimation.problem import LinearProblem, with_rows_changed
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
@@ -54,6 +54,9 @@ class Discrepancy:
     """The function of every one of the `lacks`; their columns are the last ones."""
     repeats: bool = False
     """Whether what is left beside the functions repeats with the period, as torque ripple does."""
+
+    def __post_init__(self) -> None:
+        freeze(self, (None, None), "columns")  # rows of a fit share them
 
     @property
     def notable(self) -> tuple[Lack, ...]:
@@ -152,8 +155,9 @@ def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProb
     if not discrepancy.columns.size:
         return replace(problem, repeats=True) if discrepancy.repeats else problem
     columns = problem.by_joint(discrepancy.columns) / discrepancy.noise_std[:, None]
-    known = () if problem.random is None else (problem.random,)
-    random = np.hstack([discrepancy.columns, *known])
+    random = discrepancy.columns
+    if problem.random is not None:
+        random = np.hstack([random, problem.random])
     whole = replace(problem, random=random, repeats=discrepancy.repeats)
     return with_rows_changed(whole, partial(freed, columns=columns))
 

@@ -7,18 +7,18 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import fdtrc
 
-from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.estimation.block_sandwich import same_phase
 from robotid_sim.estimation.correlation import SHORTEST_BLOCK, autocorrelation, effective_rows
 from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, freed
+from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem, joint_columns, joint_only, rows_of
+from robotid_sim.estimation.problem import LinearProblem, joint_columns, joint_only
 from robotid_sim.estimation.state_functions import (
     QUANTITIES,
     REST,
     Lack,
     RandomFunction,
-    joint_states,
     state_functions,
 )
 from robotid_sim.estimation.variance_components import VarianceComponents, choose_components
@@ -72,37 +72,22 @@ def find_discrepancy(
     found : Discrepancy
         Without lacks if nothing is found or the fit fails.
     """
-    estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
-    model = problem.by_joint(problem.W @ estimate.beta)
-    gains = gain_std * joint_columns(model) if gain_std else np.zeros((len(problem.y), 0))
-    nothing = Discrepancy((), gains, estimate.noise_std)
+    estimate, nothing = _by_noise_alone(problem, gain_std)
     if not estimate.success:
         return nothing
     found = _with_functions(nothing, problem, motion, nominal, estimate.beta, significance)
     return replace(found, repeats=_repeats(problem, found, significance))
 
 
-def along(
-    found: Discrepancy,
-    problem: LinearProblem,
-    motion: Motion,
-    nominal: Robot,
-    *,
-    gain_std: float = 0.0,
-    significance: float = SIGNIFICANCE,
+def nothing_lacking(
+    problem: LinearProblem, *, gain_std: float = 0.0, significance: float = SIGNIFICANCE
 ) -> Discrepancy:
-    """Return what a part of a log has shown to be lacking, along all of the log.
+    """Return what `find_discrepancy` returns for rows whose model lacks no function.
 
     Parameters
     ----------
-    found : Discrepancy
-        What `find_discrepancy` has returned for the part.
     problem : LinearProblem
-        Rows of the whole motion.
-    motion : Motion
-        State of the joints along all of the log.
-    nominal : Robot
-        Kinematics and friction velocities.
+        Rows, of which a part has shown nothing.
     gain_std : float
         Standard deviation of the relative errors of the torque constants.
     significance : float
@@ -110,24 +95,20 @@ def along(
 
     Returns
     -------
-    whole : Discrepancy
-        The same functions; whether what is left repeats with the period is judged anew.
+    discrepancy : Discrepancy
+        Without lacks; residuals may repeat with the period.
     """
+    estimate, nothing = _by_noise_alone(problem, gain_std)
+    repeats = estimate.success and _repeats(problem, nothing, significance)
+    return replace(nothing, repeats=repeats)
+
+
+def _by_noise_alone(problem: LinearProblem, gain_std: float) -> tuple[Estimate, Discrepancy]:
+    """Return a fit, and what is no noise in it but for functions and what repeats."""
     estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     model = problem.by_joint(problem.W @ estimate.beta)
-    columns = [gain_std * joint_columns(model)] if gain_std else []
-    phi = problem.basis.completed(estimate.beta, nominal.parameters())
-    states = joint_states(motion, nominal.with_parameters(phi, formal=True))
-    for lack, function in zip(found.lacks, found.functions, strict=True):
-        j = problem.joint_names.index(lack.joint)
-        values = QUANTITIES[lack.quantity].functions(states[j], function.knots) - function.mean
-        own = joint_only(values @ function.root, j, problem.dof)
-        columns.append(rows_of(motion, own).reshape(len(problem.y), -1))
-    none = np.zeros((len(problem.y), 0))
-    whole = replace(found, columns=np.hstack([none, *columns]), noise_std=estimate.noise_std)
-    if found.lacks:
-        whole = replace(whole, noise_std=found.noise_std)
-    return replace(whole, repeats=_repeats(problem, whole, significance))
+    gains = gain_std * joint_columns(model) if gain_std else np.zeros((len(problem.y), 0))
+    return estimate, Discrepancy((), gains, estimate.noise_std)
 
 
 def _with_functions(
@@ -159,19 +140,20 @@ def _with_functions(
     chosen = search.components(y, noise)
     if chosen is None or search.components(_without_extremes(y, model), noise) is None:
         return nothing
-    found, Z, function, before, noise = chosen
+    found, before, noise = chosen
     ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
     lacks, used, columns = [], [], [gains]
     for c in sorted(np.flatnonzero(found.variances), key=lambda c: -found.ratios[c]):
         quantity, j = keys[c]
-        size = float(np.sqrt((function[c, :, j] ** 2).mean()))
+        block = blocks[c] / before[j]
+        size = float(np.sqrt(((block @ found.effects[ends[c] : ends[c + 1]]) ** 2).mean()))
         ratio, std = float(found.ratios[c]), float(np.sqrt(found.variances[c]))
         of_noise = size * float(before[j] / noise[j])
         name = problem.joint_names[j]
         lacks.append(Lack(name, quantity, size * float(before[j]), of_noise, ratio))
         used.append(shapes[c]._replace(root=std * shapes[c].root))
-        scaled = Z[..., ends[c] : ends[c + 1]] * (std * before[j])
-        columns.append(scaled.reshape(len(problem.y), -1))
+        own = joint_only(block * (std * before[j]), j, problem.dof)
+        columns.append(own.reshape(len(problem.y), -1))
     return Discrepancy(tuple(lacks), np.hstack(columns), noise, tuple(used))
 
 
@@ -203,11 +185,9 @@ def _repeats(problem: LinearProblem, found: Discrepancy, significance: float) ->
 
 
 class _Explained(NamedTuple):
-    """Components of rows, their columns and functions, noise before and beside them."""
+    """Components of rows, noise before and beside them."""
 
     found: VarianceComponents
-    Z: Float
-    function: Float
     before: Float1D
     noise: Float1D
 
@@ -225,30 +205,35 @@ class _Explanations:
     def components(self, y: Float2D, noise: Float1D) -> _Explained | None:
         """Return the functions that torques y, shape (N, n), are explained by, if there are any."""
         problem = self.problem
-        n, N, b = problem.dof, problem.samples, problem.basis.rank
-        W = problem.by_joint(problem.W)
-        ends = np.cumsum([0, *(block.shape[1] for block in self.blocks)])
-        groups = [np.arange(low, high) for low, high in pairwise(ends)]
-        last = [c for c, (quantity, _) in enumerate(self.keys) if quantity == REST]
         largest = np.array([(LARGEST * noise[j]) ** 2 for _, j in self.keys])
         for _ in range(ROUNDS):
-            Z = np.zeros((N, n, ends[-1]))
-            for (_, j), rows, group in zip(self.keys, self.blocks, groups, strict=True):
-                Z[:, j, group] = rows / noise[j]
-            rows = np.concatenate([W / noise[:, None], Z, (y / noise)[..., None]], axis=2)
-            rows = freed(rows, self.gains.reshape(N, n, -1) / noise[:, None])
-            flat = rows.reshape(N * n, -1)
-            columns = flat[:, :b], flat[:, -1], flat[:, b:-1]
-            found = choose_components(
-                *columns, groups, self.significance, last=last, largest=largest
-            )
+            found, left = self._chosen(y, noise, largest)
             if not found.variances.any():
                 return None
-            function = np.array([Z[..., g] @ found.effects[g] for g in groups])  # (c, N, n)
-            left = rows[..., -1] - rows[..., :b] @ found.beta - rows[..., b:-1] @ found.effects
-            change = np.sqrt((left**2).sum(axis=0) / (N - b / n))
+            change = np.sqrt(left / (problem.samples - problem.basis.rank / problem.dof))
             before, noise = noise, noise * np.where(change > 0.0, change, 1.0)  # 0: no torque
-        return _Explained(found, Z, function, before, noise)
+        return _Explained(found, before, noise)
+
+    def _chosen(
+        self, y: Float2D, noise: Float1D, largest: Float1D
+    ) -> tuple[VarianceComponents, Float1D]:
+        """Return components of rows of this noise and the sum of squares they leave by joint."""
+        problem = self.problem
+        n, N, b = problem.dof, problem.samples, problem.basis.rank
+        ends = np.cumsum([0, *(block.shape[1] for block in self.blocks)])
+        groups = [np.arange(low, high) for low, high in pairwise(ends)]
+        rows = np.zeros((N, n, b + ends[-1] + 1))
+        rows[..., :b] = problem.by_joint(problem.W) / noise[:, None]
+        rows[..., -1] = y / noise
+        for (_, j), block, group in zip(self.keys, self.blocks, groups, strict=True):
+            rows[:, j, b + group] = block / noise[j]
+        rows = freed(rows, self.gains.reshape(N, n, -1) / noise[:, None])
+        flat = rows.reshape(N * n, -1)
+        last = [c for c, (quantity, _) in enumerate(self.keys) if quantity == REST]
+        columns = flat[:, :b], flat[:, -1], flat[:, b:-1]
+        found = choose_components(*columns, groups, self.significance, last=last, largest=largest)
+        left = rows[..., -1] - rows[..., :b] @ found.beta - rows[..., b:-1] @ found.effects
+        return found, (left**2).sum(axis=0)
 
 
 def _without_extremes(y: Float2D, model: Float2D) -> Float2D:

@@ -80,11 +80,7 @@ def reduce_rows(problem: LinearProblem, use: Bool1D | None = None) -> Reduction:
     size = problem.W.shape[1] + 1
     factors = np.zeros((problem.dof, size, size))
     for j in range(problem.dof):
-        R = np.zeros((0, size))
-        for first in range(0, len(torques), BLOCK):
-            rows = slice(first, first + BLOCK)
-            block = np.column_stack([joint_rows[rows, j], torques[rows, j]])
-            R = triangular_factor(np.vstack([R, block]))
+        R = factor_of_rows(joint_rows[:, j], torques[:, j])
         factors[j, : len(R)] = R
     return Reduction(factors, len(torques))
 
@@ -122,6 +118,16 @@ def reduce_parts(parts: Iterable[LinearProblem]) -> Reduction:
 def triangular_factor(A: Float2D) -> Float2D:
     """Return the triangular factor of a QR decomposition."""
     return np.asarray(np.linalg.qr(A, mode="r"))
+
+
+def factor_of_rows(*columns: Float1D | Float2D, at_a_time: int = BLOCK) -> Float2D:
+    """Return the triangular factor of columns side by side, copying some rows at a time."""
+    R: Float2D = np.zeros((0, sum(1 if part.ndim == 1 else part.shape[1] for part in columns)))
+    for first in range(0, len(columns[0]), at_a_time):
+        rows = slice(first, first + at_a_time)
+        block = np.column_stack([part[rows] for part in columns])
+        R = triangular_factor(np.vstack([R, block]))
+    return R
 
 
 def span_of(columns: Float2D) -> Float2D:

@@ -25,10 +25,13 @@ from scipy.optimize import minimize, minimize_scalar
 from scipy.special import chdtrc
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
-from robotid_sim.estimation.reduction import triangular_factor
+from robotid_sim.estimation.reduction import factor_of_rows
 
 LOG_RANGE = (-14.0, 16.0)
 """Range of the logarithm of a variance, over that of the noise."""
+
+AT_A_TIME = 10_000
+"""Rows whose copies are held in memory at a time."""
 
 GRID = np.linspace(*LOG_RANGE, 45)
 
@@ -142,7 +145,7 @@ def choose_components(
         any variance: what is left of it is hardly more than that of noise.
     """
     b, k = X.shape[1], Z.shape[1]
-    R = triangular_factor(np.column_stack([X, Z, y]))
+    R = factor_of_rows(X, Z, y, at_a_time=AT_A_TIME)
     left, z = R[b:, b : b + k], R[b:, -1]
     bounds: Float1D = np.full(len(groups), LOG_RANGE[1])
     if largest is not None:

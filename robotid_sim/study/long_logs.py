@@ -4,7 +4,8 @@ The preprocessor, and the friction velocities, are tuned to the beginning of the
 log then pass it one after the other, with so much before and after each that its rows are those of
 the whole log to rounding. Kept are the rows of the fit, ten a second, and the state of the joints
 at five times their rate, for what the model may lack and for figures. Functions that the model
-lacks are looked for in excerpts; what they are along the whole log enters the fit.
+lacks are looked for in excerpts. If there are any, the fit is of the excerpts, too: it is they that
+leave parameters open then, not noise, and they take more memory than all the rows.
 """
 
 from collections.abc import Iterator
@@ -13,9 +14,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation.discrepancy_search import along, find_discrepancy
-from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.discrepancy_search import find_discrepancy, nothing_lacking
+from robotid_sim.estimation.problem import build_problem
 from robotid_sim.measurement.joined_motion import joined
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.long_log import LongLog
@@ -36,8 +38,8 @@ SETTLED = 2.0
 STATES = 5
 """States of the joints that are kept for every row, at most."""
 
-SEARCHED = 40_000
-"""Rows of all joints in which functions that the model lacks are looked for."""
+SEARCHED = 30_000
+"""Rows of all joints in excerpts."""
 
 EXCERPTS = 8
 """Parts of the log that these rows are from."""
@@ -106,61 +108,82 @@ def identify_long(
     """
     progress("identify", 0.0)
     _, heard = heeding_loop_noise(plan, (log.head,))
-    head = fitted_motion((log.head,), nominal, basis, plan, silent)
-    nominal = head.nominal
+    seen = fitted_motion((log.head,), nominal, basis, plan, silent)
     progress("identify", 0.2)
-    motion, plain = _rows_of_parts(log, head, basis, progress)
-    seen = head._replace(motion=motion, rows=plain)
+    seen = _along_the_log(seen, log, basis, progress)
     gain_std = plan.torque_gain_std
-    found = find_discrepancy(*_searched(plain, motion), nominal, gain_std=gain_std)
-    whole = along(found, plain, motion, nominal, gain_std=gain_std)
-    return estimated(seen, plain, whole, plan, rng, heard=heard, progress=progress)
+    some = excerpts_of(seen)
+    found = find_discrepancy(some.rows, some.motion, seen.nominal, gain_std=gain_std)
+    if found.lacks:
+        seen = some
+    else:
+        found = nothing_lacking(seen.rows, gain_std=gain_std)
+    return estimated(seen, seen.rows, found, plan, rng, heard=heard, progress=progress)
 
 
-def _rows_of_parts(
-    log: LongLog, head: FittedMotion, basis: BaseParameters, progress: Progress
-) -> tuple[Motion, LinearProblem]:
-    """Return the state of the joints along a log, and the rows of its fit."""
+def _along_the_log(
+    head: FittedMotion, log: LongLog, basis: BaseParameters, progress: Progress
+) -> FittedMotion:
+    """Return the state of the joints along a log, and the rows of its fit, for those of its head.
+
+    What is kept of the parts is allocated as a whole, and not copied.
+    """
     tuned = head.preprocessors[0]
     assert isinstance(tuned, Adaptive)
     grid = _Grid.of(log, tuned)
     use = _without_edges(tuned)
     kept = max(k for k in range(1, STATES + 1) if grid.step % k == 0)
-    W, y, states = [], [], []
+    n = log.head.dof
+    W, y = np.empty((grid.rows * n, basis.rank)), np.empty(grid.rows * n)
+    t = np.empty(grid.rows * kept)
+    states: dict[str, Float2D] = {name: np.empty((len(t), n)) for name in ("q", "dq", "ddq", "tau")}
+    first = 0
     for part, count in grid.parts(log):
         motion = use(part, head.nominal)
         rows = build_problem(motion, head.nominal, basis)
-        inside = slice(grid.margin, grid.margin + count)
-        W.append(rows.by_joint(rows.W)[inside].copy())  # a view would keep all of the part
-        y.append(rows.by_joint(rows.y)[inside].copy())
+        inside = slice(grid.margin * n, (grid.margin + count) * n)
+        own = slice(first * n, (first + count) * n)
+        W[own], y[own] = rows.W[inside], rows.y[inside]
         samples = slice(
             grid.margin * grid.step, (grid.margin + count) * grid.step, grid.step // kept
         )
-        kinds = ("t", "q", "dq", "ddq", "tau")
-        states.append([getattr(motion, name)[samples].copy() for name in kinds])
-        progress("identify", 0.2 + 0.4 * sum(map(len, y)) / grid.rows)
-    t, q, dq, ddq, tau = (np.concatenate(parts) for parts in zip(*states, strict=True))
-    rows = replace(rows, W=np.concatenate(W).reshape(-1, basis.rank), y=np.concatenate(y).ravel())
-    row_filter: RowFilter = RowFilter(
-        first=0,
-        stop=len(t),
-        step=kept,
-        edge=0,
-        cutoff=tuned.rows.cutoff * log.dt * grid.step / kept,
-        cutoffs=tuned.rows.cycles(log.dt * grid.step / kept),
-    )
-    measured = np.asarray(tau.any(axis=0))
-    motion = Motion(
+        own = slice(first * kept, (first + count) * kept)
+        t[own] = motion.t[samples]
+        for name, whole in states.items():
+            whole[own] = getattr(motion, name)[samples]
+        first += count
+        progress("identify", 0.2 + 0.4 * first / grid.rows)
+    for values in (W, y, t, *states.values()):
+        values.setflags(write=False)
+    dt = log.dt * grid.step / kept
+    cutoffs = tuned.rows.cutoff * dt, tuned.rows.cycles(dt)
+    motion = _kept_motion(log.head, t, states, kept, *cutoffs)
+    start = float(motion.row_times[0])
+    rows = replace(rows, W=W, y=y, period=motion.repeats, start=start)
+    return head._replace(motion=motion, rows=rows)
+
+
+def _kept_motion(
+    head: Log,
+    t: Float1D,
+    states: dict[str, Float2D],
+    step: int,
+    cutoff: float,
+    cutoffs: tuple[float, ...] | None,
+) -> Motion:
+    """Return the motion of the states that are kept of a log, every `step`-th of which is a row."""
+    whole = RowFilter(first=0, stop=len(t), step=step, edge=0, cutoff=cutoff, cutoffs=cutoffs)
+    measured = np.broadcast_to(states["tau"].any(axis=0), states["tau"].shape)
+    return Motion(
         t=t,
-        q=q,
-        dq=dq,
-        ddq=ddq,
-        tau=tau,
-        joint_names=log.head.joint_names,
-        row_filter=gated(row_filter, np.broadcast_to(measured, q.shape)),
-        period=log.head.period,
+        q=states["q"],
+        dq=states["dq"],
+        ddq=states["ddq"],
+        tau=states["tau"],
+        joint_names=head.joint_names,
+        row_filter=gated(whole, measured),
+        period=head.period,
     )
-    return motion, replace(rows, period=motion.repeats, start=float(motion.row_times[0]))
 
 
 def _without_edges(tuned: Adaptive) -> Adaptive:
@@ -169,25 +192,39 @@ def _without_edges(tuned: Adaptive) -> Adaptive:
     return replace(tuned, rows=rows, joint=replace(tuned.joint, rows=rows))
 
 
-def _searched(problem: LinearProblem, motion: Motion) -> tuple[LinearProblem, Motion]:
-    """Return rows of excerpts that are spread over a log, and their motion; of few rows all."""
+def excerpts_of(whole: FittedMotion) -> FittedMotion:
+    """Return excerpts that are spread over a log, motion and rows; all of it if it has few rows.
+
+    Excerpts of what repeats are of whole periods, as many for each, so that joined they repeat.
+    """
+    problem, motion = whole.rows, whole.motion
     row_filter = motion.row_filter
     assert row_filter is not None
     margin = int(np.ceil(RINGING / (row_filter.lowest * row_filter.step)))
-    count = SEARCHED // problem.dof // EXCERPTS
-    if problem.samples <= EXCERPTS * (count + 2 * margin):
-        return problem, motion
-    firsts = np.linspace(margin, problem.samples - margin - count, EXCERPTS).astype(int)
+    most = SEARCHED // problem.dof
+    if problem.samples <= most + 2 * EXCERPTS * margin:
+        return whole
+    period = problem.period / problem.dt if problem.period else 1.0
+    repeats = problem.period if 2.0 * period <= most else None
+    unit = period if repeats else 1.0
+    parts = min(EXCERPTS, int(most / unit))
+    units = int(most / parts / unit)
+    last = int((problem.samples - 2 * margin - 1) / unit) - units
+    begins = margin + np.linspace(0, last, parts).astype(int) * unit
+    lengths = np.diff(np.round(np.arange(parts + 1) * units * unit))  # no phase is lost on the way
+    firsts = np.round(begins)
+    ranges = [*zip(firsts.astype(int), (firsts + lengths).astype(int), strict=True)]
+    rows = np.concatenate([np.arange(*each) for each in ranges])
     W, y = problem.by_joint(problem.W), problem.by_joint(problem.y)
-    rows = np.concatenate([np.arange(first, first + count) for first in firsts])
-    part = replace(problem, W=W[rows].reshape(-1, W.shape[2]), y=y[rows].ravel(), period=None)
-    return part, joined([_cut(motion, row_filter, first, count, margin) for first in firsts])
+    part = replace(problem, W=W[rows].reshape(-1, W.shape[2]), y=y[rows].ravel(), period=repeats)
+    cuts = [_cut(motion, row_filter, begin, end, margin) for begin, end in ranges]
+    return whole._replace(motion=joined(cuts), rows=part)
 
 
-def _cut(motion: Motion, row_filter: RowFilter, first: int, count: int, margin: int) -> Motion:
+def _cut(motion: Motion, row_filter: RowFilter, begin: int, end: int, margin: int) -> Motion:
     """Return the motion that gives some rows of another one, without edges."""
     step = row_filter.step
-    samples = slice((first - margin) * step, (first + count - 1 + margin) * step + 1)
+    samples = slice((begin - margin) * step, (end - 1 + margin) * step + 1)
     arrays = {name: getattr(motion, name)[samples] for name in ("t", "q", "dq", "ddq", "tau")}
     stop = len(arrays["t"])
     own: RowFilter = RowFilter(

@@ -135,6 +135,33 @@ def test_excerpts_show_what_the_model_lacks(both, monkeypatch):
     assert (np.abs(parts.chosen.beta - truth) < 3.0 * parts.chosen.std).all()
 
 
+def test_a_fit_of_excerpts_knows_that_they_repeat(both, monkeypatch):
+    """What the model lacks comes again with every period: it is one error, not as many."""
+    whole, _, _, _ = both(made(60_000, lacking=0.05))
+    monkeypatch.setattr(long_logs, "SEARCHED", 1250)
+    _, parts, _, _ = both(made(60_000, lacking=0.05))
+    rows = parts.plain
+    assert (rows.samples, rows.period) == (600, 10.0)
+    assert len(parts.motion.row_times) == rows.samples
+    y, count = rows.by_joint(rows.y), round(rows.period / rows.dt)
+    assert np.abs(y[count:] - y[:-count]).std() < 0.02 < 0.1 * y.std()
+    ratio = parts.chosen.std / whole.chosen.std
+    assert 0.5 < np.median(ratio) < 2.0
+
+
+@pytest.mark.parametrize(
+    ("lacking", "words"), [(0.0, "all samples are in the fit"), (0.05, "the fit is of them, too")]
+)
+def test_identify_says_which_rows_the_fit_has(
+    robotid, tmp_path, short_parts, monkeypatch, lacking, words
+):
+    monkeypatch.setattr("robotid_sim.importing.reading.LONG", 50_000)
+    monkeypatch.setattr(long_logs, "SEARCHED", 1250)
+    save_log(made(60_000, lacking=lacking), tmp_path / "log.h5")
+    done = robotid("identify", "twolink", tmp_path / "log.h5", "-o", tmp_path / "e.json")
+    assert words in " ".join(done.out.split())
+
+
 def test_copy_of_a_csv_has_the_bits_of_the_csv(tmp_path, monkeypatch):
     monkeypatch.setattr(module, "LINES", 999)
     log = made(3000)
@@ -229,4 +256,4 @@ def test_a_million_rows_take_little_memory(tmp_path, form):
     whole = identify(log, arm(), basis, plan, np.random.default_rng(0)).chosen
     assert content["read_in_parts"] == len(log.t)
     assert (np.abs(whole.beta - np.array(found["beta"])) < 0.3 * whole.std).all()
-    assert int(done.stdout.splitlines()[-1]) * 1024 < MOST
+    assert int(done.out.splitlines()[-1]) * 1024 < MOST
