@@ -121,7 +121,20 @@ def triangular_factor(A: Float2D) -> Float2D:
 
 
 def factor_of_rows(*columns: Float1D | Float2D, at_a_time: int = BLOCK) -> Float2D:
-    """Return the triangular factor of columns side by side, copying some rows at a time."""
+    """Return the triangular factor of columns side by side, of which no whole copy is made.
+
+    Parameters
+    ----------
+    *columns : ndarray, shape (N, k) or (N,)
+        Columns of the same rows.
+    at_a_time : int
+        Rows that are taken at a time.
+
+    Returns
+    -------
+    R : ndarray, shape (b, b)
+        With as many columns as there are in all, of N rows if these are fewer.
+    """
     R: Float2D = np.zeros((0, sum(1 if part.ndim == 1 else part.shape[1] for part in columns)))
     for first in range(0, len(columns[0]), at_a_time):
         rows = slice(first, first + at_a_time)

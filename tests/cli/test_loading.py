@@ -12,11 +12,15 @@ from robotid_sim.study.stages import simulate
 
 
 def compiled():
-    """Return the names of our compiled functions with the types that they are compiled for."""
+    """Return the names of our compiled functions with the types that they are compiled for.
+
+    What a weak proxy stands for is not asked for its class: it may be gone.
+    """
     return {
         (function.py_func.__module__, function.py_func.__name__, signature)
         for function in gc.get_objects()
-        if isinstance(function, Dispatcher) and function.py_func.__module__.startswith("robotid")
+        if issubclass(type(function), Dispatcher)
+        and function.py_func.__module__.startswith("robotid")
         for signature in function.signatures
     }
 
