@@ -200,9 +200,7 @@ def _of_parts(log: LongLog, rows: LinearProblem) -> str:
     )
     share = rows.samples * rows.dt / (log.samples * log.dt)
     if share < MOST_OF_IT:
-        return (
-            f"{reading}, {share:.2g} of the log; it lacks something, and the fit is of them, too."
-        )
+        return f"{reading}, {share:.2g} of the log; as it lacks something, the fit is of them, too."
     return f"{reading}; all samples are in the fit."
 
 
