@@ -256,4 +256,4 @@ def test_a_million_rows_take_little_memory(tmp_path, form):
     whole = identify(log, arm(), basis, plan, np.random.default_rng(0)).chosen
     assert content["read_in_parts"] == len(log.t)
     assert (np.abs(whole.beta - np.array(found["beta"])) < 0.3 * whole.std).all()
-    assert int(done.out.splitlines()[-1]) * 1024 < MOST
+    assert int(done.stdout.splitlines()[-1]) * 1024 < MOST
