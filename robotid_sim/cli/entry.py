@@ -2,11 +2,13 @@
 
 import io
 import os
+import platform
 import signal
 import sys
 import threading
 import time
 import warnings
+from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
@@ -21,6 +23,9 @@ UNPICKLE = "_numba_unpickle"
 LLVM = "llvmlite.binding."
 """Modules that own what the compiler allocates, and free it twice if an exception parts them."""
 
+KERNELS, NEEDED = "Haswell", {"avx2", "fma"}
+"""Kernels of OpenBLAS for all x86-64 processors since 2013, and the instructions that they have."""
+
 GRACE = 1.8
 """Time that a command has to put in order what it began [s]; a design writes its best in 1.3 s."""
 
@@ -34,6 +39,7 @@ def entry() -> None:
     """
     open_streams()
     end_at_signals()
+    take_common_kernels()
     from robotid_sim.cli.app import main
 
     code = main()
@@ -59,6 +65,28 @@ def open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
+
+
+def take_common_kernels() -> None:
+    """Let OpenBLAS work on this processor as on others, so that a seed gives the same digits there.
+
+    By default it takes the kernels of the processor. Those of another one sum in another order, and
+    then the search for a motion ends elsewhere. It reads the variable as NumPy loads it; who has
+    set it has chosen.
+    """
+    if NEEDED <= processor_flags():
+        os.environ.setdefault("OPENBLAS_CORETYPE", KERNELS)
+
+
+def processor_flags() -> set[str]:
+    """Return the instructions of an x86-64 processor on Linux; none are known of others."""
+    if platform.machine() != "x86_64":
+        return set()
+    try:
+        with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:
+            return next((set(line.split()) for line in lines if line.startswith("flags")), set())
+    except OSError:
+        return set()
 
 
 def end_at_signals() -> None:

@@ -1,4 +1,4 @@
-"""What surrounds the program: closed streams, a locale of ASCII, a folder that is gone."""
+"""What surrounds the program: closed streams, ASCII, a folder that is gone, another processor."""
 
 import io
 import os
@@ -9,11 +9,21 @@ import numpy as np
 import pytest
 from robots import DATA
 
+from robotid_sim.cli import entry
 from robotid_sim.measurement.log import Log
 from robotid_sim.report.plot import plot
 
 ARM = DATA / "2r.urdf"
 ASCII = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
+
+CORETYPE = "OPENBLAS_CORETYPE"
+KERNELS = """
+from robotid_sim.cli.entry import take_common_kernels
+take_common_kernels()
+import numpy, scipy.linalg
+from threadpoolctl import threadpool_info
+print(*{part["architecture"] for part in threadpool_info() if part["internal_api"] == "openblas"})
+"""
 
 
 def run(script: str, folder, **more: str) -> subprocess.CompletedProcess[str]:
@@ -59,3 +69,27 @@ def test_names_with_dollars_are_drawn_as_they_are() -> None:
     svg = io.BytesIO()
     plot(log).savefig(svg, format="svg")
     assert svg.getvalue()
+
+
+def test_a_processor_works_with_the_kernels_that_others_have() -> None:
+    own = {name: value for name, value in os.environ.items() if name != CORETYPE}
+    words = [sys.executable, "-c", KERNELS]
+    done = subprocess.run(words, env=own, capture_output=True, text=True, check=True)
+    if entry.processor_flags() >= entry.NEEDED:
+        assert done.stdout.split() == [entry.KERNELS]
+    else:
+        assert done.stdout.split() != [entry.KERNELS]
+
+
+def test_kernels_that_a_user_chose_stay(monkeypatch) -> None:
+    monkeypatch.setenv(CORETYPE, "Nehalem")
+    entry.take_common_kernels()
+    assert os.environ[CORETYPE] == "Nehalem"
+
+
+@pytest.mark.parametrize("flags", [set(), {"avx", "sse4_2"}, {"avx2"}])
+def test_a_processor_without_the_instructions_keeps_its_kernels(monkeypatch, flags) -> None:
+    monkeypatch.delenv(CORETYPE, raising=False)
+    monkeypatch.setattr(entry, "processor_flags", lambda: flags)
+    entry.take_common_kernels()
+    assert CORETYPE not in os.environ
