@@ -1,5 +1,12 @@
 """Fixtures: robots, oracles and a cache of engine experiments."""
 
+import os
+
+from robotid_sim.cli.entry import common_kernels
+
+# Before NumPy loads: tests compare what Python gives with what the program gives.
+os.environ.update(common_kernels())
+
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path

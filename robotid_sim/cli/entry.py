@@ -23,6 +23,9 @@ UNPICKLE = "_numba_unpickle"
 LLVM = "llvmlite.binding."
 """Modules that own what the compiler allocates, and free it twice if an exception parts them."""
 
+CORETYPE = "OPENBLAS_CORETYPE"
+"""The variable that tells OpenBLAS which kernels to take."""
+
 KERNELS, NEEDED = "Haswell", {"avx2", "fma"}
 """Kernels of OpenBLAS for all x86-64 processors since 2013, and the instructions that they have."""
 
@@ -39,7 +42,7 @@ def entry() -> None:
     """
     open_streams()
     end_at_signals()
-    take_common_kernels()
+    os.environ.update(common_kernels())
     from robotid_sim.cli.app import main
 
     code = main()
@@ -67,15 +70,16 @@ def open_streams() -> None:
             stream.reconfigure(errors="replace")
 
 
-def take_common_kernels() -> None:
-    """Let OpenBLAS work on this processor as on others, so that a seed gives the same digits there.
+def common_kernels() -> dict[str, str]:
+    """Return the setting by which OpenBLAS works on this processor as on others.
 
     By default it takes the kernels of the processor. Those of another one sum in another order, and
-    then the search for a motion ends elsewhere. It reads the variable as NumPy loads it; who has
-    set it has chosen.
+    then the search for a motion ends elsewhere: a seed would not give the same digits there. It
+    reads the variable as NumPy loads it; who has set it has chosen.
     """
-    if NEEDED <= processor_flags():
-        os.environ.setdefault("OPENBLAS_CORETYPE", KERNELS)
+    if CORETYPE in os.environ or not processor_flags() >= NEEDED:
+        return {}
+    return {CORETYPE: KERNELS}
 
 
 def processor_flags() -> set[str]:
