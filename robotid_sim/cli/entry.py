@@ -2,16 +2,15 @@
 
 import io
 import os
-import platform
 import signal
 import sys
 import threading
 import time
 import warnings
-from pathlib import Path
 from types import FrameType
 from typing import NoReturn
 
+from robotid_sim.cli.openblas import common_kernels
 from robotid_sim.signals import ENDING
 
 AGAIN = 1e-3
@@ -22,12 +21,6 @@ UNPICKLE = "_numba_unpickle"
 
 LLVM = "llvmlite.binding."
 """Modules that own what the compiler allocates, and free it twice if an exception parts them."""
-
-CORETYPE = "OPENBLAS_CORETYPE"
-"""The variable that tells OpenBLAS which kernels to take."""
-
-KERNELS, NEEDED = "Haswell", {"avx2", "fma"}
-"""Kernels of OpenBLAS for all x86-64 processors since 2013, and the instructions that they have."""
 
 GRACE = 1.8
 """Time that a command has to put in order what it began [s]; a design writes its best in 1.3 s."""
@@ -68,29 +61,6 @@ def open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-
-
-def common_kernels() -> dict[str, str]:
-    """Return the setting by which OpenBLAS works on this processor as on others.
-
-    By default it takes the kernels of the processor. Those of another one sum in another order, and
-    then the search for a motion ends elsewhere: a seed would not give the same digits there. It
-    reads the variable as NumPy loads it; who has set it has chosen.
-    """
-    if CORETYPE in os.environ or not processor_flags() >= NEEDED:
-        return {}
-    return {CORETYPE: KERNELS}
-
-
-def processor_flags() -> set[str]:
-    """Return the instructions of an x86-64 processor on Linux; none are known of others."""
-    if platform.machine() != "x86_64":
-        return set()
-    try:
-        with Path("/proc/cpuinfo").open(encoding="utf-8") as lines:
-            return next((set(line.split()) for line in lines if line.startswith("flags")), set())
-    except OSError:
-        return set()
 
 
 def end_at_signals() -> None:

@@ -1,4 +1,4 @@
-"""What surrounds the program: closed streams, ASCII, a folder that is gone, another processor."""
+"""What surrounds the program: closed streams, ASCII, a folder that is gone."""
 
 import io
 import os
@@ -8,23 +8,12 @@ import sys
 import numpy as np
 import pytest
 from robots import DATA
-from threadpoolctl import threadpool_info
 
-from robotid_sim.cli import entry
 from robotid_sim.measurement.log import Log
 from robotid_sim.report.plot import plot
 
 ARM = DATA / "2r.urdf"
 ASCII = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}
-
-KERNELS = """
-import os
-from robotid_sim.cli.entry import common_kernels
-os.environ.update(common_kernels())
-import numpy, scipy.linalg
-from threadpoolctl import threadpool_info
-print(*{part["architecture"] for part in threadpool_info() if part["internal_api"] == "openblas"})
-"""
 
 
 def run(script: str, folder, **more: str) -> subprocess.CompletedProcess[str]:
@@ -70,34 +59,3 @@ def test_names_with_dollars_are_drawn_as_they_are() -> None:
     svg = io.BytesIO()
     plot(log).savefig(svg, format="svg")
     assert svg.getvalue()
-
-
-def test_a_processor_works_with_the_kernels_that_others_have() -> None:
-    own = {name: value for name, value in os.environ.items() if name != entry.CORETYPE}
-    words = [sys.executable, "-c", KERNELS]
-    done = subprocess.run(words, env=own, capture_output=True, text=True, check=True)
-    if entry.processor_flags() >= entry.NEEDED:
-        assert done.stdout.split() == [entry.KERNELS]
-    else:
-        assert done.stdout.split() != [entry.KERNELS]
-
-
-def test_these_tests_work_with_the_kernels_of_the_program() -> None:
-    parts = threadpool_info()
-    taken = {part["architecture"] for part in parts if part["internal_api"] == "openblas"}
-    if entry.CORETYPE in os.environ:
-        assert taken == {os.environ[entry.CORETYPE]}
-    else:
-        assert not entry.processor_flags() >= entry.NEEDED
-
-
-def test_kernels_that_a_user_chose_stay(monkeypatch) -> None:
-    monkeypatch.setenv(entry.CORETYPE, "Nehalem")
-    assert entry.common_kernels() == {}
-
-
-@pytest.mark.parametrize("flags", [set(), {"avx", "sse4_2"}, {"avx2"}])
-def test_a_processor_without_the_instructions_keeps_its_kernels(monkeypatch, flags) -> None:
-    monkeypatch.delenv(entry.CORETYPE, raising=False)
-    monkeypatch.setattr(entry, "processor_flags", lambda: flags)
-    assert entry.common_kernels() == {}
