@@ -109,5 +109,14 @@ def test_another_blas_keeps_its_kernels(on_any_processor, packages, text) -> Non
     assert openblas.common_kernels() == {}
 
 
+def test_the_version_is_known_without_loading_the_library() -> None:
+    for part in threadpool_info():
+        for package in ("numpy", "scipy"):
+            if f"{package}.libs" in part["filepath"]:
+                version = openblas.openblas_of(package)
+                assert version is not None
+                assert part["version"].startswith(".".join(map(str, version)))
+
+
 def test_a_package_that_is_not_there_brings_none() -> None:
     assert openblas.openblas_of("no_such_package") is None
