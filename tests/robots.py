@@ -96,3 +96,10 @@ def states(robot: Robot, count: int = 500) -> np.ndarray:
     shape = (count, robot.dof)
     q = rng.uniform(robot.limits.lower, robot.limits.upper, shape)
     return np.stack([q, rng.uniform(-3, 3, shape), rng.uniform(-10, 10, shape)])
+
+
+def standard_dh(a: float, alpha: float, d: float, theta: float) -> np.ndarray:
+    """Return Rz(theta) Tz(d) Tx(a) Rx(alpha)."""
+    (ca, sa), (ct, st) = (np.cos(alpha), np.sin(alpha)), (np.cos(theta), np.sin(theta))
+    rows = [[ct, -st * ca, st * sa, a * ct], [st, ct * ca, -ct * sa, a * st], [0, sa, ca, d]]
+    return np.array([*rows, [0, 0, 0, 1]])

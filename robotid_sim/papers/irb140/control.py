@@ -20,7 +20,7 @@ from robotid_sim.experiment.conditions import (
     compose,
 )
 from robotid_sim.experiment.scenario import Scenario
-from robotid_sim.model.catalog import load_robot, published_robot
+from robotid_sim.model.catalog import published_plant, published_robot
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.published import ROBOT, ROOT, SETS
 from robotid_sim.streams import named_stream
@@ -57,7 +57,7 @@ def track(seed: int, run: int, scenario: str, *, lap: float = 30.0) -> dict[str,
     Run r draws the phases of the disturbance, which are the same for all models. Nothing is drawn
     in the nominal scenario, so that one run of it is all there is.
     """
-    plant = load_robot(ROBOT)
+    plant = published_plant(ROBOT)
     known = {"reference": plant}
     known |= {model: published_robot(ROBOT, SETS[model]) for model in ("QPSO", "PSO")}
     tasks, gains, peaks = prepared(lap)
@@ -81,7 +81,7 @@ def prepared(lap: float) -> tuple[dict[str, TaskRun], LoopGains, dict[str, Float
     Those are the largest of the undisturbed loop with the true model [N m]; what shakes the step,
     which hardly needs torque, is what shakes the fast lap. All runs share them.
     """
-    plant = load_robot(ROBOT)
+    plant = published_plant(ROBOT)
     fast, *_ = paths = task_runs(plant, Comparison(slow_lap=lap))
     tasks = {task.name: task for task in paths if task.name in (CIRCLE, STEP)}
     times = np.arange(0.0, fast.trajectory.duration, 1.0 / RATE)

@@ -15,7 +15,7 @@ from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation.cone_program import ConsistentProgram
 from robotid_sim.experiment.conditions import LoopSize, SinusoidalTorque, compose
 from robotid_sim.experiment.scenario import Scenario
-from robotid_sim.model.catalog import load_robot, published_robot
+from robotid_sim.model.catalog import published_plant, published_robot
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.control import (
     CIRCLE,
@@ -67,7 +67,7 @@ def drive(seed: int, run: int, scenario: str, *, lap: float = 30.0) -> dict[str,
         `SETTLED` [N m]), ``energy`` (integral of abs(tau dq) [J]), ``torque_rate`` (RMS after
         `SETTLED` [N m/s]), ``rms_error`` [rad], all per joint, and ``step``; ``curves`` of run 0.
     """
-    reference = load_robot(ROBOT)
+    reference = published_plant(ROBOT)
     basis = base_parameters(reference, ())
     arms = {model: equivalent(reference, basis, model) for model in SETS}
     tasks, gains, peaks = prepared(lap)
