@@ -1,12 +1,13 @@
 """The robots that ship with the package, and from a name or a path to a Robot.
 
-The links of the URDFs have the inertia of their meshes. What papers print, possible or not, stands in
-a ``published.toml`` beside them, with a set of bodies that can exist for the engine.
+The links of the URDFs have the inertia of their meshes. What papers print, possible or not, stands
+in a ``published.toml`` beside them, with a set of bodies that can exist for the engine.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,7 @@ def published_parameters(robot: str, name: str | None = None) -> PublishedParame
 
 
 def published_print(robot: str, name: str | None = None) -> dict[str, dict[str, Any]]:
-    """Return a published set as it is printed, in the paper's frames.
+    """Read a published set as it is printed, in the paper's frames, with its last digits.
 
     Parameters
     ----------
@@ -137,15 +138,15 @@ def published_print(robot: str, name: str | None = None) -> dict[str, dict[str, 
     Returns
     -------
     values : dict of str to dict
-        By link; keys and units are those of the ``published.toml`` beside the URDF: ``mass``,
-        ``com`` or ``first_moment``, ``inertia``.
+        By link, numbers as `Decimal`; keys and units are those of the ``published.toml`` beside the
+        URDF: ``mass``, ``com`` or ``first_moment``, ``inertia``.
 
     Raises
     ------
     UnknownNameError
         If the robot has no such set.
     """
-    content = _read_published(robot)
+    content = _read_published(robot, parse_float=Decimal)
     name = published_parameters(robot, name).name
     return {
         link: dict(values) for link, values in content["sets"][name].items() if link != "summary"
@@ -247,7 +248,9 @@ def _count(published: PublishedParameters) -> int:
     return published.phi.size // (parameters.N_INERTIAL + parameters.N_JOINT)
 
 
-def _read_published(robot: str) -> dict[str, Any]:
+def _read_published(
+    robot: str, parse_float: Callable[[str], float | Decimal] = float
+) -> dict[str, Any]:
     path = catalog().get(robot, Path(robot)).parent / "published.toml"
     if robot not in catalog() or not path.is_file():
         have = ", ".join(n for n, p in catalog().items() if (p.parent / path.name).is_file())
@@ -255,7 +258,7 @@ def _read_published(robot: str) -> dict[str, Any]:
             f"robot '{robot}' has no published parameters beside its URDF; robots that have: {have}"
         )
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=parse_float)
     except ValueError as error:
         raise FileFormatError(f"{path} is not a published.toml: {error}") from error
     check_schema(content.get("schema"), "published", 1, path)

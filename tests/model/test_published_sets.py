@@ -112,13 +112,14 @@ def test_irb140_has_the_torques_of_equations_10_to_13_in_the_printed_frames() ->
             axes.append(T[:3, 2])
             origins.append(T[:3, 3])
             T = T @ standard_dh(a, alpha, d, angle + offset)
-            center = T[:3, :3] @ link["com"] + T[:3, 3]
+            center = T[:3, :3] @ np.array(link["com"], dtype=float) + T[:3, 3]
             Jv, Jw = np.zeros((3, 3)), np.zeros((3, 3))
             for j, (z, r) in enumerate(zip(axes, origins, strict=True)):
                 Jv[:, j], Jw[:, j] = np.cross(z, center - r), z
             inertia_ = T[:3, :3] @ central_inertia(link["inertia"]) @ T[:3, :3].T
-            M += link["mass"] * Jv.T @ Jv + Jw.T @ inertia_ @ Jw  # eq. (10) to (12)
-            G += link["mass"] * Jv.T @ [0.0, 0.0, 9.81]  # eq. (13)
+            mass = float(link["mass"])
+            M += mass * Jv.T @ Jv + Jw.T @ inertia_ @ Jw  # eq. (10) to (12)
+            G += mass * Jv.T @ [0.0, 0.0, 9.81]  # eq. (13)
         np.testing.assert_allclose(mass_matrix(arm, q), M, atol=1e-12 * np.abs(M).max())
         still = np.zeros(3)
         want = rigid_body_torque(arm, q, still, still)
@@ -127,7 +128,9 @@ def test_irb140_has_the_torques_of_equations_10_to_13_in_the_printed_frames() ->
 
 def central_inertia(entries: dict[str, float]) -> np.ndarray:
     """Return the tensor whose matrix elements the entries are."""
-    xx, xy, xz, yy, yz, zz = (entries[f"I{key}"] for key in ("xx", "xy", "xz", "yy", "yz", "zz"))
+    xx, xy, xz, yy, yz, zz = (
+        float(entries[f"I{key}"]) for key in ("xx", "xy", "xz", "yy", "yz", "zz")
+    )
     return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
@@ -194,7 +197,9 @@ def test_bodies_for_the_engine_are_what_the_script_finds(arm: str, capsys) -> No
     kept = published_print(arm, ENGINE_SETS[arm])
     for link, values in next(iter(found.values())).items():
         ours, theirs = (
-            inertia.pack(v["mass"], np.array(v["com"]), central_inertia(v["inertia"]))
+            inertia.pack(
+                float(v["mass"]), np.array(v["com"], dtype=float), central_inertia(v["inertia"])
+            )
             for v in (kept[link], values)
         )
         # An interior-point solver stops at 1e-8 of the cost, some 1e-4 of its argument.
