@@ -13,12 +13,14 @@ from robots import SCRIPTS, standard_dh, states
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import rigid_body_torque
+from robotid_sim.dynamics.light_joints import light_joints
 from robotid_sim.engine.plant import Plant
 from robotid_sim.kinematics.forward import link_poses, tip_pose
 from robotid_sim.model import inertia
-from robotid_sim.model.cad import link_solid
+from robotid_sim.model.cad import link_solid, vertices
 from robotid_sim.model.catalog import catalog, find_urdf, load_robot, published_parameters
 from robotid_sim.model.catalog_files import catalog_folder
+from robotid_sim.model.diagnosis import diagnose
 from robotid_sim.model.fixed_links import fixed_links
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.settings import read_settings
@@ -189,6 +191,20 @@ def test_links_from_cad_have_the_inertia_of_their_meshes(name) -> None:
         J, wanted = (inertia.pseudo_inertia(p) for p in (phi, solid.parameters(mass=phi[0])))
         scale = np.sqrt(np.diag(wanted))
         assert np.abs((J - wanted) / np.outer(scale, scale)).max() <= CAD_DIGITS
+
+
+def test_bodies_are_as_large_as_they_are_drawn(name) -> None:
+    robot = load_robot(name)
+    for link, body in zip(robot.links, diagnose(robot), strict=True):
+        assert body.reason is None
+        assert body.engine is None
+        assert body.com_inside
+        corners = np.vstack([vertices(shape) for shape in link.shapes])
+        radii = np.sqrt(body.moments / body.mass)
+        assert radii.max() < 0.5 * np.linalg.norm(np.ptp(corners, axis=0))
+        solid, _ = link_solid(link.shapes, link.name)
+        assert 100.0 < body.mass / solid.volume < 8000.0  # [kg/m^3]
+    assert light_joints(robot) == []
 
 
 # Meshes
