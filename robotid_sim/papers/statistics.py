@@ -15,19 +15,19 @@ Ends = tuple[float, float] | None
 def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> Ends:
     """Estimate the interval of the mean of independent runs; None for fewer than four.
 
-    Student's, which of two or three runs is wider than what it is about. Of positive values, such
-    as costs, whose rare large ones would pull its lower end below zero, it is a bootstrap's.
+    Student's, which of two or three runs is wider than what it is about. Where it would reach below
+    zero for positive values, such as costs with a rare large one, a bootstrap's.
     """
     sample = np.asarray(values, dtype=float)
     if sample.size < 4:
         return None
-    if (sample > 0.0).all() and np.ptp(sample) > 0.0:
+    half = student.ppf(0.5 + 0.5 * confidence, sample.size - 1) * sample.std(ddof=1)
+    half /= np.sqrt(sample.size)
+    if sample.min() > 0.0 and half > sample.mean():
         drawn = bootstrap(
             (sample,), np.mean, confidence_level=confidence, rng=np.random.default_rng(0)
         ).confidence_interval
         return float(drawn.low), float(drawn.high)
-    half = student.ppf(0.5 + 0.5 * confidence, sample.size - 1) * sample.std(ddof=1)
-    half /= np.sqrt(sample.size)
     return float(sample.mean() - half), float(sample.mean() + half)
 
 
