@@ -18,8 +18,9 @@ from robotid_sim.model import inertia
 from robotid_sim.model.chain import select_chain
 from robotid_sim.model.geometry import number_text, rpy_from_rotation
 from robotid_sim.model.joint_terms import names_of
+from robotid_sim.model.link import Link
 from robotid_sim.model.mesh_files import FOLDER, MUJOCO_MESHES, MeshFolder, MeshMode
-from robotid_sim.model.robot import Link, Robot
+from robotid_sim.model.robot import Robot
 from robotid_sim.model.transmissions import write_rotor_inertia
 from robotid_sim.model.urdf import EXTENSION, parse_urdf, parse_xml, resolve_mesh
 from robotid_sim.model.urdf_terms import attributes_of
