@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.inputs import read_file
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -71,17 +72,6 @@ def require_writable(path: str | Path) -> None:
             f"cannot write {path}: {error.strerror}; choose a folder that exists and is writable"
         ) from error
     require_space(Path(path).parent, FILE_SPACE)
-
-
-def require_file(path: Path) -> None:
-    """Raise `FileFormatError` if there is something else than a file or folder at a path.
-
-    A device may never end, a pipe may never begin, and neither can be read twice.
-    """
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise FileFormatError(
-            f"{path} is a device or a pipe; save its content to a file, read that"
-        )
 
 
 def require_space(folder: Path, needed: float) -> None:
@@ -208,9 +198,11 @@ def _integer(text: str) -> int:
 
 def _load_json(path: Path, kind: str) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), parse_int=_integer)
+        content = json.loads(read_file(path), parse_int=_integer)
     except OSError as error:
         raise FileFormatError(f"cannot read {kind} file {path}: {error.strerror}") from error
+    except FileFormatError:
+        raise
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{path} is no {kind} file: {error}") from error
     if not isinstance(content, dict):

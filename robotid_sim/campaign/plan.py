@@ -1,6 +1,5 @@
 """The plan of a campaign: a study, the factors that change in it, and how their levels combine."""
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Formatter
@@ -13,7 +12,8 @@ from robotid_sim.campaign.factors import Factor, Level, factor_of, shortened
 from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.config_section import ConfigSection
-from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
+from robotid_sim.errors import OptionError, UnknownNameError
+from robotid_sim.inputs import read_toml
 from robotid_sim.study.config_errors import first_error
 
 Design = Literal["grid", "list", "latin-hypercube", "sobol"]
@@ -192,13 +192,9 @@ def load_plan(path: str | Path) -> CampaignPlan:
     """
     shipped = {name: file for name, file in shipped_plans().items() if name == str(path)}
     file = shipped.get(str(path), Path(path))
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        known = f"; known by name: {', '.join(shipped_plans())}" if not file.suffix else ""
-        raise FileFormatError(f"cannot read plan {path}: {reason}{known}") from error
-    return plan_of(content, str(path))
+    if not (file.exists() or file.suffix):
+        raise UnknownNameError.of("plan", str(path), shipped_plans())
+    return plan_of(read_toml(file, "plan"), str(path))
 
 
 def plan_of(content: Mapping[str, Any], where: str = "plan") -> CampaignPlan:

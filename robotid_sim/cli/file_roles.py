@@ -6,7 +6,8 @@ from typing import Any
 
 from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.errors import OptionError
-from robotid_sim.files import require_distinct, require_file
+from robotid_sim.files import require_distinct
+from robotid_sim.inputs import require_file
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.result_folder import is_replaced, owner_of, require_of_run
 

@@ -18,7 +18,13 @@ from robotid_sim.model import inertia
 from robotid_sim.model.chain import select_chain
 from robotid_sim.model.geometry import number_text, rpy_from_rotation
 from robotid_sim.model.joint_terms import names_of
-from robotid_sim.model.mesh_files import FOLDER, MUJOCO_MESHES, MeshFolder, MeshMode
+from robotid_sim.model.mesh_files import (
+    FOLDER,
+    MUJOCO_MESHES,
+    MeshFolder,
+    MeshMode,
+    is_part_of_model,
+)
 from robotid_sim.model.robot import Link, Robot
 from robotid_sim.model.transmissions import write_rotor_inertia
 from robotid_sim.model.urdf import EXTENSION, parse_urdf, parse_xml, resolve_mesh
@@ -75,7 +81,8 @@ def write_urdf(
     for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
         if reason is not None:
             raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
-    root, folder = _tree(robot), MeshFolder(Path(path))
+    source = None if robot.document is None else robot.document.path
+    root, folder = _tree(robot), MeshFolder(Path(path), source)
     _name_meshes(root, robot, folder, meshes)
     with atomic_path(path) as temporary:
         temporary.write_bytes(_text_of(root))
@@ -278,15 +285,15 @@ def _name_meshes(root: etree._Element, robot: Robot, folder: MeshFolder, mode: M
     moves = source.resolve().parent != folder.folder.parent
     for element in root.iter("mesh", "texture"):
         name = element.get("filename", "")
-        file = resolve_mesh(name, source)
+        file, outside = resolve_mesh(name, source)
         if mode is MeshMode.KEEP:
             if moves and "://" not in name:
                 element.set("filename", file.resolve().as_posix())
-        elif file.is_file():
+        elif not outside and is_part_of_model(file):
             place = folder.package if mode is MeshMode.PACKAGE else FOLDER
             element.set("filename", f"{place}/{folder.add(file)}")
         else:
-            folder.miss(name)
+            folder.miss(name, *(["is outside of its folder, its name is kept"] if outside else []))
     if folder.used:  # MuJoCo takes the names without their folders
         settings = _child(root, "mujoco")
         compiler = _child(settings, "compiler")

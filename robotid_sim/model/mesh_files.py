@@ -12,12 +12,18 @@ from pathlib import Path
 
 from robotid_sim.errors import FileFormatError
 from robotid_sim.files import atomic_path
+from robotid_sim.inputs import LARGEST_MESH, may_name, read_file, require_file, require_nameable
 from robotid_sim.result_folder import place_of
 
 FOLDER = "meshes"
 
 MUJOCO_MESHES = (".stl", ".obj", ".msh")
 """Formats that MuJoCo reads."""
+
+MESHES = (".stl", ".obj", ".dae", ".ply", ".off", ".gltf", ".glb", ".3mf", ".zae")
+"""Formats that are read; the last two are ZIP files."""
+
+PICTURES = (".png", ".jpg", ".jpeg", ".tga", ".bmp", ".dds", ".tif", ".tiff", ".gif", ".webp")
 
 REFERENCES = {
     ".obj": re.compile(rb"^[ \t]*mtllib[ \t]+(.+?)[ \t]*\r?$", re.MULTILINE),
@@ -28,6 +34,36 @@ REFERENCES = {
     ".gltf": re.compile(rb'"uri"\s*:\s*"([^"]+)"'),
 }
 """Where the text of a mesh file names another file."""
+
+
+def is_part_of_model(path: Path) -> bool:
+    """Return whether a file is one that a model has beside its own: mesh, material or picture."""
+    suffixes = (*MESHES, *MUJOCO_MESHES, *PICTURES, ".mtl", ".bin")
+    return path.suffix.lower() in suffixes and path.is_file()
+
+
+def _named_in(path: Path, name: bytes) -> Path:
+    """Return the file that a name in a mesh or material file means."""
+    text = name.decode("utf-8", errors="replace").removeprefix("file://")
+    return path.parent / text.replace("\\", "/").replace("\0", "")
+
+
+def require_mesh_file(path: Path) -> None:
+    """Raise `FileFormatError` if a mesh is no regular file, or names what is none or none of its.
+
+    Engines follow the names in an OBJ file by themselves.
+    """
+    require_file(path, LARGEST_MESH)
+    waiting, seen = [path], {path}
+    while waiting:
+        file = waiting.pop()
+        if file.suffix.lower() not in (".obj", ".mtl") or not file.is_file():
+            continue
+        names = REFERENCES[file.suffix.lower()].findall(read_file(file, LARGEST_MESH))
+        for other in {_named_in(file, name) for name in names} - seen:
+            require_nameable(path, other, f"{other}, named in mesh {path},", LARGEST_MESH)
+            waiting.append(other)
+            seen.add(other)
 
 
 class MeshMode(StrEnum):
@@ -48,10 +84,13 @@ class MeshFolder:
     ----------
     model : Path
         The file that will refer to the meshes.
+    source : Path, optional
+        The file that refers to them now.
     """
 
-    def __init__(self, model: Path) -> None:
+    def __init__(self, model: Path, source: Path | None = None) -> None:
         self.folder = model.resolve().parent / FOLDER
+        self._roots = [] if source is None else [source.absolute().parent]
         self.notes: list[str] = []
         """What could not be copied, one sentence each."""
         self._names: dict[Path, str] = {}
@@ -65,7 +104,7 @@ class MeshFolder:
         source = source.resolve()
         if source not in self._names:
             try:
-                content = source.read_bytes()
+                content = read_file(source, LARGEST_MESH)
             except OSError as error:
                 raise FileFormatError(f"cannot read {source}: {error.strerror}") from error
             self._names[source] = source.name  # a file that refers to itself comes to an end
@@ -80,7 +119,10 @@ class MeshFolder:
             key = name.casefold()  # the folder may go to a machine that takes them for one
             if key not in self._content:
                 there = self.folder / name
-                self._content[key] = (name, there.read_bytes() if there.is_file() else content)
+                self._content[key] = (
+                    name,
+                    read_file(there, LARGEST_MESH) if there.is_file() else content,
+                )
             if self._content[key][1] == content:
                 break
         return name
@@ -124,9 +166,8 @@ class MeshFolder:
             return content
 
         def renamed(match: re.Match[bytes]) -> bytes:
-            text = match[1].decode("utf-8", errors="replace").removeprefix("file://")
-            other = source.parent / text.replace("\\", "/")
-            if "\0" in text or not other.is_file():
+            other = _named_in(source, match[1])
+            if not (may_name(source, other, *self._roots) and is_part_of_model(other)):
                 return match[0]
             start, end = (at - match.start() for at in match.span(1))
             return match[0][:start] + self.add(other).encode() + match[0][end:]

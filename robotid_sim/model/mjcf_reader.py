@@ -7,7 +7,6 @@ What a writer of ours put beside the file (see `robotid_sim.model.mjcf`) is read
 
 import importlib
 import logging
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,7 +14,8 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from robotid_sim.errors import FileFormatError, MissingExtraError, UrdfError
+from robotid_sim.errors import MissingExtraError, UrdfError
+from robotid_sim.inputs import read_beside
 from robotid_sim.model.mjcf_drives import BALL, FREE, HINGE, SLIDE, MjcfDrives, read_drives
 from robotid_sim.model.mjcf_tree import MjcfNames, MjcfTree
 from robotid_sim.model.settings import check_overrides
@@ -117,13 +117,7 @@ def _joint_of(model: Any, names: MjcfNames, source: UrdfJoint) -> UrdfJoint:
 
 def _side_car(file: Path) -> dict[str, Any]:
     """Return what a writer of ours put beside the file; nothing if there is none."""
-    path = file.with_suffix(".toml")
-    if not path.is_file():
-        return {}
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise FileFormatError(f"{path}, beside {file.name}, is no TOML: {error}") from error
+    content = read_beside(file, file.with_suffix(".toml").name)
     return content if content.get("model") == file.name else {}
 
 

@@ -53,7 +53,8 @@ def write_sdf(
         if reason is not None:
             raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
     require_side_car(path)
-    folder = MeshFolder(Path(path))
+    source = None if robot.document is None else robot.document.path
+    folder = MeshFolder(Path(path), source)
     root = etree.Element("sdf", version=VERSION)
     model = etree.SubElement(root, "model", name=robot.name)
     base = robot.base if robot.document is None else robot.document.root
@@ -142,8 +143,9 @@ def _write_shapes(
     link: etree._Element, shapes: tuple[GeometryShape, ...], folder: MeshFolder, mode: MeshMode
 ) -> None:
     for k, shape in enumerate(shapes):
-        if shape.mesh is not None and not shape.mesh.is_file():
-            folder.miss(str(shape.mesh), "is missing, its shape is left out")
+        if shape.mesh is not None and (shape.outside or not shape.mesh.is_file()):
+            why = "outside of the folder of its robot" if shape.outside else "missing"
+            folder.miss(str(shape.mesh), f"is {why}, its shape is left out")
             continue
         tag = "collision" if shape.collision else "visual"
         element = etree.SubElement(link, tag, name=f"{tag}_{k}")

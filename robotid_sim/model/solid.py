@@ -19,6 +19,7 @@ References
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,7 +29,9 @@ from scipy.spatial import QhullError
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D, readonly
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError, ShapeError
+from robotid_sim.inputs import LARGEST_MESH, read_file, require_nameable, require_warranted_zip
 from robotid_sim.model import inertia
+from robotid_sim.model.mesh_files import MESHES, REFERENCES
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,10 +165,8 @@ def read_mesh(path: str | Path) -> Solid:
         If a package that the format needs is not installed.
     """
     file = Path(path)
-    if not file.is_file():
-        raise FileFormatError(f"mesh {file} is missing; put the file there")
     try:
-        mesh = trimesh.load_mesh(str(file), process=False)
+        mesh = load_scene(file).to_mesh()
         points, index = np.unique(mesh.vertices, axis=0, return_inverse=True)  # welded by place
         faces = index.reshape(-1)[np.asarray(mesh.faces)]
         solid = Solid(points, faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)])
@@ -173,11 +174,39 @@ def read_mesh(path: str | Path) -> Solid:
         hint = "pip install pycollada" if file.suffix.lower() == ".dae" else str(error)
         text = f"reading {file} needs another package ({hint})"
         raise MissingExtraError(f"{text}; or convert the mesh to .stl") from error
+    except FileFormatError:
+        raise
     except Exception as error:  # trimesh's readers raise whatever a broken file makes them raise
         raise FileFormatError(
             f"cannot read mesh {file}: {error}; save it again as STL or OBJ"
         ) from error
     return solid if solid.volume >= 0.0 else Solid(solid.vertices, solid.faces[:, ::-1])
+
+
+def load_scene(file: Path, **options: Any) -> Any:
+    """Return the geometry of a mesh file, by trimesh, without materials and pictures.
+
+    Raises `FileFormatError` if the file is missing, of an unknown format, or unpacks to far more
+    than its size; and what trimesh's readers raise for a broken one.
+    """
+    suffix = file.suffix.lower()
+    if suffix not in MESHES:
+        raise FileFormatError(
+            f"cannot read mesh {file}: its suffix is none of {' '.join(MESHES)}; save it as STL"
+        )
+    if not file.is_file():
+        raise FileFormatError(f"mesh {file} is missing; put the file there")
+    content = read_file(file, LARGEST_MESH)
+    if content.startswith(b"PK"):
+        require_warranted_zip(file)
+    buffers: dict[str, bytes] = {}
+    for name in REFERENCES[suffix].findall(content) if suffix == ".gltf" else ():
+        buffer = file.parent / name.decode("utf-8", errors="replace")
+        if buffer.suffix == ".bin":
+            require_nameable(file, buffer, f"'{buffer.name}' in mesh {file}", LARGEST_MESH)
+            buffers[name.decode()] = read_file(buffer, LARGEST_MESH)
+    kind = suffix.removeprefix(".")
+    return trimesh.load_scene(BytesIO(content), kind, resolver=buffers, process=False, **options)
 
 
 def _manifold(package: Any, solid: Solid) -> Any:

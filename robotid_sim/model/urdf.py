@@ -18,6 +18,7 @@ from lxml import etree
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import UrdfError
+from robotid_sim.inputs import may_name, package_folders, read_file
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape, rotation_from_rpy, transform
 from robotid_sim.model.joint_terms import JointTerm
@@ -142,7 +143,7 @@ def read_urdf(path: str | Path) -> UrdfDocument:
     """
     file = Path(path)
     try:
-        xml = file.read_bytes()
+        xml = read_file(file)
     except OSError as error:
         raise UrdfError(f"cannot read URDF {file}: {error.strerror}") from error
     return parse_urdf(xml, file)
@@ -164,22 +165,24 @@ def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     return UrdfDocument(file, xml, name, base, links, joints, first, tip, terms, notes=notes)
 
 
-def resolve_mesh(filename: str, urdf: Path) -> Path:
-    """Return the file that a mesh reference means; it need not exist.
+def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
+    """Return the file that a mesh reference means, which need not exist, and whether it is outside.
 
     ``package://name/rest`` is searched for in the folders above the URDF (a folder called `name`,
     or one that holds `name`), then in ``ROS_PACKAGE_PATH``; other references are relative to it.
+    A file is outside if neither its package nor `may_name` lets the URDF name it.
     """
-    folder = urdf.resolve().parent
+    folder = Path(os.path.realpath(urdf)).parent
     if not filename.startswith("package://"):
-        return folder / filename.removeprefix("file://")
-    package, _, rest = filename.removeprefix("package://").partition("/")
-    roots = [folder, *folder.parents]
+        file = folder / filename.removeprefix("file://")
+        return file, not may_name(urdf, file)
+    package, _, rest = filename.removeprefix("package:").lstrip("/").partition("/")
+    roots = [folder, *folder.parents[:-1]]
     candidates = [r for r in roots if r.name == package] + [r / package for r in roots]
-    ros = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
-    candidates += [r if r.name == package else r / package for r in ros]
-    existing = [c / rest for c in candidates if (c / rest).is_file()]
-    return existing[0] if existing else folder / package / rest
+    candidates += [r if r.name == package else r / package for r in package_folders()]
+    existing = [c for c in candidates if (c / rest).is_file() and package not in ("", ".", "..")]
+    file = (existing[0] if existing else folder / package) / rest
+    return file, not may_name(urdf, file, *existing[:1])
 
 
 def _line(element: etree._Element) -> int:
@@ -283,7 +286,7 @@ class _Reader:
         body = next(iter(geometry.iterchildren("*")), None)
         if body is None:
             return None
-        mesh = None
+        mesh, outside = None, False
         match body.tag:
             case "box":
                 size = tuple(self.vector(body, "size", owner, (0.0, 0.0, 0.0)))
@@ -294,12 +297,13 @@ class _Reader:
             case "mesh":
                 if not body.get("filename"):
                     self.fail(body, f"{owner}: <mesh> has no filename")
-                mesh = resolve_mesh(str(body.get("filename")), self.path)
+                mesh, outside = resolve_mesh(str(body.get("filename")), self.path)
                 size = tuple(self.vector(body, "scale", owner, (1.0, 1.0, 1.0)))
             case _:
                 return None
         placed, rgba = self.origin(element, owner), self.color(element, owner)
-        return GeometryShape(str(body.tag), tuple(map(float, size)), placed, mesh, rgba, collision)
+        sizes = tuple(map(float, size))
+        return GeometryShape(str(body.tag), sizes, placed, mesh, rgba, collision, outside)
 
     def color(self, element: etree._Element, owner: str) -> tuple[float, float, float, float]:
         """Return the color of a shape, by its own material or by the name of a shared one."""

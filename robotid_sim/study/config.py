@@ -1,6 +1,5 @@
 """The configuration of a study: one section a stage; an unknown key is an error."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,8 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from robotid_sim.config_section import ConfigSection
-from robotid_sim.errors import FileFormatError, OptionError, suggestion
+from robotid_sim.errors import OptionError, suggestion
+from robotid_sim.inputs import read_toml
 from robotid_sim.measurement.presets import preset
 from robotid_sim.plugins import load_plugins
 from robotid_sim.study.config_errors import dotted, first_error, known_keys
@@ -155,11 +155,7 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
     """
     content: dict[str, Any] = {}
     if path is not None:
-        try:
-            content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise FileFormatError(f"cannot read configuration {path}: {reason}") from error
+        content = read_toml(path, "configuration")
     for section, value in (overrides or {}).items():
         if isinstance(value, Mapping):
             before = content.get(section, {})
