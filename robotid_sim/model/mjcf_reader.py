@@ -15,8 +15,9 @@ import numpy as np
 from lxml import etree
 
 from robotid_sim.errors import MissingExtraError, UrdfError
-from robotid_sim.inputs import read_beside
+from robotid_sim.inputs import open_file, read_beside
 from robotid_sim.model.mjcf_drives import BALL, FREE, HINGE, SLIDE, MjcfDrives, read_drives
+from robotid_sim.model.mjcf_files import mjcf_parts
 from robotid_sim.model.mjcf_tree import MjcfNames, MjcfTree
 from robotid_sim.model.settings import check_overrides
 from robotid_sim.model.urdf import UrdfDocument, UrdfJoint, parse_urdf
@@ -33,7 +34,7 @@ _log = logging.getLogger(__name__)
 def is_mjcf(path: str | Path) -> bool:
     """Return whether a file is MJCF: XML whose root is ``<mujoco>``."""
     try:
-        with Path(path).open("rb") as file:
+        with open_file(path) as file:
             _, root = next(etree.iterparse(file, events=("start",), resolve_entities=False))
             return bool(root.tag == "mujoco")
     except (OSError, etree.XMLSyntaxError, StopIteration):
@@ -92,6 +93,7 @@ def _compiled(file: Path) -> tuple[Any, Any]:
         raise MissingExtraError(
             f"reading the MJCF {file} needs MuJoCo: pip install mujoco"
         ) from error
+    mjcf_parts(file)
     # MuJoCo writes a file for every warning otherwise.
     mujoco.set_mju_user_warning(_tell)
     try:

@@ -235,7 +235,7 @@ REFUSED = {
     "chain is ball",
     f"<mujoco>{BODY}".replace("<joint", '<joint type="free"') + "</mujoco>": "joint 'j' on the "
     "chain is free",
-    f"<mujoco>{BODY}": "XML parse error",
+    f"<mujoco>{BODY}": "not well-formed XML",
 }
 
 

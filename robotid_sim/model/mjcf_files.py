@@ -1,0 +1,123 @@
+"""What an MJCF file names and how much it stands for, looked at before MuJoCo reads it.
+
+MuJoCo reads every file that is named, wherever it lies, and makes as many copies, cells and pixels
+as are asked for.
+"""
+
+import math
+import os
+import re
+from itertools import product
+from pathlib import Path
+
+from lxml import etree
+
+from robotid_sim.errors import UrdfError
+from robotid_sim.inputs import LARGEST_MESH, read_file, require_nameable
+
+MOST_FILES = 100
+"""Files that an MJCF file may be made of."""
+
+LARGEST_COUNT = 1e7
+"""Cells, pixels or copies that an element may stand for."""
+
+LARGEST_MODEL = 1e5
+"""Elements of all files, counted as often as they are replicated."""
+
+COUNTED = ("count", "nrow", "ncol", "width", "height", "params", "nsample")
+"""Attributes whose numbers multiply."""
+
+FOLDERS = ("assetdir", "meshdir", "texturedir")
+"""Attributes with folders of the files that others name."""
+
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_DECLARATION = re.compile(r"^\s*<\?xml.*?\?>", re.DOTALL)
+
+
+def mjcf_parts(file: Path) -> dict[Path, bytes]:
+    """Return the content of an MJCF file and of those that it includes, the file itself first.
+
+    Raises
+    ------
+    UrdfError
+        If one is no well-formed XML, or stands for too much.
+    FileFormatError
+        If a file that one names is no regular one, is too large, or is not below the folder.
+    """
+    parts: dict[Path, bytes] = {}
+    roots: dict[Path, etree._Element] = {}
+    waiting, elements = [(file, 1.0)], 0.0
+    while waiting:
+        path, copies = waiting.pop()
+        if path in parts or len(parts) == MOST_FILES:
+            raise UrdfError(f"{file}: includes {path} twice, or more than {MOST_FILES} files")
+        parts[path] = read_file(path)
+        roots[path] = _parse(parts[path], path)
+        for element in roots[path].iter("{*}*"):
+            count = copies * _count(element, path)
+            elements += count
+            if elements > LARGEST_MODEL:
+                raise UrdfError(f"{path} stands for over {LARGEST_MODEL:g} elements; simplify it")
+            if element.tag == "include":
+                places = _places(element.get("file", ""), {file.parent, path.parent}, {""})
+                waiting += [(_required(file, place, element, path), count) for place in places[:1]]
+    folders = {
+        c.get(key, "") for r in roots.values() for c in r.iter("compiler") for key in FOLDERS
+    }
+    for path, root in roots.items():
+        for element in root.iter("{*}*"):
+            for name in (
+                str(v) for key, v in element.attrib.items() if str(key).startswith("file")
+            ):
+                for place in _places(name, {file.parent, path.parent}, {"", *folders}):
+                    _required(file, place, element, path)
+    return parts
+
+
+def _required(file: Path, place: Path, element: etree._Element, path: Path) -> Path:
+    """Return what an element names; raise unless it may be read."""
+    what = f"{place}, the <{element.tag}> in {path}:{element.sourceline},"
+    require_nameable(file, place, what, LARGEST_MESH)
+    return place
+
+
+def _places(name: str, bases: set[Path], folders: set[str]) -> list[Path]:
+    """Return where the file of a name lies, whichever rule of MuJoCo's applies."""
+    spelled = {name, Path(name).name}  # the compiler may strip folders
+    places = {base / folder / each for base, folder, each in product(bases, folders, spelled)}
+    return sorted(place for place in places if os.path.lexists(place) and not place.is_dir())
+
+
+def _parse(content: bytes, path: Path) -> etree._Element:
+    """Return the root of a file, read as MuJoCo does: UTF-8 whatever it says, without comments."""
+    text = _DECLARATION.sub("", _COMMENT.sub("", content.decode("utf-8", errors="replace")))
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(text, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise UrdfError(f"{path}: not well-formed XML: {' '.join(str(error).split())}") from error
+    if root.getroottree().docinfo.doctype:
+        raise UrdfError(f"{path}: a document type (entities) is not accepted; remove <!DOCTYPE>")
+    return root
+
+
+def _count(element: etree._Element, path: Path) -> float:
+    """Return how many copies of an element there are; raise if it has too many parts."""
+    keys = element.attrib if element.tag == "size" else COUNTED
+    keys = (*keys, "size") if element.tag == "numeric" else keys
+    values = [_number(word) for key in keys for word in element.get(key, "").split()]
+    parts = math.prod(max(value, 1.0) for value in values)
+    if parts > LARGEST_COUNT:
+        raise UrdfError(
+            f"{path}:{element.sourceline}: <{element.tag}> stands for {parts:.3g} parts, at most "
+            f"{LARGEST_COUNT:g} are made; simplify it"
+        )
+    copies = (_number(above.get("count", "1")) for above in element.iterancestors("replicate"))
+    return math.prod(max(value, 1.0) for value in copies)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:  # MuJoCo says so
+        return 1.0
