@@ -1,5 +1,6 @@
 """The plan of a campaign: a study, the factors that change in it, and how their levels combine."""
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Formatter
@@ -25,6 +26,9 @@ QUICK_LEVELS = 3
 
 FIELDS = ("level", "value", "limit", "by")
 """What an answer's sentence is filled with."""
+
+MOST_TRIALS = 100_000
+"""Trials of a campaign."""
 
 LARGEST_SEED = 2**63 - 1
 """What a column of the store holds."""
@@ -107,6 +111,11 @@ class CampaignPlan(ConfigSection):
                 f"seeds = {shortened(self.seeds)} are no distinct whole numbers from 0 to "
                 f"{LARGEST_SEED}"
             )
+        if self.count > MOST_TRIALS:
+            raise OptionError(
+                f"the plan has {self.count:g} trials, at most {MOST_TRIALS} are run; give fewer "
+                "seeds, levels or samples"
+            )
         if self.robot is None and not any(f.sets("robot") for f in self.factor_list):
             raise OptionError('a campaign needs a robot: give robot = "irb140", or a factor robot')
         return self
@@ -115,6 +124,13 @@ class CampaignPlan(ConfigSection):
     def seed_list(self) -> tuple[int, ...]:
         """The seeds."""
         return tuple(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
+
+    @property
+    def count(self) -> int:
+        """Number of trials."""
+        levels = [len(factor.levels) for factor in self.factor_list]
+        points = {"grid": math.prod(levels), "list": max(levels, default=1)}
+        return len(self.seed_list) * points.get(self.design, self.samples)
 
     @property
     def factor_list(self) -> tuple[Factor, ...]:

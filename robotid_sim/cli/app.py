@@ -101,7 +101,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RobotIdError as error:
         if debug:
             traceback.print_exc()
-        return _fail(str(error), 2)
+        return _fail(fault_of_plugin(error) or str(error), 2)
     except SystemExit as end:  # Typer's: what completes has said all, or a pipe was closed
         if said := fault_of_plugin(end):
             return _fail(said, 2)

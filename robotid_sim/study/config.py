@@ -10,7 +10,7 @@ from robotid_sim.config_section import ConfigSection
 from robotid_sim.errors import OptionError, suggestion
 from robotid_sim.inputs import read_toml
 from robotid_sim.measurement.presets import preset
-from robotid_sim.plugins import load_plugins
+from robotid_sim.plugins import load_plugins, require_trusted
 from robotid_sim.study.config_errors import dotted, first_error, known_keys
 from robotid_sim.study.config_tables import (
     ControlConfig,
@@ -122,7 +122,12 @@ class StudyConfig(ConfigSection):
         )
 
 
-def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = None) -> StudyConfig:
+def load_config(
+    path: str | Path | None,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    trust_plugins: bool = False,
+) -> StudyConfig:
     """Return the configuration of a TOML file with overrides on top.
 
     Parameters
@@ -131,6 +136,9 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
         The file; None for the defaults.
     overrides : mapping, optional
         Nested like the file; the command line's options.
+    trust_plugins : bool
+        Whether the plugins that it names, which are code, are run. Otherwise they must have been
+        loaded by `load_plugins`.
 
     Returns
     -------
@@ -144,7 +152,7 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
     OptionError
         If a key is unknown or a value is refused; names the key.
     PluginError
-        If a plugin that it names cannot be used.
+        If a plugin that it names is not trusted or cannot be used.
 
     Examples
     --------
@@ -176,5 +184,8 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
                 f"known here: {', '.join(keys)}"
             ) from error
         raise OptionError(f"{where}'{key}': {reason}") from error
-    load_plugins(config.plugins, None if path is None else Path(path).resolve().parent)
+    folder = None if path is None else Path(path).resolve().parent
+    if not trust_plugins:
+        require_trusted(config.plugins, str(path or "the configuration"), folder)
+    load_plugins(config.plugins, folder)
     return config
