@@ -7,6 +7,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any
 
 from robotid_sim.errors import FileFormatError, OptionError
@@ -25,11 +26,11 @@ FILE_SPACE = 64e6
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """Give a temporary path in the same folder; rename it to `path` when the block succeeds.
 
-    Raises `FileFormatError` if the folder does not exist or cannot be written.
+    A link is replaced, not what it leads to. Raises `FileFormatError` if something else than a file
+    is there, or the folder does not exist or cannot be written.
     """
     target = Path(path)
-    if target.is_dir():
-        raise FileFormatError(f"cannot write {target}: it is a folder; choose another name")
+    require_output(target)
     try:
         handle, name = tempfile.mkstemp(
             dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix
@@ -56,14 +57,27 @@ def _umask() -> int:
     return mask
 
 
+def require_output(path: Path, *, folder: bool = False) -> None:
+    """Raise `FileFormatError` if something is at a path that no file, or `folder`, may replace."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # nothing is there, or whoever writes says why
+        return
+    if S_ISDIR(mode) and not folder:
+        raise FileFormatError(f"cannot write {path}: it is a folder; choose another name")
+    if not (S_ISREG(mode) or S_ISDIR(mode)):
+        raise FileFormatError(
+            f"cannot write {path}: it is a device, a pipe or a socket; choose another name"
+        )
+
+
 def require_writable(path: str | Path) -> None:
     """Raise unless a file can be written at `path`; to be asked before work that takes long.
 
     Raises `FileFormatError` if the folder does not exist, cannot be written, or has too little
     space.
     """
-    if Path(path).is_dir():
-        raise FileFormatError(f"cannot write {path}: it is a folder; give a file in it")
+    require_output(Path(path))
     try:
         with tempfile.TemporaryFile(dir=Path(path).parent):
             pass

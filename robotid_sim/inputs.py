@@ -17,7 +17,10 @@ from typing import Any
 from robotid_sim.errors import FileFormatError
 
 LARGEST_TEXT = 32_000_000
-"""Longest text, such as a URDF or JSON, that is read [bytes]."""
+"""Longest text that is read at once [bytes]."""
+
+LARGEST_XML = 10_000_000
+"""Longest XML file [bytes]; its tree takes fifty times as much."""
 
 LARGEST_TOML = 1_000_000
 """Longest TOML file [bytes]; the parser of Python takes a second for it."""
@@ -64,6 +67,12 @@ def _require_regular(path: Path, state: os.stat_result, largest: float) -> None:
         raise FileFormatError(
             f"{path} has {1e-6 * state.st_size:.4g} MB, and of its kind at most "
             f"{1e-6 * largest:.4g} MB are read; give a smaller file"
+        )
+    stored = 512 * getattr(state, "st_blocks", state.st_size)
+    if S_ISREG(state.st_mode) and state.st_size > max(LIGHT, PACKED * stored):
+        raise FileFormatError(
+            f"{path} has {1e-9 * state.st_size:.3g} GB, of which nearly all are holes; give a "
+            "file that was written"
         )
 
 
@@ -130,13 +139,18 @@ def _values(content: Any) -> Iterator[tuple[int, Any]]:
         left += [(depth + 1, part) for part in parts] if isinstance(value, dict | list) else []
 
 
+def warranted_size(path: Path) -> int:
+    """Return how much a file may hold when it is unpacked [bytes]."""
+    return int(max(LIGHT, PACKED * path.stat().st_size))
+
+
 def require_warranted(size: float, path: Path, what: str = "its content") -> None:
     """Raise `FileFormatError` if a file claims to hold far more than its own size [bytes]."""
-    own = path.stat().st_size
-    if size > max(LIGHT, PACKED * own):
+    if size > warranted_size(path):
         raise FileFormatError(
-            f"{path}: {what} claims {1e-9 * size:.3g} GB in a file of {1e-6 * own:.3g} MB; the "
-            "file is damaged, or made to fill memory: write it again without compression"
+            f"{path}: {what} claims {1e-9 * size:.3g} GB in a file of "
+            f"{1e-6 * path.stat().st_size:.3g} MB; the file is damaged, or made to fill memory: "
+            "write it again without compression"
         )
 
 
@@ -171,7 +185,7 @@ def package_folders() -> list[Path]:
     return [Path(name) for name in os.environ.get(PACKAGES, "").split(os.pathsep) if name]
 
 
-def require_nameable(owner: Path, file: Path, what: str, largest: float) -> None:
+def require_nameable(owner: Path, file: Path, what: str, largest: float = float("inf")) -> None:
     """Raise `FileFormatError` if a file that another one names is not to be read.
 
     Parameters

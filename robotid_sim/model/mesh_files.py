@@ -12,7 +12,14 @@ from pathlib import Path
 
 from robotid_sim.errors import FileFormatError
 from robotid_sim.files import atomic_path
-from robotid_sim.inputs import LARGEST_MESH, may_name, read_file, require_file, require_nameable
+from robotid_sim.inputs import (
+    LARGEST_MESH,
+    may_name,
+    open_file,
+    read_file,
+    require_file,
+    require_nameable,
+)
 from robotid_sim.result_folder import place_of
 
 FOLDER = "meshes"
@@ -20,8 +27,8 @@ FOLDER = "meshes"
 MUJOCO_MESHES = (".stl", ".obj", ".msh")
 """Formats that MuJoCo reads."""
 
-MESHES = (".stl", ".obj", ".dae", ".ply", ".off", ".gltf", ".glb", ".3mf", ".zae")
-"""Formats that are read; the last two are ZIP files."""
+MESHES = (".stl", ".obj", ".dae", ".ply", ".off", ".gltf", ".glb")
+"""Formats that are read; none of them is packed."""
 
 PICTURES = (".png", ".jpg", ".jpeg", ".tga", ".bmp", ".dds", ".tif", ".tiff", ".gif", ".webp")
 
@@ -40,6 +47,15 @@ def is_part_of_model(path: Path) -> bool:
     """Return whether a file is one that a model has beside its own: mesh, material or picture."""
     suffixes = (*MESHES, *MUJOCO_MESHES, *PICTURES, ".mtl", ".bin")
     return path.suffix.lower() in suffixes and path.is_file()
+
+
+def is_binary_stl(path: Path) -> bool:
+    """Return whether a file is a binary STL file of just the length that it states."""
+    if path.suffix.lower() != ".stl" or not path.is_file():
+        return False
+    with open_file(path, LARGEST_MESH) as file:
+        count = int.from_bytes(file.read(84)[80:], "little")
+    return count > 0 and path.stat().st_size == 84 + 50 * count
 
 
 def _named_in(path: Path, name: bytes) -> Path:

@@ -13,7 +13,7 @@ from pathlib import Path
 from lxml import etree
 
 from robotid_sim.errors import UrdfError
-from robotid_sim.inputs import LARGEST_MESH, read_file, require_nameable
+from robotid_sim.inputs import LARGEST_MESH, LARGEST_XML, read_file, require_nameable
 
 MOST_FILES = 100
 """Files that an MJCF file may be made of."""
@@ -51,7 +51,7 @@ def mjcf_parts(file: Path) -> dict[Path, bytes]:
         path, copies = waiting.pop()
         if path in parts or len(parts) == MOST_FILES:
             raise UrdfError(f"{file}: includes {path} twice, or more than {MOST_FILES} files")
-        parts[path] = read_file(path)
+        parts[path] = read_file(path, LARGEST_XML)
         roots[path] = _parse(parts[path], path)
         for element in roots[path].iter("{*}*"):
             count = copies * _count(element, path)

@@ -29,9 +29,12 @@ from scipy.spatial import QhullError
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D, readonly
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError, ShapeError
-from robotid_sim.inputs import LARGEST_MESH, read_file, require_nameable, require_warranted_zip
+from robotid_sim.inputs import LARGEST_MESH, read_file, require_nameable
 from robotid_sim.model import inertia
 from robotid_sim.model.mesh_files import MESHES, REFERENCES
+
+MOST_COPIES = 20
+"""Nodes of a Collada file that stand for others; twenty may stand for thousands."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,8 +189,8 @@ def read_mesh(path: str | Path) -> Solid:
 def load_scene(file: Path, **options: Any) -> Any:
     """Return the geometry of a mesh file, by trimesh, without materials and pictures.
 
-    Raises `FileFormatError` if the file is missing, of an unknown format, or unpacks to far more
-    than its size; and what trimesh's readers raise for a broken one.
+    Raises `FileFormatError` if the file is missing, of an unknown format, or of copies of copies;
+    and what trimesh's readers raise for a broken one.
     """
     suffix = file.suffix.lower()
     if suffix not in MESHES:
@@ -197,8 +200,8 @@ def load_scene(file: Path, **options: Any) -> Any:
     if not file.is_file():
         raise FileFormatError(f"mesh {file} is missing; put the file there")
     content = read_file(file, LARGEST_MESH)
-    if content.startswith(b"PK"):
-        require_warranted_zip(file)
+    if content.count(b"instance_node") > MOST_COPIES:
+        raise FileFormatError(f"mesh {file} is made of copies of copies; save it as STL")
     buffers: dict[str, bytes] = {}
     for name in REFERENCES[suffix].findall(content) if suffix == ".gltf" else ():
         buffer = file.parent / name.decode("utf-8", errors="replace")
