@@ -20,7 +20,7 @@ from joblib.parallel import LokyBackend, get_active_backend
 from robotid_sim.errors import OptionError
 from robotid_sim.plugins import load_plugins, loaded_plugins
 from robotid_sim.progress import Portion
-from robotid_sim.signals import ENDING, end_with_parent, postponed
+from robotid_sim.signals import ENDING, SAFE_PATH, end_with_parent, postponed
 from robotid_sim.threads import one_blas_thread
 
 Item = TypeVar("Item")
@@ -277,8 +277,10 @@ def _unheard() -> Iterator[None]:
     Workers leave it to the parent as soon as they can, and before that would die with a traceback,
     as they do where the parent goes before it has told them their task: signals to it wait. A
     tracker of joblib's files that dies is missed by the next one. Trackers remove what a killed
-    parent left, and do not say so.
+    parent left, and do not say so. None of them takes modules from the working folder.
     """
+    safe = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
     sent_to_all = set(ENDING) - {signal.SIGTERM}
     heard = signal.pthread_sigmask(signal.SIG_BLOCK, sent_to_all)
     sys.warnoptions.append(NO_LEAKS)  # processes are begun with these
@@ -289,6 +291,10 @@ def _unheard() -> Iterator[None]:
         yield
     finally:
         sys.warnoptions.remove(NO_LEAKS)
+        if safe is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = safe
         signal.pthread_sigmask(signal.SIG_SETMASK, heard)
 
 
