@@ -42,7 +42,7 @@ LIGHT = 1e8
 PACKAGES = "ROS_PACKAGE_PATH"
 """Variable with folders, separated by ``:``, whose files any robot may name."""
 
-_NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?![\w.])")
+_NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?:[eE][-+]?\d+)?(?![\w.])")
 
 
 def require_file(path: Path, largest: float = float("inf")) -> None:

@@ -168,8 +168,9 @@ def _log_to_stderr(level: int) -> None:
 
 
 def _readable(text: str) -> str:
-    """Return a text in one line, without the middle of one that nobody would read."""
+    """Return a text in one line, without what a terminal obeys or nobody would read."""
     line = " ".join(text.split())
+    line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
     return line if len(line) <= LONGEST_LINE else f"{line[:600]} ... {line[-300:]}"
 
 

@@ -13,6 +13,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.files import atomic_path, check_schema, schema_tag
+from robotid_sim.inputs import require_file
 from robotid_sim.measurement.hdf5_files import reading_hdf5
 from robotid_sim.measurement.log import Log, Truth
 
@@ -106,6 +107,7 @@ def load_log(path: str | Path) -> Log:
     True
     """
     file = Path(path)
+    require_file(file)
     if not file.is_file():
         raise FileFormatError(f"cannot read log {file}: no such file")
     try:

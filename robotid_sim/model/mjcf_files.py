@@ -49,8 +49,10 @@ def mjcf_parts(file: Path) -> dict[Path, bytes]:
     waiting, elements = [(file, 1.0)], 0.0
     while waiting:
         path, copies = waiting.pop()
-        if path in parts or len(parts) == MOST_FILES:
-            raise UrdfError(f"{file}: includes {path} twice, or more than {MOST_FILES} files")
+        if path in parts:  # MuJoCo refuses what is included twice
+            continue
+        if len(parts) == MOST_FILES:
+            raise UrdfError(f"{file}: is made of more than {MOST_FILES} files; simplify it")
         parts[path] = read_file(path, LARGEST_XML)
         roots[path] = _parse(parts[path], path)
         for element in roots[path].iter("{*}*"):
@@ -58,18 +60,17 @@ def mjcf_parts(file: Path) -> dict[Path, bytes]:
             elements += count
             if elements > LARGEST_MODEL:
                 raise UrdfError(f"{path} stands for over {LARGEST_MODEL:g} elements; simplify it")
-            if element.tag == "include":
-                places = _places(element.get("file", ""), {file.parent, path.parent}, {""})
-                waiting += [(_required(file, place, element, path), count) for place in places[:1]]
+            if element.tag in ("include", "model") and element.get("file"):
+                places = _places([element.get("file", "")], {file.parent, path.parent}, {""})
+                waiting += [(_required(file, place, element, path), count) for place in places]
     folders = {
         c.get(key, "") for r in roots.values() for c in r.iter("compiler") for key in FOLDERS
     }
     for path, root in roots.items():
         for element in root.iter("{*}*"):
-            for name in (
-                str(v) for key, v in element.attrib.items() if str(key).startswith("file")
-            ):
-                for place in _places(name, {file.parent, path.parent}, {"", *folders}):
+            for key, name in element.attrib.items():
+                named = [str(name)] if str(key).startswith("file") else []
+                for place in _places(named, {file.parent, path.parent}, {"", *folders}):
                     _required(file, place, element, path)
     return parts
 
@@ -81,9 +82,9 @@ def _required(file: Path, place: Path, element: etree._Element, path: Path) -> P
     return place
 
 
-def _places(name: str, bases: set[Path], folders: set[str]) -> list[Path]:
-    """Return where the file of a name lies, whichever rule of MuJoCo's applies."""
-    spelled = {name, Path(name).name}  # the compiler may strip folders
+def _places(names: list[str], bases: set[Path], folders: set[str]) -> list[Path]:
+    """Return where files of these names lie, whichever rule of MuJoCo's applies."""
+    spelled = {each for name in names for each in (name, Path(name).name)}  # or without folders
     places = {base / folder / each for base, folder, each in product(bases, folders, spelled)}
     return sorted(place for place in places if os.path.lexists(place) and not place.is_dir())
 

@@ -188,7 +188,15 @@ MJCFS = {
         both(text("../out.xml", "<mujoco/>"), link("x.xml", "../out.xml")),
         "leads out of the folder",
     ),
-    "include itself": (mjcf(outside='<include file="arm.xml"/>'), lambda _: None, "twice"),
+    "model that includes": (
+        mjcf(outside='<asset><model name="m" file="part.xml"/></asset>'),
+        both(
+            text("part.xml", mjcf(outside='<include file="../x.xml"/>')),
+            text("../x.xml", "<mujoco/>"),
+        ),
+        "leads out of the folder",
+    ),
+    "include itself": (mjcf(outside='<include file="arm.xml"/>'), lambda _: None, "arm.xml"),
     "mesh pipe": (mjcf(GEOM, ASSET_STL.format("m.stl")), pipe("m.stl"), "m.stl"),
     "mesh device": (mjcf(GEOM, ASSET_STL.format("m.stl")), link("m.stl", "/dev/zero"), "m.stl"),
     "mesh above": (
