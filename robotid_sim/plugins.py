@@ -56,7 +56,7 @@ def load_plugins(names: Iterable[str], folder: Path | None = None) -> None:
 
 
 def require_trusted(names: Iterable[str], where: str, folder: Path | None = None) -> None:
-    """Raise `PluginError` if a file names a plugin that the user has not loaded otherwise.
+    """Raise if a file names a plugin that the user has not loaded otherwise.
 
     Parameters
     ----------
@@ -66,6 +66,11 @@ def require_trusted(names: Iterable[str], where: str, folder: Path | None = None
         What messages call the file that has the names.
     folder : Path, optional
         What relative files are relative to; by default the working directory.
+
+    Raises
+    ------
+    PluginError
+        With what trusts it.
     """
     for name in names:
         if _key(name, folder) not in _loaded:

@@ -111,8 +111,9 @@ def load_log(path: str | Path) -> Log:
     if not file.is_file():
         raise FileFormatError(f"cannot read log {file}: no such file")
     try:
-        read = _read_csv if file.suffix.lower() == ".csv" else _read_hdf5
-        return read(file).require_plausible_times()
+        is_csv = file.suffix.lower() == ".csv"
+        log = _read_csv(file) if is_csv else read_rows(file, slice(None))
+        return log.require_plausible_times()
     except LogError as error:
         raise LogError(f"{file}: {error}") from error
 
@@ -150,10 +151,6 @@ def _write_channels(
             dataset = group.create_dataset(name, data=value)
             dataset.attrs["units"] = [UNITS[quantity][unit] for unit in joint_units]
             dataset.attrs["quantity"] = quantity
-
-
-def _read_hdf5(path: Path) -> Log:
-    return read_rows(path, slice(None))
 
 
 def read_rows(path: Path, rows: slice) -> Log:

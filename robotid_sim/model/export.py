@@ -24,10 +24,11 @@ from robotid_sim.model.mesh_files import (
     MeshFolder,
     MeshMode,
     is_part_of_model,
+    resolve_mesh,
 )
 from robotid_sim.model.robot import Link, Robot
 from robotid_sim.model.transmissions import write_rotor_inertia
-from robotid_sim.model.urdf import EXTENSION, parse_urdf, parse_xml, resolve_mesh
+from robotid_sim.model.urdf import EXTENSION, parse_urdf, parse_xml
 from robotid_sim.model.urdf_terms import attributes_of
 
 INDENT = "  "

@@ -5,6 +5,7 @@ what they refer to (materials, textures) with them. A file that is already there
 over: one with the same content is used, beside another one the copy gets a number.
 """
 
+import os
 import re
 from enum import StrEnum
 from itertools import count
@@ -16,6 +17,7 @@ from robotid_sim.inputs import (
     LARGEST_MESH,
     may_name,
     open_file,
+    package_folders,
     read_file,
     require_file,
     require_nameable,
@@ -41,6 +43,26 @@ REFERENCES = {
     ".gltf": re.compile(rb'"uri"\s*:\s*"([^"]+)"'),
 }
 """Where the text of a mesh file names another file."""
+
+
+def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
+    """Return the file that a mesh reference means, which need not exist, and whether it is outside.
+
+    ``package://name/rest`` is searched for in the folders above the URDF (a folder called `name`,
+    or one that holds `name`), then in ``ROS_PACKAGE_PATH``; other references are relative to it.
+    A file is outside if neither its package nor `may_name` lets the URDF name it.
+    """
+    folder = Path(os.path.realpath(urdf)).parent
+    if not filename.startswith("package://"):
+        file = folder / filename.removeprefix("file://")
+        return file, not may_name(urdf, file)
+    package, _, rest = filename.removeprefix("package:").lstrip("/").partition("/")
+    roots = [folder, *folder.parents[:-1]]
+    candidates = [r for r in roots if r.name == package] + [r / package for r in roots]
+    candidates += [r if r.name == package else r / package for r in package_folders()]
+    existing = [c for c in candidates if (c / rest).is_file() and package not in ("", ".", "..")]
+    file = (existing[0] if existing else folder / package) / rest
+    return file, not may_name(urdf, file, *existing[:1])
 
 
 def is_part_of_model(path: Path) -> bool:

@@ -5,7 +5,6 @@ paths but not opened.
 """
 
 import math
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,10 +17,11 @@ from lxml import etree
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import UrdfError
-from robotid_sim.inputs import LARGEST_XML, may_name, package_folders, read_file
+from robotid_sim.inputs import LARGEST_XML, read_file
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape, rotation_from_rpy, transform
 from robotid_sim.model.joint_terms import JointTerm
+from robotid_sim.model.mesh_files import resolve_mesh
 from robotid_sim.model.urdf_elements import checked_elements
 from robotid_sim.model.urdf_terms import terms_in
 from robotid_sim.representation import public_value
@@ -168,26 +168,6 @@ def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     ends = root.find(EXTENSION)
     first, tip = (None, None) if ends is None else (ends.get("base"), ends.get("tip"))
     return UrdfDocument(file, xml, name, base, links, joints, first, tip, terms, notes=notes)
-
-
-def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
-    """Return the file that a mesh reference means, which need not exist, and whether it is outside.
-
-    ``package://name/rest`` is searched for in the folders above the URDF (a folder called `name`,
-    or one that holds `name`), then in ``ROS_PACKAGE_PATH``; other references are relative to it.
-    A file is outside if neither its package nor `may_name` lets the URDF name it.
-    """
-    folder = Path(os.path.realpath(urdf)).parent
-    if not filename.startswith("package://"):
-        file = folder / filename.removeprefix("file://")
-        return file, not may_name(urdf, file)
-    package, _, rest = filename.removeprefix("package:").lstrip("/").partition("/")
-    roots = [folder, *folder.parents[:-1]]
-    candidates = [r for r in roots if r.name == package] + [r / package for r in roots]
-    candidates += [r if r.name == package else r / package for r in package_folders()]
-    existing = [c for c in candidates if (c / rest).is_file() and package not in ("", ".", "..")]
-    file = (existing[0] if existing else folder / package) / rest
-    return file, not may_name(urdf, file, *existing[:1])
 
 
 def _line(element: etree._Element) -> int:

@@ -44,7 +44,7 @@ class StudyConfig(ConfigSection):
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Seed of all randomness."""
     plugins: tuple[str, ...] = ()
-    """Modules, or files of Python, that register parts of the user's own."""
+    """Modules, or files of Python, that register parts of the user's own; run where trusted."""
     robot: RobotConfig = RobotConfig()
     nominal: NominalConfig = NominalConfig()
     design: DesignConfig = DesignConfig()

@@ -10,9 +10,9 @@ from robotid_sim.errors import UnknownNameError
 from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.catalog_files import catalog, describe_catalog, find_urdf
+from robotid_sim.model.mesh_files import resolve_mesh
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.settings import STATUSES, read_settings
-from robotid_sim.model.urdf import resolve_mesh
 
 
 def test_irb140_home_is_the_data_sheets() -> None:
