@@ -160,24 +160,29 @@ def require_warranted_zip(path: Path) -> None:
         require_warranted(sum(part.file_size for part in archive.infolist()), path)
 
 
+def real_path(path: Path) -> Path:
+    """Return the absolute path of a file without links; those in a circle stay."""
+    return Path(os.path.realpath(path))  # Path's own raises for a circle
+
+
 def may_name(owner: Path, file: Path, *folders: Path) -> bool:
     """Return whether a file may name another one, whose links are followed.
 
     That lies below the folder of the owner, of the ROS package that this is in, one of
     ``ROS_PACKAGE_PATH``, or one of further `folders`.
     """
-    real = Path(os.path.realpath(file))
-    allowed = [*_folders_of(owner), *map(Path, map(os.path.realpath, folders))]
+    real = real_path(file)
+    allowed = [*_folders_of(owner), *map(real_path, folders)]
     return any(real.is_relative_to(folder) for folder in allowed)
 
 
 def _folders_of(owner: Path) -> list[Path]:
-    own = {owner.absolute().parent.resolve(), Path(os.path.realpath(owner)).parent}
+    own = {real_path(owner.absolute().parent), real_path(owner).parent}
     packages = [
         next((above for above in (f, *f.parents) if (above / "package.xml").is_file()), f)
         for f in own
     ]
-    return [*own, *packages, *(folder.resolve() for folder in package_folders())]
+    return [*own, *packages, *map(real_path, package_folders())]
 
 
 def package_folders() -> list[Path]:

@@ -8,6 +8,7 @@ process that begins them, so that names mean there what they mean here.
 
 import importlib
 import importlib.util
+import os
 import re
 import sys
 import traceback
@@ -88,7 +89,7 @@ def plugin_of(part: object) -> str | None:
 
 def _key(name: str, folder: Path | None) -> str:
     """Return a module's name, or the absolute path of a file."""
-    return str(((folder or Path.cwd()) / name).resolve()) if name.endswith(".py") else name
+    return os.path.realpath((folder or Path.cwd()) / name) if name.endswith(".py") else name
 
 
 def load_installed_plugins() -> None:

@@ -17,7 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import existing_folder, make_folder, read_json, require_space, write_json
-from robotid_sim.inputs import open_file, require_nameable
+from robotid_sim.inputs import open_file, real_path, require_nameable
 
 try:
     import fcntl
@@ -172,7 +172,7 @@ def owner_of(path: Path) -> Run | None:
 def is_replaced(path: Path, folder: Path) -> bool:
     """Return whether a run into a folder replaces a file."""
     try:
-        name = Path(os.path.realpath(path)).relative_to(folder.resolve()).as_posix()
+        name = real_path(path).relative_to(real_path(folder)).as_posix()
     except ValueError:
         return False
     return name in _listed(folder)
@@ -292,7 +292,7 @@ def _move_in(folder: Path, run: Run) -> None:
 
 def _remove(folder: Path, names: Iterable[str]) -> None:
     for name in names:
-        if not (folder / name).parent.resolve().is_relative_to(folder.resolve()):
+        if not real_path((folder / name).parent).is_relative_to(real_path(folder)):
             continue  # behind a link that leads out of the folder
         (folder / name).unlink(missing_ok=True)
         with suppress(OSError):  # other files are in it

@@ -39,6 +39,8 @@ SYSTEM = {
 }
 """Errors of the system that are no fault of the program."""
 
+SMALLER = "look for a limit, rate or duration that cannot be meant, or give less data"
+
 GONE = "the working folder no longer exists; change to another one"
 
 LONGEST = 300
@@ -106,6 +108,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if said := fault_of_plugin(end):
             return _fail(said, 2)
         return UNREAD if end.code == 1 else int(end.code or 0)
+    except MemoryError as error:
+        if debug:
+            traceback.print_exc()
+        return _fail(f"there is not enough memory: {error or 'for this'}; {SMALLER}", 2)
     except Exception as error:  # the boundary of the program
         if debug:
             traceback.print_exc()

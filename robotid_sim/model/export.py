@@ -14,6 +14,7 @@ from lxml import etree
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.files import atomic_path
+from robotid_sim.inputs import real_path
 from robotid_sim.model import inertia
 from robotid_sim.model.chain import select_chain
 from robotid_sim.model.geometry import number_text, rpy_from_rotation
@@ -283,13 +284,13 @@ def _name_meshes(root: etree._Element, robot: Robot, folder: MeshFolder, mode: M
     if robot.document is None:
         return
     source = robot.document.path
-    moves = source.resolve().parent != folder.folder.parent
+    moves = real_path(source).parent != folder.folder.parent
     for element in root.iter("mesh", "texture"):
         name = element.get("filename", "")
         file, outside = resolve_mesh(name, source)
         if mode is MeshMode.KEEP:
             if moves and "://" not in name:
-                element.set("filename", file.resolve().as_posix())
+                element.set("filename", real_path(file).as_posix())
         elif not outside and is_part_of_model(file):
             place = folder.package if mode is MeshMode.PACKAGE else FOLDER
             element.set("filename", f"{place}/{folder.add(file)}")

@@ -5,7 +5,6 @@ what they refer to (materials, textures) with them. A file that is already there
 over: one with the same content is used, beside another one the copy gets a number.
 """
 
-import os
 import re
 from enum import StrEnum
 from itertools import count
@@ -19,6 +18,7 @@ from robotid_sim.inputs import (
     open_file,
     package_folders,
     read_file,
+    real_path,
     require_file,
     require_nameable,
 )
@@ -52,7 +52,7 @@ def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
     or one that holds `name`), then in ``ROS_PACKAGE_PATH``; other references are relative to it.
     A file is outside if neither its package nor `may_name` lets the URDF name it.
     """
-    folder = Path(os.path.realpath(urdf)).parent
+    folder = real_path(urdf).parent
     if not filename.startswith("package://"):
         file = folder / filename.removeprefix("file://")
         return file, not may_name(urdf, file)
@@ -127,7 +127,7 @@ class MeshFolder:
     """
 
     def __init__(self, model: Path, source: Path | None = None) -> None:
-        self.folder = model.resolve().parent / FOLDER
+        self.folder = real_path(model).parent / FOLDER
         self._roots = [] if source is None else [source.absolute().parent]
         self.notes: list[str] = []
         """What could not be copied, one sentence each."""
@@ -139,7 +139,7 @@ class MeshFolder:
 
         Raises `FileFormatError` if it cannot be read.
         """
-        source = source.resolve()
+        source = real_path(source)
         if source not in self._names:
             try:
                 content = read_file(source, LARGEST_MESH)

@@ -21,6 +21,7 @@ from robotid_sim.errors import (
     OptionError,
 )
 from robotid_sim.files import atomic_path
+from robotid_sim.inputs import real_path
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape, number_text, require_mesh
 from robotid_sim.model.joint_terms import left_out, linear_springs, without_linear_springs
@@ -168,7 +169,7 @@ def _mesh_asset(
         if mode is MeshMode.COPY:
             where = _copied(shape.mesh, folder)
         elif shape.mesh.suffix.lower() in MUJOCO_MESHES:
-            where = shape.mesh.resolve().as_posix()
+            where = real_path(shape.mesh).as_posix()
         else:
             raise FileFormatError(f"MuJoCo reads {', '.join(MUJOCO_MESHES)} only")
     except (FileFormatError, MissingExtraError) as error:

@@ -12,6 +12,7 @@ from lxml import etree
 from robotid_sim.arrays import Float2D
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.files import atomic_path
+from robotid_sim.inputs import real_path
 from robotid_sim.model import inertia
 from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import GeometryShape, number_text, rpy_from_rotation
@@ -167,7 +168,7 @@ def _write_shapes(
 
 def _uri(mesh: Path, folder: MeshFolder, mode: MeshMode) -> str:
     if mode is MeshMode.KEEP:
-        return mesh.resolve().as_uri()
+        return real_path(mesh).as_uri()
     place = FOLDER if mode is MeshMode.COPY else folder.package.replace("package:", "model:", 1)
     return f"{place}/{folder.add(mesh)}"
 

@@ -155,10 +155,10 @@ def read_urdf(path: str | Path) -> UrdfDocument:
 def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     """Validate the text of a URDF; see `read_urdf`."""
     root = parse_xml(xml, file)
-    notes = checked_elements(root, file)
     reader = _Reader(file, root)
     if (count := len(root.findall("link"))) > MOST_LINKS:
         reader.fail(root, f"the robot has {count} links, at most {MOST_LINKS} are read; cut it")
+    notes = checked_elements(root, file)
     links = reader.unique(root.findall("link"), reader.link, "link")
     joints = reader.unique(root.findall("joint"), reader.joint, "joint")
     reader.extension(root, joints)

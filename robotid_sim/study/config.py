@@ -8,7 +8,7 @@ from pydantic import Field, ValidationError
 
 from robotid_sim.config_section import ConfigSection
 from robotid_sim.errors import OptionError, suggestion
-from robotid_sim.inputs import read_toml
+from robotid_sim.inputs import read_toml, real_path
 from robotid_sim.measurement.presets import preset
 from robotid_sim.plugins import load_plugins, require_trusted
 from robotid_sim.study.config_errors import dotted, first_error, known_keys
@@ -184,7 +184,7 @@ def load_config(
                 f"known here: {', '.join(keys)}"
             ) from error
         raise OptionError(f"{where}'{key}': {reason}") from error
-    folder = None if path is None else Path(path).resolve().parent
+    folder = None if path is None else real_path(Path(path)).parent
     if not trust_plugins:
         require_trusted(config.plugins, str(path or "the configuration"), folder)
     load_plugins(config.plugins, folder)

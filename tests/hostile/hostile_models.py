@@ -295,6 +295,12 @@ URDFS = {
 def _models():
     for name, (write, said) in URDFS.items():
         yield HostileFile(f"urdf {name}", "check robot.urdf", write, said)
+    slow = text("robot.urdf", arm().replace('velocity="3"', 'velocity="1e-9"'))
+    words = "run robot.urdf --quick --out out --workers 1"
+    yield HostileFile("urdf hours to move", words, slow, "memory|velocity")
+    yield HostileFile(
+        "urdf links in a circle", "run twolink --quick --out a/b", link("a", "a"), "a/b"
+    )
     for name, (content, write, said) in MJCFS.items():
         yield HostileFile(f"mjcf {name}", MJCF, both(text("arm.xml", content), write), said)
     for name, (file, write, said) in MESHES.items():
