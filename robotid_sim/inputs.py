@@ -16,27 +16,27 @@ from typing import Any
 
 from robotid_sim.errors import FileFormatError
 
-LARGEST_TEXT = 32_000_000
+MAX_TEXT_SIZE = 32_000_000
 """Longest text that is read at once [bytes]."""
 
-LARGEST_XML = 10_000_000
+MAX_XML_SIZE = 10_000_000
 """Longest XML file [bytes]; its tree takes fifty times as much."""
 
-LARGEST_TOML = 1_000_000
+MAX_TOML_SIZE = 1_000_000
 """Longest TOML file [bytes]; the parser of Python takes a second for it."""
 
-LARGEST_MESH = 500_000_000
+MAX_MESH_SIZE = 500_000_000
 """Longest mesh file [bytes]."""
 
-DEEPEST, MOST_DOTS = 20, 100
+MAX_TOML_DEPTH, MAX_TOML_DOTS = 20, 100
 """Levels of tables in a TOML file, and dots in a line of it beside those of numbers."""
 
-LARGEST_INTEGER = 10**1000
+MAX_INTEGER = 10**1000
 
-PACKED = 100.0
+MAX_UNPACKING_RATIO = 100.0
 """Largest size of what is unpacked over that of its file."""
 
-LIGHT = 1e8
+SMALL_SIZE = 1e8
 """Size that any machine holds [bytes]."""
 
 PACKAGES = "ROS_PACKAGE_PATH"
@@ -69,7 +69,7 @@ def _require_regular(path: Path, state: os.stat_result, largest: float) -> None:
             f"{1e-6 * largest:.4g} MB are read; give a smaller file"
         )
     stored = 512 * getattr(state, "st_blocks", state.st_size)
-    if S_ISREG(state.st_mode) and state.st_size > max(LIGHT, PACKED * stored):
+    if S_ISREG(state.st_mode) and state.st_size > max(SMALL_SIZE, MAX_UNPACKING_RATIO * stored):
         raise FileFormatError(
             f"{path} has {1e-9 * state.st_size:.3g} GB, of which nearly all are holes; give a "
             "file that was written"
@@ -96,8 +96,8 @@ def _open_at_once(path: str, flags: int) -> int:
     return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # for a pipe that came just now
 
 
-def read_file(path: str | Path, largest: float = LARGEST_TEXT) -> bytes:
-    """Return the content of a regular file; see `open_file`."""
+def read_file(path: str | Path, largest: float = MAX_TEXT_SIZE) -> bytes:
+    """Read a regular file whole; see `open_file`."""
     with open_file(path, largest) as file:
         content = file.read(int(largest) + 1)
     if len(content) > largest:  # files of the system state no size
@@ -106,20 +106,20 @@ def read_file(path: str | Path, largest: float = LARGEST_TEXT) -> bytes:
 
 
 def read_toml(path: str | Path, what: str) -> dict[str, Any]:
-    """Return the content of a TOML file; messages call it `what`.
+    """Read a TOML file, which messages call `what`.
 
     Raises `FileFormatError` if it cannot be read, is no TOML, or too large, deep or wide for what
     such files hold.
     """
     try:
-        text = read_file(path, LARGEST_TOML).decode("utf-8")
-        if any(_NUMBER.sub("", line).count(".") > MOST_DOTS for line in text.split("\n")):
-            raise ValueError(f"a line has more than {MOST_DOTS} dots")
+        text = read_file(path, MAX_TOML_SIZE).decode("utf-8")
+        if any(_NUMBER.sub("", line).count(".") > MAX_TOML_DOTS for line in text.split("\n")):
+            raise ValueError(f"a line has more than {MAX_TOML_DOTS} dots")
         content = tomllib.loads(text)
         for depth, value in _values(content):
-            if depth > DEEPEST:
-                raise ValueError(f"tables are deeper than {DEEPEST} levels")
-            if isinstance(value, int) and abs(value) >= LARGEST_INTEGER:
+            if depth > MAX_TOML_DEPTH:
+                raise ValueError(f"tables are deeper than {MAX_TOML_DEPTH} levels")
+            if isinstance(value, int) and abs(value) >= MAX_INTEGER:
                 raise ValueError("a whole number has more than 1000 digits")
     except FileFormatError:
         raise
@@ -139,14 +139,14 @@ def _values(content: Any) -> Iterator[tuple[int, Any]]:
         left += [(depth + 1, part) for part in parts] if isinstance(value, dict | list) else []
 
 
-def warranted_size(path: Path) -> int:
-    """Return how much a file may hold when it is unpacked [bytes]."""
-    return int(max(LIGHT, PACKED * path.stat().st_size))
+def bound_unpacked_size(path: Path) -> int:
+    """Bound what a file may hold when it is unpacked [bytes]."""
+    return int(max(SMALL_SIZE, MAX_UNPACKING_RATIO * path.stat().st_size))
 
 
 def require_warranted(size: float, path: Path, what: str = "its content") -> None:
     """Raise `FileFormatError` if a file claims to hold far more than its own size [bytes]."""
-    if size > warranted_size(path):
+    if size > bound_unpacked_size(path):
         raise FileFormatError(
             f"{path}: {what} claims {1e-9 * size:.3g} GB in a file of "
             f"{1e-6 * path.stat().st_size:.3g} MB; the file is damaged, or made to fill memory: "
@@ -161,12 +161,12 @@ def require_warranted_zip(path: Path) -> None:
 
 
 def real_path(path: Path) -> Path:
-    """Return the absolute path of a file without links; those in a circle stay."""
+    """Follow all links of a path; those in a circle stay."""
     return Path(os.path.realpath(path))  # Path's own raises for a circle
 
 
-def may_name(owner: Path, file: Path, *folders: Path) -> bool:
-    """Return whether a file may name another one, whose links are followed.
+def is_nameable(owner: Path, file: Path, *folders: Path) -> bool:
+    """Tell whether a file may name another one, whose links are followed.
 
     That lies below the folder of the owner, of the ROS package that this is in, one of
     ``ROS_PACKAGE_PATH``, or one of further `folders`.
@@ -177,16 +177,16 @@ def may_name(owner: Path, file: Path, *folders: Path) -> bool:
 
 
 def _folders_of(owner: Path) -> list[Path]:
-    own = {real_path(owner.absolute().parent), real_path(owner).parent}
+    folders = {real_path(owner.absolute().parent), real_path(owner).parent}
     packages = [
         next((above for above in (f, *f.parents) if (above / "package.xml").is_file()), f)
-        for f in own
+        for f in folders
     ]
-    return [*own, *packages, *map(real_path, package_folders())]
+    return [*folders, *packages, *map(real_path, package_folders())]
 
 
 def package_folders() -> list[Path]:
-    """Return the folders of ``ROS_PACKAGE_PATH``."""
+    """List the folders of ``ROS_PACKAGE_PATH``."""
     return [Path(name) for name in os.environ.get(PACKAGES, "").split(os.pathsep) if name]
 
 
@@ -204,7 +204,7 @@ def require_nameable(owner: Path, file: Path, what: str, largest: float = float(
     largest : float
         Size up to which it is read [bytes].
     """
-    if os.path.lexists(file) and not may_name(owner, file):
+    if os.path.lexists(file) and not is_nameable(owner, file):
         raise FileFormatError(
             f"{what} leads out of the folder of {owner}; copy it there, or name a folder above "
             f"both in {PACKAGES}"
@@ -213,10 +213,10 @@ def require_nameable(owner: Path, file: Path, what: str, largest: float = float(
 
 
 def read_beside(owner: Path, name: str) -> dict[str, Any]:
-    """Return the content of a TOML file that goes with another one; nothing if there is none.
+    """Read the TOML file that goes with another one; an empty table if there is none.
 
     Raises `FileFormatError` as `read_toml` and `require_nameable` do.
     """
     file = owner.parent / name
-    require_nameable(owner, file, str(file), LARGEST_TOML)
+    require_nameable(owner, file, str(file), MAX_TOML_SIZE)
     return read_toml(file, "settings") if file.exists() else {}

@@ -82,13 +82,13 @@ def require_trusted(names: Iterable[str], where: str, folder: Path | None = None
 
 
 def plugin_of(part: object) -> str | None:
-    """Return the file of the plugin that has the class of an object; None of the package's own."""
+    """Find the file of the plugin that has the class of an object; None of the package's own."""
     files = {module.__name__: str(module.__file__) for module in _loaded.values()}
     return files.get(type(part).__module__)
 
 
 def _key(name: str, folder: Path | None) -> str:
-    """Return a module's name, or the absolute path of a file."""
+    """Name a plugin: a module, or the absolute path of a file."""
     return os.path.realpath((folder or Path.cwd()) / name) if name.endswith(".py") else name
 
 
@@ -102,7 +102,7 @@ def load_installed_plugins() -> None:
 
 
 def loaded_plugins() -> tuple[str, ...]:
-    """Return the plugins that were loaded, in their order; each may have added to any registry."""
+    """List the plugins that were loaded, in their order; each may have added to any registry."""
     return tuple(_loaded)
 
 

@@ -11,8 +11,8 @@ from robotid_sim.estimation.estimate import load_estimates
 from robotid_sim.importing.import_map import load_map
 from robotid_sim.importing.reading import read_log
 from robotid_sim.inputs import (
-    LARGEST_TOML,
-    may_name,
+    MAX_TOML_SIZE,
+    is_nameable,
     open_file,
     read_beside,
     read_file,
@@ -71,7 +71,7 @@ def test_a_file_is_read_up_to_a_size(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("a = " + "x" * LARGEST_TOML, "of its kind at most 1 MB are read"),
+        ("a = " + "x" * MAX_TOML_SIZE, "of its kind at most 1 MB are read"),
         (".".join("a" * 102) + " = 1", "a line has more than 100 dots"),
         ("a." * 30 + "b = 1", "tables are deeper than 20 levels"),
         ("a = " + "[" * 3000, "cannot read map"),
@@ -98,13 +98,13 @@ def test_a_file_names_what_is_below_its_folder(tmp_path, monkeypatch) -> None:
     (owner.parent / "out.stl").symlink_to(above)
     (owner.parent / "in.stl").symlink_to(owner.parent / "b.stl")
     names = {"b.stl": True, "in.stl": True, "none.stl": True, "out.stl": False, "../b.stl": False}
-    assert {name: may_name(owner, owner.parent / name) for name in names} == names
+    assert {name: is_nameable(owner, owner.parent / name) for name in names} == names
     with pytest.raises(FileFormatError, match=r"the mesh leads out of the folder of .*a\.urdf; "):
         require_nameable(owner, owner.parent / "out.stl", "the mesh")
     linked = tmp_path / "linked.urdf"
     linked.symlink_to(owner)
-    assert may_name(linked, owner.parent / "b.stl")  # beside the file itself
-    assert may_name(linked, above)  # beside the link
+    assert is_nameable(linked, owner.parent / "b.stl")  # beside the file itself
+    assert is_nameable(linked, above)  # beside the link
     monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{tmp_path}")
     require_nameable(owner, owner.parent / "out.stl", "the mesh")
 

@@ -48,7 +48,7 @@ class Source(NamedTuple):
 
 @cache
 def code_fingerprint(function: str) -> str:
-    """Return a hash of the code and data that a function runs, and of the packages used.
+    """Hash the code and data that a function runs, and the versions of the packages used.
 
     Covers the definitions that the function reaches, directly or not, in its module and in this
     package, as syntax trees without comments and docstrings; the data files beside their modules;
@@ -70,7 +70,7 @@ def code_fingerprint(function: str) -> str:
 
 
 def reached_code(function: str) -> dict[str, list[ast.stmt]]:
-    """Return the statements that a function reaches by names, by module; see `code_fingerprint`."""
+    """Collect the statements that a function reaches by names, by module."""
     module, _, name = function.partition(":")
     waiting, seen = [(module, name or WHOLE)], set[tuple[str, str]]()
     code: dict[str, list[ast.stmt]] = defaultdict(list)
@@ -89,7 +89,7 @@ def reached_code(function: str) -> dict[str, list[ast.stmt]]:
         if name in source.imports:
             waiting.append(source.imports[name])
         for statement in statements:
-            if not any(statement is known for known in code[module]):
+            if not any(statement is other for other in code[module]):
                 code[module].append(statement)
                 waiting += _reached_from(module, statement)
         code.setdefault(module, [])
@@ -107,7 +107,7 @@ def _reached_from(module: str, statement: ast.stmt) -> Iterator[tuple[str, str]]
 
 @cache
 def _source(module: str) -> Source | None:
-    """Return the statements of a module; None of one that has no source."""
+    """Parse the statements of a module; None of one that has no source."""
     try:
         spec = find_spec(module)
     except (ImportError, ValueError):
@@ -145,7 +145,7 @@ def _defined(statement: ast.stmt) -> Iterator[str]:
 
 
 def _acts_on_others(statement: ast.stmt) -> bool:
-    """Return whether a statement may change what others do, though nobody reaches it by a name."""
+    """Tell whether a statement may change what others do, though no name leads to it."""
     if isinstance(statement, _SCOPES):
         return not all(_called(each) in LOCAL_DECORATORS for each in statement.decorator_list)
     if isinstance(statement, ast.Expr):
@@ -161,13 +161,13 @@ def _acts_on_others(statement: ast.stmt) -> bool:
 
 
 def _called(node: ast.expr) -> str:
-    """Return the name of a function that is called or of a decorator; empty for another node."""
+    """Name the function that is called, or the decorator; empty for another node."""
     function = node.func if isinstance(node, ast.Call) else node
     return function.id if isinstance(function, ast.Name) else ""
 
 
 def _imported(module: str, node: ast.Import | ast.ImportFrom) -> dict[str, tuple[str, str]]:
-    """Return what an import takes of this package: module and name, by what it is called."""
+    """Resolve what an import takes of this package: module and name, by what it is called."""
     if isinstance(node, ast.Import):
         ours = [alias for alias in node.names if _is_ours(alias.name)]
         return {a.asname or a.name.partition(".")[0]: (a.name, WHOLE) for a in ours}
@@ -194,7 +194,7 @@ def _is_ours(module: str) -> bool:
 
 
 def _without_texts(tree: ast.Module) -> ast.Module:
-    """Return a syntax tree without docstrings."""
+    """Take the docstrings out of a syntax tree."""
     for node in ast.walk(tree):
         if isinstance(body := getattr(node, "body", None), list):
             body[:] = [part for part in body if not _is_text(part)]
@@ -210,7 +210,7 @@ def _is_text(node: ast.AST) -> bool:
 
 
 def _data_files(modules: Iterable[str]) -> list[Path]:
-    """Return the data that modules may read, in a fixed order."""
+    """List the data that modules may read, in a fixed order."""
     ours = {
         module: source for module in modules if _is_ours(module) and (source := _source(module))
     }

@@ -27,7 +27,7 @@ QUICK_LEVELS = 3
 FIELDS = ("level", "value", "limit", "by")
 """What an answer's sentence is filled with."""
 
-MOST_TRIALS = 100_000
+MAX_TRIALS = 100_000
 """Trials of a campaign."""
 
 LARGEST_SEED = 2**63 - 1
@@ -111,9 +111,9 @@ class CampaignPlan(ConfigSection):
                 f"seeds = {shortened(self.seeds)} are no distinct whole numbers from 0 to "
                 f"{LARGEST_SEED}"
             )
-        if self.count > MOST_TRIALS:
+        if self.count > MAX_TRIALS:
             raise OptionError(
-                f"the plan has {self.count:g} trials, at most {MOST_TRIALS} are run; give fewer "
+                f"the plan has {self.count:g} trials, at most {MAX_TRIALS} are run; give fewer "
                 "seeds, levels or samples"
             )
         if self.robot is None and not any(f.sets("robot") for f in self.factor_list):

@@ -11,10 +11,10 @@ from robotid_sim.inputs import require_file
 
 TABLE = "trial"
 
-LONGEST_VALUE = 100_000_000
+MAX_VALUE_SIZE = 100_000_000
 """Longest value in a store [bytes]."""
 
-STEPS, BYTES = 1_000_000, 10_000
+MAX_STEPS, BYTES_OF_STEPS = 1_000_000, 10_000
 """Steps that a query may take for so many bytes of a file: its pages may lead to one another."""
 
 
@@ -45,7 +45,7 @@ class RowStore:
         with named(file):
             uri = f"{file.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
             self._rows = sqlite3.connect(uri, uri=True, timeout=30.0, isolation_level=None)
-            self._rows.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+            self._rows.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_SIZE)
             try:
                 key, *others = (f"{name} {kind}" for name, kind in columns.items())
                 self._require_tables(
@@ -80,8 +80,8 @@ class RowStore:
                 self._rows.execute(text.replace("TABLE", "TABLE IF NOT EXISTS", 1))
         else:
             self._require_schema(schema)
-        there = {text for (text,) in self._read("SELECT sql FROM sqlite_master")}
-        if there - {None} != texts:
+        stored = {text for (text,) in self._read("SELECT sql FROM sqlite_master")}
+        if stored - {None} != texts:
             raise FileFormatError(
                 f"{self.file} has other tables, views or triggers than a store of this version; "
                 "restore it, or choose another folder"
@@ -136,8 +136,8 @@ class RowStore:
         size = self._rows.execute(
             "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
         ).fetchone()[0]
-        left = iter(range(1 + size // BYTES))
-        self._rows.set_progress_handler(lambda: next(left, None) is None, STEPS)
+        left = iter(range(1 + size // BYTES_OF_STEPS))
+        self._rows.set_progress_handler(lambda: next(left, None) is None, MAX_STEPS)
         return self._rows.execute(text, tuple(values))
 
 

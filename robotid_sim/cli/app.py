@@ -174,7 +174,7 @@ def _log_to_stderr(level: int) -> None:
 
 
 def _readable(text: str) -> str:
-    """Return a text in one line, without what a terminal obeys or nobody would read."""
+    """Write a text in one line, without what a terminal obeys or nobody would read."""
     line = " ".join(text.split())
     line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
     return line if len(line) <= LONGEST_LINE else f"{line[:600]} ... {line[-300:]}"

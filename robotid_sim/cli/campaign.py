@@ -81,6 +81,8 @@ def campaign(
     if action is CampaignAction.RUN:
         options["trust_plugins"] = trust_plugins
         return _run(load_plan(where), workers=workers, as_json=json, **options)
+    if action is CampaignAction.EXPORT and (out is None or out.suffix.lower() not in EXPORTS):
+        raise OptionError(f"campaign export writes {' or '.join(EXPORTS)}; give it with --out")
     with Store(where, write=False) as store:
         if action is CampaignAction.STATUS and not store.is_whole():
             raise FileFormatError(f"{where} holds a damaged store; restore it, or run it anew")
@@ -89,6 +91,7 @@ def campaign(
         return _status(plan, trials, rows, as_json=json)
     if action is CampaignAction.SUMMARY:
         return _summary(where, plan, trials, rows, workers or os.cpu_count() or 1, as_json=json)
+    assert out is not None
     return _export(plan, rows, out, as_json=json)
 
 
@@ -231,11 +234,7 @@ def _summary(
     return 0
 
 
-def _export(
-    plan: CampaignPlan, rows: Sequence[TrialRow], out: Path | None, *, as_json: bool
-) -> int:
-    if out is None or out.suffix.lower() not in EXPORTS:
-        raise OptionError(f"campaign export writes {' or '.join(EXPORTS)}; give it with --out")
+def _export(plan: CampaignPlan, rows: Sequence[TrialRow], out: Path, *, as_json: bool) -> int:
     require_writable(out)
     table = list(_columns(plan, rows))
     if out.suffix.lower() == ".csv":

@@ -169,7 +169,7 @@ def _variant(key: str, summary: str, **defaults: Any) -> type[SwarmEstimator]:
 
 
 def swarm_estimators() -> dict[str, type[SwarmEstimator]]:
-    """Return the estimators by PSO on the plain sum of squares: as such, and at least squares."""
+    """Make the estimators by PSO on the plain sum of squares: as such, and at least squares."""
     return {
         "pso": _variant(
             "pso",
@@ -188,7 +188,7 @@ def swarm_estimators() -> dict[str, type[SwarmEstimator]]:
 
 
 def weighted_swarm(name: str) -> type[SwarmEstimator]:
-    """Return the estimator by an optimizer around weighted least squares."""
+    """Make the estimator by an optimizer around weighted least squares."""
     return _variant(
         f"wls-{name}",
         f"{name.upper()} on the weighted sum of squares, in a box around weighted LS.",

@@ -12,7 +12,12 @@ from numpy.typing import NDArray
 
 from robotid_sim.errors import MissingExtraError
 from robotid_sim.importing.foreign_log import ForeignLog, log_of_arrays
-from robotid_sim.inputs import open_file, require_warranted, require_warranted_zip, warranted_size
+from robotid_sim.inputs import (
+    bound_unpacked_size,
+    open_file,
+    require_warranted,
+    require_warranted_zip,
+)
 from robotid_sim.measurement.hdf5_files import reading_hdf5
 
 PACKED_ELEMENT = 15
@@ -36,10 +41,10 @@ def read_mat(path: Path) -> ForeignLog:
 
 
 def _mat_size(path: Path) -> int:
-    """Return the size of the unpacked elements of a MAT file, up to what it may be [bytes]."""
+    """Measure the unpacked elements of a MAT file, up to what they may be [bytes]."""
     with open_file(path) as file:
         order: Literal["little", "big"] = "little" if file.read(128)[126:] == b"IM" else "big"
-        size, most = 0, warranted_size(path) + 1
+        size, most = 0, bound_unpacked_size(path) + 1
         while len(head := file.read(8)) == 8 and size < most:
             kind, length = (int.from_bytes(head[k : k + 4], order) for k in (0, 4))
             content = file.read(length)

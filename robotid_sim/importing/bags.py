@@ -90,7 +90,7 @@ def _is_virtual(text: str | None) -> bool:
 
 
 def _has_computed(rows: sqlite3.Connection, table: str) -> bool:
-    """Return whether values of a table are expressions."""
+    """Tell whether values of a table are expressions."""
     return any(
         hidden for (hidden,) in rows.execute("SELECT hidden FROM pragma_table_xinfo(?)", (table,))
     )

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 
-LONGEST = 2000
+MAX_LENGTH = 2000
 """Longest formula [characters]; no formula has more nodes."""
 
-DEEPEST = 100
+MAX_DEPTH = 100
 """Most levels of a formula; a sum has as many as terms."""
 
-LARGEST_EXPONENT = 10.0
+MAX_EXPONENT = 10.0
 """Size up to which powers are taken, of constants only."""
 
 FUNCTIONS: Mapping[str, np.ufunc] = {
@@ -54,8 +54,8 @@ def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
     ValueError
         If the text is no such formula; says why.
     """
-    if len(text) > LONGEST:
-        raise ValueError(f"it has {len(text)} characters, at most {LONGEST} are read")
+    if len(text) > MAX_LENGTH:
+        raise ValueError(f"it has {len(text)} characters, at most {MAX_LENGTH} are read")
     text = text.strip()
     try:
         tree = ast.parse(text, mode="eval").body
@@ -65,7 +65,7 @@ def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
     def value_of(node: ast.expr, depth: int) -> Any:
         """Evaluate a node; every kind that does not stand here is refused."""
         if not depth:
-            raise ValueError(f"it is nested deeper than {DEEPEST} levels")
+            raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
         match node:
             case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
                 return np.float64(repr(number))  # of a text, for an integer may be too large
@@ -75,10 +75,8 @@ def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
                 return OPERATORS[type(sign)](value_of(operand, depth - 1))
             case ast.BinOp(left=base, op=ast.Pow(), right=exponent):
                 power = value_of(exponent, depth - 1)
-                if np.ndim(power) or not abs(power) <= LARGEST_EXPONENT:
-                    raise ValueError(
-                        f"'{shown(node)}' has no exponent of at most {LARGEST_EXPONENT:g}"
-                    )
+                if np.ndim(power) or not abs(power) <= MAX_EXPONENT:
+                    raise ValueError(f"'{shown(node)}' has no exponent of at most {MAX_EXPONENT:g}")
                 return value_of(base, depth - 1) ** power
             case ast.BinOp(left=left, op=sign, right=right) if type(sign) in OPERATORS:
                 return OPERATORS[type(sign)](value_of(left, depth - 1), value_of(right, depth - 1))
@@ -92,4 +90,4 @@ def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
         return reprlib.repr(ast.get_source_segment(text, node) or text)[1:-1]
 
     with np.errstate(all="ignore"):
-        return value_of(tree, DEEPEST)
+        return value_of(tree, MAX_DEPTH)

@@ -13,7 +13,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError
 from robotid_sim.importing.foreign_log import ForeignLog
-from robotid_sim.inputs import open_file, require_warranted, warranted_size
+from robotid_sim.inputs import bound_unpacked_size, open_file, require_warranted
 
 DELIMITERS = (";", "\t", ",", None)
 """In the order in which they are tried; None is any white space."""
@@ -137,7 +137,7 @@ def _with_joints(columns: dict[str, Float1D], texts: dict[str, list[str]]) -> di
 
 def _lines(path: Path) -> tuple[list[str], list[str]]:
     """Return the lines that hold something, and what the comment lines say."""
-    most = warranted_size(path)
+    most = bound_unpacked_size(path)
     try:
         with open_file(path) as file:
             packed = file.peek(2)[:2] == b"\x1f\x8b"

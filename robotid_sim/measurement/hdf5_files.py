@@ -11,7 +11,7 @@ import h5py
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.inputs import require_file, require_warranted
 
-DEEPEST = 32
+MAX_DEPTH = 32
 """Levels of groups."""
 
 DAMAGE = (
@@ -49,8 +49,8 @@ def _require_whole(file: h5py.File, path: Path) -> None:
     groups, seen, size = [(0, file["/"])], set(), 0
     while groups:
         depth, group = groups.pop()
-        if depth > DEEPEST:
-            raise FileFormatError(f"{path}: groups are deeper than {DEEPEST} levels; flatten it")
+        if depth > MAX_DEPTH:
+            raise FileFormatError(f"{path}: groups are deeper than {MAX_DEPTH} levels; flatten it")
         place = h5py.h5o.get_info(group.id).addr
         if place in seen:  # links may go in circles
             continue

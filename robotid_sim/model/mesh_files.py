@@ -13,8 +13,8 @@ from pathlib import Path
 from robotid_sim.errors import FileFormatError
 from robotid_sim.files import atomic_path
 from robotid_sim.inputs import (
-    LARGEST_MESH,
-    may_name,
+    MAX_MESH_SIZE,
+    is_nameable,
     open_file,
     package_folders,
     read_file,
@@ -46,42 +46,42 @@ REFERENCES = {
 
 
 def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
-    """Return the file that a mesh reference means, which need not exist, and whether it is outside.
+    """Find the file that a mesh reference means, which need not exist, and whether it is outside.
 
     ``package://name/rest`` is searched for in the folders above the URDF (a folder called `name`,
     or one that holds `name`), then in ``ROS_PACKAGE_PATH``; other references are relative to it.
-    A file is outside if neither its package nor `may_name` lets the URDF name it.
+    A file is outside if neither its package nor `is_nameable` lets the URDF name it.
     """
     folder = real_path(urdf).parent
     if not filename.startswith("package://"):
         file = folder / filename.removeprefix("file://")
-        return file, not may_name(urdf, file)
+        return file, not is_nameable(urdf, file)
     package, _, rest = filename.removeprefix("package:").lstrip("/").partition("/")
     roots = [folder, *folder.parents[:-1]]
     candidates = [r for r in roots if r.name == package] + [r / package for r in roots]
     candidates += [r if r.name == package else r / package for r in package_folders()]
     existing = [c for c in candidates if (c / rest).is_file() and package not in ("", ".", "..")]
     file = (existing[0] if existing else folder / package) / rest
-    return file, not may_name(urdf, file, *existing[:1])
+    return file, not is_nameable(urdf, file, *existing[:1])
 
 
 def is_part_of_model(path: Path) -> bool:
-    """Return whether a file is one that a model has beside its own: mesh, material or picture."""
+    """Tell whether a file is a mesh, material or picture."""
     suffixes = (*MESHES, *MUJOCO_MESHES, *PICTURES, ".mtl", ".bin")
     return path.suffix.lower() in suffixes and path.is_file()
 
 
 def is_binary_stl(path: Path) -> bool:
-    """Return whether a file is a binary STL file of just the length that it states."""
+    """Tell whether a file is a binary STL file of just the length that it states."""
     if path.suffix.lower() != ".stl" or not path.is_file():
         return False
-    with open_file(path, LARGEST_MESH) as file:
+    with open_file(path, MAX_MESH_SIZE) as file:
         count = int.from_bytes(file.read(84)[80:], "little")
     return count > 0 and path.stat().st_size == 84 + 50 * count
 
 
 def _named_in(path: Path, name: bytes) -> Path:
-    """Return the file that a name in a mesh or material file means."""
+    """Find the file that a name in a mesh or material file means."""
     text = name.decode("utf-8", errors="replace").removeprefix("file://")
     return path.parent / text.replace("\\", "/").replace("\0", "")
 
@@ -91,15 +91,15 @@ def require_mesh_file(path: Path) -> None:
 
     Engines follow the names in an OBJ file by themselves.
     """
-    require_file(path, LARGEST_MESH)
+    require_file(path, MAX_MESH_SIZE)
     waiting, seen = [path], {path}
     while waiting:
         file = waiting.pop()
         if file.suffix.lower() not in (".obj", ".mtl") or not file.is_file():
             continue
-        names = REFERENCES[file.suffix.lower()].findall(read_file(file, LARGEST_MESH))
+        names = REFERENCES[file.suffix.lower()].findall(read_file(file, MAX_MESH_SIZE))
         for other in {_named_in(file, name) for name in names} - seen:
-            require_nameable(path, other, f"{other}, named in mesh {path},", LARGEST_MESH)
+            require_nameable(path, other, f"{other}, named in mesh {path},", MAX_MESH_SIZE)
             waiting.append(other)
             seen.add(other)
 
@@ -142,7 +142,7 @@ class MeshFolder:
         source = real_path(source)
         if source not in self._names:
             try:
-                content = read_file(source, LARGEST_MESH)
+                content = read_file(source, MAX_MESH_SIZE)
             except OSError as error:
                 raise FileFormatError(f"cannot read {source}: {error.strerror}") from error
             self._names[source] = source.name  # a file that refers to itself comes to an end
@@ -159,7 +159,7 @@ class MeshFolder:
                 there = self.folder / name
                 self._content[key] = (
                     name,
-                    read_file(there, LARGEST_MESH) if there.is_file() else content,
+                    read_file(there, MAX_MESH_SIZE) if there.is_file() else content,
                 )
             if self._content[key][1] == content:
                 break
@@ -205,7 +205,7 @@ class MeshFolder:
 
         def renamed(match: re.Match[bytes]) -> bytes:
             other = _named_in(source, match[1])
-            if not (may_name(source, other, *self._roots) and is_part_of_model(other)):
+            if not (is_nameable(source, other, *self._roots) and is_part_of_model(other)):
                 return match[0]
             start, end = (at - match.start() for at in match.span(1))
             return match[0][:start] + self.add(other).encode() + match[0][end:]

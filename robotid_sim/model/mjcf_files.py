@@ -13,15 +13,15 @@ from pathlib import Path
 from lxml import etree
 
 from robotid_sim.errors import UrdfError
-from robotid_sim.inputs import LARGEST_MESH, LARGEST_XML, read_file, require_nameable
+from robotid_sim.inputs import MAX_MESH_SIZE, MAX_XML_SIZE, read_file, require_nameable
 
-MOST_FILES = 100
+MAX_FILES = 100
 """Files that an MJCF file may be made of."""
 
-LARGEST_COUNT = 1e7
+MAX_PARTS = 1e7
 """Cells, pixels or copies that an element may stand for."""
 
-LARGEST_MODEL = 1e5
+MAX_ELEMENTS = 1e5
 """Elements of all files, counted as often as they are replicated."""
 
 COUNTED = ("count", "nrow", "ncol", "width", "height", "params", "nsample")
@@ -35,7 +35,7 @@ _DECLARATION = re.compile(r"^\s*<\?xml.*?\?>", re.DOTALL)
 
 
 def mjcf_parts(file: Path) -> dict[Path, bytes]:
-    """Return the content of an MJCF file and of those that it includes, the file itself first.
+    """Read an MJCF file and those that it includes, the file itself first.
 
     Raises
     ------
@@ -51,15 +51,15 @@ def mjcf_parts(file: Path) -> dict[Path, bytes]:
         path, copies = waiting.pop()
         if path in parts:  # MuJoCo refuses what is included twice
             continue
-        if len(parts) == MOST_FILES:
-            raise UrdfError(f"{file}: is made of more than {MOST_FILES} files; simplify it")
-        parts[path] = read_file(path, LARGEST_XML)
+        if len(parts) == MAX_FILES:
+            raise UrdfError(f"{file}: is made of more than {MAX_FILES} files; simplify it")
+        parts[path] = read_file(path, MAX_XML_SIZE)
         roots[path] = _parse(parts[path], path)
         for element in roots[path].iter("{*}*"):
             count = copies * _count(element, path)
             elements += count
-            if elements > LARGEST_MODEL:
-                raise UrdfError(f"{path} stands for over {LARGEST_MODEL:g} elements; simplify it")
+            if elements > MAX_ELEMENTS:
+                raise UrdfError(f"{path} stands for over {MAX_ELEMENTS:g} elements; simplify it")
             if element.tag in ("include", "model") and element.get("file"):
                 places = _places([element.get("file", "")], {file.parent, path.parent}, {""})
                 waiting += [(_required(file, place, element, path), count) for place in places]
@@ -76,21 +76,21 @@ def mjcf_parts(file: Path) -> dict[Path, bytes]:
 
 
 def _required(file: Path, place: Path, element: etree._Element, path: Path) -> Path:
-    """Return what an element names; raise unless it may be read."""
+    """Give back what an element names; raise unless it may be read."""
     what = f"{place}, the <{element.tag}> in {path}:{element.sourceline},"
-    require_nameable(file, place, what, LARGEST_MESH)
+    require_nameable(file, place, what, MAX_MESH_SIZE)
     return place
 
 
 def _places(names: list[str], bases: set[Path], folders: set[str]) -> list[Path]:
-    """Return where files of these names lie, whichever rule of MuJoCo's applies."""
+    """Find files of these names, whichever rule of MuJoCo's applies."""
     spelled = {each for name in names for each in (name, Path(name).name)}  # or without folders
     places = {base / folder / each for base, folder, each in product(bases, folders, spelled)}
     return sorted(place for place in places if os.path.lexists(place) and not place.is_dir())
 
 
 def _parse(content: bytes, path: Path) -> etree._Element:
-    """Return the root of a file, read as MuJoCo does: UTF-8 whatever it says, without comments."""
+    """Parse a file as MuJoCo does: UTF-8 whatever it says, without comments."""
     text = _DECLARATION.sub("", _COMMENT.sub("", content.decode("utf-8", errors="replace")))
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
@@ -103,15 +103,15 @@ def _parse(content: bytes, path: Path) -> etree._Element:
 
 
 def _count(element: etree._Element, path: Path) -> float:
-    """Return how many copies of an element there are; raise if it has too many parts."""
+    """Count the copies of an element; raise if it has too many parts."""
     keys = element.attrib if element.tag == "size" else COUNTED
     keys = (*keys, "size") if element.tag == "numeric" else keys
     values = [_number(word) for key in keys for word in element.get(key, "").split()]
     parts = math.prod(max(value, 1.0) for value in values)
-    if parts > LARGEST_COUNT:
+    if parts > MAX_PARTS:
         raise UrdfError(
             f"{path}:{element.sourceline}: <{element.tag}> stands for {parts:.3g} parts, at most "
-            f"{LARGEST_COUNT:g} are made; simplify it"
+            f"{MAX_PARTS:g} are made; simplify it"
         )
     copies = (_number(above.get("count", "1")) for above in element.iterancestors("replicate"))
     return math.prod(max(value, 1.0) for value in copies)

@@ -29,11 +29,11 @@ from scipy.spatial import QhullError
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D, readonly
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError, ShapeError
-from robotid_sim.inputs import LARGEST_MESH, read_file, require_nameable
+from robotid_sim.inputs import MAX_MESH_SIZE, read_file, require_nameable
 from robotid_sim.model import inertia
 from robotid_sim.model.mesh_files import MESHES, REFERENCES
 
-MOST_COPIES = 20
+MAX_COPYING_NODES = 20
 """Nodes of a Collada file that stand for others; twenty may stand for thousands."""
 
 
@@ -187,7 +187,7 @@ def read_mesh(path: str | Path) -> Solid:
 
 
 def load_scene(file: Path, **options: Any) -> Any:
-    """Return the geometry of a mesh file, by trimesh, without materials and pictures.
+    """Read the geometry of a mesh file by trimesh, without materials and pictures.
 
     Raises `FileFormatError` if the file is missing, of an unknown format, or of copies of copies;
     and what trimesh's readers raise for a broken one.
@@ -199,15 +199,15 @@ def load_scene(file: Path, **options: Any) -> Any:
         )
     if not file.is_file():
         raise FileFormatError(f"mesh {file} is missing; put the file there")
-    content = read_file(file, LARGEST_MESH)
-    if content.count(b"instance_node") > MOST_COPIES:
+    content = read_file(file, MAX_MESH_SIZE)
+    if content.count(b"instance_node") > MAX_COPYING_NODES:
         raise FileFormatError(f"mesh {file} is made of copies of copies; save it as STL")
     buffers: dict[str, bytes] = {}
     for name in REFERENCES[suffix].findall(content) if suffix == ".gltf" else ():
         buffer = file.parent / name.decode("utf-8", errors="replace")
         if buffer.suffix == ".bin":
-            require_nameable(file, buffer, f"'{buffer.name}' in mesh {file}", LARGEST_MESH)
-            buffers[name.decode()] = read_file(buffer, LARGEST_MESH)
+            require_nameable(file, buffer, f"'{buffer.name}' in mesh {file}", MAX_MESH_SIZE)
+            buffers[name.decode()] = read_file(buffer, MAX_MESH_SIZE)
     kind = suffix.removeprefix(".")
     return trimesh.load_scene(BytesIO(content), kind, resolver=buffers, process=False, **options)
 

@@ -17,7 +17,7 @@ from lxml import etree
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import UrdfError
-from robotid_sim.inputs import LARGEST_XML, read_file
+from robotid_sim.inputs import MAX_XML_SIZE, read_file
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape, rotation_from_rpy, transform
 from robotid_sim.model.joint_terms import JointTerm
@@ -36,7 +36,7 @@ EXTENSION = "robotid"
 VERSION = re.compile(rb"""^(\s*<\?xml\s+version\s*=\s*)(?:"[^"]*"|'[^']*')""")
 """Of an XML declaration. Many URDFs say 0.0 there, which is no XML but means nothing."""
 
-MOST_LINKS = 1000
+MAX_LINKS = 1000
 """Links of a robot, moving or not."""
 
 EXTENSION_KEYS = ("Ia", "Fo", "eps", "acceleration")
@@ -146,7 +146,7 @@ def read_urdf(path: str | Path) -> UrdfDocument:
     """
     file = Path(path)
     try:
-        xml = read_file(file, LARGEST_XML)
+        xml = read_file(file, MAX_XML_SIZE)
     except OSError as error:
         raise UrdfError(f"cannot read URDF {file}: {error.strerror}") from error
     return parse_urdf(xml, file)
@@ -156,8 +156,8 @@ def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     """Validate the text of a URDF; see `read_urdf`."""
     root = parse_xml(xml, file)
     reader = _Reader(file, root)
-    if (count := len(root.findall("link"))) > MOST_LINKS:
-        reader.fail(root, f"the robot has {count} links, at most {MOST_LINKS} are read; cut it")
+    if (count := len(root.findall("link"))) > MAX_LINKS:
+        reader.fail(root, f"the robot has {count} links, at most {MAX_LINKS} are read; cut it")
     notes = checked_elements(root, file)
     links = reader.unique(root.findall("link"), reader.link, "link")
     joints = reader.unique(root.findall("joint"), reader.joint, "joint")

@@ -11,7 +11,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.engine.client import EngineClient, EngineError
 from robotid_sim.engine.private_urdf import joint_element, origin_element
 from robotid_sim.engine.quiet import captured_output
-from robotid_sim.errors import RobotIdError
+from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.model.geometry import number_text
 from robotid_sim.model.mesh_files import is_binary_stl
 from robotid_sim.model.robot import Robot
@@ -48,7 +48,10 @@ class PosedRobot:
             self._groups = [[part for part in parts if part.body == body] for body in bodies]
         with tempfile.TemporaryDirectory() as folder, captured_output() as printed:
             path = Path(folder) / "robot.urdf"
-            path.write_text(_urdf(robot, self._groups, Path(folder)), encoding="utf-8")
+            try:
+                path.write_text(_urdf(robot, self._groups, Path(folder)), encoding="utf-8")
+            except FileFormatError as error:
+                raise RobotIdError(f"cannot draw '{robot.name}': {error}") from error
             # Bullet would give back the robot that it read from a file of this name before.
             client.setPhysicsEngineParameter(enableFileCaching=0)
             try:
@@ -113,7 +116,7 @@ def _urdf(robot: Robot, groups: Sequence[Sequence[VisualPart]], folder: Path) ->
 
 
 def _triangles(mesh: trimesh.Trimesh | Path) -> trimesh.Trimesh:
-    """Return triangles with normals; Bullet's own readers crash at files that are broken."""
+    """Read triangles with normals; Bullet's own readers crash at files that are broken."""
     if isinstance(mesh, trimesh.Trimesh):
         return mesh
     solid = read_mesh(mesh)

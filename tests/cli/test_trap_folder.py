@@ -1,7 +1,6 @@
 """A folder full of modules that trap whoever imports them: no process of the program does."""
 
 import os
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -104,7 +103,7 @@ def test_a_window_and_a_page_import_nothing_from_the_working_folder(traps) -> No
     try:
         assert "http://127.0.0.1" in page.stdout.readline()
     finally:
-        page.send_signal(signal.SIGINT)
+        page.terminate()
         page.communicate(timeout=60)
     child = begin(traps, PROGRAM, "view", "twolink", DISPLAY=":177")  # opens no window
     child.communicate(timeout=60)
