@@ -1,23 +1,50 @@
-"""What every reproduction of a paper has in common."""
+"""A reproduced paper: its trials in Python, and what is said of them in a file beside it.
 
+A paper is a class with two things. Its trials, functions that are run and kept by their parameters,
+fill a `TrialTable`; its ``claims.toml`` says what claims, tables and texts of the page take from
+that table, in the words of `measure` and `tables`::
+
+    class Drop(Paper):
+        \"\"\"The torque that holds an arm stretched out.\"\"\"
+
+        name: ClassVar[str] = "holding"
+
+        def run(self, lab):
+            return lab.run("hold", lab.cells(("torque", "", "true"), f"{__name__}:hold", runs=8))
+
+Figures, and tables of which a row is more than numbers of one place, are made by `charts` and
+`tables`.
+"""
+
+import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from robotid_sim.campaign.trials import Trial, run_trials
 from robotid_sim.chart import Chart
-from robotid_sim.papers.claims import Claim
-from robotid_sim.papers.sheet import ClaimSheet, Measured, RunsNeeded, filled, judge, read_sheet
+from robotid_sim.papers.claims import Claim, RunsNeeded, fill, judge_claims
+from robotid_sim.papers.sheet import ClaimSheet, read_sheet
+from robotid_sim.papers.trial_table import Key, Row, TrialTable
 from robotid_sim.progress import Progress, silent
 from robotid_sim.section import Section
 from robotid_sim.table import Table
 
 LEAST_RUNS = 6
 """Runs below which no statistic is judged: the interval of a median and rank tests need six."""
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """A trial, and the place of its result in the trial table."""
+
+    key: Key
+    trial: Trial
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,29 +63,55 @@ class Lab:
     """What plants are in; None for the first engine that is installed."""
     progress: Progress = silent
 
+    def choose(self, full: T, quick: T) -> T:
+        """Choose a budget."""
+        return quick if self.quick else full
+
     def runs_of(self, published: int, quick: int) -> int:
-        """Return the number of runs: what was asked for, else the paper's, else the quick one."""
-        return self.runs or (quick if self.quick else published)
+        """Choose the number of runs: what was asked for, else the paper's, else the quick one."""
+        return self.runs or self.choose(published, quick)
 
     def judged(self, least: int = LEAST_RUNS) -> bool:
-        """Return whether statistics are judged: not in a quick run, and not with fewer runs."""
+        """Tell whether statistics are judged: not in a quick run, and not with fewer runs."""
         return not self.quick and (self.runs is None or self.runs >= least)
 
-    def trial(self, name: str, function: str, **parameters: Any) -> Trial:
-        """Return a trial of a function by its dotted name, with the seed of the lab."""
-        return Trial(name, function, {"seed": self.seed, **parameters}, self.engine)
+    def cell(self, key: Key, function: str, **parameters: Any) -> Cell:
+        """Plan one trial of a function by its dotted name, with the seed of the lab."""
+        words = [*key, *(f"{n} {parameters[n]}" for n in ("run",) if n in parameters)]
+        name = re.sub(r"[^A-Za-z0-9._+-]+", "-", " ".join(filter(None, words))).strip("-.")
+        return Cell(key, Trial(name, function, {"seed": self.seed, **parameters}, self.engine))
 
-    def repeated(self, name: str, function: str, runs: int, **parameters: Any) -> list[Trial]:
-        """Return a trial for every run, which it is called with."""
-        return [self.trial(f"{name}-{run}", function, run=run, **parameters) for run in range(runs)]
+    def cells(
+        self, key: Key, function: str, runs: int | Sequence[int] = 1, **parameters: Any
+    ) -> list[Cell]:
+        """Plan a trial for every run, which the function is called with."""
+        numbers = range(runs) if isinstance(runs, int) else runs
+        return [self.cell(key, function, run=run, **parameters) for run in numbers]
 
-    def run(self, stage: str, trials: Sequence[Trial]) -> list[dict[str, Any]]:
-        """Return the results of trials in order; finished ones are read, not run.
+    def run(self, stage: str, cells: Sequence[Cell]) -> TrialTable:
+        """Run what is not finished, and return the table of all results.
 
-        The stage is what is shown beside the progress bar.
+        The stage is what is shown beside the progress bar. A result may hold ``studies`` or
+        ``methods`` by name, or a list of ``runs``, in place of a row.
         """
         done = partial(self.progress, stage)
-        return run_trials(trials, self.folder, workers=self.workers, progress=done)
+        trials = [cell.trial for cell in cells]
+        results = run_trials(trials, self.folder, workers=self.workers, progress=done)
+        pairs = zip(cells, results, strict=True)
+        return TrialTable.of(part for cell, row in pairs for part in _parts(cell.key, row))
+
+
+def _parts(key: Key, result: Row) -> Iterator[tuple[Key, Row]]:
+    """Take a result of several studies, methods or runs apart."""
+    study, case, method = key
+    if "studies" in result:
+        for name, part in result["studies"].items():
+            yield from _parts((name, case, method), part)
+    elif "methods" in result:
+        for name, part in result["methods"].items():
+            yield from _parts((study, case, name), part)
+    else:
+        yield from ((key, row) for row in result.get("runs", [result]))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -82,36 +135,20 @@ class Reproduction:
 
 
 class Paper(ABC):
-    """A published system that the testbench runs.
-
-    A subclass knows the paper's settings and data, cuts the work into trials, and makes tables,
-    figures and measurements of their results. What the paper is and claims stands in a
-    ``claims.toml`` beside it.
-    """
+    """A published system that the testbench runs; what it claims stands in a file beside it."""
 
     name: ClassVar[str]
     """Kebab-case: robot and method."""
 
     @cached_property
+    def folder(self) -> Path:
+        """Where its ``claims.toml`` stands."""
+        return Path(str(sys.modules[type(self).__module__].__file__)).parent
+
+    @cached_property
     def sheet(self) -> ClaimSheet:
         """What the paper is, claims, and does not say."""
-        module = sys.modules[type(self).__module__]
-        return read_sheet(Path(str(module.__file__)).with_name("claims.toml"))
-
-    @property
-    def title(self) -> str:
-        """Robot and method, as the page has it."""
-        return self.sheet.title
-
-    @property
-    def citation(self) -> str:
-        """Authors, year, title, journal, DOI."""
-        return self.sheet.citation
-
-    @property
-    def summary(self) -> str:
-        """One line for `robotid list papers`."""
-        return self.sheet.summary
+        return read_sheet(self.folder / "claims.toml")
 
     def require(self) -> None:  # noqa: B027 - most papers need nothing more
         """Raise if an optional package that the reproduction needs is missing.
@@ -123,29 +160,33 @@ class Paper(ABC):
         """
 
     @abstractmethod
+    def run(self, lab: Lab) -> TrialTable:
+        """Run what is not finished of all trials, and compute what needs none."""
+
+    def charts(self, table: TrialTable) -> Iterable[Chart]:  # noqa: ARG002 - a paper may have none
+        """Draw all figures; their titles stand in the file."""
+        return ()
+
+    def tables(self, table: TrialTable) -> Iterable[Table]:  # noqa: ARG002 - a paper may have none
+        """Make the tables that the file does not declare; their titles stand there."""
+        return ()
+
+    def judge(self, table: TrialTable, *, quick: bool, enough: bool) -> tuple[Claim, ...]:
+        """Judge all claims by a trial table, as far as the effort allows."""
+        satisfied: dict[RunsNeeded, bool] = {"full": not quick, "runs": enough, "any": True}
+        facts = self.sheet.measured_facts(table)
+        return judge_claims(self.sheet.claim, table, facts, satisfied)
+
     def reproduce(self, lab: Lab) -> Reproduction:
-        """Run what is not finished, and return tables, figures and claims."""
-
-    def reproduction(
-        self,
-        lab: Lab,
-        measurements: Mapping[str, Measured],
-        facts: Mapping[str, Any],
-        charts: Sequence[Chart],
-        tables: Sequence[Table],
-    ) -> Reproduction:
-        """Return what came out, with the claims judged as far as the lab's effort allows.
-
-        Measurements are by claim, and facts fill the texts of the page. Charts and tables find
-        their places by their names; tables without one are written only.
-        """
-        enough: dict[RunsNeeded, bool] = {"full": not lab.quick, "runs": lab.judged(), "any": True}
-        complete = self.sheet.tables(facts, tables)
+        """Run what is not finished, and return claims with verdicts, tables and figures."""
+        table = self.run(lab)
+        facts = self.sheet.measured_facts(table)
+        tables = self.sheet.tables(table, facts, self.tables(table))
         return Reproduction(
             paper=self,
-            finding=filled(self.sheet.finding, facts),
-            claims=judge(self.sheet.claim, measurements, enough),
-            sections=self.sheet.sections(facts, charts, complete),
-            tables=complete,
+            finding=fill(self.sheet.finding, facts),
+            claims=self.judge(table, quick=lab.quick, enough=lab.judged()),
+            sections=self.sheet.sections(facts, tuple(self.charts(table)), tables),
+            tables=tables,
             quick=lab.quick,
         )

@@ -1,15 +1,30 @@
-"""Statistics of independent runs: intervals, ratios, spreads."""
+"""Statistics of independent runs by name, each a number with its 95 % interval where it has one.
+
+Of values alone, shape (R,): a mean, a median, … Of values beside others: ratios, differences, tests.
+Runs are paired if those of one number share what is random, such as the box of a search.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.stats import binom, bootstrap
+from scipy.stats import binom, bootstrap, iqr, mannwhitneyu, spearmanr, ttest_ind
 from scipy.stats import t as student
 
-from robotid_sim.arrays import Float
-from robotid_sim.section import number
+from robotid_sim.arrays import Float, Float1D
 
 Ends = tuple[float, float] | None
 """Lower and upper end of an interval; None for fewer runs than it needs."""
+Estimate = tuple[float, Ends]
+"""A number and its interval."""
+MIN_RUNS_OF_SPREAD = 12
+"""Runs below which a ratio of spreads has no interval: draws of one run alone would decide it."""
+MIN_RUNS_OF_LOGS = 4
+"""Runs below which Welch's interval and that of a correlation say nothing."""
+TINY = 1e-12
+"""Stands for a deviation of zero, by which others are divided."""
 
 
 def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> Ends:
@@ -24,15 +39,12 @@ def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> Ends:
     half = student.ppf(0.5 + 0.5 * confidence, sample.size - 1) * sample.std(ddof=1)
     half /= np.sqrt(sample.size)
     if sample.min() > 0.0 and half > sample.mean():
-        drawn = bootstrap(
-            (sample,), np.mean, confidence_level=confidence, rng=np.random.default_rng(0)
-        ).confidence_interval
-        return float(drawn.low), float(drawn.high)
+        return _resampled((sample,), np.mean, method="BCa", confidence_level=confidence)
     return float(sample.mean() - half), float(sample.mean() + half)
 
 
 def interval_of_median(values: ArrayLike, confidence: float = 0.95) -> Ends:
-    """Return the order-statistic interval of the median; None for fewer than six runs.
+    """Estimate the order-statistic interval of the median; None for fewer than six runs.
 
     The narrowest symmetric pair of order statistics that covers the median with at least the
     stated probability, by the binomial distribution; below six runs there is none at 95 %.
@@ -44,81 +56,153 @@ def interval_of_median(values: ArrayLike, confidence: float = 0.95) -> Ends:
     return float(sample[lowest - 1]), float(sample[sample.size - lowest])
 
 
-def interval_of_ratio(
-    values: ArrayLike, others: ArrayLike, *, paired: bool = False, confidence: float = 0.95
-) -> Ends:
-    """Return the bootstrap interval of the ratio of two means; None for fewer than two runs.
-
-    Runs are paired if those of one number share what is random, such as the box of a search.
-    """
-    samples = [np.asarray(part, dtype=float) for part in (values, others)]
-    if min(part.size for part in samples) < 2:
-        return None
+def ratio_of_means(values: ArrayLike, others: ArrayLike, *, paired: bool = False) -> Estimate:
+    """Divide two means; None for fewer than two runs. A single other run is a constant."""
+    a, b = (np.asarray(part, dtype=float) for part in (values, others))
+    value = float(np.divide(a.mean(), b.mean()))
+    if b.size == 1 < a.size:
+        ends = interval_of_mean(a)
+        return value, ends and (ends[0] / float(b[0]), ends[1] / float(b[0]))
+    if min(a.size, b.size) < 2:
+        return value, None
 
     def quotient(above: Float, below: Float, axis: int) -> Float:
         return np.asarray(above.mean(axis=axis) / below.mean(axis=axis))
 
-    low, high = bootstrap(
-        samples,
-        quotient,
-        paired=paired,
-        vectorized=True,
-        confidence_level=confidence,
-        method="percentile",
-        rng=np.random.default_rng(0),
-    ).confidence_interval
-    return float(low), float(high)
+    return value, _resampled((a, b), quotient, paired=paired, vectorized=True)
 
 
-def ratio_of_means(
-    values: ArrayLike, others: ArrayLike, *, paired: bool = False
-) -> tuple[float, Ends]:
-    """Return the ratio of two means and its interval; see `interval_of_ratio`."""
-    interval = interval_of_ratio(values, others, paired=paired)
-    means = (np.asarray(part, dtype=float).mean() for part in (values, others))
-    return float(np.divide(*means)), interval
-
-
-def geometric_ratio(numerator: ArrayLike, denominator: ArrayLike) -> tuple[float, Ends]:
-    """Return the ratio of geometric means over paired, positive runs, and its 95 % interval."""
-    logs = np.log(np.asarray(numerator, dtype=float)) - np.log(np.asarray(denominator, dtype=float))
-    interval = interval_of_mean(logs)
-    spread = None if interval is None else (float(np.exp(interval[0])), float(np.exp(interval[1])))
-    return float(np.exp(logs.mean())), spread
-
-
-def above_one(interval: Ends) -> Ends:
-    """Return by how much the ends of the interval of a ratio are above one [%]."""
-    if interval is None:
-        return None
-    return 100.0 * (interval[0] - 1.0), 100.0 * (interval[1] - 1.0)
+def geometric_ratio(values: ArrayLike, others: ArrayLike) -> Estimate:
+    """Divide the geometric means over paired, positive runs."""
+    logs = np.log(np.asarray(values, dtype=float)) - np.log(np.asarray(others, dtype=float))
+    ends = interval_of_mean(logs)
+    return float(np.exp(logs.mean())), ends and (float(np.exp(ends[0])), float(np.exp(ends[1])))
 
 
 def deviation(values: ArrayLike) -> float:
-    """Return the standard deviation over the runs; zero for a single run."""
+    """Measure the standard deviation over the runs; zero for a single run."""
     sample = np.asarray(values, dtype=float)
     return float(sample.std(ddof=1)) if sample.size > 1 else 0.0
 
 
-def lower_end(value: float, interval: Ends) -> float:
-    """Return the lower end of an interval; the value itself if there is none."""
-    return value if interval is None else interval[0]
+def _resampled(samples: Any, statistic: Callable[..., Any], **options: Any) -> tuple[float, float]:
+    """Estimate an interval by the bootstrap, by default that of percentiles."""
+    rng = np.random.default_rng(0)
+    drawn = bootstrap(samples, statistic, **{"method": "percentile", "rng": rng, **options})
+    return float(drawn.confidence_interval.low), float(drawn.confidence_interval.high)
 
 
-def upper_end(value: float, interval: Ends) -> float:
-    """Return the upper end of an interval; the value itself if there is none."""
-    return value if interval is None else interval[1]
+def _value(a: Float1D) -> Estimate:
+    """Take what is computed once; of several runs, the first."""
+    return float(a[0]), None
 
 
-def summary(values: ArrayLike) -> tuple[str, str, str, str]:
-    """Return minimum, mean, its 95 % interval and standard deviation, as texts of a table."""
-    sample = np.asarray(values, dtype=float)
-    spread = deviation(sample) if sample.size > 1 else None
-    ends = interval_text(sample)
-    return number(sample.min(), 3), number(float(sample.mean()), 3), ends, number(spread, 3)
+def _mean(a: Float1D) -> Estimate:
+    return float(a.mean()), interval_of_mean(a)
 
 
-def interval_text(values: ArrayLike) -> str:
-    """Return the 95 % interval of the mean as the text of a cell."""
-    interval = interval_of_mean(values)
-    return "-" if interval is None else " … ".join(number(end, 3) for end in interval)
+def _median(a: Float1D) -> Estimate:
+    return float(np.median(a)), interval_of_median(a)
+
+
+def _geometric_mean(a: Float1D) -> Estimate:
+    return geometric_ratio(a, np.ones_like(a))
+
+
+def _deviation(a: Float1D) -> Estimate:
+    """Measure the deviation; its interval is a bootstrap's."""
+    few, spread = a.size < 4, partial(np.std, ddof=1)
+    return deviation(a), None if few else _resampled((a,), lambda x, axis: spread(x, axis=axis))
+
+
+def _ratio_of_medians(a: Float1D, b: Float1D) -> Estimate:
+    return float(np.median(a) / np.median(b)), None
+
+
+def _unpaired_geometric_ratio(a: Float1D, b: Float1D) -> Estimate:
+    """Divide two geometric means of unpaired runs; the interval is Welch's."""
+    logs, others = np.log(a), np.log(b)
+    ratio = float(np.exp(logs.mean() - others.mean()))
+    if min(logs.size, others.size) < MIN_RUNS_OF_LOGS:
+        return ratio, None
+    ends = ttest_ind(logs, others, equal_var=False).confidence_interval()
+    return ratio, (float(np.exp(ends.low)), float(np.exp(ends.high)))
+
+
+def _ratio_of_spreads(a: Float1D, b: Float1D, *, spread: Callable[..., Any]) -> Estimate:
+    def ratio(above: Float, below: Float, axis: int = 0) -> Any:
+        with np.errstate(divide="ignore", invalid="ignore"):  # draws of one run alone
+            return spread(above, axis=axis) / spread(below, axis=axis)
+
+    ends = _resampled((a, b), ratio) if a.size >= MIN_RUNS_OF_SPREAD else None
+    return float(ratio(a, b)), ends
+
+
+def _gain_of_minima(a: Float1D, b: Float1D) -> Estimate:
+    """Measure by how much the least of others is above the least value [%].
+
+    By resampling the runs: a minimum that a single run sets is uncertain by as much as the next
+    ones are above it.
+    """
+
+    def gain(theirs: Float, ours: Float, axis: int) -> Float:
+        return np.asarray(100.0 * (theirs.min(axis=axis) / ours.min(axis=axis) - 1.0))
+
+    few = min(a.size, b.size) < 2
+    return float(gain(b, a, 0)), None if few else _resampled((b, a), gain, vectorized=True)
+
+
+def _rank_test(a: Float1D, b: Float1D, *, alternative: Any) -> Estimate:
+    """Return the p of Wilcoxon's rank-sum test; a single run stands for as many as the others."""
+    size = max(a.size, b.size)
+    a, b = (np.broadcast_to(part, size) if part.size == 1 else part for part in (a, b))
+    if np.ptp(np.concatenate([a, b])) == 0.0:
+        return 1.0, None
+    return float(mannwhitneyu(a, b, alternative=alternative).pvalue), None
+
+
+def _rank_correlation(a: Float1D, b: Float1D) -> Estimate:
+    def correlation(x: Float1D, y: Float1D) -> float:
+        return float(spearmanr(x, y).statistic)
+
+    if a.size < 5 * MIN_RUNS_OF_LOGS:
+        return correlation(a, b), None
+    options = {"paired": True, "vectorized": False, "n_resamples": 2000}
+    return correlation(a, b), _resampled((a, b), correlation, **options)
+
+
+ALONE: Mapping[str, Callable[[Float1D], Estimate]] = {
+    "value": _value,
+    "mean": _mean,
+    "median": _median,
+    "count": lambda a: (float(len(a)), None),
+    "least": lambda a: (float(a.min()), None),
+    "largest": lambda a: (float(a.max()), None),
+    "deviation": _deviation,
+    "spread": lambda a: (float(np.std(a)), None),
+    "geometric mean": _geometric_mean,
+}
+"""Statistics of values, shape (R,)."""
+BESIDE: Mapping[str, Callable[[Float1D, Float1D], Estimate]] = {
+    "ratio of means": ratio_of_means,
+    "paired ratio of means": partial(ratio_of_means, paired=True),
+    "ratio of medians": _ratio_of_medians,
+    "geometric ratio": geometric_ratio,
+    "unpaired geometric ratio": _unpaired_geometric_ratio,
+    "ratio of deviations": lambda a, b: (deviation(a) / max(deviation(b), TINY), None),
+    "ratio of spreads": partial(_ratio_of_spreads, spread=np.std),
+    "ratio of quartile distances": partial(_ratio_of_spreads, spread=iqr),
+    "gain of minima": _gain_of_minima,
+    "lead of largest": lambda a, b: (float(b.max()) - float(a.max()), None),
+    "rank test": partial(_rank_test, alternative="less"),
+    "two-sided rank test": partial(_rank_test, alternative="two-sided"),
+    "rank correlation": _rank_correlation,
+}
+"""Statistics of values beside others, shapes (R,)."""
+RUN_BY_RUN: Mapping[str, Callable[[Float, Float], Float]] = {
+    "quotient": lambda a, b: a / b,
+    "difference": lambda a, b: a - b,
+    "gain": lambda a, b: 100.0 * (1.0 - a / b),
+    "excess": lambda a, b: 100.0 * (a / b - 1.0),
+}
+"""What is compared within every run, entry by entry; the statistic is its mean over the runs."""

@@ -1,63 +1,178 @@
-"""One builder of tables: printed numbers beside ours, a column a function."""
+"""Tables of a page, as their TOML file declares them: printed numbers beside ours.
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+A row is a method, a case, an entry such as a parameter, or a run; a column is a `Measure` with a
+heading, and takes from its row what it does not say itself::
 
-from numpy.typing import ArrayLike
+    [table.table-3]
+    title = "Table 3: condition numbers"
+    rows = [{study = "search"}]
+    columns = [
+        {heading = "method", label = "method"},
+        {heading = "mean, paper", study = "printed", case = "table_3", metric = "mean"},
+        {heading = "mean", metric = "condition", statistic = "mean", digits = 3},
+        {heading = "95 %", metric = "condition", statistic = "mean", shows = "interval"},
+    ]
+"""
 
-from robotid_sim.optim.settings import PublishedSetting
-from robotid_sim.papers.statistics import summary
-from robotid_sim.section import number
+from collections.abc import Iterator, Mapping
+from itertools import product
+from typing import Any, Literal
+
+from robotid_sim.errors import OptionError
+from robotid_sim.optim.settings import setting
+from robotid_sim.papers.claims import Facts, fill
+from robotid_sim.papers.measure import Declared, Measure
+from robotid_sim.papers.statistics import Ends
+from robotid_sim.papers.trial_table import TrialTable
+from robotid_sim.section import number, percent
 from robotid_sim.table import Table
 
-CellColumns = Mapping[str, Callable[[Any], Any]]
-"""Cells by the heading of their column, as functions of what stands in a row."""
+Place = Mapping[str, Any]
+"""Where a row of a table is in the trial table, as fields of a `Measure`, and its labels."""
+SUMMARY = {
+    "minimum": {"statistic": "least"},
+    "mean": {"statistic": "mean"},
+    "95 %": {"statistic": "mean", "shows": "interval"},
+    "SD": {"statistic": "deviation"},
+}
+"""The columns that ``summary`` stands for."""
 
 
-def table_of(name: str, items: Iterable[Any], columns: CellColumns, text_columns: int = 1) -> Table:
-    """Return a table with a row an item; its title stands in the paper's file.
+class Column(Measure):
+    """A column: what is measured for every row, and how it is written."""
 
-    Columns give the text of a cell by the item; so many leading ones hold text.
-    """
-    rows = tuple(tuple(str(cell(item)) for cell in columns.values()) for item in items)
-    return Table(tuple(columns), rows, "", text_columns, name=name)
+    heading: str = ""
+    """With ``{j}`` the column stands for one of every entry, such as joint 1, 2, 3."""
+    metric: str = ""
+    label: str = ""
+    """The column holds this text of the row instead: ``method``, ``case`` or ``number`` of a run."""
+    summary: bool = False
+    """Whether it stands for minimum, mean, its interval, and deviation."""
+    shows: Literal["value", "interval", "both", "± deviation"] = "value"
+    digits: int = 4
+    """Significant digits of a number."""
+    format: str = ""
+    """How Python writes the number, such as ``.2e`` or ``repr``; ``%`` for a share in percent."""
+    absent: str = "-"
+    """What stands where there is no number."""
+
+    def text(self, table: TrialTable, place: Place, labels: Mapping[str, str]) -> str:
+        """Write the cell of a row."""
+        if self.label:
+            return labels.get(place[self.label], place[self.label])
+        own = {key: place[key] for key in place if key in Measure.model_fields}
+        part = self.model_copy(update={k: v for k, v in own.items() if k not in self.model_fields_set})
+        try:
+            value, ends = part.estimate(table)
+        except OptionError:  # the paper prints nothing, or the method has no run
+            return self.absent
+        if self.shows == "interval":
+            return self._ends(ends)
+        text = value if isinstance(value, str) else self._number(value)
+        if self.shows == "± deviation":
+            spread, _ = part.model_copy(update={"statistic": "deviation"}).estimate(table)
+            return f"{text} ± {spread:.1g}"
+        return f"{text} ({self._ends(ends)})" if self.shows == "both" and ends else text
+
+    def _number(self, value: float) -> str:
+        if self.format == "%":
+            return percent(value, self.digits)
+        if self.format == "repr":
+            return repr(value)
+        written = format(value, self.format) if self.format else number(value, self.digits)
+        return self.absent if written in ("nan", "-") else written
+
+    def _ends(self, ends: Ends) -> str:
+        return "-" if ends is None else " … ".join(map(self._number, ends))
 
 
-def printed_columns(
-    headings: Sequence[str], printed: Mapping[Any, Sequence[float | None]], digits: int = 4
-) -> CellColumns:
-    """Return the columns of what a paper prints by item; a dash where it prints nothing."""
-
-    def column(k: int) -> Callable[[Any], str]:
-        return lambda item: number(printed[item][k], digits) if item in printed else "-"
-
-    return {heading: column(k) for k, heading in enumerate(headings)}
-
-
-def settings_columns(chosen: Mapping[Any, PublishedSetting]) -> CellColumns:
-    """Return the settings of searches as published, and what their stability analysis says."""
-    return {
-        "settings": lambda m: ", ".join(f"{k} = {v:g}" for k, v in chosen[m].options.items()),
-        "not printed": lambda m: chosen[m].missing,
-        "stability": lambda m: "; ".join(chosen[m].flags) or "-",
-    }
+def settings_rows(chosen: Mapping[str, str]) -> TrialTable:
+    """Describe published settings of searches by method, and what their stability analysis says."""
+    named = {method: setting(name) for method, name in chosen.items()}
+    return TrialTable(
+        {
+            ("settings", "", method): [
+                {
+                    "options": ", ".join(f"{k} = {v:g}" for k, v in published.options.items()),
+                    "missing": published.missing,
+                    "stability": "; ".join(published.flags) or "-",
+                    "evaluations": published.max_evals,
+                }
+            ]
+            for method, published in named.items()
+        }
+    )
 
 
-def summary_columns(values_of_item: Callable[[Any], ArrayLike]) -> CellColumns:
-    """Return minimum, mean, 95 % interval and standard deviation of the runs of an item."""
+class Rows(Declared):
+    """Rows of a table: the methods of a study, its cases, both, or the entries of a value."""
 
-    def column(k: int) -> Callable[[Any], str]:
-        return lambda item: summary(values_of_item(item))[k]
+    study: str = "computed"
+    case: str | None = None
+    of: tuple[str, ...] = ()
+    """Methods; empty: all."""
+    each: Literal["method", "case", "cell", "run", "entry"] = "method"
+    """A cell is a case with a method; its runs are counted from one."""
+    entries: str = ""
+    """Value of a run that has as many entries as there are rows."""
+    text: str = "{method}"
+    """The label ``method`` of a row; ``{run}`` in it is the number of a run."""
 
-    return {heading: column(k) for k, heading in enumerate(("minimum", "mean", "95 %", "SD"))}
+    def places(self, table: TrialTable) -> Iterator[Place]:
+        """List where the rows are."""
+        study = {"study": self.study}
+        methods = self.of or table.methods(self.study, self.case)
+        cases = table.cases(self.study) if self.case is None else [self.case]
+        if self.each == "entry":
+            row = table.runs(self.study, methods[0], self.case)[0]
+            for k in range(len(row[self.entries])):
+                yield {**study, "case": self.case, "of": methods[0], "entry": k}
+        elif self.each == "case":
+            yield from ({**study, "case": case} for case in cases)
+        elif self.each == "method":
+            for method in methods:
+                text = self.text.format(method=method)
+                yield {**study, "case": self.case, "of": method, "method": text}
+        else:
+            for case, method in product(cases, methods):
+                count = len(table.rows.get((self.study, case, method), ()))
+                place = {**study, "case": case, "of": method}
+                if self.each == "cell" and count:
+                    yield {**place, "method": self.text.format(method=method)}
+                for k in range(count if self.each == "run" else 0):
+                    text = self.text.format(method=method, run=k + 1)
+                    yield {**place, "run": k, "method": text, "number": str(k)}
 
 
-def indexed_columns(
-    headings: Sequence[str], cells_of_item: Callable[[Any], Sequence[Any]]
-) -> CellColumns:
-    """Return columns of which an item gives all cells at once."""
+class PrintedTable(Declared):
+    """A table; without rows it is made by the paper's code."""
 
-    def column(k: int) -> Callable[[Any], Any]:
-        return lambda item: cells_of_item(item)[k]
+    name: str
+    """Stem of its file."""
+    title: str = ""
+    rows: tuple[Rows, ...] = ()
+    columns: tuple[Column, ...] = ()
+    text_columns: int = 1
+    """Leading columns that hold text."""
 
-    return {heading: column(k) for k, heading in enumerate(headings)}
+    def build(self, table: TrialTable, facts: Facts, labels: Mapping[str, str]) -> Table:
+        """Write the table."""
+        columns = [part for column in self.columns for part in _single_columns(column)]
+        places = [place for rows in self.rows for place in rows.places(table)]
+        cells = tuple(tuple(c.text(table, place, labels) for c in columns) for place in places)
+        headings = tuple(column.heading for column in columns)
+        title = fill(self.title, facts)
+        return Table(headings, cells, title, self.text_columns, name=self.name)
+
+
+def _single_columns(column: Column) -> Iterator[Column]:
+    """Take a column of several entries, or a summary, apart."""
+    if "{j}" in column.heading and isinstance(column.entry, tuple):
+        for k in column.entry:
+            given = {"entry": k, "heading": column.heading.format(j=k + 1)}
+            yield column.model_copy(update=given)
+    elif column.summary:
+        for heading, given in SUMMARY.items():
+            yield column.model_copy(update={"heading": heading, "digits": 3, **given})
+    else:
+        yield column

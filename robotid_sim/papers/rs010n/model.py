@@ -1,6 +1,5 @@
-"""The arm of the paper, and its base parameters as Table 5 has them."""
+"""The arm of the paper, its base parameters as Table 5 has them, and its excitation."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -10,10 +9,13 @@ from numpy.typing import NDArray
 from robotid_sim.arrays import Float, Float1D, Float2D, readonly
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.excitation import CRITERIA, FAMILIES
+from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.excitation.space import LinearSpace
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import published_links, published_parameters
 from robotid_sim.model.robot import Robot
-from robotid_sim.papers.printed import read_printed
+from robotid_sim.papers.sheet import read_settings
 
 A1, A2 = 0.35, 1.035
 """Link lengths of Table 1 [m]."""
@@ -31,36 +33,23 @@ FACTORS = {
 """Factors of inertial parameters in the combinations of Table 5."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Table5Row:
-    """A row of Table 5."""
-
-    printed_label: str
-    label: str
-    """The combination that the printed value is of; L: inertia about the link origin, l: m c."""
-    terms: Mapping[str, str]
-    """The same as symbols of the inertial parameters with `FACTORS`; empty for friction."""
-    unit: str
-    theoretical: float
-    """As printed, like what follows."""
-    sedsabso: float
-    bso: float
-    ldwpso: float
-
-
-PRINTED_TABLES = read_printed(__file__)
-TABLE_5 = tuple(Table5Row(**row) for row in PRINTED_TABLES["table_5"])
-"""Base parameters, theoretical and as three searches identify them."""
-TABLE_4: dict[str, dict[str, float]] = PRINTED_TABLES["table_4"]
-"""Mean fitness and mean time [s] of the searches."""
-PRINTED = {"SEDSABSO": "sedsabso", "BSO": "bso", "LDWPSO": "ldwpso"}
-"""Methods of the paper, and their columns of Table 5."""
+SETTINGS = read_settings(__file__)
+_COLUMNS = ("printed_label", "label", "terms", "unit", "theoretical", "SEDSABSO", "BSO", "LDWPSO")
+TABLE_5 = dict(zip(_COLUMNS, map(list, zip(*SETTINGS["table_5"], strict=True)), strict=True))
+"""Columns of Table 5: labels, combinations as symbols with `FACTORS`, units, and values."""
+PRINTED = ("SEDSABSO", "BSO", "LDWPSO")
+"""Methods of the paper."""
+N_PARAMETERS = len(TABLE_5["label"])
 Q2_OFFSET = np.pi / 2.0
 """The paper's q2 less that of the catalog's URDF [rad]."""
-ITERATIONS, RUNS = 600, 30
-"""Iterations as published; runs of ours, where the paper has 10: they are cheap."""
-N_FIXED = 50
-"""Population of the methods without a schedule."""
+HARMONICS, PERIOD = 5, 10.0
+"""Of eq. (5); neither is printed [-, s]."""
+SAMPLES = 200
+"""Samples of a run; not printed."""
+UNBOUND = 10.0
+"""Share of the torque limits allowed: the paper has none."""
+CRITERIA_OF_PAPER = {"unit": "normalized-condition-number", "SI": "condition-number"}
+"""How the columns of W may count in cond(W)."""
 
 
 @cache
@@ -88,7 +77,7 @@ def base() -> BaseParameters:
 def combinations() -> Float2D:
     """Return the rows of Table 5 that are not friction, on the paper's parameters, (15, 30)."""
     symbols = parameters.names(arm().dof)[: len(frames())]
-    rows = [row.terms for row in TABLE_5 if row.terms]
+    rows = [terms for terms in TABLE_5["terms"] if terms]
     matrix = np.zeros((len(rows), len(symbols)))
     for k, terms in enumerate(rows):
         for symbol, factor in terms.items():
@@ -96,13 +85,19 @@ def combinations() -> Float2D:
     return matrix
 
 
+@cache
+def inertial_rows() -> NDArray[np.bool_]:
+    """Return which rows of Table 5 are not friction, shape (21,)."""
+    return np.array([bool(terms) for terms in TABLE_5["terms"]])
+
+
 def table_5_of(inertial: Float1D, friction: Float2D | None = None) -> Float1D:
-    """Return the 21 base parameters of Table 5.
+    """Compute the 21 base parameters of Table 5.
 
     Inertial parameters are in the URDF's frames, shape (30,); friction is the Coulomb and viscous
     coefficient of every joint, shape (3, 2), by default none, as in Table 2.
     """
-    beta = np.zeros(len(TABLE_5))
+    beta = np.zeros(N_PARAMETERS)
     beta[inertial_rows()] = combinations() @ np.linalg.solve(frames(), inertial)
     if friction is not None:
         beta[~inertial_rows()] = friction.ravel()
@@ -113,17 +108,24 @@ def table_5_of(inertial: Float1D, friction: Float2D | None = None) -> Float1D:
 def theoretical() -> Float1D:
     """Return the theoretical column of Table 5, computed from Table 2, shape (21,)."""
     inertial = published_parameters("rs010n", "table-5").phi[: len(frames())]
-    return readonly(table_5_of(inertial), shape=(len(TABLE_5),), name="theoretical")
+    return readonly(table_5_of(inertial), shape=(N_PARAMETERS,), name="theoretical")
 
 
-def printed(method: str | None = None) -> Float1D:
+def printed(column: str) -> Float1D:
     """Return a column of Table 5 as printed: of a method, or the theoretical one, (21,)."""
-    column = "theoretical" if method is None else PRINTED[method]
-    return np.array([getattr(row, column) for row in TABLE_5])
+    return np.array(TABLE_5[column])
+
+
+def true_of_engine() -> Float1D:
+    """Return the parameters of Table 5 of the feasible robot, with its friction, shape (21,)."""
+    phi, inertial = arm().parameters(), parameters.N_INERTIAL * arm().dof
+    drives = phi[inertial:].reshape(arm().dof, parameters.N_JOINT)
+    order = [parameters.JOINT.index(symbol) for symbol in ("Fc", "Fv")]
+    return table_5_of(phi[:inertial], drives[:, order])
 
 
 def regressor(q: Float2D, dq: Float2D, ddq: Float2D, friction: Float | None = None) -> Float:
-    r"""Return the regressor of the 21 parameters of Table 5, shape (N, 3, 21), of motion (N, 3).
+    r"""Compute the regressor of the 21 parameters of Table 5, shape (N, 3, 21), of motion (N, 3).
 
     With the combinations G, :math:`Y = Y_b G`, and as G has full rank,
     :math:`Y_b = Y G^T (G G^T)^{-1}`. Friction is :math:`F_c \operatorname{sign}(\dot q) + F_v \dot
@@ -131,7 +133,7 @@ def regressor(q: Float2D, dq: Float2D, ddq: Float2D, friction: Float | None = No
     """
     G, inertial = combinations(), len(frames())
     Y = torque_regressor(arm(), q, dq, ddq)[:, :, :inertial] @ frames()
-    W = np.zeros((*q.shape, len(TABLE_5)))
+    W = np.zeros((*q.shape, N_PARAMETERS))
     W[:, :, inertial_rows()] = Y @ np.linalg.pinv(G)
     joints = np.arange(arm().dof)
     columns = np.flatnonzero(~inertial_rows()).reshape(arm().dof, 2)
@@ -140,7 +142,45 @@ def regressor(q: Float2D, dq: Float2D, ddq: Float2D, friction: Float | None = No
     return W
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class PaperProblem(ExcitationProblem):
+    """The excitation problem with the columns of Table 5, of which the condition number depends.
+
+    Without gradients: those of `ExcitationProblem` are for its own base parameters.
+    """
+
+    def regressor(self, x: Float1D) -> Float:
+        """Compute the regressor of the parameters of Table 5."""
+        return regressor(*self.grid.motion(x))
+
+
 @cache
-def inertial_rows() -> NDArray[np.bool_]:
-    """Return which rows of Table 5 are not friction, shape (21,)."""
-    return np.array([bool(row.terms) for row in TABLE_5])
+def problem(columns: str = "unit") -> PaperProblem:
+    """Return the problem: limits of Table 3, condition number of unit or SI columns."""
+    family = FAMILIES.build(
+        "fourier", harmonics=HARMONICS, period=PERIOD, periods=1, margin=1.0, torque_ratio=UNBOUND
+    )
+    return PaperProblem(arm(), base(), family, CRITERIA.build(CRITERIA_OF_PAPER[columns]))
+
+
+def plain_problem() -> ExcitationProblem:
+    """Return the problem with gradients, from which feasible motions are drawn."""
+    paper = problem()
+    return ExcitationProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
+
+
+def motion(x: Float1D, samples: int = SAMPLES) -> tuple[Float2D, Float2D, Float2D]:
+    """Return position, velocity and acceleration of a run, each (samples, 3)."""
+    return problem().space.on_grid(samples).motion(x)
+
+
+def condition_numbers(x: Float1D) -> dict[str, float]:
+    """Compute the condition number of a run with columns of unit length and in SI units."""
+    return {name: float(np.exp(problem(name).value(x))) for name in CRITERIA_OF_PAPER}
+
+
+def limit_use(x: Float1D) -> float:
+    """Return the largest share of a limit of Table 3 that a run uses."""
+    space = problem().space
+    assert isinstance(space, LinearSpace)
+    return float(np.abs(space.limit_matrix() @ x).max())

@@ -1,18 +1,55 @@
-"""Reproduction of Kou, Guo, Ren (2022): identification by SEDSABSO on the RS010N."""
+"""Kou, Guo, Ren (2022): identification of an RS010N by an annealed beetle swarm."""
 
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from itertools import product
+from typing import ClassVar
 
 import numpy as np
 
-from robotid_sim.papers.paper import Lab, Paper, Reproduction
-from robotid_sim.papers.rs010n import figures, model, tables
-from robotid_sim.papers.rs010n.campaign import PENALTY, BeetleResults, run_campaign
-from robotid_sim.papers.rs010n.compensation import NOMINAL
-from robotid_sim.papers.rs010n.direct import DirectSolutions, direct_solutions
-from robotid_sim.papers.rs010n.engine_claims import WLS, of_batches
-from robotid_sim.papers.rs010n.measurements import averages_of_swarms, measurements
-from robotid_sim.papers.rs010n.trials import CLAMPED, FREE, PAPER
+from robotid_sim.arrays import Float1D
+from robotid_sim.chart import Chart, Curve, Style
+from robotid_sim.dynamics.base_parameters import random_states
+from robotid_sim.dynamics.dynamics import mass_matrix
+from robotid_sim.estimation.fitness import AbsoluteFitness
+from robotid_sim.model import inertia, parameters
+from robotid_sim.model.catalog import published_parameters
+from robotid_sim.optim.bso import AnnealedBeetleSwarm
+from robotid_sim.optim.settings import setting
+from robotid_sim.palette import joint_role
+from robotid_sim.papers.charts import convergence_curves, drawing, joint_chart, motion_chart, plotted
+from robotid_sim.papers.paper import Cell, Lab, Paper
+from robotid_sim.papers.rs010n import model
+from robotid_sim.papers.rs010n.engine import MIDDLE, NOMINAL
+from robotid_sim.papers.rs010n.trials import (
+    ABLATIONS,
+    CLAMPED,
+    FREE,
+    METHODS,
+    PAPER,
+    SETTING,
+    VARIANTS,
+    noise_free,
+)
+from robotid_sim.papers.tables import settings_rows
+from robotid_sim.papers.trial_table import Key, Row, TrialTable
+from robotid_sim.section import percent
 from robotid_sim.threads import one_blas_thread
+
+TRIALS, ENGINE = f"{__package__}.trials", f"{__package__}.engine"
+WIDTHS = (1.0, 0.3, 0.1)
+"""Half-widths of the box in which the genetic algorithm searches with the printed penalty."""
+POPULATION = 50
+"""Of the genetic algorithm."""
+ITERATIONS, N_FIXED = 600, 50
+"""Iterations as published, and the population of the methods without a schedule."""
+GUESSES = 20_000
+"""Random points of a box, whose errors are those of no search."""
+DRAWN = 400
+"""Samples of a curve over time."""
+FLOOR = 1e-4
+"""Fitness below which a curve is cut off [N m]: the minimum is zero."""
+ROUNDING = 1e-10
+"""Parameters below this are zero, in SI units."""
 
 
 class AnnealedBeetlePaper(Paper):
@@ -20,44 +57,195 @@ class AnnealedBeetlePaper(Paper):
 
     name: ClassVar[str] = PAPER
 
-    def reproduce(self, lab: Lab) -> Reproduction:
+    def run(self, lab: Lab) -> TrialTable:
         """Find the excitation, run the searches and the engine; see `Paper`."""
-        results = run_campaign(lab)
+        table = _excitations(lab)
+        best = table.best("excitation", "unit", "unit")
+        searched = lab.run("identification", _searches(lab, best["x"]))
         with one_blas_thread():  # the bits of least squares depend on the number of threads
-            exact = direct_solutions(np.array(results.excitation["x"]))
-            return self.reproduction(
-                lab,
-                measurements(results, exact),
-                _facts(results, exact),
-                figures.all_charts(results, exact.populations),
-                tables.all_tables(results, exact),
+            return table | searched | _computed(table | searched, best)
+
+    def charts(self, table: TrialTable) -> Iterator[Chart]:
+        """Draw Figures 3, 5 and 6 of the paper, and compensated torques."""
+        q, dq, ddq = model.motion(np.array(table.best("excitation", "unit", "unit")["x"]), DRAWN)
+        motion = [np.degrees(part) for part in (q + np.array([0.0, model.Q2_OFFSET, 0.0]), dq, ddq)]
+        t = model.PERIOD * np.arange(DRAWN) / DRAWN
+        yield motion_chart("figure-3", t, motion, ("°", "°/s", "°/s²"))
+        forms: dict[str, tuple[str, str, Style]] = {
+            "corrected": ("eq. (16), corrected", "identified", "solid"),
+            "literal": ("eq. (16), literal", "nominal", "solid"),
+            "BSO": ("BSO", "muted", "dashed"),
+        }
+        steps = np.arange(1.0, ITERATIONS + 1.0)
+        sizes = {form: table.values("population", form, "sizes")[0] for form in forms}
+        curves = (Curve(steps, sizes[form], *look, 1.5) for form, look in forms.items())
+        yield drawing("figure-5", plotted(curves, "iteration [-]", "beetles [-]"), height=2.0)
+        styles: dict[str, tuple[str, Style]] = {
+            method: (joint_role(k), "solid" if method in model.PRINTED else "dashed")
+            for k, method in enumerate(METHODS)
+        }
+        look = {"average": np.mean, "floor": FLOOR, "unit": 1000.0, "width": 1.3}
+        panels = (
+            plotted(
+                convergence_curves(table, "search", styles, case=variant, **look),
+                "evaluations / 1000 [-]",
+                "" if k else "fitness [N m]",
+                title=f"{variant}, ± {how.half_width:g}",
+                y_scale="log",
             )
+            for k, (variant, how) in enumerate(VARIANTS.items())
+        )
+        yield drawing("figure-6", *panels, columns=3, height=2.4)
+        (left,) = table.runs("curves")
+        roles = {NOMINAL: "nominal", MIDDLE: "muted", "SEDSABSO": "identified"}
+        yield joint_chart(
+            "compensation",
+            lambda j: (Curve(left["t"], left[name][j], name, role) for name, role in roles.items()),
+            "torque left [N m]",
+            1.3,
+            joints=model.arm().dof,
+            columns=1,
+        )
 
 
-def _facts(results: BeetleResults, exact: DirectSolutions) -> dict[str, Any]:
-    """Return what fills the texts of the page."""
-    penalized = [runs[0] for runs in results.grid.case(PENALTY).values()]
-    free = {f"free_{m.lower()}": results.fitness(FREE, m).mean() for m in model.PRINTED}
-    return {
-        **free,
-        "runs": results.runs,
-        **{
-            f"left_{name}": of_batches(results, "true", parameters).mean()
-            for name, parameters in (
-                ("sedsabso", "SEDSABSO"),
-                ("weighted", WLS),
-                ("nominal", NOMINAL),
-            )
-        },
-        "penalty_kept": sum(run["feasible"] for run in penalized),
-        "penalty_boxes": len(penalized),
-        "identified": sum(len(batch["runs"]) for batch in results.batches),
-        "samples": results.engine["samples"],
-        "means": averages_of_swarms(results, CLAMPED, "mean", 2),
-        "medians": averages_of_swarms(results, CLAMPED, "median", 2),
-        "worst": np.abs(model.theoretical() - model.printed()).max(),
-        "rank": model.base().rank,
-        "beetles": exact.populations["corrected"].sum(),
-        "impossible": "; ".join(exact.impossible),
-        "tracking": results.engine["tracking"],
+def _excitations(lab: Lab) -> TrialTable:
+    """Find the best of few and of many random motions, and those of the genetic algorithm."""
+    effort = {name: lab.choose(*sizes) for name, sizes in model.SETTINGS["effort"].items()}
+    generations, runs = effort["generations"], effort["genetic_runs"]
+    size = {"population": POPULATION, "generations": generations}
+    draws = {"few": effort["draws"], "many": runs * POPULATION * generations}
+    function, cells = f"{TRIALS}:random_excitation", []
+    for name, count in draws.items():
+        cells.append(lab.cell(("random", "", name), function, draws=count))
+    function = f"{TRIALS}:genetic_excitation"
+    for columns in model.CRITERIA_OF_PAPER:
+        cells += lab.cells(("excitation", "", columns), function, runs, columns=columns, **size)
+    function, size["generations"] = f"{TRIALS}:penalized_excitation", effort["penalty_generations"]
+    for width in WIDTHS:
+        cells += lab.cells(("penalty", "", f"± {width:g}"), function, width=width, **size)
+    return lab.run("excitation", cells)
+
+
+def _searches(lab: Lab, x: list[float]) -> list[Cell]:
+    """Plan all that follows along the best excitation x.
+
+    The further runs of SEDSABSO and BSO with velocities clamped are numbered on from those of the
+    table; beside them stands SEDSABSO without its parts.
+    """
+    effort = model.SETTINGS["effort"]
+    runs, count = lab.runs_of(*effort["runs"]), lab.choose(*effort["batch_runs"])
+    more = runs if lab.quick or lab.runs else effort["more_runs"][0]
+    parts = 2 if lab.quick else min(runs, effort["ablation_runs"][0])
+    batches = lab.choose(*effort["batches"])
+    function = f"{ENGINE}:compensation"
+    cells = [
+        lab.cell(("engine", "", ""), f"{ENGINE}:identification", runs=runs, x=x),
+        *lab.cells(("compensation", "", ""), function, batches, count=count, x=x),
+    ]
+    function = f"{TRIALS}:search"
+    for v, m in product(VARIANTS, METHODS):
+        cells += lab.cells(("search", v, m), function, runs, method=m, variant=v, x=x)
+    for m in ("SEDSABSO", "BSO"):
+        cells += lab.cells(("beetles", "", m), function, more, method=m, variant=CLAMPED, x=x)
+    for part in ABLATIONS:
+        cells += lab.cells(("beetles", "", part), f"{TRIALS}:ablation", parts, part=part, x=x)
+    return cells
+
+
+def _computed(table: TrialTable, best: Row) -> TrialTable:
+    """Compute what needs no run, on the data of the searches along the best excitation."""
+    fitness, truth = noise_free(np.array(best["x"])), model.theoretical()
+    least = np.linalg.lstsq(fitness.W, fitness.y, rcond=None)[0]
+    impossible = impossible_links()
+    rng, half = np.random.default_rng(0), VARIANTS[FREE].half_width
+    middle = half * rng.uniform(-0.5, 0.5, (GUESSES, truth.size))
+    guess = np.abs(middle + rng.uniform(-half, half, middle.shape))
+    rows: dict[Key, list[Row]] = {
+        ("table 5", "", ""): [
+            {
+                "row": [str(k) for k in range(1, truth.size + 1)],
+                **model.TABLE_5,
+                "computed": truth.tolist(),
+                "least squares": np.where(np.abs(least) > ROUNDING, least, 0.0).tolist(),
+                **{m: table.best("search", m, "fitness", FREE)["beta"] for m in model.PRINTED},
+            }
+        ],
+        ("limits", "", "largest use by our excitation"): [
+            {"limits": [percent(best["limit_use"]), "", ""]}
+        ],
     }
+    for name, *limits in model.SETTINGS["table_3"]:
+        rows["limits", "", name] = [{"limits": limits}]
+    for name, beta in {"L1 optimum (LP)": fitness.minimum(), "least squares": least}.items():
+        # Below the last digit there is only rounding.
+        costs = {"fitness": fitness(beta[None])[0], "mean_error": np.abs(beta - truth).mean()}
+        rows["exact", "", name] = [{key: float(f"{value:.1g}") for key, value in costs.items()}]
+    for form in ("corrected", "literal"):
+        swarm = setting(SETTING).build(form=form)
+        assert isinstance(swarm, AnnealedBeetleSwarm)
+        sizes = swarm.population_sizes(ITERATIONS)
+        rows["population", "", form] = [{"sizes": sizes.tolist(), "total": int(sizes.sum())}]
+    rows["population", "", "BSO"] = [{"sizes": [N_FIXED] * ITERATIONS, "total": N_FIXED * ITERATIONS}]
+    return (
+        TrialTable(rows)
+        | TrialTable.printed(
+            {"table_5": _printed_columns(fitness), **model.SETTINGS["printed"]}
+        )
+        | settings_rows({m: METHODS[m].setting for m in model.PRINTED})
+        | TrialTable.computed(
+            parameters=model.base().rank,
+            difference=float(np.abs(truth - model.printed("theoretical")).max()),
+            impossible=len(impossible),
+            links="; ".join(impossible),
+            limit_use=best["limit_use"],
+            least_squares=float(np.abs(least - truth).max()),
+            guess=float(guess.mean()),
+            largest_guess=float(guess.max(axis=1).mean()),
+        )
+    )
+
+
+def _printed_columns(fitness: AbsoluteFitness) -> dict[str, Row]:
+    """Judge the columns of Table 5: errors, fitness on our data, and whether a robot can have them.
+
+    The least eigenvalue of the mass matrix is over random poses [kg m^2]; the second moment of link
+    3 along z is (L3xx + L3yy - L3zz) / 2, and negative for no body [kg m^2].
+    """
+    theory = model.printed("theoretical")
+    off = np.abs([model.printed(method) - theory for method in model.PRINTED])
+    columns = {}
+    for name in ("theoretical", *model.PRINTED):
+        beta, labels = model.printed(name), model.TABLE_5["label"]
+        difference, yy = (beta[labels.index(label)] for label in ("L3xx - L3zz", "L3yy"))
+        columns[name] = {
+            "fitness": float(fitness(beta[None])[0]),
+            "least_inertia": least_inertia(beta),
+            "second_moment": float(0.5 * (difference + yy)),
+        }
+    for k, name in enumerate(model.PRINTED):
+        columns[name]["mean_error"] = float(off[k].mean())
+        columns[name]["largest_error"] = float(off[k].max())
+        columns[name]["best_rows"] = int((np.argmin(off, axis=0) == k).sum())
+    return columns
+
+
+def least_inertia(beta: Float1D) -> float:
+    """Compute the smallest eigenvalue of the mass matrix with given base parameters [kg m^2].
+
+    The mass matrix depends on base parameters alone, so that any full set with them will do, also
+    an impossible one.
+    """
+    arm = model.arm()
+    phi = np.zeros_like(arm.parameters())
+    inertial = model.frames() @ np.linalg.pinv(model.combinations()) @ beta[model.inertial_rows()]
+    phi[: inertial.size] = inertial
+    poses = random_states(arm)[0]
+    matrices = mass_matrix(arm.with_parameters(phi, formal=True), poses)
+    return float(np.linalg.eigvalsh(matrices)[:, 0].min())
+
+
+def impossible_links() -> list[str]:
+    """Name the links of Table 2 that no rigid body can be, with the reason."""
+    phi = published_parameters("rs010n", "table-5").phi
+    reasons = (inertia.inconsistency(phi[parameters.inertial_slice(k)]) for k in range(3))
+    return [f"link {k + 1}: {reason}" for k, reason in enumerate(reasons) if reason]

@@ -1,4 +1,4 @@
-"""The pieces of work of the reproduction: excitations, searches, and the run in the engine."""
+"""The searches of the reproduction: for excitations, and for parameters from noise-free torques."""
 
 import time
 from collections.abc import Mapping, Sequence
@@ -7,29 +7,25 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import thinned
-from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.engine.plant import Plant
 from robotid_sim.estimation.fitness import AbsoluteFitness
-from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.excitation.draws import feasible_draws
-from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.swarm_design import DesignCost
-from robotid_sim.experiment.rollout import rollout
-from robotid_sim.model import parameters
+from robotid_sim.optim.bso import AnnealedBeetleSwarm
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.rs010n import excitation, model
+from robotid_sim.papers.rs010n import model
 from robotid_sim.streams import named_stream
 
 PAPER = "rs010n-sedsabso"
 CURVE_POINTS = 100
-ENGINE_STEP = 1e-3
-"""Control step in the engine [s]."""
-NOISE_SHARE = 0.01
-"""Standard deviation of torque noise in the engine, share of the RMS of every joint."""
+LEFT = 0.01
+"""Share of its gain that is left of a search that has converged."""
+PENALTY = 1e8
+"""P of eq. (9) for a motion that leaves Table 3."""
+ROUNDING = 1e-9
+"""Use of a limit above one that counts as none."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,13 +38,14 @@ class BeetleSearch:
     """Setting whose number of evaluations it gets; None for its own."""
 
 
+SETTING = "kou-2022-sedsabso"
 METHODS = {
-    "SEDSABSO": BeetleSearch("kou-2022-sedsabso", {}),
-    "SEDSABSO, literal": BeetleSearch("kou-2022-sedsabso", {"form": "literal"}),
+    "SEDSABSO": BeetleSearch(SETTING, {}),
+    "SEDSABSO, literal": BeetleSearch(SETTING, {"form": "literal"}),
     "BSO": BeetleSearch("kou-2022-bso", {}),
     "BSO, literal": BeetleSearch("kou-2022-bso", {"form": "literal"}),
     "LDWPSO": BeetleSearch("kou-2022-ldwpso", {}),
-    "LDWPSO, as many evaluations": BeetleSearch("kou-2022-ldwpso", {}, "kou-2022-sedsabso"),
+    "LDWPSO, as many evaluations": BeetleSearch("kou-2022-ldwpso", {}, SETTING),
 }
 """Searches of the page; those of the paper without a suffix are in the corrected form."""
 
@@ -65,36 +62,33 @@ class SearchVariant:
 
 FREE = "no velocity clamp"
 CLAMPED = "velocities clamped"
-WIDE = "clamped, wide box"
 VARIANTS = {
     FREE: SearchVariant(0.5, 1e6),
     CLAMPED: SearchVariant(0.5, 0.2),
-    WIDE: SearchVariant(5.0, 0.2),
+    "clamped, wide box": SearchVariant(5.0, 0.2),
 }
 """Velocity limits of a million boxes are none; at the walls points are clipped."""
 
 
 def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
-    """Return the best of some random motions within the limits, for both condition numbers.
+    """Find the best of some random motions within the limits, for both condition numbers.
 
     Of one seed, fewer motions are the first of more.
     """
-    paper = excitation.problem()
-    plain = ExcitationProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
-    drawn = feasible_draws(plain, named_stream(seed, PAPER, "random"), draws)
-    numbers = [excitation.condition_numbers(draw.x) for draw in drawn]
-    least = {name: min(draw[name] for draw in numbers) for name in excitation.CRITERIA_OF_PAPER}
-    return {"draws": draws, **least}
+    drawn = feasible_draws(model.plain_problem(), named_stream(seed, PAPER, "random"), draws)
+    numbers = [model.condition_numbers(draw.x) for draw in drawn]
+    least = {name: min(draw[name] for draw in numbers) for name in model.CRITERIA_OF_PAPER}
+    return {"evaluations": draws, **least}
 
 
 def genetic_excitation(
     *, seed: int, run: int, columns: str, population: int, generations: int
 ) -> dict[str, Any]:
-    """Return the excitation that a genetic algorithm finds.
+    """Search an excitation by a genetic algorithm, every point scaled into the limits.
 
     It minimizes the condition number of ``unit`` columns, or in ``SI`` units.
     """
-    problem = excitation.problem(columns)
+    problem = model.problem(columns)
     cost = DesignCost(problem)
     box = np.ones(problem.space.size)
     rng = named_stream(seed, PAPER, "ga", columns, f"run {run}")
@@ -102,35 +96,74 @@ def genetic_excitation(
     best = minimize(cost, -box, box, method="ga", population=population, max_evals=most, rng=rng)
     x = cost.meant(best.x)
     assert x is not None
+    return {"x": x.tolist(), "evaluations": best.nfev, **_described(x)}
+
+
+def penalized_excitation(
+    *, seed: int, run: int, width: float, population: int, generations: int
+) -> dict[str, Any]:
+    """Search an excitation by the genetic algorithm with the printed penalty, eq. (9).
+
+    Coordinates are in units of the limits: a coordinate of one uses a limit up by itself. The box
+    of the search, which is not printed, reaches to `width` in each.
+    """
+    box = np.full(model.problem().space.size, width)
+    rng = named_stream(seed, PAPER, "penalty", f"width {width:g}", f"run {run}")
+    most = population * generations
+    best = minimize(
+        penalized_cost, -box, box, method="ga", population=population, max_evals=most, rng=rng
+    )
+    first = rng.uniform(-width, width, (population, box.size))
     return {
-        "x": x.tolist(),
         "evaluations": best.nfev,
-        "limit_use": excitation.limit_use(x),
-        **excitation.condition_numbers(x),
+        "feasible": "yes" if is_within_limits(best.x) else "no",
+        "feasible_draws": float(np.mean([is_within_limits(x) for x in first])),
+        **_described(best.x),
     }
 
 
+def penalized_cost(points: Float2D) -> Float1D:
+    """Compute the condition number of motions, plus the penalty outside of Table 3, shape (m,)."""
+    condition = [float(np.exp(model.problem().value(x))) for x in points]
+    return condition + np.array([0.0 if is_within_limits(x) else PENALTY for x in points])
+
+
+def is_within_limits(x: Float1D) -> bool:
+    """Tell whether a motion keeps all limits of Table 3."""
+    return model.limit_use(x) <= 1.0 + ROUNDING
+
+
+def _described(x: Float1D) -> dict[str, float]:
+    return {"limit_use": model.limit_use(x), **model.condition_numbers(x)}
+
+
+def noise_free(x: Float1D) -> AbsoluteFitness:
+    """Return the cost of eq. (17) for torques of the theoretical parameters along a motion."""
+    W = model.regressor(*model.motion(x)).reshape(-1, model.N_PARAMETERS)
+    return AbsoluteFitness(W, W @ model.theoretical())
+
+
 def search(*, seed: int, run: int, method: str, variant: str, x: Sequence[float]) -> dict[str, Any]:
-    """Return what a search finds from noise-free torques of the theoretical parameters.
+    """Search from noise-free torques by one of `METHODS`, in one of `VARIANTS`."""
+    return search_once(noise_free(np.array(x)), model.theoretical(), method, variant, seed, run)
 
-    The method is one of `METHODS`, the variant one of `VARIANTS`.
+
+def box_middle(truth: Float1D, half_width: float, seed: int, run: int) -> Float1D:
+    """Draw the middle of the box in which the searches of a run start, shape (21,).
+
+    Within half a box of the truth, the same for all methods: a box about the truth itself would
+    give the answer away.
     """
-    W = model.regressor(*excitation.motion(np.array(x))).reshape(-1, len(model.TABLE_5))
-    fitness = AbsoluteFitness(W, W @ model.theoretical())
-    return one_search(fitness, model.theoretical(), method, variant, seed, run)
+    shift = named_stream(seed, PAPER, "box", f"run {run}").uniform(-0.5, 0.5, truth.size)
+    return np.asarray(truth + half_width * shift)
 
 
-def one_search(
-    fitness: AbsoluteFitness, center: Float1D, method: str, variant: str, seed: int, run: int
+def search_once(
+    fitness: AbsoluteFitness, truth: Float1D, method: str, variant: str, seed: int, run: int
 ) -> dict[str, Any]:
-    """Return what one run of a search finds, with the cost of eq. (17).
-
-    The box is about a point that is drawn within half its size of `center`, the true parameters
-    (21,), the same for all methods: a box about the truth would give the answer away.
-    """
+    """Run a search of the minimum of eq. (17); the true parameters (21,) place its box."""
     chosen, how = METHODS[method], VARIANTS[variant]
-    shift = named_stream(seed, PAPER, "box", f"run {run}").uniform(-0.5, 0.5, center.size)
-    middle = center + how.half_width * shift
+    middle = box_middle(truth, how.half_width, seed, run)
     budget = setting(chosen.budget or chosen.setting).max_evals
     free = {"bounds": "clip"} if variant == FREE else {}
     optimizer = setting(chosen.setting).build(
@@ -141,60 +174,73 @@ def one_search(
     began = time.process_time()
     best = minimize(fitness, *ends, method=optimizer, max_evals=budget, rng=rng)
     seconds = time.process_time() - began
-    curve = best.history[thinned(len(best.history), CURVE_POINTS)]
+    at, curve = best.history[thinned(len(best.history), CURVE_POINTS)].T
+    errors = np.abs(best.x - truth)
+    converged = curve - curve[-1] <= LEFT * (curve[0] - curve[-1])
     return {
         "fitness": best.fun,
         "beta": best.x.tolist(),
+        "errors": errors.tolist(),
+        "mean_error": float(errors.mean()),
+        "largest_error": float(errors.max()),
         "seconds": seconds,
         "evaluations": best.nfev,
-        "at": curve[:, 0].tolist(),
-        "costs": curve[:, 1].tolist(),
+        "converged_at": float(at[int(converged.argmax())]),
+        "at": at.tolist(),
+        "curve": curve.tolist(),
     }
 
 
-def engine(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any]:
-    """Return estimates from a run of the feasible robot in the engine, with torque noise."""
-    arm = model.arm()
-    trajectory = excitation.problem().space.trajectory(np.array(x))
-    with Plant(arm, dt=ENGINE_STEP) as plant:
-        log = rollout(plant, ComputedTorque(arm), trajectory)
-    assert log.truth is not None
-    step = round(excitation.PERIOD / ENGINE_STEP / excitation.SAMPLES)
-    used = np.flatnonzero(log.t >= -0.5 * ENGINE_STEP)[::step]
-    truth = log.truth
-    q, dq, ddq, tau = (part[used] for part in (truth.q, truth.dq, truth.ddq, truth.tau))
-    W = model.regressor(q, dq, ddq, np.tanh(dq / arm.eps)).reshape(-1, len(model.TABLE_5))
-    beta = engine_truth()
-    noise = named_stream(seed, PAPER, "engine noise").standard_normal(tau.shape)
-    y = (tau + NOISE_SHARE * np.sqrt(np.mean(tau**2, axis=0)) * noise).ravel()
-    fitness = AbsoluteFitness(W, y)
-    exact = np.linalg.lstsq(W, tau.ravel(), rcond=None)[0]
-    problem = LinearProblem(W, y, model.base(), arm.joint_names, step * ENGINE_STEP)
-    wls = WeightedLeastSquares().fit(problem, np.random.default_rng(0)).beta
-    estimates = {
-        "least squares": [np.linalg.lstsq(W, y, rcond=None)[0].tolist()],
-        "weighted least squares": [wls.tolist()],
-        "L1 optimum (LP)": [fitness.minimum().tolist()],
-    }
-    for method in model.PRINTED:
-        estimates[method] = [
-            one_search(fitness, beta, method, CLAMPED, seed, run)["beta"] for run in range(runs)
-        ]
-    betas = {method: np.array(rows) for method, rows in estimates.items()}
-    return {
-        "samples": int(used.size),
-        "tracking": float(np.abs(q - trajectory(log.t[used]).q).max()),
-        "exact_error": float(np.abs(exact - beta).max()),
-        "fitness": {m: fitness(rows).tolist() for m, rows in betas.items()},
-        "error": {m: np.abs(rows - beta).mean(axis=1).tolist() for m, rows in betas.items()},
-    }
+@dataclass(kw_only=True, eq=False)
+class MisprintedBeetleSwarm(AnnealedBeetleSwarm):
+    """SEDSABSO with one of its three misprinted equations as printed, the others corrected."""
+
+    equation: int = 14
+    """Number of that equation: 12, 14 or 16."""
+
+    def _own_steps(self, f: Float1D) -> Float2D:
+        steps = super()._own_steps(f)
+        return -steps if self.equation == 12 else steps
+
+    def _disturb(self, g: Float1D) -> Float1D:
+        if self.equation != 14:
+            return super()._disturb(g)
+        moved = g * (1.0 + self.rng.random())
+        return np.asarray(np.clip(moved, self.box.lower, self.box.upper))
+
+    def population_at(self, share: float) -> int:
+        """Return the number of beetles after a share of the iterations."""
+        fallen = super().population_at(share)
+        # The printed sign of eq. (16) inverts the factor of the initial number.
+        return round(self.population**2 / fallen) if self.equation == 16 else fallen
 
 
-def engine_truth() -> Float1D:
-    """Return the parameters of Table 5 of the feasible robot, with its friction, shape (21,)."""
-    arm = model.arm()
-    phi = arm.parameters()
-    inertial = parameters.N_INERTIAL * arm.dof
-    drives = phi[inertial:].reshape(arm.dof, parameters.N_JOINT)
-    order = [parameters.JOINT.index(symbol) for symbol in ("Fc", "Fv")]
-    return model.table_5_of(phi[:inertial], drives[:, order])
+FIXED_SHARE = 50 / 90
+"""Share of the initial 90 beetles that makes the fixed population of BSO."""
+MISPRINTS = {number: f"with eq. ({number}) as printed" for number in (12, 14, 16)}
+ABLATIONS: Mapping[str, tuple[type[AnnealedBeetleSwarm], Mapping[str, Any]]] = {
+    "without disturbances": (AnnealedBeetleSwarm, {"disturbances": 0}),
+    "with a fixed population of 50": (
+        AnnealedBeetleSwarm,
+        {"f_max": FIXED_SHARE, "f_min": FIXED_SHARE},
+    ),
+    **{text: (MisprintedBeetleSwarm, {"equation": n}) for n, text in MISPRINTS.items()},
+}
+"""SEDSABSO, corrected and with velocities clamped, without one of its parts."""
+
+
+def ablation(*, seed: int, run: int, part: str, x: Sequence[float]) -> dict[str, Any]:
+    """Search by SEDSABSO without a part, from noise-free torques in the clamped box."""
+    how, published = VARIANTS[CLAMPED], setting(SETTING)
+    method, changes = ABLATIONS[part]
+    options = {**published.options, **changes, "velocity_limit": how.velocity_limit}
+    middle = box_middle(model.theoretical(), how.half_width, seed, run)
+    best = minimize(
+        noise_free(np.array(x)),
+        middle - how.half_width,
+        middle + how.half_width,
+        method=method(**options),
+        max_evals=published.max_evals,
+        rng=named_stream(seed, PAPER, "ablation", part, f"run {run}"),
+    )
+    return {"fitness": best.fun, "evaluations": best.nfev}

@@ -1,0 +1,198 @@
+"""How a number comes from the trial table: the words in which TOML files say it.
+
+A claim of a paper's ``claims.toml`` says what is measured for it::
+
+    [claim.converges-faster]
+    claim = "The new swarm needs fewer iterations than PSO on all five trajectories."
+    holds = "exactly 5"
+
+    [claim.converges-faster.ours]
+    study = "search"
+    metric = "iterations"
+    of = "new"
+    over = "PSO"
+    statistic = "ratio of medians"
+    each = "case"
+    rule = "below 1"
+
+In words: of the study ``search`` take the iterations of all runs of ``new`` and of ``PSO``, divide
+their medians for each case, and count the cases in which the ratio is below 1. Without ``rule`` the
+number is the statistic itself, with its interval; with ``pick`` it is that of the case, joint or
+method where it is ``least`` or ``greatest``. A text alone, as in ``ours = "rank"``, is the name of
+what the paper's code has computed once. What the keys mean stands at the fields of `Measure`; the
+names of statistics stand in `statistics`. Cells of tables are written in the same words.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
+
+from robotid_sim.arrays import Float
+from robotid_sim.papers.ranges import ClaimRange
+from robotid_sim.papers.statistics import (
+    ALONE,
+    BESIDE,
+    RUN_BY_RUN,
+    Ends,
+    Estimate,
+    interval_of_mean,
+)
+from robotid_sim.papers.trial_table import COMPUTED, TrialTable
+
+REDUCTIONS: Mapping[str, Callable[..., Float]] = {
+    "mean": np.mean,
+    "norm": np.linalg.norm,
+    "rms": lambda x, axis: np.sqrt((x**2).mean(axis=axis)),
+    "mean square": lambda x, axis: (x**2).mean(axis=axis),
+    "largest": np.max,
+    "all": lambda x, axis: x.ravel(),  # noqa: ARG005 - every entry counts as a run
+}
+"""How the entries of a run, such as its joints, become one number."""
+TRANSFORMS: Mapping[str, Callable[[float], float]] = {
+    "": lambda x: x,
+    "percent above": lambda x: 100.0 * (x - 1.0),
+    "percent below": lambda x: 100.0 * (1.0 - x),
+    "root": lambda x: float(np.sqrt(x)),
+}
+
+
+class Declared(BaseModel):
+    """A part of a TOML file: without keys that nobody reads."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Measure(Declared):
+    """A number of the trial table."""
+
+    study: str = COMPUTED
+    case: str | None = None
+    """None: all cases, one after the other."""
+    metric: str
+    """Name of a value of every run."""
+    of: str | tuple[str, ...] = ""
+    """Method; of several, all runs."""
+    over: str | tuple[str, ...] = ""
+    """Method that the statistic compares with."""
+    by: str = ""
+    """Other value of the same runs that the statistic compares with."""
+    run: int | None = None
+    """None: all runs."""
+    entry: int | str | tuple[int, ...] | None = None
+    """Of values with several entries, such as joints: one, some, or a name of `REDUCTIONS`."""
+    statistic: str = "value"
+    floor: float = -np.inf
+    """What is below counts as this, such as rounding."""
+    each: Literal["", "case", "of", "over", "entry", "run"] = ""
+    """What the statistic is taken of, one by one."""
+    pick: Literal["", "least", "greatest", "mean", "rises", "place"] = ""
+    """What becomes of these; rises count steps up, the place is one more than those above 1."""
+    rule: str = ""
+    """Range of which it is counted how many lie in it."""
+    shown: Literal["", "percent above", "percent below", "root"] = ""
+    """What a ratio is shown as."""
+    scale: float = 1.0
+    interval: bool = True
+    """Whether the interval is of use."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_name(cls, content: Any) -> Any:
+        """Read the name of a computed value."""
+        return {"metric": content} if isinstance(content, str) else content
+
+    @field_validator("statistic")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        known = (*ALONE, *BESIDE, *RUN_BY_RUN)
+        if name not in known:
+            raise ValueError(f"unknown statistic '{name}'; known: {', '.join(known)}")
+        return name
+
+    def estimate(self, table: TrialTable) -> tuple[Any, Ends]:
+        """Compute the number and its interval; a single value, such as a text, is taken as it is.
+
+        Raises `OptionError` if the table has no such runs.
+        """
+        if isinstance(single := self._single(table), str | int):
+            return single, None
+        parts = self._parts(table)
+        if self.rule:
+            bounds = ClaimRange.parse(self.rule)
+            return sum(bounds.holds(value, ends) for value, ends in parts), None
+        value, ends = _picked(parts, self.pick)
+        change = TRANSFORMS[self.shown]
+        value = self.scale * change(value)
+        if ends is None or not self.interval:
+            return value, None
+        low, high = sorted(self.scale * change(end) for end in ends)
+        return value, (low, high)
+
+    def _single(self, table: TrialTable) -> Any:
+        """Return what a run has, as it is, if no statistic is taken."""
+        if self.statistic != "value" or self.each or not isinstance(self.of, str):
+            return None
+        value = table.runs(self.study, self.of, self.case)[self.run or 0].get(self.metric)
+        return value[self.entry] if isinstance(self.entry, int) and value is not None else value
+
+    def _parts(self, table: TrialTable) -> list[Estimate]:
+        """Compute the statistic of each case, method, entry or run, or of all at once."""
+        if self.each == "case":
+            return [self._at(table, case=case) for case in table.cases(self.study)]
+        if self.each in ("of", "over"):
+            return [self._at(table, **{self.each: m}) for m in getattr(self, self.each)]
+        if self.each == "run":
+            return [(float(value), None) for value in self._values(table, self.of, self.metric)]
+        if self.each == "entry":
+            first = table.values(self.study, str(self.of), self.metric, self.case)[0]
+            entries = self.entry if isinstance(self.entry, tuple) else range(first.size)
+            return [self._at(table, entry=k) for k in entries]
+        return [self._at(table)]
+
+    def _at(self, table: TrialTable, **place: Any) -> Estimate:
+        """Compute the statistic at a case, method or entry."""
+        part, name = self.model_copy(update=place), self.statistic
+        paired = name in RUN_BY_RUN
+        values = part._values(table, part.of, part.metric, whole=paired)
+        if name in ALONE:
+            return ALONE[name](values)
+        others = part._values(table, part.over or part.of, part.by or part.metric, whole=paired)
+        if paired:
+            return ALONE["mean"](_reduced(RUN_BY_RUN[name](values, others), part.entry))
+        return BESIDE[name](values, others)
+
+    def _values(
+        self, table: TrialTable, of: str | Sequence[str], metric: str, *, whole: bool = False
+    ) -> Float:
+        """Read the values of all runs of one or several methods, whole or reduced to an entry."""
+        methods = (of,) if isinstance(of, str) else of
+        values = [table.values(self.study, name, metric, self.case) for name in methods]
+        joined = np.maximum(np.concatenate(values), self.floor)
+        if self.run is not None:
+            joined = joined[self.run : self.run + 1]
+        return joined if whole else _reduced(joined, self.entry)
+
+
+def _reduced(values: Float, entry: int | str | tuple[int, ...] | None) -> Float:
+    """Take an entry, some entries, or what a reduction makes of them."""
+    if isinstance(entry, str):
+        return np.asarray(REDUCTIONS[entry](values, axis=-1))
+    if entry is None:
+        return values
+    return np.asarray(values[..., list(entry) if isinstance(entry, tuple) else entry])
+
+
+def _picked(parts: Sequence[Estimate], pick: str) -> Estimate:
+    """Choose one of several estimates, or what they are together."""
+    values = [value for value, _ in parts]
+    if pick == "mean":
+        return float(np.mean(values)), interval_of_mean(values)
+    if pick == "rises":
+        return float(sum(a < b for a, b in pairwise(values))), None
+    if pick == "place":
+        return float(1 + sum(value > 1.0 for value in values)), None
+    chosen = max if pick == "greatest" else min
+    return chosen(parts, key=lambda part: part[0])
