@@ -1,20 +1,6 @@
 """Excitation design: which motion makes the parameters visible within the limits."""
 
-from robotid_sim.excitation.cartesian_space import CartesianFourierOptions
-from robotid_sim.excitation.criteria import Criterion, DOptimality
-from robotid_sim.excitation.criteria_spectrum import (
-    AOptimality,
-    CombinedCondition,
-    ConditionNumber,
-    EOptimality,
-    NormalizedConditionNumber,
-)
-from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.excitation.rest_to_rest_space import (
-    BSplineOptions,
-    FourierQuinticOptions,
-    QuinticOptions,
-)
+from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.registry import Registry
 
@@ -22,11 +8,11 @@ FAMILIES: Registry[ExcitationFamily] = Registry(
     "excitation family",
     ExcitationFamily,
     {
-        "b-spline": BSplineOptions,
-        "cartesian-fourier": CartesianFourierOptions,
-        "fourier": FourierOptions,
-        "fourier-quintic": FourierQuinticOptions,
-        "quintic": QuinticOptions,
+        "b-spline": "robotid_sim.excitation.rest_to_rest_space:BSplineOptions",
+        "cartesian-fourier": "robotid_sim.excitation.cartesian_space:CartesianFourierOptions",
+        "fourier": "robotid_sim.excitation.fourier_space:FourierOptions",
+        "fourier-quintic": "robotid_sim.excitation.rest_to_rest_space:FourierQuinticOptions",
+        "quintic": "robotid_sim.excitation.rest_to_rest_space:QuinticOptions",
     },
 )
 
@@ -34,11 +20,12 @@ CRITERIA: Registry[Criterion] = Registry(
     "criterion",
     Criterion,
     {
-        "a-optimality": AOptimality,
-        "combined-condition": CombinedCondition,
-        "condition-number": ConditionNumber,
-        "d-optimality": DOptimality,
-        "e-optimality": EOptimality,
-        "normalized-condition-number": NormalizedConditionNumber,
+        "a-optimality": "robotid_sim.excitation.criteria_spectrum:AOptimality",
+        "combined-condition": "robotid_sim.excitation.criteria_spectrum:CombinedCondition",
+        "condition-number": "robotid_sim.excitation.criteria_spectrum:ConditionNumber",
+        "d-optimality": "robotid_sim.excitation.criteria:DOptimality",
+        "e-optimality": "robotid_sim.excitation.criteria_spectrum:EOptimality",
+        "normalized-condition-number": "robotid_sim.excitation.criteria_spectrum:"
+        "NormalizedConditionNumber",
     },
 )
