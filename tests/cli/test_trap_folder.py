@@ -103,7 +103,7 @@ def test_a_window_and_a_page_import_nothing_from_the_working_folder(traps) -> No
     try:
         assert "http://127.0.0.1" in page.stdout.readline()
     finally:
-        page.terminate()
+        page.kill()
         page.communicate(timeout=60)
     child = begin(traps, PROGRAM, "view", "twolink", DISPLAY=":177")  # opens no window
     child.communicate(timeout=60)

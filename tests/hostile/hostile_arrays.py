@@ -49,8 +49,8 @@ def pickled_npz() -> bytes:
 
 
 def npz_of_zeros() -> bytes:
-    """Return an NPZ file of a gigabyte of zeros."""
-    return zip_bomb("t.npy", 1.0)
+    """Return an NPZ file of 300 MB of zeros."""
+    return zip_bomb("t.npy", 0.3)
 
 
 def bytes_npz() -> bytes:
@@ -67,25 +67,25 @@ def mat(element: bytes) -> bytes:
 
 
 def mat_of_zeros() -> bytes:
-    """Return a MAT file of a gigabyte of zeros."""
-    count = 1 << 27
+    """Return a MAT file of 270 MB of zeros."""
+    count = 1 << 25
     inner = struct.pack("<IIII", 6, 8, 6, 0) + struct.pack("<IIii", 5, 8, count, 1)
     inner += struct.pack("<II", 1, 1) + b"t".ljust(8, b"\0") + struct.pack("<II", 9, 8 * count)
     packer = zlib.compressobj(9)
     packed = packer.compress(struct.pack("<II", 14, len(inner) + 8 * count) + inner)
     zeros = bytes(1 << 24)
-    packed += b"".join(packer.compress(zeros) for _ in range(64))
+    packed += b"".join(packer.compress(zeros) for _ in range(16))
     return mat(packed + packer.flush())
 
 
 def parquet_of_zeros(folder: Path) -> None:
-    """Write a Parquet file of a gigabyte of zeros."""
+    """Write a Parquet file of 270 MB of zeros."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
     zeros = pa.array(np.zeros(1 << 20))
     with pq.ParquetWriter(folder / "log.parquet", pa.schema([("t", pa.float64())])) as file:
-        for _ in range(128):
+        for _ in range(32):
             file.write_table(pa.table({"t": zeros}))
 
 
@@ -101,7 +101,7 @@ def fill(count: int, sets: int = 1):
 
 def packed(file: h5py.File) -> None:
     """Fill an HDF5 file with zeros that are packed."""
-    file.create_dataset("t", data=np.zeros(1 << 26), chunks=(1 << 20,), compression="gzip")
+    file.create_dataset("t", data=np.zeros(1 << 25), chunks=(1 << 20,), compression="gzip")
 
 
 def nested(file: h5py.File) -> None:
@@ -131,8 +131,8 @@ def attribute(file: h5py.File) -> None:
 
 
 def gzip_of_zeros() -> bytes:
-    """Return two gigabytes of one character, packed."""
-    return gzip.compress(b"t,q.shoulder\n" + b"1" * (1 << 30), 9)
+    """Return 270 MB of one character, packed."""
+    return gzip.compress(b"t,q.shoulder\n" + b"1" * (1 << 28), 6)
 
 
 def sparse(folder: Path) -> None:

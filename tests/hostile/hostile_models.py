@@ -94,8 +94,8 @@ MESHES = {
         "not below the folder",
     ),
     "package out": ("package://..//out.stl", text("../out.stl", box_stl()), "m|out.stl"),
-    "zae of zeros": ("m.zae", late("m.zae", lambda: zip_bomb("m.dae", 1.0)), "m.zae: .* none of"),
-    "3mf of zeros": ("m.3mf", late("m.3mf", lambda: zip_bomb("m.model", 1.0)), "m.3mf: .* none of"),
+    "zae of zeros": ("m.zae", late("m.zae", lambda: zip_bomb("m.dae", 0.2)), "m.zae: .* none of"),
+    "3mf of zeros": ("m.3mf", late("m.3mf", lambda: zip_bomb("m.model", 0.2)), "m.3mf: .* none of"),
     "dae entities": (
         "m.dae",
         text("m.dae", BOMB.format("COLLADA") + "<COLLADA>&e11;</COLLADA>"),
@@ -140,7 +140,7 @@ MESHES = {
         "leads out of the folder",
     ),
     "obj index": ("m.obj", text("m.obj", "v 0 0 0\nf 1 999999999 99999999999\n"), "m.obj"),
-    "archive": ("m.zip", late("m.zip", lambda: zip_bomb("m.stl", 0.1)), "m.zip"),
+    "archive": ("m.zip", late("m.zip", lambda: zip_bomb("m.stl", 0.05)), "m.zip"),
 }
 
 BODY = (
