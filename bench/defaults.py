@@ -23,11 +23,11 @@ from pydantic import ValidationError
 
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import RobotIdError
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.excitation import design
+from robotid_sim.pipeline.stages import identify, simulate
 from robotid_sim.preprocess.preprocessor import Rows
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.excitation import design
-from robotid_sim.study.stages import identify, simulate
 from robotid_sim.trajectory.reference import Reference
 from robotid_sim.validation.prediction import rms
 

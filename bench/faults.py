@@ -34,13 +34,13 @@ from robotid_sim.model.friction_laws import Asymmetric, LoadDependent, Stribeck
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.plant_drives import Backlash, Elastic, PlantDrive
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_sensors
+from robotid_sim.pipeline.build_design import build_design
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.excitation import design
+from robotid_sim.pipeline.stages import simulate
 from robotid_sim.preprocess.rts import RtsSmoother
-from robotid_sim.study.build import build_sensors
-from robotid_sim.study.build_design import build_design
-from robotid_sim.study.build_robot import build_basis, build_nominal
-from robotid_sim.study.config import load_config
-from robotid_sim.study.excitation import design
-from robotid_sim.study.stages import simulate
 from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.validation.prediction import clean_log, rms, true_rows
 

@@ -27,14 +27,14 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_cell, build_sensors
+from robotid_sim.pipeline.build_design import build_design
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.excitation import design
+from robotid_sim.pipeline.stages import simulate
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_cell, build_sensors
-from robotid_sim.study.build_design import build_design
-from robotid_sim.study.build_robot import build_basis, build_nominal
-from robotid_sim.study.config import load_config
-from robotid_sim.study.excitation import design
-from robotid_sim.study.stages import simulate
 from robotid_sim.validation.prediction import clean_log, exact_problem, rms, true_rows
 
 METHODS = ("ols", "wls", "consistent")

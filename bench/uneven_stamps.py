@@ -22,9 +22,9 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.setup import FitPlan
+from robotid_sim.pipeline.stages import identify
 from robotid_sim.preprocess.adaptive import Adaptive
-from robotid_sim.study.setup import FitPlan
-from robotid_sim.study.stages import identify
 from robotid_sim.trajectory.reference import Excitation
 
 PERIOD, PERIODS = 8.0, 3

@@ -24,14 +24,14 @@ from kept import map_kept
 
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.mesh_files import MeshMode
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
-from robotid_sim.study.fit_files import write_identified
-from robotid_sim.study.identification import diagnosed
-from robotid_sim.study.setup import Setup
-from robotid_sim.study.stages import identify, simulate
-from robotid_sim.study.study import run_study, scored
-from robotid_sim.study.verdict import verdict
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.fit_files import write_identified
+from robotid_sim.pipeline.identification import diagnosed
+from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.stages import identify, simulate
+from robotid_sim.pipeline.study import run_study, scored
+from robotid_sim.pipeline.verdict import verdict
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 PACKAGED = "cmeel.prefix/share/example-robot-data/robots"

@@ -16,12 +16,12 @@ import numpy as np
 from selenium import webdriver
 
 from robotid_sim.estimation.restricted import RestrictedLeastSquares
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.study import Study, run_study
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.report.what_if import what_if_section
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
-from robotid_sim.study.study import Study, run_study
 from robotid_sim.threads import one_blas_thread
 
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")

@@ -20,14 +20,14 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.experiment.conditions import Undisturbed
 from robotid_sim.measurement.log import Log
+from robotid_sim.pipeline.build import build_fit, build_sensors, build_setup
+from robotid_sim.pipeline.excitation import design
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.result import EstimateResult
+from robotid_sim.pipeline.setup import FitPlan, Setup
+from robotid_sim.pipeline.stages import clean_run, identify, lift_estimate, measured
+from robotid_sim.pipeline.study import scored
 from robotid_sim.streams import Streams, named_stream
-from robotid_sim.study.build import build_fit, build_sensors, build_setup
-from robotid_sim.study.excitation import design
-from robotid_sim.study.identification import Identification
-from robotid_sim.study.result import EstimateResult
-from robotid_sim.study.setup import FitPlan, Setup
-from robotid_sim.study.stages import clean_run, identify, lift_estimate, measured
-from robotid_sim.study.study import scored
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop, undisturbed_task
 from robotid_sim.validation.comparison import UNDISTURBED
 from robotid_sim.validation.control_run import ControlRun, run_loop

@@ -10,6 +10,12 @@ from robotid_sim.cli.study_options import recipe
 from robotid_sim.files import FILE_SPACE, write_json
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import kept_workers
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build_robot import build_robot
+from robotid_sim.pipeline.certificate import Certificate, certificate
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.crossing import both_engines
+from robotid_sim.pipeline.setup import Setup
 from robotid_sim.progress_display import progress_line
 from robotid_sim.report.certificate_report import (
     certificate_finding,
@@ -19,12 +25,6 @@ from robotid_sim.report.certificate_report import (
 from robotid_sim.report.page import write_page
 from robotid_sim.report.tables import check_table
 from robotid_sim.result_folder import Run, result_folder
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.build_robot import build_robot
-from robotid_sim.study.certificate import Certificate, certificate
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.crossing import both_engines
-from robotid_sim.study.setup import Setup
 
 PAGE, VALUES, FIGURES = "certificate.html", "certificate.json", "figures"
 

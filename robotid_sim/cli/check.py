@@ -23,10 +23,10 @@ from robotid_sim.model.diagnosis import (
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
+from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.section import number
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.build_robot import build_basis, build_nominal, build_robot
-from robotid_sim.study.config import StudyConfig
 from robotid_sim.table import Table
 from robotid_sim.validation.prediction import rms
 

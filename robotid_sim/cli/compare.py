@@ -14,6 +14,8 @@ from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.estimation.estimate import load_chosen
 from robotid_sim.files import require_writable, write_json
 from robotid_sim.inputs import real_path
+from robotid_sim.pipeline.folder import ESTIMATE, KIND, RESULT
+from robotid_sim.pipeline.result import StudyResult
 from robotid_sim.report.agreement_table import difference_table, pair_table
 from robotid_sim.report.comparison_report import (
     comparison_report,
@@ -23,8 +25,6 @@ from robotid_sim.report.comparison_report import (
 )
 from robotid_sim.report.page import write_page
 from robotid_sim.result_folder import owner_of, require_complete
-from robotid_sim.study.folder import ESTIMATE, KIND, RESULT
-from robotid_sim.study.result import StudyResult
 from robotid_sim.validation.agreement import (
     ASSUMED_DOF,
     Agreement,

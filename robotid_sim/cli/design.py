@@ -14,17 +14,17 @@ from robotid_sim.cli.view import show_motion
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.files import require_writable
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build_design import build_criterion, build_design
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.excitation import Designs, designs_by_criteria, explanation
+from robotid_sim.pipeline.excitation import design as design_stage
 from robotid_sim.progress import Progress
 from robotid_sim.progress_display import progress_line
 from robotid_sim.report.design_report import DesignSummary, design_report
 from robotid_sim.report.page import write_page
 from robotid_sim.section import number, percent
 from robotid_sim.streams import Streams
-from robotid_sim.study.build_design import build_criterion, build_design
-from robotid_sim.study.build_robot import build_basis, build_nominal, build_robot
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.excitation import Designs, designs_by_criteria, explanation
-from robotid_sim.study.excitation import design as design_stage
 from robotid_sim.trajectory.csv_export import export_csv
 from robotid_sim.trajectory.reference import run_time
 from robotid_sim.trajectory.trajectory_files import save_trajectory

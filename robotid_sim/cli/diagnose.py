@@ -5,8 +5,8 @@ from pathlib import Path
 from robotid_sim.cli import logs, output
 from robotid_sim.diagnostics import diagnosis
 from robotid_sim.diagnostics.cause import NOTHING, SMALL, Diagnosis
-from robotid_sim.study.build_robot import build_basis, build_nominal_of_log, build_robot
-from robotid_sim.study.config import StudyConfig
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal_of_log, build_robot
+from robotid_sim.pipeline.config import StudyConfig
 
 
 def diagnose(*, robot: str, log: Path, mapping: Path | None, json: bool, study: StudyConfig) -> int:

@@ -14,8 +14,8 @@ from robotid_sim.model.mjcf import write_mjcf
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.sdf import write_sdf
 from robotid_sim.model.side_car import require_side_car, write_side_car
-from robotid_sim.study.build_robot import build_robot
-from robotid_sim.study.config import StudyConfig
+from robotid_sim.pipeline.build_robot import build_robot
+from robotid_sim.pipeline.config import StudyConfig
 
 SUFFIXES = {
     ".urdf": Format.URDF,

@@ -18,6 +18,15 @@ from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_fit
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal_of_log, build_robot
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.draws import drawn, folder_of_draws, model_error, write_draws
+from robotid_sim.pipeline.fit_files import estimate_context, write_identified
+from robotid_sim.pipeline.hold_out import HoldOut, identify_and_predict, training_logs
+from robotid_sim.pipeline.identification import Identification, with_doubt
+from robotid_sim.pipeline.long_logs import can_stream, identify_long
+from robotid_sim.pipeline.parameter_file import table_beside, write_parameters
 from robotid_sim.progress_display import progress_line
 from robotid_sim.report.identification_report import identification_report
 from robotid_sim.report.page import write_page
@@ -25,15 +34,6 @@ from robotid_sim.report.prediction_report import columns_of, log_prediction_tabl
 from robotid_sim.report.tables import lack_table, parameter_table, residual_table, terms_table
 from robotid_sim.report.trust_section import lack_of_fit
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_fit
-from robotid_sim.study.build_robot import build_basis, build_nominal_of_log, build_robot
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.draws import drawn, folder_of_draws, model_error, write_draws
-from robotid_sim.study.fit_files import estimate_context, write_identified
-from robotid_sim.study.hold_out import HoldOut, identify_and_predict, training_logs
-from robotid_sim.study.identification import Identification, with_doubt
-from robotid_sim.study.long_logs import can_stream, identify_long
-from robotid_sim.study.parameter_file import table_beside, write_parameters
 from robotid_sim.validation.log_prediction import LogPrediction
 
 MOST_OF_IT = 0.9

@@ -6,9 +6,9 @@ from robotid_sim.engine.plant import Plant
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import load_robot
+from robotid_sim.pipeline.build import build_cell, build_preprocessor
+from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_cell, build_preprocessor
-from robotid_sim.study.config import StudyConfig
 from robotid_sim.trajectory.quintic import PointToPoint
 
 MOVE, SECONDS = 0.3, 3.0

@@ -20,11 +20,11 @@ from robotid_sim.files import require_writable, write_json
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_preprocessor
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal_of_log, build_robot
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.config_tables import PayloadConfig
 from robotid_sim.preprocess.preprocessor import Preprocessor
-from robotid_sim.study.build import build_preprocessor
-from robotid_sim.study.build_robot import build_basis, build_nominal_of_log, build_robot
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.config_tables import PayloadConfig
 from robotid_sim.threads import one_blas_thread
 
 

@@ -19,6 +19,9 @@ from robotid_sim.files import require_writable, write_json
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 from robotid_sim.model.parameters import size
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_preprocessor
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal_of_log, build_robot
+from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.report.page import write_page
 from robotid_sim.report.prediction_report import (
     columns_of,
@@ -26,9 +29,6 @@ from robotid_sim.report.prediction_report import (
     prediction_report,
     remarks,
 )
-from robotid_sim.study.build import build_preprocessor
-from robotid_sim.study.build_robot import build_basis, build_nominal_of_log, build_robot
-from robotid_sim.study.config import StudyConfig
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import (
     LogPrediction,

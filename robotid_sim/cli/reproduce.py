@@ -15,11 +15,11 @@ from robotid_sim.papers import PAPERS, find_paper
 from robotid_sim.papers.claims import CHECK, NOT_JUDGED, VERDICTS, claim_row, write_claims
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.parallel import kept_workers
+from robotid_sim.pipeline.result_parts import versions
 from robotid_sim.plugins import load_plugins, plugin_of
 from robotid_sim.progress import Progress
 from robotid_sim.progress_display import progress_line
 from robotid_sim.result_folder import Run, result_folder
-from robotid_sim.study.result_parts import versions
 from robotid_sim.table import Table
 
 ALL = "all"

@@ -17,6 +17,14 @@ from robotid_sim.cli.view import show_motion
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import kept_workers, run_ahead
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build_robot import build_robot
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.contacts import contact_notes
+from robotid_sim.pipeline.folder import FILES, require_study_folder, study_folder
+from robotid_sim.pipeline.result import StudyResult
+from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.study import Study, study_in
 from robotid_sim.progress import Progress
 from robotid_sim.progress_display import progress_line
 from robotid_sim.report.loop_section import model_table
@@ -30,14 +38,6 @@ from robotid_sim.report.tables import (
     nees_of,
     scored_table,
 )
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.build_robot import build_robot
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.contacts import contact_notes
-from robotid_sim.study.folder import FILES, require_study_folder, study_folder
-from robotid_sim.study.result import StudyResult
-from robotid_sim.study.setup import Setup
-from robotid_sim.study.study import Study, study_in
 from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.display import require_display
 

@@ -8,17 +8,17 @@ from robotid_sim.cli import output
 from robotid_sim.errors import OptionError
 from robotid_sim.files import require_writable
 from robotid_sim.measurement.files import save_log
+from robotid_sim.pipeline.build import build_cell
+from robotid_sim.pipeline.build_design import build_space
+from robotid_sim.pipeline.build_robot import build_nominal, build_robot
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.contacts import contacts
+from robotid_sim.pipeline.stages import simulate as simulate_stage
+from robotid_sim.pipeline.study import saved_if_diverged
+from robotid_sim.pipeline.verdict import saturated
 from robotid_sim.progress_display import progress_line
 from robotid_sim.section import number
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_cell
-from robotid_sim.study.build_design import build_space
-from robotid_sim.study.build_robot import build_nominal, build_robot
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.contacts import contacts
-from robotid_sim.study.stages import simulate as simulate_stage
-from robotid_sim.study.study import saved_if_diverged
-from robotid_sim.study.verdict import saturated
 from robotid_sim.table import Table
 from robotid_sim.trajectory.runnable import limit_use, require_runnable
 from robotid_sim.trajectory.trajectory_files import load_trajectory

@@ -7,11 +7,11 @@ from robotid_sim.cli.command_line import command_line
 from robotid_sim.cli.options import SharedOptions
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.model.catalog_files import find_urdf
+from robotid_sim.pipeline.build import require_buildable
+from robotid_sim.pipeline.config import StudyConfig, load_config
+from robotid_sim.pipeline.result_parts import versions
 from robotid_sim.plugins import load_plugins
 from robotid_sim.report.closing import Recipe
-from robotid_sim.study.build import require_buildable
-from robotid_sim.study.config import StudyConfig, load_config
-from robotid_sim.study.result_parts import versions
 
 
 def recipe(study: StudyConfig) -> Recipe:

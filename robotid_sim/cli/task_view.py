@@ -9,14 +9,14 @@ import numpy as np
 
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_cell, build_comparison
+from robotid_sim.pipeline.build_design import build_space
+from robotid_sim.pipeline.build_robot import build_nominal
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.config_tables import NominalConfig
+from robotid_sim.pipeline.result import StudyResult
 from robotid_sim.progress import Progress
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_cell, build_comparison
-from robotid_sim.study.build_design import build_space
-from robotid_sim.study.build_robot import build_nominal
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.config_tables import NominalConfig
-from robotid_sim.study.result import StudyResult
 from robotid_sim.validation.comparison import TRUE, UNDISTURBED
 from robotid_sim.validation.prediction import rms
 from robotid_sim.validation.task_motions import TaskMotions, task_motions

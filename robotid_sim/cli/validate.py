@@ -18,22 +18,27 @@ from robotid_sim.importing.reading import ReadLog
 from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import (
+    build_cell,
+    build_comparison,
+    build_models,
+    build_preprocessor,
+)
+from robotid_sim.pipeline.build_design import build_space
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
+from robotid_sim.pipeline.compared_models import compared_models
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.contacts import contact_notes, contacts
+from robotid_sim.pipeline.result import CheckResult, ContactResult
+from robotid_sim.pipeline.stages import lift_estimate
+from robotid_sim.pipeline.study import save_failures, saved_if_diverged
+from robotid_sim.pipeline.verdict import loop_checks
 from robotid_sim.progress_display import progress_line
 from robotid_sim.report.loop_section import model_table
 from robotid_sim.report.page import write_page
 from robotid_sim.report.tables import check_table, prediction_table
 from robotid_sim.report.validation_report import validation_report
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_cell, build_comparison, build_models, build_preprocessor
-from robotid_sim.study.build_design import build_space
-from robotid_sim.study.build_robot import build_basis, build_nominal, build_robot
-from robotid_sim.study.compared_models import compared_models
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.contacts import contact_notes, contacts
-from robotid_sim.study.result import CheckResult, ContactResult
-from robotid_sim.study.stages import lift_estimate
-from robotid_sim.study.study import save_failures, saved_if_diverged
-from robotid_sim.study.verdict import loop_checks
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
 from robotid_sim.validation.log_prediction import with_friction_velocity
 from robotid_sim.validation.prediction import Prediction, predictions

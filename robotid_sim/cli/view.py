@@ -16,16 +16,16 @@ from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.measurement.files import load_log
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_cell
+from robotid_sim.pipeline.build_robot import build_nominal, build_robot
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.result import robot_of_result
+from robotid_sim.pipeline.stages import simulate
 from robotid_sim.progress import Progress as ProgressCallback
 from robotid_sim.progress_display import progress_line
 from robotid_sim.report.replay.motions import Replay, logs_motion
 from robotid_sim.result_folder import require_complete
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_cell
-from robotid_sim.study.build_robot import build_nominal, build_robot
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.result import robot_of_result
-from robotid_sim.study.stages import simulate
 from robotid_sim.trajectory.runnable import require_runnable
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 from robotid_sim.viewer import viewer

@@ -7,6 +7,9 @@ import numpy as np
 
 from robotid_sim.engine.engines import ENGINES
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.certificate import Certificate
+from robotid_sim.pipeline.crossing import Crossing, Proof
+from robotid_sim.pipeline.result import CheckResult
 from robotid_sim.report.agreement_table import difference_table, pair_table
 from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.figures.differences import differences, pooled_differences
@@ -15,9 +18,6 @@ from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import Replay, logs_motion
 from robotid_sim.report.tables import check_number, check_table
 from robotid_sim.section import Section, number, percent
-from robotid_sim.study.certificate import Certificate
-from robotid_sim.study.crossing import Crossing, Proof
-from robotid_sim.study.result import CheckResult
 from robotid_sim.table import Table
 from robotid_sim.validation.agreement import FALSE_ALARM, Agreement, Difference
 from robotid_sim.viewer.animation import Animation

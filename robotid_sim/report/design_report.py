@@ -16,6 +16,9 @@ from robotid_sim.excitation.explain import Explanation
 from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.contacts import contact_notes, contacts
+from robotid_sim.pipeline.excitation import Designs, expected_accuracy
+from robotid_sim.pipeline.result import ContactResult
 from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.figures.excitation import EXCITATION, design_convergence, information_shares
 from robotid_sim.report.page import Page
@@ -24,9 +27,6 @@ from robotid_sim.report.robot_picture import robot_picture
 from robotid_sim.report.sections import excitation_section
 from robotid_sim.report.tables import accuracy_table, criteria_table
 from robotid_sim.section import Section, number
-from robotid_sim.study.contacts import contact_notes, contacts
-from robotid_sim.study.excitation import Designs, expected_accuracy
-from robotid_sim.study.result import ContactResult
 from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import run_time
 

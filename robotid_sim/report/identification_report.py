@@ -10,6 +10,7 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.identification import Identification, diagnosed, intervals_of
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.report.closing import Recipe, closing, in_other_tools
 from robotid_sim.report.diagnosis_section import diagnosis_section
@@ -28,7 +29,6 @@ from robotid_sim.report.tables import residual_table
 from robotid_sim.report.trust_section import trust_section
 from robotid_sim.report.what_if import what_if_section
 from robotid_sim.section import Section, number, percent
-from robotid_sim.study.identification import Identification, diagnosed, intervals_of
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import LogPrediction
 from robotid_sim.validation.prediction import Prediction, over_measured, predictions, rms

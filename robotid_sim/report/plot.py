@@ -12,6 +12,8 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.palette import joint_role
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.study import Study
 from robotid_sim.report.draw import WIDTH, NotebookFigure, figure
 from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
@@ -19,8 +21,6 @@ from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.study_report import study_report
 from robotid_sim.report.trust_section import trust_charts
 from robotid_sim.section import torque_unit
-from robotid_sim.study.identification import Identification
-from robotid_sim.study.study import Study
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.quintic import PointToPoint
 from robotid_sim.validation.closed_loop import ClosedLoop

@@ -15,6 +15,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.identification import Identification
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.adaptive import smoother_of
 from robotid_sim.preprocess.kalman_torque import KalmanTorque
@@ -26,7 +27,6 @@ from robotid_sim.report.figures.torques import LogRole, prediction, residuals, t
 from robotid_sim.report.link_table import OPEN, link_table
 from robotid_sim.report.tables import noise_table, parameter_table, prediction_table, terms_table
 from robotid_sim.section import Picture, Section, number, percent
-from robotid_sim.study.identification import Identification
 from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.prediction import Prediction

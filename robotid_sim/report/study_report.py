@@ -12,6 +12,10 @@ from robotid_sim.excitation.design import assess
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.contacts import contact_notes
+from robotid_sim.pipeline.identification import intervals_of
+from robotid_sim.pipeline.result import StudyResult, TrajectoryResult
+from robotid_sim.pipeline.study import Study
 from robotid_sim.report.closing import Recipe, closing, in_other_tools
 from robotid_sim.report.diagnosis_section import diagnosis_section
 from robotid_sim.report.figures.excitation import design_convergence
@@ -47,10 +51,6 @@ from robotid_sim.report.tables import (
 from robotid_sim.report.trust_section import trust_section
 from robotid_sim.report.what_if import what_if_section
 from robotid_sim.section import Section, number, percent
-from robotid_sim.study.contacts import contact_notes
-from robotid_sim.study.identification import intervals_of
-from robotid_sim.study.result import StudyResult, TrajectoryResult
-from robotid_sim.study.study import Study
 from robotid_sim.table import Table
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.prediction import Prediction, exact_problem, predictions

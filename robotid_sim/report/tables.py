@@ -14,8 +14,13 @@ from robotid_sim.excitation.design import Assessment
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.joint_terms import unit_of
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.result import (
+    CheckResult,
+    ComparedPreprocessor,
+    EstimateResult,
+    StudyResult,
+)
 from robotid_sim.section import number, percent, torque_unit
-from robotid_sim.study.result import CheckResult, ComparedPreprocessor, EstimateResult, StudyResult
 from robotid_sim.table import Table
 from robotid_sim.validation.prediction import Prediction, rms
 

@@ -13,6 +13,8 @@ from robotid_sim.diagnostics.residuals import cross_validate, residual_whiteness
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.discrepancy import widening
 from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.pipeline.choosing import loop_noise_sentence
+from robotid_sim.pipeline.identification import Identification, intervals_of
 from robotid_sim.report.figures.trust import (
     information_over_time,
     residuals_over_state,
@@ -21,8 +23,6 @@ from robotid_sim.report.figures.trust import (
 from robotid_sim.report.finding import well_known
 from robotid_sim.report.tables import lack_table, unit_text
 from robotid_sim.section import Section, number
-from robotid_sim.study.choosing import loop_noise_sentence
-from robotid_sim.study.identification import Identification, intervals_of
 from robotid_sim.table import Table
 from robotid_sim.threads import one_blas_thread
 

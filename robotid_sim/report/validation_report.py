@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.result import CheckResult
 from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.page import Page
@@ -12,7 +13,6 @@ from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
 from robotid_sim.report.sections import prediction_section
 from robotid_sim.report.tables import check_table
 from robotid_sim.section import Section, percent
-from robotid_sim.study.result import CheckResult
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.prediction import Prediction
 

@@ -18,11 +18,11 @@ from robotid_sim.estimation.reduction import triangular_factor
 from robotid_sim.estimation.restricted import NAME, coloring, within
 from robotid_sim.estimation.restrictions import known_before
 from robotid_sim.measurement.joined_motion import JoinedRowFilter
+from robotid_sim.pipeline.identification import Identification
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.study_file import repeated, study_text
 from robotid_sim.report.tables import unit_text
 from robotid_sim.section import LivePart, Section
-from robotid_sim.study.identification import Identification
 from robotid_sim.threads import one_blas_thread
 
 WINDOWS = 10

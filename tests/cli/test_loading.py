@@ -6,9 +6,9 @@ import numpy as np
 from numba.core.dispatcher import Dispatcher
 
 from robotid_sim.cli.loading import load_kernels
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.stages import simulate
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.stages import simulate
 
 
 def compiled():

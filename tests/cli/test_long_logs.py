@@ -22,12 +22,12 @@ from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.long_log import LongLog, copy_of_csv
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.study import long_logs
-from robotid_sim.study.build import build_fit
-from robotid_sim.study.build_robot import build_basis
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.long_logs import can_stream, identify_long
-from robotid_sim.study.stages import identify
+from robotid_sim.pipeline import long_logs
+from robotid_sim.pipeline.build import build_fit
+from robotid_sim.pipeline.build_robot import build_basis
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.long_logs import can_stream, identify_long
+from robotid_sim.pipeline.stages import identify
 
 DT = 4e-3
 MOST = 700e6

@@ -11,7 +11,7 @@ from short_study import SHORT
 from studies import study
 
 from robotid_sim.cli import view as command
-from robotid_sim.study.config import load_config
+from robotid_sim.pipeline.config import load_config
 from robotid_sim.viewer import colors
 
 SMALL = ("--size", "400x300", "--renderer", "software")

@@ -19,10 +19,10 @@ from robotid_sim.dynamics.dynamics import effective_inertia
 from robotid_sim.errors import ShapeError
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
-from robotid_sim.study.stages import simulate
-from robotid_sim.study.verdict import limits_used
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.stages import simulate
+from robotid_sim.pipeline.verdict import limits_used
 
 
 @pytest.mark.parametrize("name", ["irb140", "irb120", "rs010n", "ur5", "panda", "iiwa"])

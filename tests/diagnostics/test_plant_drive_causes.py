@@ -18,9 +18,9 @@ from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.plant_drives import Backlash, Elastic
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.build import build_sensors
-from robotid_sim.study.config import load_config
-from robotid_sim.study.stages import simulate
+from robotid_sim.pipeline.build import build_sensors
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.stages import simulate
 
 CASES = {
     "sound": (None, None),

@@ -12,9 +12,9 @@ from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.draws import draw_robots
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import SCALE
+from robotid_sim.pipeline.setup import FitPlan
+from robotid_sim.pipeline.stages import identify
 from robotid_sim.preprocess.adaptive import Adaptive
-from robotid_sim.study.setup import FitPlan
-from robotid_sim.study.stages import identify
 
 COUNT = 200
 PLAN = FitPlan(

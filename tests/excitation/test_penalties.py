@@ -16,9 +16,9 @@ from robotid_sim.excitation.penalties import WAY, WEIGHTS, Penalty, softly
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
-from robotid_sim.study.excitation import design, in_space
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.excitation import design, in_space
 
 ON_THE_WAY = np.array([3, 50, 140])
 LOW, HIGH = [0.2, -0.5, 0.3], [0.9, 0.5, 1.1]

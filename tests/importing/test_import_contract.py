@@ -19,9 +19,9 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.importing.import_map import ImportMap, JointMap
 from robotid_sim.importing.reading import read_logs
 from robotid_sim.measurement.log import Log
+from robotid_sim.pipeline.setup import FitPlan
+from robotid_sim.pipeline.stages import identify
 from robotid_sim.preprocess.adaptive import Adaptive
-from robotid_sim.study.setup import FitPlan
-from robotid_sim.study.stages import identify
 
 pytestmark = pytest.mark.slow
 

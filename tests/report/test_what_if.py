@@ -16,15 +16,15 @@ from robotid_sim.estimation.reduction import Reduction, triangular_factor
 from robotid_sim.estimation.restricted import NAME, RestrictedLeastSquares, within
 from robotid_sim.measurement.joined_motion import JoinedRowFilter
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_fit
+from robotid_sim.pipeline.config import StudyConfig, load_config
+from robotid_sim.pipeline.stages import identify
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.report.study_file import repeated, study_text, toml_text
 from robotid_sim.report.trust_section import lack_of_fit
 from robotid_sim.report.what_if import packed_factors, refit_data, what_if_section, windows_of
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_fit
-from robotid_sim.study.config import StudyConfig, load_config
-from robotid_sim.study.stages import identify
 
 
 @pytest.fixture(scope="module")

@@ -17,15 +17,15 @@ from robotid_sim.estimation.estimate import load_chosen
 from robotid_sim.estimation.restricted import NAME
 from robotid_sim.measurement.files import save_log
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_fit
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal_of_log
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.identification import intervals_of
+from robotid_sim.pipeline.stages import identify
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.report.what_if import what_if_section
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_fit
-from robotid_sim.study.build_robot import build_basis, build_nominal_of_log
-from robotid_sim.study.config import load_config
-from robotid_sim.study.identification import intervals_of
-from robotid_sim.study.stages import identify
 
 pytestmark = pytest.mark.browser
 

@@ -12,13 +12,13 @@ from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.measurement.motion import Motion, RowFilter
 from robotid_sim.model.catalog import load_robot
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.draws import model_error
+from robotid_sim.pipeline.excitation import design
+from robotid_sim.pipeline.hold_out import predicted
+from robotid_sim.pipeline.stages import identify, simulate
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
-from robotid_sim.study.draws import model_error
-from robotid_sim.study.excitation import design
-from robotid_sim.study.hold_out import predicted
-from robotid_sim.study.stages import identify, simulate
 from robotid_sim.validation.predictive_band import (
     LEVEL,
     ModelError,

@@ -8,9 +8,9 @@ import pytest
 from robotid_sim.excitation.design import random_design
 from robotid_sim.measurement.encoder_sensors import EncoderQuantization
 from robotid_sim.measurement.torque_sensors import TorqueNoise
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
-from robotid_sim.study.stages import identify, simulate
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.stages import identify, simulate
 from robotid_sim.validation.noise import residual_noise
 
 

@@ -47,7 +47,7 @@ Draws = Annotated[
 
 def _table(values: Mapping[str, Any]) -> list[Path]:
     """Return the table of parameters that is written unless another one is asked for."""
-    from robotid_sim.study.parameter_file import table_beside
+    from robotid_sim.pipeline.parameter_file import table_beside
 
     return [] if values["parameters"] else [table_beside(values["out"])]
 

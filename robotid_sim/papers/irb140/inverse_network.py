@@ -21,8 +21,8 @@ from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.kinematics import DH, HOME, SINGULAR
 from robotid_sim.papers.irb140.published import ROBOT, ROOT
+from robotid_sim.pipeline.stages import simulate
 from robotid_sim.streams import named_stream
-from robotid_sim.study.stages import simulate
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
 TREATMENTS = {

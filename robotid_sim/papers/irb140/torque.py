@@ -15,12 +15,12 @@ from robotid_sim.model.cad import inertia_from_geometry
 from robotid_sim.model.catalog import load_robot, published_parameters, published_plant
 from robotid_sim.papers.irb140.published import ITERATIONS, LINKS, PARTICLES, ROBOT, ROOT
 from robotid_sim.papers.irb140.swarms import METHODS
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.config_tables import ConstraintsConfig, ControlConfig, DesignConfig
+from robotid_sim.pipeline.excitation import design
+from robotid_sim.pipeline.stages import identify, simulate
 from robotid_sim.streams import named_stream
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.config_tables import ConstraintsConfig, ControlConfig, DesignConfig
-from robotid_sim.study.excitation import design
-from robotid_sim.study.stages import identify, simulate
 from robotid_sim.validation.prediction import rms
 
 TIP = "link_3"

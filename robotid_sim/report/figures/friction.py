@@ -13,8 +13,8 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.identification import Identification, informed_by_sensors
 from robotid_sim.section import torque_unit
-from robotid_sim.study.identification import Identification, informed_by_sensors
 
 BINS = 30
 """Speeds at which the measured friction of a joint is shown; all have equally many samples."""

@@ -13,10 +13,10 @@ from robotid_sim.estimation.problem import rows_of, weights_of
 from robotid_sim.estimation.restricted import within
 from robotid_sim.estimation.state_functions import joint_states
 from robotid_sim.palette import joint_role
+from robotid_sim.pipeline.identification import Identification
 from robotid_sim.report.figures.friction import equal_parts, fitted_model
 from robotid_sim.report.what_if import WINDOWS, windows_of
 from robotid_sim.section import percent
-from robotid_sim.study.identification import Identification
 
 BINS = 20
 """Values of a quantity at which the residual of a joint is shown, at most."""
