@@ -28,7 +28,7 @@ PLAIN: Mapping[Any, tuple[type, str]] = {
 """Kinds of options that are checked here: what a value must be, and that in words."""
 
 
-Preset = tuple[str, Mapping[str, Any]]
+Alias = tuple[str, Mapping[str, Any]]
 """Name of an entry and values of its options."""
 
 
@@ -55,7 +55,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         noun: str,
         base: ABCMeta,
         entries: Mapping[str, str],
-        alias: Callable[[str], Preset | None] | None = None,
+        alias: Callable[[str], Alias | None] | None = None,
     ) -> None:
         self.noun = noun
         self.base = base
@@ -116,7 +116,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             self._entries[name] = entry = found
         return entry
 
-    def _meant(self, name: str) -> Preset:
+    def _meant(self, name: str) -> Alias:
         """Find the entry and the options that a name stands for."""
         preset = (name, {}) if name in self._entries else self._alias(name)
         if preset is None:

@@ -88,7 +88,7 @@ def test_a_name_is_imported_from_the_module_that_defines_it():
 
 def test_only_one_module_looks_names_up():
     """`StudyConfig` is seen by what builds values, by commands, papers and plans alone."""
-    allowed = ("study/build", "study/config", "cli/", "papers/", "campaign/trial_list")
+    allowed = ("pipeline/build", "pipeline/config", "cli/", "papers/", "campaign/trial_list")
     seers = [
         str(path.relative_to(PACKAGE))
         for path, tree in trees().items()

@@ -2,14 +2,14 @@
 
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.optim.methods import OPTIMIZERS
-from robotid_sim.registry import Preset, Registry
+from robotid_sim.registry import Alias, Registry
 
 AROUND_WLS = "wls-"
 """Begins the names of swarms around weighted least squares; the optimizer's name follows."""
 POPULATION = {name: {"population": 100} for name in ("pso", "rwpso")}
 
 
-def swarm_preset(name: str) -> Preset | None:
+def swarm_preset(name: str) -> Alias | None:
     """Find what the name of a published swarm stands for.
 
     ``wls-NAME`` is the optimizer of that name around weighted least squares, ``ls-pso`` a particle

@@ -1,1 +1,1 @@
-"""The study: the only package that knows the whole chain."""
+"""The pipeline: the only package that knows the whole chain."""
