@@ -16,10 +16,10 @@ from typing import Annotated, Any
 import typer
 
 from robotid_sim.cli.command_line import command_line, remember_command
-from robotid_sim.cli.entry import ending_signal, interrupted_code
 from robotid_sim.cli.help import Commands
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged, suggestion
 from robotid_sim.plugins import fault_of_plugin, load_installed_plugins
+from robotid_sim.signals import ending_signal, interrupted_code
 
 # Typer carries its own copy of click and names only the leaves of its exceptions.
 _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")

@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.cli import output
-from robotid_sim.cli.entry import interrupted_code
 from robotid_sim.cli.study_options import recipe
 from robotid_sim.cli.syntax.design import COMPARED, numbered
 from robotid_sim.cli.view import show_motion
@@ -24,6 +23,7 @@ from robotid_sim.progress_display import progress_line
 from robotid_sim.report.design_report import DesignSummary, design_report
 from robotid_sim.report.page import write_page
 from robotid_sim.section import number, percent
+from robotid_sim.signals import interrupted_code
 from robotid_sim.streams import Streams
 from robotid_sim.trajectory.csv_export import export_csv
 from robotid_sim.trajectory.reference import run_time

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from robotid_sim.cli.commands import COMMANDS
-from robotid_sim.cli.entry import let_signals_raise
 from robotid_sim.cli.file_roles import require_safe_files
 from robotid_sim.cli.items import listed_kinds
 from robotid_sim.cli.options import SharedOptions, StudyUse
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.files import require_writable
 from robotid_sim.model.catalog_files import find_urdf
+from robotid_sim.signals import let_signals_raise
 
 FLAGS = ("verbose", "debug")
 """What the top level reads."""
