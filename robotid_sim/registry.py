@@ -1,11 +1,11 @@
 """Typed registries: the only way from a name in a file or on the command line to an object."""
 
 import dataclasses
-import pkgutil
 import re
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral, Real
+from pkgutil import resolve_name as resolve
 from types import NoneType, UnionType
 from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
@@ -42,8 +42,8 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     ----------
     noun : str
         What an entry is, in the singular; used in messages.
-    base : type
-        The abstract class that every entry derives from.
+    base : type or str
+        The abstract class that every entry derives from, or where it is.
     entries : mapping of str to str
         The classes; each is a dataclass whose fields are its options.
     alias : callable, optional
@@ -53,15 +53,22 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def __init__(
         self,
         noun: str,
-        base: ABCMeta,
+        base: ABCMeta | str,
         entries: Mapping[str, str],
         alias: Callable[[str], Alias | None] | None = None,
     ) -> None:
         self.noun = noun
-        self.base = base
+        self._base = base
         self._alias = alias or (lambda _: None)
         self._entries: dict[str, str | type[T]] = dict(sorted(entries.items()))
         self._origins: dict[str, str] = {}
+
+    @property
+    def base(self) -> ABCMeta:
+        """The abstract class that every entry derives from."""
+        base: ABCMeta = self._base if isinstance(self._base, ABCMeta) else resolve(self._base)
+        self._base = base
+        return base
 
     def __repr__(self) -> str:
         return f"<registry of {self.noun}s: {', '.join(self)}>"
@@ -112,7 +119,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         name, _ = self._meant(name)
         entry = self._entries[name]
         if isinstance(entry, str):
-            found: type[T] = pkgutil.resolve_name(entry)
+            found: type[T] = resolve(entry)
             self._entries[name] = entry = found
         return entry
 

@@ -1,11 +1,15 @@
 """Controllers: laws from state and setpoint to joint torque."""
 
-from robotid_sim.control.controller import ModelController
+from typing import TYPE_CHECKING
+
 from robotid_sim.registry import Registry
 
-CONTROLLERS: Registry[ModelController] = Registry(
+if TYPE_CHECKING:
+    from robotid_sim.control.controller import ModelController
+
+CONTROLLERS: "Registry[ModelController]" = Registry(
     "controller",
-    ModelController,
+    "robotid_sim.control.controller:ModelController",
     {
         "adaptive-sliding-mode": "robotid_sim.control.sliding_memory:AdaptiveSlidingMode",
         "computed-torque": "robotid_sim.control.linear_feedback:ComputedTorque",

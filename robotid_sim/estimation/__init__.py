@@ -1,8 +1,12 @@
 """Estimation: problems, estimators, estimates, and the limit they are measured by."""
 
-from robotid_sim.estimation.estimator import Estimator
+from typing import TYPE_CHECKING
+
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.registry import Alias, Registry
+
+if TYPE_CHECKING:
+    from robotid_sim.estimation.estimator import Estimator
 
 AROUND_WLS = "wls-"
 """Begins the names of swarms around weighted least squares; the optimizer's name follows."""
@@ -22,9 +26,9 @@ def swarm_preset(name: str) -> Alias | None:
     return {"ls-pso": ("swarm", plain), "pso": ("swarm", plain | {"bounds": "physics"})}.get(name)
 
 
-ESTIMATORS: Registry[Estimator] = Registry(
+ESTIMATORS: "Registry[Estimator]" = Registry(
     "estimator",
-    Estimator,
+    "robotid_sim.estimation.estimator:Estimator",
     {
         "consistent": "robotid_sim.estimation.consistent:Consistent",
         "extended-kalman": "robotid_sim.estimation.extended_kalman:ExtendedKalman",

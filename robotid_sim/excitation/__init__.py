@@ -1,12 +1,16 @@
 """Excitation design: which motion makes the parameters visible within the limits."""
 
-from robotid_sim.excitation.criteria import Criterion
-from robotid_sim.excitation.space import ExcitationFamily
+from typing import TYPE_CHECKING
+
 from robotid_sim.registry import Registry
 
-FAMILIES: Registry[ExcitationFamily] = Registry(
+if TYPE_CHECKING:
+    from robotid_sim.excitation.criteria import Criterion
+    from robotid_sim.excitation.space import ExcitationFamily
+
+FAMILIES: "Registry[ExcitationFamily]" = Registry(
     "excitation family",
-    ExcitationFamily,
+    "robotid_sim.excitation.space:ExcitationFamily",
     {
         "b-spline": "robotid_sim.excitation.rest_to_rest_space:BSplineOptions",
         "cartesian-fourier": "robotid_sim.excitation.cartesian_space:CartesianFourierOptions",
@@ -16,9 +20,9 @@ FAMILIES: Registry[ExcitationFamily] = Registry(
     },
 )
 
-CRITERIA: Registry[Criterion] = Registry(
+CRITERIA: "Registry[Criterion]" = Registry(
     "criterion",
-    Criterion,
+    "robotid_sim.excitation.criteria:Criterion",
     {
         "a-optimality": "robotid_sim.excitation.criteria_spectrum:AOptimality",
         "combined-condition": "robotid_sim.excitation.criteria_spectrum:CombinedCondition",

@@ -1,11 +1,15 @@
 """Logs, what sensors do to them, and their file forms."""
 
-from robotid_sim.measurement.sensors import Sensor
+from typing import TYPE_CHECKING
+
 from robotid_sim.registry import Registry
 
-SENSORS: Registry[Sensor] = Registry(
+if TYPE_CHECKING:
+    from robotid_sim.measurement.sensors import Sensor
+
+SENSORS: "Registry[Sensor]" = Registry(
     "sensor",
-    Sensor,
+    "robotid_sim.measurement.sensors:Sensor",
     {
         "dropped-samples": "robotid_sim.measurement.recording_faults:DroppedSamples",
         "encoder-colored-noise": "robotid_sim.measurement.encoder_sensors:EncoderColoredNoise",

@@ -1,11 +1,15 @@
 """The registry of optimizers; what its names mean is the business of one file each."""
 
-from robotid_sim.optim.optimizer import Optimizer
+from typing import TYPE_CHECKING
+
 from robotid_sim.registry import Registry
 
-OPTIMIZERS: Registry[Optimizer] = Registry(
+if TYPE_CHECKING:
+    from robotid_sim.optim.optimizer import Optimizer
+
+OPTIMIZERS: "Registry[Optimizer]" = Registry(
     "optimizer",
-    Optimizer,
+    "robotid_sim.optim.optimizer:Optimizer",
     {
         "bso": "robotid_sim.optim.bso:BeetleSwarm",
         "cmaes": "robotid_sim.optim.cma_es:CmaEs",

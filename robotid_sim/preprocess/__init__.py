@@ -1,11 +1,15 @@
 """Preprocessors: from a noisy log to motion, torque and the rows that a fit uses."""
 
-from robotid_sim.preprocess.preprocessor import Preprocessor
+from typing import TYPE_CHECKING
+
 from robotid_sim.registry import Registry
 
-PREPROCESSORS: Registry[Preprocessor] = Registry(
+if TYPE_CHECKING:
+    from robotid_sim.preprocess.preprocessor import Preprocessor
+
+PREPROCESSORS: "Registry[Preprocessor]" = Registry(
     "preprocessor",
-    Preprocessor,
+    "robotid_sim.preprocess.preprocessor:Preprocessor",
     {
         "adaptive": "robotid_sim.preprocess.adaptive:Adaptive",
         "butterworth": "robotid_sim.preprocess.linear_filters:Butterworth",

@@ -1,11 +1,15 @@
 """Closed-loop tasks: what the robot is to do, as runs of a trajectory."""
 
-from robotid_sim.registry import Registry
-from robotid_sim.tasks.task import Task
+from typing import TYPE_CHECKING
 
-TASKS: Registry[Task] = Registry(
+from robotid_sim.registry import Registry
+
+if TYPE_CHECKING:
+    from robotid_sim.tasks.task import Task
+
+TASKS: "Registry[Task]" = Registry(
     "task",
-    Task,
+    "robotid_sim.tasks.task:Task",
     {
         "circle": "robotid_sim.tasks.task:Circle",
         "csv": "robotid_sim.tasks.path_file:PathFile",
