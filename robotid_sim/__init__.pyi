@@ -65,7 +65,7 @@ from .preprocess.kalman_torque import KalmanTorque as KalmanTorque
 from .preprocess.linear_filters import Butterworth as Butterworth
 from .preprocess.rts import RtsSmoother as RtsSmoother
 from .progress_display import progress_line as progress_line
-from .report.plot import plot as plot
+from .plot import plot as plot
 from .tasks.path import Lap as Lap
 from .tasks.path import fastest_lap as fastest_lap
 from .tasks.path import tracking_path as tracking_path

@@ -111,3 +111,22 @@ def _as_float(value: Any, name: str) -> Float:
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ShapeError(f"{name} is not an array of numbers: {error}") from error
+
+
+def relative_std(beta: Float1D, std: Float1D) -> Float1D:
+    """Return standard deviations over the size of the values, infinite at zero.
+
+    Parameters
+    ----------
+    beta : ndarray, shape (b,)
+        Values.
+    std : ndarray, shape (b,)
+        Standard deviations, in the units of the values.
+
+    Returns
+    -------
+    relative : ndarray, shape (b,)
+        Standard deviations over sizes.
+    """
+    size = np.abs(beta)
+    return np.where(size > 0.0, std / np.where(size > 0.0, size, 1.0), np.inf)

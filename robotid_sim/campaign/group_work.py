@@ -20,7 +20,8 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.experiment.conditions import Undisturbed
 from robotid_sim.measurement.log import Log
-from robotid_sim.pipeline.build import build_fit, build_sensors, build_setup
+from robotid_sim.pipeline.build import build_sensors, build_setup
+from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.excitation import design
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.result import EstimateResult

@@ -18,7 +18,7 @@ from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.build import build_fit
+from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal_of_log, build_robot
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.draws import drawn, folder_of_draws, model_error, write_draws

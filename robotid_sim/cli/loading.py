@@ -6,7 +6,8 @@ from robotid_sim.engine.plant import Plant
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.pipeline.build import build_cell, build_preprocessor
+from robotid_sim.pipeline.build import build_cell
+from robotid_sim.pipeline.build_fit import build_preprocessor
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.streams import Streams
 from robotid_sim.trajectory.quintic import PointToPoint

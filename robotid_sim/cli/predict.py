@@ -19,7 +19,7 @@ from robotid_sim.files import require_writable, write_json
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 from robotid_sim.model.parameters import size
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.build import build_preprocessor
+from robotid_sim.pipeline.build_fit import build_preprocessor
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal_of_log, build_robot
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.report.page import write_page

@@ -18,13 +18,9 @@ from robotid_sim.importing.reading import ReadLog
 from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.build import (
-    build_cell,
-    build_comparison,
-    build_models,
-    build_preprocessor,
-)
+from robotid_sim.pipeline.build import build_cell, build_comparison, build_models
 from robotid_sim.pipeline.build_design import build_space
+from robotid_sim.pipeline.build_fit import build_preprocessor
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
 from robotid_sim.pipeline.compared_models import compared_models
 from robotid_sim.pipeline.config import StudyConfig

@@ -67,6 +67,19 @@ class Diagnosis:
         """Whether there is nothing."""
         return not self.causes
 
+    def sentences(self) -> list[str]:
+        """Return in words that nothing is wrong, or every cause with evidence and remedy."""
+        if self.healthy:
+            return [NOTHING, SMALL, *self.unseen]
+        lines = []
+        for number, cause in enumerate(self.causes, start=1):
+            lines += [
+                f"{number}. {cause.kind}: {cause.sentence}",
+                f"   Evidence: {cause.evidence}.",
+                f"   Remedy: {cause.remedy}.",
+            ]
+        return [*lines, *self.unseen]
+
     def content(self) -> dict[str, Any]:
         """Return the diagnosis as JSON values."""
         causes = [asdict(cause) for cause in self.causes]

@@ -1,7 +1,7 @@
 """From a configuration to built values; robots and excitations have modules beside it."""
 
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from robotid_sim.control.excitation_loop import excitation_bandwidth, friction_i
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.light_joints import require_moved_inertia
 from robotid_sim.engine.engines import engine_named
-from robotid_sim.errors import OptionError, UnknownNameError
+from robotid_sim.errors import OptionError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.conditions import CONDITIONS, JOINER, Condition
@@ -20,7 +20,6 @@ from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.catalog import published_parameters, with_published
 from robotid_sim.model.friction_law import FrictionLaw
 from robotid_sim.model.friction_laws import FRICTION_LAWS
-from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.model.parameters import columns
 from robotid_sim.model.plant_drives import PLANT_DRIVES, PlantDrive
 from robotid_sim.model.robot import Robot
@@ -33,19 +32,13 @@ from robotid_sim.pipeline.build_design import (
     require_period,
     require_whole_steps,
 )
+from robotid_sim.pipeline.build_fit import build_fit, build_rows
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.config_tables import (
-    ControlConfig,
-    EstimationConfig,
-    ExperimentConfig,
-    PreprocessConfig,
-)
+from robotid_sim.pipeline.config_tables import ControlConfig, ExperimentConfig
 from robotid_sim.pipeline.excitation import free_space
 from robotid_sim.pipeline.rehearsal import rehearse
-from robotid_sim.pipeline.setup import FitPlan, Setup
-from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.preprocess.preprocessor import Preprocessor, Rows, takes_rows
+from robotid_sim.pipeline.setup import Setup
 from robotid_sim.streams import Streams
 from robotid_sim.tasks import TASKS
 from robotid_sim.threads import one_blas_thread
@@ -228,58 +221,6 @@ def build_plant_drive(config: ExperimentConfig) -> PlantDrive | None:
     if "kind" not in options:
         raise OptionError(f"experiment.drive needs a kind; known: {', '.join(PLANT_DRIVES)}")
     return PLANT_DRIVES.build(options.pop("kind"), **options)
-
-
-def build_fit(config: StudyConfig) -> FitPlan:
-    """Return preprocessor and estimators; raise if the chosen estimator is not among them."""
-    settings: EstimationConfig = config.estimation
-    if settings.chosen not in settings.estimators:
-        raise OptionError(
-            f"the chosen estimator '{settings.chosen}' is not among those run: "
-            f"{', '.join(settings.estimators)}"
-        )
-    for name in settings.options:
-        if name not in settings.estimators:
-            raise OptionError(f"options for the estimator '{name}', which is not run")
-    return FitPlan(
-        preprocessor=build_preprocessor(config.preprocess),
-        estimators={
-            name: ESTIMATORS.build(name, **settings.options.get(name, {}))
-            for name in settings.estimators
-        },
-        chosen=settings.chosen,
-        estimate_eps=settings.eps == "estimate",
-        torque_gain_std=settings.torque_gain_std,
-        joint_terms=checked_kinds(settings.joint_terms),
-        heeds_loop_noise=not {"chosen", "estimators"} & settings.model_fields_set,
-    )
-
-
-def build_rows(config: PreprocessConfig) -> Rows:
-    """Return which rows of a log enter the fit."""
-    names = [field.name for field in fields(Rows) if field.name != "cutoffs"]
-    for name in config.rows:
-        if name not in names:
-            raise UnknownNameError.of("key of preprocess.rows", name, names)
-    return Rows(**config.rows, cutoffs=config.cutoffs)
-
-
-def build_preprocessor(config: PreprocessConfig) -> Preprocessor:
-    """Return the preprocessor, with the rows of the configuration where it has a field for them.
-
-    Raises `OptionError` if rows are given to one that chooses them itself.
-    """
-    rows = build_rows(config)
-    if "rows" in config.options:
-        raise OptionError("preprocess.options.rows: rows have their own section, preprocess.rows")
-    if takes_rows(PREPROCESSORS[config.name]):
-        return PREPROCESSORS.build(config.name, **config.options, rows=rows)
-    if config.rows or config.cutoffs:
-        raise OptionError(
-            f"preprocessor '{config.name}' chooses its rows itself; remove preprocess.rows and "
-            "preprocess.cutoffs, or give its class a field `rows: Rows`"
-        )
-    return PREPROCESSORS.build(config.name, **config.options)
 
 
 def build_comparison(config: ControlConfig) -> Comparison:

@@ -17,11 +17,12 @@ from robotid_sim.experiment.conditions import Undisturbed
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.config_tables import VerdictLimits
-from robotid_sim.pipeline.excitation import design
-from robotid_sim.pipeline.identification import Identification, covariance_blocks, intervals_of
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.result import finite
 from robotid_sim.pipeline.setup import Setup
-from robotid_sim.pipeline.stages import clean_run, identify, measured
+from robotid_sim.pipeline.stages import clean_run, measured
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
@@ -92,6 +93,11 @@ def both_engines() -> tuple[str, ...]:
     return tuple(engine_named(name) for name in ENGINES)
 
 
+def engine_title(name: str | None) -> str:
+    """Return an engine, by default the first that is installed, as texts call it."""
+    return ENGINES[engine_named(name)].words
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class EngineRuns:
     """What happened in each engine before anything was measured, by the name of the engine."""
@@ -110,7 +116,7 @@ def engine_runs(
 
     The engine of the setup's own cell plays no part.
     """
-    designs = design(
+    designs = design_excitation(
         setup.nominal,
         setup.basis,
         setup.excitation,
@@ -173,7 +179,15 @@ def _identified(setup: Setup, clean: Log, progress: Progress) -> Identification:
     cell, streams = setup.cell, setup.streams
     log = measured(cell, clean, streams(f"{cell.engine} measure"))
     rng = streams(f"{cell.engine} identify")
-    return identify(log, setup.nominal, setup.basis, setup.fit, rng, progress=progress)
+    return identify(
+        log,
+        setup.nominal,
+        basis=setup.basis,
+        plan=setup.fit,
+        check=False,
+        rng=rng,
+        progress=progress,
+    )
 
 
 def _loop_name(engine: str) -> str:
@@ -247,12 +261,12 @@ def _compared_estimate(label: str, fit: Identification) -> ComparedEstimate | No
     estimate = fit.chosen
     if not estimate.unbiased:
         estimate = WeightedLeastSquares().fit(fit.problem, np.random.default_rng(0))
-    intervals = intervals_of(fit, estimate)
+    intervals = fit.intervals(estimate)
     if intervals is None:
         return None
     scale = intervals.std / estimate.std
     assert estimate.cov is not None
     estimate = replace(estimate, cov=estimate.cov * np.outer(scale, scale))
     # As in `compare`: errors of torque constants are held to first order only.
-    blocks = None if fit.torque_gain_std else covariance_blocks(fit, estimate)
+    blocks = None if fit.torque_gain_std else fit.covariance_blocks(estimate)
     return ComparedEstimate(label, estimate, fit.basis.groupings, dof=intervals.dof, blocks=blocks)

@@ -53,7 +53,7 @@ class Designs:
 
 
 @one_blas_thread()
-def design(
+def design_excitation(
     nominal: Robot,
     basis: BaseParameters,
     plan: DesignPlan,
@@ -105,7 +105,7 @@ def designs_by_criteria(
 ) -> dict[str, DesignResult]:
     """Return single designs by several criteria, with all else as planned."""
     return {
-        name: design(
+        name: design_excitation(
             nominal,
             basis,
             replace(plan, criterion=criterion, count=1),

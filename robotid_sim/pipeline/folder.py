@@ -5,21 +5,22 @@ from pathlib import Path
 
 from robotid_sim.files import FILE_SPACE
 from robotid_sim.model.mesh_files import FOLDER as MESHES
+from robotid_sim.pipeline.identification import ESTIMATE, IDENTIFIED, PARAMETERS
 from robotid_sim.pipeline.setup import Setup
 from robotid_sim.result_folder import Run, require_usable, result_folder
 
 LOG, RESULT = "log.h5", "result.json"
 """The measured log, and what came out."""
 
-ESTIMATE, PARAMETERS = "estimate.json", "parameters.csv"
-"""All estimates, and a table of the chosen one."""
+RUN_LOG = "run.log"
+"""What the stages said, with times."""
 
 KIND = "study"
 """What such a folder is of."""
 
 FILES = (
-    *(RESULT, "identified.urdf", "nominal.urdf", "trajectory.json", LOG),
-    *(ESTIMATE, PARAMETERS, "report.html", "figures", MESHES, "run.log"),
+    *(RESULT, IDENTIFIED, "nominal.urdf", "trajectory.json", LOG),
+    *(ESTIMATE, PARAMETERS, "report.html", "figures", MESHES, RUN_LOG),
 )
 """What a study and its page leave in a folder."""
 

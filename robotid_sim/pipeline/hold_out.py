@@ -17,10 +17,11 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.setup import FitPlan
-from robotid_sim.pipeline.stages import identify
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.progress import Progress, silent
+from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import LogPrediction, by_positions, pooled, predict_log
-from robotid_sim.validation.predictive_band import ModelError
+from robotid_sim.validation.predictive_band import ModelError, error_of
 
 LAST = "last"
 BLOCKS = "blocks"
@@ -59,6 +60,20 @@ class HoldOut:
             raise OptionError("held out is a share, blocks or logs: give one of them")
 
     @classmethod
+    def of(cls, what: "HoldOut | str | Sequence[Log]") -> "HoldOut":
+        """Return ``last:30%``, ``blocks:4`` or logs as a value."""
+        if isinstance(what, HoldOut):
+            return what
+        return cls.parse(what) if isinstance(what, str) else cls(logs=tuple(what))
+
+    @property
+    def text(self) -> str:
+        """What is left out, as it is given; empty for logs."""
+        if self.blocks:
+            return f"{BLOCKS}:{self.blocks}"
+        return f"{LAST}:{100.0 * self.share:g}%" if self.share else ""
+
+    @classmethod
     def parse(cls, text: str) -> "HoldOut":
         """Return ``last:30%`` or ``blocks:4`` as a value."""
         kind, _, number = text.partition(":")
@@ -75,7 +90,7 @@ class HoldOut:
         )
 
 
-def identify_and_predict(
+def fit_and_predict(
     logs: Sequence[Log],
     held: HoldOut | None,
     nominal: Robot,
@@ -86,19 +101,19 @@ def identify_and_predict(
 ) -> tuple[Identification, LogPrediction | None]:
     """Identify from logs without what is held out, and predict that.
 
-    Parameters as of `pipeline.stages.identify`; the prediction is of all that is held out,
+    Parameters as of `pipeline.stages.fit_logs`; the prediction is of all that is held out,
     None if nothing is or the fit failed.
     """
     if held is None:
-        return identify(logs, nominal, basis, plan, rng, progress=progress), None
+        return fit_logs(logs, nominal, basis, plan, rng, progress=progress), None
     _require_lengths(logs, held)
     if held.blocks:
-        fit = identify(logs, nominal, basis, plan, rng, progress=progress)
+        fit = fit_logs(logs, nominal, basis, plan, rng, progress=progress)
         if not fit.chosen.success:
             return fit, None
         blocks = (_of_block(k, held.blocks, logs, fit, plan, rng) for k in range(held.blocks))
         return fit, pooled([part for block in blocks for part in block])
-    fit = identify(training_logs(logs, held), nominal, basis, plan, rng, progress=progress)
+    fit = fit_logs(training_logs(logs, held), nominal, basis, plan, rng, progress=progress)
     test = held.logs or [log.cut(slice(_end(log, held.share), None)) for log in logs]
     if not fit.chosen.success:
         return fit, None
@@ -160,5 +175,14 @@ def _of_block(
             training.append(log.cut(slice(ends[k + 1], log.t.size)))
     # Friction velocities are a few numbers of all data; parameters are fitted anew.
     known = replace(plan, estimate_eps=False)
-    fit = identify(training, whole.nominal, whole.basis, known, rng)
+    fit = fit_logs(training, whole.nominal, whole.basis, known, rng)
     return [predicted(fit, log, known) for log in test]
+
+
+@one_blas_thread()
+def measured_error(
+    fit: Identification, logs: Sequence[Log], plan: FitPlan, held_out: LogPrediction | None = None
+) -> ModelError:
+    """Return how far predictions of a fit may be off: by data held out, else by its own logs."""
+    prediction = held_out or pooled([predicted(fit, log, plan) for log in logs])
+    return error_of(fit.plain, fit.discrepancy, prediction.identified.torque_rms)

@@ -1,38 +1,60 @@
-"""What the identify stage makes of logs, and what is asked of it."""
+"""What an identification makes of logs: values, files, and what speaks against it."""
 
-import logging
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from robotid_sim.arrays import Float2D
-from robotid_sim.diagnostics.cause import Diagnosis
-from robotid_sim.diagnostics.diagnosis import diagnose
 from robotid_sim.diagnostics.intervals import Intervals, confidence_intervals
 from robotid_sim.diagnostics.residuals import ADVICE
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import LogError, RobotIdError
+from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.block_sandwich import row_blocks_of
 from robotid_sim.estimation.consistent import Lift
 from robotid_sim.estimation.correlation import block_of
 from robotid_sim.estimation.discrepancy import Discrepancy
-from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.draws import draw_robots
+from robotid_sim.estimation.estimate import Estimate, save_estimates
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.structure import Structure
-from robotid_sim.measurement.log import Log
+from robotid_sim.files import make_folder, write_text
 from robotid_sim.measurement.loop_noise import LoopNoise
 from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.export import write_urdf
+from robotid_sim.model.mass_comparison import unlikely_masses
+from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.adaptive import smoother_of
-from robotid_sim.preprocess.faults import find_faults, repaired
+from robotid_sim.pipeline.parameter_file import parameter_rows
 from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
+from robotid_sim.section import csv_table
+from robotid_sim.streams import stream_of
 from robotid_sim.threads import one_blas_thread
+from robotid_sim.validation.log_prediction import LogPrediction
+from robotid_sim.validation.predictive_band import ModelError
 
-_logger = logging.getLogger(__name__)
+ESTIMATE, PARAMETERS, IDENTIFIED = "estimate.json", "parameters.csv", "identified.urdf"
+"""Files of an identification: all estimates, a table of the chosen one, its robot."""
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class HeldOut:
+    """What a fit predicts of data that were left out of it."""
+
+    what: str
+    """Which data, as ``last:30%``, ``blocks:4`` or the names of logs."""
+    prediction: LogPrediction
+
+    def content(self) -> dict[str, Any]:
+        """Return what was left out and the scores, as JSON values."""
+        return {"what": self.what, **self.prediction.content()}
 
 
 @public_value
@@ -71,6 +93,16 @@ class Identification:
     it."""
     doubt: str = ""
     """Why the chosen estimate cannot be trusted, as `robotid_sim.diagnostics.residuals` says."""
+    names: tuple[str, ...] = ("log.h5",)
+    """Names of the logs."""
+    notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """What was concluded when foreign logs were read, by their names."""
+    samples: int | None = None
+    """Samples of a log that was read in parts."""
+    held_out: HeldOut | None = None
+    """What the fit predicts of data that were left out of it."""
+    model_error: ModelError | None = None
+    """How far predictions may be off, if that was measured."""
 
     @property
     def preprocessor(self) -> Preprocessor:
@@ -87,71 +119,137 @@ class Identification:
         """The base parameters of the problem."""
         return self.problem.basis
 
+    @property
+    def passed(self) -> bool:
+        """Whether there is an estimate that nothing speaks against."""
+        return self.chosen.success and not self.doubt
 
-@one_blas_thread()
-def intervals_of(fit: Identification, estimate: Estimate | None = None) -> Intervals | None:
-    """Return the 95 % intervals of an estimate of a fit.
+    @property
+    def model(self) -> Robot:
+        """The nominal robot with the parameters of the estimate, possible or not."""
+        phi = self.basis.completed(self.chosen.beta, self.nominal.parameters())
+        return self.nominal.with_parameters(phi, formal=True)
 
-    Parameters
-    ----------
-    fit : Identification
-        The rows of its problem count.
-    estimate : Estimate, optional
-        By default the chosen one.
+    @one_blas_thread()
+    def intervals(self, estimate: Estimate | None = None) -> Intervals | None:
+        """Return the 95 % intervals of an estimate, by default the chosen one.
 
-    Returns
-    -------
-    intervals : Intervals or None
-        None if the estimate failed or has none.
-    """
-    estimate = estimate or fit.chosen
-    if not estimate.success or estimate.cov is None:
-        return None
-    try:
-        return confidence_intervals(fit.problem, estimate)
-    except (RobotIdError, np.linalg.LinAlgError):
-        return None
+        Returns
+        -------
+        intervals : Intervals or None
+            None if the estimate failed or has none.
+        """
+        estimate = estimate or self.chosen
+        if not estimate.success or estimate.cov is None:
+            return None
+        try:
+            return confidence_intervals(self.problem, estimate)
+        except (RobotIdError, np.linalg.LinAlgError):
+            return None
 
+    def covariance_blocks(self, estimate: Estimate) -> int:
+        """Return how many blocks of residuals of all joints the covariance of an estimate is of."""
+        return row_blocks_of(self.problem, block_of(estimate)) * self.problem.dof
 
-def covariance_blocks(fit: Identification, estimate: Estimate) -> int:
-    """Return how many blocks of residuals the covariance of an estimate is of.
+    @one_blas_thread()
+    def draw_robots(
+        self, count: int, rng: int | np.random.Generator = 0, *, progress: Progress = silent
+    ) -> list[Robot]:
+        """Draw robots that logs and nominal model leave possible; see `estimation.draws`."""
+        chosen, nominal = self.chosen, self.nominal
+        stream = stream_of(rng, "draws")
+        return draw_robots(chosen, nominal, self.basis, count, stream, progress=progress)
 
-    Parameters
-    ----------
-    fit : Identification
-        The rows of its problem count.
-    estimate : Estimate
-        One of its estimates.
+    def content(self) -> dict[str, Any]:
+        """Return what an estimate file holds, as JSON values."""
+        return {**self.context(), "estimates": [each.content() for each in self.estimates]}
 
-    Returns
-    -------
-    count : int
-        Blocks of all joints together.
-    """
-    return row_blocks_of(fit.problem, block_of(estimate)) * fit.problem.dof
+    def context(self) -> dict[str, Any]:
+        """Return what an estimate file says beside the estimates, as JSON values."""
+        lift, intervals = self.lift, self.intervals()
+        blocks = None if intervals is None else self.covariance_blocks(self.chosen)
+        content: dict[str, Any] = {
+            "logs": list(self.names),
+            "preprocessing": [preprocessor.message for preprocessor in self.preprocessors],
+            "weights": self.weights.tolist(),
+            "chosen": self.chosen.estimator,
+            "groupings": list(self.basis.groupings),
+            "lift": None if lift is None else lift.message,
+            "unlikely_masses": [] if lift is None else unlikely_masses(lift.robot, self.nominal),
+            "doubt": self.doubt,
+            "lacks": [asdict(lack) for lack in self.discrepancy.lacks],
+            "residuals_repeat": self.discrepancy.repeats,
+            "terms": [fitted.content() for fitted in self.structure.terms],
+            "torque_gain_std": self.torque_gain_std,
+            "friction_velocity": [joint.friction.eps for joint in self.nominal.joints],
+            "torque_delay": self.preprocessor.delay,
+            "torque_measured": self.plain.measured.tolist(),
+            "cov_dof": None if intervals is None else intervals.dof.tolist(),
+            "cov_blocks": blocks,
+        }
+        if self.samples is not None:
+            content["read_in_parts"] = self.samples
+        if self.notes:
+            content["imported"] = {name: list(notes) for name, notes in self.notes.items()}
+        if self.held_out is not None:
+            content["held_out"] = self.held_out.content()
+        if self.model_error is not None:
+            content["model_error"] = self.model_error.content()
+        return content
 
+    def write(self, folder: str | Path, *, meshes: MeshMode = MeshMode.COPY) -> list[Path]:
+        """Write estimate.json, parameters.csv and, if there is one, identified.urdf into a folder.
 
-def diagnosed(log: Log, fit: Identification) -> Diagnosis | None:
-    """Return what speaks against a log and the model of its fit.
+        Parameters
+        ----------
+        folder : str or Path
+            Created if need be.
+        meshes : MeshMode
+            Whether the meshes come along.
 
-    Parameters
-    ----------
-    log : Log
-        Its truth is not looked at.
-    fit : Identification
-        Of this log, or of several with it.
+        Returns
+        -------
+        paths : list of Path
+            The files that were written.
 
-    Returns
-    -------
-    diagnosis : Diagnosis or None
-        None if the log is too short.
-    """
-    smoother = smoother_of(fit.preprocessor)
-    try:
-        return diagnose(replace(log, truth=None), fit.nominal, fit.basis, smoother=smoother)
-    except LogError as error:
-        _logger.warning("no diagnosis: %s", error)
-        return None
+        Raises
+        ------
+        FileFormatError
+            If a file cannot be written.
+        """
+        place = Path(folder)
+        make_folder(place, "the folder")
+        files = (place / ESTIMATE, place / PARAMETERS, place / IDENTIFIED)
+        return self.write_files(*files, meshes=meshes)
+
+    def write_files(
+        self,
+        estimate: Path,
+        parameters: Path,
+        urdf: Path | None = None,
+        *,
+        meshes: MeshMode = MeshMode.COPY,
+    ) -> list[Path]:
+        """Write estimates, table of parameters and URDF; what cannot be written is removed.
+
+        Returns
+        -------
+        paths : list of Path
+            The files that were written.
+        """
+        written = [estimate]
+        save_estimates(list(self.estimates), estimate, **self.context())
+        if self.chosen.success:
+            write_text(parameters, csv_table(parameter_rows(self)))
+            written.append(parameters)
+        else:
+            parameters.unlink(missing_ok=True)  # of an earlier run
+        if urdf is not None and self.lift is not None:
+            write_urdf(self.lift.robot, urdf, meshes=meshes)
+            written.append(urdf)
+        elif urdf is not None:
+            urdf.unlink(missing_ok=True)
+        return written
 
 
 def with_doubt(fit: Identification, why: str) -> Identification:
@@ -175,36 +273,6 @@ def with_doubt(fit: Identification, why: str) -> Identification:
         return fit
     first = fit.doubt.removesuffix(ADVICE) or "the fit is sound, but not the log; "
     return replace(fit, doubt=f"{first}{why}", lift=doubted(fit.lift))
-
-
-def informed_by_sensors(log: Log, preprocessor: Preprocessor, nominal: Robot) -> Motion:
-    """Return the motion of a log from its positions alone, where the preprocessor has a smoother.
-
-    A motion that follows from the model too hides what is wrong with either.
-
-    Parameters
-    ----------
-    log : Log
-        As recorded.
-    preprocessor : Preprocessor
-        As tuned to the log.
-    nominal : Robot
-        What is known of the robot.
-
-    Returns
-    -------
-    motion : Motion
-        What the preprocessor makes of the log where it has no smoother.
-
-    Raises
-    ------
-    LogError
-        If the log is too short.
-    """
-    smoother = smoother_of(preprocessor)
-    if smoother is None:
-        return preprocessor(log, nominal)
-    return smoother(repaired(log, find_faults(log)), nominal)
 
 
 def doubted(lifted: Lift | None) -> Lift | None:

@@ -103,7 +103,7 @@ def identify_long(
 ) -> Identification:
     """Preprocess a long log and estimate, with no more than a part of it in memory.
 
-    Parameters as of `pipeline.stages.identify`. The plan is one that `can_stream`; output
+    Parameters as of `pipeline.stages.fit_logs`. The plan is one that `can_stream`; output
     error is not run where noise in the loop has shaken the robot.
     """
     progress("identify", 0.0)

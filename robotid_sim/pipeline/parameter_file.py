@@ -5,17 +5,16 @@ and intervals. The parameters of the bodies are those of the identified robot, o
 many with the same sums: they have an interval only where one is a base parameter by itself.
 """
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.files import write_text
 from robotid_sim.model import parameters
-from robotid_sim.pipeline.folder import ESTIMATE, PARAMETERS
-from robotid_sim.pipeline.identification import Identification, intervals_of
-from robotid_sim.section import csv_table
 from robotid_sim.table import Table
+
+if TYPE_CHECKING:
+    from robotid_sim.pipeline.identification import Identification
 
 COLUMNS = (
     *("body", "parameter", "kind", "unit", "value", "std", "lower", "upper", "nominal"),
@@ -25,15 +24,8 @@ COLUMNS = (
 NO_EFFECT, NOT_FITTED = "not identifiable", "not in the fit"
 
 
-def table_beside(estimate: Path) -> Path:
-    """Return where the table of an estimate file goes; every estimate of a folder has its own."""
-    return estimate.with_name(
-        PARAMETERS if estimate.name == ESTIMATE else f"{estimate.stem}-{PARAMETERS}"
-    )
-
-
-def write_parameters(fit: Identification, path: Path) -> Path | None:
-    """Write the chosen estimate as a table; return the path, or None if the fit failed.
+def parameter_rows(fit: "Identification") -> Table:
+    """Return the parameters of an identification, body by body.
 
     Columns are the name of the link or joint, the parameter and its unit, value, standard deviation
     and 95 % interval, what the nominal model says, and the grouping. Rows of the kind ``base`` are
@@ -41,15 +33,6 @@ def write_parameters(fit: Identification, path: Path) -> Path | None:
     what identified.urdf holds, their grouping names the base parameters in which they show. A cell
     is empty where there is no such number.
     """
-    if not fit.chosen.success:
-        path.unlink(missing_ok=True)  # of an earlier run
-        return None
-    write_text(path, csv_table(parameter_rows(fit)))
-    return path
-
-
-def parameter_rows(fit: Identification) -> Table:
-    """Return the rows of `write_parameters`, body by body."""
     nominal, basis, chosen = fit.nominal, fit.basis, fit.chosen
     owners = parameters.owners(nominal.dof)
     full_units = parameters.units(nominal.prismatic)
@@ -78,9 +61,9 @@ def parameter_rows(fit: Identification) -> Table:
     return Table(COLUMNS, tuple(rows))
 
 
-def _accuracy(fit: Identification) -> Float1D:
+def _accuracy(fit: "Identification") -> Float1D:
     """Return standard deviation and interval of every base parameter, shape (b, 3), NaN if none."""
-    intervals = intervals_of(fit)
+    intervals = fit.intervals()
     if intervals is None:
         nothing = np.full(fit.chosen.beta.size, np.nan)
         return np.column_stack([fit.chosen.std, nothing, nothing])

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 import numpy as np
 
 from robotid_sim.excitation import CRITERIA, FAMILIES
-from robotid_sim.excitation.design import assess
+from robotid_sim.excitation.design import excitation_quality
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import PROVENANCE
 from robotid_sim.model.robot import Robot
@@ -52,8 +52,8 @@ def describe_trajectory(setup: Setup, trajectory: Excitation) -> TrajectoryResul
     part : TrajectoryResult
         Use of the limits by the nominal model and, of the torque, by the plant.
     """
-    nominal = assess(setup.nominal, setup.basis, trajectory)
-    true = assess(setup.cell.plant, setup.basis, trajectory)
+    nominal = excitation_quality(setup.nominal, setup.basis, trajectory)
+    true = excitation_quality(setup.cell.plant, setup.basis, trajectory)
     return TrajectoryResult(
         family=FAMILIES.name_of(setup.excitation.family),
         criterion=CRITERIA.name_of(setup.excitation.criterion),

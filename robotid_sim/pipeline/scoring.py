@@ -20,7 +20,7 @@ from robotid_sim.pipeline.result import (
 )
 from robotid_sim.preprocess.adaptive import smoother_of
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.validation.prediction import Prediction, exact_problem, rms
+from robotid_sim.validation.prediction import Prediction, exact_problem, predict_all, rms
 from robotid_sim.validation.preprocessing import compare_torque_filters
 
 
@@ -60,6 +60,33 @@ def score_estimate(
             model_error_relative=_numbers(prediction.model_error_relative),
         ),
     )
+
+
+@one_blas_thread()
+def scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResult]:
+    """Return the estimates beside the truth and tried on the unseen log.
+
+    Parameters
+    ----------
+    plant : Robot
+        The truth.
+    unseen : Log
+        A log that the estimates have not seen.
+    fit : Identification
+        With the estimates.
+
+    Returns
+    -------
+    results : list of EstimateResult
+        In the order of the estimates; those that failed predict nothing.
+    """
+    betas = [estimate.beta for estimate in fit.estimates if estimate.success]
+    motion = fit.preprocessor(unseen, fit.nominal)
+    tried = iter(predict_all(betas, unseen, motion, fit.nominal, fit.basis))
+    return [
+        score_estimate(estimate, plant, next(tried) if estimate.success else None, fit)
+        for estimate in fit.estimates
+    ]
 
 
 def _full_parameters(plant: Robot, fit: Identification) -> list[ParameterResult]:

@@ -98,7 +98,7 @@ def measured(cell: Cell, clean: Log, rng: np.random.Generator, *, seed: int | No
     return replace(log, seed=seed, provenance={**log.provenance, "robot": cell.plant.name})
 
 
-def simulate(
+def run_experiment(
     cell: Cell,
     trajectory: Excitation,
     rng: np.random.Generator,
@@ -125,25 +125,13 @@ def simulate(
     -------
     log : Log
         What a real cell would give, and the truth for scoring.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import robotid_sim as rid
-    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
-    >>> nominal, basis = setup.nominal, setup.basis
-    >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
-    >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
-    >>> log = rid.simulate(setup.cell, path, rng)
-    >>> log.joint_names
-    ('joint_1', 'joint_2')
     """
     return measured(cell, clean_run(cell, trajectory, progress=progress), rng, seed=seed)
 
 
 @one_blas_thread()
-def identify(
-    logs: Log | Sequence[Log],
+def fit_logs(
+    logs: Sequence[Log],
     nominal: Robot,
     basis: BaseParameters,
     plan: FitPlan,
@@ -155,9 +143,9 @@ def identify(
 
     Parameters
     ----------
-    logs : Log or sequence of Log
-        The measured log, virtual or of a machine, or several at one rate: each is preprocessed by
-        itself, and the rows of every log and joint weigh by their noise.
+    logs : sequence of Log
+        Virtual or of a machine, at one rate: each is preprocessed by itself, and the rows of every
+        log and joint weigh by their noise.
     nominal : Robot
         What is known of the robot.
     basis : BaseParameters
@@ -174,12 +162,11 @@ def identify(
     identification : Identification
         Estimates, the chosen one, the identified robot.
     """
-    each = (logs,) if isinstance(logs, Log) else tuple(logs)
-    for log in each:
+    for log in logs:
         log.require_robot(nominal).require_torques()
     progress("identify", 0.0)
-    plan, heard = heeding_loop_noise(plan, each)
-    seen = fitted_motion(each, nominal, basis, plan, progress)
+    plan, heard = heeding_loop_noise(plan, logs)
+    seen = fitted_motion(logs, nominal, basis, plan, progress)
     plain = seen.structure.beside(seen.rows)
     progress("identify", 0.6)
     gain_std = plan.torque_gain_std

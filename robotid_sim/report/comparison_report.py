@@ -8,8 +8,8 @@ from robotid_sim.report.agreement_table import difference_table, pair_table
 from robotid_sim.report.figures.differences import differences
 from robotid_sim.report.loop_section import MILLI
 from robotid_sim.report.page import Page
-from robotid_sim.report.tables import number_within, unit_text
-from robotid_sim.section import Section, number, percent
+from robotid_sim.report.tables import number_within
+from robotid_sim.section import Section, number, percent, unit_text
 from robotid_sim.table import Table
 from robotid_sim.validation.agreement import Agreement, ComparedEstimate, Difference
 from robotid_sim.validation.comparison import IDENTIFIED

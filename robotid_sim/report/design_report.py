@@ -1,9 +1,12 @@
 """The report of an excitation design."""
 
+from __future__ import annotations
+
 import logging
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,10 +14,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import MissingExtraError
 from robotid_sim.excitation import CRITERIA, FAMILIES
-from robotid_sim.excitation.design import Assessment, assess
-from robotid_sim.excitation.explain import Explanation
-from robotid_sim.excitation.optimal import DesignResult
-from robotid_sim.excitation.plan import DesignPlan
+from robotid_sim.excitation.design import excitation_quality
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.contacts import contact_notes, contacts
 from robotid_sim.pipeline.excitation import Designs, expected_accuracy
@@ -29,6 +29,12 @@ from robotid_sim.report.tables import accuracy_table, criteria_table
 from robotid_sim.section import Section, number
 from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import run_time
+
+if TYPE_CHECKING:
+    from robotid_sim.excitation.design import ExcitationQuality
+    from robotid_sim.excitation.explain import Explanation
+    from robotid_sim.excitation.optimal import DesignResult
+    from robotid_sim.excitation.plan import DesignPlan
 
 _log = logging.getLogger(__name__)
 
@@ -67,15 +73,15 @@ class DesignSummary:
         }
 
     @cached_property
-    def assessed(self) -> Assessment:
+    def assessed(self) -> ExcitationQuality:
         """Condition and use of the limits of the first trajectory."""
-        return assess(self.nominal, self.basis, self.designs.trajectories[0])
+        return excitation_quality(self.nominal, self.basis, self.designs.trajectories[0])
 
     @cached_property
-    def other_assessed(self) -> dict[str, Assessment]:
+    def other_assessed(self) -> dict[str, ExcitationQuality]:
         """The same by other criteria."""
         return {
-            name: assess(self.nominal, self.basis, other.trajectory)
+            name: excitation_quality(self.nominal, self.basis, other.trajectory)
             for name, other in self.others.items()
         }
 

@@ -1,13 +1,14 @@
 """The report of a log that was predicted."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.state_functions import Lack
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.closing import Recipe, closing
@@ -17,6 +18,10 @@ from robotid_sim.report.sections import prediction_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 from robotid_sim.validation.log_prediction import LogPrediction
+
+if TYPE_CHECKING:
+    from robotid_sim.estimation.estimate import Estimate
+    from robotid_sim.estimation.state_functions import Lack
 
 LEAST_EXPLAINED = 0.8
 """Share of a joint's torque that a model of use explains."""

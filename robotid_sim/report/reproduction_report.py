@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from robotid_sim.engine.engines import ENGINES, default_engine
 from robotid_sim.files import make_folder, write_text
 from robotid_sim.papers.claims import CHECK, NOT_JUDGED, VERDICTS, Claim
 from robotid_sim.papers.paper import Lab, Reproduction
@@ -42,7 +41,7 @@ def reproduction_report(
     reproduction: Reproduction, command: str, lab: Lab, versions: Mapping[str, str]
 ) -> Page:
     """Return the page of a paper: finding, claims by verdict, tables, figures, how to repeat it."""
-    words = ENGINES[lab.engine or default_engine()].words
+    words = engine_title(lab.engine or default_engine())
     setting = f"Seed {lab.seed}, plants in {words}. "
     paper = reproduction.paper
     quick = " This is a quick run: few repetitions, statistics are not judged."

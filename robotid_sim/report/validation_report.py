@@ -1,8 +1,10 @@
 """The report of a validation."""
 
-from collections.abc import Sequence
+from __future__ import annotations
 
-from robotid_sim.estimation.estimate import Estimate
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.result import CheckResult
@@ -15,6 +17,9 @@ from robotid_sim.report.tables import check_table
 from robotid_sim.section import Section, percent
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.prediction import Prediction
+
+if TYPE_CHECKING:
+    from robotid_sim.estimation.estimate import Estimate
 
 
 def validation_report(

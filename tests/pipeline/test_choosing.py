@@ -13,7 +13,7 @@ from robotid_sim.experiment.rollout import rollout
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
-from robotid_sim.pipeline.build import build_fit
+from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.choosing import chosen_name, loop_noise_sentence
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.stages import identify

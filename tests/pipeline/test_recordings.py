@@ -9,7 +9,7 @@ from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.sensors import measure
-from robotid_sim.pipeline.build import build_fit
+from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.recordings import recording_of
 from robotid_sim.pipeline.stages import identify

@@ -16,7 +16,7 @@ from robotid_sim.estimation.reduction import Reduction, triangular_factor
 from robotid_sim.estimation.restricted import NAME, RestrictedLeastSquares, within
 from robotid_sim.measurement.joined_motion import JoinedRowFilter
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.build import build_fit
+from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.config import StudyConfig, load_config
 from robotid_sim.pipeline.stages import identify
 from robotid_sim.report.closing import Recipe

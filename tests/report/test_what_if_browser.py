@@ -17,7 +17,7 @@ from robotid_sim.estimation.estimate import load_chosen
 from robotid_sim.estimation.restricted import NAME
 from robotid_sim.measurement.files import save_log
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.build import build_fit
+from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal_of_log
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.identification import intervals_of

@@ -12,6 +12,7 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.palette import joint_role
+from robotid_sim.pipeline.assess import Assessment
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.study import Study
 from robotid_sim.report.draw import WIDTH, NotebookFigure, figure
@@ -185,7 +186,7 @@ def _(value: Identification, robot: Robot | None) -> Sequence[Chart]:
     del robot
     chosen, before = value.chosen, value.basis.of(value.nominal.parameters())
     parameters = [] if chosen.cov is None else [base_parameters(chosen, before, None, None)]
-    return [*parameters, *_charts(chosen, None), *trust_charts(value)[0]]
+    return [*parameters, *_charts(chosen, None), *trust_charts(Assessment(value, ()))[0]]
 
 
 @_charts.register

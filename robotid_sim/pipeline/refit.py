@@ -1,7 +1,6 @@
 """What a page needs to fit again: triangular factors of the rows, by joint and window of time."""
 
 import base64
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
@@ -19,10 +18,7 @@ from robotid_sim.estimation.restricted import NAME, coloring, within
 from robotid_sim.estimation.restrictions import known_before
 from robotid_sim.measurement.joined_motion import JoinedRowFilter
 from robotid_sim.pipeline.identification import Identification
-from robotid_sim.report.closing import Recipe
-from robotid_sim.report.study_file import repeated, study_text
-from robotid_sim.report.tables import unit_text
-from robotid_sim.section import LivePart, Section
+from robotid_sim.section import unit_text
 from robotid_sim.threads import one_blas_thread
 
 WINDOWS = 10
@@ -33,8 +29,6 @@ LEAST_PART = 0.1
 
 LEVEL = 0.95
 """Probability of the intervals."""
-
-SCRIPTS, STYLE = ("refit", "what_if"), "what_if"
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,48 +42,35 @@ class Window:
     """Ends [s]; the latter does not belong to it."""
 
 
-def what_if_section(
-    fit: Identification, recipe: Recipe, unseen: LinearProblem | None = None
-) -> tuple[Section, ...]:
-    """Return the section that fits again in the page; nothing without a weighted fit of the rows.
+@dataclass(frozen=True, slots=True, eq=False)
+class Refit:
+    """What a page fits again from."""
+
+    start: Estimate
+    """Weighted least squares of all rows."""
+    chosen: Estimate
+    """The estimate that the page is of."""
+    data: dict[str, Any]
+    """Factors of the rows by joint and window of time, and what else the fit needs (JSON)."""
+    estimator: str = NAME
+    """Name of the estimator that fits so outside of the page."""
+
+
+@one_blas_thread()
+def refit_of(fit: Identification, unseen: LinearProblem | None = None) -> Refit | None:
+    """Return what a page fits again from; None without a weighted fit of the rows.
 
     Parameters
     ----------
     fit : Identification
         What was identified.
-    recipe : Recipe
-        How the page was made.
     unseen : LinearProblem, optional
         Rows of a log that the fit has not seen.
     """
-    with one_blas_thread():
-        whole = WeightedLeastSquares().fit(fit.problem)
-        if not whole.success:
-            return ()
-        content = refit_data(fit, whole, unseen)
-    content["file"] = study_text(recipe, NAME)
-    content["command"] = repeated(recipe.command)
-    content["estimator"] = NAME
-    section = Section(
-        title="What if?",
-        text="Leave out joints or times, let joints count more or less, add what was known before, "
-        "fix parameters: the page fits again at once. Motion, friction velocities and what the "
-        "model lacks stay as they were found. " + _starts_from(fit.chosen, whole),
-        live=LivePart("what-if", SCRIPTS, STYLE, json.dumps(content, separators=(",", ":"))),
-    )
-    return (section,)
-
-
-def _starts_from(chosen: Estimate, whole: Estimate) -> str:
-    """Return what the page starts from, beside the chosen estimate."""
-    text = "It starts from weighted least squares of all rows"
-    if chosen.estimator == "wls" or not chosen.success:
-        return f"{text}."
-    away = float(np.abs((chosen.beta - whole.beta) / whole.std).max())
-    return (
-        f"{text}, without the constraints or the search of the chosen estimate "
-        f"({chosen.estimator}), which lies up to {away:.2g} standard deviations from it."
-    )
+    start = WeightedLeastSquares().fit(fit.problem)
+    if not start.success:
+        return None
+    return Refit(start, fit.chosen, refit_data(fit, start, unseen))
 
 
 def refit_data(
