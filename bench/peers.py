@@ -48,7 +48,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.build_robot import build_basis
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.stages import identify
+from robotid_sim.pipeline.stages import fit_logs
 
 STATES = 2000
 SLOWEST = 0.3
@@ -101,7 +101,7 @@ def ours(robot: Robot, log: Log, unseen: Log, states: list[np.ndarray]) -> dict[
     nominal = perturb(robot, np.random.default_rng(1))
     study = StudyConfig()
     plan, basis = build_fit(study), build_basis(nominal, study)
-    identify(log, nominal, basis, plan, np.random.default_rng(0))  # compiles
+    fit_logs(log, nominal, basis, plan, np.random.default_rng(0))  # compiles
     torque_regressor(nominal, *states, basis.columns)
     began = time.process_time()
     W = torque_regressor(nominal, *states, basis.columns)
@@ -110,7 +110,7 @@ def ours(robot: Robot, log: Log, unseen: Log, states: list[np.ndarray]) -> dict[
     base_parameters(nominal, study.estimation.joint_parameters)
     base = time.process_time() - began
     began = time.process_time()
-    fit = identify(log, nominal, basis, plan, np.random.default_rng(0))
+    fit = fit_logs(log, nominal, basis, plan, np.random.default_rng(0))
     whole = time.process_time() - began
     beta, exact = fit.chosen.beta, basis.of(robot.parameters())
     truth = unseen.truth

@@ -23,7 +23,7 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.setup import FitPlan
-from robotid_sim.pipeline.stages import identify
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.trajectory.reference import Excitation
 
@@ -88,7 +88,7 @@ def main() -> None:
         for seed in range(args.seeds):
             noise = np.random.default_rng(seed)
             for name, log in logs(plant, path, steps, args.encoder_noise, noise):
-                fit = identify(log, nominal, basis, PLAN, np.random.default_rng(0)).chosen
+                fit = fit_logs(log, nominal, basis, PLAN, np.random.default_rng(0)).chosen
                 found.setdefault(name, []).append(np.array([fit.beta - beta, fit.std]))
         scale = np.mean(found["even"], axis=0)[1]
         for name, fits in found.items():

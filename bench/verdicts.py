@@ -29,8 +29,9 @@ from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.fit_files import write_identified
 from robotid_sim.pipeline.identification import diagnosed
 from robotid_sim.pipeline.setup import Setup
-from robotid_sim.pipeline.stages import identify, simulate
-from robotid_sim.pipeline.study import run_study, scored
+from robotid_sim.pipeline.stages import fit_logs, run_experiment
+from robotid_sim.pipeline.study import run_study
+from robotid_sim.pipeline.scoring import scored
 from robotid_sim.pipeline.verdict import verdict
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
@@ -92,7 +93,7 @@ def on_log(name: str, setup: Setup, logs: tuple[Log, Log], log: Log, seed: int) 
     """Return the verdict on a log; `logs` are the sound one and an unseen one."""
     log = replace(log, truth=None)
     rng = np.random.default_rng(seed)
-    fit = identify(log, setup.nominal, setup.basis, setup.fit, rng)
+    fit = fit_logs(log, setup.nominal, setup.basis, setup.fit, rng)
     with tempfile.TemporaryDirectory() as folder:
         written = write_identified(fit, Path(folder) / "identified.urdf", MeshMode.KEEP)
         estimates = scored(setup.cell.plant, logs[1], fit)
@@ -106,7 +107,7 @@ def faulty(name: str, kind: str, seeds: int) -> list[Outcome]:
     bench = Bench.of(name, kind)
     config = load_config(None, {**STUDY, "preset": None})
     setup = replace(build_setup(bench.plant, config), comparison=None)
-    unseen = simulate(setup.cell, setup.unseen, np.random.default_rng(0))
+    unseen = run_experiment(setup.cell, setup.unseen, np.random.default_rng(0))
     clean = bench.log()
     if kind == "edits":
         found = [(seed, f) for seed in range(seeds) for f in edited_logs(bench, clean, seed)]

@@ -52,11 +52,12 @@ from .optim.methods import OPTIMIZERS as OPTIMIZERS
 from .pipeline.build import build_setup as build_setup
 from .pipeline.config import StudyConfig as StudyConfig
 from .pipeline.config import load_config as load_config
+from .pipeline.identify import identify as identify
 from .pipeline.setup import Setup as Setup
-from .pipeline.stages import identify as identify
-from .pipeline.stages import simulate as simulate
+from .pipeline.simulate import simulate as simulate
 from .pipeline.study import Study as Study
 from .pipeline.study import run_study as run_study
+from .plotting import plot as plot
 from .plugins import load_plugins as load_plugins
 from .preprocess import PREPROCESSORS as PREPROCESSORS
 from .preprocess.adaptive import Adaptive as Adaptive
@@ -65,7 +66,6 @@ from .preprocess.kalman_torque import KalmanTorque as KalmanTorque
 from .preprocess.linear_filters import Butterworth as Butterworth
 from .preprocess.rts import RtsSmoother as RtsSmoother
 from .progress_display import progress_line as progress_line
-from .plot import plot as plot
 from .tasks.path import Lap as Lap
 from .tasks.path import fastest_lap as fastest_lap
 from .tasks.path import tracking_path as tracking_path

@@ -5,7 +5,7 @@ import pytest
 
 import robotid_sim as rid
 from robotid_sim.errors import ArgumentTypeError, OptionError, UnknownNameError
-from robotid_sim.plot import FIGURES
+from robotid_sim.plotting import FIGURES
 from robotid_sim.report.study_report import study_report
 
 
@@ -78,5 +78,5 @@ def test_the_package_has_what_a_study_needs() -> None:
 
 def test_a_second_figure_of_a_study_builds_no_page(study, monkeypatch) -> None:
     rid.plot(study, "prediction")
-    monkeypatch.delattr("robotid_sim.plot.study_report")
+    monkeypatch.delattr("robotid_sim.plotting.study_report")
     assert rid.plot.excitation(study).axes

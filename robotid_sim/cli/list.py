@@ -1,30 +1,50 @@
 """``robotid list``: what there is, and the options of each item."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from robotid_sim.cli import output
-from robotid_sim.cli.items import Items, ListedKind, listed_kinds
+import typer
+
+from robotid_sim.cli import options, output
+from robotid_sim.cli.command import command
+from robotid_sim.cli.completion import item_names, kind_names
 from robotid_sim.errors import UnknownNameError
-from robotid_sim.plugins import load_plugins
+from robotid_sim.parts.kinds import KINDS, Kind, Rows
+from robotid_sim.signals import let_signals_raise
 from robotid_sim.table import Table
 
 
-def list_(*, kind: str | None, name: str | None, plugin: list[str] | None, json: bool) -> int:
-    """Do ``robotid list``; its words are in `cli.syntax.list`."""
+@command()
+def list_(
+    kind: Annotated[
+        str | None, typer.Argument(metavar="KIND", help="Kind of items.", autocompletion=kind_names)
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="One of the items.", autocompletion=item_names),
+    ] = None,
+    plugin: options.Plugins = None,
+    json: options.Json = False,
+) -> int:
+    """List the kinds, the items of a KIND, or what there is to say of the item NAME.
+
+    Of an item: its source, its options with default and meaning, and where its name goes.
+    """
+    from robotid_sim.plugins import load_plugins
+
+    let_signals_raise()
     load_plugins(plugin or ())
-    kinds = listed_kinds()
     if kind is None:
-        _say([{"name": key, "summary": each.summary} for key, each in kinds.items()], json)
-    elif kind not in kinds:
-        raise UnknownNameError.of("kind", kind, kinds)
+        _say([{"name": key, "summary": each.summary} for key, each in KINDS.items()], json)
+    elif kind not in KINDS:
+        raise UnknownNameError.of("kind", kind, KINDS)
     elif name is None:
-        _say(kinds[kind].rows(), json)
+        _say(KINDS[kind].rows(), json)
     else:
-        _say_item(kinds[kind], _item(kinds[kind].rows(), kind, name), json)
+        _say_item(KINDS[kind], _item(KINDS[kind].rows(), kind, name), json)
     return 0
 
 
-def _item(items: Items, kind: str, name: str) -> dict[str, str]:
+def _item(items: Rows, kind: str, name: str) -> dict[str, str]:
     rows = {row["name"]: row for row in items}
     if name not in rows:
         raise UnknownNameError.of(f"name among {kind}", name, rows)
@@ -39,7 +59,7 @@ def _say(rows: list[dict[str, str]], json: bool) -> None:
     output.print_table(Table(("name", "summary"), cells, text_columns=2))
 
 
-def _say_item(kind: ListedKind, row: dict[str, str], json: bool) -> None:
+def _say_item(kind: Kind, row: dict[str, str], json: bool) -> None:
     tables, use = kind.tables(row["name"]), kind.use.format(name=row["name"])
     if json:
         content: dict[str, Any] = {**row, "use": use}

@@ -14,6 +14,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 
+from robotid_sim.files import require_writable as require_writable_file
 from robotid_sim.table import Table
 
 WIDTH = 80
@@ -48,6 +49,36 @@ def print_line(text: str = "") -> None:
             text, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
         )
     )
+
+
+def require_writable(*paths: Path | None) -> None:
+    """Raise `FileFormatError` if a file that was asked for cannot be written."""
+    for path in filter(None, paths):
+        require_writable_file(path)
+
+
+def print_result(
+    content: Mapping[str, Any] | Sequence[Any],
+    text: Iterable[str | Table],
+    written: Iterable[Path | None] = (),
+    *,
+    as_json: bool,
+) -> None:
+    """Print a value: as JSON, or in words and tables with the files that were written."""
+    if as_json:
+        print_json(content)
+        return
+    print_text(text)
+    print_written(written)
+
+
+def print_text(parts: Iterable[str | Table]) -> None:
+    """Print lines and tables."""
+    for part in parts:
+        if isinstance(part, Table):
+            print_table(part)
+        else:
+            print_line(part)
 
 
 def print_written(paths: Iterable[Path | None]) -> None:

@@ -9,6 +9,7 @@ from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.model.catalog_files import find_urdf
 from robotid_sim.pipeline.build import require_buildable
 from robotid_sim.pipeline.config import StudyConfig, load_config
+from robotid_sim.pipeline.config_tables import PayloadConfig
 from robotid_sim.pipeline.result_parts import versions
 from robotid_sim.plugins import load_plugins
 from robotid_sim.report.closing import Recipe
@@ -86,3 +87,8 @@ def parse_payload(text: str, flag: str = "--payload") -> dict[str, Any]:
     if len(values) == 10:
         section["inertia"] = values[4:]
     return section
+
+
+def parse_load(text: str) -> PayloadConfig:
+    """Return a known load, of its mass alone or with its place."""
+    return PayloadConfig.of(parse_payload(text, "--load"), f"--load '{text}'")

@@ -18,14 +18,16 @@ from robotid_sim.streams import Streams
 from robotid_sim.threads import one_blas_thread
 
 
-def build_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False) -> Robot:
+def build_robot(
+    robot: str | Path | Robot, config: RobotConfig | None = None, *, formal: bool = False
+) -> Robot:
     """Return the robot of a catalog name or path as its section says.
 
     Parameters
     ----------
-    robot : str or Path
-        Catalog name, or path of a URDF or MJCF file.
-    config : RobotConfig
+    robot : str, Path or Robot
+        Catalog name, or path of a URDF or MJCF file; a robot stays as it is.
+    config : RobotConfig, optional
         Chain, payload and overrides of joints.
     formal : bool
         Accept inertia that no rigid body can have.
@@ -42,6 +44,9 @@ def build_robot(robot: str | Path, config: RobotConfig, *, formal: bool = False)
     InconsistentInertiaError
         If a body has impossible inertia and is neither accepted nor repaired, or the payload has.
     """
+    if isinstance(robot, Robot):
+        return robot
+    config = config or RobotConfig()
     built = load_robot(
         robot,
         base=config.base,

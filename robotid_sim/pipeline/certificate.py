@@ -9,12 +9,17 @@ loop there. The two estimates are of one robot: their difference must be what th
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from robotid_sim.engine.engines import ENGINES
-from robotid_sim.parallel import map_tasks
+from robotid_sim.model.robot import Robot
+from robotid_sim.parallel import kept_workers, map_tasks
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build_robot import build_robot
+from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.config_tables import VerdictLimits
 from robotid_sim.pipeline.crossing import Crossing, Proof, both_engines, crossing, engine_runs
 from robotid_sim.pipeline.result import CheckResult, VerdictResult
@@ -107,6 +112,58 @@ def certificate(
         crossings=tuple(crossings),
         verdict=judge(crossings),
     )
+
+
+def certify(
+    robot: str | Path | Robot,
+    config: StudyConfig | None = None,
+    *,
+    seeds: int = 1,
+    seed: int | None = None,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Certificate:
+    """Prove that a study does not depend on the engine: identify in one, prove in the other.
+
+    Parameters
+    ----------
+    robot : str, Path or Robot
+        The plant.
+    config : StudyConfig, optional
+        Settings of the study.
+    seeds : int
+        Studies, of the seeds from that of the configuration on, judged together.
+    seed : int, optional
+        The first one; by default that of the configuration.
+    workers : int
+        Processes; the result does not depend on their number.
+    progress : callable
+        Called with the stage and the share done.
+
+    Returns
+    -------
+    certificate : Certificate
+        The proofs in both engines, and the verdict on them.
+
+    Raises
+    ------
+    MissingExtraError
+        If an engine is not installed.
+    OptionError, UnknownNameError, InfeasibleError
+        As by `build_setup`.
+    """
+    both_engines()
+    config = (config or StudyConfig()).with_seed(seed)
+    plant = build_robot(robot, config.robot)
+    numbers = range(config.seed, config.seed + seeds)
+    with kept_workers():
+        return certificate(
+            partial(_setup_of_seed, plant, config), numbers, workers=workers, progress=progress
+        )
+
+
+def _setup_of_seed(plant: Robot, config: StudyConfig, seed: int) -> Setup:
+    return build_setup(plant, config.with_seed(seed))
 
 
 def _crossing_of_seed(

@@ -10,6 +10,7 @@ from robotid_sim.config_section import ConfigSection
 from robotid_sim.errors import OptionError, suggestion
 from robotid_sim.inputs import read_toml, real_path
 from robotid_sim.measurement.presets import preset
+from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.pipeline.config_errors import dotted, first_error, known_keys
 from robotid_sim.pipeline.config_tables import (
     ControlConfig,
@@ -76,6 +77,26 @@ class StudyConfig(ConfigSection):
         added = tuple(name for name in dict.fromkeys(names) if name not in before)
         estimation = self.estimation.model_copy(update={"estimators": before + added})
         return self.model_copy(update={"estimation": estimation})
+
+    def with_seed(self, seed: int | None) -> "StudyConfig":
+        """Return the same study with another seed; None leaves it as it is."""
+        return self if seed is None else self.model_copy(update={"seed": seed})
+
+    def with_estimation(
+        self,
+        estimators: Sequence[str] | None = None,
+        torque_gain_std: float | None = None,
+        terms: Sequence[str] | None = None,
+    ) -> "StudyConfig":
+        """Return the same study with other choices for its fit; the last estimator is chosen."""
+        chosen: dict[str, Any] = {}
+        if estimators:
+            chosen |= {"estimators": tuple(estimators), "chosen": estimators[-1]}
+        if torque_gain_std is not None:
+            chosen["torque_gain_std"] = torque_gain_std
+        if terms:
+            chosen["joint_terms"] = checked_kinds(terms)
+        return self.model_copy(update={"estimation": self.estimation.model_copy(update=chosen)})
 
     def with_design(
         self, design: Mapping[str, Any], constraints: Mapping[str, Any]

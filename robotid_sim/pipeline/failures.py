@@ -14,12 +14,12 @@ _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def saved_if_diverged(path: Path) -> Iterator[None]:
-    """Save the log of a loop that diverges within the block, and say where it is."""
+def saved_if_diverged(path: Path | None) -> Iterator[None]:
+    """Save the log of a loop that diverges within the block, if there is a path, and say where."""
     try:
         yield
     except (SimulationDiverged, ControllerError) as error:
-        if isinstance(error.log, Log):
+        if path is not None and isinstance(error.log, Log):
             save_log(error.log, path)
             error.args = (f"{error}; log up to there: {path}", *error.args[1:])
         raise

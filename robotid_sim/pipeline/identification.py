@@ -43,6 +43,12 @@ ESTIMATE, PARAMETERS, IDENTIFIED = "estimate.json", "parameters.csv", "identifie
 """Files of an identification: all estimates, a table of the chosen one, its robot."""
 
 
+def table_beside(estimate: Path) -> Path:
+    """Return where the table of an estimate file goes; every estimate of a folder has its own."""
+    own = f"{estimate.stem}-{PARAMETERS}"
+    return estimate.with_name(PARAMETERS if estimate.name == ESTIMATE else own)
+
+
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOut:

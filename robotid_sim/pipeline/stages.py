@@ -131,7 +131,7 @@ def run_experiment(
 
 @one_blas_thread()
 def fit_logs(
-    logs: Sequence[Log],
+    logs: Log | Sequence[Log],
     nominal: Robot,
     basis: BaseParameters,
     plan: FitPlan,
@@ -143,7 +143,7 @@ def fit_logs(
 
     Parameters
     ----------
-    logs : sequence of Log
+    logs : Log or sequence of Log
         Virtual or of a machine, at one rate: each is preprocessed by itself, and the rows of every
         log and joint weigh by their noise.
     nominal : Robot
@@ -162,6 +162,7 @@ def fit_logs(
     identification : Identification
         Estimates, the chosen one, the identified robot.
     """
+    logs = (logs,) if isinstance(logs, Log) else logs
     for log in logs:
         log.require_robot(nominal).require_torques()
     progress("identify", 0.0)

@@ -5,8 +5,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,13 +19,14 @@ from robotid_sim.excitation.design import ExcitationQuality, excitation_quality
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
-from robotid_sim.parallel import kept_workers
+from robotid_sim.parallel import kept_workers, run_ahead
 from robotid_sim.pipeline.assess import Assessment, FittedLog
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.excitation import Designs
-from robotid_sim.pipeline.folder import RUN_LOG, study_folder
+from robotid_sim.pipeline.folder import FILES, RUN_LOG, require_study_folder, study_folder
 from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.kernels import load_kernels
 from robotid_sim.pipeline.refit import Refit, refit_of
 from robotid_sim.pipeline.result import StudyResult
 from robotid_sim.pipeline.setup import Setup
@@ -178,10 +180,10 @@ def run_study(
         If the design was interrupted.
     """
     line = progress_line(enabled=in_notebook()) if progress is None else nullcontext(progress)
-    setup = study if isinstance(study, Setup) else build_setup(study, config)
     command = command or "robotid_sim.run_study(setup, out)"
     with (
         kept_workers(),
+        _setup_of(study, config, workers) as setup,
         study_folder(out, setup, command) as folder,
         _log_file(folder / RUN_LOG),
         line as shown,
@@ -203,6 +205,62 @@ def run_study(
         if page:
             _write_page(done, folder, command, workers, shown, replay=replay)
     return done
+
+
+@contextmanager
+def _setup_of(
+    study: Setup | Robot | str | Path, config: StudyConfig | None, workers: int
+) -> Iterator[Setup]:
+    """Give the built values of a study; meanwhile another process loads compiled functions."""
+    engine = (
+        study.cell.engine
+        if isinstance(study, Setup)
+        else (config or StudyConfig()).experiment.engine
+    )
+    run_ahead(partial(load_kernels, engine), workers)
+    yield study if isinstance(study, Setup) else build_setup(study, config)
+
+
+def plan_study(
+    robot: Robot | str | Path, out: str | Path, config: StudyConfig | None = None, command: str = ""
+) -> dict[str, Any]:
+    """Return what `run_study` would do, as JSON values; raise what it would refuse.
+
+    Parameters
+    ----------
+    robot : Robot, str or Path
+        The plant.
+    out : str or Path
+        Folder for the results; nothing is written.
+    config : StudyConfig, optional
+        Names and options.
+    command : str
+        What does it again.
+
+    Returns
+    -------
+    plan : dict
+        Robot, excitation, sensors, estimators and files.
+    """
+    config = config or StudyConfig()
+    setup = build_setup(robot, config)
+    require_study_folder(out, setup, command)
+    plant, family = setup.cell.plant, setup.excitation.family
+    return {
+        "robot": plant.name,
+        "dof": plant.dof,
+        "joint_names": list(plant.joint_names),
+        "base_parameters": setup.basis.rank,
+        "excitation_s": family.periods * family.period,
+        "candidates": config.design.candidates,
+        "sensors": config.sensors,
+        "preprocessor": config.preprocess.name,
+        "estimators": list(setup.fit.estimators),
+        "seed": config.seed,
+        "out": str(out),
+        "files": list(FILES),
+        "assumptions": setup.assumptions,
+    }
 
 
 def _write_page(

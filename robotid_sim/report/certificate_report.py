@@ -7,7 +7,7 @@ import numpy as np
 
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.certificate import Certificate
-from robotid_sim.pipeline.crossing import Crossing, Proof
+from robotid_sim.pipeline.crossing import Crossing, Proof, engine_title
 from robotid_sim.pipeline.result import CheckResult
 from robotid_sim.report.agreement_table import difference_table, pair_table
 from robotid_sim.report.closing import Recipe, closing

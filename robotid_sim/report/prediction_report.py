@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.measurement.log import Log
-from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.predict import ScoredPrediction
 from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
@@ -41,15 +40,10 @@ COLUMNS = (
 )
 
 
-def prediction_report(
-    nominal: Robot,
-    log: Log,
-    estimate: Estimate,
-    predicted: LogPrediction,
-    lacks: Sequence[Lack],
-    recipe: Recipe,
-) -> Page:
-    """Return the report of what an estimate predicts of a log; `lacks` are those of its fit."""
+def prediction_report(done: ScoredPrediction, recipe: Recipe) -> Page:
+    """Return the report of what an estimate predicts of a log."""
+    nominal, log, predicted = done.nominal, done.logs[0], done.prediction
+    estimate, lacks = done.estimate.chosen, done.lacks
     t = predicted.t
     scores, torques = log_prediction_sections(predicted, estimate, lacks)
     motion = log_motion(nominal, log, LOG, predicted.identified, estimate.noise_std)

@@ -7,6 +7,7 @@ from robotid_sim.files import make_folder, write_text
 from robotid_sim.papers.claims import CHECK, NOT_JUDGED, VERDICTS, Claim
 from robotid_sim.papers.paper import Lab, Reproduction
 from robotid_sim.papers.stored import otherwise, stored_runs, stored_verdicts
+from robotid_sim.pipeline.crossing import engine_title
 from robotid_sim.report.page import Page
 from robotid_sim.section import PageLink, Section, csv_table, number
 from robotid_sim.table import Table
@@ -41,7 +42,7 @@ def reproduction_report(
     reproduction: Reproduction, command: str, lab: Lab, versions: Mapping[str, str]
 ) -> Page:
     """Return the page of a paper: finding, claims by verdict, tables, figures, how to repeat it."""
-    words = engine_title(lab.engine or default_engine())
+    words = engine_title(lab.engine)
     setting = f"Seed {lab.seed}, plants in {words}. "
     paper = reproduction.paper
     quick = " This is a quick run: few repetitions, statistics are not judged."

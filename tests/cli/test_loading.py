@@ -8,7 +8,7 @@ from numba.core.dispatcher import Dispatcher
 from robotid_sim.cli.loading import load_kernels
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.stages import simulate
+from robotid_sim.pipeline.stages import run_experiment
 
 
 def compiled():
@@ -30,6 +30,6 @@ def test_experiment_and_filters_find_their_functions_loaded():
     load_kernels()
     before = compiled()
     assert {"smooth_steps", "kalman_filter"} <= {name for _, name, _ in before}
-    log = simulate(setup.cell, setup.unseen, np.random.default_rng(0))
+    log = run_experiment(setup.cell, setup.unseen, np.random.default_rng(0))
     setup.fit.preprocessor(log, setup.nominal)
     assert compiled() == before

@@ -27,7 +27,7 @@ from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.build_robot import build_basis
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.long_logs import can_stream, identify_long
-from robotid_sim.pipeline.stages import identify
+from robotid_sim.pipeline.stages import fit_logs
 
 DT = 4e-3
 MOST = 700e6
@@ -88,7 +88,7 @@ def both(tmp_path, short_parts):
         study = StudyConfig()
         basis, plan = build_basis(arm(), study), build_fit(study)
         rngs = (np.random.default_rng(0) for _ in range(2))
-        whole = identify(load_log(path), arm(), basis, plan, next(rngs))
+        whole = fit_logs(load_log(path), arm(), basis, plan, next(rngs))
         long = LongLog.open(path, "log.h5", arm())
         return whole, identify_long(long, arm(), basis, plan, next(rngs)), long, basis
 
@@ -253,7 +253,7 @@ def test_a_million_rows_take_little_memory(tmp_path, form):
     found = next(e for e in content["estimates"] if e["estimator"] == content["chosen"])
     study = StudyConfig()
     basis, plan = build_basis(arm(), study), build_fit(study)
-    whole = identify(log, arm(), basis, plan, np.random.default_rng(0)).chosen
+    whole = fit_logs(log, arm(), basis, plan, np.random.default_rng(0)).chosen
     assert content["read_in_parts"] == len(log.t)
     assert (np.abs(whole.beta - np.array(found["beta"])) < 0.3 * whole.std).all()
     assert int(done.stdout.splitlines()[-1]) * 1024 < MOST

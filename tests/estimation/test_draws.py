@@ -13,7 +13,7 @@ from robotid_sim.estimation.draws import draw_robots
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import SCALE
 from robotid_sim.pipeline.setup import FitPlan
-from robotid_sim.pipeline.stages import identify
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.adaptive import Adaptive
 
 COUNT = 200
@@ -25,7 +25,7 @@ PLAN = FitPlan(
 @pytest.fixture(scope="module", params=["2r.urdf", "scara.urdf"])
 def fit(request):
     cell = measured(load_robot(DATA / request.param))
-    return identify(cell.log, cell.nominal, cell.basis, PLAN, np.random.default_rng(0))
+    return fit_logs(cell.log, cell.nominal, cell.basis, PLAN, np.random.default_rng(0))
 
 
 def draws(fit, seed=0, count=COUNT, **options):

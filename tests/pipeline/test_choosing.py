@@ -16,7 +16,7 @@ from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.choosing import chosen_name, loop_noise_sentence
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.stages import identify
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.report.trust_section import lack_of_fit
 
 NOISE = 2e-3  # [rad]
@@ -39,7 +39,7 @@ def shaken(experiment, arm):
 
 def fitted(log, done, **settings):
     plan = build_fit(load_config(None, {"estimation": settings} if settings else {}))
-    return identify(
+    return fit_logs(
         replace(log, truth=None), done.nominal, done.basis, plan, np.random.default_rng(0)
     )
 

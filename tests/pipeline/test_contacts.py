@@ -13,7 +13,7 @@ from robotid_sim.model.catalog_files import catalog
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.contacts import ADVICE, contact_notes, contacts
-from robotid_sim.pipeline.excitation import design
+from robotid_sim.pipeline.excitation import design_excitation
 from robotid_sim.pipeline.verdict import verdict
 from robotid_sim.trajectory.reference import Reference
 
@@ -123,5 +123,5 @@ def test_a_quick_study_passes_its_verdict_and_nothing_touches(name, tmp_path):
 def test_on_the_motions_of_a_default_study_nothing_touches(name):
     setup = build_setup(urdf_path(name), load_config(None))
     plan, rng = setup.excitation, setup.streams("design")
-    (path,) = design(setup.nominal, setup.basis, plan, rng).trajectories
+    (path,) = design_excitation(setup.nominal, setup.basis, plan, rng).trajectories
     assert deepest_contacts(setup, {"excitation": path, "unseen": setup.unseen}) == {}

@@ -20,7 +20,7 @@ from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.identification import intervals_of
-from robotid_sim.pipeline.stages import identify, simulate
+from robotid_sim.pipeline.stages import fit_logs, run_experiment
 from robotid_sim.streams import Streams
 
 EXACT = 1e-9
@@ -48,7 +48,7 @@ def robot(tmp_path_factory):
 def case(robot, excitation):
     config = load_config(None)
     nominal = build_nominal(robot, config)
-    log = simulate(build_cell(robot, nominal, config), excitation, Streams(0)("measure"))
+    log = run_experiment(build_cell(robot, nominal, config), excitation, Streams(0)("measure"))
     return config, nominal, log
 
 
@@ -76,14 +76,14 @@ def test_a_fit_that_knows_them_finds_the_parameters(robot, case):
     config, nominal, log = case
     assert nominal.terms == robot.terms
     basis = build_basis(nominal, config)
-    fit = identify(replace(log, truth=None), nominal, basis, build_fit(config), Streams(0)("fit"))
+    fit = fit_logs(replace(log, truth=None), nominal, basis, build_fit(config), Streams(0)("fit"))
     intervals = intervals_of(fit)
     true = basis.of(robot.parameters())
     assert intervals.covers(true).mean() >= 0.8
     assert (np.abs(intervals.values - true) <= 4.0 * intervals.std).all()
     assert fit.lift.robot.terms == robot.terms
     blind = replace(nominal, terms=())
-    wrong = identify(replace(log, truth=None), blind, basis, build_fit(config), Streams(0)("fit"))
+    wrong = fit_logs(replace(log, truth=None), blind, basis, build_fit(config), Streams(0)("fit"))
     assert (np.abs(wrong.chosen.beta - true) > 4.0 * intervals.std).any()
 
 

@@ -9,7 +9,7 @@ from robotid_sim.measurement.presets import PRESETS
 from robotid_sim.pipeline.build import build_friction_law, build_sensors, build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.scoring import compare_preprocessing
-from robotid_sim.pipeline.stages import identify
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.trajectory.quintic import PointToPoint
 
 
@@ -71,6 +71,6 @@ def test_a_cell_without_noise_has_no_bound_to_compare_with(arm) -> None:
     )
     path = PointToPoint(arm.joint_names, arm.home, arm.home + 0.3, 0.0, 2.0)
     log, setup = simulated(arm, path, config), build_setup(arm, config)
-    fit = identify(log, setup.nominal, setup.basis, setup.fit, np.random.default_rng(0))
+    fit = fit_logs(log, setup.nominal, setup.basis, setup.fit, np.random.default_rng(0))
     compared = compare_preprocessing(arm, fit.nominal, log, fit)
     assert {entry.parameter_error_over_bound for entry in compared} == {None}

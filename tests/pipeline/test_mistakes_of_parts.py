@@ -15,7 +15,7 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.pipeline.build_fit import build_preprocessor
 from robotid_sim.pipeline.config_tables import PreprocessConfig
 from robotid_sim.pipeline.setup import FitPlan
-from robotid_sim.pipeline.stages import identify
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.preprocess.rts import RtsSmoother
@@ -85,7 +85,7 @@ def test_a_wrong_array_of_a_part_names_the_part(part, said):
         chosen="mine",
     )
     with pytest.raises(RobotIdError, match=said):
-        identify(case.log, case.nominal, case.basis, plan, np.random.default_rng(0))
+        fit_logs(case.log, case.nominal, case.basis, plan, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize("part", [Unfiltered(), Unsmooth(), Halved()])
@@ -149,7 +149,7 @@ def test_a_preprocessor_without_a_field_for_rows_is_built_and_fits():
     testing.check_preprocessor(part)
     case = measured(load_robot("twolink"))
     plan = FitPlan(preprocessor=part, estimators={"wls": WeightedLeastSquares()}, chosen="wls")
-    fit = identify(case.log, case.nominal, case.basis, plan, np.random.default_rng(0))
+    fit = fit_logs(case.log, case.nominal, case.basis, plan, np.random.default_rng(0))
     assert fit.estimates[0].success
 
 

@@ -30,7 +30,7 @@ from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.setup import FitPlan
-from robotid_sim.pipeline.stages import identify
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.study import run_study
 from robotid_sim.plugins import _imported, fault_of_plugin, load_plugins
 from robotid_sim.preprocess import PREPROCESSORS
@@ -309,7 +309,7 @@ def test_what_parts_return_is_checked(part, said):
     own = {"estimators": {"mine": WeightedLeastSquares()}, "preprocessor": RtsSmoother()}
     own |= {"preprocessor": part} if isinstance(part, TheLog) else {"estimators": {"mine": part}}
     with pytest.raises(RobotIdError, match=said):
-        identify(
+        fit_logs(
             case.log,
             case.nominal,
             case.basis,

@@ -12,7 +12,7 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.recordings import recording_of
-from robotid_sim.pipeline.stages import identify
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.rts import RtsSmoother
 
@@ -41,7 +41,7 @@ def plan():
 @pytest.mark.parametrize("name", ["output-error", "input-error", "extended-kalman"])
 def test_a_log_of_the_engine_is_identified_by_simulation(run, log, plan, name):
     chosen = replace(plan, estimators={name: ESTIMATORS.build(name)}, chosen=name)
-    fit = identify(log, run.nominal, run.basis, chosen, np.random.default_rng(0))
+    fit = fit_logs(log, run.nominal, run.basis, chosen, np.random.default_rng(0))
     assert fit.chosen.success, fit.chosen.message
     assert fit.chosen.message == ""
     true = run.basis.of(run.plant.parameters())
@@ -51,7 +51,7 @@ def test_a_log_of_the_engine_is_identified_by_simulation(run, log, plan, name):
 
 def test_estimators_that_do_not_ask_get_no_recordings(run, log, plan):
     chosen = replace(plan, estimators={"wls": ESTIMATORS.build("wls")}, chosen="wls")
-    fit = identify(log, run.nominal, run.basis, chosen, np.random.default_rng(0))
+    fit = fit_logs(log, run.nominal, run.basis, chosen, np.random.default_rng(0))
     assert fit.problem.recordings == ()
 
 
@@ -94,5 +94,5 @@ def test_faults_are_not_sound_and_a_joint_without_torque_is_not_simulated(run, l
     tau[:, 1] = 0.0
     chosen = replace(plan, estimators={"oe": ESTIMATORS.build("output-error")}, chosen="oe")
     blind = replace(log, tau_meas=tau)
-    fit = identify(blind, run.nominal, run.basis, chosen, np.random.default_rng(0))
+    fit = fit_logs(blind, run.nominal, run.basis, chosen, np.random.default_rng(0))
     assert fit.problem.recordings == ()

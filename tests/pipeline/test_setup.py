@@ -16,8 +16,8 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.model.urdf import parse_xml
 from robotid_sim.pipeline import build, nominal
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.excitation import design
-from robotid_sim.pipeline.stages import identify, simulate
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.stages import fit_logs, run_experiment
 from robotid_sim.pipeline.study import run_study
 
 SMALL = {"design": {"candidates": 5, "iterations": 2}}
@@ -64,11 +64,11 @@ def test_the_plant_is_not_reachable_from_what_design_and_identify_receive(setup)
     plant = setup.cell.plant
     designed_with = (setup.nominal, setup.basis, setup.excitation)
     assert holds_the_plant(reachable(*designed_with), plant) == []
-    designs = design(*designed_with, setup.streams("design"))
-    log = simulate(setup.cell, designs.trajectories[0], setup.streams("measure"))
+    designs = design_excitation(*designed_with, setup.streams("design"))
+    log = run_experiment(setup.cell, designs.trajectories[0], setup.streams("measure"))
     received = (log, setup.nominal, setup.basis, setup.fit)
     assert holds_the_plant(reachable(*received), plant) == []
-    fit = identify(*received, setup.streams("identify"))
+    fit = fit_logs(*received, setup.streams("identify"))
     assert holds_the_plant(reachable(fit), plant) == []
 
 

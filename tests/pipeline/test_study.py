@@ -20,7 +20,7 @@ from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.build_robot import build_nominal
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.result import StudyResult
-from robotid_sim.pipeline.stages import identify
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.report.tables import CHECKS
 
 VERDICT = [
@@ -137,7 +137,7 @@ def test_identified_robot_is_closer_to_the_plant_than_the_nominal(quick_irb140) 
 
 
 def identified(log, nominal, setup):
-    return identify(log, nominal, setup.basis, setup.fit, np.random.default_rng(0))
+    return fit_logs(log, nominal, setup.basis, setup.fit, np.random.default_rng(0))
 
 
 def test_truth_of_a_log_changes_no_estimate(quick_study) -> None:

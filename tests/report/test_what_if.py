@@ -18,7 +18,7 @@ from robotid_sim.measurement.joined_motion import JoinedRowFilter
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.config import StudyConfig, load_config
-from robotid_sim.pipeline.stages import identify
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.report.study_file import repeated, study_text, toml_text
@@ -36,7 +36,7 @@ def run():
 @pytest.fixture(scope="module")
 def fit(run):
     plan = build_fit(load_config(None))
-    return identify(run.log, run.nominal, run.basis, plan, Streams(0)("identify"))
+    return fit_logs(run.log, run.nominal, run.basis, plan, Streams(0)("identify"))
 
 
 def recipe(config: StudyConfig | None = None, command="robotid run 2r -o out") -> Recipe:
@@ -114,7 +114,7 @@ def test_windows_are_few_whatever_the_period(fit, periods, groups) -> None:
 def test_windows_of_several_logs_are_parts_of_them(run) -> None:
     plan = build_fit(load_config(None))
     known = (run.nominal, run.basis, plan, Streams(0)("identify"))
-    both = identify([run.log, run.of(run.log.tau_meas)], *known)
+    both = fit_logs([run.log, run.of(run.log.tau_meas)], *known)
     assert isinstance(both.motion.row_filter, JoinedRowFilter)
     windows = windows_of(both)
     assert [w.group for w in windows] == ["log 1"] * 5 + ["log 2"] * 5

@@ -21,7 +21,7 @@ from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal_of_log
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.identification import intervals_of
-from robotid_sim.pipeline.stages import identify
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.report.what_if import what_if_section
@@ -69,7 +69,7 @@ def _identified(log, robot, config):
     """Return the fit of a log as the command line makes it."""
     nominal = build_nominal_of_log(robot, log, config)
     basis = build_basis(nominal, config)
-    return identify(log, nominal, basis, build_fit(config), Streams(config.seed)("identify"))
+    return fit_logs(log, nominal, basis, build_fit(config), Streams(config.seed)("identify"))
 
 
 @pytest.fixture(scope="module")

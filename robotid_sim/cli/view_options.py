@@ -1,16 +1,28 @@
-"""Words of ``robotid view``."""
+"""Options of ``robotid view``, and the settings that they make."""
 
+from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from robotid_sim.cli import options
-from robotid_sim.viewer.choices import DIRECTIONS, LAYERS, RENDERERS
+from robotid_sim.errors import OptionError
+from robotid_sim.viewer.choices import (
+    DEFAULT_LAYERS,
+    DIRECTIONS,
+    FPS,
+    LAYERS,
+    PICTURE,
+    RENDERERS,
+    WINDOW,
+)
 
-FPS = 30.0
-"""Frames per second of a film."""
-WINDOW, PICTURE = "1280x800", "640x480"
+if TYPE_CHECKING:
+    from robotid_sim.viewer.view_settings import ViewSettings
+
 TrajectoryFile = Annotated[
     Path | None,
     typer.Option("--trajectory", metavar="FILE", help="Simulate and show this trajectory."),
@@ -118,47 +130,43 @@ Port = Annotated[
     ),
 ]
 NoOpen = Annotated[bool, typer.Option("--no-open", help="Print the address only.")]
-OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction", "plant_drive", "engine")
-"""Options that act on a motion that is simulated."""
 
 
-@options.for_study(
-    *(*OF_SIMULATION, "no_clearance", "plugin"),
-    needs={
-        **dict.fromkeys(OF_SIMULATION, "trajectory"),
-        **dict.fromkeys(("time", "fps", "renderer"), "record"),
-        **dict.fromkeys(("magnify", "no_clearance"), "task"),
-        **dict.fromkeys(("port", "no_open"), "web"),
-        **dict.fromkeys(("plant_friction", "plant_drive", "engine"), ("trajectory", "task")),
-    },
-    excludes={
-        **dict.fromkeys(("trajectory", "log"), "task"),
-        **dict.fromkeys(("record", "size", "show", "joint"), "web"),
-    },
-)
-def view(
-    robot: options.RobotArg,
-    trajectory: TrajectoryFile = None,
-    log: LogFiles = None,
-    result: ResultFolder = None,
-    task: TaskName = None,
-    magnify: Magnification = None,
-    record: RecordFile = None,
-    time: Time = None,
-    size: Size = None,
-    fps: Fps = None,
-    speed: Speed = None,
-    camera: CameraName = "iso",
-    show: Layers = None,
-    joint: JointName = None,
-    renderer: RendererName = None,
-    web: Web = False,
-    port: Port = None,
-    no_open: NoOpen = False,
-    json: options.Json = False,
-) -> None:
-    """Show a motion of ROBOT: a trajectory, a log, a result, a task, or a sweep of every joint.
+def recorder() -> ModuleType:
+    """Return the module that records; it loads Pillow, which no other command needs."""
+    return import_module("robotid_sim.viewer.recorder")
 
-    ROBOT may be a folder of `robotid run`, wherever it was moved to. The window plays, pauses and
-    scrubs; its keys are shown in it. With --web a browser does.
-    """
+
+def view_settings(
+    size: str | None,
+    camera: str,
+    show: str | None,
+    joint: str | None,
+    renderer: str,
+    *,
+    windowed: bool,
+) -> "ViewSettings":
+    """Return size, camera, layers and renderer as they are asked for."""
+    from robotid_sim.viewer.view_settings import ViewSettings
+
+    width, height = _size(size, windowed=windowed)
+    layers = _layers(show, joint, windowed=windowed)
+    settings = ViewSettings(width=width, height=height, camera=camera, joint=joint)
+    return replace(settings, layers=layers, renderer=renderer)
+
+
+def _layers(text: str | None, joint: str | None, *, windowed: bool) -> frozenset[str]:
+    words = {word.strip() for word in (text or "").split(",")}
+    layers = frozenset(words - {"", "none"})
+    if text is None:
+        layers = DEFAULT_LAYERS | ({"curves"} if windowed else set())
+    if joint is not None and not windowed and "curves" not in layers:
+        raise OptionError("--joint acts only with the layer curves; name it in --show")
+    return layers
+
+
+def _size(text: str | None, *, windowed: bool) -> tuple[int, int]:
+    sides = (text or (WINDOW if windowed else PICTURE)).lower().split("x")
+    if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
+        raise OptionError(f"--size '{text}' is not of the form 640x480")
+    return int(sides[0]), int(sides[1])

@@ -1,0 +1,200 @@
+"""What there is to show: a trajectory, logs, the result of a study, or a task of it."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from robotid_sim.engine.engines import ENGINES, is_installed
+from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.measurement.files import load_log
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_cell, build_comparison
+from robotid_sim.pipeline.build_design import build_space
+from robotid_sim.pipeline.build_robot import build_nominal, build_robot
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.config_tables import NominalConfig
+from robotid_sim.pipeline.result import StudyResult, robot_of_result
+from robotid_sim.pipeline.stages import run_experiment
+from robotid_sim.progress import Progress
+from robotid_sim.result_folder import require_complete
+from robotid_sim.streams import Streams
+from robotid_sim.trajectory.runnable import require_runnable
+from robotid_sim.trajectory.trajectory_files import load_trajectory
+from robotid_sim.validation.comparison import TRUE, UNDISTURBED
+from robotid_sim.validation.prediction import rms
+from robotid_sim.validation.task_motions import TaskMotions, task_motions
+from robotid_sim.viewer import viewer
+from robotid_sim.viewer.animation import Animation, require_showable
+from robotid_sim.viewer.choices import DEFAULT_LAYERS, WINDOW
+from robotid_sim.viewer.tracking import tracking_animations
+from robotid_sim.viewer.view_settings import ViewSettings
+
+SAME_RUN = 0.01
+"""Largest relative difference of RMS errors between a run and its repetition."""
+
+_log = logging.getLogger(__name__)
+
+
+def show_motion(
+    animations: Animation | Sequence[Animation], *, models: Mapping[str, Robot] | None = None
+) -> None:
+    """Show a motion in a window until it is closed; with models a key shows their masses.
+
+    Who calls it asks `require_display` before its work.
+    """
+    width, height = map(int, WINDOW.split("x"))
+    layers = DEFAULT_LAYERS | {"curves"}
+    settings = ViewSettings(width=width, height=height, layers=layers)
+    viewer.show(animations, settings, models=models)
+
+
+def chosen_motions(
+    plant: Robot,
+    study: StudyConfig,
+    models: Mapping[str, Robot],
+    trajectory: Path | None,
+    log: list[Path] | None,
+    result: Path | None,
+    task: str | None,
+    magnification: float | None,
+    progress: Progress,
+    *,
+    engine_needed: bool,
+) -> tuple[list[Animation], TaskMotions | None]:
+    """Return the motions of a trajectory, a task, logs or a result, and those of the task."""
+    if trajectory is not None:
+        return [simulated(plant, trajectory, study, progress, engine_needed=engine_needed)], None
+    if task is not None and result is not None:
+        motions = task_of_result(models, result, task, study, progress)
+        return tracking_animations(plant, motions, magnification), motions
+    return recorded(plant, log, result), None
+
+
+def recorded(plant: Robot, log: list[Path] | None, result: Path | None) -> list[Animation]:
+    """Return what logs or a result hold; a sweep through every joint if there is neither."""
+    if not log and result is None:
+        return [Animation.sweep(plant)]
+    return animations_of(plant, log or [Path(str(result)) / "log.h5"])
+
+
+def model_in(folder: Path) -> Path:
+    """Return the robot that a folder of results holds, the identified one if there is one."""
+    require_complete(folder)
+    for name in ("identified.urdf", "nominal.urdf"):
+        if (folder / name).is_file():
+            return folder / name
+    raise FileFormatError(f"{folder} holds no identified.urdf or nominal.urdf; give a URDF")
+
+
+def simulated(
+    plant: Robot, trajectory: Path, study: StudyConfig, progress: Progress, *, engine_needed: bool
+) -> Animation:
+    """Return the virtual experiment on a trajectory file; the trajectory where no engine is."""
+    path = load_trajectory(trajectory, plant)
+    if not engine_needed and not any(map(is_installed, ENGINES)):
+        return Animation.of_trajectory(plant, path, trajectory.stem)
+    cell = build_cell(plant, build_nominal(plant, study), study)
+    require_runnable(path, plant, cell.rate, str(trajectory))
+    log = run_experiment(cell, path, Streams(study.seed)("measure"), progress=progress)
+    return Animation.of_log(plant, log, trajectory.stem)
+
+
+def animations_of(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
+    """Return the logs to be shown, the first one as the motion."""
+    require_showable(len(paths))
+    stems = [path.stem for path in paths]
+    names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
+    pairs = zip(paths, names, strict=True)
+    return [Animation.of_log(plant, load_log(path), name) for path, name in pairs]
+
+
+def read_models(
+    plant: Robot, folder: Path, study: StudyConfig, *, true: bool = True
+) -> dict[str, Robot]:
+    """Return the models in a result's folder, and `plant` as the true one if it is.
+
+    A fit may have failed; then there is no identified robot.
+    """
+    require_complete(folder)
+    _require_result_of(plant, folder / "result.json")
+    config = study.robot.model_copy(update={"joints": {}, "payload": None})
+    models = {"true": plant} if true else {}
+    for name in ("nominal", "identified"):
+        file = folder / f"{name}.urdf"
+        if file.is_file():
+            models[name] = build_robot(file, config)
+            if models[name].joint_names != plant.joint_names:
+                raise OptionError(f"{file} is of another robot than '{plant.name}'")
+        elif name == "nominal":
+            raise FileFormatError(f"{folder} holds no {file.name}; is it of `robotid run`?")
+    return models
+
+
+def _require_result_of(plant: Robot, file: Path) -> None:
+    """Raise if a result is of another robot; a study that was stopped has no result yet."""
+    if not file.is_file():
+        return
+    name = robot_of_result(file)
+    if name != plant.name:
+        raise OptionError(f"{file} is of the robot '{name}', not of '{plant.name}'")
+
+
+def require_true_robot(folder: Path | None, result: Path | None) -> None:
+    """Raise unless the plant of a task is known; `folder` is a result that stands for the robot."""
+    if folder is not None:
+        raise OptionError(
+            f"--task moves the true robot, which {folder} does not hold; give the ROBOT of the "
+            f"study and --result {folder}"
+        )
+    if result is None:
+        raise OptionError("--task acts only with --result; give both or neither")
+
+
+def task_of_result(
+    models: Mapping[str, Robot], folder: Path, task: str, study: StudyConfig, progress: Progress
+) -> TaskMotions:
+    """Return the motions of a task with the models of a result's folder.
+
+    The gains come from the nominal model in the folder, as in the study.
+    """
+    plant = models[TRUE]
+    section = NominalConfig(file=folder / "nominal.urdf")
+    study = study.model_copy(update={"nominal": section})
+    nominal = build_nominal(plant, study)
+    space = build_space(nominal, study)
+    motions = task_motions(
+        build_cell(plant, nominal, study),
+        nominal,
+        models,
+        task,
+        Streams(study.seed)("control"),
+        replace(build_comparison(study.control), space=space),
+        progress=progress,
+    )
+    if not _is_as_recorded(motions, folder / "result.json"):
+        _log.warning(
+            "%s has other tracking errors on %s, for the study ran with other options; give them "
+            "here too, such as its --config",
+            folder / "result.json",
+            motions.task.name,
+        )
+    return motions
+
+
+def _is_as_recorded(motions: TaskMotions, file: Path) -> bool:
+    """Return whether motions are those of a result; one without closed loop tells nothing."""
+    runs = StudyResult.load(file).control if file.is_file() else []
+    if not runs:
+        return True
+    keys = [(run.controller, run.model, run.scenario, run.task) for run in runs]
+    for model, error in motions.errors().items():
+        key = (motions.controller, model, UNDISTURBED, motions.task.name)
+        if key not in keys:
+            return False
+        recorded = runs[keys.index(key)].rms_error
+        if not np.allclose(rms(error), recorded, rtol=SAME_RUN, atol=0.0):
+            return False
+    return True
