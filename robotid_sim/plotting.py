@@ -126,7 +126,7 @@ class Plots:
         >>> nominal, basis = setup.nominal, setup.basis
         >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
         >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
-        >>> log = rid.simulate(setup.cell, path, rng)
+        >>> log = rid.simulate(setup.cell, path, rng=rng).log
         >>> len(rid.plot(log).axes)
         2
         >>> len(rid.plot.tool_path(path, robot=nominal).axes)

@@ -1,25 +1,14 @@
 """``robotid campaign``: many virtual experiments as one plan."""
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from robotid_sim.cli import options
+from robotid_sim.cli.campaign_action import CampaignAction
 from robotid_sim.cli.command import command
-from robotid_sim.errors import OptionError
 from robotid_sim.signals import let_signals_raise
-
-
-class CampaignAction(StrEnum):
-    """What to do with a campaign."""
-
-    RUN = "run"
-    STATUS = "status"
-    SUMMARY = "summary"
-    EXPORT = "export"
-    LIST = "list"
 
 
 @command()
@@ -75,35 +64,21 @@ def campaign(
     from robotid_sim.cli import campaign_actions as actions
 
     let_signals_raise()
-    given = {"quick": quick, "dry_run": dry_run, "again": again, "cluster": cluster, "out": out}
-    for name, value in given.items():
-        fitting = (CampaignAction.RUN, *([CampaignAction.EXPORT] if name == "out" else []))
-        if value and action not in fitting:
-            flag = f"--{name.replace('_', '-')}"
-            raise OptionError(f"{flag} acts only with {' or '.join(fitting)}; leave it out")
-    if action is CampaignAction.LIST:
-        if where is not None:
-            raise OptionError(f"list takes no PLAN, got {where}; leave it out")
-        return actions.list_plans(as_json=json)
+    given: dict[str, Any] = {
+        "quick": quick,
+        "dry_run": dry_run,
+        "again": again,
+        "cluster": cluster,
+        "out": out,
+    }
+    actions.require_fitting(action, where, given)
     if where is None:
-        what = "a plan" if action is CampaignAction.RUN else "the folder of a campaign"
-        raise OptionError(f"campaign {action} needs {what}; see `robotid campaign --help`")
+        return actions.list_plans(as_json=json)
+    shared: dict[str, Any] = {"trust_plugins": trust_plugins, "as_json": json}
     if action is CampaignAction.RUN:
-        if out is None:
-            raise OptionError("campaign run needs a folder for its trials; give --out FOLDER")
-        return actions.run(
-            where,
-            out,
-            quick=quick,
-            dry_run=dry_run,
-            again=again,
-            cluster=cluster,
-            trust_plugins=trust_plugins,
-            workers=workers,
-            as_json=json,
-        )
+        return actions.run(where, workers=workers, **given, **shared)
     if action is CampaignAction.EXPORT:
-        return actions.export(where, out, trust_plugins=trust_plugins, as_json=json)
+        return actions.export(where, out, **shared)
     if action is CampaignAction.STATUS:
-        return actions.status(where, trust_plugins=trust_plugins, as_json=json)
-    return actions.summary(where, workers=workers, trust_plugins=trust_plugins, as_json=json)
+        return actions.status(where, **shared)
+    return actions.summary(where, workers=workers, **shared)

@@ -2,6 +2,7 @@
 
 import logging
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST
 from robotid_sim.campaign.trial_list import SharedWork
 from robotid_sim.cli import output
+from robotid_sim.cli.campaign_action import CampaignAction
 from robotid_sim.cli.command_line import command_line
 from robotid_sim.errors import OptionError
 from robotid_sim.files import FILE_SPACE, require_space, require_writable
@@ -27,6 +29,20 @@ PAGE, FIGURES = "summary.html", "figures"
 _log = logging.getLogger(__name__)
 
 
+def require_fitting(action: CampaignAction, where: Path | None, options: Mapping[str, Any]) -> None:
+    """Raise `OptionError` if an action lacks what it needs, or has what does nothing in it."""
+    for name, value in options.items():
+        fitting = (CampaignAction.RUN, *([CampaignAction.EXPORT] if name == "out" else []))
+        if value and action not in fitting:
+            flag = f"--{name.replace('_', '-')}"
+            raise OptionError(f"{flag} acts only with {' or '.join(fitting)}; leave it out")
+    if action is CampaignAction.LIST and where is not None:
+        raise OptionError(f"list takes no PLAN, got {where}; leave it out")
+    if action is not CampaignAction.LIST and where is None:
+        what = "a plan" if action is CampaignAction.RUN else "the folder of a campaign"
+        raise OptionError(f"campaign {action} needs {what}; see `robotid campaign --help`")
+
+
 def list_plans(*, as_json: bool) -> int:
     """Print the plans that come along."""
     plans = {name: load_plan(name) for name in shipped_plans()}
@@ -39,8 +55,8 @@ def list_plans(*, as_json: bool) -> int:
 
 def run(
     where: Path,
-    out: Path,
     *,
+    out: Path | None,
     quick: bool,
     dry_run: bool,
     again: bool,
@@ -51,6 +67,8 @@ def run(
 ) -> int:
     """Run the trials that are missing, or say what they are."""
     plan = load_plan(where)
+    if out is None:
+        raise OptionError("campaign run needs a folder for its trials; give --out FOLDER")
     plan = plan.quick() if quick else plan
     if dry_run:
         count = workers or os.cpu_count() or 1

@@ -58,7 +58,7 @@ def certify(
     from robotid_sim.pipeline.crossing import both_engines
     from robotid_sim.progress_display import progress_line
     from robotid_sim.report.certificate_report import certificate_report
-    from robotid_sim.report.junit import Case, write_junit
+    from robotid_sim.report.junit import write_verdict
     from robotid_sim.report.page import write_page
     from robotid_sim.report.text.certify import certify_text
     from robotid_sim.result_folder import Run, result_folder
@@ -75,9 +75,7 @@ def certify(
         page = certificate_report(done, plant, recipe(study))
         write_page(page, folder / PAGE, folder / FIGURES, progress, count, replay=not no_replay)
         write_json(folder / VALUES, "certificate", 1, done.content())
-    if junit is not None:
-        cases = [Case.of(check) for check in done.verdict.checks]
-        write_junit(junit, f"certify {plant.name}", cases)
+    write_verdict(junit, f"certify {plant.name}", done.verdict)
     written = [*(out / name for name in (PAGE, VALUES, FIGURES)), junit]
     output.print_result(done.content(), certify_text(done), written, as_json=json)
     return 0 if done.verdict.passed else 1

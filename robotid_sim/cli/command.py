@@ -11,7 +11,7 @@ from robotid_sim.cli.options import FLAGS, OF_THE_ROBOT, SharedOptions
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.files import require_writable
 from robotid_sim.model.catalog_files import find_urdf
-from robotid_sim.parts.kinds import KINDS
+from robotid_sim.part_kinds import KINDS
 
 Beside = Callable[[Mapping[str, Any]], Iterable[Path]]
 

@@ -6,88 +6,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from robotid_sim.cli import design_options as of_design
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.cli.completion import names
 from robotid_sim.signals import let_signals_raise
 
 if TYPE_CHECKING:
     from robotid_sim.pipeline.config import StudyConfig
-
-FamilyName = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Family of motions.  [default: fourier]",
-        autocompletion=names("families"),
-    ),
-]
-CriterionName = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="What to minimize.  [default: d-optimality]",
-        autocompletion=names("criteria"),
-    ),
-]
-Solver = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="slsqp, random or an optimizer.  [default: slsqp]",
-        autocompletion=names("optimizers"),
-    ),
-]
-Count = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N",
-        min=1,
-        max=1000,
-        help="Trajectories, each given those before; OUT-2.json and so on.",
-    ),
-]
-PriorFiles = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="FILE", help="Trajectory (JSON) or log that exists already, repeatable."),
-]
-LinkClearance = Annotated[
-    float | None,
-    typer.Option(
-        metavar="METERS",
-        callback=options.finite,
-        min=0.0,
-        help="Distance that links keep to one another and the floor [m].  [default: 0.005]",
-    ),
-]
-FloorHeight = Annotated[
-    float | None,
-    typer.Option(
-        metavar="METERS",
-        help="Height of the floor in the root frame [m].  [default: where the base is]",
-    ),
-]
-CsvFile = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE", help="Also write the (first) motion for a robot controller, way back added."
-    ),
-]
-Explain = Annotated[
-    bool, typer.Option("--explain", help="Name the parameters that stay poorly excited, and why.")
-]
-Compare = Annotated[
-    bool,
-    typer.Option(
-        "--compare",
-        help="Also design by d-optimality, condition-number, normalized-condition-number, side by "
-        "side.",
-    ),
-]
-Processes = Annotated[
-    int,
-    typer.Option(metavar="N", min=1, max=1024, help="Processes; the result does not depend on it."),
-]
 
 
 def _further(values: Mapping[str, Any]) -> list[Path]:
@@ -108,21 +33,21 @@ def design(
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="FILE", help="Trajectory file (JSON).")
     ],
-    family: FamilyName = None,
-    criterion: CriterionName = None,
-    solver: Solver = None,
-    count: Count = None,
-    prior: PriorFiles = None,
-    clearance: LinkClearance = None,
-    floor: FloorHeight = None,
-    csv: CsvFile = None,
-    explain: Explain = False,
-    compare: Compare = False,
+    family: of_design.FamilyName = None,
+    criterion: of_design.CriterionName = None,
+    solver: of_design.Solver = None,
+    count: of_design.Count = None,
+    prior: of_design.PriorFiles = None,
+    clearance: of_design.LinkClearance = None,
+    floor: of_design.FloorHeight = None,
+    csv: of_design.CsvFile = None,
+    explain: of_design.Explain = False,
+    compare: of_design.Compare = False,
     report: options.ReportFile = None,
     no_replay: options.NoReplay = False,
     view: options.ShowMotion = False,
     json: options.Json = False,
-    workers: Processes = 1,
+    workers: of_design.Processes = 1,
     *,
     study: "StudyConfig",
 ) -> int:
@@ -140,7 +65,6 @@ def design(
     from robotid_sim.report.page import write_page
     from robotid_sim.report.text.design import design_text
     from robotid_sim.signals import interrupted_code
-    from robotid_sim.viewer.animation import Animation
     from robotid_sim.viewer.display import require_display
     from robotid_sim.viewer.sources import show_motion
 
@@ -167,7 +91,7 @@ def design(
     written = [*files, csv, None if done.designs.interrupted else report]
     output.print_result(done.content(files), text, written, as_json=json)
     if view:
-        show_motion(Animation.of_trajectory(done.nominal, done.trajectories[0], out.stem))
+        show_motion(done.nominal, done.trajectories[0], out.stem)
     if done.designs.interrupted:
         return interrupted_code()
     return 0 if done.passed else 1

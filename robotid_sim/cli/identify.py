@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.model.mesh_files import MeshMode
@@ -27,7 +28,7 @@ def identify(
     robot: options.RobotArg,
     log: options.SeveralLogs,
     out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="Estimate file (JSON).")],
-    estimator: options.Estimators = None,
+    estimator: options.EstimatorNames = None,
     torque_gain_std: options.GainStd = None,
     terms: options.Terms = None,
     mapping: options.MapFile = None,
@@ -51,35 +52,26 @@ def identify(
     why.
     """
     from robotid_sim.cli.study_options import recipe
-    from robotid_sim.errors import InconsistentInertiaError
-    from robotid_sim.importing.reading import Logs, read_logs
-    from robotid_sim.pipeline.assess import assess
     from robotid_sim.pipeline.build_fit import build_fit
-    from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
+    from robotid_sim.pipeline.build_robot import build_nominal_of_log
     from robotid_sim.pipeline.draws import folder_of_draws, write_draws
     from robotid_sim.pipeline.identification import table_beside
-    from robotid_sim.pipeline.identify import identify as identify_robot
-    from robotid_sim.progress_display import progress_line
-    from robotid_sim.report.identification_report import identification_report
-    from robotid_sim.report.page import write_page
     from robotid_sim.report.text.identify import identify_text
 
     let_signals_raise()
     table = parameters or table_beside(out)
     output.require_writable(out, table, urdf, report)
     study = study.with_estimation(estimator, torque_gain_std, terms)
-    model, plan = build_robot(robot, study.robot), build_fit(study)
-    data = read_logs(log, model, mapping)
-    held: str | Logs | None = hold_out
-    if hold_out is not None and Path(hold_out).exists():
-        held = read_logs(hold_out, model, mapping).whole()
+    model, plan = rid.build_robot(robot, study.robot), build_fit(study)
+    data = rid.read_logs(log, model, mapping)
+    of_file = hold_out is not None and Path(hold_out).exists()
     files = [] if draws is None else folder_of_draws(draws[1], draws[0])
-    with progress_line(enabled=not json) as progress:
-        fit = identify_robot(
+    with rid.progress_line(enabled=not json) as progress:
+        fit = rid.identify(
             data,
             build_nominal_of_log(model, data[0], study),
             joint_parameters=study.estimation.joint_parameters,
-            hold_out=held,
+            hold_out=rid.read_logs(str(hold_out), model, mapping) if of_file else hold_out,
             model_error=bool(files),
             force=force,
             plan=plan,
@@ -87,19 +79,15 @@ def identify(
             progress=progress,
         )
         robots = fit.draw_robots(len(files), study.seed, progress=progress) if files else []
-    if urdf is not None and fit.lift is None:  # before anything is written
-        why = fit.chosen.message if not fit.chosen.success else "none is known near the estimate"
-        raise InconsistentInertiaError(f"no robot to write to {urdf}: {why}")
-    fit.write_files(out, table, urdf, meshes=meshes)
+    written = fit.write_files(out, table, urdf, meshes=meshes, require_robot=True)
     write_draws(robots, files, meshes)
-    assessment = assess(fit, data)
+    assessment = rid.assess(fit, data)
     if report is not None:
-        write_page(identification_report(assessment, recipe(study)), report, replay=not no_replay)
+        written.append(assessment.report(report, replay=not no_replay, recipe=recipe(study)))
     content = {"robot": model.name, **fit.content()}
-    output.print_result(
-        content, identify_text(assessment, data), [out, table, urdf, report], as_json=json
-    )
+    output.print_result(content, identify_text(assessment, data), written, as_json=json)
     if files and not json:
-        where = output.shown(files[0].parent)
-        output.print_line(f"{len(files)} robots, {files[0].name} on, are written in {where}")
+        output.print_line(
+            f"{len(files)} robots, {files[0].name} on, are written in {files[0].parent}"
+        )
     return 0 if fit.passed else 1

@@ -8,7 +8,7 @@ from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.cli.completion import item_names, kind_names
 from robotid_sim.errors import UnknownNameError
-from robotid_sim.parts.kinds import KINDS, Kind, Rows
+from robotid_sim.part_kinds import KINDS, PartKind, PartRows
 from robotid_sim.signals import let_signals_raise
 from robotid_sim.table import Table
 
@@ -44,7 +44,7 @@ def list_(
     return 0
 
 
-def _item(items: Rows, kind: str, name: str) -> dict[str, str]:
+def _item(items: PartRows, kind: str, name: str) -> dict[str, str]:
     rows = {row["name"]: row for row in items}
     if name not in rows:
         raise UnknownNameError.of(f"name among {kind}", name, rows)
@@ -59,7 +59,7 @@ def _say(rows: list[dict[str, str]], json: bool) -> None:
     output.print_table(Table(("name", "summary"), cells, text_columns=2))
 
 
-def _say_item(kind: Kind, row: dict[str, str], json: bool) -> None:
+def _say_item(kind: PartKind, row: dict[str, str], json: bool) -> None:
     tables, use = kind.tables(row["name"]), kind.use.format(name=row["name"])
     if json:
         content: dict[str, Any] = {**row, "use": use}

@@ -222,7 +222,7 @@ ResultFile = Annotated[
 ]
 
 
-Estimators = Annotated[
+EstimatorNames = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME",

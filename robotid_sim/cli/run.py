@@ -1,10 +1,13 @@
 """``robotid run``: the whole study."""
 
+import os
+import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.cli.completion import names
@@ -59,33 +62,26 @@ def run(
     Other files in OUT are kept. Exit 0 if the verdict is passed, 1 if not, 2 if the input cannot be
     used.
     """
-    import os
-    import time
-
     from robotid_sim.cli.command_line import command_line
-    from robotid_sim.pipeline.build_robot import build_robot
     from robotid_sim.pipeline.folder import FILES
-    from robotid_sim.pipeline.study import plan_study, run_study
-    from robotid_sim.progress_display import progress_line
-    from robotid_sim.report.junit import Case, write_junit
+    from robotid_sim.pipeline.study import plan_study
+    from robotid_sim.report.junit import write_verdict
     from robotid_sim.report.text.study import plan_text, study_text
-    from robotid_sim.viewer.animation import Animation
-    from robotid_sim.viewer.display import require_display
-    from robotid_sim.viewer.sources import show_motion
+    from robotid_sim.viewer.sources import require_display, show_motion
 
     let_signals_raise()
     began = time.perf_counter()
     output.require_writable(junit)
     study = study.with_estimators(estimator or ())
-    plant = build_robot(robot, study.robot)
+    plant = rid.build_robot(robot, study.robot)
     if dry_run:
         plan = plan_study(plant, out, study, command_line())
         output.print_result(plan, plan_text(plan), as_json=json)
         return 0
     if view:
         require_display()
-    with progress_line(enabled=not json) as progress:
-        done = run_study(
+    with rid.progress_line(enabled=not json) as progress:
+        done = rid.run_study(
             plant,
             out,
             study,
@@ -96,13 +92,11 @@ def run(
             command=command_line(),
             progress=progress,
         )
-    result = done.result
-    if junit is not None:
-        cases = [Case.of(check) for check in result.verdict.checks]
-        write_junit(junit, f"run {plant.name}", cases)
+    verdict = done.result.verdict
+    write_verdict(junit, f"run {plant.name}", verdict)
     text = study_text(done, out, time.perf_counter() - began)
     written = [path for path in (*(out / name for name in FILES), junit) if path and path.exists()]
-    output.print_result(result.content(), text, written, as_json=json)
+    output.print_result(done.result.content(), text, written, as_json=json)
     if view:
-        show_motion(Animation.of_log(plant, done.log), models=done.models)
-    return 0 if result.verdict.passed else 1
+        show_motion(plant, done.log, models=done.models)
+    return 0 if verdict.passed else 1

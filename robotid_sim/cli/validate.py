@@ -41,12 +41,8 @@ Scenarios = Annotated[
         autocompletion=names("scenarios"),
     ),
 ]
-ModelNames = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME", help="Another model: an estimator of ESTIMATE or published:SET, repeatable."
-    ),
-]
+MODELS = "Another model: an estimator of ESTIMATE or published:SET, repeatable."
+ModelNames = Annotated[list[str] | None, typer.Option(metavar="NAME", help=MODELS)]
 Repetitions = Annotated[
     int | None,
     typer.Option(metavar="N", min=1, max=10_000, help="Repetitions of draws.  [default: 1]"),

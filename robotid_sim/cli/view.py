@@ -1,11 +1,12 @@
 """``robotid view``: a motion in a window, or recorded to a file."""
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli import view_options as of_view
 from robotid_sim.cli.command import command
+from robotid_sim.errors import OptionError
 from robotid_sim.signals import let_signals_raise
 from robotid_sim.viewer.choices import FPS
 
@@ -60,28 +61,19 @@ def view(
     ROBOT may be a folder of `robotid run`, wherever it was moved to. The window plays, pauses and
     scrubs; its keys are shown in it. With --web a browser does.
     """
-    from robotid_sim.cli.web_view import serve, task_motion
-    from robotid_sim.errors import OptionError
-    from robotid_sim.model.catalog_files import catalog
-    from robotid_sim.pipeline.build_robot import build_robot
-    from robotid_sim.progress_display import progress_line
-    from robotid_sim.report.replay.motions import Replay, logs_motion
-    from robotid_sim.viewer import sources, viewer
-    from robotid_sim.viewer.display import require_display
+    from robotid_sim.viewer import sources
     from robotid_sim.viewer.view_settings import require_speed
 
     let_signals_raise()
-    folder = None if robot in catalog() or not Path(robot).is_dir() else Path(robot)
+    folder = sources.folder_of(robot)
     if folder is not None and not (trajectory or log):
         result = result or folder
     if sum(source is not None for source in (trajectory, log or None, result)) > 1:
         raise OptionError("give one of --trajectory, --log and --result")
     if task is not None:
         sources.require_true_robot(folder, result)
-    windowed = record is None
-    settings = of_view.view_settings(
-        size, camera, show, joint, renderer or "auto", windowed=windowed
-    )
+    asked = (size, camera, show, joint, renderer or "auto")
+    settings = of_view.view_settings(*asked, windowed=record is None)
     if record is not None and record.suffix == PICTURE_SUFFIX and (fps or speed):
         raise OptionError(f"--fps and --speed are for a film or a window, not for {record}")
     fps, speed = FPS if fps is None else fps, 1.0 if speed is None else speed
@@ -90,33 +82,27 @@ def view(
     elif web:
         require_speed(speed)
     elif trajectory or task:
-        require_display()
-    plant = build_robot(robot if folder is None else sources.model_in(folder), study.robot)
+        sources.require_display()
+    plant = rid.build_robot(robot if folder is None else sources.model_in(folder), study.robot)
     settings.joint_of(plant)
-    models = (
-        {} if result is None else sources.read_models(plant, result, study, true=folder is None)
-    )
-    with progress_line(enabled=not json) as progress:
+    with rid.progress_line(enabled=not json) as progress:
         sought = (trajectory, log, result, task, magnify)
-        shown, motions = sources.chosen_motions(
-            plant, study, models, *sought, progress, engine_needed=not web
+        shown = sources.ShownMotions.of(
+            plant, study, *sought, progress, true=folder is None, engine_needed=not web
         )
         if record is not None:
-            at = {"fps": fps, "speed": speed, "time": time}
+            film = {"fps": fps, "speed": speed, "time": time, "progress": progress}
             recording = of_view.recorder().record(
-                shown, record, settings, models=models, progress=progress, **at
+                shown.animations, record, settings, models=shown.models, **film
             )
-    summary: dict[str, Any] = {
-        "robot": plant.name,
-        "shown": [animation.name for animation in shown],
-        "duration_s": shown[0].end - shown[0].start,
-    }
+    summary = shown.content()
     if web:
-        motion = logs_motion(shown) if motions is None else task_motion(motions, magnify, plant)
-        return serve(Replay(plant, (motion,), camera, speed), summary, port, no_open, as_json=json)
+        from robotid_sim.cli.web_view import serve_motions
+
+        return serve_motions(shown, magnify, camera, speed, port, no_open, as_json=json)
     text = []
     if record is None:
-        viewer.show(shown, settings, models=models, speed=speed)
+        shown.show(settings, speed)
     else:
         count, used = recording.frames, recording.renderer
         summary |= {"file": str(record), "frames": count, "renderer": used}

@@ -13,8 +13,9 @@ from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 from robotid_sim.palette import ROLES, joint_role
 from robotid_sim.report.page import Page, page_text
-from robotid_sim.report.replay.motions import Replay, ReplayMotion, tracking_motion
+from robotid_sim.report.replay.motions import Replay, ReplayMotion, logs_motion, tracking_motion
 from robotid_sim.validation.task_motions import TaskMotions
+from robotid_sim.viewer.sources import ShownMotions
 
 HOST = "127.0.0.1"
 """Nobody else's computer reaches it."""
@@ -27,6 +28,25 @@ def task_motion(motions: TaskMotions, magnification: float | None, robot: Robot)
         for k, (model, error) in enumerate(motions.errors().items())
     }
     return tracking_motion(robot, motions.task.name, motions.task.trajectory, errors, magnification)
+
+
+def serve_motions(
+    shown: ShownMotions,
+    magnification: float | None,
+    camera: str,
+    speed: float,
+    port: int | None,
+    no_open: bool,
+    *,
+    as_json: bool,
+) -> int:
+    """Serve the replay of motions until Ctrl-C."""
+    plant, task = shown.plant, shown.task
+    motion = logs_motion(shown.animations)
+    if task is not None:
+        motion = task_motion(task, magnification, plant)
+    replay = Replay(plant, (motion,), camera, speed)
+    return serve(replay, shown.content(), port, no_open, as_json=as_json)
 
 
 def serve(

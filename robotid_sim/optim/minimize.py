@@ -43,9 +43,9 @@ def minimize(
     lower: ArrayLike,
     upper: ArrayLike,
     *,
-    method: str | Optimizer,
-    max_evals: int,
-    rng: np.random.Generator,
+    method: str | Optimizer = "pso",
+    max_evals: int = 10_000,
+    rng: int | np.random.Generator = 0,
     target: float = -np.inf,
     first: ArrayLike | None = None,
     callback: Callable[[int, float], None] | None = None,
@@ -68,8 +68,8 @@ def minimize(
         A name in `OPTIMIZERS`, or an optimizer, whose state is overwritten.
     max_evals : int
         Number of points to evaluate, at most.
-    rng : numpy.random.Generator
-        Source of randomness.
+    rng : int or numpy.random.Generator
+        Seed, or source, of randomness.
     target : float
         Cost at which to stop.
     first : array_like, shape (k, d), optional
@@ -90,7 +90,8 @@ def minimize(
         with a note that says when.
     """
     optimizer = _built(method, options)
-    optimizer.start(lower, upper, rng, max_evals, first)
+    stream = np.random.default_rng(rng)  # of a generator, itself
+    optimizer.start(lower, upper, stream, max_evals, first)
     search = _Search(fun)
     message = "the target is reached"
     try:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -39,6 +39,9 @@ from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.prediction import Prediction, predictions
+
+if TYPE_CHECKING:
+    from robotid_sim.report.closing import Recipe
 
 LEAST_KNOWN = 5
 """Parameters that are named for the next motion."""
@@ -222,7 +225,9 @@ class Assessment:
             "next_steps": self.next_steps,
         }
 
-    def report(self, path: str | Path, *, replay: bool = True) -> Path:
+    def report(
+        self, path: str | Path, *, replay: bool = True, recipe: "Recipe | None" = None
+    ) -> Path:
         """Write the page of the identification (HTML).
 
         Parameters
@@ -231,6 +236,8 @@ class Assessment:
             File to write.
         replay : bool
             Whether the robot moves on the page, in 3-D.
+        recipe : Recipe, optional
+            What the page says of how to get it again.
 
         Returns
         -------
@@ -246,7 +253,8 @@ class Assessment:
         from robotid_sim.report.identification_report import identification_report
         from robotid_sim.report.page import write_page
 
-        page = identification_report(self, Recipe.of_python("robotid_sim.assess(fit, logs)"))
+        recipe = recipe or Recipe.of_python("robotid_sim.assess(fit, logs)")
+        page = identification_report(self, recipe)
         write_page(page, Path(path), replay=replay)
         return Path(path)
 

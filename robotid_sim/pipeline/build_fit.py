@@ -16,7 +16,7 @@ from robotid_sim.preprocess.preprocessor import Preprocessor, Rows, takes_rows
 
 Estimators = Sequence[str] | Mapping[str, Estimator]
 """Estimators by name, or objects by the name that their estimates get."""
-Source = Literal["fixed", "estimate"]
+ConstantSource = Literal["fixed", "estimate"]
 """Whether a constant of the model is as given, or from the log where it shows another."""
 
 DEFAULT = EstimationConfig()
@@ -28,7 +28,7 @@ def fit_plan(
     chosen: str | None = None,
     preprocessor: Preprocessor | str = "adaptive",
     terms: str | Sequence[str] = "none",
-    friction_velocity: Source = DEFAULT.eps,
+    friction_velocity: ConstantSource = DEFAULT.eps,
     torque_gain_std: float = 0.0,
 ) -> FitPlan:
     """Return how logs become estimates; the parameters are those of `identify`.

@@ -11,7 +11,7 @@ from robotid_sim.arrays import Float2D
 from robotid_sim.diagnostics.intervals import Intervals, confidence_intervals
 from robotid_sim.diagnostics.residuals import ADVICE
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import RobotIdError
+from robotid_sim.errors import InconsistentInertiaError, RobotIdError
 from robotid_sim.estimation.block_sandwich import row_blocks_of
 from robotid_sim.estimation.consistent import Lift
 from robotid_sim.estimation.correlation import block_of
@@ -51,7 +51,7 @@ def table_beside(estimate: Path) -> Path:
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
-class HeldOut:
+class HeldOutPrediction:
     """What a fit predicts of data that were left out of it."""
 
     what: str
@@ -105,7 +105,7 @@ class Identification:
     """What was concluded when foreign logs were read, by their names."""
     samples: int | None = None
     """Samples of a log that was read in parts."""
-    held_out: HeldOut | None = None
+    held_out: HeldOutPrediction | None = None
     """What the fit predicts of data that were left out of it."""
     model_error: ModelError | None = None
     """How far predictions may be off, if that was measured."""
@@ -235,14 +235,24 @@ class Identification:
         urdf: Path | None = None,
         *,
         meshes: MeshMode = MeshMode.COPY,
+        require_robot: bool = False,
     ) -> list[Path]:
-        """Write estimates, table of parameters and URDF; what cannot be written is removed.
+        """Write estimates, table of parameters and URDF; what there is none of is removed.
 
         Returns
         -------
         paths : list of Path
             The files that were written.
+
+        Raises
+        ------
+        InconsistentInertiaError
+            If a robot is required and there is none; nothing is written then.
         """
+        if require_robot and urdf is not None and self.lift is None:
+            chosen = self.chosen
+            why = chosen.message if not chosen.success else "none is known near the estimate"
+            raise InconsistentInertiaError(f"no robot to write to {urdf}: {why}")
         written = [estimate]
         save_estimates(list(self.estimates), estimate, **self.context())
         if self.chosen.success:

@@ -10,10 +10,10 @@ from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.importing.reading import Logs
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.build_fit import Estimators, Source, fit_plan
+from robotid_sim.pipeline.build_fit import ConstantSource, Estimators, fit_plan
 from robotid_sim.pipeline.config_tables import EstimationConfig
 from robotid_sim.pipeline.hold_out import HoldOut, fit_and_predict, measured_error, training_logs
-from robotid_sim.pipeline.identification import HeldOut, Identification, with_doubt
+from robotid_sim.pipeline.identification import HeldOutPrediction, Identification, with_doubt
 from robotid_sim.pipeline.log_checks import EXCERPTS, LogWarnings, check_logs
 from robotid_sim.pipeline.long_logs import can_stream, identify_long
 from robotid_sim.pipeline.setup import FitPlan
@@ -37,7 +37,7 @@ def identify(
     preprocessor: Preprocessor | str = "adaptive",
     terms: str | Sequence[str] = "none",
     joint_parameters: Sequence[str] = DEFAULT.joint_parameters,
-    friction_velocity: Source = DEFAULT.eps,
+    friction_velocity: ConstantSource = DEFAULT.eps,
     torque_gain_std: float = 0.0,
     hold_out: HoldOut | str | Logs | Sequence[Log] | None = None,
     model_error: bool = False,
@@ -107,7 +107,7 @@ def identify(
     >>> import numpy as np
     >>> import robotid_sim as rid
     >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
-    >>> log = rid.simulate(setup.cell, setup.unseen, np.random.default_rng(0))
+    >>> log = rid.simulate(setup.cell, setup.unseen, rng=0).log
     >>> fit = rid.identify(log, setup.nominal, estimators=["wls"])
     >>> fit.chosen.success
     True
@@ -124,7 +124,7 @@ def identify(
     )
     if held is not None or model_error or not can_stream(plan):
         given = given.whole()
-    tested = Logs.of(hold_out if isinstance(hold_out, Logs) else held.logs if held else ())
+    tested = Logs.of(hold_out.whole() if isinstance(hold_out, Logs) else held.logs if held else ())
     Logs((*given.read, *tested.read)).require_distinct()
     if basis is None:
         measured = np.any([log.torque_measured for log in given], axis=0)
@@ -140,7 +140,9 @@ def identify(
     else:
         fit, prediction = fit_and_predict(list(given), held, nominal, basis, plan, stream, progress)
     if held is not None and prediction is not None:
-        fit = replace(fit, held_out=HeldOut(held.text or ", ".join(tested.names), prediction))
+        fit = replace(
+            fit, held_out=HeldOutPrediction(held.text or ", ".join(tested.names), prediction)
+        )
     if fit.chosen.success and (model_error or prediction is not None):
         fitted = training_logs(list(given), held)
         fit = replace(fit, model_error=measured_error(fit, fitted, plan, prediction))

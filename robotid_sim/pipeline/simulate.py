@@ -1,7 +1,7 @@
 """The virtual experiment: a robot in the engine, driven along a trajectory, with sensors."""
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -22,24 +22,35 @@ from robotid_sim.pipeline.stages import run_experiment
 from robotid_sim.pipeline.verdict import saturated
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
-from robotid_sim.streams import Streams
+from robotid_sim.streams import stream_of
 from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.trajectory.runnable import limit_use, require_runnable
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 
 @public_value
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Experiment:
     """A virtual experiment: what the sensors saw, and how near the robot came to its limits."""
 
     plant: Robot
     """The truth."""
+    nominal: Robot
+    """What was known of it."""
+    trajectory: Excitation
     log: Log
-    limit_use: Mapping[str, list[float]]
-    """Largest use of the limits along the trajectory, by kind, of every joint."""
-    contacts: tuple[str, ...]
-    """Links that touch on the trajectory, in words."""
+    floor: float | None
+    """Height of the floor in the root frame [m]; None without one."""
+
+    @property
+    def limit_use(self) -> dict[str, list[float]]:
+        """Largest use of the limits along the trajectory, by kind, of every joint."""
+        return limit_use(self.plant, self.trajectory)
+
+    @cached_property
+    def contacts(self) -> list[str]:
+        """Links that touch on the trajectory, in words."""
+        return list(map(str, contacts(self.nominal, {"trajectory": self.trajectory}, self.floor)))
 
     @property
     def peak_torque(self) -> Float1D:
@@ -65,7 +76,7 @@ class Experiment:
             "peak_torque": self.peak_torque.tolist(),
             "saturated": self.saturated.tolist(),
             **self.limit_use,
-            "contacts": list(self.contacts),
+            "contacts": self.contacts,
         }
 
 
@@ -75,7 +86,7 @@ def simulate(
     config: StudyConfig | None = None,
     *,
     nominal: Robot | None = None,
-    seed: int | None = None,
+    rng: int | np.random.Generator | None = None,
     diverged: str | Path | None = None,
     progress: Progress = silent,
 ) -> Experiment:
@@ -90,9 +101,9 @@ def simulate(
     config : StudyConfig, optional
         Engine, controller, sensors and friction of the plant.
     nominal : Robot, optional
-        What the controller knows; by default as the configuration says.
-    seed : int, optional
-        Of the noise; by default that of the configuration.
+        What the controller knows; by default as the configuration says, with a cell the plant.
+    rng : int or numpy.random.Generator, optional
+        Seed, or source, of the noise; by default the seed of the configuration.
     diverged : str or Path, optional
         File for the log of a loop that diverges.
     progress : callable
@@ -117,16 +128,19 @@ def simulate(
     >>> rid.simulate("twolink", setup.unseen).log.joint_names
     ('joint_1', 'joint_2')
     """
-    config = (config or StudyConfig()).with_seed(seed)
-    plant = robot.plant if isinstance(robot, Cell) else build_robot(robot, config.robot)
-    nominal = nominal or build_nominal(plant, config)
-    cell = robot if isinstance(robot, Cell) else build_cell(plant, nominal, config)
+    config = (config or StudyConfig()).with_seed(rng if isinstance(rng, int) else None)
+    if isinstance(robot, Cell):
+        cell, plant = robot, robot.plant
+        nominal = nominal or plant
+    else:
+        plant = build_robot(robot, config.robot)
+        nominal = nominal or build_nominal(plant, config)
+        cell = build_cell(plant, nominal, config)
     name = "the trajectory" if not isinstance(trajectory, str | Path) else str(trajectory)
     path = load_trajectory(trajectory, plant) if isinstance(trajectory, str | Path) else trajectory
     require_runnable(path, plant, cell.rate, name)
-    stream = Streams(config.seed)("measure")
+    stream = stream_of(config.seed if rng is None else rng, "measure")
     with saved_if_diverged(None if diverged is None else Path(diverged)):
         log = run_experiment(cell, path, stream, seed=config.seed, progress=progress)
     space = build_space(nominal, config)
-    touching = contacts(nominal, {"trajectory": path}, None if space is None else space.floor)
-    return Experiment(plant, log, limit_use(plant, path), tuple(map(str, touching)))
+    return Experiment(plant, nominal, path, log, None if space is None else space.floor)

@@ -144,8 +144,8 @@ def validate(
         If the undisturbed loop with the true model ends before its time.
     """
     config = (config or StudyConfig()).with_seed(seed)
-    choices = (controllers, tasks, scenarios, models, runs)
-    config, unseen = _with_choices(config, *choices), None if log is None else Logs.of(log)
+    config = _with_choices(config, controllers, tasks, scenarios, models, runs)
+    unseen = None if log is None else Logs.of(log)
     if unseen is not None and unseen[0].origin == "machine":
         raise LogError(
             f"{unseen.names[0]} is of a machine, which is not in the engine: use predict, or leave "
@@ -160,14 +160,13 @@ def validate(
     lifted = _lifted(saved, nominal, basis)
     doubt, predicted = "", None
     if unseen is not None:
-        data = unseen[0].require_robot(nominal)
+        unseen[0].require_robot(nominal)
         doubt = check_logs(unseen.read, nominal, basis, refuse=not force).errors
-        motion = build_preprocessor(config.preprocess)(data, nominal)
-        predicted = predictions(saved.chosen.beta, data, motion, nominal, basis)
+        motion = build_preprocessor(config.preprocess)(unseen[0], nominal)
+        predicted = predictions(saved.chosen.beta, unseen[0], motion, nominal, basis)
     cell, space = build_cell(plant, nominal, config), build_space(nominal, config)
     comparison = replace(build_comparison(config.control), space=space)
-    beside = None if failures is None else failures.with_name(f"{failures.name}-diverged.h5")
-    with saved_if_diverged(beside):
+    with saved_if_diverged(failures and failures.with_name(f"{failures.name}-diverged.h5")):
         compared = compared_models(lifted.robot, estimates, nominal, basis, others)
         stream = Streams(config.seed)("control")
         loop = closed_loop(
@@ -175,7 +174,10 @@ def validate(
         )
         if failures is not None:
             save_failures(loop, failures.parent, f"{failures.name}-")
-    paths = {task.name: task.trajectory for task in loop.tasks}
+    paths, floor = (
+        {t.name: t.trajectory for t in loop.tasks},
+        None if space is None else space.floor,
+    )
     return Validation(
         plant=plant,
         estimate=saved.chosen,

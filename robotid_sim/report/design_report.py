@@ -94,7 +94,7 @@ def _replay(summary: DesignSummary) -> Replay:
     return Replay(nominal, tuple(motions))
 
 
-def _from(designs: Designs, plan: DesignPlan) -> str:
+def _from(designs: Designs, plan: "DesignPlan") -> str:
     """Return from what data the accuracy is expected, if from more than one trajectory."""
     count, existing = len(designs.trajectories), len(plan.prior_names)
     together = f", from all {count} trajectories together" if count > 1 else ""
@@ -119,7 +119,7 @@ def _facts_of(summary: DesignSummary) -> list[tuple[str, str]]:
     return facts
 
 
-def _explained(explanation: Explanation) -> Section:
+def _explained(explanation: "Explanation") -> Section:
     first, *rest = explanation.sentences()
     return Section(
         title="What the motion shows, and what it does not",

@@ -6,10 +6,10 @@ from typing import NamedTuple
 from xml.etree import ElementTree
 
 from robotid_sim.files import write_text
-from robotid_sim.pipeline.result import CheckResult
+from robotid_sim.pipeline.result import CheckResult, VerdictResult
 
 
-class Case(NamedTuple):
+class JunitCase(NamedTuple):
     """One check."""
 
     name: str
@@ -17,7 +17,7 @@ class Case(NamedTuple):
     """Why it fails; empty if it passes."""
 
     @classmethod
-    def of(cls, check: CheckResult) -> "Case":
+    def of(cls, check: CheckResult) -> "JunitCase":
         """Return a check of a verdict."""
         if check.passed:
             return cls(check.name)
@@ -26,7 +26,7 @@ class Case(NamedTuple):
         return cls(check.name, text.strip())
 
 
-def write_junit(path: Path, suite: str, cases: Sequence[Case]) -> None:
+def write_junit(path: Path, suite: str, cases: Sequence[JunitCase]) -> None:
     """Write checks as one suite of tests.
 
     Parameters
@@ -35,7 +35,7 @@ def write_junit(path: Path, suite: str, cases: Sequence[Case]) -> None:
         File to write.
     suite : str
         What the checks are of.
-    cases : sequence of Case
+    cases : sequence of JunitCase
         The checks.
 
     Raises
@@ -53,3 +53,9 @@ def write_junit(path: Path, suite: str, cases: Sequence[Case]) -> None:
             ElementTree.SubElement(test, "failure", message=case.failure)
     ElementTree.indent(root)
     write_text(path, ElementTree.tostring(root, encoding="unicode", xml_declaration=True) + "\n")
+
+
+def write_verdict(path: Path | None, suite: str, verdict: VerdictResult) -> None:
+    """Write the checks of a verdict, if there is a path."""
+    if path is not None:
+        write_junit(path, suite, [JunitCase.of(check) for check in verdict.checks])

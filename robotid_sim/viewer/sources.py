@@ -2,14 +2,17 @@
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from robotid_sim.engine.engines import ENGINES, is_installed
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.measurement.files import load_log
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_cell, build_comparison
 from robotid_sim.pipeline.build_design import build_space
@@ -21,6 +24,7 @@ from robotid_sim.pipeline.stages import run_experiment
 from robotid_sim.progress import Progress
 from robotid_sim.result_folder import require_complete
 from robotid_sim.streams import Streams
+from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.trajectory.runnable import require_runnable
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 from robotid_sim.validation.comparison import TRUE, UNDISTURBED
@@ -29,6 +33,7 @@ from robotid_sim.validation.task_motions import TaskMotions, task_motions
 from robotid_sim.viewer import viewer
 from robotid_sim.viewer.animation import Animation, require_showable
 from robotid_sim.viewer.choices import DEFAULT_LAYERS, WINDOW
+from robotid_sim.viewer.display import require_display as require_display
 from robotid_sim.viewer.tracking import tracking_animations
 from robotid_sim.viewer.view_settings import ViewSettings
 
@@ -39,38 +44,77 @@ _log = logging.getLogger(__name__)
 
 
 def show_motion(
-    animations: Animation | Sequence[Animation], *, models: Mapping[str, Robot] | None = None
+    robot: Robot,
+    motion: Log | Excitation,
+    name: str = "log",
+    *,
+    models: Mapping[str, Robot] | None = None,
 ) -> None:
-    """Show a motion in a window until it is closed; with models a key shows their masses.
+    """Show a log or a trajectory in a window until it is closed.
 
-    Who calls it asks `require_display` before its work.
+    With models a key shows their masses. Who calls it asks `require_display` before its work.
     """
     width, height = map(int, WINDOW.split("x"))
     layers = DEFAULT_LAYERS | {"curves"}
     settings = ViewSettings(width=width, height=height, layers=layers)
-    viewer.show(animations, settings, models=models)
+    if isinstance(motion, Log):
+        shown = Animation.of_log(robot, motion, name)
+    else:
+        shown = Animation.of_trajectory(robot, motion, name)
+    viewer.show(shown, settings, models=models)
 
 
-def chosen_motions(
-    plant: Robot,
-    study: StudyConfig,
-    models: Mapping[str, Robot],
-    trajectory: Path | None,
-    log: list[Path] | None,
-    result: Path | None,
-    task: str | None,
-    magnification: float | None,
-    progress: Progress,
-    *,
-    engine_needed: bool,
-) -> tuple[list[Animation], TaskMotions | None]:
-    """Return the motions of a trajectory, a task, logs or a result, and those of the task."""
-    if trajectory is not None:
-        return [simulated(plant, trajectory, study, progress, engine_needed=engine_needed)], None
-    if task is not None and result is not None:
-        motions = task_of_result(models, result, task, study, progress)
-        return tracking_animations(plant, motions, magnification), motions
-    return recorded(plant, log, result), None
+@dataclass(frozen=True)
+class ShownMotions:
+    """Motions of a robot with the models that a window can switch to."""
+
+    plant: Robot
+    animations: list[Animation]
+    task: TaskMotions | None
+    """The motions of a task, if they are of one."""
+    models: Mapping[str, Robot]
+
+    @classmethod
+    def of(
+        cls,
+        plant: Robot,
+        study: StudyConfig,
+        trajectory: Path | None,
+        log: list[Path] | None,
+        result: Path | None,
+        task: str | None,
+        magnification: float | None,
+        progress: Progress,
+        *,
+        true: bool,
+        engine_needed: bool,
+    ) -> "ShownMotions":
+        """Return the motions of a trajectory, a task, logs or a result."""
+        models = {} if result is None else read_models(plant, result, study, true=true)
+        motions = None
+        if trajectory is not None:
+            shown = [simulated(plant, trajectory, study, progress, engine_needed=engine_needed)]
+        elif task is not None and result is not None:
+            motions = task_of_result(models, result, task, study, progress)
+            shown = tracking_animations(plant, motions, magnification)
+        else:
+            shown = recorded(plant, log, result)
+        return cls(plant, shown, motions, models)
+
+    def show(self, settings: ViewSettings, speed: float) -> None:
+        """Show the motions in a window until it is closed."""
+        viewer.show(self.animations, settings, models=self.models, speed=speed)
+
+    def content(self) -> dict[str, Any]:
+        """Return what is shown, as JSON values."""
+        first = self.animations[0]
+        names = [animation.name for animation in self.animations]
+        return {"robot": self.plant.name, "shown": names, "duration_s": first.end - first.start}
+
+
+def folder_of(robot: str) -> Path | None:
+    """Return the folder of a result that stands for its robot; None for a robot."""
+    return None if robot in catalog() or not Path(robot).is_dir() else Path(robot)
 
 
 def recorded(plant: Robot, log: list[Path] | None, result: Path | None) -> list[Animation]:

@@ -239,7 +239,9 @@ def test_normalized_condition_number_is_blind_to_the_size_of_the_motion(
         nominal, basis, np.random.default_rng(9), options=FourierOptions(), candidates=50
     )
     middle = np.median([merits(draw.trajectory) for draw in draws], axis=0)
-    conds = [excitation_quality(nominal, basis, result.trajectory).cond_normalized for result in results]
+    conds = [
+        excitation_quality(nominal, basis, result.trajectory).cond_normalized for result in results
+    ]
     assert conds[0] < 0.6 * conds[1]  # it does what it says
     assert blind[0] > factor * best[0]
     assert blind[1] < best[1] - gap

@@ -10,8 +10,8 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.excitation.design import (
-    excitation_quality,
     default_path,
+    excitation_quality,
     random_design,
     random_feasible,
     torque_scale,
@@ -63,7 +63,9 @@ def test_design_excites_better_than_the_median_draw(designed):
     nominal, basis, trajectory = designed
     rng = np.random.default_rng(99)
     draws = [random_feasible(nominal, rng, OPTIONS) for _ in range(15)]
-    median = np.median([excitation_quality(nominal, basis, draw, samples=100).log_det for draw in draws])
+    median = np.median(
+        [excitation_quality(nominal, basis, draw, samples=100).log_det for draw in draws]
+    )
     assert excitation_quality(nominal, basis, trajectory, samples=100).log_det > median
 
 
@@ -126,7 +128,9 @@ def test_log_det_does_not_depend_on_the_base_set(arm):
         units=tuple(basis.units[k] for k in order),
     )
     one = excitation_quality(arm, basis, trajectory).log_det
-    assert excitation_quality(arm, turned, trajectory).log_det == pytest.approx(one, rel=1e-12)  # rounding
+    assert excitation_quality(arm, turned, trajectory).log_det == pytest.approx(
+        one, rel=1e-12
+    )  # rounding
 
 
 def test_default_path_ignores_inertia_and_gives_the_torque_scale(irb140):

@@ -11,7 +11,12 @@ from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.excitation.criteria import Criterion, DOptimality
 from robotid_sim.excitation.criteria_spectrum import ConditionNumber
-from robotid_sim.excitation.design import excitation_quality, random_design, random_designs, random_feasible
+from robotid_sim.excitation.design import (
+    excitation_quality,
+    random_design,
+    random_designs,
+    random_feasible,
+)
 from robotid_sim.excitation.fourier_space import FourierOptions, FourierSpace
 from robotid_sim.excitation.information import assumed_noise, expected_std
 from robotid_sim.excitation.optimal import optimal_design

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from lxml import html
 from measured import measured
+from robotid_sim.report.what_if import packed_factors, refit_data, what_if_section, windows_of
 from robots import urdf_path
 
 from robotid_sim.estimation.estimate import Estimate
@@ -23,7 +24,6 @@ from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.report.study_file import repeated, study_text, toml_text
 from robotid_sim.report.trust_section import lack_of_fit
-from robotid_sim.report.what_if import packed_factors, refit_data, what_if_section, windows_of
 from robotid_sim.streams import Streams
 
 

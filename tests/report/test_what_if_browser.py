@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from headless import WAIT, chromium, complaints, open_page, requests
 from measured import measured
+from robotid_sim.report.what_if import what_if_section
 from robots import DATA
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -24,7 +25,6 @@ from robotid_sim.pipeline.identification import intervals_of
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
-from robotid_sim.report.what_if import what_if_section
 from robotid_sim.streams import Streams
 
 pytestmark = pytest.mark.browser

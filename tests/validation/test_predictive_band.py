@@ -14,9 +14,8 @@ from robotid_sim.measurement.motion import Motion, RowFilter
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.hold_out import measured_error
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.hold_out import predicted
+from robotid_sim.pipeline.hold_out import measured_error, predicted
 from robotid_sim.pipeline.stages import fit_logs, run_experiment
 from robotid_sim.streams import Streams
 from robotid_sim.validation.predictive_band import (
@@ -97,7 +96,9 @@ def test_bands_hold_on_unseen_motions_with_friction_that_the_model_lacks(name, l
     experiment = {"experiment": {"friction": friction}, "design": {"solver": solver}}
     content = experiment | {"control": {"enabled": False}}
     setup, streams = build_setup(name, load_config(None, content).quick()), Streams(0)
-    (path,) = design_excitation(setup.nominal, setup.basis, setup.excitation, streams("d")).trajectories
+    (path,) = design_excitation(
+        setup.nominal, setup.basis, setup.excitation, streams("d")
+    ).trajectories
     log = replace(run_experiment(setup.cell, path, streams("a")), truth=None)
     unseen = replace(run_experiment(setup.cell, setup.unseen, streams("b")), truth=None)
     fit = fit_logs(log, setup.nominal, setup.basis, setup.fit, streams("i"))

@@ -5,7 +5,7 @@ from typing import Any
 
 from robotid_sim.errors import install_command
 from robotid_sim.pipeline.check import RobotCheck
-from robotid_sim.report.junit import Case
+from robotid_sim.report.junit import JunitCase
 from robotid_sim.report.text.parts import Text
 from robotid_sim.section import number
 from robotid_sim.table import Table
@@ -106,11 +106,11 @@ def _joint_table(joints: Sequence[dict[str, Any]]) -> Table:
     return Table.of(columns, text_columns=2)
 
 
-def check_cases(check: RobotCheck) -> list[Case]:
+def check_cases(check: RobotCheck) -> list[JunitCase]:
     """Return the checks of a robot: every body, and whether a study can run."""
     repaired = check.repaired is not None
     cases = [
-        Case(body.name, "" if repaired or body.reason is None else body.reason)
+        JunitCase(body.name, "" if repaired or body.reason is None else body.reason)
         for body in check.bodies
     ]
-    return [*cases, Case("study", check.prospect["refused"] or "")]
+    return [*cases, JunitCase("study", check.prospect["refused"] or "")]

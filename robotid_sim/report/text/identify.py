@@ -7,7 +7,7 @@ from robotid_sim.importing.reading import Logs
 from robotid_sim.measurement.long_log import LongLog
 from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.pipeline.assess import Assessment
-from robotid_sim.pipeline.identification import HeldOut, Identification
+from robotid_sim.pipeline.identification import HeldOutPrediction, Identification
 from robotid_sim.report.prediction_report import columns_of, log_prediction_table, remarks
 from robotid_sim.report.tables import lack_table, parameter_table, residual_table, terms_table
 from robotid_sim.report.text.diagnose import reading_text
@@ -80,7 +80,7 @@ def _fit_text(assessment: Assessment) -> Iterator[Text]:
         yield f"WARNING: {fit.doubt}"
 
 
-def _held_out_text(held: HeldOut, fit: Identification) -> Iterator[Text]:
+def _held_out_text(held: HeldOutPrediction, fit: Identification) -> Iterator[Text]:
     """Return what the fit predicts of data that were left out of it."""
     predicted = held.prediction
     yield ""

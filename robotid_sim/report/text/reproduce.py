@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from robotid_sim.papers.claims import CHECK, NOT_JUDGED, VERDICTS
 from robotid_sim.papers.paper import Reproduction
 from robotid_sim.papers.reproduce import Reproductions
-from robotid_sim.report.junit import Case
+from robotid_sim.report.junit import JunitCase
 from robotid_sim.report.reproduction_report import claim_cells
 from robotid_sim.report.text.parts import Text
 from robotid_sim.table import Table
@@ -22,10 +22,10 @@ def reproduce_text(done: Reproductions) -> Iterator[Text]:
         yield ""
 
 
-def reproduce_cases(done: Reproductions) -> list[Case]:
+def reproduce_cases(done: Reproductions) -> list[JunitCase]:
     """Return every claim as a check: whether the number is where it is expected."""
     return [
-        Case(
+        JunitCase(
             f"{reproduction.paper.name}: {claim.name}",
             "" if claim.outcome in (None, "met") else f"{claim.ours} is not where it is expected",
         )

@@ -10,7 +10,7 @@ from robotid_sim.registry import Registry
 from robotid_sim.section import number
 from robotid_sim.table import Table
 
-Rows = list[dict[str, str]]
+PartRows = list[dict[str, str]]
 
 PRESET_SUMMARIES: Mapping[str, str] = {
     "ideal": "no sensor: positions and torques as they are",
@@ -20,19 +20,21 @@ PRESET_SUMMARIES: Mapping[str, str] = {
 }
 
 
-class Kind(NamedTuple):
+class PartKind(NamedTuple):
     """One kind of parts."""
 
     summary: str
     use: str
     """Where the name of a part goes."""
-    rows: Callable[[], Rows]
+    rows: Callable[[], PartRows]
     """Name, summary and source of every part."""
     tables: Callable[[str], list[Table]] = lambda _: []
     """What there is to say of a part by its name."""
 
     @classmethod
-    def of_registry(cls, place: str, summary: str, use: str, *, settable: bool = True) -> "Kind":
+    def of_registry(
+        cls, place: str, summary: str, use: str, *, settable: bool = True
+    ) -> "PartKind":
         """Return the kind of a registry, which is loaded when it is asked."""
 
         def registry() -> Registry[object]:
@@ -49,12 +51,12 @@ def _no_table(_: str) -> list[Table]:
     return []
 
 
-def _table(title: str, rows: Rows) -> Table:
+def _table(title: str, rows: PartRows) -> Table:
     cells = tuple(tuple(row.values()) for row in rows)
     return Table(tuple(rows[0]), cells, title, text_columns=len(rows[0]))
 
 
-def _robots() -> Rows:
+def _robots() -> PartRows:
     from robotid_sim.model.catalog_files import describe_catalog
 
     return describe_catalog()
@@ -84,7 +86,7 @@ def _robot_tables(name: str) -> list[Table]:
     return [_table(title, joints), _table("published sets, for `--model published:NAME`", rows)]
 
 
-def _presets() -> Rows:
+def _presets() -> PartRows:
     from robotid_sim.measurement.presets import PRESETS
 
     source = "robotid_sim/measurement/presets.toml, with a reason for every number"
@@ -106,7 +108,7 @@ def _preset_tables(name: str) -> list[Table]:
     return [_table("sensors, in the order in which they apply", rows)] if rows else []
 
 
-def _engines() -> Rows:
+def _engines() -> PartRows:
     from robotid_sim.engine.engines import ENGINES
 
     source = "robotid_sim/engine/engines.py"
@@ -117,7 +119,7 @@ def _engines() -> Rows:
     ]
 
 
-def _terms() -> Rows:
+def _terms() -> PartRows:
     from robotid_sim.model.joint_terms import KINDS as TERMS
     from robotid_sim.model.joint_terms import SOUGHT
 
@@ -136,78 +138,80 @@ def _term_tables(name: str) -> list[Table]:
     return [_table("parameters, for a joint that turns", rows)]
 
 
-def _papers() -> Rows:
+def _papers() -> PartRows:
     from robotid_sim.papers import describe_papers
 
     return describe_papers()
 
 
-_FAMILIES = Kind.of_registry(
+_FAMILIES = PartKind.of_registry(
     "excitation:FAMILIES",
     "families of excitation motions",
     "--family {name}; options: [design] options = {{ … }}",
 )
 
-KINDS: Mapping[str, Kind] = {
-    "robots": Kind("robots of the catalog", "robotid check {name}", _robots, _robot_tables),
+KINDS: Mapping[str, PartKind] = {
+    "robots": PartKind("robots of the catalog", "robotid check {name}", _robots, _robot_tables),
     "families": _FAMILIES,
     "trajectories": _FAMILIES._replace(summary="the same as families"),
-    "criteria": Kind.of_registry(
+    "criteria": PartKind.of_registry(
         "excitation:CRITERIA",
         "what an excitation is designed for",
         "--criterion {name}; options: [design] criterion_options = {{ … }}",
     ),
-    "sensors": Kind.of_registry("measurement:SENSORS", "what corrupts a log", "[sensors.{name}]"),
-    "presets": Kind("sensors of typical cells", "--preset {name}", _presets, _preset_tables),
-    "friction-laws": Kind.of_registry(
+    "sensors": PartKind.of_registry(
+        "measurement:SENSORS", "what corrupts a log", "[sensors.{name}]"
+    ),
+    "presets": PartKind("sensors of typical cells", "--preset {name}", _presets, _preset_tables),
+    "friction-laws": PartKind.of_registry(
         "model.friction_laws:FRICTION_LAWS",
         "friction of the simulated plant",
         '--plant-friction {name}; options: [experiment.friction] law = "{name}"',
     ),
-    "plant-drives": Kind.of_registry(
+    "plant-drives": PartKind.of_registry(
         "model.plant_drives:PLANT_DRIVES",
         "what lies between rotors and links of the simulated plant",
         '--plant-drive {name}; options: [experiment.drive] kind = "{name}"',
     ),
-    "engines": Kind(
+    "engines": PartKind(
         "engines of the simulated plant", "--engine {name}; [experiment] engine", _engines
     ),
-    "terms": Kind(
+    "terms": PartKind(
         "torques that a joint may have beside the standard ones",
         "--terms {name}; [estimation] joint_terms",
         _terms,
         _term_tables,
     ),
-    "preprocessors": Kind.of_registry(
+    "preprocessors": PartKind.of_registry(
         "preprocess:PREPROCESSORS",
         "from a log to motion and torque",
         '[preprocess] name = "{name}"; options = {{ … }}',
     ),
-    "estimators": Kind.of_registry(
+    "estimators": PartKind.of_registry(
         "estimation:ESTIMATORS",
         "from motion and torque to parameters",
         "--estimator {name}; options: [estimation.options.{name}]",
     ),
-    "optimizers": Kind.of_registry(
+    "optimizers": PartKind.of_registry(
         "optim.methods:OPTIMIZERS",
         "algorithms that search without gradients",
         "--solver {name}; --estimator wls-{name}; options: [estimation.options.wls-{name}.options]",
     ),
-    "controllers": Kind.of_registry(
+    "controllers": PartKind.of_registry(
         "control:CONTROLLERS",
         "controllers of the closed loop",
         "--controller {name}; its gains follow from bandwidth and error of [control]",
         settable=False,
     ),
-    "tasks": Kind.of_registry(
+    "tasks": PartKind.of_registry(
         "tasks:TASKS",
         "motions of the closed loop",
         "--task {name}; options: [control.tasks.{name}]",
     ),
-    "scenarios": Kind.of_registry(
+    "scenarios": PartKind.of_registry(
         "experiment.conditions:CONDITIONS",
         "disturbances of the closed loop, which + joins",
         "--scenario {name}; options: [control.conditions.{name}]",
     ),
-    "papers": Kind("published systems", "robotid reproduce {name} --out out", _papers),
+    "papers": PartKind("published systems", "robotid reproduce {name} --out out", _papers),
 }
