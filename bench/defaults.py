@@ -3,7 +3,7 @@
 Every line is the default chain with one value changed, from the design to the estimate; the rate of
 rows follows their cut-off. The torque error is that of the estimate along one motion that is the
 same for all lines, over the RMS torque, worst joint; errors of the base parameters are over those
-of the defaults, median over parameters. Both are medians over seeds of design_excitation, nominal model and
+of the defaults, median over parameters. Both are medians over seeds of design, nominal model and
 noise; seconds are of one core.
 
 Run as ``python bench/defaults.py [--seeds 3] [--workers N] [--keep FILE]``: an hour of one core.
@@ -26,7 +26,8 @@ from robotid_sim.errors import RobotIdError
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.stages import fit_logs, run_experiment
+from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.trajectory.reference import Reference
 from robotid_sim.validation.prediction import rms
@@ -102,7 +103,9 @@ def outcome(task: Task) -> Outcome:
     began = time.process_time()
     try:
         setup = build_setup(robot_of(robot), configuration(*change, seed))
-        found = design_excitation(setup.nominal, setup.basis, setup.excitation, setup.streams("design"))
+        found = design_excitation(
+            setup.nominal, setup.basis, setup.excitation, setup.streams("design")
+        )
         log = run_experiment(setup.cell, found.trajectories[0], setup.streams("measure"))
         blind = replace(log, truth=None)
         streams = setup.streams("identify")

@@ -42,8 +42,8 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.experiment import clean_run
 from robotid_sim.pipeline.setup import Setup
-from robotid_sim.pipeline.stages import clean_run
 from robotid_sim.validation.prediction import exact_problem, rms
 
 NOISE = 0.01

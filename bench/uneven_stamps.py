@@ -22,7 +22,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.setup import FitPlan
+from robotid_sim.pipeline.fit_plan import FitPlan
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.trajectory.reference import Excitation

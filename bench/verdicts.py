@@ -21,17 +21,18 @@ from pathlib import Path
 import numpy as np
 from faults import PLANTS, ROBOTS, STUDY, Bench, edited_logs, plant_logs, sensed
 from kept import map_kept
+from robotid_sim.pipeline.fit_files import write_identified
 
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.fit_files import write_identified
+from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.pipeline.identification import diagnosed
-from robotid_sim.pipeline.setup import Setup
-from robotid_sim.pipeline.stages import fit_logs, run_experiment
-from robotid_sim.pipeline.study import run_study
 from robotid_sim.pipeline.scoring import scored
+from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.stages import fit_logs
+from robotid_sim.pipeline.study import run_study
 from robotid_sim.pipeline.verdict import verdict
 
 DATA = Path(__file__).parents[1] / "tests" / "data"

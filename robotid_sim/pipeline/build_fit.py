@@ -2,17 +2,19 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.model.joint_terms import checked_kinds
-from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.config_tables import EstimationConfig, PreprocessConfig
-from robotid_sim.pipeline.setup import FitPlan
+from robotid_sim.pipeline.fit_config import EstimationConfig, PreprocessConfig
+from robotid_sim.pipeline.fit_plan import FitPlan
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.preprocessor import Preprocessor, Rows, takes_rows
+
+if TYPE_CHECKING:
+    from robotid_sim.pipeline.config import StudyConfig
 
 Estimators = Sequence[str] | Mapping[str, Estimator]
 """Estimators by name, or objects by the name that their estimates get."""
@@ -58,7 +60,7 @@ def fit_plan(
     )
 
 
-def build_fit(config: StudyConfig) -> FitPlan:
+def build_fit(config: "StudyConfig") -> FitPlan:
     """Return preprocessor and estimators; raise if the chosen estimator is not among them."""
     settings: EstimationConfig = config.estimation
     for name in settings.options:

@@ -9,7 +9,7 @@ from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.simulation import can_simulate
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.loop_noise import LoopNoise, loop_noise
-from robotid_sim.pipeline.setup import FitPlan
+from robotid_sim.pipeline.fit_plan import FitPlan
 
 OUTPUT_ERROR = "output-error"
 

@@ -15,14 +15,13 @@ from robotid_sim.pipeline.config_errors import dotted, first_error, known_keys
 from robotid_sim.pipeline.config_tables import (
     ControlConfig,
     DesignConfig,
-    EstimationConfig,
     ExperimentConfig,
     NominalConfig,
-    PreprocessConfig,
     RobotConfig,
     VerdictLimits,
     validated,
 )
+from robotid_sim.pipeline.fit_config import EstimationConfig, PreprocessConfig
 from robotid_sim.plugins import load_plugins, require_trusted
 
 _DEFAULT_SENSORS: dict[str, dict[str, Any]] = {"encoder-noise": {}, "torque-noise": {}}

@@ -8,7 +8,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.importing.reading import Logs
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.config_tables import EstimationConfig
+from robotid_sim.pipeline.fit_config import EstimationConfig
 from robotid_sim.threads import one_blas_thread
 
 

@@ -20,8 +20,8 @@ from robotid_sim.measurement.joined_motion import JoinedRowFilter, joined
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.fit_plan import FitPlan
 from robotid_sim.pipeline.recordings import recordings_of
-from robotid_sim.pipeline.setup import FitPlan
 from robotid_sim.preprocess.adaptive import SHARED, Adaptive
 from robotid_sim.preprocess.periods import periods_of
 from robotid_sim.preprocess.preprocessor import Preprocessor, motion_of_log

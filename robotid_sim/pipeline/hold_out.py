@@ -15,8 +15,8 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.fit_plan import FitPlan
 from robotid_sim.pipeline.identification import Identification
-from robotid_sim.pipeline.setup import FitPlan
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.progress import Progress, silent
 from robotid_sim.threads import one_blas_thread

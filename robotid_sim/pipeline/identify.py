@@ -11,12 +11,12 @@ from robotid_sim.importing.reading import Logs
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build_fit import ConstantSource, Estimators, fit_plan
-from robotid_sim.pipeline.config_tables import EstimationConfig
+from robotid_sim.pipeline.fit_config import EstimationConfig
+from robotid_sim.pipeline.fit_plan import FitPlan
 from robotid_sim.pipeline.hold_out import HoldOut, fit_and_predict, measured_error, training_logs
 from robotid_sim.pipeline.identification import HeldOutPrediction, Identification, with_doubt
 from robotid_sim.pipeline.log_checks import EXCERPTS, LogWarnings, check_logs
 from robotid_sim.pipeline.long_logs import can_stream, identify_long
-from robotid_sim.pipeline.setup import FitPlan
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress, silent
 from robotid_sim.streams import stream_of

@@ -17,8 +17,8 @@ from robotid_sim.pipeline.build_design import build_space
 from robotid_sim.pipeline.build_robot import build_nominal, build_robot
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.contacts import contacts
+from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.pipeline.failures import saved_if_diverged
-from robotid_sim.pipeline.stages import run_experiment
 from robotid_sim.pipeline.verdict import saturated
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value

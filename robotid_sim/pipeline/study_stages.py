@@ -17,6 +17,7 @@ from robotid_sim.pipeline.assess import Assessment, assess
 from robotid_sim.pipeline.compared_models import compared_models, refits_of
 from robotid_sim.pipeline.contacts import contacts
 from robotid_sim.pipeline.excitation import Designs, design_excitation
+from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.pipeline.failures import save_failures, saved_if_diverged
 from robotid_sim.pipeline.folder import LOG, RESULT
 from robotid_sim.pipeline.identification import IDENTIFIED, Identification
@@ -30,7 +31,6 @@ from robotid_sim.pipeline.result_parts import (
 )
 from robotid_sim.pipeline.scoring import compare_preprocessing, scored
 from robotid_sim.pipeline.setup import Setup
-from robotid_sim.pipeline.stages import run_experiment
 from robotid_sim.pipeline.verdict import noise_beside_residuals, verdict
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.progress import Progress

@@ -174,10 +174,7 @@ def validate(
         )
         if failures is not None:
             save_failures(loop, failures.parent, f"{failures.name}-")
-    paths, floor = (
-        {t.name: t.trajectory for t in loop.tasks},
-        None if space is None else space.floor,
-    )
+    paths = {task.name: task.trajectory for task in loop.tasks}
     return Validation(
         plant=plant,
         estimate=saved.chosen,

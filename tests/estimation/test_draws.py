@@ -12,7 +12,7 @@ from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.draws import draw_robots
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import SCALE
-from robotid_sim.pipeline.setup import FitPlan
+from robotid_sim.pipeline.fit_plan import FitPlan
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.adaptive import Adaptive
 

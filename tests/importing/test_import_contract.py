@@ -19,7 +19,7 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.importing.import_map import ImportMap, JointMap
 from robotid_sim.importing.reading import read_logs
 from robotid_sim.measurement.log import Log
-from robotid_sim.pipeline.setup import FitPlan
+from robotid_sim.pipeline.fit_plan import FitPlan
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.adaptive import Adaptive
 

@@ -19,8 +19,9 @@ from robotid_sim.pipeline.build import build_cell
 from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal
 from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.pipeline.identification import intervals_of
-from robotid_sim.pipeline.stages import fit_logs, run_experiment
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.streams import Streams
 
 EXACT = 1e-9

@@ -29,7 +29,7 @@ from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.setup import FitPlan
+from robotid_sim.pipeline.fit_plan import FitPlan
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.study import run_study
 from robotid_sim.plugins import _imported, fault_of_plugin, load_plugins

@@ -21,7 +21,7 @@ from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.kinematics import DH, HOME, SINGULAR
 from robotid_sim.papers.irb140.published import ROBOT, ROOT
-from robotid_sim.pipeline.stages import run_experiment
+from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
