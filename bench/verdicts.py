@@ -21,14 +21,14 @@ from pathlib import Path
 import numpy as np
 from faults import PLANTS, ROBOTS, STUDY, Bench, edited_logs, plant_logs, sensed
 from kept import map_kept
-from robotid_sim.pipeline.fit_files import write_identified
 
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.mesh_files import MeshMode
+from robotid_sim.pipeline.assess import assess
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.experiment import run_experiment
-from robotid_sim.pipeline.identification import diagnosed
+from robotid_sim.pipeline.identification import IDENTIFIED
 from robotid_sim.pipeline.scoring import scored
 from robotid_sim.pipeline.setup import Setup
 from robotid_sim.pipeline.stages import fit_logs
@@ -96,9 +96,10 @@ def on_log(name: str, setup: Setup, logs: tuple[Log, Log], log: Log, seed: int) 
     rng = np.random.default_rng(seed)
     fit = fit_logs(log, setup.nominal, setup.basis, setup.fit, rng)
     with tempfile.TemporaryDirectory() as folder:
-        written = write_identified(fit, Path(folder) / "identified.urdf", MeshMode.KEEP)
+        fit.write(folder, meshes=MeshMode.KEEP)
+        written = None if fit.lift is None else Path(folder) / IDENTIFIED
         estimates = scored(setup.cell.plant, logs[1], fit)
-        causes = diagnosed(log, fit)
+        (causes,) = assess(fit, log).diagnoses
         judged = verdict(setup, *logs, fit, causes, estimates, written, None, ())
     return outcome(name, "sound", seed, judged.checks)
 

@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.registry import Registry
-from robotid_sim.section import number
 from robotid_sim.table import Table
 
 PartRows = list[dict[str, str]]
@@ -64,6 +63,7 @@ def _robots() -> PartRows:
 
 def _robot_tables(name: str) -> list[Table]:
     from robotid_sim.model.catalog import load_robot, published_sets
+    from robotid_sim.section import number
 
     robot = load_robot(name)
     joints = [

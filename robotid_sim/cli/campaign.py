@@ -10,6 +10,31 @@ from robotid_sim.cli.campaign_action import CampaignAction
 from robotid_sim.cli.command import command
 from robotid_sim.signals import let_signals_raise
 
+PlanOrFolder = Annotated[
+    Path | None,
+    typer.Argument(
+        metavar="PLAN",
+        help="For run a plan: a TOML file, or the name of one of `robotid campaign list`; "
+        "for the others the folder of a campaign.",
+    ),
+]
+
+RunOrTable = Annotated[
+    Path | None,
+    typer.Option(
+        "-o", "--out", metavar="PATH", help="Folder of the run; of export a .csv or .parquet."
+    ),
+]
+
+ClusterName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHERE",
+        help="Run by Dask (extra cluster): local, or the address of a scheduler, as in "
+        "tcp://node1:8786.",
+    ),
+]
+
 
 @command()
 def campaign(
@@ -17,20 +42,8 @@ def campaign(
         CampaignAction,
         typer.Argument(metavar="ACTION", help="run, status, summary, export, or list."),
     ],
-    where: Annotated[
-        Path | None,
-        typer.Argument(
-            metavar="PLAN",
-            help="For run a plan: a TOML file, or the name of one of `robotid campaign list`; "
-            "for the others the folder of a campaign.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "-o", "--out", metavar="PATH", help="Folder of the run; of export a .csv or .parquet."
-        ),
-    ] = None,
+    where: PlanOrFolder = None,
+    out: RunOrTable = None,
     quick: Annotated[
         bool, typer.Option("--quick", help="A smaller campaign of the same kind.")
     ] = False,
@@ -40,14 +53,7 @@ def campaign(
     again: Annotated[
         bool, typer.Option("--again", help="Run those once more that failed or were late.")
     ] = False,
-    cluster: Annotated[
-        str | None,
-        typer.Option(
-            metavar="WHERE",
-            help="Run by Dask (extra cluster): local, or the address of a scheduler, as in "
-            "tcp://node1:8786.",
-        ),
-    ] = None,
+    cluster: ClusterName = None,
     trust_plugins: Annotated[
         bool, typer.Option("--trust-plugins", help="Run the plugins that the plan names.")
     ] = False,

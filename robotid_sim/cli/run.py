@@ -18,6 +18,16 @@ if TYPE_CHECKING:
     from robotid_sim.pipeline.config import StudyConfig
 
 
+EstimatorsBeside = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Estimator to run beside the configured ones, repeatable.",
+        autocompletion=names("estimators"),
+    ),
+]
+
+
 @command(
     "seed",
     "plugin",
@@ -34,14 +44,7 @@ def run(
     out: Annotated[
         Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for the results.")
     ],
-    estimator: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME",
-            help="Estimator to run beside the configured ones, repeatable.",
-            autocompletion=names("estimators"),
-        ),
-    ] = None,
+    estimator: EstimatorsBeside = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Print what would be done; do nothing.")
     ] = False,
@@ -67,7 +70,8 @@ def run(
     from robotid_sim.pipeline.study import plan_study
     from robotid_sim.report.junit import write_verdict
     from robotid_sim.report.text.study import plan_text, study_text
-    from robotid_sim.viewer.sources import require_display, show_motion
+    from robotid_sim.viewer.display import require_display
+    from robotid_sim.viewer.sources import show_motion
 
     let_signals_raise()
     began = time.perf_counter()

@@ -6,14 +6,11 @@ import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli import view_options as of_view
 from robotid_sim.cli.command import command
-from robotid_sim.errors import OptionError
 from robotid_sim.signals import let_signals_raise
-from robotid_sim.viewer.choices import FPS
 
 if TYPE_CHECKING:
     from robotid_sim.pipeline.config import StudyConfig
 
-PICTURE_SUFFIX = ".png"
 
 OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction", "plant_drive", "engine")
 """Options that act on a motion that is simulated."""
@@ -62,27 +59,25 @@ def view(
     scrubs; its keys are shown in it. With --web a browser does.
     """
     from robotid_sim.viewer import sources
+    from robotid_sim.viewer.display import require_display
     from robotid_sim.viewer.view_settings import require_speed
 
     let_signals_raise()
     folder = sources.folder_of(robot)
     if folder is not None and not (trajectory or log):
         result = result or folder
-    if sum(source is not None for source in (trajectory, log or None, result)) > 1:
-        raise OptionError("give one of --trajectory, --log and --result")
+    sources.require_one_source(trajectory, log, result)
     if task is not None:
         sources.require_true_robot(folder, result)
     asked = (size, camera, show, joint, renderer or "auto")
     settings = of_view.view_settings(*asked, windowed=record is None)
-    if record is not None and record.suffix == PICTURE_SUFFIX and (fps or speed):
-        raise OptionError(f"--fps and --speed are for a film or a window, not for {record}")
-    fps, speed = FPS if fps is None else fps, 1.0 if speed is None else speed
+    fps, speed = of_view.rates(record, fps, speed)
     if record is not None:
         of_view.recorder().require_recordable(record, settings, fps, speed)
     elif web:
         require_speed(speed)
     elif trajectory or task:
-        sources.require_display()
+        require_display()
     plant = rid.build_robot(robot if folder is None else sources.model_in(folder), study.robot)
     settings.joint_of(plant)
     with rid.progress_line(enabled=not json) as progress:

@@ -23,6 +23,8 @@ from robotid_sim.viewer.choices import (
 if TYPE_CHECKING:
     from robotid_sim.viewer.view_settings import ViewSettings
 
+PICTURE_SUFFIX = ".png"
+
 TrajectoryFile = Annotated[
     Path | None,
     typer.Option("--trajectory", metavar="FILE", help="Simulate and show this trajectory."),
@@ -135,6 +137,13 @@ NoOpen = Annotated[bool, typer.Option("--no-open", help="Print the address only.
 def recorder() -> ModuleType:
     """Return the module that records; it loads Pillow, which no other command needs."""
     return import_module("robotid_sim.viewer.recorder")
+
+
+def rates(record: Path | None, fps: float | None, speed: float | None) -> tuple[float, float]:
+    """Return frames per second and speed; raise `OptionError` if a picture is given any."""
+    if record is not None and record.suffix == PICTURE_SUFFIX and (fps or speed):
+        raise OptionError(f"--fps and --speed are for a film or a window, not for {record}")
+    return FPS if fps is None else fps, 1.0 if speed is None else speed
 
 
 def view_settings(

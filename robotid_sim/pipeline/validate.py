@@ -162,8 +162,7 @@ def validate(
     if unseen is not None:
         unseen[0].require_robot(nominal)
         doubt = check_logs(unseen.read, nominal, basis, refuse=not force).errors
-        motion = build_preprocessor(config.preprocess)(unseen[0], nominal)
-        predicted = predictions(saved.chosen.beta, unseen[0], motion, nominal, basis)
+        predicted = _predicted(unseen[0], saved.chosen, nominal, basis, config)
     cell, space = build_cell(plant, nominal, config), build_space(nominal, config)
     comparison = replace(build_comparison(config.control), space=space)
     with saved_if_diverged(failures and failures.with_name(f"{failures.name}-diverged.h5")):
@@ -186,6 +185,14 @@ def validate(
         contacts=contacts(nominal, paths, None if space is None else space.floor),
         doubt=doubt,
     )
+
+
+def _predicted(
+    log: Log, chosen: Estimate, nominal: Robot, basis: BaseParameters, config: StudyConfig
+) -> tuple[Prediction, Prediction]:
+    """Return what an estimate and the nominal model predict of a log."""
+    motion = build_preprocessor(config.preprocess)(log, nominal)
+    return predictions(chosen.beta, log, motion, nominal, basis)
 
 
 def _lifted(saved: SavedEstimate, nominal: Robot, basis: BaseParameters) -> Lift:

@@ -33,7 +33,6 @@ from robotid_sim.validation.task_motions import TaskMotions, task_motions
 from robotid_sim.viewer import viewer
 from robotid_sim.viewer.animation import Animation, require_showable
 from robotid_sim.viewer.choices import DEFAULT_LAYERS, WINDOW
-from robotid_sim.viewer.display import require_display as require_display
 from robotid_sim.viewer.tracking import tracking_animations
 from robotid_sim.viewer.view_settings import ViewSettings
 
@@ -110,6 +109,14 @@ class ShownMotions:
         first = self.animations[0]
         names = [animation.name for animation in self.animations]
         return {"robot": self.plant.name, "shown": names, "duration_s": first.end - first.start}
+
+
+def require_one_source(
+    trajectory: Path | None, log: list[Path] | None, result: Path | None
+) -> None:
+    """Raise `OptionError` if it is not clear what to show."""
+    if sum(source is not None for source in (trajectory, log or None, result)) > 1:
+        raise OptionError("give one of --trajectory, --log and --result")
 
 
 def folder_of(robot: str) -> Path | None:

@@ -10,9 +10,9 @@ from results import sealed
 from short_study import SHORT
 from studies import study
 
-from robotid_sim.cli import view as command
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.viewer import colors
+from robotid_sim.viewer import sources as command
 
 SMALL = ("--size", "400x300", "--renderer", "software")
 TASK = "circle-fast"

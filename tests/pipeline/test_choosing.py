@@ -17,7 +17,7 @@ from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.choosing import chosen_name, loop_noise_sentence
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.stages import fit_logs
-from robotid_sim.report.trust_section import lack_of_fit
+from robotid_sim.pipeline.trust import fit_remarks
 
 NOISE = 2e-3  # [rad]
 
@@ -52,7 +52,7 @@ def test_output_error_is_chosen_where_the_loop_is_shaken_and_errs_less(shaken, a
     errors = {e.estimator: e.beta - fit.basis.of(arm.parameters()) for e in fit.estimates}
     size = {name: np.linalg.norm(error / fit.chosen.std) for name, error in errors.items()}
     assert 3.0 * size["output-error"] < size["wls"]
-    (sentence,) = [text for text in lack_of_fit(fit) if "controller saw" in text]
+    (sentence,) = [text for text in fit_remarks(fit) if "controller saw" in text]
     assert "output error, which simulates, is chosen" in sentence
 
 

@@ -20,7 +20,6 @@ from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.experiment import run_experiment
-from robotid_sim.pipeline.identification import intervals_of
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.streams import Streams
 
@@ -78,7 +77,7 @@ def test_a_fit_that_knows_them_finds_the_parameters(robot, case):
     assert nominal.terms == robot.terms
     basis = build_basis(nominal, config)
     fit = fit_logs(replace(log, truth=None), nominal, basis, build_fit(config), Streams(0)("fit"))
-    intervals = intervals_of(fit)
+    intervals = fit.intervals()
     true = basis.of(robot.parameters())
     assert intervals.covers(true).mean() >= 0.8
     assert (np.abs(intervals.values - true) <= 4.0 * intervals.std).all()

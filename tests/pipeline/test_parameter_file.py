@@ -9,12 +9,8 @@ import pytest
 
 from robotid_sim.errors import FileFormatError
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.parameter_file import (
-    COLUMNS,
-    parameter_rows,
-    table_beside,
-    write_parameters,
-)
+from robotid_sim.pipeline.identification import table_beside
+from robotid_sim.pipeline.parameter_file import COLUMNS, parameter_rows
 
 
 @pytest.fixture
@@ -97,13 +93,13 @@ def test_without_a_robot_or_intervals_cells_are_empty(quick_study) -> None:
 
 def test_a_failed_fit_leaves_no_table(quick_study, tmp_path) -> None:
     fit = quick_study[0].fit
-    path = tmp_path / "parameters.csv"
-    assert write_parameters(fit, path) == path
+    estimate, path = tmp_path / "estimate.json", tmp_path / "parameters.csv"
+    assert fit.write_files(estimate, path) == [estimate, path]
     failed = replace(fit, chosen=replace(fit.chosen, success=False))
-    assert write_parameters(failed, path) is None
+    assert failed.write_files(estimate, path) == [estimate]
     assert not path.exists()
     with pytest.raises(FileFormatError, match="choose a folder"):
-        write_parameters(fit, Path(tmp_path / "none" / "parameters.csv"))
+        fit.write_files(estimate, Path(tmp_path / "none" / "parameters.csv"))
 
 
 def test_every_estimate_of_a_folder_has_its_own_table(tmp_path) -> None:
