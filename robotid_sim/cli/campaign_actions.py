@@ -80,7 +80,10 @@ def run(
     options: dict[str, Any] = {"again": (FAILED, LATE, LOST) if again else ()}
     options["trust_plugins"] = trust_plugins
     try:
-        with progress_line(enabled=not as_json) as progress, working_in(cluster, workers) as count:
+        with (
+            progress_line(enabled=output.shows_progress()) as progress,
+            working_in(cluster, workers) as count,
+        ):
             done = run_campaign(plan, out, workers=count, progress=progress, **options)
     except KeyboardInterrupt:
         _log.warning("finished trials are kept; to go on: %s", command_line())
@@ -104,7 +107,7 @@ def summary(folder: Path, *, workers: int | None, trust_plugins: bool, as_json: 
     result.require_rows(folder)
     page, figures = folder / PAGE, folder / FIGURES
     require_writable(page)
-    with progress_line(enabled=not as_json) as progress:
+    with progress_line(enabled=output.shows_progress()) as progress:
         work = SharedWork.of(result.trials)
         drawn = campaign_report(result.plan, result.rows, work, command_line())
         write_page(drawn, page, figures, progress, workers or os.cpu_count() or 1)

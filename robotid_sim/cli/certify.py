@@ -69,7 +69,7 @@ def certify(
     run = Run("certificate", plant.name, command_line())
     with (
         result_folder(out, (PAGE, VALUES, FIGURES), run, FILE_SPACE) as folder,
-        progress_line(enabled=not json) as progress,
+        progress_line(enabled=output.shows_progress()) as progress,
     ):
         done = prove(plant, study, seeds=seeds, workers=count, progress=progress)
         page = certificate_report(done, plant, recipe(study))

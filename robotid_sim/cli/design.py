@@ -75,7 +75,7 @@ def design(
     chosen = {"family": family, "criterion": criterion, "solver": solver, "count": count}
     space = {"clearance": clearance, "floor": floor}
     study = study.with_design({**chosen, "prior": None if prior is None else tuple(prior)}, space)
-    with progress_line(enabled=not json) as progress:
+    with progress_line(enabled=output.shows_progress()) as progress:
         done = design_motions(
             robot, study, compare=compare, explain=explain, workers=workers, progress=progress
         )

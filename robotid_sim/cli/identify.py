@@ -66,7 +66,7 @@ def identify(
     data = rid.read_logs(log, model, mapping)
     of_file = hold_out is not None and Path(hold_out).exists()
     files = [] if draws is None else folder_of_draws(draws[1], draws[0])
-    with rid.progress_line(enabled=not json) as progress:
+    with rid.progress_line(enabled=output.shows_progress()) as progress:
         fit = rid.identify(
             data,
             build_nominal_of_log(model, data[0], study),

@@ -51,27 +51,20 @@ def _item(items: PartRows, kind: str, name: str) -> dict[str, str]:
     return rows[name]
 
 
-def _say(rows: list[dict[str, str]], json: bool) -> None:
-    if json:
-        output.print_json(rows)
-        return
+def _say(rows: PartRows, json: bool) -> None:
     cells = tuple((row["name"], row["summary"]) for row in rows)
-    output.print_table(Table(("name", "summary"), cells, text_columns=2))
+    table = Table(("name", "summary"), cells, text_columns=2)
+    output.print_result(rows, [table], as_json=json)
 
 
 def _say_item(kind: PartKind, row: dict[str, str], json: bool) -> None:
     tables, use = kind.tables(row["name"]), kind.use.format(name=row["name"])
-    if json:
-        content: dict[str, Any] = {**row, "use": use}
-        for table in tables:
-            title = table.title.partition(":")[0].partition(",")[0]
-            content[title] = [dict(zip(table.columns, cells, strict=True)) for cells in table.rows]
-        output.print_json(content)
-        return
-    output.print_line(f"{row['name']}: {row['summary']}")
-    if row["source"]:
-        output.print_line(f"source: {row['source']}")
-    output.print_line(f"use: {use}")
+    content: dict[str, Any] = {**row, "use": use}
+    text: list[str | Table] = [f"{row['name']}: {row['summary']}"]
+    text += [f"source: {row['source']}"] if row["source"] else []
+    text.append(f"use: {use}")
     for table in tables:
-        output.print_line()
-        output.print_table(table)
+        title = table.title.partition(":")[0].partition(",")[0]
+        content[title] = [dict(zip(table.columns, cells, strict=True)) for cells in table.rows]
+        text += ["", table]
+    output.print_result(content, text, as_json=json)

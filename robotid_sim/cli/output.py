@@ -5,6 +5,7 @@ import os
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -28,6 +29,27 @@ MARK = 4
 
 GAP = 2
 """Columns between two columns of a table."""
+
+
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+_as_json: ContextVar[bool] = ContextVar("as_json", default=False)
+
+
+def set_output(*, quiet: bool, as_json: bool) -> None:
+    """Say what the command that is running prints: nothing but JSON, and JSON of errors too."""
+    _quiet.set(quiet)
+    _as_json.set(as_json)
+
+
+def shows_progress() -> bool:
+    """Return whether the command that is running shows how far it is."""
+    return not (_quiet.get() or _as_json.get())
+
+
+def print_error(kind: str, message: str, remedy: str) -> None:
+    """Print why a command ends, if it prints JSON."""
+    if _as_json.get():
+        print_json({"error": {"kind": kind, "message": message, "remedy": remedy}})
 
 
 def width() -> int:
@@ -67,9 +89,9 @@ def print_result(
     """Print a value: as JSON, or in words and tables with the files that were written."""
     if as_json:
         print_json(content)
-        return
-    print_text(text)
-    print_written(written)
+    elif not _quiet.get():
+        print_text(text)
+        print_written(written)
 
 
 def print_text(parts: Iterable[str | Table]) -> None:

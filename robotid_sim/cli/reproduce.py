@@ -58,7 +58,7 @@ def reproduce(
     let_signals_raise()
     output.require_writable(junit)
     load_plugins(plugin or ())
-    with progress_line(enabled=not json) as progress:
+    with progress_line(enabled=output.shows_progress()) as progress:
         done = reproduce_papers(
             paper,
             out,

@@ -84,7 +84,7 @@ def run(
         return 0
     if view:
         require_display()
-    with rid.progress_line(enabled=not json) as progress:
+    with rid.progress_line(enabled=output.shows_progress()) as progress:
         done = rid.run_study(
             plant,
             out,

@@ -40,7 +40,7 @@ def simulate(
     output.require_writable(out)
     if out.suffix.lower() not in SUFFIXES:
         raise OptionError(f"cannot write {out}: the name of a log ends in {' or '.join(SUFFIXES)}")
-    with progress_line(enabled=not json) as progress:
+    with progress_line(enabled=output.shows_progress()) as progress:
         diverged = out.with_name(f"diverged-{out.name}")
         done = run_experiment(robot, trajectory, study, diverged=diverged, progress=progress)
     done.write(out)

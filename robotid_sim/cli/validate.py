@@ -94,7 +94,7 @@ def validate(
     let_signals_raise()
     output.require_writable(out, report)
     beside = out or estimate
-    with progress_line(enabled=not json) as progress:
+    with progress_line(enabled=output.shows_progress()) as progress:
         done = validate_estimate(
             estimate,
             robot,

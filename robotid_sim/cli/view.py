@@ -80,7 +80,7 @@ def view(
         require_display()
     plant = rid.build_robot(robot if folder is None else sources.model_in(folder), study.robot)
     settings.joint_of(plant)
-    with rid.progress_line(enabled=not json) as progress:
+    with rid.progress_line(enabled=output.shows_progress()) as progress:
         sought = (trajectory, log, result, task, magnify)
         shown = sources.ShownMotions.of(
             plant, study, *sought, progress, true=folder is None, engine_needed=not web

@@ -150,7 +150,7 @@ def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
     content = read_json(path, "estimate", VERSION)
     try:
         estimates = [_from_content(values) for values in content.pop("estimates")]
-        _Context.model_validate(content)
+        EstimateContext.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         key, reason = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Input ")
@@ -185,11 +185,11 @@ _FIELDS: dict[str, Any] = {
     for slot in fields(Estimate)
     if slot.name not in (*_ARRAYS, "pseudo")
 }
-_Scalars = create_model("_Scalars", __config__=_STRICT, **_FIELDS)
+EstimateScalars = create_model("EstimateScalars", __config__=_STRICT, **_FIELDS)
 """What is no array in the JSON form of an estimate; what is left out has the default of there."""
 
 
-class _Context(BaseModel):
+class EstimateContext(BaseModel):
     """What a file may say beside its estimates, as far as it is read."""
 
     model_config = _STRICT
@@ -217,7 +217,7 @@ def _require_covariance(cov: Float2D | None) -> None:
 
 
 def _from_content(values: dict[str, Any]) -> Estimate:
-    _Scalars.model_validate(values)
+    EstimateScalars.model_validate(values)
     values = dict(values)
     for name in ("weights", "dof"):
         values.setdefault(name, None)  # not in files of before

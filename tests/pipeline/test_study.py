@@ -118,7 +118,7 @@ def test_written_files_are_the_contract(quick_irb140) -> None:
     _, folder = quick_irb140
     assert {p.name for p in folder.iterdir()} == {
         *("result.json", "identified.urdf", "nominal.urdf", "trajectory.json", "log.h5"),
-        *("estimate.json", "parameters.csv", "meshes", "manifest.json"),
+        *("estimate.json", "parameters.csv", "meshes", "manifest.json", "run.log"),
     }
 
 
