@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.signals import let_signals_raise
@@ -23,14 +24,13 @@ def diagnose(
 
     For a machine's log ROBOT is the nominal model. Exit 1 if there is a cause.
     """
-    from robotid_sim.importing.reading import read_log
     from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
     from robotid_sim.pipeline.diagnose import diagnose as diagnose_log
     from robotid_sim.report.text.diagnose import diagnose_text
 
     let_signals_raise()
     model = build_robot(robot, study.robot)
-    data = read_log(log, model, mapping)
+    data = rid.read_log(log, model, mapping)
     nominal = build_nominal_of_log(model, data[0], study)
     parameters = study.estimation.joint_parameters
     done = diagnose_log(data, nominal, joint_parameters=parameters)

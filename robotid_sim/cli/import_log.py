@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.cli.completion import names
@@ -60,31 +61,16 @@ def import_(
 
     Columns are matched to joints by name or order, units by name or limits; a map overrides both.
     """
-    from robotid_sim.errors import FileFormatError, LogError
-    from robotid_sim.importing.import_map import load_map, save_map
-    from robotid_sim.importing.importer import draft_map, import_log
-    from robotid_sim.measurement.files import save_log
-    from robotid_sim.model.catalog import load_robot
+    from robotid_sim.pipeline.foreign_log import convert_log
     from robotid_sim.report.text.import_log import import_text
 
     let_signals_raise()
-    if out.suffix.lower() not in (".h5", ".hdf5", ".csv"):
-        raise FileFormatError(f"cannot write {out}: give a log a name that ends in .h5 or .csv")
     output.require_writable(out, write_map)
     # Only its joints matter here: inertia that cannot be is `check`'s to tell.
-    read = load_robot(robot, base=base, tip=tip, assume_limits=assume_limits, formal=True)
-    known = None if mapping is None else load_map(mapping)
-    try:
-        done = import_log(source, read, known, topic=topic, segment=segment)
-    except LogError as error:
-        if write_map is None:
-            raise
-        drafted, left = draft_map(source, read, known, topic=topic)
-        save_map(drafted, write_map, f"to be corrected; columns left over: {', '.join(left)}")
-        raise LogError(f"{error}; what is known of the columns is in {write_map}") from error
-    save_log(done.log, out)
-    if write_map is not None:
-        save_map(done.mapping, write_map)
+    read = rid.load_robot(robot, base=base, tip=tip, assume_limits=assume_limits, formal=True)
+    done = convert_log(
+        source, read, out, mapping=mapping, write_map=write_map, topic=topic, segment=segment
+    )
     content = {"robot": read.name, **done.content(), "file": str(out)}
     output.print_result(content, import_text(done, read), [out, write_map], as_json=json)
     return 0

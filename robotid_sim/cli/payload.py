@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.signals import let_signals_raise
@@ -46,7 +47,6 @@ def payload(
     """
     from robotid_sim.cli.study_options import parse_load
     from robotid_sim.files import write_json
-    from robotid_sim.importing.reading import read_log
     from robotid_sim.pipeline.build_fit import build_preprocessor
     from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
     from robotid_sim.pipeline.payload import payload as estimate_payload
@@ -55,7 +55,7 @@ def payload(
     let_signals_raise()
     output.require_writable(out)
     model = build_robot(robot, study.robot)
-    bare, heavy = (read_log(path, model) for path in (log, loaded))
+    bare, heavy = (rid.read_log(path, model) for path in (log, loaded))
     done = estimate_payload(
         bare,
         heavy,

@@ -2,6 +2,7 @@
 
 from typing import TYPE_CHECKING
 
+import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.signals import let_signals_raise
@@ -33,7 +34,6 @@ def predict(
     """
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.files import write_json
-    from robotid_sim.importing.reading import read_log
     from robotid_sim.pipeline.build_fit import build_preprocessor
     from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
     from robotid_sim.pipeline.predict import SavedEstimate
@@ -46,7 +46,7 @@ def predict(
     output.require_writable(out, report)
     model, saved = build_robot(robot, study.robot), SavedEstimate.of(estimate)
     saved.measured_by(model)  # another robot's estimate is told before its log is read
-    data = read_log(log, model, mapping)
+    data = rid.read_log(log, model, mapping)
     done = predict_log(
         saved,
         data,

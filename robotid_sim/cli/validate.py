@@ -83,8 +83,6 @@ def validate(
 
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.files import write_json
-    from robotid_sim.importing.reading import Logs, ReadLog
-    from robotid_sim.measurement.files import load_log
     from robotid_sim.pipeline.validate import validate as validate_estimate
     from robotid_sim.progress_display import progress_line
     from robotid_sim.report.page import write_page
@@ -99,7 +97,7 @@ def validate(
             estimate,
             robot,
             study,
-            log=None if log is None else Logs((ReadLog(load_log(log), str(log)),)),
+            log=log,
             controllers=controller,
             tasks=task,
             scenarios=scenario,

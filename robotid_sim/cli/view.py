@@ -86,21 +86,14 @@ def view(
             plant, study, *sought, progress, true=folder is None, engine_needed=not web
         )
         if record is not None:
-            film = {"fps": fps, "speed": speed, "time": time, "progress": progress}
-            recording = of_view.recorder().record(
-                shown.animations, record, settings, models=shown.models, **film
-            )
-    summary = shown.content()
-    if web:
+            recorded = shown.record(record, settings, fps, speed, time, progress)
+    if record is not None:
+        of_view.print_recording(recorded, record, as_json=json)
+    elif web:
         from robotid_sim.cli.web_view import serve_motions
 
         return serve_motions(shown, magnify, camera, speed, port, no_open, as_json=json)
-    text = []
-    if record is None:
-        shown.show(settings, speed)
     else:
-        count, used = recording.frames, recording.renderer
-        summary |= {"file": str(record), "frames": count, "renderer": used}
-        text = [f"{plant.name}: {count} {'frame' if count == 1 else 'frames'}, {used} renderer"]
-    output.print_result(summary, text, [record], as_json=json)
+        shown.show(settings, speed)
+        output.print_result(shown.content(), [], as_json=json)
     return 0

@@ -1,14 +1,15 @@
 """Options of ``robotid view``, and the settings that they make."""
 
+from collections.abc import Mapping
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from robotid_sim.cli import options
+from robotid_sim.cli import options, output
 from robotid_sim.errors import OptionError
 from robotid_sim.viewer.choices import (
     DEFAULT_LAYERS,
@@ -137,6 +138,13 @@ NoOpen = Annotated[bool, typer.Option("--no-open", help="Print the address only.
 def recorder() -> ModuleType:
     """Return the module that records; it loads Pillow, which no other command needs."""
     return import_module("robotid_sim.viewer.recorder")
+
+
+def print_recording(recorded: Mapping[str, Any], file: Path, *, as_json: bool) -> None:
+    """Print what was written into a picture or film."""
+    frames = "1 frame" if recorded["frames"] == 1 else f"{recorded['frames']} frames"
+    text = [f"{recorded['robot']}: {frames}, {recorded['renderer']} renderer"]
+    output.print_result(recorded, text, [file], as_json=as_json)
 
 
 def rates(record: Path | None, fps: float | None, speed: float | None) -> tuple[float, float]:

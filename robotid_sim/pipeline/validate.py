@@ -9,7 +9,8 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.estimation.consistent import Lift
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.importing.reading import Logs
+from robotid_sim.importing.reading import Logs, ReadLog
+from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_cell, build_comparison, build_models
@@ -89,7 +90,7 @@ def validate(
     robot: str | Path | Robot,
     config: StudyConfig | None = None,
     *,
-    log: Logs | Log | None = None,
+    log: Logs | Log | Path | None = None,
     controllers: Sequence[str] | None = None,
     tasks: Sequence[str] | None = None,
     scenarios: Sequence[str] | None = None,
@@ -111,8 +112,8 @@ def validate(
         The plant.
     config : StudyConfig, optional
         All settings; what is given beside it counts more.
-    log : Logs or Log, optional
-        A log that the estimate has not seen.
+    log : Logs, Log or Path, optional
+        A log that the estimate has not seen, or a file of ours.
     controllers, tasks, scenarios, models : sequence of str, optional
         Names of `robotid list`; ``csv:FILE`` is a path of your own, and a model an estimator of the
         estimate or ``published:SET``.
@@ -145,12 +146,7 @@ def validate(
     """
     config = (config or StudyConfig()).with_seed(seed)
     config = _with_choices(config, controllers, tasks, scenarios, models, runs)
-    unseen = None if log is None else Logs.of(log)
-    if unseen is not None and unseen[0].origin == "machine":
-        raise LogError(
-            f"{unseen.names[0]} is of a machine, which is not in the engine: use predict, or leave "
-            "the log out"
-        )
+    unseen = None if log is None else _virtual(log)
     plant = build_robot(robot, config.robot)
     nominal = build_nominal(plant, config)
     basis = build_basis(nominal, config)
@@ -185,6 +181,19 @@ def validate(
         contacts=contacts(nominal, paths, None if space is None else space.floor),
         doubt=doubt,
     )
+
+
+def _virtual(log: Logs | Log | Path) -> Logs:
+    """Return an unseen log; raise `LogError` if it is of a machine."""
+    if isinstance(log, Path):
+        log = Logs((ReadLog(load_log(log), str(log)),))
+    logs = Logs.of(log)
+    if logs[0].origin == "machine":
+        raise LogError(
+            f"{logs.names[0]} is of a machine, which is not in the engine: use predict, or leave "
+            "the log out"
+        )
+    return logs
 
 
 def _predicted(

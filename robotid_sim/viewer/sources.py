@@ -104,6 +104,23 @@ class ShownMotions:
         """Show the motions in a window until it is closed."""
         viewer.show(self.animations, settings, models=self.models, speed=speed)
 
+    def record(
+        self,
+        path: Path,
+        settings: ViewSettings,
+        fps: float,
+        speed: float,
+        time: float | None,
+        progress: Progress,
+    ) -> dict[str, Any]:
+        """Write the motions into a picture or film; return what is in it, as JSON values."""
+        from robotid_sim.viewer import recorder  # loads Pillow
+
+        rates: dict[str, Any] = {"fps": fps, "speed": speed, "time": time, "progress": progress}
+        done = recorder.record(self.animations, path, settings, models=self.models, **rates)
+        made = {"file": str(path), "frames": done.frames, "renderer": done.renderer}
+        return {**self.content(), **made}
+
     def content(self) -> dict[str, Any]:
         """Return what is shown, as JSON values."""
         first = self.animations[0]
