@@ -4,17 +4,21 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import numpy.typing as npt
+from numpy.typing import NDArray
+from typing_extensions import TypeAliasType
 
 from robotid_sim.errors import ShapeError
 
-Float = NDArray[np.floating[Any]]
-Float1D = NDArray[np.floating[Any]]
-Float2D = NDArray[np.floating[Any]]
-Bool1D = NDArray[np.bool_]
-Bool2D = NDArray[np.bool_]
-Int1D = NDArray[np.intp]
-Int2D = NDArray[np.intp]
+# Aliases with a name: `help` shows it, and not what it stands for.
+ArrayLike = TypeAliasType("ArrayLike", npt.ArrayLike)
+Float = TypeAliasType("Float", NDArray[np.floating[Any]])
+Float1D = TypeAliasType("Float1D", NDArray[np.floating[Any]])
+Float2D = TypeAliasType("Float2D", NDArray[np.floating[Any]])
+Bool1D = TypeAliasType("Bool1D", NDArray[np.bool_])
+Bool2D = TypeAliasType("Bool2D", NDArray[np.bool_])
+Int1D = TypeAliasType("Int1D", NDArray[np.intp])
+Int2D = TypeAliasType("Int2D", NDArray[np.intp])
 
 MotionArrays = tuple[Float2D, Float2D, Float2D]
 """Position, velocity and acceleration, each of shape (N, n)."""

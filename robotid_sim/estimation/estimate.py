@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -10,7 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.files import read_json, write_json
+from robotid_sim.frames import data_frame
 from robotid_sim.representation import public_value
+
+if TYPE_CHECKING:
+    import pandas
 
 VERSION = 1
 
@@ -114,6 +118,14 @@ class Estimate:
             return np.zeros(len(self.names), dtype=bool)
         signed = [name[:2] in SIGNED and name[2:].isdecimal() for name in self.names]
         return np.asarray(signed & (self.beta < AT_BOUND * self.std))
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Return the base parameters as a data frame: name, unit, value, standard deviation.
+
+        Raises `MissingExtraError` if pandas is not installed.
+        """
+        columns = {"name": self.names, "unit": self.units, "value": self.beta, "std": self.std}
+        return data_frame(columns)
 
     def content(self) -> dict[str, Any]:
         """Return the estimate as JSON values."""

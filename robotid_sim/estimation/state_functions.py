@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import ArrayLike, Float1D, Float2D
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
 from robotid_sim.errors import OptionError

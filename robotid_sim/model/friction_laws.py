@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float2D, readonly
+from robotid_sim.arrays import ArrayLike, Float2D, readonly
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.model.friction_law import (

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import ArrayLike, Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.optimizer import Optimizer, finite_costs

@@ -1,11 +1,10 @@
 """Statistics of independent runs: intervals, ratios, spreads."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.stats import binom, bootstrap
 from scipy.stats import t as student
 
-from robotid_sim.arrays import Float
+from robotid_sim.arrays import ArrayLike, Float
 from robotid_sim.section import number
 
 Ends = tuple[float, float] | None

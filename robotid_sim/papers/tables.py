@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from numpy.typing import ArrayLike
-
+from robotid_sim.arrays import ArrayLike
 from robotid_sim.optim.settings import PublishedSetting
 from robotid_sim.papers.statistics import summary
 from robotid_sim.section import number

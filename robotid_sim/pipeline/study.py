@@ -7,7 +7,7 @@ from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.excitation.design import ExcitationQuality, excitation_quality
+from robotid_sim.frames import data_frame
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
@@ -38,6 +39,9 @@ from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.prediction import exact_problem
+
+if TYPE_CHECKING:
+    import pandas
 
 _log = logging.getLogger(__name__)
 
@@ -89,6 +93,19 @@ class Study:
         """The true, nominal and, if there is one, identified robot."""
         identified = {} if self.fit.lift is None else {"identified": self.fit.lift.robot}
         return {"true": self.plant, "nominal": self.nominal, **identified}
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Return every base parameter by every estimator as a data frame, beside the truth.
+
+        Raises `MissingExtraError` if pandas is not installed.
+        """
+        rows = [
+            (estimate.estimator, p.name, p.unit, p.value, p.std, p.true)
+            for estimate in self.result.estimates
+            for p in estimate.base_parameters
+        ]
+        names = ("estimator", "name", "unit", "value", "std", "true")
+        return data_frame(dict(zip(names, zip(*rows, strict=True), strict=True)))
 
     @cached_property
     def fitted(self) -> FittedLog:
