@@ -35,7 +35,6 @@ from robotid_sim.parts import Optimizer
 
 @dataclass(kw_only=True)
 class Guess(Optimizer):
-    'Points from the whole box, or about the best one.'
     share: float = 1.0
     def _first(self):
         self.best, self.least = None, np.inf
@@ -43,11 +42,8 @@ class Guess(Optimizer):
     def _next(self, f):
         if f.size and f.min() < self.least:
             self.best, self.least = self._points[f.argmin()], f.min()
-        low, high = self.box.lower, self.box.upper
-        X = self.rng.uniform(low, high, (20, low.size))
-        if self.best is None:
-            return X
-        return np.clip(self.best + self.share * (X - self.best), low, high)
+        X = self.rng.uniform(self.box.lower, self.box.upper, (20, self.box.lower.size))
+        return X if self.best is None else self.best + self.share * (X - self.best)
 
 def cost(X):
     return ((X - 1.0) ** 2).sum(axis=1)

@@ -71,6 +71,11 @@ def run_campaign(
     progress : callable
         Called with the stage and the share done.
 
+    Returns
+    -------
+    finished : Finished
+        What was run, and what the folder holds.
+
     Raises
     ------
     OptionError

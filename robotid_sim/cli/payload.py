@@ -54,13 +54,14 @@ def payload(
 
     let_signals_raise()
     output.require_writable(out)
+    known = None if load is None else parse_load(load)
     model = build_robot(robot, study.robot)
     bare, heavy = (rid.read_log(path, model) for path in (log, loaded))
     done = estimate_payload(
         bare,
         heavy,
         build_nominal_of_log(model, bare[0], study),
-        load=None if load is None else parse_load(load),
+        load=known,
         torque_gain_std=torque_gain_std,
         preprocessor=build_preprocessor(study.preprocess),
         joint_parameters=study.estimation.joint_parameters,

@@ -91,4 +91,7 @@ def parse_payload(text: str, flag: str = "--payload") -> dict[str, Any]:
 
 def parse_load(text: str) -> PayloadConfig:
     """Return a known load, of its mass alone or with its place."""
-    return PayloadConfig.of(parse_payload(text, "--load"), f"--load '{text}'")
+    load = PayloadConfig.of(parse_payload(text, "--load"), f"--load '{text}'")
+    if not load.mass > 0.0:
+        raise OptionError(f"--load '{text}': a load without mass shows nothing; give its mass")
+    return load

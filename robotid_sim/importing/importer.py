@@ -105,6 +105,11 @@ def import_log(
     segment : int, optional
         Which part of a log with gaps, from 1; the longest one by default.
 
+    Returns
+    -------
+    imported : ImportedLog
+        The log, and how it came out of the files.
+
     Raises
     ------
     FileFormatError

@@ -78,6 +78,11 @@ def minimize(
     **options
         Hyper-parameters of the method, if it is a name.
 
+    Returns
+    -------
+    result : OptimResult
+        The best point, its cost, and how the search went.
+
     Raises
     ------
     UnknownNameError

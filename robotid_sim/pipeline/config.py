@@ -87,7 +87,27 @@ class StudyConfig(ConfigSection):
         torque_gain_std: float | None = None,
         terms: Sequence[str] | None = None,
     ) -> "StudyConfig":
-        """Return the same study with other choices for its fit; the last estimator is chosen."""
+        """Return the same study with other choices for its fit; None leaves one as it is.
+
+        Parameters
+        ----------
+        estimators : sequence of str, optional
+            Names; the last one is chosen.
+        torque_gain_std : float, optional
+            Relative standard deviation of the torque constants.
+        terms : sequence of str, optional
+            Kinds of terms of joints that the fit may choose.
+
+        Returns
+        -------
+        config : StudyConfig
+            The study.
+
+        Raises
+        ------
+        UnknownNameError
+            If there is no such kind of terms.
+        """
         chosen: dict[str, Any] = {}
         if estimators:
             chosen |= {"estimators": tuple(estimators), "chosen": estimators[-1]}

@@ -4,7 +4,7 @@ from enum import StrEnum
 from pathlib import Path
 
 from robotid_sim.dynamics.code_files import write_c, write_python
-from robotid_sim.errors import OptionError
+from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.files import require_writable
 from robotid_sim.model.export import lost_in_urdf, write_urdf
 from robotid_sim.model.joint_terms import left_out
@@ -39,13 +39,14 @@ SOURCE_CODE = {Format.PYTHON: write_python, Format.C: write_c}
 
 def format_of(out: Path, given: Format | str | None = None) -> Format:
     """Return the format of a file by its suffix; raise OptionError if another one is asked for."""
-    given = None if given is None else Format(given)
+    if given is not None and given not in [*Format]:
+        raise UnknownNameError.of("format", given, [*Format])
     by_suffix = SUFFIXES.get(out.suffix.lower())
     listed = ", ".join(SUFFIXES)
     if by_suffix is None:
         raise OptionError(f"cannot export to {out}: its suffix is none of {listed}")
     if given not in (None, by_suffix):
-        suffix = next(suffix for suffix, name in SUFFIXES.items() if name is given)
+        suffix = next(suffix for suffix, name in SUFFIXES.items() if name == given)
         raise OptionError(
             f"--format {given} contradicts {out}, which is {by_suffix}; end its name in {suffix}"
         )

@@ -161,7 +161,22 @@ class Identification:
     def draw_robots(
         self, count: int, rng: int | np.random.Generator = 0, *, progress: Progress = silent
     ) -> list[Robot]:
-        """Draw robots that logs and nominal model leave possible; see `estimation.draws`."""
+        """Draw robots that logs and nominal model leave possible; see `estimation.draws`.
+
+        Parameters
+        ----------
+        count : int
+            How many.
+        rng : int or numpy.random.Generator
+            Seed, or source, of randomness.
+        progress : callable
+            Called with the stage and the share done.
+
+        Returns
+        -------
+        robots : list of Robot
+            Physically consistent ones.
+        """
         chosen, nominal = self.chosen, self.nominal
         stream = stream_of(rng, "draws")
         return draw_robots(chosen, nominal, self.basis, count, stream, progress=progress)
@@ -238,6 +253,15 @@ class Identification:
         require_robot: bool = False,
     ) -> list[Path]:
         """Write estimates, table of parameters and URDF; what there is none of is removed.
+
+        Parameters
+        ----------
+        estimate, parameters, urdf : Path
+            Files of the estimates (JSON), of the table (CSV) and, optionally, of the robot.
+        meshes : MeshMode
+            Whether the meshes come along.
+        require_robot : bool
+            Raise if there is no robot for a URDF that is asked for.
 
         Returns
         -------

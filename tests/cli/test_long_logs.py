@@ -16,7 +16,7 @@ from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
-from robotid_sim.importing.reading import long_log
+from robotid_sim.importing.reading import read_logs
 from robotid_sim.measurement import long_log as module
 from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.measurement.log import Log
@@ -216,12 +216,12 @@ def test_only_long_logs_are_read_in_parts(tmp_path, short_parts, monkeypatch):
     save_log(made(2000), tmp_path / "short.csv")
     save_log(made(60_000), tmp_path / "long.h5")
     (tmp_path / "broken.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
-    for name in ("short.csv", "broken.h5", "absent.csv"):
-        with long_log([tmp_path / name], arm()) as log:
-            assert log is None
+    assert read_logs(tmp_path / "short.csv", arm()).long is None
+    for name in ("broken.h5", "absent.csv"):
+        with pytest.raises(FileFormatError):
+            read_logs(tmp_path / name, arm())
     monkeypatch.setattr("robotid_sim.importing.reading.LONG", 50_000)
-    with long_log([tmp_path / "long.h5"], arm()) as log:
-        assert log.samples == 60_000
+    assert read_logs(tmp_path / "long.h5", arm()).long.samples == 60_000
 
 
 def test_what_needs_all_samples_is_not_read_in_parts():

@@ -39,7 +39,7 @@ def shown(robotid, result, monkeypatch):
             seen.update(animations=animations, models=models)
 
         monkeypatch.setattr(command.viewer, "show", show)
-        monkeypatch.setattr(command, "require_display", lambda: None)
+        monkeypatch.setattr("robotid_sim.viewer.display.require_display", lambda: None)
         folder, config = result
         done = robotid("view", "twolink", "--result", folder, "--config", config, *words)
         assert done.code == 0, done
