@@ -35,6 +35,7 @@ from robotid_sim.validation.log_prediction import (
     by_positions,
     predict_log,
     with_friction_velocity,
+    with_gravity,
 )
 from robotid_sim.validation.predictive_band import ModelError, UncertainFunction
 
@@ -82,7 +83,7 @@ def predict_file(
     measured = _measured(estimate, model)
     read = logs.read_one(log, model, mapping)
     data = read.log
-    nominal = build_nominal_of_log(model, data, study)
+    nominal = with_gravity(build_nominal_of_log(model, data, study), load_chosen(estimate)[2])
     basis = build_basis(nominal, study, measured)
     _, chosen, context = estimates_of(estimate, model, basis)
     if not chosen.success:

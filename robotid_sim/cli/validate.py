@@ -12,7 +12,7 @@ from robotid_sim.cli.study_options import recipe
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError
 from robotid_sim.estimation.consistent import Lift
-from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimate import Estimate, load_chosen
 from robotid_sim.files import require_writable, write_json
 from robotid_sim.importing.reading import ReadLog
 from robotid_sim.measurement.files import load_log
@@ -35,7 +35,7 @@ from robotid_sim.study.stages import lift_estimate
 from robotid_sim.study.study import save_failures, saved_if_diverged
 from robotid_sim.study.verdict import loop_checks
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
-from robotid_sim.validation.log_prediction import with_friction_velocity
+from robotid_sim.validation.log_prediction import with_friction_velocity, with_gravity
 from robotid_sim.validation.prediction import Prediction, predictions
 
 CSV = "csv"
@@ -71,7 +71,7 @@ def validate(
         )
     study = _with_choices(study, controller, task, scenario, model, runs)
     plant = build_robot(robot, study.robot)
-    nominal = build_nominal(plant, study)
+    nominal = with_gravity(build_nominal(plant, study), load_chosen(estimate)[2])
     basis = build_basis(nominal, study)
     estimates, chosen, context = estimates_of(estimate, plant, basis)
     nominal = with_friction_velocity(nominal, context)

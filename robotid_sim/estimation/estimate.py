@@ -199,6 +199,7 @@ class _Context(BaseModel):
     torque_gain_std: float | None = Field(default=None, ge=0.0)
     torque_measured: list[bool] | None = None
     friction_velocity: list[float] | None = None
+    gravity: list[float] | None = None
     cov_blocks: int | None = Field(default=None, ge=0)
 
 

@@ -249,6 +249,7 @@ def build_fit(config: StudyConfig) -> FitPlan:
         },
         chosen=settings.chosen,
         estimate_eps=settings.eps == "estimate",
+        estimate_gravity=settings.gravity == "estimate",
         torque_gain_std=settings.torque_gain_std,
         joint_terms=checked_kinds(settings.joint_terms),
         heeds_loop_noise=not {"chosen", "estimators"} & settings.model_fields_set,

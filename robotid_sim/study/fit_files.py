@@ -69,6 +69,7 @@ def estimate_context(fit: Identification, logs: Sequence[str]) -> dict[str, obje
         "terms": [fitted.content() for fitted in fit.structure.terms],
         "torque_gain_std": fit.torque_gain_std,
         "friction_velocity": [joint.friction.eps for joint in fit.nominal.joints],
+        "gravity": fit.nominal.gravity.tolist(),
         "torque_delay": fit.preprocessor.delay,
         "torque_measured": fit.plain.measured.tolist(),
         **_freedom_of_covariance(fit),

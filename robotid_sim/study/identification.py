@@ -20,6 +20,7 @@ from robotid_sim.estimation.discrepancy import Discrepancy
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit
+from robotid_sim.estimation.gravity_fit import GravityFit
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.structure import Structure
 from robotid_sim.measurement.log import Log
@@ -50,6 +51,8 @@ class Identification:
     """The model of the regressor; its friction velocities are those that were estimated, if so."""
     eps: FrictionFit | None
     """The estimate of the friction velocities; None if they were taken as given."""
+    gravity: GravityFit | None
+    """The direction of gravity, if the log shows the base to be tilted."""
     structure: Structure
     """Terms that joints have beside the standard ones."""
     plain: LinearProblem
