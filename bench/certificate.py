@@ -28,7 +28,8 @@ from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import rotation_from_rpy, transform
 from robotid_sim.model.inertia import pack
 from robotid_sim.model.joint import Joint
-from robotid_sim.model.robot import Link, Robot
+from robotid_sim.model.link import Link
+from robotid_sim.model.robot import Robot
 from robotid_sim.streams import Streams
 from robotid_sim.study.build import build_setup
 from robotid_sim.study.config import load_config

@@ -25,8 +25,9 @@ from robotid_sim.model.catalog_files import describe_catalog
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import transform
 from robotid_sim.model.joint import Joint
+from robotid_sim.model.link import Link
 from robotid_sim.model.perturb import perturb
-from robotid_sim.model.robot import Link, Robot
+from robotid_sim.model.robot import Robot
 
 SEEDS = 10
 CANDIDATES = 50

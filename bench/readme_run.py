@@ -1,16 +1,20 @@
-"""Put what the first command of all prints into ``docs/start.md`` and, in part, into README.
+"""Put what the first command of all prints and draws into ``docs/start.md`` and README.
 
 Run as ``python bench/readme_run.py``; tests compare.
 """
 
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).parents[1]
+PICTURES = ROOT / ".github/images"
 COMMAND = ["run", "irb140", "--out", "out"]
+VIEW = ["view", "irb140", "--result", "out", "--show", "panel,path", "--time", "8.5"]
+"""What draws the picture of the experiment."""
 
 
 def put(page: Path, before: str, printed: str) -> None:
@@ -23,17 +27,25 @@ def put(page: Path, before: str, printed: str) -> None:
     page.write_text(text, encoding="utf-8")
 
 
+def robotid(*arguments: str, folder: Path) -> str:
+    """Run a command in a folder; return what it prints."""
+    command = [sys.executable, "-m", "robotid_sim", *arguments]
+    return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
+
+
+def draw(folder: Path, pictures: Path) -> None:
+    """Draw README's pictures from the result of the command in ``folder/out``."""
+    shutil.copy(folder / "out/figures/tool-errors.png", pictures / "tool-errors.png")
+    view = str(pictures / "view.png")
+    robotid(*VIEW, "--size", "960x640", "--record", view, folder=folder)
+
+
 def main() -> None:
-    """Run the command, write the pages."""
+    """Run the command, write the pages and pictures."""
     with tempfile.TemporaryDirectory() as folder:
-        run = subprocess.run(
-            [sys.executable, "-m", "robotid_sim", *COMMAND],
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            text=True,
-            check=True,
-        )
-    lines = "\n".join(line.rstrip() for line in run.stdout.rstrip().splitlines())
+        printed = robotid(*COMMAND, folder=Path(folder))
+        draw(Path(folder), PICTURES)
+    lines = "\n".join(line.rstrip() for line in printed.rstrip().splitlines())
     put(ROOT / "docs/start.md", "and prints:", lines)
     fit = re.search(
         r"^\w+ fit, and prediction.*?(?=\n\nEstimators)", lines, re.DOTALL | re.MULTILINE

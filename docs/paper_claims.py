@@ -21,6 +21,8 @@ GROUPS = {
     "conditional": "Holds under the conditions that stand first in the last column.",
     SEEDS: "The verdict differs between the seeds; the shares stand first in the last column.",
     "not-reproducible": "Does not hold; the last column says why.",
+    "not-testable": "A test needs what the paper does not print, which stands first in the last "
+    "column.",
     CHECK: "The testbench checks itself: only its own code could break these.",
 }
 """What a group of claims has in common, in the order of the page."""
@@ -55,6 +57,8 @@ def cells(paper: str, claim: PrintedClaim, verdict: str) -> Iterator[str]:
 
 def conditions(claim: PrintedClaim, verdict: str) -> Iterator[str]:
     """Yield what the verdict depends on; a claim without conditions of its own is met by a null."""
+    if claim.missing:
+        yield f"Not printed: {claim.missing}"
     if verdict.startswith(SEEDS):
         yield verdict.partition(": ")[2]
     if verdict.startswith(("conditional", SEEDS)):

@@ -1,6 +1,25 @@
 """``python -m robotid_sim``."""
 
-from robotid_sim.cli.entry import entry
+import os
+import sys
+
+
+def forget_working_folder() -> None:
+    """Take the working folder off the path of modules, where ``python -m`` puts it.
+
+    It stays if the package itself is there, as in a clone that is not installed.
+    """
+    try:
+        here = os.getcwd()  # noqa: PTH109 - a module that is loaded already
+    except OSError:
+        return
+    source = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120
+    if not sys.flags.safe_path and sys.path[0] == here != source:
+        del sys.path[0]
+
 
 if __name__ == "__main__":
+    forget_working_folder()
+    from robotid_sim.cli.entry import entry
+
     entry()

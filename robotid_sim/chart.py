@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import ShapeError
+from robotid_sim.palette import require_role
 
 Style = Literal["solid", "dashed", "dotted"]
 Scale = Literal["linear", "log", "symlog"]
@@ -42,6 +43,7 @@ class _Mark:
             object.__setattr__(self, name, _column(getattr(self, name), name))
         if self.x.shape != self.y.shape:
             raise ShapeError(f"mark '{self.label}': {self.x.size} x for {self.y.size} y")
+        require_role(self.color, f"mark '{self.label}'")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +133,10 @@ class Matrix:
     texts: tuple[tuple[str, ...], ...] = ()
     """What stands in the cells, for a heat map of few of them."""
 
+    def __post_init__(self) -> None:
+        for color in self.colors:
+            require_role(color, f"matrix '{self.title}'")
+
     @property
     def columns(self) -> tuple[str, ...]:
         """Names of the columns."""
@@ -149,6 +155,10 @@ class Space:
     curves: tuple[tuple[str, str, Float2D], ...]
     """Label, color role, points of shape (N, 3)."""
     title: str = ""
+
+    def __post_init__(self) -> None:
+        for label, color, _ in self.curves:
+            require_role(color, f"curve '{label}'")
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)

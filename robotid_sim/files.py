@@ -7,9 +7,11 @@ import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from stat import S_ISDIR, S_ISREG
 from typing import Any
 
 from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.inputs import read_file
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
@@ -24,11 +26,11 @@ FILE_SPACE = 64e6
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """Give a temporary path in the same folder; rename it to `path` when the block succeeds.
 
-    Raises `FileFormatError` if the folder does not exist or cannot be written.
+    A link is replaced, not what it leads to. Raises `FileFormatError` if something else than a file
+    is there, or the folder does not exist or cannot be written.
     """
     target = Path(path)
-    if target.is_dir():
-        raise FileFormatError(f"cannot write {target}: it is a folder; choose another name")
+    require_output(target)
     try:
         handle, name = tempfile.mkstemp(
             dir=target.parent, prefix=f".{target.name}.", suffix=target.suffix
@@ -55,14 +57,27 @@ def _umask() -> int:
     return mask
 
 
+def require_output(path: Path, *, folder: bool = False) -> None:
+    """Raise `FileFormatError` if something is at a path that no file, or `folder`, may replace."""
+    try:
+        mode = path.stat().st_mode
+    except (OSError, ValueError):  # nothing is there, or whoever writes says why
+        return
+    if S_ISDIR(mode) and not folder:
+        raise FileFormatError(f"cannot write {path}: it is a folder; choose another name")
+    if not (S_ISREG(mode) or S_ISDIR(mode)):
+        raise FileFormatError(
+            f"cannot write {path}: it is a device, a pipe or a socket; choose another name"
+        )
+
+
 def require_writable(path: str | Path) -> None:
     """Raise unless a file can be written at `path`; to be asked before work that takes long.
 
     Raises `FileFormatError` if the folder does not exist, cannot be written, or has too little
     space.
     """
-    if Path(path).is_dir():
-        raise FileFormatError(f"cannot write {path}: it is a folder; give a file in it")
+    require_output(Path(path))
     try:
         with tempfile.TemporaryFile(dir=Path(path).parent):
             pass
@@ -71,17 +86,6 @@ def require_writable(path: str | Path) -> None:
             f"cannot write {path}: {error.strerror}; choose a folder that exists and is writable"
         ) from error
     require_space(Path(path).parent, FILE_SPACE)
-
-
-def require_file(path: Path) -> None:
-    """Raise `FileFormatError` if there is something else than a file or folder at a path.
-
-    A device may never end, a pipe may never begin, and neither can be read twice.
-    """
-    if path.exists() and not (path.is_file() or path.is_dir()):
-        raise FileFormatError(
-            f"{path} is a device or a pipe; save its content to a file, read that"
-        )
 
 
 def require_space(folder: Path, needed: float) -> None:
@@ -208,9 +212,11 @@ def _integer(text: str) -> int:
 
 def _load_json(path: Path, kind: str) -> dict[str, Any]:
     try:
-        content = json.loads(path.read_text(encoding="utf-8"), parse_int=_integer)
+        content = json.loads(read_file(path), parse_int=_integer)
     except OSError as error:
         raise FileFormatError(f"cannot read {kind} file {path}: {error.strerror}") from error
+    except FileFormatError:
+        raise
     except (ValueError, RecursionError) as error:
         raise FileFormatError(f"{path} is no {kind} file: {error}") from error
     if not isinstance(content, dict):

@@ -4,6 +4,8 @@ The hues are those of Okabe and Ito (2008), "Color Universal Design", without ye
 on white; on dark ground they are lighter. Joints beyond the last hue begin again.
 """
 
+from robotid_sim.errors import UnknownNameError
+
 HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
 DARK_HUES = ("#4ca6dd", "#ee8244", "#2fc79c", "#dd9cbf", "#f0b73c", "#8fd0f5", "#a5a5a5")
 
@@ -21,6 +23,12 @@ ROLES = {
     **{f"joint-{k}": pair for k, pair in enumerate(zip(HUES, DARK_HUES, strict=True))},
 }
 """Role to its color on light and on dark ground."""
+
+
+def require_role(color: str, what: str) -> None:
+    """Raise `UnknownNameError` if a color is no role."""
+    if color not in ROLES:
+        raise UnknownNameError(f"{what}: {UnknownNameError.of('color', color, ROLES)}")
 
 
 def joint_role(j: int) -> str:

@@ -18,8 +18,9 @@ from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.parallel import LokyBackend, get_active_backend
 
 from robotid_sim.errors import OptionError
+from robotid_sim.plugins import load_plugins, loaded_plugins
 from robotid_sim.progress import Portion
-from robotid_sim.signals import ENDING, end_with_parent, postponed
+from robotid_sim.signals import ENDING, SAFE_PATH, end_with_parent, postponed
 from robotid_sim.threads import one_blas_thread
 
 Item = TypeVar("Item")
@@ -102,7 +103,7 @@ def run_ahead(work: Callable[[], Result], workers: int) -> Callable[[], Result]:
         return partial(_alone, _called, work)
     with _processes(), postponed(), _unheard():
         parallel = Parallel(AHEAD, return_as="generator_unordered", max_nbytes=None)
-        outputs: Outputs = parallel([delayed(_numbered)(_called, 0, work)])
+        outputs: Outputs = parallel([delayed(_numbered)((), _called, 0, work)])
         _ahead.append(outputs)  # a signal that has waited comes next
 
     def wait() -> Result:
@@ -266,7 +267,7 @@ def _processes() -> parallel_config:
     """Return the block within which joblib runs tasks in the processes of this pool."""
     _begun.append(None)
     options = {"inner_max_num_threads": 1, "initializer": begin_worker}
-    return parallel_config(backend="loky", initargs=(os.getpid(),), **options)
+    return parallel_config(backend="loky", initargs=(os.getpid(), loaded_plugins()), **options)
 
 
 @contextmanager
@@ -276,8 +277,10 @@ def _unheard() -> Iterator[None]:
     Workers leave it to the parent as soon as they can, and before that would die with a traceback,
     as they do where the parent goes before it has told them their task: signals to it wait. A
     tracker of joblib's files that dies is missed by the next one. Trackers remove what a killed
-    parent left, and do not say so.
+    parent left, and do not say so. None of them takes modules from the working folder.
     """
+    safe = os.environ.get(SAFE_PATH)
+    os.environ[SAFE_PATH] = "1"
     sent_to_all = set(ENDING) - {signal.SIGTERM}
     heard = signal.pthread_sigmask(signal.SIG_BLOCK, sent_to_all)
     sys.warnoptions.append(NO_LEAKS)  # processes are begun with these
@@ -288,6 +291,10 @@ def _unheard() -> Iterator[None]:
         yield
     finally:
         sys.warnoptions.remove(NO_LEAKS)
+        if safe is None:
+            del os.environ[SAFE_PATH]
+        else:
+            os.environ[SAFE_PATH] = safe
         signal.pthread_sigmask(signal.SIG_SETMASK, heard)
 
 
@@ -334,7 +341,8 @@ def _collect(
     # A killed run loses only the batches at work, and after an error no further ones begin.
     options = {"batch_size": batch_size, "pre_dispatch": workers, "max_nbytes": None}
     parallel = Parallel(workers, return_as="generator_unordered", **options)
-    numbered = (delayed(_numbered)(function, k, task) for k, task in enumerate(tasks) if going())
+    work = delayed(partial(_numbered, loaded_plugins()))
+    numbered = (work(function, k, task) for k, task in enumerate(tasks) if going())
     outputs: Outputs | None = None
     try:
         with postponed(), _unheard():
@@ -358,9 +366,10 @@ class _Unwanted(Exception):
 
 
 def _numbered(
-    function: Callable[[Item], Result], number: int, task: Item
+    plugins: Sequence[str], function: Callable[[Item], Result], number: int, task: Item
 ) -> tuple[int, Result | None, Exception | None]:
     try:
+        load_plugins(plugins)  # of a pool that did not begin with them
         return number, _alone(function, task), None
     except Exception as error:  # a task may raise anything; the caller raises it again
         error.add_note(f"In a worker:\n{format_exc()}")
@@ -373,8 +382,9 @@ def _alone(function: Callable[[Item], Result], task: Item) -> Result:
         return function(task)
 
 
-def begin_worker(parent: int) -> None:
-    """Leave to the parent what a terminal sends to all processes, and end with it."""
+def begin_worker(parent: int, plugins: Sequence[str] = ()) -> None:
+    """Leave to the parent what a terminal sends to all processes, end with it, load its plugins."""
     for number in set(ENDING) - {signal.SIGTERM}:
         signal.signal(number, signal.SIG_IGN)
     end_with_parent(parent)
+    load_plugins(plugins)

@@ -1,13 +1,14 @@
 """Parts of the user's own by name: modules that register them when they are imported.
 
 A plugin is a module, or a file of Python, that calls `Registry.register`. It may be named on the
-command line (``--plugin``), in a configuration (``plugins``), or be installed with an entry point
-of the group ``robotid_sim.plugins``. Objects of a plugin's classes travel to worker processes with
-their code, so that workers need not import the file.
+command line (``--plugin``), in a configuration (``plugins``) that the user trusts, or be installed
+with an entry point of the group ``robotid_sim.plugins``. Worker processes load the plugins of the
+process that begins them, so that names mean there what they mean here.
 """
 
 import importlib
 import importlib.util
+import os
 import re
 import sys
 import traceback
@@ -50,12 +51,45 @@ def load_plugins(names: Iterable[str], folder: Path | None = None) -> None:
         If a plugin cannot be imported, shadows a name, or registers what lacks the contract.
     """
     for name in names:
-        path = Path(name)
-        if path.suffix == ".py":
-            path = (folder or Path.cwd()) / path
-        key = str(path.resolve()) if path.suffix == ".py" else name
+        key = _key(name, folder)
         if key not in _loaded:
-            _loaded[key] = _imported(name, path)
+            _loaded[key] = _imported(name, Path(key))
+
+
+def require_trusted(names: Iterable[str], where: str, folder: Path | None = None) -> None:
+    """Raise if a file names a plugin that the user has not loaded otherwise.
+
+    Parameters
+    ----------
+    names : iterable of str
+        Modules, or files that end in ``.py``.
+    where : str
+        What messages call the file that has the names.
+    folder : Path, optional
+        What relative files are relative to; by default the working directory.
+
+    Raises
+    ------
+    PluginError
+        With what trusts it.
+    """
+    for name in names:
+        if _key(name, folder) not in _loaded:
+            raise PluginError(
+                f"{where} names the plugin {name}, which is code and would run as you; if you "
+                "trust it, give --trust-plugins (trust_plugins=True in Python)"
+            )
+
+
+def plugin_of(part: object) -> str | None:
+    """Find the file of the plugin that has the class of an object; None of the package's own."""
+    files = {module.__name__: str(module.__file__) for module in _loaded.values()}
+    return files.get(type(part).__module__)
+
+
+def _key(name: str, folder: Path | None) -> str:
+    """Name a plugin: a module, or the absolute path of a file."""
+    return os.path.realpath((folder or Path.cwd()) / name) if name.endswith(".py") else name
 
 
 def load_installed_plugins() -> None:
@@ -67,26 +101,32 @@ def load_installed_plugins() -> None:
         load_plugins([entry.value])
 
 
-def are_loaded() -> bool:
-    """Return whether there is a plugin, which may have added to any registry."""
-    return bool(_loaded)
+def loaded_plugins() -> tuple[str, ...]:
+    """List the plugins that were loaded, in their order; each may have added to any registry."""
+    return tuple(_loaded)
 
 
 def fault_of_plugin(error: BaseException) -> str | None:
     """Return where a plugin's own code has raised an error, and what, in words; None if elsewhere.
 
-    That is the innermost frame of a plugin or of this package: libraries below it have raised what
-    it gave them. An error of a worker carries its frames as the text of its cause, and only plugins
+    That is the innermost frame of a plugin or of this package, but for constructors, which say what
+    is wrong with what they were given: libraries below it have raised what it gave them. An error
+    of a worker carries its frames as the text of its cause, and only plugins
     are sent there with their code.
     """
     plugins = {str(module.__file__) for module in _loaded.values()}
     files, package = plugins | {_DYNAMIC}, str(Path(__file__).parent)
     for part in "".join(traceback.format_exception(error)).split(_CAUSE):
         frames = [f for f in _FRAME.findall(part) if f[0] in files or f[0].startswith(package)]
+        inner = [k for k, frame in enumerate(frames) if frame[0] in files]
+        if inner and [frame[2] for frame in frames[inner[-1] + 1 :]][:1] == ["__post_init__"]:
+            frames = frames[: inner[-1] + 1]
         if frames and frames[-1][0] in files:
             file, line, name = frames[-1]
             file = " or ".join(sorted(plugins)) if file == _DYNAMIC else file
-            what = " ".join(traceback.format_exception_only(error)[-1].split())
+            what = str(error)
+            if not isinstance(error, RobotIdError):
+                what = " ".join(traceback.format_exception_only(error)[-1].split())
             return f"plugin {file}, line {line}, in {name}: {what}"
     return None
 

@@ -45,6 +45,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         self.base = base
         self._entries = dict(sorted(entries.items()))
         self._origins: dict[str, str] = {}
+        self._followers: list[Callable[[str], object]] = []
 
     def __repr__(self) -> str:
         return f"<registry of {self.noun}s: {', '.join(self)}>"
@@ -74,8 +75,17 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             return lambda decorated: self.register(name, decorated)
         self._require_acceptable(name, cls)
         self._entries = dict(sorted({**self._entries, name: cls}.items()))
-        self._origins[name] = cls.__module__
+        if not cls.__module__.startswith(f"{__package__}."):
+            self._origins[name] = cls.__module__
+        for follow in self._followers:
+            follow(name)
         return cls
+
+    def follow(self, take: Callable[[str], object]) -> None:
+        """Call `take` with every name that there is, and with those that will be registered."""
+        for name in self:
+            take(name)
+        self._followers.append(take)
 
     def _require_acceptable(self, name: str, cls: type[T]) -> None:
         what = f"{self.noun} '{name}'"

@@ -17,6 +17,7 @@ from pathlib import Path, PurePosixPath
 
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import existing_folder, make_folder, read_json, require_space, write_json
+from robotid_sim.inputs import open_file, real_path, require_nameable
 
 try:
     import fcntl
@@ -171,7 +172,7 @@ def owner_of(path: Path) -> Run | None:
 def is_replaced(path: Path, folder: Path) -> bool:
     """Return whether a run into a folder replaces a file."""
     try:
-        name = Path(os.path.realpath(path)).relative_to(folder.resolve()).as_posix()
+        name = real_path(path).relative_to(real_path(folder)).as_posix()
     except ValueError:
         return False
     return name in _listed(folder)
@@ -223,7 +224,8 @@ def _require_free(folder: Path, names: Iterable[str], run: Run) -> None:
     for name in (*names, MANIFEST):
         path = folder / name  # what is in a folder of that name may stay, unless it is in the way
         in_the_way = path.is_file() or path.is_symlink() or (path.is_dir() and path.suffix != "")
-        if in_the_way and name not in listed:
+        special = os.path.lexists(path) and not (path.is_file() or path.is_dir())
+        if (in_the_way and name not in listed) or special:
             raise OptionError(
                 f"cannot write {path}: it is of no run that {folder / MANIFEST} lists; move it, or "
                 "give --out another name"
@@ -248,6 +250,7 @@ def _files(path: Path) -> list[Path]:
 
 
 def _require_same(folder: Path, name: str, digest: str) -> None:
+    require_nameable(folder / MANIFEST, folder / name, str(folder / name))
     try:
         same = _digest(folder / name) == digest
     except OSError as error:
@@ -262,7 +265,7 @@ def _require_same(folder: Path, name: str, digest: str) -> None:
 
 
 def _digest(path: Path) -> str:
-    with path.open("rb") as file:
+    with open_file(path) as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
@@ -289,7 +292,7 @@ def _move_in(folder: Path, run: Run) -> None:
 
 def _remove(folder: Path, names: Iterable[str]) -> None:
     for name in names:
-        if not (folder / name).parent.resolve().is_relative_to(folder.resolve()):
+        if not real_path((folder / name).parent).is_relative_to(real_path(folder)):
             continue  # behind a link that leads out of the folder
         (folder / name).unlink(missing_ok=True)
         with suppress(OSError):  # other files are in it

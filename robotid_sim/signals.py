@@ -12,6 +12,9 @@ NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 ENDING = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
 """Ctrl-C, what ``kill``, ``timeout`` and schedulers send, and a terminal that is closed."""
 
+SAFE_PATH = "PYTHONSAFEPATH"
+"""Variable that keeps the working folder off the path of modules of a new process."""
+
 LOOKS_AFTER = 0.2
 """Time between two looks at the parent [s]."""
 

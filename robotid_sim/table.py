@@ -3,6 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from robotid_sim.errors import OptionError
+
 
 @dataclass(frozen=True, slots=True)
 class Table:
@@ -17,6 +19,16 @@ class Table:
     """For a list of checks: passed or not, one a row."""
     name: str = ""
     """Stem of the file that holds it; empty for a table that is only shown."""
+
+    def __post_init__(self) -> None:
+        for k, row in enumerate((self.columns, *self.rows)):
+            for cell in row:
+                if not isinstance(cell, str):
+                    where = f"row {k}" if k else "the heading"
+                    raise OptionError(
+                        f"table '{self.title or self.name}', {where}: {cell!r} is no text; write "
+                        "numbers by robotid_sim.section.number"
+                    )
 
     @classmethod
     def of(

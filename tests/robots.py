@@ -10,7 +10,8 @@ import numpy as np
 from robotid_sim.model.catalog_files import find_urdf
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.joint import Joint
-from robotid_sim.model.robot import Link, Robot
+from robotid_sim.model.link import Link
+from robotid_sim.model.robot import Robot
 
 DATA = Path(__file__).parent / "data"
 
@@ -96,3 +97,10 @@ def states(robot: Robot, count: int = 500) -> np.ndarray:
     shape = (count, robot.dof)
     q = rng.uniform(robot.limits.lower, robot.limits.upper, shape)
     return np.stack([q, rng.uniform(-3, 3, shape), rng.uniform(-10, 10, shape)])
+
+
+def standard_dh(a: float, alpha: float, d: float, theta: float) -> np.ndarray:
+    """Return Rz(theta) Tz(d) Tx(a) Rx(alpha)."""
+    (ca, sa), (ct, st) = (np.cos(alpha), np.sin(alpha)), (np.cos(theta), np.sin(theta))
+    rows = [[ct, -st * ca, st * sa, a * ct], [st, ct * ca, -ct * sa, a * st], [0, sa, ca, d]]
+    return np.array([*rows, [0, 0, 0, 1]])

@@ -1,10 +1,10 @@
-"""Compute the inertia of links whose published parameters no rigid bodies can have.
+"""Compute bodies that can exist near published parameters that no rigid bodies can have.
 
-Run as ``python urdf/nearest_feasible.py rs010n`` or ``rocr6``; needs the extra ``cad``. It prints
-the ``<inertial>`` elements of links 1 to 3 and how far they are from the published set.
+Run as ``python urdf/nearest_feasible.py irb140``, ``rs010n`` or ``rocr6``; needs the extra ``cad``.
+It prints the set of the ``published.toml`` that the engine runs, and how far it is from the print.
 
 Of the parameters only the 15 base parameters beta = B phi matter to the torques of the first three
-joints. In the papers' own grouping and SI units, with the masses kept,
+joints. In the papers' own grouping, if they have one, and SI units, with the masses kept,
 
 1. d* = min |B phi - beta| over bodies of which at least a share `FLOOR` is distributed as in the
    CAD body (the pseudo-inertia J_k - FLOOR J_k,CAD is positive semidefinite), then
@@ -29,12 +29,18 @@ LEADS = {
     "rocr6": "Izz1 Ixx2 Ixy2 Ixz2 Iyz2 Izz2 mx2 my2 Ixx3 Ixy3 Ixz3 Iyz3 Izz3 mx3 my3",
 }
 """The parameters that lead the papers' groupings, in the papers' frames."""
-SETS = {"rs010n": "table-5", "rocr6": "table-2-flipped"}
-MASSES = {"rs010n": (18.33, 25.18, 20.47), "rocr6": (5.0, 9.0, 10.0)}  # [kg]
-FLOOR = {"rs010n": 0.02, "rocr6": 0.2}
-SLACK = {"rs010n": 0.01, "rocr6": 0.2}
+SETS = {"irb140": "table-2", "rs010n": "table-5", "rocr6": "table-2-flipped"}
+MASSES = {  # [kg]
+    "irb140": (35.0, 25.0, 18.0),
+    "rs010n": (18.33, 25.18, 20.47),
+    "rocr6": (5.0, 9.0, 10.0),
+}
+FLOOR = {"irb140": 0.1, "rs010n": 0.02, "rocr6": 0.2}
+SLACK = {"irb140": 0.0, "rs010n": 0.01, "rocr6": 0.2}
 STIFFNESS = 30.0
 """Weight of a squared center of mass over a squared moment of inertia, both relative."""
+REACHED = 1e-6
+"""A distance that is zero but for the tolerance of the solver; it is taken off."""
 
 TRIANGLE = [(i, j) for j in range(4) for i in range(j + 1)]
 
@@ -92,13 +98,15 @@ def nearest(
     side = np.concatenate([[(1.0 + slack) * least], -offset, b])
     weights = np.where(free % 10 < 4, STIFFNESS, 1.0)
     x = solve(weights, second, side, [clarabel.SecondOrderConeT(m + 1), *cones])
+    if least < REACHED:
+        x += np.linalg.pinv(map_) @ (offset - map_ @ x)
     phi = prior.ravel().copy()
     phi[free] += np.array(size)[free] * x
     return phi.reshape(prior.shape)
 
 
 def main(name: str) -> None:
-    """Print the inertials of a robot's first three links."""
+    """Print the bodies of a robot's first three links, in the paper's frames."""
     published = published_parameters(name, SETS[name])
     chain, whole = load_robot(name, tip=published.tip), load_robot(name)
     n = chain.dof
@@ -107,11 +115,13 @@ def main(name: str) -> None:
     for k, one in enumerate(maps):
         to_urdf[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] = np.linalg.inv(one)
     basis = base_parameters(chain)
-    B = basis.B[: basis.inertial_rank, : 10 * n] @ to_urdf
-    names = [f"{symbol}{k + 1}" for k in range(n) for symbol in parameters.INERTIAL]
-    B = np.linalg.solve(B[:, [names.index(lead) for lead in LEADS[name].split()]], B)
+    B, names = basis.B[: basis.inertial_rank, : 10 * n] @ to_urdf, basis.names
+    if name in LEADS:
+        names = tuple(LEADS[name].split())
+        symbols = [f"{symbol}{k + 1}" for k in range(n) for symbol in parameters.INERTIAL]
+        B = np.linalg.solve(B[:, [symbols.index(lead) for lead in names]], B)
     beta = B @ np.linalg.solve(to_urdf, published.phi[: 10 * n])
-    bodies = list(zip(whole.links[:n], MASSES[name], maps, strict=True))
+    bodies = zip(whole.links[:n], MASSES[name], maps, strict=True)
     prior = [one @ link_solid(b.shapes, b.name)[0].parameters(mass=m) for b, m, one in bodies]
     wrist = np.zeros((n, 10))
     if name == "rocr6":  # measured with the wrist on: it belongs to the third body
@@ -119,13 +129,17 @@ def main(name: str) -> None:
     phi = nearest(B, beta - B @ wrist.ravel(), np.array(prior), FLOOR[name], SLACK[name])
     error = B @ (phi + wrist).ravel() - beta
     worst = int(np.abs(error).argmax())
-    distance, lead = np.linalg.norm(error), LEADS[name].split()[worst]
-    sys.stdout.write(f"distance {distance:.4f}, largest {error[worst]:.4f}, of {lead}\n")
-    for one, (link, _, to_paper) in zip(phi, bodies, strict=True):
-        mass, com, central = inertia.unpack(np.linalg.solve(to_paper, one))
-        xyz = " ".join(f"{v:.9g}" for v in com)
-        tensor = " ".join(f"{v:.10g}" for v in central[np.triu_indices(3)])
-        sys.stdout.write(f"{link.name}: mass {mass:.9g}\n  com {xyz}\n  {tensor}\n")
+    sys.stdout.write(
+        f"# distance {np.linalg.norm(error):.4f}, largest {error[worst]:.4f}, of {names[worst]}\n"
+    )
+    for link, one in zip(whole.links, phi, strict=False):
+        mass, com, central = inertia.unpack(one)
+        entries = zip(parameters.INERTIAL[4:], (0, 1, 4, 2, 5, 8), strict=True)
+        tensor = ", ".join(f"{key} = {central.flat[k]:.10g}" for key, k in entries)
+        sys.stdout.write(
+            f"\n[sets.{SETS[name]}-consistent.{link.name}]\nmass = {mass:.9g}\n"
+            f"com = [{', '.join(f'{x:.10g}' for x in com)}]\ninertia = {{ {tensor} }}\n"
+        )
 
 
 if __name__ == "__main__":

@@ -123,6 +123,6 @@ def _wrist():
 
 def _flange():
     neck = drum((0.045, 0, 0), (0.057, 0, 0), 0.022, bevel=0.0)
-    disc = drum((0.0565, 0, 0), (0.065, 0, 0), 0.0315, bevel=0.0015)
+    disc = drum((0.0565, 0, 0), (0.065, 0, 0), 0.039, bevel=0.0015)
     bore = drum((0.06, 0, 0), (0.07, 0, 0), 0.0125, bevel=0.0)
     return {"steel": union(neck, disc) - bore}, [hull(neck, disc)]

@@ -1,12 +1,14 @@
-"""The code that decides a result: a hash of a module and of all that it imports of this package."""
+"""The code that decides a result: a hash of a function and all that it reaches in the package."""
 
 import ast
 import hashlib
 import sys
-from collections.abc import Iterator, Mapping
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from typing import NamedTuple
 
 from robotid_sim.model.catalog_files import catalog_folder
 from robotid_sim.study.result_parts import versions
@@ -18,72 +20,185 @@ UNREAD = ("claims.toml", "stored.json")
 """Data files in the package that no trial reads."""
 COMPILED = ("__pycache__", ".py", ".pyc", ".nbi", ".nbc")
 """Ends of the names of sources, and of what is compiled from them."""
+LOCAL_DECORATORS = (
+    "dataclass",
+    "documented",
+    "public_value",
+    "cache",
+    "lru_cache",
+    "contextmanager",
+)
+"""Decorators that change nothing but what they stand at; others may register it."""
+SHOWN = "register_paper"
+"""What is registered by it shows results, and decides none."""
+
+WHOLE = "*"
+"""Stands for all names of a module."""
+
+
+class Source(NamedTuple):
+    """The statements of a module: definitions by name, imports, and those that act on others."""
+
+    path: Path
+    definitions: Mapping[str, list[ast.stmt]]
+    imports: Mapping[str, tuple[str, str]]
+    """Module and name, by what they are called here."""
+    effects: list[ast.stmt]
 
 
 @cache
-def code_fingerprint(module: str) -> str:
-    """Return a hash of the code and data that a module's functions run, and of the packages used.
+def code_fingerprint(function: str) -> str:
+    """Hash the code and data that a function runs, and the versions of the packages used.
 
-    Covers the module and all modules of this package that it imports, directly or not, as syntax
-    trees without comments and docstrings; the data files beside them; and the catalog's files if
-    robots are read. A package's ``__init__`` counts where a name is imported from it.
+    Covers the definitions that the function reaches, directly or not, in its module and in this
+    package, as syntax trees without comments and docstrings; the data files beside their modules;
+    and the catalog's files if robots are read. What only draws results is not among them.
+
+    Parameters
+    ----------
+    function : str
+        Such as ``module:name``; a module alone stands for all of it.
     """
     digest = hashlib.sha256(repr((sys.version, sorted(versions().items()))).encode())
-    sources = imported_sources(module)
-    for name, path in sorted(sources.items()):
-        digest.update(f"{name}\0{_code(path)}\0".encode())
-    for path in _data_files(sources):
+    code = reached_code(function)
+    for module, statements in sorted(code.items()):
+        texts = sorted(ast.dump(statement) for statement in statements)
+        digest.update("\0".join([module, *texts, ""]).encode())
+    for path in _data_files(code):
         digest.update(f"{path.name}\0".encode() + path.read_bytes())
     return digest.hexdigest()
 
 
-def imported_sources(module: str) -> dict[str, Path]:
-    """Return the source of a module and of what it imports of this package, by module name."""
-    sources: dict[str, Path] = {}
-    waiting = [module]
+def reached_code(function: str) -> dict[str, list[ast.stmt]]:
+    """Collect the statements that a function reaches by names, by module."""
+    module, _, name = function.partition(":")
+    waiting, seen = [(module, name or WHOLE)], set[tuple[str, str]]()
+    code: dict[str, list[ast.stmt]] = defaultdict(list)
     while waiting:
-        name = waiting.pop()
-        path = None if name in sources else _source(name)
-        if path is not None:
-            sources[name] = path
-            waiting += _imports(name, path)
-    return sources
+        place = waiting.pop()
+        source = None if place in seen else _source(place[0])
+        seen.add(place)
+        if source is None:
+            continue
+        module, name = place
+        statements = list(source.definitions.get(name, ()))
+        if name == WHOLE:
+            waiting += [(module, each) for each in (*source.definitions, *source.imports)]
+        if module not in code:  # reached for the first time
+            statements += source.effects
+        if name in source.imports:
+            waiting.append(source.imports[name])
+        for statement in statements:
+            if not any(statement is other for other in code[module]):
+                code[module].append(statement)
+                waiting += _reached_from(module, statement)
+        code.setdefault(module, [])
+    return code
 
 
-def _source(module: str) -> Path | None:
+def _reached_from(module: str, statement: ast.stmt) -> Iterator[tuple[str, str]]:
+    """Yield the names that a statement uses, each with the module that it is looked for in."""
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name):
+            yield module, node.id
+        elif isinstance(node, ast.Import | ast.ImportFrom):
+            yield from _imported(module, node).values()
+
+
+@cache
+def _source(module: str) -> Source | None:
+    """Parse the statements of a module; None of one that has no source."""
     try:
         spec = find_spec(module)
     except (ImportError, ValueError):
         return None
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return None
-    return Path(spec.origin)
+    definitions: dict[str, list[ast.stmt]] = defaultdict(list)
+    imports: dict[str, tuple[str, str]] = {}
+    effects = []
+    for statement in _without_texts(ast.parse(Path(spec.origin).read_bytes())).body:
+        names = set(_defined(statement))
+        for name in names:
+            definitions[name].append(statement)
+        for node in ast.walk(statement) if not isinstance(statement, _SCOPES) else ():
+            if isinstance(node, ast.Import | ast.ImportFrom):
+                imports |= _imported(module, node)
+        if _acts_on_others(statement):
+            effects.append(statement)
+    return Source(Path(spec.origin), definitions, imports, effects)
 
 
-def _imports(module: str, path: Path) -> Iterator[str]:
-    """Yield the modules of this package that a source imports, at its top or in functions."""
-    for node in ast.walk(ast.parse(path.read_bytes())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if _is_ours(alias.name))
-        elif isinstance(node, ast.ImportFrom):
-            parent = module.split(".")[: -node.level] if node.level else []
-            base = ".".join([*parent, *([node.module] if node.module else [])])
-            for alias in node.names if _is_ours(base) else ():
-                inner = f"{base}.{alias.name}"
-                yield inner if _source(inner) else base
+_SCOPES = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+
+
+def _defined(statement: ast.stmt) -> Iterator[str]:
+    """Yield the names that a statement of a module defines."""
+    if isinstance(statement, _SCOPES):
+        yield statement.name
+        return
+    for node in ast.walk(statement):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            yield node.id
+        elif isinstance(node, _SCOPES):
+            yield node.name
+
+
+def _acts_on_others(statement: ast.stmt) -> bool:
+    """Tell whether a statement may change what others do, though no name leads to it."""
+    if isinstance(statement, _SCOPES):
+        return not all(_called(each) in LOCAL_DECORATORS for each in statement.decorator_list)
+    if isinstance(statement, ast.Expr):
+        return _called(statement.value) != SHOWN
+    if isinstance(statement, ast.Assign | ast.AnnAssign):
+        targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+        return not all(isinstance(target, ast.Name) for target in targets)
+    if isinstance(statement, ast.If):
+        return "__name__" not in ast.dump(statement.test) and "TYPE_CHECKING" not in ast.dump(
+            statement.test
+        )
+    return not isinstance(statement, ast.Import | ast.ImportFrom)
+
+
+def _called(node: ast.expr) -> str:
+    """Name the function that is called, or the decorator; empty for another node."""
+    function = node.func if isinstance(node, ast.Call) else node
+    return function.id if isinstance(function, ast.Name) else ""
+
+
+def _imported(module: str, node: ast.Import | ast.ImportFrom) -> dict[str, tuple[str, str]]:
+    """Resolve what an import takes of this package: module and name, by what it is called."""
+    if isinstance(node, ast.Import):
+        ours = [alias for alias in node.names if _is_ours(alias.name)]
+        return {a.asname or a.name.partition(".")[0]: (a.name, WHOLE) for a in ours}
+    parent = module.split(".")[: -node.level] if node.level else []
+    base = ".".join([*parent, *([node.module] if node.module else [])])
+    names: dict[str, tuple[str, str]] = {}
+    for alias in node.names if _is_ours(base) else ():
+        inner = f"{base}.{alias.name}"
+        place = (inner, WHOLE) if _is_module(inner) else (base, alias.name)
+        names[alias.asname or alias.name] = place
+    return names
+
+
+@cache
+def _is_module(name: str) -> bool:
+    try:
+        return find_spec(name) is not None
+    except (ImportError, ValueError):
+        return False
 
 
 def _is_ours(module: str) -> bool:
     return module.partition(".")[0] == PACKAGE
 
 
-def _code(path: Path) -> str:
-    """Return the syntax tree of a source without comments and docstrings, as text."""
-    tree = ast.parse(path.read_bytes())
+def _without_texts(tree: ast.Module) -> ast.Module:
+    """Take the docstrings out of a syntax tree."""
     for node in ast.walk(tree):
         if isinstance(body := getattr(node, "body", None), list):
             body[:] = [part for part in body if not _is_text(part)]
-    return ast.dump(tree)
+    return tree
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -94,11 +209,13 @@ def _is_text(node: ast.AST) -> bool:
     )
 
 
-def _data_files(sources: Mapping[str, Path]) -> list[Path]:
-    """Return the data that the sources may read, in a fixed order."""
-    folders = {path.parent for name, path in sources.items() if _is_ours(name)}
-    paths = {path for folder in folders for path in folder.iterdir()}
-    if CATALOG in sources:
+def _data_files(modules: Iterable[str]) -> list[Path]:
+    """List the data that modules may read, in a fixed order."""
+    ours = {
+        module: source for module in modules if _is_ours(module) and (source := _source(module))
+    }
+    paths = {path for source in ours.values() for path in source.path.parent.iterdir()}
+    if CATALOG in ours:
         paths |= set(catalog_folder().rglob("*"))
     return sorted(
         path

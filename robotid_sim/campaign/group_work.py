@@ -20,7 +20,6 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.experiment.conditions import Undisturbed
 from robotid_sim.measurement.log import Log
-from robotid_sim.plugins import load_plugins
 from robotid_sim.streams import Streams, named_stream
 from robotid_sim.study.build import build_fit, build_sensors, build_setup
 from robotid_sim.study.excitation import design
@@ -74,7 +73,6 @@ class MakeMotions:
 
 
 def _made(trial: StudyTrial, *, needs_loop: bool) -> Motions:
-    load_plugins(trial.study.plugins, None)
     control = trial.study.control.model_copy(update={"enabled": needs_loop})
     study = trial.study.model_copy(update={"control": control})
     setup = build_setup(trial.robot, study)
@@ -125,7 +123,6 @@ class DoGroup:
         motions = _read(self.shared, group.first.base)
         if motions is None:  # the file was changed or removed during the run
             motions = _made(group.first, needs_loop=self.needs_loop)
-        load_plugins(group.first.study.plugins, None)
         streams = Streams(group.first.seed)
         sensors = build_sensors(group.first.study)
         cell = replace(motions.setup.cell, sensors=sensors)

@@ -1,6 +1,6 @@
 """The plan of a campaign: a study, the factors that change in it, and how their levels combine."""
 
-import tomllib
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from string import Formatter
@@ -13,7 +13,8 @@ from robotid_sim.campaign.factors import Factor, Level, factor_of, shortened
 from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.config_section import ConfigSection
-from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
+from robotid_sim.errors import OptionError, UnknownNameError
+from robotid_sim.inputs import read_toml
 from robotid_sim.study.config_errors import first_error
 
 Design = Literal["grid", "list", "latin-hypercube", "sobol"]
@@ -25,6 +26,9 @@ QUICK_LEVELS = 3
 
 FIELDS = ("level", "value", "limit", "by")
 """What an answer's sentence is filled with."""
+
+MAX_TRIALS = 100_000
+"""Trials of a campaign."""
 
 LARGEST_SEED = 2**63 - 1
 """What a column of the store holds."""
@@ -107,6 +111,11 @@ class CampaignPlan(ConfigSection):
                 f"seeds = {shortened(self.seeds)} are no distinct whole numbers from 0 to "
                 f"{LARGEST_SEED}"
             )
+        if self.count > MAX_TRIALS:
+            raise OptionError(
+                f"the plan has {self.count:g} trials, at most {MAX_TRIALS} are run; give fewer "
+                "seeds, levels or samples"
+            )
         if self.robot is None and not any(f.sets("robot") for f in self.factor_list):
             raise OptionError('a campaign needs a robot: give robot = "irb140", or a factor robot')
         return self
@@ -115,6 +124,13 @@ class CampaignPlan(ConfigSection):
     def seed_list(self) -> tuple[int, ...]:
         """The seeds."""
         return tuple(range(self.seeds)) if isinstance(self.seeds, int) else self.seeds
+
+    @property
+    def count(self) -> int:
+        """Number of trials."""
+        levels = [len(factor.levels) for factor in self.factor_list]
+        points = {"grid": math.prod(levels), "list": max(levels, default=1)}
+        return len(self.seed_list) * points.get(self.design, self.samples)
 
     @property
     def factor_list(self) -> tuple[Factor, ...]:
@@ -192,13 +208,9 @@ def load_plan(path: str | Path) -> CampaignPlan:
     """
     shipped = {name: file for name, file in shipped_plans().items() if name == str(path)}
     file = shipped.get(str(path), Path(path))
-    try:
-        content = tomllib.loads(file.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        known = f"; known by name: {', '.join(shipped_plans())}" if not file.suffix else ""
-        raise FileFormatError(f"cannot read plan {path}: {reason}{known}") from error
-    return plan_of(content, str(path))
+    if not (file.exists() or file.suffix):
+        raise UnknownNameError.of("plan", str(path), shipped_plans())
+    return plan_of(read_toml(file, "plan"), str(path))
 
 
 def plan_of(content: Mapping[str, Any], where: str = "plan") -> CampaignPlan:

@@ -1,15 +1,14 @@
 """The content of files that trials read robots from: part of what decides a result."""
 
 import hashlib
-import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 
+from robotid_sim.errors import FileFormatError, UrdfError
+from robotid_sim.inputs import read_file
 from robotid_sim.model.catalog_files import catalog
-
-INCLUDED = re.compile(rb"""<include\s[^>]*?\bfile\s*=\s*["']([^"']+)["']""")
-"""Name of a file that a MuJoCo file includes."""
+from robotid_sim.model.mjcf_files import mjcf_parts
+from robotid_sim.model.mjcf_reader import is_mjcf
 
 SIDE_CAR = "robot.toml"
 """What a robot's file may have beside it."""
@@ -69,20 +68,7 @@ class RobotFiles:
 
 def _digest_of(path: Path) -> str | None:
     try:
-        contents = _contents(path) if path.is_file() else None
-    except OSError:  # the trial says why the file cannot be used
+        contents = mjcf_parts(path) if is_mjcf(path) else {path: read_file(path)}
+    except (OSError, FileFormatError, UrdfError):  # the trial says why the file cannot be used
         return None
-    return None if contents is None else hashlib.sha256(b"".join(contents)).hexdigest()
-
-
-def _contents(path: Path) -> list[bytes]:
-    """Return the content of a file, and of those that a MuJoCo file includes, each once."""
-    contents = {path: path.read_bytes()}
-    left = [path]
-    while left:
-        for name in INCLUDED.findall(contents[left.pop()]):
-            part = path.parent / os.fsdecode(name)  # of the main file's folder, says MuJoCo
-            if part not in contents and part.is_file():
-                contents[part] = part.read_bytes()
-                left.append(part)
-    return list(contents.values())
+    return hashlib.sha256(b"".join(contents.values())).hexdigest()

@@ -7,8 +7,15 @@ from pathlib import Path
 from typing import Any, Self
 
 from robotid_sim.errors import FileFormatError
+from robotid_sim.inputs import require_file
 
 TABLE = "trial"
+
+MAX_VALUE_SIZE = 100_000_000
+"""Longest value in a store [bytes]."""
+
+MAX_STEPS, BYTES_OF_STEPS = 1_000_000, 10_000
+"""Steps that a query may take for so many bytes of a file: its pages may lead to one another."""
 
 
 class RowStore:
@@ -33,12 +40,21 @@ class RowStore:
 
     def __init__(self, file: Path, columns: Mapping[str, str], schema: int, *, write: bool) -> None:
         self.file, self._names = file, tuple(columns)
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            require_file(file.with_name(file.name + suffix))
         with named(file):
             uri = f"{file.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
             self._rows = sqlite3.connect(uri, uri=True, timeout=30.0, isolation_level=None)
+            self._rows.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_SIZE)
             try:
+                key, *others = (f"{name} {kind}" for name, kind in columns.items())
+                self._require_tables(
+                    ", ".join([f"{key} PRIMARY KEY", *others]), schema, write=write
+                )
                 if write:
-                    self._create(columns, schema)
+                    self._rows.execute(
+                        "INSERT OR IGNORE INTO about VALUES ('schema', ?)", (str(schema),)
+                    )
                 self._require_schema(schema)
             except BaseException:
                 self._rows.close()
@@ -50,14 +66,26 @@ class RowStore:
     def __exit__(self, *_: object) -> None:
         self._rows.close()
 
-    def _create(self, columns: Mapping[str, str], schema: int) -> None:
-        self._rows.execute("PRAGMA journal_mode = WAL")
-        self._rows.execute("PRAGMA synchronous = NORMAL")
-        key, *others = (f"{name} {kind}" for name, kind in columns.items())
-        content = ", ".join([f"{key} PRIMARY KEY", *others])
-        self._rows.execute("CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT)")
-        self._rows.execute(f"CREATE TABLE IF NOT EXISTS {TABLE} ({content})")
-        self._rows.execute("INSERT OR IGNORE INTO about VALUES ('schema', ?)", (str(schema),))
+    def _require_tables(self, columns: str, schema: int, *, write: bool) -> None:
+        """Raise unless the file has the tables of a store and nothing that runs beside them.
+
+        A view, trigger or column that another program put there may compute without end.
+        """
+        tables = {"about": "name TEXT PRIMARY KEY, value TEXT", TABLE: columns}
+        texts = {f"CREATE TABLE {name} ({content})" for name, content in tables.items()}
+        if write:
+            self._rows.execute("PRAGMA journal_mode = WAL")
+            self._rows.execute("PRAGMA synchronous = NORMAL")
+            for text in sorted(texts):
+                self._rows.execute(text.replace("TABLE", "TABLE IF NOT EXISTS", 1))
+        else:
+            self._require_schema(schema)
+        stored = {text for (text,) in self._read("SELECT sql FROM sqlite_master")}
+        if stored - {None} != texts:
+            raise FileFormatError(
+                f"{self.file} has other tables, views or triggers than a store of this version; "
+                "restore it, or choose another folder"
+            )
 
     def _require_schema(self, schema: int) -> None:
         found = self.about("schema")
@@ -70,7 +98,7 @@ class RowStore:
     def about(self, name: str) -> str | None:
         """Return what is noted under a name."""
         with named(self.file):
-            row = self._rows.execute("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
+            row = self._read("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
     def note(self, name: str, value: str) -> None:
@@ -95,12 +123,22 @@ class RowStore:
     def select(self, what: str, rest: str = "", values: Sequence[Any] = ()) -> Iterator[Any]:
         """Yield what a query of the table gives: expressions, and what follows its name."""
         with named(self.file):
-            yield from self._rows.execute(f"SELECT {what} FROM {TABLE} {rest}", tuple(values))
+            yield from self._read(f"SELECT {what} FROM {TABLE} {rest}", values)
 
     def is_whole(self) -> bool:
         """Return whether SQLite finds its file in order."""
         with named(self.file):
-            return tuple(self._rows.execute("PRAGMA integrity_check").fetchone()) == ("ok",)
+            return tuple(self._read("PRAGMA integrity_check").fetchone()) == ("ok",)
+
+    def _read(self, text: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Begin a query that ends after as many steps as the size of the file warrants."""
+        self._rows.set_progress_handler(None, 0)
+        size = self._rows.execute(
+            "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
+        ).fetchone()[0]
+        left = iter(range(1 + size // BYTES_OF_STEPS))
+        self._rows.set_progress_handler(lambda: next(left, None) is None, MAX_STEPS)
+        return self._rows.execute(text, tuple(values))
 
 
 @contextmanager

@@ -51,6 +51,7 @@ def run_campaign(
     *,
     workers: int = 1,
     again: Sequence[str] = (),
+    trust_plugins: bool = False,
     progress: Progress = silent,
 ) -> Finished:
     """Run the trials of a plan that the store of a folder does not hold.
@@ -65,6 +66,8 @@ def run_campaign(
         Processes; a ``joblib.parallel_config`` around the call sends the work elsewhere.
     again : sequence of str
         Statuses of trials that are to be run once more, such as ``failed``.
+    trust_plugins : bool
+        Whether the plugins that the plan names are run; see `load_config`.
     progress : callable
         Called with the stage and the share done.
 
@@ -76,7 +79,7 @@ def run_campaign(
         If the folder or the store cannot be written.
     """
     files = RobotFiles()
-    trials = trials_of(plan, files)
+    trials = trials_of(plan, files, trust_plugins=trust_plugins)
     make_folder(folder)
     with locked(folder), Store(folder, write=True) as store:
         require_same_plan(store, plan)
@@ -99,7 +102,9 @@ def run_campaign(
         return Finished(len(left), before, counts, others, SharedWork.of(left))
 
 
-def read_campaign(store: Store) -> tuple[CampaignPlan, list[StudyTrial], list[TrialRow]]:
+def read_campaign(
+    store: Store, *, trust_plugins: bool = False
+) -> tuple[CampaignPlan, list[StudyTrial], list[TrialRow]]:
     """Return plan, trials and rows of a campaign as it was run last.
 
     Files of robots may have changed or gone since. The factors of a row are those of the trial:
@@ -109,6 +114,8 @@ def read_campaign(store: Store) -> tuple[CampaignPlan, list[StudyTrial], list[Tr
     ----------
     store : Store
         Of a folder.
+    trust_plugins : bool
+        Whether the plugins that the plan names are run; see `load_config`.
 
     Returns
     -------
@@ -128,7 +135,8 @@ def read_campaign(store: Store) -> tuple[CampaignPlan, list[StudyTrial], list[Tr
     if content is None:
         raise FileFormatError(f"{store.folder} holds no plan; run the campaign first")
     plan = plan_of(content, str(store.folder))
-    trials = trials_of(plan, RobotFiles(store.noted(FILES) or {}))
+    files = RobotFiles(store.noted(FILES) or {})
+    trials = trials_of(plan, files, trust_plugins=trust_plugins)
     return plan, trials, rows_of(store, trials)
 
 

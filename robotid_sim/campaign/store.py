@@ -20,6 +20,7 @@ from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.row_store import RowStore, named
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import FileFormatError
+from robotid_sim.inputs import require_file
 
 NAME = "campaign.sqlite"
 ARRAYS = "arrays.h5"
@@ -93,6 +94,7 @@ class Store(RowStore):
         kept = [row for row in rows if row.arrays]
         if not kept:
             return
+        require_file(self.folder / ARRAYS)
         with h5py.File(self.folder / ARRAYS, "a") as file:
             for row in kept:
                 for name, value in row.arrays.items():

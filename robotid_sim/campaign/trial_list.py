@@ -52,7 +52,9 @@ class Group:
         return self.trials[0]
 
 
-def trials_of(plan: CampaignPlan, files: RobotFiles | None = None) -> list[StudyTrial]:
+def trials_of(
+    plan: CampaignPlan, files: RobotFiles | None = None, *, trust_plugins: bool = False
+) -> list[StudyTrial]:
     """Return all trials of a plan, in the order of its factors and seeds.
 
     Parameters
@@ -61,6 +63,8 @@ def trials_of(plan: CampaignPlan, files: RobotFiles | None = None) -> list[Study
         What to run.
     files : RobotFiles, optional
         Content of the robots that are files; by default read now.
+    trust_plugins : bool
+        Whether the plugins that the plan names are run; see `load_config`.
 
     Returns
     -------
@@ -75,7 +79,7 @@ def trials_of(plan: CampaignPlan, files: RobotFiles | None = None) -> list[Study
     trials: list[StudyTrial] = []
     files = files or RobotFiles()
     for point in plan.points():
-        robot, study = _study_of(plan, point)
+        robot, study = _study_of(plan, point, trust_plugins=trust_plugins)
         labels = {name: level.label for name, level in point.items()}
         parts = _parts(robot, study, plan, files.of(robot, study.nominal.file))
         trials += [_trial(seed, labels, robot, study, parts) for seed in plan.seed_list]
@@ -87,7 +91,9 @@ def trials_of(plan: CampaignPlan, files: RobotFiles | None = None) -> list[Study
     return trials
 
 
-def _study_of(plan: CampaignPlan, point: Mapping[str, Level]) -> tuple[str, StudyConfig]:
+def _study_of(
+    plan: CampaignPlan, point: Mapping[str, Level], *, trust_plugins: bool
+) -> tuple[str, StudyConfig]:
     """Return robot and study at a point of the design."""
     content, robot = deepcopy(plan.study), plan.robot
     for name, level in point.items():
@@ -97,7 +103,7 @@ def _study_of(plan: CampaignPlan, point: Mapping[str, Level]) -> tuple[str, Stud
             else:
                 _put(content, key, value, name)
     try:
-        study = load_config(None, content)
+        study = load_config(None, content, trust_plugins=trust_plugins)
         require_buildable(study)
     except OptionError as error:
         where = ", ".join(f"{name} = {level.label}" for name, level in point.items())

@@ -65,7 +65,7 @@ class Trial:
         if engine != next(iter(ENGINES)):
             called["engine of the plants"] = engine
         parameters = json.dumps(called, sort_keys=True, allow_nan=False)
-        return self.function, parameters, code_fingerprint(self.function.partition(":")[0])
+        return self.function, parameters, code_fingerprint(self.function)
 
     @property
     def key(self) -> str:

@@ -39,6 +39,8 @@ SYSTEM = {
 }
 """Errors of the system that are no fault of the program."""
 
+SMALLER = "look for a limit, rate or duration that cannot be meant, or give less data"
+
 GONE = "the working folder no longer exists; change to another one"
 
 LONGEST = 300
@@ -101,11 +103,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except RobotIdError as error:
         if debug:
             traceback.print_exc()
-        return _fail(str(error), 2)
+        return _fail(fault_of_plugin(error) or str(error), 2)
     except SystemExit as end:  # Typer's: what completes has said all, or a pipe was closed
         if said := fault_of_plugin(end):
             return _fail(said, 2)
         return UNREAD if end.code == 1 else int(end.code or 0)
+    except MemoryError as error:
+        if debug:
+            traceback.print_exc()
+        return _fail(f"there is not enough memory: {error or 'for this'}; {SMALLER}", 2)
     except Exception as error:  # the boundary of the program
         if debug:
             traceback.print_exc()
@@ -168,8 +174,9 @@ def _log_to_stderr(level: int) -> None:
 
 
 def _readable(text: str) -> str:
-    """Return a text in one line, without the middle of one that nobody would read."""
+    """Write a text in one line, without what a terminal obeys or nobody would read."""
     line = " ".join(text.split())
+    line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
     return line if len(line) <= LONGEST_LINE else f"{line[:600]} ... {line[-300:]}"
 
 

@@ -56,6 +56,7 @@ def campaign(
     cluster: str | None,
     again: bool,
     dry_run: bool,
+    trust_plugins: bool,
     json: bool,
 ) -> int:
     """Do ``robotid campaign``; its words are in `cli.syntax.campaign`."""
@@ -78,12 +79,20 @@ def campaign(
         what = "a plan" if action is CampaignAction.RUN else "the folder of a campaign"
         raise OptionError(f"campaign {action} needs {what}; see `robotid campaign --help`")
     if action is CampaignAction.RUN:
+        options["trust_plugins"] = trust_plugins
         return _run(load_plan(where), workers=workers, as_json=json, **options)
+    if action is CampaignAction.EXPORT and (out is None or out.suffix.lower() not in EXPORTS):
+        raise OptionError(f"campaign export writes {' or '.join(EXPORTS)}; give it with --out")
+    with Store(where, write=False) as store:
+        if action is CampaignAction.STATUS and not store.is_whole():
+            raise FileFormatError(f"{where} holds a damaged store; restore it, or run it anew")
+        plan, trials, rows = read_campaign(store, trust_plugins=trust_plugins)
     if action is CampaignAction.STATUS:
-        return _status(where, as_json=json)
+        return _status(plan, trials, rows, as_json=json)
     if action is CampaignAction.SUMMARY:
-        return _summary(where, workers or os.cpu_count() or 1, as_json=json)
-    return _export(where, out, as_json=json)
+        return _summary(where, plan, trials, rows, workers or os.cpu_count() or 1, as_json=json)
+    assert out is not None
+    return _export(plan, rows, out, as_json=json)
 
 
 def _list(*, as_json: bool) -> int:
@@ -104,6 +113,7 @@ def _run(
     dry_run: bool,
     again: bool,
     cluster: str | None,
+    trust_plugins: bool,
     workers: int | None,
     as_json: bool,
 ) -> int:
@@ -112,13 +122,15 @@ def _run(
     if quick:
         plan = plan.quick()
     if dry_run:
-        return _print_plan(plan, out, workers or os.cpu_count() or 1, as_json=as_json)
+        trials = trials_of(plan, trust_plugins=trust_plugins)
+        return _print_plan(plan, trials, out, workers or os.cpu_count() or 1, as_json=as_json)
     if out.is_dir():
         require_space(out, FILE_SPACE)
     statuses = (FAILED, LATE, LOST) if again else ()
     try:
         with progress_line(enabled=not as_json) as progress, working_in(cluster, workers) as count:
-            done = run_campaign(plan, out, workers=count, again=statuses, progress=progress)
+            options: Any = {"again": statuses, "trust_plugins": trust_plugins}
+            done = run_campaign(plan, out, workers=count, progress=progress, **options)
     except KeyboardInterrupt:
         print(f"finished trials are kept; to go on: {command_line()}", file=sys.stderr)
         raise
@@ -141,8 +153,9 @@ def _print_finished(done: Finished, out: Path) -> None:
     output.print_line(f"see what came of it with `robotid campaign summary {out}`")
 
 
-def _print_plan(plan: CampaignPlan, out: Path, workers: int, *, as_json: bool) -> int:
-    trials = trials_of(plan)
+def _print_plan(
+    plan: CampaignPlan, trials: Sequence[StudyTrial], out: Path, workers: int, *, as_json: bool
+) -> int:
     rows: list[TrialRow] = []
     if (out / "campaign.sqlite").exists():
         with Store(out, write=False) as store:
@@ -179,16 +192,9 @@ def _sensor_sets(trials: Sequence[StudyTrial]) -> str:
     return "; or ".join(sorted(sets))
 
 
-def _read(folder: Path) -> tuple[CampaignPlan, list[StudyTrial], list[TrialRow]]:
-    with Store(folder, write=False) as store:
-        return read_campaign(store)
-
-
-def _status(folder: Path, *, as_json: bool) -> int:
-    plan, trials, rows = _read(folder)
-    with Store(folder, write=False) as store:
-        if not store.is_whole():
-            raise FileFormatError(f"{folder} holds a damaged store; restore it, or run it anew")
+def _status(
+    plan: CampaignPlan, trials: Sequence[StudyTrial], rows: Sequence[TrialRow], *, as_json: bool
+) -> int:
     counts: dict[str, int] = {}
     for row in rows:
         counts[row.status] = counts.get(row.status, 0) + 1
@@ -202,8 +208,15 @@ def _status(folder: Path, *, as_json: bool) -> int:
     return 0
 
 
-def _summary(folder: Path, workers: int, *, as_json: bool) -> int:
-    plan, trials, rows = _read(folder)
+def _summary(
+    folder: Path,
+    plan: CampaignPlan,
+    trials: Sequence[StudyTrial],
+    rows: Sequence[TrialRow],
+    workers: int,
+    *,
+    as_json: bool,
+) -> int:
     if not rows:
         raise OptionError(f"no trial of {folder} has ended; run the campaign first")
     require_writable(folder / PAGE)
@@ -221,11 +234,8 @@ def _summary(folder: Path, workers: int, *, as_json: bool) -> int:
     return 0
 
 
-def _export(folder: Path, out: Path | None, *, as_json: bool) -> int:
-    if out is None or out.suffix.lower() not in EXPORTS:
-        raise OptionError(f"campaign export writes {' or '.join(EXPORTS)}; give it with --out")
+def _export(plan: CampaignPlan, rows: Sequence[TrialRow], out: Path, *, as_json: bool) -> int:
     require_writable(out)
-    plan, _, rows = _read(folder)
     table = list(_columns(plan, rows))
     if out.suffix.lower() == ".csv":
         with atomic_path(out) as path, path.open("w", encoding="utf-8", newline="") as file:

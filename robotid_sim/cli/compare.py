@@ -13,6 +13,7 @@ from robotid_sim.cli.command_line import command_line
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.estimation.estimate import load_chosen
 from robotid_sim.files import require_writable, write_json
+from robotid_sim.inputs import real_path
 from robotid_sim.report.agreement_table import difference_table, pair_table
 from robotid_sim.report.comparison_report import (
     comparison_report,
@@ -88,7 +89,7 @@ def _require_several(paths: Sequence[Path]) -> None:
     if len(paths) < 2:
         raise OptionError(f"a comparison needs at least 2 estimates, got {len(paths)}")
     for one, two in combinations(paths, 2):
-        if one.resolve() == two.resolve():
+        if real_path(one) == real_path(two):
             raise OptionError(f"{one} is given twice; give estimates of independent logs")
 
 

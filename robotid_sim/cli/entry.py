@@ -11,7 +11,7 @@ from types import FrameType
 from typing import NoReturn
 
 from robotid_sim.cli.openblas import common_kernels
-from robotid_sim.signals import ENDING
+from robotid_sim.signals import ENDING, SAFE_PATH
 
 AGAIN = 1e-3
 """Time after which a signal is sent again that came where an exception would do harm [s]."""
@@ -21,6 +21,10 @@ UNPICKLE = "_numba_unpickle"
 
 LLVM = "llvmlite.binding."
 """Modules that own what the compiler allocates, and free it twice if an exception parts them."""
+
+CHILDREN = {SAFE_PATH: "1", "NUMBA_CACHE_DIR": "", "NUMBA_CACHE_LOCATOR_CLASSES": ""}
+"""What keeps the working folder from being a source of code: Python puts it on the path of modules,
+and a file of Numba in it may name another cache of compiled code."""
 
 GRACE = 1.8
 """Time that a command has to put in order what it began [s]; a design writes its best in 1.3 s."""
@@ -36,6 +40,8 @@ def entry() -> None:
     open_streams()
     end_at_signals()
     os.environ.update(common_kernels())
+    for name, value in CHILDREN.items():
+        os.environ.setdefault(name, value)
     from robotid_sim.cli.app import main
 
     code = main()

@@ -6,7 +6,8 @@ from typing import Any
 
 from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.errors import OptionError
-from robotid_sim.files import require_distinct, require_file
+from robotid_sim.files import require_distinct, require_output
+from robotid_sim.inputs import require_file
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.result_folder import is_replaced, owner_of, require_of_run
 
@@ -31,13 +32,15 @@ def require_safe_files(
     OptionError
         If an output is an input, is written twice, or is of a run; or if a run replaces an input.
     FileFormatError
-        If an input is a device or a pipe, or one in a result folder is not as its run wrote it.
+        If an input or output is a device or a pipe, or an input in a result folder is not as its
+        run wrote it.
     """
     inputs, outputs = [*_inputs(values), *read], [*_outputs(values), *written]
     for path in inputs:
         require_file(path)
     require_distinct(outputs, inputs)
     for path in outputs:
+        require_output(path, folder=True)
         for source in inputs:
             if is_replaced(source, path):
                 raise OptionError(

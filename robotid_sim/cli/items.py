@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from robotid_sim.files import read_json
 from robotid_sim.model.catalog_files import describe_catalog
-from robotid_sim.plugins import are_loaded
+from robotid_sim.plugins import loaded_plugins
 from robotid_sim.table import Table
 
 Items = list[dict[str, str]]
@@ -36,7 +36,7 @@ class ListedKind(NamedTuple):
 
 def listed_kinds() -> Mapping[str, ListedKind]:
     """Return the kinds by name."""
-    if are_loaded():
+    if loaded_plugins():
         return _of_registries()
     return {name: _as_written(name, kind) for name, kind in read_json(FILE, *SCHEMA).items()}
 

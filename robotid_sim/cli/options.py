@@ -32,6 +32,9 @@ Plugins = Annotated[
         help="Module or .py file that registers your own parts, repeatable.",
     ),
 ]
+TrustPlugins = Annotated[
+    bool, typer.Option("--trust-plugins", help="Run the plugins that the configuration names.")
+]
 Seed = Annotated[
     int | None, typer.Option(metavar="N", help="Seed of all randomness.  [default: 0]", min=0)
 ]
@@ -143,7 +146,16 @@ Meshes = Annotated[
 Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Report every step on stderr.")]
 Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
 
-OF_THE_ROBOT = ("config", "base", "tip", "payload", "assume_limits", "repair", "no_urdf_friction")
+OF_THE_ROBOT = (
+    "config",
+    "trust_plugins",
+    "base",
+    "tip",
+    "payload",
+    "assume_limits",
+    "repair",
+    "no_urdf_friction",
+)
 """Fields of `SharedOptions` that every command has that reads a robot for a study."""
 
 
@@ -208,6 +220,7 @@ class SharedOptions:
     """Options that make the configuration of a study, as they are given."""
 
     config: Config = None
+    trust_plugins: TrustPlugins = False
     plugin: Plugins = None
     seed: Seed = None
     quick: Quick = False
@@ -274,7 +287,8 @@ def for_study(
         # Typer reads the options from here; type checkers do not know that functions carry it.
         command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         command.__annotations__ = {p.name: p.annotation for p in parameters}
-        use = StudyUse(tuple(p.name for p in shared), beside, needs, excludes)
+        every_needs = {"trust_plugins": "config", **needs}
+        use = StudyUse(tuple(p.name for p in shared), beside, every_needs, excludes)
         # `at_work` reads it from here; to type checkers functions have no attributes of ours.
         command.study_use = use  # type: ignore[attr-defined]
         return command

@@ -9,12 +9,13 @@ from typing import Any
 from robotid_sim.cli import output
 from robotid_sim.cli.command_line import command_line
 from robotid_sim.engine.engines import engine_named, using_engine
+from robotid_sim.errors import PluginError, RobotIdError
 from robotid_sim.files import FILE_SPACE
 from robotid_sim.papers import PAPERS, find_paper
 from robotid_sim.papers.claims import CHECK, NOT_JUDGED, VERDICTS, claim_row, write_claims
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.parallel import kept_workers
-from robotid_sim.plugins import load_plugins
+from robotid_sim.plugins import load_plugins, plugin_of
 from robotid_sim.progress import Progress
 from robotid_sim.progress_display import progress_line
 from robotid_sim.result_folder import Run, result_folder
@@ -102,10 +103,18 @@ def _reproduced(paper: Paper, lab: Lab, place: Path, progress: Progress) -> Repr
     from robotid_sim.report.page import write_page  # loads matplotlib
     from robotid_sim.report.reproduction_report import reproduction_report, write_tables
 
-    write_claims(place / "claims.json", paper.name, reproduction.claims)
-    write_tables(reproduction, place / "tables")
-    page = reproduction_report(reproduction, command_line(), lab, versions())
-    write_page(page, place / "report.html", place / "figures", progress, lab.workers)
+    try:
+        write_claims(place / "claims.json", paper.name, reproduction.claims)
+        write_tables(reproduction, place / "tables")
+        page = reproduction_report(reproduction, command_line(), lab, versions())
+        write_page(page, place / "report.html", place / "figures", progress, lab.workers)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        if isinstance(error, RobotIdError) or (file := plugin_of(paper)) is None:
+            raise
+        what = f"{type(error).__name__}: {error}"
+        raise PluginError(
+            f"plugin {file}: what paper '{paper.name}' returns cannot be written: {what}"
+        ) from error
     return reproduction
 
 

@@ -45,7 +45,7 @@ def study_config(given: SharedOptions) -> StudyConfig:
     if given.engine is not None:
         overrides["experiment"]["engine"] = given.engine
     load_plugins(given.plugin or ())
-    study = load_config(given.config, overrides)
+    study = load_config(given.config, overrides, trust_plugins=given.trust_plugins)
     require_buildable(study)
     if study.nominal.file is not None:
         _require_urdf(study.nominal.file)

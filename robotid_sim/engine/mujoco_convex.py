@@ -7,14 +7,13 @@ from typing import Any
 
 import mujoco
 import numpy as np
-import trimesh
 from scipy.spatial import ConvexHull, QhullError
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.engine.convex_bodies import MARGIN, ClosestPoints, ConvexBodies
 from robotid_sim.errors import FileFormatError
 from robotid_sim.model.geometry import GeometryShape
-from robotid_sim.model.solid import read_mesh
+from robotid_sim.model.solid import load_scene, read_mesh
 
 THIN = 1e-5
 """Half thickness of a mesh that is flat [m]; MuJoCo takes none without a volume."""
@@ -136,9 +135,7 @@ def hulls_of(path: Path) -> list[Float2D]:
     """
     clouds = [read_mesh(path).vertices]  # tells what is wrong with a file
     if path.suffix.lower() == ".obj":
-        # Any, for its stubs do not know the options of a format.
-        scene: Any = trimesh.load_scene(str(path), process=False, **APART)
-        clouds = [np.asarray(mesh.vertices) for mesh in scene.dump()]
+        clouds = [np.asarray(mesh.vertices) for mesh in load_scene(path, **APART).dump()]
     return [_hull(cloud) for cloud in clouds]
 
 

@@ -12,6 +12,7 @@ from robotid_sim.engine.convex_bodies import ClosestPoints, ConvexBodies
 from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import FileFormatError
 from robotid_sim.model.geometry import GeometryShape
+from robotid_sim.model.mesh_files import is_binary_stl
 
 _log = logging.getLogger(__name__)
 
@@ -86,16 +87,10 @@ def _mesh(path: Path) -> dict[str, object]:
     An STL file of text, or of another length than it says, crashes Bullet; an OBJ file whose faces
     name vertices that are not there gives it a body of any size.
     """
-    if path.suffix.lower() == ".stl" and path.is_file() and _is_binary_stl(path):
+    if is_binary_stl(path):
         return {"fileName": str(path)}
     from robotid_sim.model.solid import read_mesh  # with trimesh, which few robots need here
 
     solid = read_mesh(path)
     is_text = path.suffix.lower() == ".stl"
     return {"vertices": solid.vertices.tolist()} if is_text else {"fileName": str(path)}
-
-
-def _is_binary_stl(path: Path) -> bool:
-    with path.open("rb") as file:
-        count = int.from_bytes(file.read(84)[80:], "little")
-    return count > 0 and path.stat().st_size == 84 + 50 * count

@@ -11,8 +11,9 @@ from robotid_sim.estimation.recursive import RecursiveLeastSquares
 from robotid_sim.estimation.restricted import NAME as RESTRICTED
 from robotid_sim.estimation.restricted import RestrictedLeastSquares
 from robotid_sim.estimation.robust import RobustLeastSquares
-from robotid_sim.estimation.swarm import swarm_estimators
+from robotid_sim.estimation.swarm import swarm_estimators, weighted_swarm
 from robotid_sim.estimation.total_least_squares import TotalLeastSquares
+from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.registry import Registry
 
 ESTIMATORS: Registry[Estimator] = Registry(
@@ -33,3 +34,5 @@ ESTIMATORS: Registry[Estimator] = Registry(
         **swarm_estimators(),
     },
 )
+
+OPTIMIZERS.follow(lambda name: ESTIMATORS.register(f"wls-{name}", weighted_swarm(name)))

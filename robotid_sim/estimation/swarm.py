@@ -169,8 +169,8 @@ def _variant(key: str, summary: str, **defaults: Any) -> type[SwarmEstimator]:
 
 
 def swarm_estimators() -> dict[str, type[SwarmEstimator]]:
-    """Return the estimators by swarm: PSO as such, at least squares, and every optimizer at WLS."""
-    variants = {
+    """Make the estimators by PSO on the plain sum of squares: as such, and at least squares."""
+    return {
         "pso": _variant(
             "pso",
             "Particle swarm on the plain sum of squares, within bounds from physics alone.",
@@ -185,12 +185,13 @@ def swarm_estimators() -> dict[str, type[SwarmEstimator]]:
             weights="equal",
         ),
     }
-    for name in OPTIMIZERS:
-        options = {"population": 100} if name in ("pso", "rwpso") else {}
-        variants[f"wls-{name}"] = _variant(
-            f"wls-{name}",
-            f"{name.upper()} on the weighted sum of squares, in a box around weighted LS.",
-            optimizer=name,
-            options=options,
-        )
-    return variants
+
+
+def weighted_swarm(name: str) -> type[SwarmEstimator]:
+    """Make the estimator by an optimizer around weighted least squares."""
+    return _variant(
+        f"wls-{name}",
+        f"{name.upper()} on the weighted sum of squares, in a box around weighted LS.",
+        optimizer=name,
+        options={"population": 100} if name in ("pso", "rwpso") else {},
+    )

@@ -1,38 +1,57 @@
 """Columns from files of arrays: NPZ, MAT, HDF5 of any layout, Parquet."""
 
-import zipfile
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import h5py
 import numpy as np
 import scipy.io
 from numpy.typing import NDArray
 
-from robotid_sim.errors import FileFormatError, MissingExtraError
+from robotid_sim.errors import MissingExtraError
 from robotid_sim.importing.foreign_log import ForeignLog, log_of_arrays
+from robotid_sim.inputs import (
+    bound_unpacked_size,
+    open_file,
+    require_warranted,
+    require_warranted_zip,
+)
 from robotid_sim.measurement.hdf5_files import reading_hdf5
+
+PACKED_ELEMENT = 15
+"""Kind of an element of a MAT file that is compressed."""
 
 
 def read_npz(path: Path) -> ForeignLog:
     """Read the arrays of an NPZ file."""
-    try:
-        # NumPy leaves a file open that it opened and cannot read.
-        with path.open("rb") as stream, np.load(stream, allow_pickle=False) as file:
-            return log_of_arrays(dict(file))
-    except (OSError, ValueError, zipfile.BadZipFile) as error:
-        raise FileFormatError(f"cannot read {path}: {error}") from error
+    require_warranted_zip(path)
+    # NumPy leaves a file open that it opened and cannot read.
+    with open_file(path) as stream, np.load(stream, allow_pickle=False) as file:
+        return log_of_arrays({k: value for k, value in file.items() if hasattr(value, "dtype")})
 
 
 def read_mat(path: Path) -> ForeignLog:
     """Read the variables of a MAT file of version 5, and the fields of structures."""
-    try:
-        content = scipy.io.loadmat(path, simplify_cells=True)
-    except (OSError, ValueError, TypeError, scipy.io.matlab.MatReadError) as error:
-        raise FileFormatError(f"cannot read {path}: {error}") from error
+    require_warranted(_mat_size(path), path)
+    content = scipy.io.loadmat(path, simplify_cells=True)
     variables = {name: value for name, value in content.items() if not name.startswith("__")}
     return log_of_arrays(_flat(variables))
+
+
+def _mat_size(path: Path) -> int:
+    """Measure the unpacked elements of a MAT file, up to what they may be [bytes]."""
+    with open_file(path) as file:
+        order: Literal["little", "big"] = "little" if file.read(128)[126:] == b"IM" else "big"
+        size, most = 0, bound_unpacked_size(path) + 1
+        while len(head := file.read(8)) == 8 and size < most:
+            kind, length = (int.from_bytes(head[k : k + 4], order) for k in (0, 4))
+            content = file.read(length)
+            if kind == PACKED_ELEMENT:
+                content = zlib.decompressobj().decompress(content, most - size)
+            size += len(content)
+    return size
 
 
 def _flat(variables: Mapping[str, Any], prefix: str = "") -> dict[str, NDArray[Any]]:
@@ -65,10 +84,9 @@ def read_parquet(path: Path) -> ForeignLog:
         import pyarrow.parquet as pq
     except ImportError as error:
         raise MissingExtraError.of("Parquet files need pyarrow", "logs") from error
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowException) as error:
-        raise FileFormatError(f"cannot read {path}: {error}") from error
+    with open_file(path) as stream, pq.ParquetFile(stream) as file:
+        require_warranted(8 * file.metadata.num_rows * file.metadata.num_columns, path)
+        table = file.read()
     arrays = {}
     for name in table.column_names:
         column = table[name].combine_chunks()

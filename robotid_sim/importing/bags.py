@@ -1,7 +1,9 @@
 """Joint states from ROS 1 and ROS 2 bags and MCAP files."""
 
+import sqlite3
 from collections import defaultdict
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +17,7 @@ from robotid_sim.errors import (
     UnknownNameError,
 )
 from robotid_sim.importing.foreign_log import ForeignLog
+from robotid_sim.inputs import require_nameable
 
 if TYPE_CHECKING:
     from rosbags.highlevel import AnyReader
@@ -24,6 +27,9 @@ DYNAMIC_JOINT_STATE = "control_msgs/msg/DynamicJointState"
 
 STORAGE = (".db3", ".mcap")
 """Suffixes of the files that a ROS 2 bag is stored in."""
+
+STORED = ("table", "index")
+"""What a database of a bag may have."""
 
 INTERFACE_VALUE = "control_msgs/msg/InterfaceValue"
 _DEFINITIONS = {
@@ -56,6 +62,7 @@ def read_bag(path: Path, topic: str | None = None) -> ForeignLog:
     except ImportError as error:
         raise MissingExtraError.of("ROS bags need rosbags", "logs") from error
     try:
+        _require_own_files(path)
         with AnyReader(_storage(path), default_typestore=_definitions()) as reader:
             return _read(reader, topic, path)
     except RobotIdError:
@@ -63,6 +70,30 @@ def read_bag(path: Path, topic: str | None = None) -> ForeignLog:
     except Exception as error:  # the readers' storage libraries share no class of errors
         text = " ".join(str(error).split())
         raise FileFormatError(f"cannot read bag {path}: {text}") from error
+
+
+def _require_own_files(path: Path) -> None:
+    """Raise `FileFormatError` unless a bag is of regular files of its own, databases of tables."""
+    for file in sorted(path.iterdir()) if path.is_dir() else [path]:
+        require_nameable(path / "metadata.yaml" if path.is_dir() else path, file, str(file))
+        if file.suffix == ".db3" and file.is_file():
+            with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as rows:
+                kinds = rows.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
+                computed = [n for k, n, text in kinds if k not in STORED or _is_virtual(text)]
+                computed += [n for k, n, _ in kinds if k == "table" and _has_computed(rows, n)]
+            if computed:
+                raise FileFormatError(f"{file}: '{computed[0]}' is computed, not stored; export it")
+
+
+def _is_virtual(text: str | None) -> bool:
+    return (text or "").upper().startswith("CREATE VIRTUAL")
+
+
+def _has_computed(rows: sqlite3.Connection, table: str) -> bool:
+    """Tell whether values of a table are expressions."""
+    return any(
+        hidden for (hidden,) in rows.execute("SELECT hidden FROM pragma_table_xinfo(?)", (table,))
+    )
 
 
 def _storage(path: Path) -> list[Path]:

@@ -1,7 +1,6 @@
 """``map.toml``: which column of a foreign log is what, in which unit, on which side of the gear."""
 
 import json
-import tomllib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -9,9 +8,10 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, Field, ValidationError
 
 from robotid_sim.config_section import ConfigSection
-from robotid_sim.errors import FileFormatError, OptionError, suggestion
+from robotid_sim.errors import OptionError, suggestion
 from robotid_sim.files import check_schema, schema_tag, write_text
 from robotid_sim.importing.units import UNITS, unit_in
+from robotid_sim.inputs import read_toml
 
 VERSION = 1
 
@@ -132,11 +132,7 @@ def load_map(path: str | Path) -> ImportMap:
     OptionError
         If a key is unknown or a value is refused; names the key.
     """
-    try:
-        content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) else str(error)
-        raise FileFormatError(f"cannot read map {path}: {reason}") from error
+    content = read_toml(path, "map")
     if "schema" in content:
         check_schema(content["schema"], "import-map", VERSION, path)
     try:

@@ -5,11 +5,12 @@ from pathlib import Path
 
 import h5py
 
-from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.errors import FileFormatError, OptionError, RobotIdError
 from robotid_sim.importing.array_files import read_hdf5, read_mat, read_npz, read_parquet
 from robotid_sim.importing.bags import read_bag
 from robotid_sim.importing.foreign_log import ForeignLog, joined
 from robotid_sim.importing.text_files import read_text
+from robotid_sim.inputs import open_file
 from robotid_sim.measurement.files import load_log
 
 _BAGS = (b"#ROSBAG V", b"\x89MCAP", b"SQLite format 3")
@@ -42,7 +43,7 @@ def read_foreign_log(paths: Sequence[Path], topic: str | None = None) -> Foreign
 
 def _beginning(path: Path) -> bytes:
     try:
-        with path.open("rb") as file:
+        with open_file(path) as file:
             return file.read(32)
     except OSError as error:
         raise FileFormatError(f"cannot read {path}: {error.strerror}") from error
@@ -57,9 +58,13 @@ def _read_file(path: Path) -> ForeignLog:
             if beginning.startswith(magic):
                 return read(path)
         return read_hdf5(path) if h5py.is_hdf5(path) else read_text(path)
-    except (FileFormatError, OSError, RuntimeError, MemoryError) as error:  # of HDF5 when broken
-        text = " ".join(str(error).split())
-        raise FileFormatError(text if str(path) in text else f"{path}: {text}") from error
+    except Exception as error:  # readers of other projects share no class of errors
+        text = " ".join(str(error).split()) or type(error).__name__
+        if isinstance(error, FileFormatError):
+            raise FileFormatError(text if str(path) in text else f"{path}: {text}") from error
+        if isinstance(error, RobotIdError):
+            raise
+        raise FileFormatError(f"cannot read {path}: {text}") from error
 
 
 def _is_our_hdf5(path: Path) -> bool:

@@ -12,6 +12,7 @@ import h5py
 from robotid_sim.errors import LogError
 from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.importer import import_log, import_segments
+from robotid_sim.inputs import require_file
 from robotid_sim.measurement.files import CSV_KEYS, load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.long_log import LONG, LongLog, copy_of_csv, positions_of
@@ -91,6 +92,7 @@ def _sound(read: ReadLog, file: Path, robot: Robot) -> ReadLog:
 
 def is_own(file: Path) -> bool:
     """Return whether a file is meant to be a log in our form, sound or not."""
+    require_file(file)
     if file.suffix.lower() == ".csv":
         return _has_own_comments(file)
     if file.suffix.lower() not in (".h5", ".hdf5"):

@@ -1,10 +1,13 @@
 """Known springs and counterbalances: what they add to the torque of a drive, by position."""
 
+import reprlib
+
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.errors import MissingExtraError, OptionError
+from robotid_sim.errors import OptionError
 from robotid_sim.importing.channels import Channels
+from robotid_sim.importing.formula import FUNCTIONS, evaluate_formula
 from robotid_sim.importing.import_map import ImportMap, Spring
 from robotid_sim.model.robot import Robot
 
@@ -64,18 +67,15 @@ def _torque(spring: Spring, q: Float2D, joint: int, name: str) -> Float1D:
 
 def _evaluated(expression: str, q: Float2D, joint: int, name: str) -> Float1D:
     """Return an expression of q, the joint's position, and of q1 to qn, those of all joints."""
-    try:
-        import numexpr
-    except ImportError as error:
-        raise MissingExtraError.of("a spring as an expression needs numexpr", "logs") from error
     known = {"q": q[:, joint], **{f"q{k}": column for k, column in enumerate(q.T, start=1)}}
-    what = f"map: the spring {expression!r} of {name}"
+    what = f"map: the spring {reprlib.repr(expression)} of {name}"
     try:
-        value = numexpr.evaluate(expression, local_dict=known, global_dict={})
-        torque = np.broadcast_to(np.asarray(value, dtype=float), len(q))
-    # What numexpr raises for a text that is no expression, an unknown name, or a Python object.
-    except (SyntaxError, ValueError, TypeError, KeyError, NotImplementedError) as error:
-        raise OptionError(f"{what} is no expression of {', '.join(known)}: {error}") from error
+        torque = np.broadcast_to(evaluate_formula(expression, known), len(q))
+    except ValueError as error:
+        raise OptionError(
+            f"{what} is no expression of {', '.join(known)}: {error}; write it with numbers, "
+            f"+ - * / ** and {', '.join(FUNCTIONS)}, or give a table"
+        ) from error
     if not np.isfinite(torque[np.isfinite(q).all(axis=1)]).all():
-        raise OptionError(f"{what} is not finite at positions of the log")
+        raise OptionError(f"{what} is not finite at positions of the log; give a table")
     return np.asarray(torque)

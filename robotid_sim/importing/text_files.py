@@ -13,6 +13,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError
 from robotid_sim.importing.foreign_log import ForeignLog
+from robotid_sim.inputs import bound_unpacked_size, open_file, require_warranted
 
 DELIMITERS = (";", "\t", ",", None)
 """In the order in which they are tried; None is any white space."""
@@ -136,13 +137,17 @@ def _with_joints(columns: dict[str, Float1D], texts: dict[str, list[str]]) -> di
 
 def _lines(path: Path) -> tuple[list[str], list[str]]:
     """Return the lines that hold something, and what the comment lines say."""
+    most = bound_unpacked_size(path)
     try:
-        content = path.read_bytes()
-        if content[:2] == b"\x1f\x8b":
-            content = gzip.decompress(content)
+        with open_file(path) as file:
+            packed = file.peek(2)[:2] == b"\x1f\x8b"
+            stream = gzip.GzipFile(fileobj=file) if packed else file
+            head = stream.read(4096)
+            content = head if b"\0" in head else head + stream.read(most)
     except (OSError, EOFError, zlib.error) as error:
         raise FileFormatError(f"cannot read {path}: {error}") from error
-    if b"\0" in content[:4096]:
+    require_warranted(len(content), path)
+    if b"\0" in head:
         raise FileFormatError(
             f"{path} is of no form that can be read; known: CSV and other text (.gz), NPZ, MAT, "
             "HDF5, Parquet, ROS bags, MCAP"

@@ -13,6 +13,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.files import atomic_path, check_schema, schema_tag
+from robotid_sim.inputs import require_file
 from robotid_sim.measurement.hdf5_files import reading_hdf5
 from robotid_sim.measurement.log import Log, Truth
 
@@ -106,11 +107,13 @@ def load_log(path: str | Path) -> Log:
     True
     """
     file = Path(path)
+    require_file(file)
     if not file.is_file():
         raise FileFormatError(f"cannot read log {file}: no such file")
     try:
-        read = _read_csv if file.suffix.lower() == ".csv" else _read_hdf5
-        return read(file).require_plausible_times()
+        is_csv = file.suffix.lower() == ".csv"
+        log = _read_csv(file) if is_csv else read_rows(file, slice(None))
+        return log.require_plausible_times()
     except LogError as error:
         raise LogError(f"{file}: {error}") from error
 
@@ -148,10 +151,6 @@ def _write_channels(
             dataset = group.create_dataset(name, data=value)
             dataset.attrs["units"] = [UNITS[quantity][unit] for unit in joint_units]
             dataset.attrs["quantity"] = quantity
-
-
-def _read_hdf5(path: Path) -> Log:
-    return read_rows(path, slice(None))
 
 
 def read_rows(path: Path, rows: slice) -> Log:

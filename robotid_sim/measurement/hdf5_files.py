@@ -1,5 +1,6 @@
 """HDF5 files that others wrote: damage is told, and nothing outside of the file is opened."""
 
+import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -8,12 +9,10 @@ from typing import Any
 import h5py
 
 from robotid_sim.errors import FileFormatError, LogError
+from robotid_sim.inputs import require_file, require_warranted
 
-PACKED = 2000.0
-"""Largest size of a dataset over that of its file: zeros pack well [bytes a byte]."""
-
-LIGHT = 1e8
-"""Size of a dataset that any machine holds [bytes]."""
+MAX_DEPTH = 32
+"""Levels of groups."""
 
 DAMAGE = (
     *(OSError, LookupError, ValueError, TypeError, AttributeError),
@@ -32,6 +31,7 @@ def reading_hdf5(path: Path) -> Iterator[h5py.File]:
         If it is damaged, within the block too, names data in other files, or claims more data than
         a file of its size can hold.
     """
+    require_file(path)
     try:
         with h5py.File(path, "r") as file:
             _require_whole(file, path)
@@ -46,10 +46,11 @@ def reading_hdf5(path: Path) -> Iterator[h5py.File]:
 
 
 def _require_whole(file: h5py.File, path: Path) -> None:
-    groups, seen = [file["/"]], set()
-    most = max(LIGHT, PACKED * path.stat().st_size)
+    groups, seen, size = [(0, file["/"])], set(), 0
     while groups:
-        group = groups.pop()
+        depth, group = groups.pop()
+        if depth > MAX_DEPTH:
+            raise FileFormatError(f"{path}: groups are deeper than {MAX_DEPTH} levels; flatten it")
         place = h5py.h5o.get_info(group.id).addr
         if place in seen:  # links may go in circles
             continue
@@ -64,19 +65,17 @@ def _require_whole(file: h5py.File, path: Path) -> None:
             if isinstance(link, h5py.HardLink):
                 item = group[name]
                 if isinstance(item, h5py.Group):
-                    groups.append(item)
+                    groups.append((depth + 1, item))
                 elif isinstance(item, h5py.Dataset):
-                    _require_inside(item, name, path, most)
+                    _require_inside(item, name, path)
+                    chunk = math.prod(item.chunks or (0,)) * item.dtype.itemsize
+                    size += max(item.nbytes if item.shape is not None else 0, chunk)
+                    require_warranted(size, path, f"'{name}'")
 
 
-def _require_inside(dataset: Any, name: str, path: Path, most: float) -> None:
+def _require_inside(dataset: Any, name: str, path: Path) -> None:
     if dataset.is_virtual or dataset.external:
         raise FileFormatError(
             f"{path}: the data of '{name}' are in other files, which are not opened; copy them "
             "into one file"
-        )
-    if dataset.shape is not None and dataset.nbytes > most:
-        raise FileFormatError(
-            f"{path}: '{name}' claims {1e-9 * dataset.nbytes:.3g} GB in a file of "
-            f"{1e-6 * path.stat().st_size:.3g} MB; the file is damaged"
         )

@@ -81,8 +81,7 @@ def link_solid(
     hulls: list[str] = []
     solids = []
     for shape in asked or shapes:
-        require_mesh(shape, owner)
-        solid = _shape_solid(shape)
+        solid = _shape_solid(shape, owner)
         if shape.mesh is not None and (count := solid.open_edges):
             if not convex_hull:
                 raise FileFormatError(
@@ -103,7 +102,7 @@ def vertices(shape: GeometryShape) -> Float2D | None:
     None if the mesh is missing or unreadable, or its reader is not installed.
     """
     try:
-        solid = _shape_solid(shape)
+        solid = _shape_solid(shape, "the robot")
     except (FileFormatError, MissingExtraError):
         return None
     return solid.transformed(shape.T_body_shape).vertices
@@ -186,8 +185,9 @@ def inertia_from_geometry(
     return CadInertia(replace(robot.with_parameters(full), document=document), tuple(links))
 
 
-def _shape_solid(shape: GeometryShape) -> Solid:
+def _shape_solid(shape: GeometryShape, owner: str) -> Solid:
     """Return a shape in its own frame."""
+    require_mesh(shape, owner)
     if shape.mesh is None:
         return MAKERS[shape.kind](*shape.size)
     scale = np.diag([*shape.size, 1.0])

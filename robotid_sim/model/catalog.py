@@ -1,12 +1,13 @@
 """The robots that ship with the package, and from a name or a path to a Robot.
 
-Some papers print parameters that no rigid body can have. The URDFs hold bodies that can exist; what
-was printed stays in a ``published.toml`` beside them, for dynamics and controllers only.
+The links of the URDFs have the inertia of their meshes. What papers print, possible or not, stands
+in a ``published.toml`` beside them, with a set of bodies that can exist for the engine.
 """
 
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +126,7 @@ def published_parameters(robot: str, name: str | None = None) -> PublishedParame
 
 
 def published_print(robot: str, name: str | None = None) -> dict[str, dict[str, Any]]:
-    """Return a published set as it is printed, in the paper's frames.
+    """Read a published set as it is printed, in the paper's frames, with its last digits.
 
     Parameters
     ----------
@@ -137,15 +138,15 @@ def published_print(robot: str, name: str | None = None) -> dict[str, dict[str, 
     Returns
     -------
     values : dict of str to dict
-        By link; keys and units are those of the ``published.toml`` beside the URDF: ``mass``,
-        ``com`` or ``first_moment``, ``inertia``.
+        By link, numbers as `Decimal`; keys and units are those of the ``published.toml`` beside the
+        URDF: ``mass``, ``com`` or ``first_moment``, ``inertia``.
 
     Raises
     ------
     UnknownNameError
         If the robot has no such set.
     """
-    content = _read_published(robot)
+    content = _read_published(robot, parse_float=Decimal)
     name = published_parameters(robot, name).name
     return {
         link: dict(values) for link, values in content["sets"][name].items() if link != "summary"
@@ -153,17 +154,42 @@ def published_print(robot: str, name: str | None = None) -> dict[str, dict[str, 
 
 
 def published_links(robot: str) -> Robot:
-    """Return the links of a robot that its paper is about, alone, as the catalog's URDF has them.
+    """Build the links that a paper is about, alone, from its set for the engine.
 
     The chain ends at the same link as that of `published_parameters`, but nothing hangs on it: the
     wrist, which `load_robot` with that tip locks and adds to the last link, is left out.
     """
-    tip = _read_published(robot)["tip"]
-    arm, whole = load_robot(robot, tip=tip), load_robot(robot)
-    phi = arm.parameters()
-    for k, link in enumerate(whole.links[: arm.dof]):
-        phi[parameters.inertial_slice(k)] = link.phi
-    return arm.with_parameters(phi)
+    published = published_parameters(robot, _read_published(robot)["engine"])
+    return _with_bodies(load_robot(robot, tip=published.tip), published)
+
+
+def published_plant(robot: str, tip: str | None = None) -> Robot:
+    """Build a catalog robot whose first links are a paper's set for the engine.
+
+    Parameters
+    ----------
+    robot : str
+        Catalog name.
+    tip : str, optional
+        End of the chain; what hangs on it is locked and stays part of the last link.
+
+    Returns
+    -------
+    robot : Robot
+        Of bodies that can exist; friction, rotors and limits are the catalog's.
+
+    Raises
+    ------
+    UnknownNameError
+        If the robot has no published sets.
+    """
+    published = published_parameters(robot, _read_published(robot)["engine"])
+    whole, chain = load_robot(robot), load_robot(robot, tip=tip)
+    phi = chain.parameters()
+    for k in range(_count(published)):
+        body = parameters.inertial_slice(k)
+        phi[body] += published.phi[body] - whole.links[k].phi
+    return chain.with_parameters(phi)
 
 
 def published_robot(robot: str, name: str | None = None) -> Robot:
@@ -207,14 +233,24 @@ def with_published(robot: Robot, published: PublishedParameters) -> Robot:
     robot : Robot
         Formal.
     """
+    return _with_bodies(robot, published, formal=True)
+
+
+def _with_bodies(robot: Robot, published: PublishedParameters, *, formal: bool = False) -> Robot:
     phi = robot.parameters()
-    for k in range(published.phi.size // (parameters.N_INERTIAL + parameters.N_JOINT)):
-        body = parameters.inertial_slice(k)
-        phi[body] = published.phi[body]
-    return robot.with_parameters(phi, formal=True)
+    bodies = slice(0, parameters.N_INERTIAL * _count(published))
+    phi[bodies] = published.phi[bodies]
+    return robot.with_parameters(phi, formal=formal)
 
 
-def _read_published(robot: str) -> dict[str, Any]:
+def _count(published: PublishedParameters) -> int:
+    """Count the links of a set."""
+    return published.phi.size // (parameters.N_INERTIAL + parameters.N_JOINT)
+
+
+def _read_published(
+    robot: str, parse_float: Callable[[str], float | Decimal] = float
+) -> dict[str, Any]:
     path = catalog().get(robot, Path(robot)).parent / "published.toml"
     if robot not in catalog() or not path.is_file():
         have = ", ".join(n for n, p in catalog().items() if (p.parent / path.name).is_file())
@@ -222,7 +258,7 @@ def _read_published(robot: str) -> dict[str, Any]:
             f"robot '{robot}' has no published parameters beside its URDF; robots that have: {have}"
         )
     try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
+        content = tomllib.loads(path.read_text(encoding="utf-8"), parse_float=parse_float)
     except ValueError as error:
         raise FileFormatError(f"{path} is not a published.toml: {error}") from error
     check_schema(content.get("schema"), "published", 1, path)

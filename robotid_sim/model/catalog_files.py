@@ -1,11 +1,11 @@
 """The files of the robots that ship with the package."""
 
-import tomllib
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
-from robotid_sim.errors import FileFormatError, UnknownNameError, suggestion
+from robotid_sim.errors import UnknownNameError, suggestion
+from robotid_sim.inputs import read_beside
 
 
 def catalog_folder() -> Path:
@@ -40,18 +40,12 @@ def find_urdf(robot: str | Path) -> Path:
     return path
 
 
-def read_toml(urdf: Path) -> dict[str, Any]:
+def read_robot_toml(urdf: Path) -> dict[str, Any]:
     """Return the content of the robot.toml beside a URDF that names it, else nothing.
 
     Raises `FileFormatError` if the file is not TOML.
     """
-    path = urdf.parent / "robot.toml"
-    if not path.is_file():
-        return {}
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError) as error:
-        raise FileFormatError(f"{path} is not a robot.toml: {error}") from error
+    content = read_beside(urdf, "robot.toml")
     return content if content.get("urdf") == urdf.name else {}
 
 
@@ -59,7 +53,7 @@ def describe_catalog() -> list[dict[str, str]]:
     """Return name, summary and source of every catalog robot, for `robotid list robots`."""
     rows = []
     for name, path in catalog().items():
-        content = read_toml(path)
+        content = read_robot_toml(path)
         texts = {key: str(content.get(key, "")) for key in ("summary", "source")}
         rows.append({"name": name, **texts})
     return rows

@@ -12,6 +12,9 @@ from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.urdf import MOVABLE, UrdfDocument, UrdfJoint
 
+MAX_JOINTS = 64
+"""Joints of a chain; what is computed of it grows with the cube of them."""
+
 SUGGESTED = 6
 """Most tips that a message offers."""
 
@@ -93,6 +96,10 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
         line = document.links[start].line
         text = f"the chain from '{start}' to '{end}' has no movable joint"
         document.fail(line, f"{text}; choose --tip ({_suggested(document, start)})")
+    if len(moving) > MAX_JOINTS:
+        line, count = document.links[start].line, len(moving)
+        text = f"the chain from '{start}' to '{end}' has {count} joints, at most {MAX_JOINTS}"
+        document.fail(line, f"{text} are identified together; choose --base and --tip")
     for joint in moving:
         if joint.kind not in MOVABLE:
             text = f"joint '{joint.name}' on the chain is {joint.kind}"

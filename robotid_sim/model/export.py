@@ -14,14 +14,23 @@ from lxml import etree
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.files import atomic_path
+from robotid_sim.inputs import real_path
 from robotid_sim.model import inertia
 from robotid_sim.model.chain import select_chain
 from robotid_sim.model.geometry import number_text, rpy_from_rotation
 from robotid_sim.model.joint_terms import names_of
-from robotid_sim.model.mesh_files import FOLDER, MUJOCO_MESHES, MeshFolder, MeshMode
-from robotid_sim.model.robot import Link, Robot
+from robotid_sim.model.link import Link
+from robotid_sim.model.mesh_files import (
+    FOLDER,
+    MUJOCO_MESHES,
+    MeshFolder,
+    MeshMode,
+    is_part_of_model,
+    resolve_mesh,
+)
+from robotid_sim.model.robot import Robot
 from robotid_sim.model.transmissions import write_rotor_inertia
-from robotid_sim.model.urdf import EXTENSION, parse_urdf, parse_xml, resolve_mesh
+from robotid_sim.model.urdf import EXTENSION, parse_urdf, parse_xml
 from robotid_sim.model.urdf_terms import attributes_of
 
 INDENT = "  "
@@ -75,7 +84,8 @@ def write_urdf(
     for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
         if reason is not None:
             raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
-    root, folder = _tree(robot), MeshFolder(Path(path))
+    source = None if robot.document is None else robot.document.path
+    root, folder = _tree(robot), MeshFolder(Path(path), source)
     _name_meshes(root, robot, folder, meshes)
     with atomic_path(path) as temporary:
         temporary.write_bytes(_text_of(root))
@@ -275,18 +285,18 @@ def _name_meshes(root: etree._Element, robot: Robot, folder: MeshFolder, mode: M
     if robot.document is None:
         return
     source = robot.document.path
-    moves = source.resolve().parent != folder.folder.parent
+    moves = real_path(source).parent != folder.folder.parent
     for element in root.iter("mesh", "texture"):
         name = element.get("filename", "")
-        file = resolve_mesh(name, source)
+        file, outside = resolve_mesh(name, source)
         if mode is MeshMode.KEEP:
             if moves and "://" not in name:
-                element.set("filename", file.resolve().as_posix())
-        elif file.is_file():
+                element.set("filename", real_path(file).as_posix())
+        elif not outside and is_part_of_model(file):
             place = folder.package if mode is MeshMode.PACKAGE else FOLDER
             element.set("filename", f"{place}/{folder.add(file)}")
         else:
-            folder.miss(name)
+            folder.miss(name, *(["is outside of its folder, its name is kept"] if outside else []))
     if folder.used:  # MuJoCo takes the names without their folders
         settings = _child(root, "mujoco")
         compiler = _child(settings, "compiler")

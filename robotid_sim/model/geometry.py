@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike
 
 from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError
+from robotid_sim.inputs import PACKAGES
+from robotid_sim.model.mesh_files import require_mesh_file
 from robotid_sim.representation import public_value
 
 
@@ -63,17 +65,26 @@ class GeometryShape:
     """Color."""
     collision: bool = False
     """True for collision geometry, False for visual."""
+    outside: bool = False
+    """Whether the mesh file is none that the file of the robot may name; it is not read."""
 
     def __post_init__(self) -> None:
         freeze(self, (4, 4), "T_body_shape")
 
 
 def require_mesh(shape: GeometryShape, owner: str) -> None:
-    """Raise `FileFormatError` if the mesh of a shape is no file; `owner` is what it belongs to."""
-    if shape.mesh is None or shape.mesh.is_file():
+    """Raise `FileFormatError` if the mesh of a shape cannot be read; it belongs to `owner`."""
+    if shape.mesh is None:
         return
     element = "collision" if shape.collision else "visual"
-    raise FileFormatError(
-        f"mesh {shape.mesh} of {owner} is missing; put the file there, set ROS_PACKAGE_PATH if it "
-        f"is in a ROS package, or remove the <{element}> element"
-    )
+    if shape.outside:
+        raise FileFormatError(
+            f"mesh {shape.mesh} of {owner} is not below the folder of the robot's file; copy it "
+            f"there, name a folder above both in {PACKAGES}, or remove the <{element}> element"
+        )
+    require_mesh_file(shape.mesh)
+    if not shape.mesh.is_file():
+        raise FileFormatError(
+            f"mesh {shape.mesh} of {owner} is missing; put the file there, set {PACKAGES} if it "
+            f"is in a ROS package, or remove the <{element}> element"
+        )

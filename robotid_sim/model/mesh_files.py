@@ -12,12 +12,27 @@ from pathlib import Path
 
 from robotid_sim.errors import FileFormatError
 from robotid_sim.files import atomic_path
+from robotid_sim.inputs import (
+    MAX_MESH_SIZE,
+    is_nameable,
+    open_file,
+    package_folders,
+    read_file,
+    real_path,
+    require_file,
+    require_nameable,
+)
 from robotid_sim.result_folder import place_of
 
 FOLDER = "meshes"
 
 MUJOCO_MESHES = (".stl", ".obj", ".msh")
 """Formats that MuJoCo reads."""
+
+MESHES = (".stl", ".obj", ".dae", ".ply", ".off", ".gltf", ".glb")
+"""Formats that are read; none of them is packed."""
+
+PICTURES = (".png", ".jpg", ".jpeg", ".tga", ".bmp", ".dds", ".tif", ".tiff", ".gif", ".webp")
 
 REFERENCES = {
     ".obj": re.compile(rb"^[ \t]*mtllib[ \t]+(.+?)[ \t]*\r?$", re.MULTILINE),
@@ -28,6 +43,65 @@ REFERENCES = {
     ".gltf": re.compile(rb'"uri"\s*:\s*"([^"]+)"'),
 }
 """Where the text of a mesh file names another file."""
+
+
+def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
+    """Find the file that a mesh reference means, which need not exist, and whether it is outside.
+
+    ``package://name/rest`` is searched for in the folders above the URDF (a folder called `name`,
+    or one that holds `name`), then in ``ROS_PACKAGE_PATH``; other references are relative to it.
+    A file is outside if neither its package nor `is_nameable` lets the URDF name it.
+    """
+    folder = real_path(urdf).parent
+    if not filename.startswith("package://"):
+        file = folder / filename.removeprefix("file://")
+        return file, not is_nameable(urdf, file)
+    package, _, rest = filename.removeprefix("package:").lstrip("/").partition("/")
+    roots = [folder, *folder.parents[:-1]]
+    candidates = [r for r in roots if r.name == package] + [r / package for r in roots]
+    candidates += [r if r.name == package else r / package for r in package_folders()]
+    existing = [c for c in candidates if (c / rest).is_file() and package not in ("", ".", "..")]
+    file = (existing[0] if existing else folder / package) / rest
+    return file, not is_nameable(urdf, file, *existing[:1])
+
+
+def is_part_of_model(path: Path) -> bool:
+    """Tell whether a file is a mesh, material or picture."""
+    suffixes = (*MESHES, *MUJOCO_MESHES, *PICTURES, ".mtl", ".bin")
+    return path.suffix.lower() in suffixes and path.is_file()
+
+
+def is_binary_stl(path: Path) -> bool:
+    """Tell whether a file is a binary STL file of just the length that it states."""
+    if path.suffix.lower() != ".stl" or not path.is_file():
+        return False
+    with open_file(path, MAX_MESH_SIZE) as file:
+        count = int.from_bytes(file.read(84)[80:], "little")
+    return count > 0 and path.stat().st_size == 84 + 50 * count
+
+
+def _named_in(path: Path, name: bytes) -> Path:
+    """Find the file that a name in a mesh or material file means."""
+    text = name.decode("utf-8", errors="replace").removeprefix("file://")
+    return path.parent / text.replace("\\", "/").replace("\0", "")
+
+
+def require_mesh_file(path: Path) -> None:
+    """Raise `FileFormatError` if a mesh is no regular file, or names what is none or none of its.
+
+    Engines follow the names in an OBJ file by themselves.
+    """
+    require_file(path, MAX_MESH_SIZE)
+    waiting, seen = [path], {path}
+    while waiting:
+        file = waiting.pop()
+        if file.suffix.lower() not in (".obj", ".mtl") or not file.is_file():
+            continue
+        names = REFERENCES[file.suffix.lower()].findall(read_file(file, MAX_MESH_SIZE))
+        for other in {_named_in(file, name) for name in names} - seen:
+            require_nameable(path, other, f"{other}, named in mesh {path},", MAX_MESH_SIZE)
+            waiting.append(other)
+            seen.add(other)
 
 
 class MeshMode(StrEnum):
@@ -48,10 +122,13 @@ class MeshFolder:
     ----------
     model : Path
         The file that will refer to the meshes.
+    source : Path, optional
+        The file that refers to them now.
     """
 
-    def __init__(self, model: Path) -> None:
-        self.folder = model.resolve().parent / FOLDER
+    def __init__(self, model: Path, source: Path | None = None) -> None:
+        self.folder = real_path(model).parent / FOLDER
+        self._roots = [] if source is None else [source.absolute().parent]
         self.notes: list[str] = []
         """What could not be copied, one sentence each."""
         self._names: dict[Path, str] = {}
@@ -62,10 +139,10 @@ class MeshFolder:
 
         Raises `FileFormatError` if it cannot be read.
         """
-        source = source.resolve()
+        source = real_path(source)
         if source not in self._names:
             try:
-                content = source.read_bytes()
+                content = read_file(source, MAX_MESH_SIZE)
             except OSError as error:
                 raise FileFormatError(f"cannot read {source}: {error.strerror}") from error
             self._names[source] = source.name  # a file that refers to itself comes to an end
@@ -80,7 +157,10 @@ class MeshFolder:
             key = name.casefold()  # the folder may go to a machine that takes them for one
             if key not in self._content:
                 there = self.folder / name
-                self._content[key] = (name, there.read_bytes() if there.is_file() else content)
+                self._content[key] = (
+                    name,
+                    read_file(there, MAX_MESH_SIZE) if there.is_file() else content,
+                )
             if self._content[key][1] == content:
                 break
         return name
@@ -124,9 +204,8 @@ class MeshFolder:
             return content
 
         def renamed(match: re.Match[bytes]) -> bytes:
-            text = match[1].decode("utf-8", errors="replace").removeprefix("file://")
-            other = source.parent / text.replace("\\", "/")
-            if "\0" in text or not other.is_file():
+            other = _named_in(source, match[1])
+            if not (is_nameable(source, other, *self._roots) and is_part_of_model(other)):
                 return match[0]
             start, end = (at - match.start() for at in match.span(1))
             return match[0][:start] + self.add(other).encode() + match[0][end:]

@@ -21,8 +21,9 @@ from robotid_sim.errors import (
     OptionError,
 )
 from robotid_sim.files import atomic_path
+from robotid_sim.inputs import real_path
 from robotid_sim.model import inertia
-from robotid_sim.model.geometry import GeometryShape, number_text
+from robotid_sim.model.geometry import GeometryShape, number_text, require_mesh
 from robotid_sim.model.joint_terms import left_out, linear_springs, without_linear_springs
 from robotid_sim.model.mesh_files import FOLDER, MUJOCO_MESHES, MeshFolder, MeshMode
 from robotid_sim.model.robot import Robot
@@ -74,7 +75,8 @@ def write_mjcf(
         if reason is not None:
             raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
     require_side_car(path)
-    folder = MeshFolder(Path(path))
+    source = None if robot.document is None else robot.document.path
+    folder = MeshFolder(Path(path), source)
     root = etree.Element("mujoco", model=robot.name)
     compiler = etree.SubElement(root, "compiler", angle="radian", autolimits="true")
     if meshes is MeshMode.COPY:
@@ -163,10 +165,11 @@ def _mesh_asset(
     """Return the asset of a mesh, added if it is new; None if MuJoCo cannot have it."""
     assert shape.mesh is not None
     try:
+        require_mesh(shape, "the robot")
         if mode is MeshMode.COPY:
             where = _copied(shape.mesh, folder)
-        elif shape.mesh.suffix.lower() in MUJOCO_MESHES and shape.mesh.is_file():
-            where = shape.mesh.resolve().as_posix()
+        elif shape.mesh.suffix.lower() in MUJOCO_MESHES:
+            where = real_path(shape.mesh).as_posix()
         else:
             raise FileFormatError(f"MuJoCo reads {', '.join(MUJOCO_MESHES)} only")
     except (FileFormatError, MissingExtraError) as error:

@@ -7,7 +7,6 @@ What a writer of ours put beside the file (see `robotid_sim.model.mjcf`) is read
 
 import importlib
 import logging
-import tomllib
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -15,8 +14,10 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from robotid_sim.errors import FileFormatError, MissingExtraError, UrdfError
+from robotid_sim.errors import MissingExtraError, UrdfError
+from robotid_sim.inputs import open_file, read_beside
 from robotid_sim.model.mjcf_drives import BALL, FREE, HINGE, SLIDE, MjcfDrives, read_drives
+from robotid_sim.model.mjcf_files import mjcf_parts
 from robotid_sim.model.mjcf_tree import MjcfNames, MjcfTree
 from robotid_sim.model.settings import check_overrides
 from robotid_sim.model.urdf import UrdfDocument, UrdfJoint, parse_urdf
@@ -33,7 +34,7 @@ _log = logging.getLogger(__name__)
 def is_mjcf(path: str | Path) -> bool:
     """Return whether a file is MJCF: XML whose root is ``<mujoco>``."""
     try:
-        with Path(path).open("rb") as file:
+        with open_file(path) as file:
             _, root = next(etree.iterparse(file, events=("start",), resolve_entities=False))
             return bool(root.tag == "mujoco")
     except (OSError, etree.XMLSyntaxError, StopIteration):
@@ -92,6 +93,7 @@ def _compiled(file: Path) -> tuple[Any, Any]:
         raise MissingExtraError(
             f"reading the MJCF {file} needs MuJoCo: pip install mujoco"
         ) from error
+    mjcf_parts(file)
     # MuJoCo writes a file for every warning otherwise.
     mujoco.set_mju_user_warning(_tell)
     try:
@@ -117,13 +119,7 @@ def _joint_of(model: Any, names: MjcfNames, source: UrdfJoint) -> UrdfJoint:
 
 def _side_car(file: Path) -> dict[str, Any]:
     """Return what a writer of ours put beside the file; nothing if there is none."""
-    path = file.with_suffix(".toml")
-    if not path.is_file():
-        return {}
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise FileFormatError(f"{path}, beside {file.name}, is no TOML: {error}") from error
+    content = read_beside(file, file.with_suffix(".toml").name)
     return content if content.get("model") == file.name else {}
 
 

@@ -15,6 +15,7 @@ from lxml import etree
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.inputs import real_path
 from robotid_sim.model.geometry import number_text, rpy_from_rotation, transform
 from robotid_sim.model.mjcf_drives import BALL, FREE, HINGE, SLIDE, MjcfDrives
 
@@ -169,7 +170,7 @@ class MjcfTree:
             return False
         if np.any(mesh.refpos) or not np.allclose(mesh.refquat, [1.0, 0.0, 0.0, 0.0]):
             return False
-        form.set("filename", file.resolve().as_posix())
+        form.set("filename", real_path(file).as_posix())
         form.set("scale", number_text(mesh.scale))
         return True
 

@@ -4,7 +4,7 @@ import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -20,7 +20,6 @@ from robotid_sim.errors import (
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.chain import Chain, select_chain
 from robotid_sim.model.friction import Friction
-from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.joint import (
     Joint,
     Limits,
@@ -29,6 +28,7 @@ from robotid_sim.model.joint import (
     with_assumed_limits,
 )
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
+from robotid_sim.model.link import Link
 from robotid_sim.model.mjcf_reader import is_mjcf, read_mjcf
 from robotid_sim.model.settings import RobotSettings, check_overrides, read_settings
 from robotid_sim.model.settings_terms import require_reach
@@ -36,24 +36,6 @@ from robotid_sim.model.urdf import UrdfDocument, read_urdf
 from robotid_sim.representation import public_value
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
-
-
-@public_value
-@dataclass(frozen=True, slots=True, eq=False)
-class Link:
-    """A movable body: its inertial parameters about the frame of its URDF link."""
-
-    name: str
-    phi: Float1D
-    """``m mx my mz Ixx Ixy Iyy Ixz Iyz Izz`` about the link frame, shape (10,)."""
-    fixed: tuple[str, ...] = ()
-    """URDF links fused to it through fixed joints."""
-    locked: tuple[str, ...] = ()
-    """URDF links fused to it behind joints locked at zero."""
-    shapes: tuple[GeometryShape, ...] = ()
-
-    def __post_init__(self) -> None:
-        freeze(self, (10,), "phi", what=f"link '{self.name}': ")
 
 
 @public_value
@@ -311,6 +293,57 @@ class Robot:
         return replace(
             self, links=(*self.links[:-1], loaded), assumptions=(*self.assumptions, note)
         )
+
+    @classmethod
+    def from_pinocchio(cls, model: Any, *, formal: bool = False) -> Self:
+        """Read a robot from a Pinocchio model.
+
+        Parameters
+        ----------
+        model : pinocchio.Model
+            A chain of revolute and prismatic joints with limits. Damping, dry friction and armature
+            are `Fv`, `Fc` and `Ia`.
+        formal : bool
+            Accept inertia that no rigid body can have.
+
+        Returns
+        -------
+        robot : Robot
+            Its tip is the frame of the last body.
+
+        Raises
+        ------
+        MissingExtraError
+            If Pinocchio is not installed.
+        UrdfError
+            If the model branches, or a joint has other than one degree of freedom or no limits.
+        InconsistentInertiaError
+            If a body has impossible inertia and `formal` is False.
+        """
+        from robotid_sim.model.pinocchio_model import read_pinocchio
+
+        joints, links, gravity = read_pinocchio(model)
+        name, tip = model.name or "robot", links[-1].name
+        return cls(name, links, joints, gravity, base="universe", tip=tip, formal=formal)
+
+    def to_pinocchio(self) -> Any:
+        """Build a Pinocchio model with the same torques but for friction, which its `rnea` lacks.
+
+        Returns
+        -------
+        model : pinocchio.Model
+            With damping, dry friction, armature, limits, and the tip as a frame.
+
+        Raises
+        ------
+        MissingExtraError
+            If Pinocchio is not installed.
+        """
+        from robotid_sim.model.pinocchio_model import build_pinocchio
+
+        model = build_pinocchio(self.joints, self.links, self.gravity, (self.tip, self.T_last_tip))
+        model.name = self.name
+        return model
 
     def inconsistencies(self) -> list[str | None]:
         """Return for every movable body why it cannot exist, or None."""

@@ -12,6 +12,7 @@ from lxml import etree
 from robotid_sim.arrays import Float2D
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.files import atomic_path
+from robotid_sim.inputs import real_path
 from robotid_sim.model import inertia
 from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import GeometryShape, number_text, rpy_from_rotation
@@ -53,7 +54,8 @@ def write_sdf(
         if reason is not None:
             raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
     require_side_car(path)
-    folder = MeshFolder(Path(path))
+    source = None if robot.document is None else robot.document.path
+    folder = MeshFolder(Path(path), source)
     root = etree.Element("sdf", version=VERSION)
     model = etree.SubElement(root, "model", name=robot.name)
     base = robot.base if robot.document is None else robot.document.root
@@ -142,8 +144,9 @@ def _write_shapes(
     link: etree._Element, shapes: tuple[GeometryShape, ...], folder: MeshFolder, mode: MeshMode
 ) -> None:
     for k, shape in enumerate(shapes):
-        if shape.mesh is not None and not shape.mesh.is_file():
-            folder.miss(str(shape.mesh), "is missing, its shape is left out")
+        if shape.mesh is not None and (shape.outside or not shape.mesh.is_file()):
+            why = "outside of the folder of its robot" if shape.outside else "missing"
+            folder.miss(str(shape.mesh), f"is {why}, its shape is left out")
             continue
         tag = "collision" if shape.collision else "visual"
         element = etree.SubElement(link, tag, name=f"{tag}_{k}")
@@ -165,7 +168,7 @@ def _write_shapes(
 
 def _uri(mesh: Path, folder: MeshFolder, mode: MeshMode) -> str:
     if mode is MeshMode.KEEP:
-        return mesh.resolve().as_uri()
+        return real_path(mesh).as_uri()
     place = FOLDER if mode is MeshMode.COPY else folder.package.replace("package:", "model:", 1)
     return f"{place}/{folder.add(mesh)}"
 

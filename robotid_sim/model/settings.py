@@ -8,7 +8,7 @@ from typing import Any
 
 from robotid_sim.errors import OptionError, suggestion
 from robotid_sim.files import check_schema
-from robotid_sim.model.catalog_files import read_toml
+from robotid_sim.model.catalog_files import read_robot_toml
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.settings_terms import TERM_KEYS, as_float, split_terms
 
@@ -63,7 +63,7 @@ def read_settings(urdf: Path) -> RobotSettings:
     OptionError
         If it has an unknown key or a value of the wrong type.
     """
-    path, content = urdf.parent / "robot.toml", read_toml(urdf)
+    path, content = urdf.parent / "robot.toml", read_robot_toml(urdf)
     if not content:
         return RobotSettings()
     check_schema(content.get("schema"), "robot", 1, path)

@@ -1,11 +1,11 @@
 """What a format has no place for, as TOML beside the file."""
 
-import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
 from robotid_sim.errors import FileFormatError
 from robotid_sim.files import write_text
+from robotid_sim.inputs import read_toml
 from robotid_sim.model.robot import Robot
 
 
@@ -20,8 +20,8 @@ def require_side_car(path: str | Path) -> None:
         return
     name = Path(path).name
     try:
-        model = tomllib.loads(target.read_text(encoding="utf-8")).get("model")
-    except (OSError, ValueError, RecursionError):
+        model = read_toml(target, "TOML").get("model")
+    except FileFormatError:
         model = None
     if model == name:
         return

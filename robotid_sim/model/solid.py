@@ -19,6 +19,7 @@ References
 import importlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,7 +29,12 @@ from scipy.spatial import QhullError
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D, readonly
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError, ShapeError
+from robotid_sim.inputs import MAX_MESH_SIZE, read_file, require_nameable
 from robotid_sim.model import inertia
+from robotid_sim.model.mesh_files import MESHES, REFERENCES
+
+MAX_COPYING_NODES = 20
+"""Nodes of a Collada file that stand for others; twenty may stand for thousands."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -162,10 +168,8 @@ def read_mesh(path: str | Path) -> Solid:
         If a package that the format needs is not installed.
     """
     file = Path(path)
-    if not file.is_file():
-        raise FileFormatError(f"mesh {file} is missing; put the file there")
     try:
-        mesh = trimesh.load_mesh(str(file), process=False)
+        mesh = load_scene(file).to_mesh()
         points, index = np.unique(mesh.vertices, axis=0, return_inverse=True)  # welded by place
         faces = index.reshape(-1)[np.asarray(mesh.faces)]
         solid = Solid(points, faces[(faces != np.roll(faces, 1, axis=1)).all(axis=1)])
@@ -173,11 +177,39 @@ def read_mesh(path: str | Path) -> Solid:
         hint = "pip install pycollada" if file.suffix.lower() == ".dae" else str(error)
         text = f"reading {file} needs another package ({hint})"
         raise MissingExtraError(f"{text}; or convert the mesh to .stl") from error
+    except FileFormatError:
+        raise
     except Exception as error:  # trimesh's readers raise whatever a broken file makes them raise
         raise FileFormatError(
             f"cannot read mesh {file}: {error}; save it again as STL or OBJ"
         ) from error
     return solid if solid.volume >= 0.0 else Solid(solid.vertices, solid.faces[:, ::-1])
+
+
+def load_scene(file: Path, **options: Any) -> Any:
+    """Read the geometry of a mesh file by trimesh, without materials and pictures.
+
+    Raises `FileFormatError` if the file is missing, of an unknown format, or of copies of copies;
+    and what trimesh's readers raise for a broken one.
+    """
+    suffix = file.suffix.lower()
+    if suffix not in MESHES:
+        raise FileFormatError(
+            f"cannot read mesh {file}: its suffix is none of {' '.join(MESHES)}; save it as STL"
+        )
+    if not file.is_file():
+        raise FileFormatError(f"mesh {file} is missing; put the file there")
+    content = read_file(file, MAX_MESH_SIZE)
+    if content.count(b"instance_node") > MAX_COPYING_NODES:
+        raise FileFormatError(f"mesh {file} is made of copies of copies; save it as STL")
+    buffers: dict[str, bytes] = {}
+    for name in REFERENCES[suffix].findall(content) if suffix == ".gltf" else ():
+        buffer = file.parent / name.decode("utf-8", errors="replace")
+        if buffer.suffix == ".bin":
+            require_nameable(file, buffer, f"'{buffer.name}' in mesh {file}", MAX_MESH_SIZE)
+            buffers[name.decode()] = read_file(buffer, MAX_MESH_SIZE)
+    kind = suffix.removeprefix(".")
+    return trimesh.load_scene(BytesIO(content), kind, resolver=buffers, process=False, **options)
 
 
 def _manifold(package: Any, solid: Solid) -> Any:

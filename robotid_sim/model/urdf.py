@@ -5,7 +5,6 @@ paths but not opened.
 """
 
 import math
-import os
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -18,9 +17,11 @@ from lxml import etree
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import UrdfError
+from robotid_sim.inputs import MAX_XML_SIZE, read_file
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape, rotation_from_rpy, transform
 from robotid_sim.model.joint_terms import JointTerm
+from robotid_sim.model.mesh_files import resolve_mesh
 from robotid_sim.model.urdf_elements import checked_elements
 from robotid_sim.model.urdf_terms import terms_in
 from robotid_sim.representation import public_value
@@ -34,6 +35,9 @@ EXTENSION = "robotid"
 
 VERSION = re.compile(rb"""^(\s*<\?xml\s+version\s*=\s*)(?:"[^"]*"|'[^']*')""")
 """Of an XML declaration. Many URDFs say 0.0 there, which is no XML but means nothing."""
+
+MAX_LINKS = 1000
+"""Links of a robot, moving or not."""
 
 EXTENSION_KEYS = ("Ia", "Fo", "eps", "acceleration")
 
@@ -142,7 +146,7 @@ def read_urdf(path: str | Path) -> UrdfDocument:
     """
     file = Path(path)
     try:
-        xml = file.read_bytes()
+        xml = read_file(file, MAX_XML_SIZE)
     except OSError as error:
         raise UrdfError(f"cannot read URDF {file}: {error.strerror}") from error
     return parse_urdf(xml, file)
@@ -151,8 +155,10 @@ def read_urdf(path: str | Path) -> UrdfDocument:
 def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     """Validate the text of a URDF; see `read_urdf`."""
     root = parse_xml(xml, file)
-    notes = checked_elements(root, file)
     reader = _Reader(file, root)
+    if (count := len(root.findall("link"))) > MAX_LINKS:
+        reader.fail(root, f"the robot has {count} links, at most {MAX_LINKS} are read; cut it")
+    notes = checked_elements(root, file)
     links = reader.unique(root.findall("link"), reader.link, "link")
     joints = reader.unique(root.findall("joint"), reader.joint, "joint")
     reader.extension(root, joints)
@@ -162,24 +168,6 @@ def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     ends = root.find(EXTENSION)
     first, tip = (None, None) if ends is None else (ends.get("base"), ends.get("tip"))
     return UrdfDocument(file, xml, name, base, links, joints, first, tip, terms, notes=notes)
-
-
-def resolve_mesh(filename: str, urdf: Path) -> Path:
-    """Return the file that a mesh reference means; it need not exist.
-
-    ``package://name/rest`` is searched for in the folders above the URDF (a folder called `name`,
-    or one that holds `name`), then in ``ROS_PACKAGE_PATH``; other references are relative to it.
-    """
-    folder = urdf.resolve().parent
-    if not filename.startswith("package://"):
-        return folder / filename.removeprefix("file://")
-    package, _, rest = filename.removeprefix("package://").partition("/")
-    roots = [folder, *folder.parents]
-    candidates = [r for r in roots if r.name == package] + [r / package for r in roots]
-    ros = [Path(p) for p in os.environ.get("ROS_PACKAGE_PATH", "").split(os.pathsep) if p]
-    candidates += [r if r.name == package else r / package for r in ros]
-    existing = [c / rest for c in candidates if (c / rest).is_file()]
-    return existing[0] if existing else folder / package / rest
 
 
 def _line(element: etree._Element) -> int:
@@ -283,7 +271,7 @@ class _Reader:
         body = next(iter(geometry.iterchildren("*")), None)
         if body is None:
             return None
-        mesh = None
+        mesh, outside = None, False
         match body.tag:
             case "box":
                 size = tuple(self.vector(body, "size", owner, (0.0, 0.0, 0.0)))
@@ -294,12 +282,13 @@ class _Reader:
             case "mesh":
                 if not body.get("filename"):
                     self.fail(body, f"{owner}: <mesh> has no filename")
-                mesh = resolve_mesh(str(body.get("filename")), self.path)
+                mesh, outside = resolve_mesh(str(body.get("filename")), self.path)
                 size = tuple(self.vector(body, "scale", owner, (1.0, 1.0, 1.0)))
             case _:
                 return None
         placed, rgba = self.origin(element, owner), self.color(element, owner)
-        return GeometryShape(str(body.tag), tuple(map(float, size)), placed, mesh, rgba, collision)
+        sizes = tuple(map(float, size))
+        return GeometryShape(str(body.tag), sizes, placed, mesh, rgba, collision, outside)
 
     def color(self, element: etree._Element, owner: str) -> tuple[float, float, float, float]:
         """Return the color of a shape, by its own material or by the name of a shared one."""

@@ -2,12 +2,15 @@
 
 The text of a claim, its printed number and its rules stand in a TOML file; Python measures. A claim
 *holds* where its ranges are met. Held without conditions it is reproduced, held under conditions it
-is conditional, else it is not reproducible. No verdict is written by hand.
+is conditional, else it is not reproducible. A claim whose test needs what is not printed, such as
+a log or the code that was timed, is not testable, whatever we measure. No other verdict is written
+by hand.
 
 A claim compares with what could come out otherwise. Its *nulls* are what guessing, random search or
 the method's own ablation reach; where one of them meets the rule too, that is a condition. A band
 lies where the claim holds, so that band and verdict agree; where we expect a claim to fail, our
-number has an *expected* range instead. What only our own code can break is a check, no claim.
+number has an *expected* range instead; a claim that is testable has one of them. What only our own
+code can break, and what is not in the paper, is a check, no claim.
 """
 
 import re
@@ -21,8 +24,8 @@ from typing import Any, Literal, Self
 from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
 
-Verdict = Literal["reproduced", "conditional", "not-reproducible"]
-VERDICTS: tuple[Verdict, ...] = ("reproduced", "conditional", "not-reproducible")
+Verdict = Literal["reproduced", "conditional", "not-reproducible", "not-testable"]
+VERDICTS: tuple[Verdict, ...] = ("reproduced", "conditional", "not-reproducible", "not-testable")
 Kind = Literal["claim", "check"]
 CHECK = "check"
 """Stands for the verdict of what the testbench checks of itself."""
@@ -151,7 +154,9 @@ class Claim:
     """Where our number ends, for a claim that is expected to fail; in place of a band."""
     nulls: Mapping[str, float] = field(default_factory=dict)
     """What others reach in place of `ours`: guessing, random search, an ablation."""
-    holds: Rule
+    missing: str = ""
+    """What a test of the claim needs and the paper does not print; it has no verdict then."""
+    holds: Rule = field(default_factory=dict)
     """Where the paper's claim holds."""
     fully: Rule = field(default_factory=dict)
     """Where it holds without its conditions; empty: nowhere, if there are conditions."""
@@ -177,11 +182,24 @@ class Claim:
             raise OptionError(f"claim '{self.name}' has a band and is expected to fail")
         if self.nulls and rule is None:
             raise OptionError(f"claim '{self.name}': its rule is not about what nulls reach")
-        if not self.holds:
-            raise OptionError(f"claim '{self.name}' does not say where it holds")
+        if self.kind == CHECK or not self.missing:
+            self._require_rules()
         for name in (*self.holds, *self.fully):
             if name != OURS and name not in self.facts:
                 raise OptionError(f"claim '{self.name}': its rule needs '{name}'")
+
+    def _require_rules(self) -> None:
+        if not self.holds:
+            raise OptionError(f"claim '{self.name}' does not say where it holds")
+        if self.kind == CHECK:
+            return
+        if self.expectation is None:
+            raise OptionError(
+                f"claim '{self.name}' does not say what is expected; write 'band', 'expected', or "
+                "in 'missing' what a test would need"
+            )
+        if self.published is None:
+            raise OptionError(f"claim '{self.name}' has no published value; make it a check")
 
     def _satisfies(self, rule: Rule) -> bool:
         return all(
@@ -192,6 +210,8 @@ class Claim:
     @property
     def verdict(self) -> Verdict:
         """What follows from number, interval, ranges and conditions."""
+        if self.missing:
+            return "not-testable"
         if not self._satisfies(self.holds):
             return "not-reproducible"
         return "conditional" if self.standing_conditions else "reproduced"
@@ -238,9 +258,9 @@ class Claim:
     @property
     def shown_verdict(self) -> str:
         """The verdict, or that there is none."""
-        if not self.judged:
-            return NOT_JUDGED
-        return CHECK if self.kind == CHECK else self.verdict
+        if self.kind == CHECK and self.judged:
+            return CHECK
+        return self.verdict if self.judged or self.missing else NOT_JUDGED
 
     @property
     def missed(self) -> str:
@@ -272,6 +292,7 @@ def claim_row(claim: Claim) -> dict[str, Any]:
         **{name: getattr(claim, name) for name in plain},
         **{name: part and [part.lower, part.upper] for name, part in ranges.items()},
         "nulls": dict(claim.nulls),
+        "missing": claim.missing,
         "judged": claim.judged,
         "verdict": claim.shown_verdict,
         "reason": claim.reason,

@@ -49,6 +49,8 @@ class PrintedClaim(Printed):
     """The fact that holds what a null reaches, by what the null is."""
     fully: str | dict[str, str] = {}
     conditions: tuple[str, ...] = ()
+    missing: str = ""
+    """What a test needs and the paper does not print."""
     judged: RunsNeeded = "any"
     reason: str
     """Its ``{names}`` are filled with facts."""
@@ -77,6 +79,7 @@ class PrintedClaim(Printed):
             band=ClaimRange.parse(self.band) if self.band else None,
             expected=ClaimRange.parse(self.expected) if self.expected else None,
             nulls=nulls,
+            missing=self.missing,
             holds=rule_of(self.holds or self.band or {}),
             fully=rule_of(self.fully),
             conditions=self.conditions,

@@ -13,15 +13,21 @@ Ends = tuple[float, float] | None
 
 
 def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> Ends:
-    """Return Student's interval of the mean of independent runs; None for fewer than four.
+    """Estimate the interval of the mean of independent runs; None for fewer than four.
 
-    With two or three runs it is wider than what it is about.
+    Student's, which of two or three runs is wider than what it is about. Where it would reach below
+    zero for positive values, such as costs with a rare large one, a bootstrap's.
     """
     sample = np.asarray(values, dtype=float)
     if sample.size < 4:
         return None
     half = student.ppf(0.5 + 0.5 * confidence, sample.size - 1) * sample.std(ddof=1)
     half /= np.sqrt(sample.size)
+    if sample.min() > 0.0 and half > sample.mean():
+        drawn = bootstrap(
+            (sample,), np.mean, confidence_level=confidence, rng=np.random.default_rng(0)
+        ).confidence_interval
+        return float(drawn.low), float(drawn.high)
     return float(sample.mean() - half), float(sample.mean() + half)
 
 

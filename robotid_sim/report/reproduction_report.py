@@ -16,6 +16,7 @@ HEADINGS = {
     "reproduced": "What holds",
     "conditional": "What holds under conditions",
     "not-reproducible": "What does not hold",
+    "not-testable": "What cannot be tested",
     NOT_JUDGED: "What needs more runs",
     CHECK: "Checks of our own",
 }
@@ -29,6 +30,8 @@ LEADS = {
     "conditional": "Claims that come out under the conditions stated, which the paper does not "
     "state or states otherwise.",
     "not-reproducible": "Claims that do not come out, with the evidence.",
+    "not-testable": "Claims whose test needs what the paper does not print. Our numbers stand "
+    "beside the printed ones and prove nothing.",
     NOT_JUDGED: "Statistics of too few runs for a verdict; the command without --quick and with "
     "the paper's number of runs judges them.",
     CHECK: "What the testbench checks of itself: no claims of the paper, and not counted as such.",
@@ -65,13 +68,16 @@ def overview_report(
     """
     claims = [(each.paper.name, claim) for each in reproductions for claim in each.claims]
     every = [claim for _, claim in claims]
-    held, partly, lost, open_ = (_count(every, verdict) for verdict in (*VERDICTS, NOT_JUDGED))
+    held, partly, lost, untested, open_ = (
+        _count(every, verdict) for verdict in (*VERDICTS, NOT_JUDGED)
+    )
     rest = f"; {open_} need more runs than these quick ones" if open_ else ""
     return Page(
         title="Papers reproduced",
         finding=f"Of {sum(claim.kind != CHECK for claim in every)} claims of "
         f"{len(reproductions)} papers, {held} are reproduced, "
-        f"{partly} hold under conditions and {lost} do not hold{rest}.",
+        f"{partly} hold under conditions, {lost} do not hold and {untested} cannot be tested "
+        f"from what is printed{rest}.",
         facts=_counts(every),
         sections=(
             _papers(reproductions),
@@ -133,7 +139,7 @@ def _counts(claims: Sequence[Claim]) -> tuple[tuple[str, str], ...]:
 
 def badge_of(claims: Sequence[Claim]) -> str:
     """Return the counts of the verdicts in short, as ``3 reproduced, 9 conditional, 2 not``."""
-    words = (*VERDICTS[:-1], "not", NOT_JUDGED)
+    words = (*VERDICTS[:2], "not", "not testable", NOT_JUDGED)
     counts = [_count(claims, verdict) for verdict in (*VERDICTS, NOT_JUDGED)]
     shown = zip(counts, words, strict=True)
     return ", ".join(f"{count} {word}" for count, word in shown if count)
@@ -176,7 +182,9 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
 
 
 def _why(claim: Claim) -> str:
-    """Return the reason of a verdict, after the conditions under which the claim holds."""
+    """Return the reason of a verdict, after the claim's conditions or what is missing for one."""
+    if claim.missing:
+        return f"Not printed: {claim.missing}. {claim.reason}"
     if claim.shown_verdict != "conditional":
         return claim.reason
     return f"Condition: {'; '.join(claim.standing_conditions)}. {claim.reason}"

@@ -1,6 +1,5 @@
 """The configuration of a study: one section a stage; an unknown key is an error."""
 
-import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -8,9 +7,10 @@ from typing import Any
 from pydantic import Field, ValidationError
 
 from robotid_sim.config_section import ConfigSection
-from robotid_sim.errors import FileFormatError, OptionError, suggestion
+from robotid_sim.errors import OptionError, suggestion
+from robotid_sim.inputs import read_toml, real_path
 from robotid_sim.measurement.presets import preset
-from robotid_sim.plugins import load_plugins
+from robotid_sim.plugins import load_plugins, require_trusted
 from robotid_sim.study.config_errors import dotted, first_error, known_keys
 from robotid_sim.study.config_tables import (
     ControlConfig,
@@ -44,7 +44,7 @@ class StudyConfig(ConfigSection):
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Seed of all randomness."""
     plugins: tuple[str, ...] = ()
-    """Modules, or files of Python, that register parts of the user's own."""
+    """Modules, or files of Python, that register parts of the user's own; run where trusted."""
     robot: RobotConfig = RobotConfig()
     nominal: NominalConfig = NominalConfig()
     design: DesignConfig = DesignConfig()
@@ -122,7 +122,12 @@ class StudyConfig(ConfigSection):
         )
 
 
-def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = None) -> StudyConfig:
+def load_config(
+    path: str | Path | None,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    trust_plugins: bool = False,
+) -> StudyConfig:
     """Return the configuration of a TOML file with overrides on top.
 
     Parameters
@@ -131,6 +136,9 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
         The file; None for the defaults.
     overrides : mapping, optional
         Nested like the file; the command line's options.
+    trust_plugins : bool
+        Whether the plugins that it names, which are code, are run. Otherwise they must have been
+        loaded by `load_plugins`.
 
     Returns
     -------
@@ -144,7 +152,7 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
     OptionError
         If a key is unknown or a value is refused; names the key.
     PluginError
-        If a plugin that it names cannot be used.
+        If a plugin that it names is not trusted or cannot be used.
 
     Examples
     --------
@@ -155,11 +163,7 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
     """
     content: dict[str, Any] = {}
     if path is not None:
-        try:
-            content = tomllib.loads(Path(path).read_text(encoding="utf-8"))
-        except (OSError, ValueError, RecursionError) as error:
-            reason = error.strerror if isinstance(error, OSError) else str(error)
-            raise FileFormatError(f"cannot read configuration {path}: {reason}") from error
+        content = read_toml(path, "configuration")
     for section, value in (overrides or {}).items():
         if isinstance(value, Mapping):
             before = content.get(section, {})
@@ -180,5 +184,8 @@ def load_config(path: str | Path | None, overrides: Mapping[str, Any] | None = N
                 f"known here: {', '.join(keys)}"
             ) from error
         raise OptionError(f"{where}'{key}': {reason}") from error
-    load_plugins(config.plugins, None if path is None else Path(path).resolve().parent)
+    folder = None if path is None else real_path(Path(path)).parent
+    if not trust_plugins:
+        require_trusted(config.plugins, str(path or "the configuration"), folder)
+    load_plugins(config.plugins, folder)
     return config

@@ -11,6 +11,7 @@ from scipy.interpolate import BSpline, make_interp_spline
 
 from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError
+from robotid_sim.inputs import read_file
 from robotid_sim.kinematics.following import resting_spline
 
 Columns = Literal["joints", "position", "pose"]
@@ -119,7 +120,7 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
 def _cells(file: Path) -> list[list[str]]:
     """Return the cells of all lines that are no comments."""
     try:
-        lines = file.read_text(encoding="utf-8-sig").splitlines()
+        lines = read_file(file).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
         raise FileFormatError(f"cannot read path file {file}: {reason}") from error

@@ -42,7 +42,7 @@ def child_output(function: Callable[[], None], timeout: float) -> str:
     )
     try:
         done = subprocess.run(
-            [sys.executable, "-c", command],
+            [sys.executable, "-P", "-c", command],
             stdin=subprocess.DEVNULL,
             capture_output=True,
             timeout=timeout,

@@ -5,13 +5,17 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+import trimesh
+
 from robotid_sim.arrays import Float1D
 from robotid_sim.engine.client import EngineClient, EngineError
 from robotid_sim.engine.private_urdf import joint_element, origin_element
 from robotid_sim.engine.quiet import captured_output
-from robotid_sim.errors import RobotIdError
+from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.model.geometry import number_text
+from robotid_sim.model.mesh_files import is_binary_stl
 from robotid_sim.model.robot import Robot
+from robotid_sim.model.solid import read_mesh
 from robotid_sim.viewer.colors import Rgba
 from robotid_sim.viewer.robot_visuals import VisualPart
 
@@ -44,7 +48,10 @@ class PosedRobot:
             self._groups = [[part for part in parts if part.body == body] for body in bodies]
         with tempfile.TemporaryDirectory() as folder, captured_output() as printed:
             path = Path(folder) / "robot.urdf"
-            path.write_text(_urdf(robot, self._groups, Path(folder)), encoding="utf-8")
+            try:
+                path.write_text(_urdf(robot, self._groups, Path(folder)), encoding="utf-8")
+            except FileFormatError as error:
+                raise RobotIdError(f"cannot draw '{robot.name}': {error}") from error
             # Bullet would give back the robot that it read from a file of this name before.
             client.setPhysicsEngineParameter(enableFileCaching=0)
             try:
@@ -97,7 +104,7 @@ def _urdf(robot: Robot, groups: Sequence[Sequence[VisualPart]], folder: Path) ->
     """Return a URDF with a link per group of parts; save its meshes in `folder`."""
     text = ['<robot name="visuals"><link name="base"/>']
     text += [f'<link name="body_{k}"/>{joint_element(robot, k)}' for k in range(robot.dof)]
-    files: dict[int, Path] = {}
+    files: dict[int | Path, Path] = {}
     for k, group in enumerate(groups):
         visuals = "\n".join(_visual(part, f"color_{k}", folder, files) for part in group)
         body = "base" if group[0].body < 0 else f"body_{group[0].body}"
@@ -108,13 +115,23 @@ def _urdf(robot: Robot, groups: Sequence[Sequence[VisualPart]], folder: Path) ->
     return "\n".join([*text, "</robot>"])  # Bullet breaks lines of more than 8191 characters
 
 
-def _visual(part: VisualPart, material: str, folder: Path, files: dict[int, Path]) -> str:
-    if isinstance(part.mesh, Path):
+def _triangles(mesh: trimesh.Trimesh | Path) -> trimesh.Trimesh:
+    """Read triangles with normals; Bullet's own readers crash at files that are broken."""
+    if isinstance(mesh, trimesh.Trimesh):
+        return mesh
+    solid = read_mesh(mesh)
+    shaded: trimesh.Trimesh = trimesh.Trimesh(solid.vertices, solid.faces).smooth_shaded
+    return shaded
+
+
+def _visual(part: VisualPart, material: str, folder: Path, files: dict[int | Path, Path]) -> str:
+    if isinstance(part.mesh, Path) and is_binary_stl(part.mesh):
         file = part.mesh
     else:
-        file = files.setdefault(id(part.mesh), folder / f"mesh_{len(files)}.obj")
+        key = part.mesh if isinstance(part.mesh, Path) else id(part.mesh)
+        file = files.setdefault(key, folder / f"mesh_{len(files)}.obj")
         if not file.exists():
-            part.mesh.export(file, include_normals=True)
+            _triangles(part.mesh).export(file, include_normals=True)
     return (
         f"<visual>{origin_element(part.T_body_part)}<geometry>"
         f'<mesh filename={quoteattr(str(file))} scale="{number_text(part.scale)}"/></geometry>'

@@ -13,6 +13,7 @@ import trimesh
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.inputs import MAX_MESH_SIZE, read_file
 from robotid_sim.model.geometry import transform
 
 SEGMENTS = 40
@@ -73,10 +74,7 @@ def has_triangles(path: Path) -> bool:
 
     Bullet draws nothing, and says nothing, if it holds none.
     """
-    try:
-        data = path.read_bytes()
-    except OSError:
-        return False
+    data = read_file(path, MAX_MESH_SIZE)
     match path.suffix.lower():
         case ".stl":
             count = int.from_bytes(data[80:84], "little")

@@ -9,9 +9,10 @@ import numpy as np
 import trimesh
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.errors import FileFormatError
 from robotid_sim.model import inertia
 from robotid_sim.model.fixed_links import base_shapes
-from robotid_sim.model.geometry import GeometryShape, transform
+from robotid_sim.model.geometry import GeometryShape, require_mesh, transform
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.solid import Solid, read_mesh
@@ -212,7 +213,12 @@ def _part(body: int, shape: GeometryShape, *, files: bool) -> VisualPart | None:
     if not files:
         return None
     path = shape.mesh
+    try:
+        require_mesh(shape, "the robot")
+    except FileFormatError as error:
+        _log.warning("%s; it is not drawn", error)
+        return None
     if path.suffix.lower() not in MESH_FORMATS or not primitive_meshes.has_triangles(path):
-        _log.warning("mesh %s is missing or not readable; it is not drawn", path)
+        _log.warning("mesh %s is not readable; it is not drawn", path)
         return None
     return VisualPart(body, shape.T_body_shape, path, shape.size, color)

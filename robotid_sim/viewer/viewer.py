@@ -88,9 +88,8 @@ def _show_in_process(
         pickle.dump(content, letter)
         letter.seek(0)
         command = f"from robotid_sim.viewer.window import main; main({os.getpid()})"
-        child = subprocess.Popen(
-            [sys.executable, "-c", command], stdin=letter, stdout=subprocess.PIPE, stderr=complaints
-        )
+        words = [sys.executable, "-P", "-c", command]
+        child = subprocess.Popen(words, stdin=letter, stdout=subprocess.PIPE, stderr=complaints)
         reports = _reports(child)
         complaints.seek(0)
         text = complaints.read().decode(errors="replace").strip()

@@ -179,7 +179,8 @@ def test_files_that_a_mujoco_file_includes_count(tmp_path) -> None:
     scene, parts = tmp_path / "scene.xml", tmp_path / "parts"
     parts.mkdir()
     scene.write_text("<mujoco><include file='parts/arm.xml'/></mujoco>")
-    (parts / "arm.xml").write_text('<mujoco><include\n file="scene.xml"/></mujoco>')
+    (parts / "arm.xml").write_text("<mujoco><include\n file='parts/wrist.xml'/></mujoco>")
+    (parts / "wrist.xml").write_text("<mujoco/>")
     before = RobotFiles().of(str(scene), None)
     assert RobotFiles().of(str(scene), None) == before
     (parts / "arm.xml").write_text("<mujoco/>")

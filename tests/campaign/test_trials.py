@@ -13,7 +13,7 @@ from kept_trials import kept_names
 
 from robotid_sim.campaign import code_fingerprint as sources
 from robotid_sim.campaign import trials as campaign
-from robotid_sim.campaign.code_fingerprint import code_fingerprint, imported_sources
+from robotid_sim.campaign.code_fingerprint import code_fingerprint, reached_code
 from robotid_sim.campaign.trials import Trial, run_trials
 from robotid_sim.engine.engines import default_engine
 from robotid_sim.errors import FileFormatError, OptionError, RobotIdError, UnknownNameError
@@ -137,6 +137,13 @@ def run():
 '''
 
 
+def fresh_fingerprint(function: str) -> str:
+    """Return the fingerprint of a function whose sources may have changed since."""
+    sources._source.cache_clear()
+    sources._is_module.cache_clear()
+    return code_fingerprint.__wrapped__(function)
+
+
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """A package in the place of ours: a trial imports `deep`, which imports `deeper`."""
@@ -155,7 +162,7 @@ def package(tmp_path, monkeypatch):
 
     def fingerprint_after(name: str, text: str) -> str:
         (folder / name).write_text(text)
-        return code_fingerprint.__wrapped__("robotid_sim_x.trial")
+        return fresh_fingerprint("robotid_sim_x.trial:run")
 
     yield fingerprint_after
     for name in [name for name in sys.modules if name.startswith("robotid_sim_x")]:
@@ -174,6 +181,53 @@ def test_only_code_that_a_trial_runs_changes_its_fingerprint(package) -> None:
     assert package("table.csv", "1,2\n") != before
 
 
+PAPER = """
+from robotid_sim_x.chart import Curve, thinned
+from robotid_sim_x.papers import METHODS, Paper, register_paper
+
+COLOR = "nominal"
+GAIN = 2.0
+
+def search():
+    return {"value": thinned(GAIN)}
+
+def figure():
+    return Curve(COLOR)
+
+@METHODS.register("own")
+class Own:
+    step = 1.0
+
+class Sixth(Paper):
+    def reproduce(self):
+        return figure()
+
+register_paper(Sixth())
+"""
+
+
+def test_what_only_draws_results_throws_no_trial_away(package) -> None:
+    chart = "from robotid_sim_x.palette import HUES\nHUE = HUES[0]\nclass Curve:\n    hue = HUE\n"
+    package("chart.py", f"{chart}def thinned(n):\n    return n\n")
+    package("papers.py", "METHODS, Paper, register_paper = {}, object, print\n")
+    package("palette.py", "HUES = ('red',)\n")
+    function = "robotid_sim_x.trial:search"
+
+    def after(name: str, text: str) -> str:
+        package(name, text)
+        return fresh_fingerprint(function)
+
+    before = after("trial.py", PAPER)
+    assert after("trial.py", PAPER.replace('"nominal"', '"identified"')) == before
+    assert after("trial.py", PAPER.replace("Curve(COLOR)", "Curve(COLOR, 2.0)")) == before
+    assert after("palette.py", "HUES = ('blue',)\n") == before
+    assert after("chart.py", f"{chart}def thinned(n):\n    return n\nSTYLE = 'dotted'\n") == before
+    assert after("trial.py", PAPER.replace("GAIN = 2.0", "GAIN = 3.0")) != before
+    assert after("trial.py", PAPER.replace("step = 1.0", "step = 2.0")) != before  # registered
+    assert after("trial.py", PAPER) == before
+    assert after("chart.py", f"{chart}def thinned(n):\n    return -n\n") != before
+
+
 @pytest.mark.parametrize(
     ("module", "inside", "outside"),
     [
@@ -183,7 +237,7 @@ def test_only_code_that_a_trial_runs_changes_its_fingerprint(package) -> None:
     ],
 )
 def test_a_trial_depends_on_what_it_imports(module, inside, outside) -> None:
-    names = set(imported_sources(f"robotid_sim.papers.{module}"))
+    names = set(reached_code(f"robotid_sim.papers.{module}"))
     assert {f"robotid_sim.{name}" for name in inside} <= names
     for part in (*outside, "cli", "report"):
         assert not any(name.startswith(f"robotid_sim.{part}") for name in names), part
@@ -195,7 +249,7 @@ def test_robots_of_the_catalog_count_where_they_are_read(tmp_path, monkeypatch) 
     for text in ("<robot/>", "<robot />"):
         (tmp_path / "arm.urdf").write_text(text)
         for module in ("robotid_sim.papers.twolink.motion", "robotid_sim.parallel"):
-            fingerprints.append(code_fingerprint.__wrapped__(module))
+            fingerprints.append(fresh_fingerprint(module))
     assert fingerprints[0] != fingerprints[2]
     assert fingerprints[1] == fingerprints[3]
 

@@ -1,5 +1,8 @@
 """Files named on the command line: no output destroys an input, no name is empty."""
 
+import os
+import socket
+
 import pytest
 from results import sealed
 from robots import DATA
@@ -165,3 +168,55 @@ def test_ctrl_c_says_so_in_one_line(robotid, folder, monkeypatch) -> None:
     done = robotid("run", "arm.urdf", "--out", folder / "out")
     assert done.code == 130
     assert done.err == "robotid: interrupted; files that were written by then are complete\n"
+
+
+@pytest.fixture
+def places(folder):
+    """Return the working folder with places that no file may replace."""
+    (folder / "there").mkdir()
+    os.mkfifo(folder / "pipe")
+    (folder / "device").symlink_to("/dev/full")
+    with socket.socket(socket.AF_UNIX) as own:
+        own.bind("socket")  # by its name, for its path may be too long
+    return folder
+
+
+INTO_FILES = (
+    "identify arm.urdf a.csv -o {0}",
+    "identify arm.urdf a.csv -o new.json --urdf {0}",
+    "identify arm.urdf a.csv -o new.json --parameters {0}",
+    "identify arm.urdf a.csv -o new.json --report {0}",
+    "import a.csv --robot arm.urdf -o new.h5 --write-map {0}",
+    "design arm.urdf -o new.json --csv {0}",
+    "export arm.urdf --format mjcf -o {0}",
+)
+INTO_FOLDERS = (
+    "run arm.urdf --quick --out {0}",
+    "campaign run encoder --out {0}",
+    "reproduce twolink-elpidso --quick --out {0}",
+    "identify arm.urdf a.csv -o new.json --draws 2 {0}",
+)
+SPECIAL = ("pipe", "device", "socket")
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [
+        *((words, place) for words in INTO_FILES for place in (*SPECIAL, "there")),
+        *((words, place) for words in INTO_FOLDERS for place in SPECIAL),
+        *(("view arm.urdf --record {0}", place) for place in SPECIAL),
+    ],
+)
+def test_what_is_no_regular_file_is_no_output(robotid, places, words, place) -> None:
+    before = {path.name: path.lstat().st_mode for path in places.iterdir()}
+    done = robotid(*words.format(place).split())
+    refused(done, f"cannot write {place}")
+    assert {path.name: path.lstat().st_mode for path in places.iterdir()} == before
+
+
+def test_a_link_is_replaced_and_not_what_it_leads_to(robotid, folder) -> None:
+    (folder / "other.xml").write_text("mine")
+    (folder / "new.xml").symlink_to("other.xml")
+    assert robotid("export", "arm.urdf", "-o", "new.xml").code == 0
+    assert (folder / "other.xml").read_text() == "mine"
+    assert not (folder / "new.xml").is_symlink()

@@ -119,7 +119,7 @@ BAD = {
     "name": [("wlss", "(did you mean 'wls'?)")],
     "action": [("rn", "rn"), ("", "an empty value")],
     "where": [
-        ("encodr", "cannot read plan encodr: No such file or directory; known by name: cad, "),
+        ("encodr", "unknown plan 'encodr' (did you mean 'encoder'?); known: cad, "),
         ("bad.toml", "bad.toml: unknown key 'sead'; known: title, question, robot, "),
         ("t.json", "cannot read plan t.json"),
     ],

@@ -2,12 +2,13 @@
 
 import os
 import re
-import subprocess
-import sys
 from itertools import zip_longest
 from pathlib import Path
 
+import numpy as np
 import pytest
+import readme_run
+from PIL import Image
 
 from robotid_sim.cli.openblas import CORETYPE, KERNELS
 
@@ -16,6 +17,8 @@ TIME = re.compile(r"\b\d+(?:\.\d+)?(?= s\b)")
 """Times are the machine's."""
 NUMBER = re.compile(r"[-+]?\d+(?:\.\d+)?(?:e[-+]?\d+)?")
 
+SHADE = 2.0
+"""Mean difference of two pictures of one motion, of 255 shades; an arm in another pose has 5."""
 FACTOR, SMALL = 4.0, 0.05
 """Without the common kernels sums are in another order, and then the search for a motion ends
 elsewhere: numbers agree within this factor there, or within that much."""
@@ -43,14 +46,22 @@ def test_readme_shows_parts_of_the_same_run():
 
 
 @pytest.mark.slow
-def test_the_printed_run_is_what_the_command_prints(tmp_path):
-    shown = shown_run()
-    command = [sys.executable, "-m", "robotid_sim", "run", "irb140", "--out", "out"]
-    run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
-    for ours, line in zip_longest(shown.splitlines(), run.stdout.rstrip().splitlines()):
+def test_run_and_pictures_are_what_the_command_prints_and_draws(tmp_path):
+    printed = readme_run.robotid(*readme_run.COMMAND, folder=tmp_path)
+    for ours, line in zip_longest(shown_run().splitlines(), printed.rstrip().splitlines()):
         parts = [TIME.sub("", part) for part in (ours, line)]
         words = [NUMBER.sub("", part).split() for part in parts]
         assert words[0] == words[1], (ours, line)
         pairs = zip(*(NUMBER.findall(part) for part in parts), strict=True)
         wrong = [pair for pair in pairs if not agree(*pair)]
         assert not wrong, (ours, line)
+    pictures = tmp_path / "pictures"
+    pictures.mkdir()
+    readme_run.draw(tmp_path, pictures)
+    for file in pictures.iterdir():
+        ours, theirs = (
+            np.asarray(Image.open(folder / file.name).convert("RGB"), dtype=float)
+            for folder in (pictures, readme_run.PICTURES)
+        )
+        assert ours.shape == theirs.shape
+        assert np.abs(ours - theirs).mean() < SHADE, file.name

@@ -54,7 +54,9 @@ class Dice(Paper):
                 {
                     "name": "spread",
                     "claim": "The spread is tiny.",
-                    "holds": "a number",
+                    "published": "tiny",
+                    "expected": "below 1",
+                    "holds": "below 0",
                     "reason": "it is not",
                 },
             ),
@@ -69,7 +71,7 @@ class Dice(Paper):
         line = Curve(np.arange(runs), np.array(values), "draws", "identified")
         chart = drawing("fig-1", Panel(marks=(line,), x_label="run [-]", y_label="value [-]"))
         mean = measured(float(np.mean(values)), interval_of_mean(values), center=7)
-        measurements = {"mean": mean, "spread": measured("0.1")}
+        measurements = {"mean": mean, "spread": measured(0.1)}
         return self.reproduction(lab, measurements, {"center": 7}, [chart], [table])
 
 

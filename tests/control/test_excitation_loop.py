@@ -25,7 +25,7 @@ from robotid_sim.study.stages import simulate
 from robotid_sim.study.verdict import limits_used
 
 
-@pytest.mark.parametrize("name", ["irb140", "irb120", "rs010n", "rocr6", "ur5", "panda", "iiwa"])
+@pytest.mark.parametrize("name", ["irb140", "irb120", "rs010n", "ur5", "panda", "iiwa"])
 def test_industrial_arms_have_the_slowest(name):
     assert excitation_bandwidth(Robot.from_urdf(urdf_path(name)), 1000.0) == SLOWEST
 

@@ -16,7 +16,8 @@ from robotid_sim.model.friction_laws import (
     Stribeck,
 )
 from robotid_sim.model.joint import Joint
-from robotid_sim.model.robot import Link, Robot
+from robotid_sim.model.link import Link
+from robotid_sim.model.robot import Robot
 
 SMOOTH = [name for name in FRICTION_LAWS if not FRICTION_LAWS[name].sticks]
 

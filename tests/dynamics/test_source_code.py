@@ -20,7 +20,8 @@ from robotid_sim.errors import FileFormatError
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import transform
 from robotid_sim.model.joint import Joint
-from robotid_sim.model.robot import Link, Robot
+from robotid_sim.model.link import Link
+from robotid_sim.model.robot import Robot
 
 EQUAL = 1e-12
 """Of the largest torque or inertia: the same sums in another order."""

@@ -13,7 +13,8 @@ from robotid_sim.errors import RankDeficientError, ShapeError
 from robotid_sim.model import parameters
 from robotid_sim.model.inertia import pack
 from robotid_sim.model.joint import Joint
-from robotid_sim.model.robot import Link, Robot
+from robotid_sim.model.link import Link
+from robotid_sim.model.robot import Robot
 from robotid_sim.papers.rocr6.model import TABLE_2, FirstThree
 
 D3, RL4 = 0.45, 0.57  # [m]

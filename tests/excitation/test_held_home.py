@@ -14,6 +14,7 @@ from robotid_sim.excitation.held_home import HELD, ROOMY, with_held_home
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.excitation.rest_to_rest_space import QuinticOptions
+from robotid_sim.model.catalog import published_plant
 
 RATIO = 0.75
 
@@ -51,8 +52,8 @@ def test_another_home_is_found_and_said(irb140):
     np.testing.assert_array_equal(held.with_parameters(held.parameters()).home, held.home)
 
 
-def test_an_arm_that_no_pose_holds_is_refused_by_name(irb140):
-    sunk = replace(irb140, gravity=np.array([0.0, 0.0, -4000.0]))
+def test_an_arm_that_no_pose_holds_is_refused_by_name():
+    sunk = replace(published_plant("irb140"), gravity=np.array([0.0, 0.0, -4000.0]))
     with pytest.raises(InfeasibleError, match=r"no pose of 'irb140' is held.*joint 'joint_\d'"):
         with_held_home(sunk, RATIO)
 

@@ -34,6 +34,14 @@ def test_an_expression_gives_the_torque_without_the_spring(machine):
     assert "N m, which are added to its torque" in note
 
 
+def test_an_expression_may_have_powers_and_functions_of_two_values(machine):
+    plain = imported(machine).log
+    found = imported(machine, elbow="maximum(q, -q) ** 0.5 / +2 - (3 + abs(q1))**-1").log
+    q1, q2 = plain.q.T
+    added = np.sqrt(np.abs(q2)) / 2.0 - 1.0 / (3.0 + np.abs(q1))
+    np.testing.assert_allclose(found.tau_meas[:, 1], plain.tau_meas[:, 1] + added)
+
+
 def test_a_table_does_where_the_torque_is_straight_between_its_rows(machine):
     plain = imported(machine).log
     found = imported(machine, elbow=((-3.0, 30.0), (3.0, -30.0))).log
@@ -47,6 +55,18 @@ def test_a_table_does_where_the_torque_is_straight_between_its_rows(machine):
         ("80 * sin(q", "no expression of q, q1, q2"),
         ("80 * sin(q3)", "no expression of q, q1, q2"),
         ("__import__('os')", "no expression of q, q1, q2"),
+        ("sin(*(exec('import os') or 0 for x in (1,)))", "cannot be used; write it with numbers"),
+        ("q.real", "'q.real' cannot be used"),
+        ("q if q else 1", "cannot be used"),
+        ("1 << 99999999999", "'1 << 99999999999' cannot be used"),
+        ("'a' * 999999999", "cannot be used"),
+        ("9**9**9", "'9**9**9' has no exponent of at most 10"),
+        ("2**q", "'2**q' has no exponent of at most 10"),
+        ("sin(q, q)", "'sin(q, q)' needs 1 argument(s)"),
+        ("q + " * 600 + "q", "it has 2401 characters, at most 2000 are read"),
+        ("-" * 1900 + "q", "nested deeper than 100 levels"),
+        ("(" * 999 + "q" + ")" * 999, "it cannot be parsed"),
+        ("9" * 1900, "not finite at positions of the log"),
         ("log(q - 9)", "not finite at positions of the log"),
         (((-0.1, 0.0), (0.1, 1.0)), "given from -0.1 to 0.1, and the log goes from"),
         (((3.0, 0.0), (-3.0, 1.0)), "must rise"),

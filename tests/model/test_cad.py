@@ -372,10 +372,10 @@ def test_missing_package_raises_with_the_install_command(monkeypatch, meshed) ->
 def test_format_whose_reader_is_missing_says_what_to_do(tmp_path, monkeypatch) -> None:
     (tmp_path / "x.dae").write_text("<COLLADA/>")
 
-    def load_mesh(path: str, *, process: bool) -> None:
+    def load_scene(*_: object, **__: object) -> None:
         raise ImportError("missing `pip install pycollada`")
 
-    monkeypatch.setattr(trimesh, "load_mesh", load_mesh)
+    monkeypatch.setattr(trimesh, "load_scene", load_scene)
     with pytest.raises(MissingExtraError, match=r"pip install pycollada\); or convert"):
         read_mesh(tmp_path / "x.dae")
 

@@ -10,9 +10,9 @@ from robotid_sim.errors import UnknownNameError
 from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.catalog_files import catalog, describe_catalog, find_urdf
+from robotid_sim.model.mesh_files import resolve_mesh
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.settings import STATUSES, read_settings
-from robotid_sim.model.urdf import resolve_mesh
 
 
 def test_irb140_home_is_the_data_sheets() -> None:
@@ -56,9 +56,9 @@ def test_package_reference_is_found_in_the_folders_above(tmp_path: Path) -> None
     mesh.parent.mkdir(parents=True)
     mesh.touch()
     urdf = tmp_path / "my_robot" / "urdf" / "arm.urdf"
-    assert resolve_mesh("package://my_robot/meshes/arm.stl", urdf) == mesh
+    assert resolve_mesh("package://my_robot/meshes/arm.stl", urdf) == (mesh, False)
     beside = tmp_path / "other" / "arm.urdf"
-    assert resolve_mesh("package://my_robot/meshes/arm.stl", beside) == mesh
+    assert resolve_mesh("package://my_robot/meshes/arm.stl", beside) == (mesh, False)
 
 
 def test_package_reference_is_found_in_the_ros_path(
@@ -69,13 +69,36 @@ def test_package_reference_is_found_in_the_ros_path(
     mesh.touch()
     monkeypatch.setenv("ROS_PACKAGE_PATH", f"/nowhere:{tmp_path / 'ros'}")
     urdf = tmp_path / "elsewhere" / "arm.urdf"
-    assert resolve_mesh("package://my_robot/arm.stl", urdf) == mesh
+    assert resolve_mesh("package://my_robot/arm.stl", urdf) == (mesh, False)
 
 
 def test_relative_and_file_references(tmp_path: Path) -> None:
     urdf = tmp_path / "arm.urdf"
-    assert resolve_mesh("meshes/arm.stl", urdf) == tmp_path / "meshes" / "arm.stl"
-    assert resolve_mesh("file:///data/arm.stl", urdf) == Path("/data/arm.stl")
+    assert resolve_mesh("meshes/arm.stl", urdf) == (tmp_path / "meshes" / "arm.stl", False)
+    inside = tmp_path / "arm.stl"
+    assert resolve_mesh(inside.as_uri(), urdf) == (inside, False)
+    assert resolve_mesh("file:///data/arm.stl", urdf) == (Path("/data/arm.stl"), True)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../meshes/arm.stl", "out.stl", "package://robots/../meshes/arm.stl", "package://../arm.stl"],
+)
+def test_what_leads_out_of_the_folder_is_outside_unless_a_package_or_the_user_has_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    urdf = tmp_path / "toy" / "robots" / "arm.urdf"
+    for folder in (urdf.parent, tmp_path / "toy" / "meshes"):
+        folder.mkdir(parents=True)
+    (tmp_path / "toy" / "meshes" / "arm.stl").touch()
+    (tmp_path / "toy" / "arm.stl").touch()
+    (urdf.parent / "out.stl").symlink_to(tmp_path / "toy" / "arm.stl")
+    assert resolve_mesh(name, urdf)[1]
+    monkeypatch.setenv("ROS_PACKAGE_PATH", str(tmp_path))
+    assert not resolve_mesh(name, urdf)[1]
+    monkeypatch.delenv("ROS_PACKAGE_PATH")
+    (tmp_path / "toy" / "package.xml").touch()
+    assert not resolve_mesh(name, urdf)[1]
 
 
 @pytest.mark.parametrize("name", ["panda", "ur5", "iiwa"])

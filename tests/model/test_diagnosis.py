@@ -19,7 +19,7 @@ from robotid_sim.model.diagnosis import (
     summary,
 )
 from robotid_sim.model.geometry import GeometryShape, transform
-from robotid_sim.model.robot import Link
+from robotid_sim.model.link import Link
 
 BOX = np.diag([0.01, 0.02, 0.025])
 TOO_LONG = np.diag([0.01, 0.02, 0.05])

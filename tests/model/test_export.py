@@ -16,9 +16,10 @@ from robotid_sim.model.export import write_urdf
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import transform
 from robotid_sim.model.joint import Joint
+from robotid_sim.model.link import Link
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.perturb import perturb
-from robotid_sim.model.robot import Link, Robot
+from robotid_sim.model.robot import Robot
 
 ROUND_TRIP = 1e-12
 """Relative to the largest parameter of its kind: numbers are written with all their bits, and only

@@ -124,8 +124,12 @@ BAD_TOML = {
         OptionError,
         ("joints.hinge.effort = inf is not finite",),
     ),
-    "3000 brackets": (HEAD + f"joints = {3000 * '['}\n", FileFormatError, ("not a robot.toml",)),
-    "not TOML": (HEAD + "= 3\n", FileFormatError, ("not a robot.toml",)),
+    "3000 brackets": (
+        HEAD + f"joints = {3000 * '['}\n",
+        FileFormatError,
+        ("cannot read settings",),
+    ),
+    "not TOML": (HEAD + "= 3\n", FileFormatError, ("cannot read settings",)),
     "newer schema": (HEAD.replace("/1", "/2"), FileFormatError, ("robotid/robot/2", "newer")),
     "no schema": ('urdf = "toy.urdf"\n', FileFormatError, ("schema",)),
 }

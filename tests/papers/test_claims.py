@@ -91,9 +91,19 @@ def test_a_rule_may_name_other_facts() -> None:
 
 
 def test_a_number_that_cannot_be_computed_is_not_reproducible() -> None:
-    rule = {"band": "", "holds": "a number"}
-    assert claim(ours="not evaluable", **rule).verdict == "not-reproducible"
+    rule = {"band": "", "expected": "exactly 7", "holds": "a number"}
+    assert claim(ours=float("nan"), **rule).verdict == "not-reproducible"
     assert claim(ours=7.0, **rule).verdict == "reproduced"
+
+
+def test_a_claim_whose_test_needs_what_is_not_printed_has_no_verdict() -> None:
+    rule = {"band": "", "missing": "the log"}
+    for number in (7.0, "not evaluable"):
+        for judged in (True, False):
+            untested = claim(ours=number, judged=judged, **rule)
+            assert untested.shown_verdict == "not-testable"
+            assert (untested.outcome, untested.met_by) == (None, ())
+    assert claim_row(untested)["missing"] == "the log"
 
 
 def test_no_claim_is_reproduced_with_a_missed_band() -> None:
@@ -125,6 +135,10 @@ def test_a_claim_needs_a_rule_and_a_number_for_its_band() -> None:
         claim(ours="lost")
     with pytest.raises(OptionError, match="does not say where it holds"):
         claim(band="")
+    with pytest.raises(OptionError, match="does not say what is expected; write 'band'"):
+        claim(band="", holds="above 1")
+    with pytest.raises(OptionError, match="no published value; make it a check"):
+        claim(published=None)
 
 
 def test_a_band_is_met_or_missed_by_a_number() -> None:
@@ -133,7 +147,6 @@ def test_a_band_is_met_or_missed_by_a_number() -> None:
     assert claim(ours=12.0, unit="mm").missed == "2.5 mm above the expected range"
     assert claim(band="at most 9.5").within is True
     assert claim(band="at least 9.5").within is False
-    assert claim(band="", holds="above 1").within is None
     assert claim(ours=99.0, judged=False).within is None
     assert claim(ours=float("nan")).within is False
 
@@ -194,10 +207,7 @@ def test_what_is_not_judged_has_no_verdict() -> None:
 
 
 def test_claims_are_written_with_their_outcome(tmp_path) -> None:
-    rows = [
-        claim(interval=(7.0, 8.0)),
-        claim(name="lost", published=None, band="", holds="a number"),
-    ]
+    rows = [claim(interval=(7.0, 8.0)), claim(name="lost", band="", missing="the table")]
     write_claims(tmp_path / "claims.json", "irb120-mupso", rows)
     content = read_json(tmp_path / "claims.json", "claims", 1)
     assert content["paper"] == "irb120-mupso"
@@ -208,7 +218,8 @@ def test_claims_are_written_with_their_outcome(tmp_path) -> None:
 
 
 def test_file_and_measurements_must_name_the_same_claims() -> None:
-    printed = [PrintedClaim(name=n, claim="c", holds="above 1", reason="{why}") for n in "ab"]
+    rest = {"claim": "c", "published": 1, "band": "above 1", "reason": "{why}"}
+    printed = [PrintedClaim(name=name, **rest) for name in "ab"]
     values = {name: measured(2.0, why="so") for name in "ab"}
     assert [c.reason for c in judge(printed, values, ALWAYS)] == ["so", "so"]
     with pytest.raises(OptionError, match="claim 'b' is in the file but not measured"):
@@ -248,7 +259,10 @@ def test_every_printed_claim_has_rules_that_can_be_read(name) -> None:
         texts = [printed.band, *(printed.holds.values() if isinstance(printed.holds, dict) else ())]
         for text in filter(None, texts):
             ClaimRange.parse(text)
-        assert printed.band or printed.holds
+        assert printed.band or printed.holds or printed.missing
+        if printed.kind == "claim":
+            assert printed.published is not None
+            assert printed.band or printed.expected or printed.missing
 
 
 def page(**changes) -> ClaimSheet:

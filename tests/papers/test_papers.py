@@ -51,7 +51,7 @@ def test_effort_is_what_was_asked_for_else_the_papers_else_the_quick_one(tmp_pat
 )
 def test_a_reproduction_passes_only_with_every_judged_band_met(interval, outcome) -> None:
     band = ClaimRange.parse("2 to 3")
-    content = {"name": "n", "claim": "c", "published": None, "band": band, "holds": {"ours": band}}
+    content = {"name": "n", "claim": "c", "published": 1, "band": band, "holds": {"ours": band}}
     met, out = (Claim(**content, ours=ours, interval=interval, reason="r") for ours in (2.5, 0.7))
     assert out.outcome == outcome
     shared = {"paper": find_paper("irb140-qpso"), "finding": "f", "sections": ()}
@@ -81,9 +81,10 @@ def test_the_table_says_where_a_verdict_depends_on_the_seed() -> None:
 def test_what_comes_out_otherwise_than_in_the_stored_runs_is_listed(monkeypatch) -> None:
     runs = {seed: {"p": {"n": {"verdict": "reproduced"}}} for seed in "012"}
     monkeypatch.setattr(stored, "stored_runs", lambda: runs)
-    rule = {"ours": ClaimRange.parse("above 1")}
+    high = ClaimRange.parse("above 1")
+    rule = {"ours": high}
     same, other, new = (
-        Claim(name=name, claim="c", published=None, ours=ours, holds=rule, reason="r")
+        Claim(name=name, claim="c", published=1, ours=ours, expected=high, holds=rule, reason="r")
         for name, ours in (("n", 2.0), ("n", 0.0), ("m", 0.0))
     )
     assert stored.otherwise("p", [same, new, replace(other, judged=False)]) == []

@@ -36,8 +36,8 @@ SUPERIOR = (
     "closed-loop-over-pso",
 )
 """Claims that the method is better than the PSO."""
-GAINS = tuple(f"gain-{joint}-over-wls-pso" for joint in range(1, 7))
-"""The same joint by joint."""
+GAINS = ("gain-over-wls-pso",)
+"""By as much as Table 3 has it."""
 OVER_WLS = ("better-than-wls", "parameters-against-wls", "closed-loop-over-wls")
 EXPECTED = [
     *(("random search", claim, {FAILED}) for claim in (*SUPERIOR, *GAINS, *OVER_WLS)),
@@ -186,13 +186,11 @@ def test_a_verdict_follows_what_stands_in_place_of_the_method(
     assert verdicts[replacement][claim] in expected
 
 
-def test_the_truth_beats_the_unstable_swarm_on_every_joint_but_one(verdicts) -> None:
-    """Few runs make wide intervals: where the search ends depends on the last bits of a machine."""
-    found = [verdicts["the truth"][claim] for claim in GAINS]
-    assert found.count(CONDITIONAL) >= len(GAINS) - 1
-    assert set(found) <= {CONDITIONAL, FAILED}
-
-
 def test_claims_about_others_do_not_depend_on_the_method(verdicts) -> None:
-    for name in ("table-2-possible", "equation-11", "kalman-against-raw", "weights-help-joint-2"):
+    for name in (
+        "table-2-possible",
+        "equation-11-divisor",
+        "kalman-against-raw",
+        "weights-help-joint-2",
+    ):
         assert len({by_claim[name] for by_claim in verdicts.values()}) == 1

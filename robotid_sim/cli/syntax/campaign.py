@@ -55,6 +55,9 @@ def campaign(
             "tcp://node1:8786.",
         ),
     ] = None,
+    trust_plugins: Annotated[
+        bool, typer.Option("--trust-plugins", help="Run the plugins that the plan names.")
+    ] = False,
     json: options.Json = False,
     workers: options.Workers = None,
     verbose: options.Verbose = False,

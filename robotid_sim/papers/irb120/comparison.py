@@ -8,7 +8,7 @@ from scipy.stats import bootstrap, ttest_ind
 from robotid_sim.arrays import Float1D
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
-from robotid_sim.papers.sheet import Measured, measured, measured_mean
+from robotid_sim.papers.sheet import Measured, measured
 from robotid_sim.papers.statistics import Ends, above_one, deviation, lower_end, upper_end
 
 SIGNIFICANCE = 0.05
@@ -150,25 +150,15 @@ def gains(results: MupsoResults) -> dict[str, Measured]:
     }
 
 
-def levels(results: MupsoResults) -> dict[str, Measured]:
-    """Measure means and minima of the other methods, and how far their runs spread."""
-    others = {name: results.conditions(name) for name in model.METHODS if name != "mupso"}
-    chance, runs = results.conditions("random"), results.conditions("mupso")
-    deviations = {name: deviation(of) for name, of in others.items()}
+def largest_spread(results: MupsoResults) -> Measured:
+    """Measure how much more than MuPSO's the runs of another method spread."""
+    others = [name for name in model.METHODS if name != "mupso"]
+    deviations = {name: deviation(results.conditions(name)) for name in others}
     widest = max(deviations, key=deviations.__getitem__)
-    return {
-        **{
-            f"level-{name}": measured_mean(of, median=np.median(of), random=chance.mean())
-            for name, of in others.items()
-        },
-        **{
-            f"minimum-{name}": measured(float(of.min()), random=chance.min())
-            for name, of in others.items()
-        },
-        "largest-spread": measured(
-            deviations[widest] / max(deviation(runs), TINY),
-            widest=model.METHODS[widest],
-            spread=deviations[widest],
-            ours_spread=deviation(runs),
-        ),
-    }
+    ours = deviation(results.conditions("mupso"))
+    return measured(
+        deviations[widest] / max(ours, TINY),
+        widest=model.METHODS[widest],
+        spread=deviations[widest],
+        ours_spread=ours,
+    )

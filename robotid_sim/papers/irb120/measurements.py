@@ -9,7 +9,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.papers.irb120 import identification as lls
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
-from robotid_sim.papers.irb120.comparison import best_of_six, gains, levels, times
+from robotid_sim.papers.irb120.comparison import best_of_six, gains, largest_spread, times
 from robotid_sim.papers.irb120.engine_claims import engine_measurements
 from robotid_sim.papers.irb120.model import PublishedMotion
 from robotid_sim.papers.sheet import Measured, measured, measured_mean
@@ -39,7 +39,7 @@ def measurements(
         "early-best": _early_best(results),
         **times(results),
         **gains(results),
-        **levels(results),
+        "largest-spread": largest_spread(results),
         **engine_measurements(results),
         "published-optimum": _published_optimum(motions),
         **_identifiability(),

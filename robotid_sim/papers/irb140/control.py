@@ -1,11 +1,12 @@
 """Three models under sliding-mode control on the circle: the published sets as formal models."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.control.gains import LoopGains
@@ -20,11 +21,12 @@ from robotid_sim.experiment.conditions import (
     compose,
 )
 from robotid_sim.experiment.scenario import Scenario
-from robotid_sim.model.catalog import load_robot, published_robot
+from robotid_sim.model.catalog import published_plant, published_robot
 from robotid_sim.model.robot import Robot
-from robotid_sim.papers.irb140.published import ROBOT, ROOT, SETS
+from robotid_sim.papers.irb140.published import ROBOT, ROOT, SETS, TRACKING
 from robotid_sim.streams import named_stream
-from robotid_sim.tasks.task import TaskRun
+from robotid_sim.tasks.steps import JointStep
+from robotid_sim.tasks.task import Circle, TaskRun
 from robotid_sim.validation.comparison import UNDISTURBED, Comparison, task_runs
 from robotid_sim.validation.control_run import ControlRun, LoopTask, Trace, run_loop
 from robotid_sim.validation.prediction import rms
@@ -43,6 +45,10 @@ SUBSTEPS = 2
 """Engine steps a control step, half of what a cell has by default, for time."""
 STEP_KEYS = ("rise_time", "settling_time", "overshoot", "steady_state_error")
 """Metrics of the joint step, in the order of Table 4."""
+STEP_TIME = 2.0
+"""Time of the step [s], in which the slow loop settles."""
+STEP_BANDWIDTHS = (3.0, 20.0)
+"""Between which the bandwidth of the step's loop is sought [rad/s]."""
 SETTLED = 0.3
 """Time that the loop takes to settle, in which the torques of the models differ most [s]."""
 DRAWN = 250
@@ -57,38 +63,67 @@ def track(seed: int, run: int, scenario: str, *, lap: float = 30.0) -> dict[str,
     Run r draws the phases of the disturbance, which are the same for all models. Nothing is drawn
     in the nominal scenario, so that one run of it is all there is.
     """
-    plant = load_robot(ROBOT)
+    plant = published_plant(ROBOT)
     known = {"reference": plant}
     known |= {model: published_robot(ROBOT, SETS[model]) for model in ("QPSO", "PSO")}
-    tasks, gains, peaks = prepared(lap)
+    tasks = prepare_tasks(lap)
     name, condition = SCENARIOS[scenario]
     runs: dict[tuple[str, str], ControlRun] = {}
-    for key, task in tasks.items():
-        size = LoopSize(plant, peaks[key], task.trajectory.duration)
+    for key, each in tasks.items():
+        size = LoopSize(plant, each.peak, each.task.trajectory.duration)
         rng = named_stream(named_stream(seed, ROOT, "loop", f"run {run}"), "run 0", name)
         acting = compose(name, (condition,), size, rng)
-        runs |= {(m, key): run_task(plant, known[m], gains, task, acting) for m in MODELS}
+        for m in MODELS:
+            runs[m, key] = run_task(plant, known[m], each.gains, each.task, acting)
+    bandwidth = {"step_bandwidth": tasks[STEP].gains.bandwidth}
     return {
-        "cases": [_case(runs, scenario, model) for model in MODELS],
+        "cases": [_case(runs, scenario, model) | bandwidth for model in MODELS],
         "curves": _curves(runs, scenario) if run == 0 else {},
     }
 
 
-@lru_cache(maxsize=1)
-def prepared(lap: float) -> tuple[dict[str, TaskRun], LoopGains, dict[str, Float1D]]:
-    """Return circle and step, the gains of their loops, and the torques that size a disturbance.
+@dataclass(frozen=True)
+class PreparedTask:
+    """A task with the gains of its loop, which all models and runs share."""
 
-    Those are the largest of the undisturbed loop with the true model [N m]; what shakes the step,
-    which hardly needs torque, is what shakes the fast lap. All runs share them.
+    task: TaskRun
+    gains: LoopGains
+    peak: Float1D
+    """Largest torques of the undisturbed loop with the true model, which size a disturbance [N m],
+    shape (n,)."""
+
+
+@lru_cache(maxsize=1)
+def prepare_tasks(lap: float) -> dict[str, PreparedTask]:
+    """Prepare the circle of `lap` [s] and the joint step, by name.
+
+    The gains of the circle are those of a specification for a fast lap; those of the step let the
+    true model rise as slowly as Table 4 has it.
     """
-    plant = load_robot(ROBOT)
-    fast, *_ = paths = task_runs(plant, Comparison(slow_lap=lap))
-    tasks = {task.name: task for task in paths if task.name in (CIRCLE, STEP)}
+    plant = published_plant(ROBOT)
+    asked = {"circle": Circle(), STEP: JointStep(seconds=STEP_TIME)}
+    fast, *_ = paths = task_runs(plant, Comparison(tasks=asked, slow_lap=lap))
+    tasks = {task.name: task for task in paths}
     times = np.arange(0.0, fast.trajectory.duration, 1.0 / RATE)
-    gains = LoopGains.from_specification(plant, fast.trajectory(times), rate=RATE)
-    sizing = {CIRCLE: tasks[CIRCLE], STEP: fast}
-    runs = {name: run_task(plant, plant, gains, task) for name, task in sizing.items()}
-    return tasks, gains, {name: run.peak_torque for name, run in runs.items()}
+    path = fast.trajectory(times)
+
+    def gains_of(bandwidth: float) -> LoopGains:
+        return LoopGains.from_specification(
+            plant, path, rate=RATE, error=np.inf, bandwidth=bandwidth
+        )
+
+    def rise_beyond_print(bandwidth: float) -> float:
+        metrics = run_task(plant, plant, gains_of(bandwidth), tasks[STEP]).step
+        assert metrics is not None
+        assert metrics.rise_time is not None
+        return metrics.rise_time - TRACKING["nominal"]["reference"][0]
+
+    slow = gains_of(brentq(rise_beyond_print, *STEP_BANDWIDTHS, xtol=1e-3))
+    gains = LoopGains.from_specification(plant, path, rate=RATE)
+    return {
+        task.name: PreparedTask(task, loop, run_task(plant, plant, loop, task).peak_torque)
+        for task, loop in ((tasks[CIRCLE], gains), (tasks[STEP], slow))
+    }
 
 
 def run_task(

@@ -17,7 +17,7 @@ from scipy.special import expit
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.experiment.cell import Cell
-from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.kinematics import DH, HOME, SINGULAR
 from robotid_sim.papers.irb140.published import ROBOT, ROOT
@@ -100,7 +100,7 @@ def logged_motion(seed: int, run: int, samples: int) -> tuple[Float2D, Float2D, 
     The inputs are position and velocity of the tool, scaled to [-1, 1]; shapes (N, 6), (N, 6) and
     (N, 3).
     """
-    robot = load_robot(ROBOT)
+    robot = published_plant(ROBOT)
     rng = named_stream(seed, ROOT, "logged motion", f"run {run}")
     log = simulate(Cell(plant=robot, controller=ComputedTorque(robot)), _motion(robot, rng), rng)
     chosen = np.linspace(0, len(log.t) - 1, samples).astype(int)

@@ -6,6 +6,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.papers import statistics
+from robotid_sim.papers.grid import values_of
 from robotid_sim.papers.irb140.campaign import QuantumResults
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS, SETTLED, STEP_KEYS
 from robotid_sim.papers.sheet import Measured, measured, measured_mean
@@ -29,8 +30,7 @@ def control_measurements(results: QuantumResults) -> dict[str, Measured]:
         settled = _torque(results, scenario, "torque_difference_settled")
         values[f"torque-settled-{scenario}"] = settled
         values[f"torque-smoother-{scenario}"] = _smoothness(results, scenario)
-        for k, (name, _) in enumerate(METRICS):
-            values[f"table-4-{name}-{scenario}"] = _table_4(results, scenario, k)
+        values[f"table-4-{scenario}"] = _steps_in_order(results, scenario)
         values[f"tracking-error-{scenario}"] = _tracking(results, scenario)
         values[f"energy-closest-{scenario}"] = _energy(results, scenario)
         values[f"energy-higher-{scenario}"] = _more_energy(
@@ -49,7 +49,7 @@ def plant_measurements(results: QuantumResults) -> dict[str, Measured]:
             f"arms-energy-closest-{scenario}": _arm_energy(*energies),
             f"arms-energy-higher-{scenario}": _more_energy(*energies),
             f"arms-smoother-{scenario}": _arm_smoothness(results, scenario),
-            f"arms-table-4-{scenario}": _arm_steps(results, scenario),
+            f"arms-table-4-{scenario}": _steps_in_order(results, ("plants", scenario)),
         }
     return {
         **values,
@@ -104,20 +104,6 @@ def _steps(values: dict[str, Float1D]) -> list[tuple[float, Ends]]:
     return [(float(step.mean()), statistics.interval_of_mean(step)) for step in apart]
 
 
-def _table_4(results: QuantumResults, scenario: str, k: int) -> Measured:
-    unit = METRICS[k][1]
-    factor = 100.0 if unit == "%" else 1.0
-    values = {m: factor * results.step(scenario, m, STEP_KEYS[k]) for m in SHOWN}
-    if not all(np.isfinite(value).all() for value in values.values()):
-        means = "the disturbance does not end"
-        return measured("some runs never do", worst_step=np.nan, means=means)
-    return measured_mean(
-        values["PSO"] - values["reference"],
-        worst_step=max(statistics.upper_end(*step) for step in _steps(values)),
-        means=", ".join(f"{m} {value.mean():.4g} {unit}" for m, value in values.items()),
-    )
-
-
 def _tracking(results: QuantumResults, scenario: str) -> Measured:
     errors = {m: results.loop(scenario, m, "rms_error") for m in SHOWN}
     values = {m: 1e3 * np.linalg.norm(error, axis=1) for m, error in errors.items()}
@@ -147,14 +133,11 @@ def _energy(results: QuantumResults, scenario: str) -> Measured:
 
 
 def _rising(results: QuantumResults) -> Measured:
-    absolute = np.array(results.curves["nominal reference"]["energy"])[:, 1]
     signed, total = (
         float(results.loop("nominal", "reference", name)[:, 1].mean())
         for name in ("energy_signed", "energy")
     )
-    falls = int((np.diff(absolute) < 0.0).sum())
-    ours = f"{total:.4g} J absolute, {signed:.3g} J signed"
-    return measured(ours, falls=falls, signed_share=signed / total)
+    return measured(signed / total, signed=signed, total=total)
 
 
 def _more_energy(pso: Float2D, qpso: Float2D, reference: Float2D) -> Measured:
@@ -198,22 +181,22 @@ def _arm_smoothness(results: QuantumResults, scenario: str) -> Measured:
     return measured(100.0 * (ratio - 1.0), statistics.above_one(interval), rougher=rougher)
 
 
-def _arm_steps(results: QuantumResults, scenario: str) -> Measured:
-    """Return in how many metrics of Table 4 every run has PSO < QPSO < reference."""
-    steps = {
-        model: [row["step"] for row in results.grid.runs(model, ("plants", scenario))]
-        for model in RANKED
-    }
-    ordered = []
+def _steps_in_order(results: QuantumResults, case: str | tuple[str, str]) -> Measured:
+    """Count the metrics of Table 4 in which every run has PSO < QPSO < reference."""
+    steps = {model: [row["step"] for row in results.grid.runs(model, case)] for model in RANKED}
+    ordered = 0
     means = []
     for key, (name, unit) in zip(STEP_KEYS, METRICS, strict=True):
-        runs = [[step[key] for step in steps[model]] for model in RANKED]
-        reached = all(value is not None for run in runs for value in run)
-        ordered.append(reached and bool(np.all(np.diff(np.array(runs, dtype=float), axis=0) > 0.0)))
+        runs = values_of([row for model in RANKED for row in steps[model]], key)
+        runs = runs.reshape(len(RANKED), -1)
+        ordered += bool(np.all(np.diff(runs, axis=0) > 0.0))
         factor = 100.0 if unit == "%" else 1.0
-        listed = (f"{factor * np.mean(run):.4g}" for run in runs) if reached else ["never"]
-        means.append(f"{name} {' / '.join(listed)}{f' {unit}' if reached else ''}")
-    return measured(float(sum(ordered)), means=", ".join(means))
+        listed = " / ".join(
+            "never" if np.isnan(m) else f"{factor * m:.4g}" for m in runs.mean(axis=1)
+        )
+        means.append(f"{name} {listed} {unit}")
+    bandwidth = float(results.loop("nominal", "reference", "step_bandwidth")[0])
+    return measured(float(ordered), means=", ".join(means), step_bandwidth=bandwidth)
 
 
 def _divergence(results: QuantumResults) -> Measured:

@@ -25,7 +25,9 @@ from robotid_sim.papers.irb140.published import (
     NAMES,
     ROBOT,
     mape,
+    mape_ranges,
     parameter_vector,
+    rounding_of,
 )
 from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP
 from robotid_sim.papers.irb140.torque import SEARCHES, visible_directions
@@ -121,15 +123,21 @@ def _accuracy(results: QuantumResults) -> dict[str, Measured]:
 
 
 def _recomputed(results: QuantumResults) -> dict[str, Measured]:
-    right = "Computed from the printed Table 3."
-    wrong = "The printed Table 3 gives another number than the text."
     values = {}
     for column, printed in MAPE.items():
         errors = mape(parameter_vector(column), results.reference)
-        for error, level, what in zip(errors, printed, ("com", "inertia"), strict=True):
-            off, name = abs(error - level), f"table-3-{column.lower()}-{what}"
-            values[name] = measured(round(error, 4), off=off, why=right if off < 0.01 else wrong)
+        rows = zip(errors, mape_ranges(column), printed, ("com", "inertia"), strict=True)
+        for error, ends, level, what in rows:
+            off = distance_from_print(level, ends)
+            why = f"The last printed digits allow {ends[0]:.3g} to {ends[1]:.3g} %."
+            values[f"table-3-{column.lower()}-{what}"] = measured(round(error, 4), off=off, why=why)
     return values
+
+
+def distance_from_print(printed: float, ends: tuple[float, float]) -> float:
+    """Measure how far a printed number, to its last digit, is from a range; zero if they meet."""
+    half = rounding_of(printed)
+    return max(0.0, ends[0] - (printed + half), printed - half - ends[1])
 
 
 def _fitness(results: QuantumResults) -> dict[str, Measured]:
@@ -159,8 +167,11 @@ def _spread(results: QuantumResults) -> dict[str, Measured]:
     many = {swarm: _outliers(results.search(swarm, "cost", box=SMALL_BOX)) for swarm in wide}
     more = 100.0 * float(many["pso"].mean() - many["qubit"].mean())
     half = 196.0 * float(np.sqrt(sum(share.var() / share.size for share in many.values())))
-    printed = [cost[0] for cost in FITNESS.values()]
-    better = 100.0 * (1.0 - min(printed) / max(printed))
+    best, worst = sorted(cost[0] for cost in FITNESS.values())
+    low, better, high = (
+        100.0 * (1.0 - (best + sign * rounding_of(best)) / (worst - sign * rounding_of(worst)))
+        for sign in (1.0, 0.0, -1.0)
+    )
     return {
         "fitness-quartiles": _ratio_of(
             wide["pso"], wide["qubit"], iqr, equal=iqr(equal["pso"]) / iqr(equal["qubit"])
@@ -172,7 +183,9 @@ def _spread(results: QuantumResults) -> dict[str, Measured]:
             runs=many["pso"].size,
             **{swarm: 100.0 * share.mean() for swarm, share in many.items()},
         ),
-        "fitness-reduction": measured(better, off=abs(better - REDUCTION)),
+        "fitness-reduction": measured(
+            better, low=low, high=high, off=distance_from_print(REDUCTION, (low, high))
+        ),
     }
 
 

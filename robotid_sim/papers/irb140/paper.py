@@ -43,7 +43,13 @@ def _facts(results: QuantumResults) -> dict[str, Any]:
     )
     arm_pso, arm_qpso = (results.plants("nominal", model, "tau")[0, 1] for model in ("PSO", "QPSO"))
     own, true = (results.plants("nominal", m, "energy")[0, 1] for m in ("PSO", "reference"))
+    tracking = {
+        model: 1e3 * np.linalg.norm(results.loop("nominal", model, "rms_error")[0])
+        for model in ("PSO", "QPSO")
+    }
     return {
+        "track_pso": tracking["PSO"],
+        "track_qpso": tracking["QPSO"],
         "arm_pso": arm_pso,
         "arm_energy": 100.0 * (own / true - 1.0),
         "arm_qpso": arm_qpso,

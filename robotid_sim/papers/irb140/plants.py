@@ -15,7 +15,7 @@ from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation.cone_program import ConsistentProgram
 from robotid_sim.experiment.conditions import LoopSize, SinusoidalTorque, compose
 from robotid_sim.experiment.scenario import Scenario
-from robotid_sim.model.catalog import load_robot, published_robot
+from robotid_sim.model.catalog import published_plant, published_robot
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.control import (
     CIRCLE,
@@ -23,7 +23,7 @@ from robotid_sim.papers.irb140.control import (
     SETTLED,
     STEP,
     STEP_KEYS,
-    prepared,
+    prepare_tasks,
     run_task,
     torque_rate,
     trace_of,
@@ -67,20 +67,19 @@ def drive(seed: int, run: int, scenario: str, *, lap: float = 30.0) -> dict[str,
         `SETTLED` [N m]), ``energy`` (integral of abs(tau dq) [J]), ``torque_rate`` (RMS after
         `SETTLED` [N m/s]), ``rms_error`` [rad], all per joint, and ``step``; ``curves`` of run 0.
     """
-    reference = load_robot(ROBOT)
+    reference = published_plant(ROBOT)
     basis = base_parameters(reference, ())
     arms = {model: equivalent(reference, basis, model) for model in SETS}
-    tasks, gains, peaks = prepared(lap)
-    acting = Scenario()
-    if scenario == "disturbed":
-        rng = named_stream(seed, ROOT, "plants", f"run {run}")
-        size = LoopSize(reference, peaks[CIRCLE], lap)
-        acting = compose(scenario, (SinusoidalTorque(),), size, rng)
-    runs = {
-        (model, name): run_task(arm, arm, gains, task, acting)
-        for model, arm in arms.items()
-        for name, task in tasks.items()
-    }
+    tasks = prepare_tasks(lap)
+    runs: dict[tuple[str, str], ControlRun] = {}
+    for name, each in tasks.items():
+        acting = Scenario()
+        if scenario == "disturbed":
+            rng = named_stream(seed, ROOT, "plants", f"run {run}")
+            size = LoopSize(reference, each.peak, each.task.trajectory.duration)
+            acting = compose(scenario, (SinusoidalTorque(),), size, rng)
+        for model, arm in arms.items():
+            runs[model, name] = run_task(arm, arm, each.gains, each.task, acting)
     true = trace_of(runs["reference", CIRCLE])
     cases = {model: _case(runs[model, CIRCLE], runs[model, STEP], true) for model in SETS}
     curves = {model: _curve(trace_of(runs[model, CIRCLE])) for model in SETS}

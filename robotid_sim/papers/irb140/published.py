@@ -1,5 +1,7 @@
 """What the paper on the ABB IRB 140 prints, and the 27 parameters it identifies."""
 
+from decimal import Decimal
+
 import numpy as np
 
 from robotid_sim.arrays import Float1D
@@ -32,16 +34,49 @@ NETWORK: list[float] = _PRINTED["network"]
 
 
 def parameter_vector(column: str) -> Float1D:
-    """Return the 27 parameters of a column of Table 3 [m, kg m^2], in the order of `NAMES`."""
-    printed = published_print(ROBOT, SETS[column])
-    values: list[float] = []
-    for link in LINKS:
-        values += [float(value) for value in printed[link]["com"]]
-        values += [float(printed[link]["inertia"][name]) for name in INERTIA]
-    return np.array(values)
+    """Read the 27 parameters of a column of Table 3 [m, kg m^2], in the order of `NAMES`."""
+    return np.array([float(value) for value in _printed_numbers(column)])
+
+
+def rounding_of(value: float | Decimal) -> float:
+    """Half a unit of the last digit of a number as it is printed."""
+    exponent = Decimal(str(value)).as_tuple().exponent
+    assert isinstance(exponent, int)
+    return 0.5 * 10.0**exponent
 
 
 def mape(estimate: Float1D, reference: Float1D) -> tuple[float, float]:
-    """Return the mean absolute percentage error of centers of mass and of inertia [%]."""
+    """Compute the mean absolute percentage error of centers of mass and of inertia [%]."""
     share = 100.0 * np.abs((estimate - reference) / reference)
     return float(share[IS_COM].mean()), float(share[~IS_COM].mean())
+
+
+def mape_ranges(column: str) -> tuple[tuple[float, float], tuple[float, float]]:
+    """Bound both errors of `mape` by the last printed digits of a column and of the reference.
+
+    Returns
+    -------
+    com, inertia : tuple of float
+        Least and largest error [%].
+    """
+    ends = []
+    for name in (column, "reference"):
+        values, half = parameter_vector(name), [rounding_of(v) for v in _printed_numbers(name)]
+        ends.append((values - half, values + half))
+    shares = np.array([100.0 * (above / below - 1.0) for above in ends[0] for below in ends[1]])
+    low, high = shares.min(axis=0), shares.max(axis=0)
+    least = np.where(low * high <= 0.0, 0.0, np.minimum(np.abs(low), np.abs(high)))
+    largest = np.maximum(np.abs(low), np.abs(high))
+    com, inertia = (
+        (float(least[part].mean()), float(largest[part].mean())) for part in (IS_COM, ~IS_COM)
+    )
+    return com, inertia
+
+
+def _printed_numbers(column: str) -> list[Decimal]:
+    links = published_print(ROBOT, SETS[column])
+    return [
+        value
+        for link in LINKS
+        for value in (*links[link]["com"], *(links[link]["inertia"][name] for name in INERTIA))
+    ]

@@ -12,19 +12,13 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.cad import inertia_from_geometry
-from robotid_sim.model.catalog import load_robot, published_parameters
+from robotid_sim.model.catalog import load_robot, published_parameters, published_plant
 from robotid_sim.papers.irb140.published import ITERATIONS, LINKS, PARTICLES, ROBOT, ROOT
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.streams import named_stream
 from robotid_sim.study.build import build_setup
-from robotid_sim.study.build_robot import build_robot
 from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.config_tables import (
-    ConstraintsConfig,
-    ControlConfig,
-    DesignConfig,
-    RobotConfig,
-)
+from robotid_sim.study.config_tables import ConstraintsConfig, ControlConfig, DesignConfig
 from robotid_sim.study.excitation import design
 from robotid_sim.study.stages import identify, simulate
 from robotid_sim.validation.prediction import rms
@@ -55,11 +49,10 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
     log_seed = int(named_stream(seed, ROOT, "log", f"run {run}").integers(2**31))
     config = StudyConfig(
         seed=log_seed,
-        robot=RobotConfig(tip=TIP),
         design=DesignConfig(constraints=ConstraintsConfig(contact=True)),  # as in the paper
         control=ControlConfig(enabled=False),
     )
-    plant = build_robot(ROBOT, config.robot)
+    plant = published_plant(ROBOT, TIP)
     setup = build_setup(plant, config.quick().with_estimators(CLASSICAL))
     nominal, basis, streams = setup.nominal, setup.basis, setup.streams
     designs = design(nominal, basis, setup.excitation, streams("design"))

@@ -8,7 +8,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import base_parameters
-from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.catalog import published_plant
 from robotid_sim.papers.grid import RunGrid
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.rocr6.model import FRICTION, ROBOT, FirstThree
@@ -102,7 +102,7 @@ class RwpsoResults:
 
 def base_ranks() -> dict[str, int]:
     """Return the numbers of base parameters that the paper states or needs."""
-    arms = {"joints 1-3": FirstThree.from_catalog().robot, "joints 1-6": load_robot(ROBOT)}
+    arms = {"joints 1-3": FirstThree.from_catalog().robot, "joints 1-6": published_plant(ROBOT)}
     return {
         f"{name}{label}": base_parameters(arm, friction).rank
         for name, arm in arms.items()

@@ -21,7 +21,7 @@ from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
-from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.rocr6.excitation import nominal_six, trajectory_of
@@ -72,7 +72,7 @@ def experiment(
 
     Trajectories are of six joints, in their JSON form; noise and searches depend on the run.
     """
-    plant, nominal = load_robot(ROBOT), nominal_six(seed)
+    plant, nominal = published_plant(ROBOT), nominal_six(seed)
     logs = [
         with_noise(clean_log(seed, json.dumps(content)), plant, seed, f"{what}, run {run}")
         for what, content in (("excitation", excitation), ("verification", verification))
@@ -101,7 +101,7 @@ def experiment(
 @lru_cache(maxsize=2)
 def clean_log(seed: int, trajectory: str) -> Log:
     """Return what `driven` does of a trajectory in its JSON form; all runs of a seed share it."""
-    return driven(load_robot(ROBOT), nominal_six(seed), trajectory_of(json.loads(trajectory)))
+    return driven(published_plant(ROBOT), nominal_six(seed), trajectory_of(json.loads(trajectory)))
 
 
 def driven(plant: Robot, nominal: Robot, trajectory: FourierTrajectory) -> Log:

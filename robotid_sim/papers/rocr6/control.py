@@ -11,7 +11,7 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.engine.plant import Plant
 from robotid_sim.experiment.rollout import rollout
-from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.rocr6 import cell
 from robotid_sim.papers.rocr6.excitation import nominal_six, trajectory_of
@@ -59,7 +59,7 @@ def track(
     Computed torque with the same gains for all models; the plant is the true robot. An empty
     estimate stands for the nominal model, and with ``true`` it has the plant's own.
     """
-    plant, nominal = load_robot(ROBOT), nominal_six(seed)
+    plant, nominal = published_plant(ROBOT), nominal_six(seed)
     basis = base_parameters(nominal, cell.PARAMETERS)
     path = Beginning(trajectory_of(verification), TRACKED)
     phi = nominal.parameters()

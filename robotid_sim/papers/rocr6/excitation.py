@@ -12,7 +12,7 @@ from robotid_sim.excitation.design import random_feasible
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
-from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.rocr6.model import FRICTION, ROBOT, FirstThree
 from robotid_sim.streams import Streams, named_stream
@@ -33,7 +33,7 @@ def sample_times() -> Float1D:
 
 def nominal_six(seed: int) -> Robot:
     """Return what is known of the six joints before the identification."""
-    return perturbed_nominal(load_robot(ROBOT), Streams(seed)("nominal"))
+    return perturbed_nominal(published_plant(ROBOT), Streams(seed)("nominal"))
 
 
 def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
-from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.rocr6 import cell
 from robotid_sim.papers.rocr6.excitation import nominal_six, trajectory_of
@@ -39,7 +39,7 @@ def estimates(
     `cell.experiment` does, and all filters have the same log. Errors are RMS differences of the
     predicted torque from the true one along the noise-free verification trajectory [N m].
     """
-    plant, nominal = load_robot(ROBOT), nominal_six(seed)
+    plant, nominal = published_plant(ROBOT), nominal_six(seed)
     basis = base_parameters(nominal, cell.PARAMETERS)
     clean = cell.driven(plant, nominal, trajectory_of(excitation))
     unseen = exact_problem(cell.driven(plant, nominal, trajectory_of(verification)), nominal, basis)

@@ -6,7 +6,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.papers.rs010n import compensation, model
-from robotid_sim.papers.rs010n.ablations import ABLATIONS, FIXED, MISPRINTS, WITHOUT
+from robotid_sim.papers.rs010n.ablations import ABLATIONS, FIXED, WITHOUT
 from robotid_sim.papers.rs010n.campaign import MORE, PENALTY, BeetleResults
 from robotid_sim.papers.rs010n.trials import CLAMPED
 from robotid_sim.papers.sheet import Measured, measured, measured_mean
@@ -114,8 +114,6 @@ def _beetles(results: BeetleResults) -> dict[str, Measured]:
     still = STOOD_STILL * float(np.median([ours, bso]))
     count = parts[WITHOUT].size
     without, without_interval = ratio_of_means(ours[:count], parts[WITHOUT], paired=True)
-    printed = {m: results.fitness(CLAMPED, f"{m}, literal") for m in (OURS, "BSO")}
-    literal, literal_interval = ratio_of_means(printed[OURS], printed["BSO"], paired=True)
     return {
         "beetles-with-clamp": measured(
             value,
@@ -126,14 +124,6 @@ def _beetles(results: BeetleResults) -> dict[str, Measured]:
             median=float(np.median(ours)),
             median_bso=float(np.median(bso)),
             without=parts[WITHOUT].mean() / bso[:count].mean(),
-        ),
-        "beetles-as-printed": measured(
-            literal,
-            literal_interval,
-            literal=printed[OURS].mean(),
-            literal_bso=printed["BSO"].mean(),
-            corrected=ours[:count].mean(),
-            parts=", ".join(f"{name} {parts[name].mean():.3g}" for name in MISPRINTS.values()),
         ),
         "disturbances": measured(
             without, without_interval, parts=means, fixed=parts[FIXED].mean(), count=count
@@ -158,9 +148,7 @@ def _penalty(results: BeetleResults) -> Measured:
     )
 
 
-def fitness_levels(results: BeetleResults) -> dict[str, Measured]:
-    """Return the mean fitness of the printed searches with velocities clamped."""
-    return {
-        f"fitness-{method.lower()}": measured_mean(results.fitness(CLAMPED, method))
-        for method in model.PRINTED
-    }
+def fitness_level(results: BeetleResults) -> Measured:
+    """Measure the mean fitness of SEDSABSO with velocities clamped, the others' beside it."""
+    others = [f"{results.fitness(CLAMPED, m).mean():.3g}" for m in ("BSO", "LDWPSO")]
+    return measured_mean(results.fitness(CLAMPED, OURS), others=" and ".join(others))

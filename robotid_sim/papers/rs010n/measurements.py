@@ -6,7 +6,7 @@ from robotid_sim.papers.grid import Average
 from robotid_sim.papers.rs010n import model
 from robotid_sim.papers.rs010n.campaign import BeetleResults
 from robotid_sim.papers.rs010n.direct import DirectSolutions
-from robotid_sim.papers.rs010n.engine_claims import engine_measurements, fitness_levels
+from robotid_sim.papers.rs010n.engine_claims import engine_measurements, fitness_level
 from robotid_sim.papers.rs010n.excitation import SAMPLES
 from robotid_sim.papers.rs010n.trials import CLAMPED, FREE, VARIANTS
 from robotid_sim.papers.sheet import Measured, measured, measured_mean
@@ -45,7 +45,7 @@ def measurements(results: BeetleResults, exact: DirectSolutions) -> dict[str, Me
         "converges-faster": _convergence(results),
         **_errors(results, exact),
         "order-of-errors": _order_of_errors(results),
-        **fitness_levels(results),
+        "fitness-sedsabso": fitness_level(results),
         **engine_measurements(results),
         "engine": measured(error),
     }
@@ -191,14 +191,11 @@ def _errors(results: BeetleResults, exact: DirectSolutions) -> dict[str, Measure
             width=VARIANTS[FREE].half_width,
             clamped=clamped.mean(axis=1).mean(),
             guessed=guessed_mean,
+            others=" and ".join(f"{error.mean():.3g}" for error in others.values()),
         ),
         "largest-error": measured_mean(
             free.max(axis=1), clamped=clamped.max(axis=1).mean(), guessed=guessed_largest
         ),
-        **{
-            f"mean-error-{m.lower()}": measured_mean(error.mean(axis=1), guessed=guessed_mean)
-            for m, error in others.items()
-        },
         "largest-errors": measured(
             *ratio_of_means(largest["LDWPSO"], free.max(axis=1), paired=True),
             bso=largest["BSO"].mean() / free.max(axis=1).mean(),

@@ -20,7 +20,14 @@ class TwoLinkElpidso(Paper):
         results = run_campaign(lab)
         shown = figures.all_charts(results), tables.all_tables(results)
         values = measurements(results)
-        facts = {**_facts(results), "means": values["elpidso-better-than-spso-means"].ours}
+        means = values["elpidso-better-than-spso-means"]
+        facts = {
+            **_facts(results),
+            "means": means.ours,
+            "els": values["els-helps"].ours,
+            "mutation": values["mutation-helps"].ours,
+            **{name: means.facts[name] for name in ("stuck", "searches")},
+        }
         return self.reproduction(lab, values, facts, *shown)
 
 

@@ -1,0 +1,222 @@
+"""Reading files that others wrote: regular files of bounded size, and of others only what they own.
+
+What stands in a file is data. A name in it leads to another file only below its own folder, or
+below what the user has named; and nothing is unpacked that is far larger than its file.
+"""
+
+import io
+import os
+import re
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from stat import S_ISDIR, S_ISREG
+from typing import Any
+
+from robotid_sim.errors import FileFormatError
+
+MAX_TEXT_SIZE = 32_000_000
+"""Longest text that is read at once [bytes]."""
+
+MAX_XML_SIZE = 10_000_000
+"""Longest XML file [bytes]; its tree takes fifty times as much."""
+
+MAX_TOML_SIZE = 1_000_000
+"""Longest TOML file [bytes]; the parser of Python takes a second for it."""
+
+MAX_MESH_SIZE = 500_000_000
+"""Longest mesh file [bytes]."""
+
+MAX_TOML_DEPTH, MAX_TOML_DOTS = 20, 100
+"""Levels of tables in a TOML file, and dots in a line of it beside those of numbers."""
+
+MAX_INTEGER = 10**1000
+
+MAX_UNPACKING_RATIO = 100.0
+"""Largest size of what is unpacked over that of its file."""
+
+SMALL_SIZE = 1e8
+"""Size that any machine holds [bytes]."""
+
+PACKAGES = "ROS_PACKAGE_PATH"
+"""Variable with folders, separated by ``:``, whose files any robot may name."""
+
+_NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?:[eE][-+]?\d+)?(?![\w.])")
+
+
+def require_file(path: Path, largest: float = float("inf")) -> None:
+    """Raise `FileFormatError` if there is something else than a file or folder at a path.
+
+    A device may never end, a pipe may never begin, and neither can be read twice. A file may not be
+    larger than `largest` [bytes].
+    """
+    try:
+        state = path.stat()
+    except (OSError, ValueError):  # what is not there, its reader says
+        return
+    _require_regular(path, state, largest)
+
+
+def _require_regular(path: Path, state: os.stat_result, largest: float) -> None:
+    if not (S_ISREG(state.st_mode) or S_ISDIR(state.st_mode)):
+        raise FileFormatError(
+            f"{path} is a device or a pipe; save its content to a file, read that"
+        )
+    if S_ISREG(state.st_mode) and state.st_size > largest:
+        raise FileFormatError(
+            f"{path} has {1e-6 * state.st_size:.4g} MB, and of its kind at most "
+            f"{1e-6 * largest:.4g} MB are read; give a smaller file"
+        )
+    stored = 512 * getattr(state, "st_blocks", state.st_size)
+    if S_ISREG(state.st_mode) and state.st_size > max(SMALL_SIZE, MAX_UNPACKING_RATIO * stored):
+        raise FileFormatError(
+            f"{path} has {1e-9 * state.st_size:.3g} GB, of which nearly all are holes; give a "
+            "file that was written"
+        )
+
+
+def open_file(path: str | Path, largest: float = float("inf")) -> io.BufferedReader:
+    """Open a regular file for reading; what is none is not opened.
+
+    Raises `FileFormatError` if it is a device or a pipe, or larger than `largest` [bytes]; OSError
+    if it cannot be read.
+    """
+    require_file(Path(path), largest)  # to open a device or a pipe has effects
+    file = io.FileIO(path, opener=_open_at_once)
+    try:
+        _require_regular(Path(path), os.fstat(file.fileno()), largest)
+    except BaseException:
+        file.close()
+        raise
+    return io.BufferedReader(file)
+
+
+def _open_at_once(path: str, flags: int) -> int:
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))  # for a pipe that came just now
+
+
+def read_file(path: str | Path, largest: float = MAX_TEXT_SIZE) -> bytes:
+    """Read a regular file whole; see `open_file`."""
+    with open_file(path, largest) as file:
+        content = file.read(int(largest) + 1)
+    if len(content) > largest:  # files of the system state no size
+        raise FileFormatError(f"{path} does not end after {1e-6 * largest:.4g} MB")
+    return content
+
+
+def read_toml(path: str | Path, what: str) -> dict[str, Any]:
+    """Read a TOML file, which messages call `what`.
+
+    Raises `FileFormatError` if it cannot be read, is no TOML, or too large, deep or wide for what
+    such files hold.
+    """
+    try:
+        text = read_file(path, MAX_TOML_SIZE).decode("utf-8")
+        if any(_NUMBER.sub("", line).count(".") > MAX_TOML_DOTS for line in text.split("\n")):
+            raise ValueError(f"a line has more than {MAX_TOML_DOTS} dots")
+        content = tomllib.loads(text)
+        for depth, value in _values(content):
+            if depth > MAX_TOML_DEPTH:
+                raise ValueError(f"tables are deeper than {MAX_TOML_DEPTH} levels")
+            if isinstance(value, int) and abs(value) >= MAX_INTEGER:
+                raise ValueError("a whole number has more than 1000 digits")
+    except FileFormatError:
+        raise
+    except (OSError, ValueError, RecursionError) as error:
+        reason = error.strerror if isinstance(error, OSError) else " ".join(str(error).split())
+        raise FileFormatError(f"cannot read {what} {path}: {reason}; correct it") from error
+    return content
+
+
+def _values(content: Any) -> Iterator[tuple[int, Any]]:
+    """Yield all values in tables and lists, each with its depth."""
+    left = [(0, content)]
+    while left:
+        depth, value = left.pop()
+        yield depth, value
+        parts = value.values() if isinstance(value, dict) else value
+        left += [(depth + 1, part) for part in parts] if isinstance(value, dict | list) else []
+
+
+def bound_unpacked_size(path: Path) -> int:
+    """Bound what a file may hold when it is unpacked [bytes]."""
+    return int(max(SMALL_SIZE, MAX_UNPACKING_RATIO * path.stat().st_size))
+
+
+def require_warranted(size: float, path: Path, what: str = "its content") -> None:
+    """Raise `FileFormatError` if a file claims to hold far more than its own size [bytes]."""
+    if size > bound_unpacked_size(path):
+        raise FileFormatError(
+            f"{path}: {what} claims {1e-9 * size:.3g} GB in a file of "
+            f"{1e-6 * path.stat().st_size:.3g} MB; the file is damaged, or made to fill memory: "
+            "write it again without compression"
+        )
+
+
+def require_warranted_zip(path: Path) -> None:
+    """Raise `FileFormatError` if the parts of a ZIP file are far larger than it."""
+    with open_file(path) as file, zipfile.ZipFile(file) as archive:
+        require_warranted(sum(part.file_size for part in archive.infolist()), path)
+
+
+def real_path(path: Path) -> Path:
+    """Follow all links of a path; those in a circle stay."""
+    return Path(os.path.realpath(path))  # Path's own raises for a circle
+
+
+def is_nameable(owner: Path, file: Path, *folders: Path) -> bool:
+    """Tell whether a file may name another one, whose links are followed.
+
+    That lies below the folder of the owner, of the ROS package that this is in, one of
+    ``ROS_PACKAGE_PATH``, or one of further `folders`.
+    """
+    real = real_path(file)
+    allowed = [*_folders_of(owner), *map(real_path, folders)]
+    return any(real.is_relative_to(folder) for folder in allowed)
+
+
+def _folders_of(owner: Path) -> list[Path]:
+    folders = {real_path(owner.absolute().parent), real_path(owner).parent}
+    packages = [
+        next((above for above in (f, *f.parents) if (above / "package.xml").is_file()), f)
+        for f in folders
+    ]
+    return [*folders, *packages, *map(real_path, package_folders())]
+
+
+def package_folders() -> list[Path]:
+    """List the folders of ``ROS_PACKAGE_PATH``."""
+    return [Path(name) for name in os.environ.get(PACKAGES, "").split(os.pathsep) if name]
+
+
+def require_nameable(owner: Path, file: Path, what: str, largest: float = float("inf")) -> None:
+    """Raise `FileFormatError` if a file that another one names is not to be read.
+
+    Parameters
+    ----------
+    owner : Path
+        The file that has the name.
+    file : Path
+        What it names; may be missing.
+    what : str
+        What messages call it.
+    largest : float
+        Size up to which it is read [bytes].
+    """
+    if os.path.lexists(file) and not is_nameable(owner, file):
+        raise FileFormatError(
+            f"{what} leads out of the folder of {owner}; copy it there, or name a folder above "
+            f"both in {PACKAGES}"
+        )
+    require_file(file, largest)
+
+
+def read_beside(owner: Path, name: str) -> dict[str, Any]:
+    """Read the TOML file that goes with another one; an empty table if there is none.
+
+    Raises `FileFormatError` as `read_toml` and `require_nameable` do.
+    """
+    file = owner.parent / name
+    require_nameable(owner, file, str(file), MAX_TOML_SIZE)
+    return read_toml(file, "settings") if file.exists() else {}
