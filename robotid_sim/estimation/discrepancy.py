@@ -93,7 +93,9 @@ def with_values(
     r`, of the functions that another motion has too: two that cancel along this one would not along
     another. Those that are weaker than what passes with time have no values: drift looks like many
     things. Nor have those of a joint whose torque they do not predict along the motion as
-    predictions see it, without the block of time that speaks most for them.
+    predictions see it, without the block of time that speaks most for them; nor those of a joint that
+    are weaker than what another joint lacks and nothing predicts, if they are what it may put into
+    parameters that both share.
 
     Parameters
     ----------
@@ -145,6 +147,12 @@ def with_values(
                 friction=tuple((part.friction @ effects).tolist()),
             )
     predictive = _predictive_joints(list(valued.values()), motion, model)
+    astray = max(
+        (k.over_noise for k in lacks if QUANTITIES[k.quantity].stays and k.joint not in predictive),
+        default=0.0,
+    )
+    small = (k for k in valued if QUANTITIES[k.quantity].pulls and k.over_noise < astray)
+    predictive -= {k.joint for k in small}
     added = [valued.get(k, k) if k.joint in predictive else k for k in lacks]
     return replace(discrepancy, lacks=tuple(added))
 
