@@ -17,6 +17,7 @@ and no joint is predicted worse than by the plain fit by more than a tenth.
 
 import sys
 import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from importlib.metadata import distribution
 from pathlib import Path
@@ -117,7 +118,7 @@ def example(file: str) -> Robot:
     return Robot.from_urdf(str(distribution("example-robot-data").locate_file(EXAMPLES + file)))
 
 
-ROBOTS = {
+ROBOTS: Mapping[str, Callable[[], Robot]] = {
     "z1": lambda: example("z1_description/urdf/z1.urdf"),
     "kinova": lambda: geared(example("kinova_description/robots/kinova.urdf")),
     "drawn": drawn,
