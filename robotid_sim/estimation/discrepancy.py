@@ -93,9 +93,8 @@ def with_values(
     r`, of the functions that another motion has too: two that cancel along this one would not along
     another. Those that are weaker than what passes with time have no values: drift looks like many
     things. Nor have those of a joint whose torque they do not predict along the motion as
-    predictions see it, without the block of time that speaks most for them; nor those of a joint that
-    are weaker than what another joint lacks and nothing predicts, if they are what it may put into
-    parameters that both share.
+    predictions see it, without the block of time that speaks most for them; nor those that are what
+    parameters may be that joints share, and weaker than what another joint lacks and none predicts.
 
     Parameters
     ----------
