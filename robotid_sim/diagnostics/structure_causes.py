@@ -251,7 +251,7 @@ NOTABLE = {
     "position-scale": {"rad": 0.02, "m": 0.02},
     "elastic-joint": {"rad": 3e-3, "m": 3e-4},
     "backlash": {"rad": 5e-4, "m": 5e-5},
-    "hysteresis": {"rad": 2e-3, "m": 2e-4},
+    "hysteresis": {"rad": 3e-3, "m": 3e-4},
     "eccentricity": {"rad": 1.5e-3},
 }
 """Least size that is worth a word, by the unit of the joint."""
