@@ -106,6 +106,9 @@ class Extension:
     """From the fitted parameters to a correction that takes the place of the columns."""
     total: Callable[[Correction], Float1D] | None = None
     """From all corrections of the search to the parameters that they make together."""
+    by_size: bool = False
+    """Whether it is worth a word by the size of its parameters, however small its torque: a fault
+    of positions is the same at every load."""
     partner: int | None = None
     """Another joint that it concerns."""
 

@@ -13,6 +13,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.diagnostics.cause import Extension, Wording
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
+from robotid_sim.estimation.gravity_fit import strength_words
 from robotid_sim.estimation.held_out import Fit
 from robotid_sim.estimation.problem import joint_only
 from robotid_sim.model.robot import Robot
@@ -25,6 +26,18 @@ TILT = 0.01
 
 FLANK = 0.1
 """Share of the largest torque within which a joint changes the flank of its backlash."""
+
+STRONGER = 0.01
+"""Change of the strength of gravity that is worth a word."""
+
+COSINE = "cosine"
+"""The second wave of an eccentric encoder."""
+
+JUMPS = ("backlash", "hysteresis")
+"""Kinds whose changes are too short for rows."""
+
+BY_SIZE = ("eccentricity", "hysteresis")
+"""Kinds that are worth a word by their size alone."""
 
 BEHIND = ("backlash", "elastic-joint")
 """Kinds that move the bodies alone, to the side of their load."""
@@ -43,6 +56,8 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
         for across in level:
             other = replace(robot, gravity=robot.gravity + STEP * strength * across)
             tilted.append((joint_torque(other, *state) - tau) / STEP)
+        other = replace(robot, gravity=(1.0 + STEP) * robot.gravity)
+        tilted.append((joint_torque(other, *state) - tau) / STEP)
     signals = [
         *tilted,
         evidence.ddq,
@@ -52,6 +67,21 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     candidates = []
     if tilted:
         given = robot.gravity - evidence.correction.gravity
+        candidates.append(
+            Extension(
+                kind="gravity-strength",
+                joint=None,
+                columns=rows[:, :, [2]],
+                words=_strength,
+                least=(STRONGER,),
+                corrected=lambda value: replace(
+                    Correction.none(dof), gravity=value[0] * robot.gravity
+                ),
+                total=lambda correction: np.array(
+                    [(given + correction.gravity) @ given / (given @ given) - 1.0]
+                ),
+            )
+        )
         candidates.append(
             Extension(
                 kind="gravity",
@@ -70,11 +100,17 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
             candidates.append(Extension("rotor-inertia", j, rotor, text, lower=0.0))
     for j, unit in enumerate(evidence.nominal.joint_units):
         for kind in changes[j]:
+            if kind == COSINE:
+                continue
             column += 1
             text = partial(WORDS[kind], unit)
-            columns, least = rows[:, :, [column]], (NOTABLE[kind][unit],)
-            lower = 0.0 if kind in BEHIND else -np.inf
-            one = Extension(kind, j, columns, text, least, lower)
+            columns = rows[:, :, [column]]
+            least: tuple[float, ...] = (NOTABLE[kind][unit],)
+            if kind == "eccentricity":
+                column += 1
+                columns, least = rows[:, :, column - 1 : column + 1], 2 * least
+            lower = 0.0 if kind in (*BEHIND, "hysteresis") else -np.inf
+            one = Extension(kind, j, columns, text, least, lower, by_size=kind in BY_SIZE)
             if kind in CORRECTED:
                 corrected, total = CORRECTED[kind]
                 one = replace(one, corrected=partial(corrected, dof, j), total=partial(total, j))
@@ -85,8 +121,9 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
 def _moved(evidence: Evidence, robot: Robot, tau: Float2D, j: int) -> dict[str, Float2D]:
     """Return the torque per unit of every way in which the position of a joint can be wrong.
 
-    That is per rad or m for the zero, per one for the scale, per rad or m at the largest load for
-    an elastic joint, and per half of the play for backlash, whose jumps are too short for rows.
+    That is per rad or m for the zero, per one for the scale, per rad of the two waves of a turn
+    that an eccentric encoder adds, per half of the hysteresis and of the play for backlash, whose
+    jumps are too short for rows, and per rad or m at the largest load for an elastic joint.
     """
     state = (evidence.q, evidence.dq, evidence.ddq)
     bodies = rigid_body_torque(robot, *state)
@@ -96,10 +133,13 @@ def _moved(evidence: Evidence, robot: Robot, tau: Float2D, j: int) -> dict[str, 
         "position-scale": q,
         "elastic-joint": -load,  # links hang behind the rotors, where encoder and friction are
         "backlash": -np.tanh(load / FLANK),
+        "hysteresis": np.tanh(evidence.dq[:, j] / evidence.nominal.eps[j]),
     }
+    if evidence.nominal.joint_units[j] == "rad":
+        changes |= {"eccentricity": np.sin(q), COSINE: np.cos(q)}
     signals: dict[str, Float2D] = {}
     for kind, change in changes.items():
-        rate = np.zeros_like(q) if kind == "backlash" else np.gradient(change, evidence.dt)
+        rate = np.zeros_like(q) if kind in JUMPS else np.gradient(change, evidence.dt)
         moved = [np.array(part) for part in state]
         for part, by in zip(moved, (change, rate, np.gradient(rate, evidence.dt)), strict=True):
             part[:, j] += STEP * by
@@ -151,6 +191,28 @@ def _gear(unit: str, value: Float1D) -> Wording:
     )
 
 
+def _strength(value: Float1D) -> Wording:
+    return Wording(
+        f"gravity is {strength_words(float(value[0]))}",
+        "check `gravity` in the section [robot], and the time stamps with another clock",
+    )
+
+
+def _eccentric(unit: str, value: Float1D) -> Wording:
+    return Wording(
+        f"the position errs by {np.hypot(*value):.2g} {unit} once a turn: the encoder is eccentric",
+        "center the encoder, or take the error off by a table of its positions",
+    )
+
+
+def _hysteresis(unit: str, value: Float1D) -> Wording:
+    return Wording(
+        f"the position lags the motion by {value[0]:.2g} {unit} either way: hysteresis of "
+        f"{2.0 * value[0]:.2g} {unit} between joint and encoder",
+        "look at belt, cable or coupling of the encoder",
+    )
+
+
 def _elastic(unit: str, value: Float1D) -> Wording:
     return Wording(
         f"the link moves against the encoder with the load, by {value[0]:.2g} {unit} at the "
@@ -180,6 +242,8 @@ WORDS: dict[str, Callable[[str, Float1D], Wording]] = {
     "position-scale": _gear,
     "elastic-joint": _elastic,
     "backlash": _backlash,
+    "hysteresis": _hysteresis,
+    "eccentricity": _eccentric,
 }
 
 NOTABLE = {
@@ -187,6 +251,8 @@ NOTABLE = {
     "position-scale": {"rad": 0.02, "m": 0.02},
     "elastic-joint": {"rad": 3e-3, "m": 3e-4},
     "backlash": {"rad": 5e-4, "m": 5e-5},
+    "hysteresis": {"rad": 3e-3, "m": 3e-4},
+    "eccentricity": {"rad": 1.5e-3},
 }
 """Least size that is worth a word, by the unit of the joint."""
 

@@ -211,6 +211,7 @@ class EstimateContext(BaseModel):
     torque_gain_std: float | None = Field(default=None, ge=0.0)
     torque_measured: list[bool] | None = None
     friction_velocity: list[float] | None = None
+    gravity: list[float] | None = None
     cov_blocks: int | None = Field(default=None, ge=0)
 
 

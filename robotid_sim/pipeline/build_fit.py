@@ -31,6 +31,7 @@ def fit_plan(
     preprocessor: Preprocessor | str = "adaptive",
     terms: str | Sequence[str] = "none",
     friction_velocity: ConstantSource = DEFAULT.eps,
+    gravity: ConstantSource = DEFAULT.gravity,
     torque_gain_std: float = 0.0,
 ) -> FitPlan:
     """Return how logs become estimates; the parameters are those of `identify`.
@@ -54,6 +55,7 @@ def fit_plan(
         estimators=built or {name: ESTIMATORS.build(name) for name in names},
         chosen=chosen,
         estimate_eps=friction_velocity == "estimate",
+        estimate_gravity=gravity == "estimate",
         torque_gain_std=torque_gain_std,
         joint_terms=checked_kinds(kinds),
         heeds_loop_noise=estimators is None,
@@ -78,6 +80,7 @@ def build_fit(config: "StudyConfig") -> FitPlan:
         preprocessor=build_preprocessor(config.preprocess),
         terms=settings.joint_terms,
         friction_velocity=settings.eps,
+        gravity=settings.gravity,
         torque_gain_std=settings.torque_gain_std,
     )
     heeds = not {"chosen", "estimators"} & settings.model_fields_set

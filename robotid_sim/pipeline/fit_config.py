@@ -29,8 +29,10 @@ class EstimationConfig(ConfigSection):
     """The estimate that identified.urdf is made from."""
     joint_parameters: tuple[str, ...] = ("Fv", "Fc", "Ia")
     """Parameters of every joint that are looked for: of Fv, Fc, Fo, Ia."""
-    eps: Literal["fixed", "estimate"] = "fixed"
-    """Friction velocity of the model: as given, or estimated from the log before the fit."""
+    eps: Literal["fixed", "estimate"] = "estimate"
+    """Transition velocity of Coulomb friction: as given, or from the log where it shows another."""
+    gravity: Literal["fixed", "estimate"] = "estimate"
+    """Gravity, which a tilted base turns: as given, or from the log where it shows another."""
     torque_gain_std: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Standard deviation of the relative errors of the torque constants, which no log shows: the
     intervals hold them."""

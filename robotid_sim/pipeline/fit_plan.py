@@ -19,7 +19,9 @@ class FitPlan:
     chosen: str
     """The estimate that the identified robot is made from."""
     estimate_eps: bool = False
-    """Whether the friction velocities are estimated from the log before the fit."""
+    """Whether transition velocities of friction are taken from the log where it shows others."""
+    estimate_gravity: bool = False
+    """Whether gravity is taken from the log where it shows another."""
     torque_gain_std: float = 0.0
     """Standard deviation of the relative errors of the torque constants."""
     joint_terms: tuple[str, ...] = ()

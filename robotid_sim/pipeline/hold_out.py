@@ -174,7 +174,7 @@ def _of_block(
         if k < count - 1:
             training.append(log.cut(slice(ends[k + 1], log.t.size)))
     # Friction velocities are a few numbers of all data; parameters are fitted anew.
-    known = replace(plan, estimate_eps=False)
+    known = replace(plan, estimate_eps=False, estimate_gravity=False)
     fit = fit_logs(training, whole.nominal, whole.basis, known, rng)
     return [predicted(fit, log, known) for log in test]
 

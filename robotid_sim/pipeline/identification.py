@@ -20,6 +20,7 @@ from robotid_sim.estimation.draws import draw_robots
 from robotid_sim.estimation.estimate import Estimate, save_estimates
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit
+from robotid_sim.estimation.gravity_fit import GravityFit
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.structure import Structure
 from robotid_sim.files import make_folder, write_text
@@ -78,6 +79,8 @@ class Identification:
     """The model of the regressor; its friction velocities are those that were estimated, if so."""
     eps: FrictionFit | None
     """The estimate of the friction velocities; None if they were taken as given."""
+    gravity: GravityFit | None
+    """The direction of gravity, if the log shows the base to be tilted."""
     structure: Structure
     """Terms that joints have beside the standard ones."""
     plain: LinearProblem
@@ -203,6 +206,7 @@ class Identification:
             "terms": [fitted.content() for fitted in self.structure.terms],
             "torque_gain_std": self.torque_gain_std,
             "friction_velocity": [joint.friction.eps for joint in self.nominal.joints],
+            "gravity": self.nominal.gravity.tolist(),
             "torque_delay": self.preprocessor.delay,
             "torque_measured": self.plain.measured.tolist(),
             "cov_dof": None if intervals is None else intervals.dof.tolist(),

@@ -38,6 +38,7 @@ def identify(
     terms: str | Sequence[str] = "none",
     joint_parameters: Sequence[str] = DEFAULT.joint_parameters,
     friction_velocity: ConstantSource = DEFAULT.eps,
+    gravity: ConstantSource = DEFAULT.gravity,
     torque_gain_std: float = 0.0,
     hold_out: HoldOut | str | Logs | Sequence[Log] | None = None,
     model_error: bool = False,
@@ -70,7 +71,10 @@ def identify(
     joint_parameters : sequence of str
         Parameters of every joint that are looked for, of Fv, Fc, Fo and Ia.
     friction_velocity : str
-        Transition velocity of Coulomb friction: ``fixed``, or ``estimate``.
+        Transition velocity of Coulomb friction: ``fixed``, or ``estimate``, from the log where it
+        shows another.
+    gravity : str
+        Likewise of gravity, which a tilted base turns.
     torque_gain_std : float
         Relative standard deviation of the torque constants, which no log shows.
     hold_out : HoldOut, str, Logs or sequence of Log, optional
@@ -120,6 +124,7 @@ def identify(
         preprocessor=preprocessor,
         terms=terms,
         friction_velocity=friction_velocity,
+        gravity=gravity,
         torque_gain_std=torque_gain_std,
     )
     if held is not None or model_error or not can_stream(plan):

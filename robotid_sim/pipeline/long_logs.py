@@ -1,11 +1,11 @@
 """Identification from a log that does not fit into memory.
 
-The preprocessor, and the friction velocities, are tuned to the beginning of the log. Parts of the
-log then pass it one after the other, with so much before and after each that its rows are those of
-the whole log to rounding. Kept are the rows of the fit, ten a second, and the state of the joints
-at five times their rate, for what the model may lack and for figures. Functions that the model
-lacks are looked for in excerpts. If there are any, the fit is of the excerpts, too: it is they that
-leave parameters open then, not noise, and they take more memory than all the rows.
+The preprocessor, and the constants of the model, are tuned to the beginning of the log. Parts of
+the log then pass it one after the other, with so much before and after each that its rows are those
+of the whole log to rounding. Kept are the rows of the fit, ten a second, and the state of the
+joints at five times their rate, for what the model may lack and for figures. Functions that the
+model lacks are looked for in excerpts. If there are any, the fit is of the excerpts, too: it is
+they that leave parameters open then, not noise, and they take more memory than all the rows.
 """
 
 from collections.abc import Iterator
@@ -110,10 +110,10 @@ def identify_long(
     _, heard = heeding_loop_noise(plan, (log.head,))
     seen = fitted_motion((log.head,), nominal, basis, plan, silent)
     progress("identify", 0.2)
-    seen = _along_the_log(seen, log, basis, progress)
+    seen = _along_the_log(seen, log, progress)
     gain_std = plan.torque_gain_std
     some = excerpts_of(seen)
-    found = find_discrepancy(some.rows, some.motion, seen.nominal, gain_std=gain_std)
+    found = find_discrepancy(some.rows, some.motion, seen.model.nominal, gain_std=gain_std)
     if found.lacks:
         seen = some
     else:
@@ -121,14 +121,12 @@ def identify_long(
     return estimated(seen, seen.rows, found, plan, rng, heard=heard, progress=progress)
 
 
-def _along_the_log(
-    head: FittedMotion, log: LongLog, basis: BaseParameters, progress: Progress
-) -> FittedMotion:
+def _along_the_log(head: FittedMotion, log: LongLog, progress: Progress) -> FittedMotion:
     """Return the state of the joints along a log, and the rows of its fit, for those of its head.
 
     What is kept of the parts is allocated as a whole, and not copied.
     """
-    tuned = head.preprocessors[0]
+    tuned, basis = head.preprocessors[0], head.model.basis
     assert isinstance(tuned, Adaptive)
     grid = _Grid.of(log, tuned)
     use = _without_edges(tuned)
@@ -139,8 +137,8 @@ def _along_the_log(
     states: dict[str, Float2D] = {name: np.empty((len(t), n)) for name in ("q", "dq", "ddq", "tau")}
     first = 0
     for part, count in grid.parts(log):
-        motion = use(part, head.nominal)
-        rows = build_problem(motion, head.nominal, basis)
+        motion = use(part, head.model.nominal)
+        rows = build_problem(motion, head.model.nominal, basis)
         inside = slice(grid.margin * n, (grid.margin + count) * n)
         own = slice(first * n, (first + count) * n)
         W[own], y[own] = rows.W[inside], rows.y[inside]

@@ -31,6 +31,7 @@ from robotid_sim.validation.log_prediction import (
     by_positions,
     predict_log,
     with_friction_velocity,
+    with_gravity,
 )
 from robotid_sim.validation.predictive_band import ModelError, UncertainFunction
 
@@ -180,12 +181,12 @@ def predict(
     """
     saved, logs = SavedEstimate.of(estimate), Logs.of(log)
     measured = saved.measured_by(nominal)
+    nominal = with_friction_velocity(with_gravity(nominal, saved.context), saved.context)
     basis = base_parameters(nominal, joint_parameters, measured)
     saved = saved.of_robot(nominal, basis)
     chosen, context = saved.chosen, saved.context
     if not chosen.success:
         raise FileFormatError(f"{saved.name}: the chosen fit failed: {chosen.message}")
-    nominal = with_friction_velocity(nominal, context)
     doubt = check_logs(logs.read, nominal, basis, refuse=not force).errors
     if isinstance(preprocessor, str):
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))

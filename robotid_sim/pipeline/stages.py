@@ -10,10 +10,11 @@ from robotid_sim.diagnostics.residuals import doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError, require_type
 from robotid_sim.estimation.consistent import Lift, lift
-from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, with_values
+from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, with_values, without_pull
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.friction_fit import finer_rows
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.structure import with_term_values
 from robotid_sim.measurement.log import Log
@@ -25,6 +26,9 @@ from robotid_sim.pipeline.fitted_motion import FittedMotion, fitted_motion
 from robotid_sim.pipeline.identification import Identification, doubted
 from robotid_sim.progress import Progress, silent
 from robotid_sim.threads import one_blas_thread
+
+FINER = 4.0
+"""Rate and cut-off of the rows that functions have to predict, over those of the fit."""
 
 _logger = logging.getLogger(__name__)
 
@@ -71,7 +75,7 @@ def fit_logs(
     plain = seen.structure.beside(seen.rows)
     progress("identify", 0.6)
     gain_std = plan.torque_gain_std
-    discrepancy = find_discrepancy(plain, seen.motion, seen.nominal, gain_std=gain_std)
+    discrepancy = find_discrepancy(plain, seen.motion, seen.model.nominal, gain_std=gain_std)
     return estimated(seen, plain, discrepancy, plan, rng, heard=heard, progress=progress)
 
 
@@ -109,7 +113,10 @@ def estimated(
     identification : Identification
         Estimates, the chosen one, the identified robot.
     """
-    nominal, structure, rows = seen.nominal, seen.structure, seen.rows
+    nominal, structure, rows = seen.model.nominal, seen.structure, seen.rows
+    fine = finer_rows(seen.smooth, FINER)
+    known = replace(nominal, terms=(*nominal.terms, *structure.lasting_terms()))
+    discrepancy = without_pull(discrepancy, plain, fine, known)
     problem = allowing_for(plain, discrepancy)
     progress("identify", 0.8)
     estimates = {
@@ -117,8 +124,11 @@ def estimated(
     }
     chosen = estimates[chosen_name(plan, estimates, heard, problem)]
     if chosen.success:
-        discrepancy = with_values(discrepancy, plain, chosen.beta)
         structure = with_term_values(structure, rows, chosen.beta, chosen.noise_std)
+        phi = rows.basis.completed(chosen.beta, nominal.parameters())
+        model = nominal.with_parameters(phi, formal=True)
+        model = replace(model, terms=(*nominal.terms, *structure.lasting_terms()))
+        discrepancy = with_values(discrepancy, plain, chosen.beta, fine, model)
     lifted = lift_estimate(chosen, nominal, rows.basis)
     if lifted is not None and structure.terms:
         terms = (*nominal.terms, *structure.lasting_terms())
@@ -132,7 +142,8 @@ def estimated(
         motion=seen.motion,
         weights=seen.weights,
         nominal=nominal,
-        eps=seen.eps,
+        eps=seen.model.eps,
+        gravity=seen.model.gravity,
         structure=structure,
         plain=plain,
         discrepancy=discrepancy,

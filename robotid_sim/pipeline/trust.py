@@ -194,10 +194,15 @@ def fit_remarks(fit: Identification) -> list[str]:
             "The residuals are no noise: they hold the functions in the table of what the model "
             "lacks."
         )
-    elif not found.repeats:
+    elif found.left_out is None and not found.repeats:
         sentences.append(
             "The residuals are noise: no function of speed, direction, load, position, time or lag "
             "of any joint explains them."
+        )
+    if found.left_out is not None:
+        sentences.append(
+            "Functions of the state explain residuals of the log, but do not predict blocks of it "
+            "that are left out: the fit leaves them out, and its intervals allow for them."
         )
     if found.repeats:
         sentences.append(
@@ -206,7 +211,7 @@ def fit_remarks(fit: Identification) -> list[str]:
         )
     if fit.loop_noise is not None:
         sentences.append(loop_noise_sentence(fit.loop_noise, fit.chosen.estimator))
-    if found.columns.size:
+    if fit.problem.random is not None:
         wider = widening(fit.problem, fit.plain, fit.chosen.noise_std)
         names = np.array(fit.chosen.names)
         k = np.argsort(-wider, kind="stable")[:3]
@@ -232,8 +237,9 @@ def fit_remarks(fit: Identification) -> list[str]:
 
 
 def _bounds_found(fit: Identification) -> list[str]:
-    """Return what was found of friction velocities, and which parameters are at their bound."""
+    """Say which constants of the model the log shows to be others, and what is at its bound."""
     sentences = [] if fit.eps is None else fit.eps.sentences()
+    sentences += [] if fit.gravity is None else fit.gravity.sentences()
     zero = np.flatnonzero(fit.chosen.at_bound)
     intervals = fit.intervals() if zero.size else None
     if intervals is not None:

@@ -31,7 +31,7 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.streams import Streams
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
-from robotid_sim.validation.log_prediction import with_friction_velocity
+from robotid_sim.validation.log_prediction import with_friction_velocity, with_gravity
 from robotid_sim.validation.prediction import Prediction, predictions
 
 CSV = "csv"
@@ -148,9 +148,10 @@ def validate(
     config = _with_choices(config, controllers, tasks, scenarios, models, runs)
     unseen = None if log is None else _virtual(log)
     plant = build_robot(robot, config.robot)
-    nominal = build_nominal(plant, config)
+    saved = SavedEstimate.of(estimate)
+    nominal = with_gravity(build_nominal(plant, config), saved.context)
     basis = build_basis(nominal, config)
-    saved = SavedEstimate.of(estimate).of_robot(plant, basis)
+    saved = saved.of_robot(plant, basis)
     nominal, estimates = with_friction_velocity(nominal, saved.context), list(saved.estimates)
     others = build_models(plant, config.control, tuple(e.estimator for e in estimates))
     lifted = _lifted(saved, nominal, basis)

@@ -246,16 +246,20 @@ def test_what_the_preprocessor_mends_does_not_fail_the_verdict(tmp_path) -> None
     assert check(whole.result, "no_cause_named").passed, whole.diagnosis.causes
 
 
-def test_wrong_friction_law_breaks_model_error_and_residual(tmp_path) -> None:
+@pytest.mark.parametrize("eps", ["fixed", "estimate"])
+def test_a_wrong_transition_velocity_fails_unless_the_log_decides_it(tmp_path, eps) -> None:
     plant = Robot.from_urdf(urdf_path("2r"))
-    folder = tmp_path / "wrong"
-    folder.mkdir()
-    write_urdf(build_nominal(plant, load_config(None)), folder / "nominal.urdf")
-    text = (folder / "nominal.urdf").read_text()
+    nominal = tmp_path / "nominal.urdf"
+    write_urdf(build_nominal(plant, load_config(None)), nominal)
+    text = nominal.read_text()
     assert text.count('eps="0.03"') == 2
-    (folder / "nominal.urdf").write_text(text.replace('eps="0.03"', 'eps="0.15"'))
-    overrides = {"nominal": {"file": str(folder / "nominal.urdf")}, "control": NO_CONTROL}
-    config = load_config(None, overrides).quick()
-    result = study(urdf_path("2r"), config, tmp_path / "out").result
-    assert not check(result, "model_error_unseen").passed
-    assert not check(result, "residual_over_expected_noise").passed
+    nominal.write_text(text.replace('eps="0.03"', 'eps="0.15"'))
+    overrides = {
+        "nominal": {"file": str(nominal)},
+        "control": NO_CONTROL,
+        "estimation": {"eps": eps},
+    }
+    result = study(urdf_path("2r"), load_config(None, overrides).quick(), tmp_path / "out").result
+    decided = eps == "estimate"
+    assert check(result, "model_error_unseen").passed == decided
+    assert check(result, "residual_over_expected_noise").passed == decided
