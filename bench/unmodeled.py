@@ -45,9 +45,9 @@ from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.excitation import design
+from robotid_sim.pipeline.excitation import design_excitation
 from robotid_sim.pipeline.setup import Setup
-from robotid_sim.pipeline.stages import identify
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.validation.prediction import rms
 
@@ -148,7 +148,7 @@ def trial(setup: Setup, clean: Log, unseen: Log, seed: int) -> Trial:
         log = measure(clean, setup.cell.sensors, np.random.default_rng(1000 + seed))
         log, wls = replace(log, truth=None), WeightedLeastSquares()
         began = time.perf_counter()
-        fit = identify(log, setup.nominal, setup.basis, setup.fit, np.random.default_rng(0))
+        fit = fit_logs(log, setup.nominal, setup.basis, setup.fit, np.random.default_rng(0))
         seconds = time.perf_counter() - began
         estimate = wls.fit(fit.problem, np.random.default_rng(0))
         motion = setup.fit.preprocessor(log, setup.nominal)
@@ -183,7 +183,9 @@ def row(name: str, world: str, seeds: int) -> tuple[float, float]:
     """Print a row of the table; return the coverage and the worst ratio of errors."""
     robot = ROBOTS[name]()
     setup = build_setup(robot, load_config(None, {"control": {"enabled": False}}))
-    designs = design(setup.nominal, setup.basis, setup.excitation, setup.streams("design"))
+    designs = design_excitation(
+        setup.nominal, setup.basis, setup.excitation, setup.streams("design")
+    )
     clean = engine_run(world, setup, designs.trajectories[0])
     unseen = engine_run(world, setup, setup.unseen)
     jobs = (delayed(trial)(setup, clean, unseen, seed) for seed in range(seeds))
