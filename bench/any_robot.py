@@ -20,9 +20,9 @@ import numpy as np
 import pybullet_data
 
 from robotid_sim.errors import RobotIdError
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
-from robotid_sim.study.study import run_study
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.study import run_study
 
 YARDSTICK = "irb140"
 EXAMPLES = "cmeel.prefix/share/example-robot-data/robots"

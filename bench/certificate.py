@@ -30,10 +30,10 @@ from robotid_sim.model.inertia import pack
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.link import Link
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.crossing import Crossing, both_engines, crossing, engine_runs
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
-from robotid_sim.study.crossing import Crossing, both_engines, crossing, engine_runs
 from robotid_sim.validation.prediction import rms
 
 EXAMPLES = "cmeel.prefix/share/example-robot-data/robots"

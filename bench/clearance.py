@@ -20,11 +20,11 @@ from threadpoolctl import threadpool_limits
 from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.model.catalog_files import describe_catalog
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
-from robotid_sim.study.config_tables import CLEARANCE
-from robotid_sim.study.excitation import design
-from robotid_sim.study.setup import Setup
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.config_tables import CLEARANCE
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.setup import Setup
 
 LARGEST_LOSS = 1.15
 """Factor on the standard deviation of a parameter that the clearance may cost."""
@@ -41,7 +41,7 @@ class Timed:
 def timed(setup: Setup, seed: int, plan: DesignPlan) -> Timed:
     """Return a design by a plan, and what it took."""
     began = time.process_time()
-    designs = design(setup.nominal, setup.basis, plan, np.random.default_rng(seed))
+    designs = design_excitation(setup.nominal, setup.basis, plan, np.random.default_rng(seed))
     return Timed(designs.designs[0], time.process_time() - began)
 
 

@@ -19,7 +19,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.criteria import NOISE_SHARE, Criterion
 from robotid_sim.excitation.criteria_spectrum import parameter_sizes
-from robotid_sim.excitation.design import assess, random_designs, torque_scale
+from robotid_sim.excitation.design import excitation_quality, random_designs, torque_scale
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.information import expected_std, planned_information
 from robotid_sim.excitation.optimal import optimal_design
@@ -42,7 +42,7 @@ CASES: dict[str, Criterion] = {
 
 def merits(robot: Robot, basis: BaseParameters, trajectory: FourierTrajectory) -> list[float]:
     """Return the columns of the table but the seconds."""
-    found = assess(robot, basis, trajectory)
+    found = excitation_quality(robot, basis, trajectory)
     noise = NOISE_SHARE * torque_scale(robot)
     std = expected_std(robot, basis, trajectory, noise_std=noise)
     share = std / parameter_sizes(basis.of(robot.parameters()))

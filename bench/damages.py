@@ -21,10 +21,10 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.build import build_fit
-from robotid_sim.study.build_robot import build_basis, build_nominal_of_log, build_robot
-from robotid_sim.study.config import load_config
-from robotid_sim.study.stages import identify
+from robotid_sim.pipeline.build_fit import build_fit
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal_of_log, build_robot
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.stages import fit_logs
 
 MOTOR_SIDE = 100.0
 """Gear ratio that torques of the motor side lack."""
@@ -127,7 +127,7 @@ class Subject:
         if any(contradictions(log, self.nominal, self.basis)):
             return True
         plan = build_fit(load_config(None))
-        fit = identify(log, self.nominal, self.basis, plan, np.random.default_rng(0))
+        fit = fit_logs(log, self.nominal, self.basis, plan, np.random.default_rng(0))
         return bool(fit.doubt) or not fit.chosen.success
 
 

@@ -23,11 +23,12 @@ from pydantic import ValidationError
 
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import RobotIdError
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.preprocessor import Rows
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.excitation import design
-from robotid_sim.study.stages import identify, simulate
 from robotid_sim.trajectory.reference import Reference
 from robotid_sim.validation.prediction import rms
 
@@ -102,11 +103,13 @@ def outcome(task: Task) -> Outcome:
     began = time.process_time()
     try:
         setup = build_setup(robot_of(robot), configuration(*change, seed))
-        found = design(setup.nominal, setup.basis, setup.excitation, setup.streams("design"))
-        log = simulate(setup.cell, found.trajectories[0], setup.streams("measure"))
+        found = design_excitation(
+            setup.nominal, setup.basis, setup.excitation, setup.streams("design")
+        )
+        log = run_experiment(setup.cell, found.trajectories[0], setup.streams("measure"))
         blind = replace(log, truth=None)
         streams = setup.streams("identify")
-        fit = identify(blind, setup.nominal, setup.basis, setup.fit, streams)
+        fit = fit_logs(blind, setup.nominal, setup.basis, setup.fit, streams)
     except RobotIdError as error:
         return Outcome(message=str(error).splitlines()[0])
     seconds = time.process_time() - began

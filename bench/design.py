@@ -15,7 +15,7 @@ from threadpoolctl import threadpool_limits
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.excitation.criteria_spectrum import ConditionNumber
-from robotid_sim.excitation.design import assess
+from robotid_sim.excitation.design import excitation_quality
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
@@ -111,7 +111,7 @@ def condition_table() -> None:
             began = time.perf_counter()
             result = optimal_design(robot, basis, draws, plan)
             seconds.append(time.perf_counter() - began)
-            found = assess(robot, basis, result.trajectory, DENSE)
+            found = excitation_quality(robot, basis, result.trajectory, DENSE)
             before.append(np.exp(result.value_before))
             after.append(found.cond_raw)
             use.append(max(found.position_ratio, found.velocity_ratio, found.acceleration_ratio))
@@ -129,7 +129,7 @@ def catalog_table() -> None:
         began = time.perf_counter()
         result = optimal_design(robot, basis, np.random.default_rng(0))
         seconds = time.perf_counter() - began
-        found = assess(robot, basis, result.trajectory, DENSE)
+        found = excitation_quality(robot, basis, result.trajectory, DENSE)
         use = max(found.position_ratio, found.velocity_ratio, found.acceleration_ratio)
         print(f"{entry['name']:12} {-result.value_before:8.2f} {-result.value_after:8.2f}", end="")
         print(f" {seconds:5.1f} {use:6.1%} {found.torque_ratio:6.1%}")

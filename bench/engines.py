@@ -13,11 +13,11 @@ from pathlib import Path
 import numpy as np
 
 from robotid_sim.engine.engines import ENGINES
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.build_robot import build_robot
-from robotid_sim.study.config import load_config
-from robotid_sim.study.result import StudyResult
-from robotid_sim.study.study import run_study
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build_robot import build_robot
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.result import StudyResult
+from robotid_sim.pipeline.study import run_study
 
 STAGES = ("simulate", "validate", "control")
 

@@ -34,13 +34,13 @@ from robotid_sim.model.friction_laws import Asymmetric, LoadDependent, Stribeck
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.plant_drives import Backlash, Elastic, PlantDrive
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_sensors
+from robotid_sim.pipeline.build_design import build_design
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.preprocess.rts import RtsSmoother
-from robotid_sim.study.build import build_sensors
-from robotid_sim.study.build_design import build_design
-from robotid_sim.study.build_robot import build_basis, build_nominal
-from robotid_sim.study.config import load_config
-from robotid_sim.study.excitation import design
-from robotid_sim.study.stages import simulate
 from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.validation.prediction import clean_log, rms, true_rows
 
@@ -146,7 +146,7 @@ class Bench:
         nominal = build_nominal(plant, config)
         basis = build_basis(nominal, config)
         plan = build_design(nominal, basis, config)
-        path = design(nominal, basis, plan, np.random.default_rng(0)).trajectories[0]
+        path = design_excitation(nominal, basis, plan, np.random.default_rng(0)).trajectories[0]
         return cls(plant, nominal, basis, path)
 
     def log(
@@ -159,7 +159,7 @@ class Bench:
         controller = ComputedTorque(self.nominal, 2500.0, 100.0)
         plant = plant or self.plant
         cell = Cell(plant=plant, controller=controller, friction=friction, drive=drive)
-        return clean_log(simulate(cell, self.path, np.random.default_rng(0)))
+        return clean_log(run_experiment(cell, self.path, np.random.default_rng(0)))
 
     def fitted(self, log: Log, sound: Log) -> tuple[float, Float1D]:
         """Return the model error of a fit of a log, worst joint, and the relative residuals."""

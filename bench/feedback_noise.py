@@ -33,9 +33,9 @@ from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
-from robotid_sim.study.build import build_fit
-from robotid_sim.study.config import load_config
-from robotid_sim.study.stages import identify
+from robotid_sim.pipeline.build_fit import build_fit
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.validation.prediction import exact_problem, rms
 
 CHOSEN = "as chosen by default"
@@ -105,7 +105,7 @@ def runs_of(task: tuple[str, float, int]) -> list[Run]:
             by_name = {name: ESTIMATORS.build(name) for name in names}
             preprocessor = replace(plain.preprocessor, method=method)
             plan = replace(plain, preprocessor=preprocessor, estimators=by_name)
-        fit = identify(
+        fit = fit_logs(
             replace(log, truth=None), bench.nominal, bench.basis, plan, np.random.default_rng(0)
         )
         for title, (use, estimator) in METHODS.items():

@@ -22,7 +22,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 PARSERS = (
     *("tomllib", "robotid_sim.importing.importer", "robotid_sim.measurement.files"),
-    *("robotid_sim.model.robot", "robotid_sim.study.config"),
+    *("robotid_sim.model.robot", "robotid_sim.pipeline.config"),
 )
 """Modules whose coverage guides; what they import of the package counts too."""
 
@@ -101,7 +101,7 @@ def parsers(target: str, folder: Path) -> list[Callable[[bytes], object]]:
     from robotid_sim.importing.importer import import_log
     from robotid_sim.measurement.files import load_log
     from robotid_sim.model.robot import Robot
-    from robotid_sim.study.config import load_config
+    from robotid_sim.pipeline.config import load_config
 
     def file(name: str, data: bytes) -> Path:
         path = folder / name

@@ -39,11 +39,11 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.excitation import design
-from robotid_sim.study.setup import Setup
-from robotid_sim.study.stages import clean_run
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.experiment import clean_run
+from robotid_sim.pipeline.setup import Setup
 from robotid_sim.validation.prediction import exact_problem, rms
 
 NOISE = 0.01
@@ -103,7 +103,7 @@ class Trial:
 
 def engine_run(setup: Setup) -> Log:
     """Return the noise-free log of the designed excitation."""
-    trajectory = design(
+    trajectory = design_excitation(
         setup.nominal, setup.basis, setup.excitation, setup.streams("design")
     ).trajectories[0]
     return clean_run(setup.cell, trajectory)

@@ -40,13 +40,13 @@ from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.joint_terms import checked_kinds
+from robotid_sim.pipeline.build import build_sensors, build_setup
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.section import Section, number, percent
-from robotid_sim.study.build import build_sensors, build_setup
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.setup import Setup
-from robotid_sim.study.stages import identify
 from robotid_sim.table import Table
 from robotid_sim.validation.prediction import exact_problem, rms
 
@@ -136,7 +136,7 @@ def entries(setup: Setup, log: Log, std: Float1D, where: tuple[str, str, str]) -
         )
         began = time.perf_counter()
         try:
-            fit = identify(log, setup.nominal, setup.basis, plan, np.random.default_rng(0))
+            fit = fit_logs(log, setup.nominal, setup.basis, plan, np.random.default_rng(0))
         except RobotIdError:
             result += [Entry(*where, name, method, 0.0) for method in names]
             continue

@@ -15,7 +15,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from robotid_sim.papers import PAPERS
-from robotid_sim.papers.sheet import PrintedClaim
+from robotid_sim.papers.claims import PrintedClaim
 from robotid_sim.papers.stored import (
     STORED,
     StoredClaim,

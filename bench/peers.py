@@ -1,12 +1,18 @@
 """FIGAROH and Pinocchio beside us: regressor, base parameters, design, and a whole identification.
 
 The peers are installed by pip into an environment of their own, in a temporary folder, unless
-``--python`` names the interpreter of one. All read one log: the default experiment of a robot in
-the engine with the default sensors. What is predicted is another trajectory, without noise, where
-joints move: the peers' friction has a sign where ours, and the plant's, is smooth.
+``--python`` names the interpreter of one. All read the same logs, of the default experiment of a
+robot in the engine with the default sensors, in two worlds:
 
-- Pinocchio has the regressor of rigid bodies. Columns of friction, offset and rotors, base columns
-  by pivoted QR, and weighted least squares are a page of NumPy and SciPy in bench/peers_inside.py.
+- `smooth sign`: friction of the plant is ``Fv dq + Fc tanh(dq / eps)``, and all are told eps;
+- `true sign`: it is ``Fv dq + Fc sign(dq)``, and joints stick. The peers have columns of the true
+  sign; ours, by default, takes eps from the log.
+
+What is predicted is another trajectory in the same world, without noise, where joints move: at
+standstill dry friction has no value.
+
+- Pinocchio has the regressor of rigid bodies. Columns of friction and rotors, base columns by
+  pivoted QR, and weighted least squares are a page of NumPy and SciPy in bench/peers_inside.py.
 - FIGAROH has that page: regressor with these columns, elimination and QR, and more that is not
   timed here (physical projection, verdicts, calibration of geometry). A robot is a subclass and a
   YAML file of its user; here its functions are called as its base class does. For
@@ -19,7 +25,7 @@ joints move: the peers' friction has a sign where ours, and the plant's, is smoo
   median over base parameters that matter, each tool's own set.
 
 Run as ``python bench/peers.py [ROBOT] [--python PATH]``; prints a table in Markdown. Needs PyBullet
-or MuJoCo for the log.
+or MuJoCo for the logs.
 """
 
 import argparse
@@ -37,6 +43,7 @@ import numpy as np
 from peers_inside import parameter_error, torque_error
 from threadpoolctl import threadpool_limits
 
+from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.measurement.files import load_log
@@ -45,14 +52,16 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.build import build_fit
-from robotid_sim.study.build_robot import build_basis
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.stages import identify
+from robotid_sim.pipeline.build_fit import build_fit
+from robotid_sim.pipeline.build_robot import build_basis
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.stages import fit_logs
 
 STATES = 2000
 SLOWEST = 0.3
 """Least speed of random states [rad/s]: there the smooth sign of friction is one."""
+WORLDS = {"smooth sign": (), "true sign": ("--plant-friction", "stick-slip")}
+"""Options of the simulation, by the friction of the plant."""
 ONE_THREAD = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "NUMBA")}
 
 
@@ -83,17 +92,18 @@ def random_states(robot: Robot) -> list[np.ndarray]:
     return [rng.uniform(-2.0, 2.0, shape), dq, rng.uniform(-10.0, 10.0, shape)]
 
 
-def save_for_peers(robot: Robot, log: Log, unseen: Log, folder: Path) -> list[np.ndarray]:
-    """Write what the peers read; return the random states."""
+def save_for_peers(
+    robot: Robot, eps: Float1D, log: Log, unseen: Log, states: list[np.ndarray], folder: Path
+) -> None:
+    """Write what the peers read: zero for eps is a true sign."""
     write_urdf(robot, folder / "robot.urdf")
-    np.savez(folder / "log.npz", t=log.t, q=log.q, tau=log.tau_meas, offset=log.torque_time_offset)
-    states = random_states(robot)
+    recorded = {"t": log.t, "q": log.q, "tau": log.tau_meas, "offset": log.torque_time_offset}
+    np.savez(folder / "log.npz", eps=eps, **recorded)
     names = ("q", "dq", "ddq", "tau")
     exact = zip(names, (*states, joint_torque(robot, *states)), strict=True)
     np.savez(folder / "states.npz", **dict(exact))
     assert unseen.truth is not None
     np.savez(folder / "unseen.npz", **{name: getattr(unseen.truth, name) for name in names})
-    return states
 
 
 def ours(robot: Robot, log: Log, unseen: Log, states: list[np.ndarray]) -> dict[str, Any]:
@@ -101,7 +111,7 @@ def ours(robot: Robot, log: Log, unseen: Log, states: list[np.ndarray]) -> dict[
     nominal = perturb(robot, np.random.default_rng(1))
     study = StudyConfig()
     plan, basis = build_fit(study), build_basis(nominal, study)
-    identify(log, nominal, basis, plan, np.random.default_rng(0))  # compiles
+    fit_logs(log, nominal, basis, plan, np.random.default_rng(0))  # compiles
     torque_regressor(nominal, *states, basis.columns)
     began = time.process_time()
     W = torque_regressor(nominal, *states, basis.columns)
@@ -110,12 +120,12 @@ def ours(robot: Robot, log: Log, unseen: Log, states: list[np.ndarray]) -> dict[
     base_parameters(nominal, study.estimation.joint_parameters)
     base = time.process_time() - began
     began = time.process_time()
-    fit = identify(log, nominal, basis, plan, np.random.default_rng(0))
+    fit = fit_logs(log, nominal, basis, plan, np.random.default_rng(0))
     whole = time.process_time() - began
     beta, exact = fit.chosen.beta, basis.of(robot.parameters())
     truth = unseen.truth
     assert truth is not None
-    along = torque_regressor(nominal, truth.q, truth.dq, truth.ddq, basis.columns)
+    along = torque_regressor(fit.nominal, truth.q, truth.dq, truth.ddq, basis.columns)
     return {
         "regressor": 1e6 * regressor / STATES,
         "base": base,
@@ -126,34 +136,63 @@ def ours(robot: Robot, log: Log, unseen: Log, states: list[np.ndarray]) -> dict[
     }
 
 
-ROWS = {
+TIMES = {
     "regressor of a sample, all columns [µs]": ("regressor", "{:.1f}"),
     "base parameters [s]": ("base", "{:.3f}"),
     "their number": ("parameters", "{:.0f}"),
     "log to estimate [s]": ("whole", "{:.2f}"),
-    "torque error on another motion, worst joint": ("torque_error", "{:.2%}"),
+}
+ERRORS = {
+    "torque error on another motion, worst joint": ("torque_error", "{:.3%}"),
     "error of the base parameters, median": ("parameter_error", "{:.2%}"),
 }
+TOOLS = {"ours": "robotid_sim", "figaroh": "FIGAROH", "pinocchio": "Pinocchio + NumPy"}
 
 
-def table(robot: Robot, design: float, mine: dict[str, Any], found: dict[str, Any]) -> str:
-    """Return times and errors side by side in Markdown."""
-    peers = {name: found[name] for name in ("figaroh", "pinocchio")}
-    labels = {"figaroh": "FIGAROH", "pinocchio": "Pinocchio + NumPy"}
-    heads = [f"{labels[name]} {peer.get('version', '')}".strip() for name, peer in peers.items()]
-    lines = [f"| {robot.name} | robotid_sim | {' | '.join(heads)} |", "|---" * 4 + "|"]
-    for label, (key, form) in ROWS.items():
-        cells = [form.format(tool[key]) if key in tool else "-" for tool in (mine, *peers.values())]
-        lines.append(f"| {label} | {' | '.join(cells)} |")
-    reason = "needs cyipopt: no wheel" if "design" in found else "not timed"
+def table(robot: Robot, design: float, results: dict[str, dict[str, Any]]) -> str:
+    """Return times, and errors in every world, side by side in Markdown."""
+    first = results["smooth sign"]
+    heads = [f"{label} {first[tool].get('version', '')}".strip() for tool, label in TOOLS.items()]
+    lines = [f"| {robot.name} | {' | '.join(heads)} |", "|---" * 4 + "|"]
+    worlds = [("", first, TIMES), *((f"{name}: ", one, ERRORS) for name, one in results.items())]
+    for start, found, rows in worlds:
+        for label, (key, form) in rows.items():
+            tools = [found[tool] for tool in TOOLS]
+            cells = [form.format(tool[key]) if key in tool else "-" for tool in tools]
+            lines.append(f"| {start}{label} | {' | '.join(cells)} |")
+    reason = "needs cyipopt: no wheel" if "design" in first else "not timed"
     lines.append(f"| excitation design [s] | {design:.1f} | {reason} | has none |")
     extra = ("intervals, physically consistent robot", "yes, both", "projection; relative std", "-")
     lines.append(f"| {' | '.join(extra)} |")
     return "\n".join(lines)
 
 
+def in_world(robot: Robot, world: str, python: Path, folder: Path) -> dict[str, Any]:
+    """Return times and errors of all tools where the plant has one kind of friction."""
+    for path in ("path", "other"):
+        words = ("--trajectory", folder / f"{path}.json", "-o", folder / f"{path}.h5")
+        cli("simulate", robot.name, *words, *WORLDS[world])
+    log, unseen = (load_log(folder / f"{path}.h5") for path in ("path", "other"))
+    states = random_states(robot)
+    eps = robot.eps if world == "smooth sign" else np.zeros(robot.dof)
+    save_for_peers(robot, eps, log, unseen, states, folder)
+    script = Path(__file__).with_name("peers_inside.py")
+    done = subprocess.run(
+        [str(python), str(script), str(folder)],
+        check=True,
+        stdout=subprocess.PIPE,
+        text=True,
+        env=os.environ | ONE_THREAD,
+    )
+    found = json.loads(done.stdout.splitlines()[-1])
+    if "failed" in found["figaroh"]:
+        print(f"FIGAROH: {found['figaroh']['failed']}", file=sys.stderr)
+    with threadpool_limits(1):
+        return {**found, "ours": ours(robot, log, unseen, states)}
+
+
 def main() -> None:
-    """Make one log, let all tools identify from it, print the table."""
+    """Make the logs of both worlds, let all tools identify from them, print the table."""
     parser = argparse.ArgumentParser()
     parser.add_argument("robot", nargs="?", default="irb140")
     parser.add_argument("--python", type=Path)
@@ -165,21 +204,8 @@ def main() -> None:
         cli("design", robot.name, "-o", folder / "path.json", "--quick")  # compiles
         design = cli("design", robot.name, "-o", folder / "path.json")
         cli("design", robot.name, "-o", folder / "other.json", "--quick", "--seed", "1")
-        for path in ("path", "other"):
-            words = ("--trajectory", folder / f"{path}.json", "-o", folder / f"{path}.h5")
-            cli("simulate", robot.name, *words)
-        log, unseen = (load_log(folder / f"{path}.h5") for path in ("path", "other"))
-        states = save_for_peers(robot, log, unseen, folder)
-        script = Path(__file__).with_name("peers_inside.py")
-        words = [str(python), str(script), str(folder)]
-        done = subprocess.run(
-            words, check=True, stdout=subprocess.PIPE, text=True, env=os.environ | ONE_THREAD
-        )
-        found = json.loads(done.stdout.splitlines()[-1])
-        if "failed" in found["figaroh"]:
-            print(f"FIGAROH: {found['figaroh']['failed']}", file=sys.stderr)
-        with threadpool_limits(1):
-            print(table(robot, design, ours(robot, log, unseen, states), found))
+        results = {world: in_world(robot, world, python, folder) for world in WORLDS}
+        print(table(robot, design, results))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What FIGAROH and Pinocchio make of a log, in an environment of their own: see bench/peers.py.
 
-Run by it as ``python peers_inside.py FOLDER``; prints JSON. Knows nothing of robotid_sim.
+Run by it as ``python peers_inside.py FOLDER``, once a world of friction; prints JSON. Knows nothing
+of robotid_sim.
 """
 
 import json
@@ -24,7 +25,7 @@ TRIM = 500
 """Samples dropped at both ends."""
 MOVING = 0.1
 """Least speed of a joint where its torque is compared [rad/s]: at rest friction laws differ."""
-FULL = {"has_friction": True, "has_actuator_inertia": True, "has_joint_offset": True}
+FULL = {"has_friction": True, "has_actuator_inertia": True, "has_joint_offset": False}
 
 Regressor = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 
@@ -55,21 +56,26 @@ def parallel(x: np.ndarray) -> np.ndarray:
     return x
 
 
-def pinocchio_regressor(model: pinocchio.Model) -> Regressor:
-    """Return a loop over Pinocchio's regressor with columns of friction, offset and rotors."""
+def sign(dq: np.ndarray, eps: np.ndarray) -> np.ndarray:
+    """Return the smooth sign of velocities; the true one where a transition velocity is zero."""
+    return np.where(eps > 0.0, np.tanh(dq / np.where(eps > 0.0, eps, 1.0)), np.sign(dq))
+
+
+def pinocchio_regressor(model: pinocchio.Model, eps: np.ndarray) -> Regressor:
+    """Return a loop over Pinocchio's regressor with columns of friction and rotors."""
     data = model.createData()
 
     def regressor(q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> np.ndarray:
         n = model.nv
-        W = np.zeros((len(q), n, 14 * n))
+        W = np.zeros((len(q), n, 13 * n))
         for k in range(len(q)):
             W[k, :, : 10 * n] = pinocchio.computeJointTorqueRegressor(
                 model, data, q[k], dq[k], ddq[k]
             )
         own = np.arange(n)
-        for c, x in enumerate((dq, np.sign(dq), np.ones_like(dq), ddq)):
+        for c, x in enumerate((dq, sign(dq, eps), ddq)):
             W[:, own, 10 * n + c * n + own] = x
-        return W.transpose(1, 0, 2).reshape(-1, 14 * n)
+        return W.transpose(1, 0, 2).reshape(-1, 13 * n)
 
     return regressor
 
@@ -81,8 +87,14 @@ def pinocchio_base(W: np.ndarray) -> np.ndarray:
     return np.sort(order[: (size > 1e-8 * size[0]).sum()])
 
 
-def figaroh_tools(urdf: str) -> tuple[Regressor, Callable[[np.ndarray], np.ndarray]]:
-    """Return FIGAROH's regressor, and its choice of base columns, for a robot."""
+def figaroh_tools(
+    urdf: str, eps: np.ndarray
+) -> tuple[Regressor, Callable[[np.ndarray], np.ndarray]]:
+    """Return FIGAROH's regressor, and its choice of base columns, for a robot.
+
+    Its column of Coulomb friction is a true sign; where that of the plant is smooth, its user would
+    put the smooth one in place, as is done here.
+    """
     from figaroh.tools.qrdecomposition import get_baseIndex
     from figaroh.tools.regressor import build_regressor_basic, get_index_eliminate
     from figaroh.tools.robot import Robot
@@ -92,7 +104,12 @@ def figaroh_tools(urdf: str) -> tuple[Regressor, Callable[[np.ndarray], np.ndarr
     config = {"is_joint_torques": True, "act_idxq": every, "act_idxv": every, **FULL}
 
     def regressor(q: np.ndarray, dq: np.ndarray, ddq: np.ndarray) -> np.ndarray:
-        return build_regressor_basic(robot, q, dq, ddq, config)
+        W = build_regressor_basic(robot, q, dq, ddq, config)
+        n = robot.model.nv
+        rows = W.reshape(n, len(q), -1)  # joint by joint
+        for j, column in enumerate(sign(dq, eps).T):
+            rows[j, :, 11 * n + j] = column
+        return W
 
     def base(W: np.ndarray) -> np.ndarray:
         names = {str(k): 0.0 for k in range(W.shape[1])}
@@ -164,14 +181,15 @@ def main() -> None:
     folder = Path(sys.argv[1])
     data = {name: dict(np.load(folder / f"{name}.npz")) for name in ("log", "states", "unseen")}
     urdf = str(folder / "robot.urdf")
+    eps = data["log"]["eps"]
     results: dict[str, object] = {"pinocchio": {"version": pinocchio.__version__}}
     model = pinocchio.buildModelFromUrdf(urdf)
-    results["pinocchio"] |= figures(pinocchio_regressor(model), pinocchio_base, data)
+    results["pinocchio"] |= figures(pinocchio_regressor(model, eps), pinocchio_base, data)
     if find_spec("cyipopt") is None:
         results["design"] = "cyipopt is missing"
     try:
         results["figaroh"] = {"version": version("figaroh")}
-        results["figaroh"] |= figures(*figaroh_tools(urdf), data)
+        results["figaroh"] |= figures(*figaroh_tools(urdf, eps), data)
     except Exception as error:  # whatever it is, the table says it
         results["figaroh"] = {"failed": f"{type(error).__name__}: {error}"}
     print(json.dumps(results))

@@ -27,14 +27,14 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_cell, build_sensors
+from robotid_sim.pipeline.build_design import build_design
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_cell, build_sensors
-from robotid_sim.study.build_design import build_design
-from robotid_sim.study.build_robot import build_basis, build_nominal
-from robotid_sim.study.config import load_config
-from robotid_sim.study.excitation import design
-from robotid_sim.study.stages import simulate
 from robotid_sim.validation.prediction import clean_log, exact_problem, rms, true_rows
 
 METHODS = ("ols", "wls", "consistent")
@@ -57,8 +57,8 @@ def experiment(robot: Robot, period: float) -> tuple[Robot, BaseParameters, Log]
     nominal, streams = build_nominal(robot, config), Streams(config.seed)
     basis = build_basis(nominal, config)
     plan = build_design(nominal, basis, config)
-    path = design(nominal, basis, plan, streams("design")).trajectories[0]
-    log = simulate(build_cell(robot, nominal, config), path, streams("measure"))
+    path = design_excitation(nominal, basis, plan, streams("design")).trajectories[0]
+    log = run_experiment(build_cell(robot, nominal, config), path, streams("measure"))
     return nominal, basis, clean_log(log)
 
 

@@ -27,10 +27,10 @@ from robotid_sim.model.friction_laws import FRICTION_LAWS, Asymmetric, LoadDepen
 from robotid_sim.model.joint_terms import ALL, JointTerm, checked_kinds
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.term_laws import FrictionVelocity
-from robotid_sim.study.build import build_fit
-from robotid_sim.study.config import load_config
-from robotid_sim.study.identification import Identification
-from robotid_sim.study.stages import identify
+from robotid_sim.pipeline.build_fit import build_fit
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.validation.prediction import rms, true_rows
 
 SETTLED = 0.5
@@ -132,7 +132,7 @@ def _fit(bench: Bench, log: Log, kind: str) -> Identification:
     kinds = checked_kinds((kind,) if kind else ())
     plan = replace(build_fit(load_config(None, {})), joint_terms=kinds)
     blind = replace(log, truth=None)
-    return identify(blind, bench.nominal, bench.basis, plan, np.random.default_rng(0))
+    return fit_logs(blind, bench.nominal, bench.basis, plan, np.random.default_rng(0))
 
 
 def _covered(structure: Structure, truth: tuple[JointTerm, ...]) -> Iterator[bool]:

@@ -22,9 +22,9 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.fit_plan import FitPlan
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.adaptive import Adaptive
-from robotid_sim.study.setup import FitPlan
-from robotid_sim.study.stages import identify
 from robotid_sim.trajectory.reference import Excitation
 
 PERIOD, PERIODS = 8.0, 3
@@ -88,7 +88,7 @@ def main() -> None:
         for seed in range(args.seeds):
             noise = np.random.default_rng(seed)
             for name, log in logs(plant, path, steps, args.encoder_noise, noise):
-                fit = identify(log, nominal, basis, PLAN, np.random.default_rng(0)).chosen
+                fit = fit_logs(log, nominal, basis, PLAN, np.random.default_rng(0)).chosen
                 found.setdefault(name, []).append(np.array([fit.beta - beta, fit.std]))
         scale = np.mean(found["even"], axis=0)[1]
         for name, fits in found.items():

@@ -24,14 +24,16 @@ from kept import map_kept
 
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.mesh_files import MeshMode
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
-from robotid_sim.study.fit_files import write_identified
-from robotid_sim.study.identification import diagnosed
-from robotid_sim.study.setup import Setup
-from robotid_sim.study.stages import identify, simulate
-from robotid_sim.study.study import run_study, scored
-from robotid_sim.study.verdict import verdict
+from robotid_sim.pipeline.assess import assess
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.identification import IDENTIFIED
+from robotid_sim.pipeline.scoring import scored
+from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.stages import fit_logs
+from robotid_sim.pipeline.study import run_study
+from robotid_sim.pipeline.verdict import verdict
 
 DATA = Path(__file__).parents[1] / "tests" / "data"
 PACKAGED = "cmeel.prefix/share/example-robot-data/robots"
@@ -92,11 +94,12 @@ def on_log(name: str, setup: Setup, logs: tuple[Log, Log], log: Log, seed: int) 
     """Return the verdict on a log; `logs` are the sound one and an unseen one."""
     log = replace(log, truth=None)
     rng = np.random.default_rng(seed)
-    fit = identify(log, setup.nominal, setup.basis, setup.fit, rng)
+    fit = fit_logs(log, setup.nominal, setup.basis, setup.fit, rng)
     with tempfile.TemporaryDirectory() as folder:
-        written = write_identified(fit, Path(folder) / "identified.urdf", MeshMode.KEEP)
+        fit.write(folder, meshes=MeshMode.KEEP)
+        written = None if fit.lift is None else Path(folder) / IDENTIFIED
         estimates = scored(setup.cell.plant, logs[1], fit)
-        causes = diagnosed(log, fit)
+        (causes,) = assess(fit, log).diagnoses
         judged = verdict(setup, *logs, fit, causes, estimates, written, None, ())
     return outcome(name, "sound", seed, judged.checks)
 
@@ -106,7 +109,7 @@ def faulty(name: str, kind: str, seeds: int) -> list[Outcome]:
     bench = Bench.of(name, kind)
     config = load_config(None, {**STUDY, "preset": None})
     setup = replace(build_setup(bench.plant, config), comparison=None)
-    unseen = simulate(setup.cell, setup.unseen, np.random.default_rng(0))
+    unseen = run_experiment(setup.cell, setup.unseen, np.random.default_rng(0))
     clean = bench.log()
     if kind == "edits":
         found = [(seed, f) for seed in range(seeds) for f in edited_logs(bench, clean, seed)]

@@ -16,12 +16,13 @@ import numpy as np
 from selenium import webdriver
 
 from robotid_sim.estimation.restricted import RestrictedLeastSquares
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.refit import refit_of
+from robotid_sim.pipeline.study import Study, run_study
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
-from robotid_sim.report.what_if import what_if_section
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
-from robotid_sim.study.study import Study, run_study
+from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.threads import one_blas_thread
 
 FLAGS = ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage")
@@ -37,7 +38,7 @@ REFIT = """
 def written(study: Study, folder: Path) -> tuple[Path, dict]:
     """Return the page of a study with this section alone, and what it carries."""
     recipe = Recipe(command="", seed=0, settings=study.setup.settings, versions={})
-    sections = what_if_section(study.fit, recipe, study.fit.plain)
+    sections = what_if_section(refit_of(study.fit, study.fit.plain), recipe)
     write_page(Page(title="What if", finding="", sections=sections), folder / "page.html")
     assert sections[0].live is not None
     return folder / "page.html", json.loads(sections[0].live.data)

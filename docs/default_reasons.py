@@ -12,9 +12,9 @@ from schema_rows import default_text, leaves, markdown, rows_of, sections_of
 
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.measurement import SENSORS
+from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.preprocessor import Rows
-from robotid_sim.study.config import StudyConfig
 
 REASONS = Path(__file__).with_name("theory") / "defaults.toml"
 ROOT = Path(__file__).parents[1]

@@ -10,9 +10,8 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from robotid_sim.papers import find_paper
-from robotid_sim.papers.claims import CHECK, VERDICTS
+from robotid_sim.papers.claims import CHECK, VERDICTS, PrintedClaim
 from robotid_sim.papers.paper import Paper
-from robotid_sim.papers.sheet import PrintedClaim
 from robotid_sim.papers.stored import STORED, stored_runs, stored_verdicts, value_over_seeds
 
 SEEDS = "depends on the seed"

@@ -3,6 +3,7 @@
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 from default_reasons import REASONS, rows_by_section
@@ -46,9 +47,15 @@ class PublicNames(SphinxDirective):
     """``public-names``: the names that the package exports, each with its first sentence."""
 
     def run(self) -> list[nodes.Node]:
-        """Return the table."""
-        lines = ["| name | what |", "|:--|:--|"]
-        for name in robotid_sim.__all__:
+        """Return a table a group of the stub, in its order."""
+        stub = Path(robotid_sim.__file__).with_name("__init__.pyi").read_text(encoding="utf-8")
+        lines = []
+        for line in stub.splitlines()[1:]:
+            if line.startswith("# "):
+                lines += ["", f"**{line[2:]}**", "", "| name | what |", "|:--|:--|"]
+            if not line.startswith("from ."):
+                continue
+            name = line.split()[-1]
             value = getattr(robotid_sim, name)
             documented = hasattr(value, "__module__") and hasattr(value, "__qualname__")
             place = f"{value.__module__}.{name}" if documented else f"robotid_sim.{name}"

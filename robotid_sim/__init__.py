@@ -1,6 +1,22 @@
 """Identify the dynamic parameters of a URDF robot in simulation, and from real logs."""
 
-import lazy_loader
+from importlib import import_module
+from pathlib import Path
 
-# What the stub beside this module names is imported when it is first used.
-__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)
+_LINES = Path(__file__).with_name("__init__.pyi").read_text(encoding="utf-8").splitlines()
+
+_PLACES = {line.split()[3]: line.split()[1] for line in _LINES if line.startswith("from .")}
+
+__all__ = list(_PLACES)
+
+
+def __getattr__(name):
+    """Import what the stub beside this module names when it is first used."""
+    if name not in _PLACES:
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
+    value = globals()[name] = getattr(import_module(_PLACES[name], __name__), name)
+    return value
+
+
+def __dir__():
+    return __all__

@@ -4,17 +4,21 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+import numpy.typing as npt
+from numpy.typing import NDArray
+from typing_extensions import TypeAliasType
 
 from robotid_sim.errors import ShapeError
 
-Float = NDArray[np.floating[Any]]
-Float1D = NDArray[np.floating[Any]]
-Float2D = NDArray[np.floating[Any]]
-Bool1D = NDArray[np.bool_]
-Bool2D = NDArray[np.bool_]
-Int1D = NDArray[np.intp]
-Int2D = NDArray[np.intp]
+# Aliases with a name: `help` shows it, and not what it stands for.
+ArrayLike = TypeAliasType("ArrayLike", npt.ArrayLike)
+Float = TypeAliasType("Float", NDArray[np.floating[Any]])
+Float1D = TypeAliasType("Float1D", NDArray[np.floating[Any]])
+Float2D = TypeAliasType("Float2D", NDArray[np.floating[Any]])
+Bool1D = TypeAliasType("Bool1D", NDArray[np.bool_])
+Bool2D = TypeAliasType("Bool2D", NDArray[np.bool_])
+Int1D = TypeAliasType("Int1D", NDArray[np.intp])
+Int2D = TypeAliasType("Int2D", NDArray[np.intp])
 
 MotionArrays = tuple[Float2D, Float2D, Float2D]
 """Position, velocity and acceleration, each of shape (N, n)."""
@@ -111,3 +115,22 @@ def _as_float(value: Any, name: str) -> Float:
         return np.asarray(array, dtype=np.float64)
     except (TypeError, ValueError, OverflowError) as error:
         raise ShapeError(f"{name} is not an array of numbers: {error}") from error
+
+
+def relative_std(beta: Float1D, std: Float1D) -> Float1D:
+    """Return standard deviations over the size of the values, infinite at zero.
+
+    Parameters
+    ----------
+    beta : ndarray, shape (b,)
+        Values.
+    std : ndarray, shape (b,)
+        Standard deviations, in the units of the values.
+
+    Returns
+    -------
+    relative : ndarray, shape (b,)
+        Standard deviations over sizes.
+    """
+    size = np.abs(beta)
+    return np.where(size > 0.0, std / np.where(size > 0.0, size, 1.0), np.inf)

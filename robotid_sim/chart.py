@@ -11,9 +11,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import ArrayLike, Float1D, Float2D
 from robotid_sim.errors import ShapeError
 from robotid_sim.palette import require_role
 

@@ -5,6 +5,7 @@ import re
 from abc import ABCMeta
 from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral, Real
+from pkgutil import resolve_name as resolve
 from types import NoneType, UnionType
 from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints, overload
 
@@ -27,25 +28,47 @@ PLAIN: Mapping[Any, tuple[type, str]] = {
 """Kinds of options that are checked here: what a value must be, and that in words."""
 
 
+Alias = tuple[str, Mapping[str, Any]]
+"""Name of an entry and values of its options."""
+
+
 class Registry(Mapping[str, type[T]], Generic[T]):
     """Mapping from kebab-case names to the dataclasses of one family, to which users may add.
+
+    Classes stand as ``package.module:Class`` and are imported when they are first used, so that a
+    command loads those that it needs.
 
     Parameters
     ----------
     noun : str
         What an entry is, in the singular; used in messages.
-    base : type
-        The abstract class that every entry derives from.
-    entries : mapping of str to type
+    base : type or str
+        The abstract class that every entry derives from, or where it is.
+    entries : mapping of str to str
         The classes; each is a dataclass whose fields are its options.
+    alias : callable, optional
+        Gives the entry and the options that another name stands for, or None.
     """
 
-    def __init__(self, noun: str, base: ABCMeta, entries: Mapping[str, type[T]]) -> None:
+    def __init__(
+        self,
+        noun: str,
+        base: ABCMeta | str,
+        entries: Mapping[str, str],
+        alias: Callable[[str], Alias | None] | None = None,
+    ) -> None:
         self.noun = noun
-        self.base = base
-        self._entries = dict(sorted(entries.items()))
+        self._base = base
+        self._alias = alias or (lambda _: None)
+        self._entries: dict[str, str | type[T]] = dict(sorted(entries.items()))
         self._origins: dict[str, str] = {}
-        self._followers: list[Callable[[str], object]] = []
+
+    @property
+    def base(self) -> ABCMeta:
+        """The abstract class that every entry derives from."""
+        base: ABCMeta = self._base if isinstance(self._base, ABCMeta) else resolve(self._base)
+        self._base = base
+        return base
 
     def __repr__(self) -> str:
         return f"<registry of {self.noun}s: {', '.join(self)}>"
@@ -77,21 +100,13 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         self._entries = dict(sorted({**self._entries, name: cls}.items()))
         if not cls.__module__.startswith(f"{__package__}."):
             self._origins[name] = cls.__module__
-        for follow in self._followers:
-            follow(name)
         return cls
-
-    def follow(self, take: Callable[[str], object]) -> None:
-        """Call `take` with every name that there is, and with those that will be registered."""
-        for name in self:
-            take(name)
-        self._followers.append(take)
 
     def _require_acceptable(self, name: str, cls: type[T]) -> None:
         what = f"{self.noun} '{name}'"
         if not KEBAB.fullmatch(name):
             raise PluginError(f"{what}: a name is lower-case words joined by '-'")
-        if name in self._entries:
+        if name in self:
             raise PluginError(f"{what} would shadow one that exists; choose another name")
         if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
             raise PluginError(f"{what} is no dataclass; its fields are its options")
@@ -101,12 +116,22 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             raise PluginError(f"{what} must be a {self.base.__name__}: it {lacks}")
 
     def __getitem__(self, name: str) -> type[T]:
-        if name not in self._entries:
+        name, _ = self._meant(name)
+        entry = self._entries[name]
+        if isinstance(entry, str):
+            found: type[T] = resolve(entry)
+            self._entries[name] = entry = found
+        return entry
+
+    def _meant(self, name: str) -> Alias:
+        """Find the entry and the options that a name stands for."""
+        preset = (name, {}) if name in self._entries else self._alias(name)
+        if preset is None:
             raise UnknownNameError.of(self.noun, name, self._entries)
-        return self._entries[name]
+        return preset
 
     def __contains__(self, name: object) -> bool:
-        return name in self._entries
+        return name in self._entries or (isinstance(name, str) and self._alias(name) is not None)
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._entries)
@@ -136,7 +161,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         OptionError
             If an option does not belong to the class, or its value is refused.
         """
-        cls = self[name]
+        cls, (_, preset) = self[name], self._meant(name)
         kinds = _options(cls)
         usual = [option for option, kind in kinds.items() if not _is_object(kind)]
         for option, value in options.items():
@@ -147,7 +172,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
                     f"{suggestion(option, usual)}; options: {allowed}"
                 )
         try:
-            entry, reason = cls(**options), None
+            entry, reason = cls(**{**preset, **options}), None
         except TypeError as error:
             entry, reason = None, error
         # After the class, which knows better what it needs where it looks itself.
@@ -163,8 +188,10 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     def name_of(self, value: T) -> str:
         """Return the registered name of an object's class, or its class name in kebab-case."""
-        for name, cls in self._entries.items():
-            if type(value) is cls:
+        cls = type(value)
+        place = f"{cls.__module__}:{cls.__qualname__}"
+        for name, entry in self._entries.items():
+            if entry is cls or entry == place:
                 return name
         return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", type(value).__name__).lower()
 
@@ -174,11 +201,12 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         An option that must be given has ``required`` for a default.
         """
         cls: Any = self[name]  # a dataclass by contract
+        _, preset = self._meant(name)
         texts, fields = field_texts(cls), {field.name: field for field in dataclasses.fields(cls)}
         return [
             {
                 "name": option,
-                "default": _default_of(fields[option]),
+                "default": _text_of(preset.get(option, _default_of(fields[option]))),
                 "meaning": texts.get(option, ""),
             }
             for option, kind in _options(cls).items()
@@ -192,7 +220,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         """
         return [
             {"name": name, "summary": summary_of(cls), "source": self._source(name, cls)}
-            for name, cls in self._entries.items()
+            for name, cls in self.items()
         ]
 
     def _source(self, name: str, cls: type) -> str:
@@ -216,11 +244,14 @@ def _options(cls: type) -> dict[str, Any]:
     return {field.name: kinds[field.name] for field in given}
 
 
-def _default_of(field: "dataclasses.Field[Any]") -> str:
-    """Return the default of a field as it stands in a configuration."""
-    value = field.default
+def _default_of(field: "dataclasses.Field[Any]") -> object:
     if field.default_factory is not dataclasses.MISSING:
-        value = field.default_factory()
+        return field.default_factory()
+    return field.default
+
+
+def _text_of(value: object) -> str:
+    """Write the default of an option as it stands in a configuration."""
     if value is dataclasses.MISSING:
         return "required"
     if isinstance(value, tuple | list):

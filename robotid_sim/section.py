@@ -81,6 +81,11 @@ def torque_unit(unit: str) -> str:
     return "N" if unit == "m" else "N m"
 
 
+def unit_text(unit: str) -> str:
+    """Return a unit as a page prints it."""
+    return unit.replace("^2", "²")
+
+
 def csv_table(table: Table) -> str:
     """Return a table as CSV."""
     text = io.StringIO()

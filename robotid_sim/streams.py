@@ -38,3 +38,8 @@ class Streams:
     def __call__(self, stage: str) -> np.random.Generator:
         """Return the generator of a stage, at its start."""
         return named_stream(self.seed, stage)
+
+
+def stream_of(rng: int | np.random.Generator, stage: str) -> np.random.Generator:
+    """Return a generator as it is, or that of a stage of a study with a seed."""
+    return rng if isinstance(rng, np.random.Generator) else named_stream(rng, stage)

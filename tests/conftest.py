@@ -28,8 +28,8 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.config import load_config
-from robotid_sim.study.study import Study
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.study import Study
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
 WHOLE = ("engine/test_client.py", "engine/test_pybullet_bodies.py", "viewer/test_window.py")

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.setup import Setup
-from robotid_sim.study.study import Study
+from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.study import Study
 from robotid_sim.trajectory.reference import Trajectory
 
 STEP = 1e-3

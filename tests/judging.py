@@ -3,8 +3,7 @@
 from collections.abc import Mapping
 
 from robotid_sim.papers import find_paper
-from robotid_sim.papers.claims import Claim
-from robotid_sim.papers.sheet import Measured, judge
+from robotid_sim.papers.claims import Claim, Measured, judge
 
 ALL_JUDGED = {"any": True, "full": True, "runs": True}
 

@@ -6,14 +6,14 @@ import numpy as np
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.experiment.cell import Cell
+from robotid_sim.pipeline.build import build_cell, build_comparison, build_setup
+from robotid_sim.pipeline.build_design import build_design
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal
+from robotid_sim.pipeline.config_tables import ControlConfig
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.study import run_study
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_cell, build_comparison, build_setup
-from robotid_sim.study.build_design import build_design
-from robotid_sim.study.build_robot import build_basis, build_nominal
-from robotid_sim.study.config_tables import ControlConfig
-from robotid_sim.study.excitation import design
-from robotid_sim.study.stages import simulate
-from robotid_sim.study.study import run_study
 from robotid_sim.validation.closed_loop import closed_loop
 from robotid_sim.validation.comparison import Comparison
 
@@ -48,10 +48,10 @@ def designed(plant, config):
     nominal = build_nominal(plant, config)
     basis = build_basis(nominal, config)
     rng = Streams(config.seed)("design")
-    return design(nominal, basis, build_design(nominal, basis, config), rng)
+    return design_excitation(nominal, basis, build_design(nominal, basis, config), rng)
 
 
 def simulated(plant, trajectory, config):
     """Return the log of the virtual experiment of a configuration."""
     cell = build_cell(plant, build_nominal(plant, config), config)
-    return simulate(cell, trajectory, Streams(config.seed)("measure"), seed=config.seed)
+    return run_experiment(cell, trajectory, Streams(config.seed)("measure"), seed=config.seed)

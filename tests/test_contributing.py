@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from robotid_sim import testing
-from robotid_sim.cli.kinds import KINDS
+from robotid_sim.part_kinds import KINDS
 from robotid_sim.registry import Registry
 
 TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")

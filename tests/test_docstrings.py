@@ -21,9 +21,9 @@ from test_site import MODULES
 
 import robotid_sim
 from robotid_sim.docstrings import attributes_of, documented, with_attributes
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.config_tables import DesignConfig
 from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.config_tables import DesignConfig
 
 EXPORTED = {name: getattr(robotid_sim, name) for name in robotid_sim.__all__}
 CLASSES = [c for c in EXPORTED.values() if isinstance(c, type) and dataclasses.is_dataclass(c)]

@@ -7,7 +7,9 @@ from collections import defaultdict
 from importlib import import_module
 
 import pytest
-from sources import PACKAGE, trees
+from sources import MODULES, PACKAGE, trees
+
+from robotid_sim.cli.commands import COMMANDS
 
 ROOT = PACKAGE.parent
 LONGEST = 60
@@ -88,7 +90,15 @@ def test_a_name_is_imported_from_the_module_that_defines_it():
 
 def test_only_one_module_looks_names_up():
     """`StudyConfig` is seen by what builds values, by commands, papers and plans alone."""
-    allowed = ("study/build", "study/config", "cli/", "papers/", "campaign/trial_list")
+    allowed = ("pipeline/build", "pipeline/config", "cli/", "papers/", "campaign/trial_list")
+    allowed += tuple(f"pipeline/{task}.py" for task in ("check", "design", "simulate", "study"))
+    allowed += (
+        "pipeline/validate.py",
+        "pipeline/certificate.py",
+        "pipeline/kernels.py",
+        "pipeline/schemas.py",
+        "viewer/sources.py",
+    )
     seers = [
         str(path.relative_to(PACKAGE))
         for path, tree in trees().items()
@@ -127,3 +137,37 @@ def test_the_map_of_the_packages_says_what_the_package_says(row, name, text):
 def test_a_bench_still_imports(path, monkeypatch):
     monkeypatch.syspath_prepend(path.parent)
     import_module(path.stem)
+
+
+def imported_by(name, path, modules):
+    """Return the modules of the package that a module imports, types apart."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    types = {
+        id(part)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+        for part in ast.walk(node)
+    }
+    found = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and id(node) not in types:
+            parts = [f"{node.module}.{alias.name}" for alias in node.names]
+            found |= {part if part in modules else node.module for part in parts}
+    return found & modules.keys() - {name}
+
+
+def test_modules_import_one_another_in_no_circle():
+    modules = {
+        ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts): path for path in MODULES
+    }
+    modules = {name.removesuffix(".__init__"): path for name, path in modules.items()}
+    left = {name: imported_by(name, path, modules) for name, path in modules.items()}
+    while free := {name for name, needs in left.items() if not needs & left.keys()}:
+        left = {name: needs for name, needs in left.items() if name not in free}
+    assert left == {}
+
+
+def test_a_command_module_is_short():
+    files = {text.module or name for name, text in COMMANDS.items()}
+    sizes = {f: len((PACKAGE / "cli" / f"{f}.py").read_text().splitlines()) for f in files}
+    assert {name: size for name, size in sizes.items() if size > 120} == {}

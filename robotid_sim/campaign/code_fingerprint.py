@@ -2,6 +2,7 @@
 
 import ast
 import hashlib
+import re
 import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
@@ -11,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from robotid_sim.model.catalog_files import catalog_folder
-from robotid_sim.study.result_parts import versions
+from robotid_sim.pipeline.result_parts import versions
 
 PACKAGE = "robotid_sim"
 CATALOG = "robotid_sim.model.catalog"
@@ -31,6 +32,9 @@ LOCAL_DECORATORS = (
 """Decorators that change nothing but what they stand at; others may register it."""
 SHOWN = "register_paper"
 """What is registered by it shows results, and decides none."""
+
+PLACE = re.compile(r"(robotid_sim[\w.]*):(\w+)")
+"""A definition as a text."""
 
 WHOLE = "*"
 """Stands for all names of a module."""
@@ -103,6 +107,9 @@ def _reached_from(module: str, statement: ast.stmt) -> Iterator[tuple[str, str]]
             yield module, node.id
         elif isinstance(node, ast.Import | ast.ImportFrom):
             yield from _imported(module, node).values()
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            if match := PLACE.fullmatch(node.value):  # of a registry, or of a trial
+                yield match[1], match[2]
 
 
 @cache

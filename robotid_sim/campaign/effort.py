@@ -7,7 +7,7 @@ from typing import Self
 from robotid_sim.campaign.plan import CampaignPlan
 from robotid_sim.campaign.trial_list import StudyTrial
 from robotid_sim.docstrings import documented
-from robotid_sim.study.build_robot import build_robot
+from robotid_sim.pipeline.build_robot import build_robot
 
 DESIGN = 6.0
 """Time of a design in its space [s of a core]; of an arm of six joints with 40 candidates."""

@@ -20,14 +20,18 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.experiment.conditions import Undisturbed
 from robotid_sim.measurement.log import Log
+from robotid_sim.pipeline.build import build_sensors, build_setup
+from robotid_sim.pipeline.build_fit import build_fit
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.experiment import clean_run, measured
+from robotid_sim.pipeline.fit_plan import FitPlan
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.identify import identify
+from robotid_sim.pipeline.result import EstimateResult
+from robotid_sim.pipeline.scoring import scored
+from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.stages import lift_estimate
 from robotid_sim.streams import Streams, named_stream
-from robotid_sim.study.build import build_fit, build_sensors, build_setup
-from robotid_sim.study.excitation import design
-from robotid_sim.study.identification import Identification
-from robotid_sim.study.result import EstimateResult
-from robotid_sim.study.setup import FitPlan, Setup
-from robotid_sim.study.stages import clean_run, identify, lift_estimate, measured
-from robotid_sim.study.study import scored
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop, undisturbed_task
 from robotid_sim.validation.comparison import UNDISTURBED
 from robotid_sim.validation.control_run import ControlRun, run_loop
@@ -76,7 +80,9 @@ def _made(trial: StudyTrial, *, needs_loop: bool) -> Motions:
     control = trial.study.control.model_copy(update={"enabled": needs_loop})
     study = trial.study.model_copy(update={"control": control})
     setup = build_setup(trial.robot, study)
-    designs = design(setup.nominal, setup.basis, setup.excitation, setup.streams("design"))
+    designs = design_excitation(
+        setup.nominal, setup.basis, setup.excitation, setup.streams("design")
+    )
     clean = clean_run(setup.cell, designs.trajectories[0])
     unseen = clean_run(setup.cell, setup.unseen)
     if setup.comparison is None:
@@ -156,7 +162,14 @@ class DoGroup:
     def _estimated(self, trials: Sequence[StudyTrial], seen: Motions) -> list[TrialRow]:
         streams, setup = Streams(trials[0].seed), seen.setup
         plan = _fit_plan(trials)
-        fit = identify(seen.clean, setup.nominal, setup.basis, plan, streams("identify"))
+        fit = identify(
+            seen.clean,
+            setup.nominal,
+            basis=setup.basis,
+            plan=plan,
+            check=False,
+            rng=streams("identify"),
+        )
         results = scored(setup.cell.plant, seen.unseen, fit)
         by_key = {e.estimator: (e, r) for e, r in zip(fit.estimates, results, strict=True)}
         loop = None if seen.loop is None else _with_models(seen.loop, setup, fit, streams)

@@ -16,9 +16,9 @@ from robotid_sim.campaign.trial_list import Group, SharedWork, StudyTrial, group
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import make_folder
+from robotid_sim.pipeline.result_parts import versions
 from robotid_sim.progress import Portion, Progress, silent
 from robotid_sim.result_folder import locked
-from robotid_sim.study.result_parts import versions
 
 GROWING = ("seeds", "factors", "samples", "record", "answers", "title", "question", "time_limit")
 """What of a plan may change while its trials stay."""
@@ -70,6 +70,11 @@ def run_campaign(
         Whether the plugins that the plan names are run; see `load_config`.
     progress : callable
         Called with the stage and the share done.
+
+    Returns
+    -------
+    finished : Finished
+        What was run, and what the folder holds.
 
     Raises
     ------

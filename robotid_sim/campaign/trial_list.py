@@ -14,8 +14,8 @@ from robotid_sim.campaign.plan import CampaignPlan
 from robotid_sim.campaign.robot_files import RobotFiles
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
-from robotid_sim.study.build import require_buildable
-from robotid_sim.study.config import StudyConfig, load_config
+from robotid_sim.pipeline.build import require_buildable
+from robotid_sim.pipeline.config import StudyConfig, load_config
 
 
 @documented

@@ -16,10 +16,11 @@ from typing import Annotated, Any
 import typer
 
 from robotid_sim.cli.command_line import command_line, remember_command
-from robotid_sim.cli.entry import ending_signal, interrupted_code
 from robotid_sim.cli.help import Commands
+from robotid_sim.cli.output import print_error, set_output
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged, suggestion
 from robotid_sim.plugins import fault_of_plugin, load_installed_plugins
+from robotid_sim.signals import ending_signal, interrupted_code
 
 # Typer carries its own copy of click and names only the leaves of its exceptions.
 _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
@@ -87,39 +88,41 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verbose = "-v" in words or "--verbose" in words
     _log_to_stderr(logging.INFO if verbose else logging.WARNING)
     empty = next((k for k, word in enumerate(words) if not word or _EMPTY.fullmatch(word)), None)
+    set_output(quiet="--quiet" in words, as_json="--json" in words)
     if empty is not None:
         return _fail(f"an empty value: {_shown(words, empty)}; give one or leave the option out", 2)
     try:
         load_installed_plugins()
         code = app(words, prog_name="robotid", standalone_mode=False)
     except _ClickException as error:
-        return _fail(_said(error), 2)
+        return _fail(_said(error), 2, "UsageError")
     except (typer.Abort, KeyboardInterrupt):
-        return _fail(STOPPED, interrupted_code())
+        return _fail(STOPPED, interrupted_code(), "Interrupted")
     except (InfeasibleError, SimulationDiverged) as error:
         if debug:
             traceback.print_exc()
-        return _fail(str(error), 1)
+        return _fail(str(error), 1, type(error).__name__)
     except RobotIdError as error:
         if debug:
             traceback.print_exc()
-        return _fail(fault_of_plugin(error) or str(error), 2)
+        return _fail(fault_of_plugin(error) or str(error), 2, type(error).__name__)
     except SystemExit as end:  # Typer's: what completes has said all, or a pipe was closed
         if said := fault_of_plugin(end):
-            return _fail(said, 2)
+            return _fail(said, 2, "PluginError")
         return UNREAD if end.code == 1 else int(end.code or 0)
     except MemoryError as error:
         if debug:
             traceback.print_exc()
-        return _fail(f"there is not enough memory: {error or 'for this'}; {SMALLER}", 2)
+        text = f"there is not enough memory: {error or 'for this'}; {SMALLER}"
+        return _fail(text, 2, "MemoryError")
     except Exception as error:  # the boundary of the program
         if debug:
             traceback.print_exc()
         trouble = _trouble(error) if isinstance(error, OSError) else ""
         if said := trouble or fault_of_plugin(error):
-            return _fail(said, 2)
-        return _fail(_bug(error), BUG)
-    return int(code or 0) if ending_signal() is None else _fail(STOPPED, 0)
+            return _fail(said, 2, type(error).__name__)
+        return _fail(_bug(error), BUG, "Bug")
+    return int(code or 0) if ending_signal() is None else _fail(STOPPED, 0, "Interrupted")
 
 
 def _trouble(error: OSError) -> str:
@@ -180,10 +183,17 @@ def _readable(text: str) -> str:
     return line if len(line) <= LONGEST_LINE else f"{line[:600]} ... {line[-300:]}"
 
 
-def _fail(text: str, code: int) -> int:
-    """Say in one line why a command ends; after a signal every error is of that one."""
+def _fail(text: str, code: int, kind: str = "OptionError") -> int:
+    """Say in one line why a command ends; after a signal every error is of that one.
+
+    With ``--json`` an object on stdout says it too: what is wrong, and after its last semicolon
+    what to do.
+    """
     if ending_signal() is not None:
-        text, code = STOPPED, interrupted_code()
+        text, code, kind = STOPPED, interrupted_code(), "Interrupted"
+    line = _readable(text)
+    message, _, remedy = line.rpartition("; ")
     with suppress(OSError):  # the terminal has been closed
-        print(f"robotid: {_readable(text)}", file=sys.stderr, flush=True)
+        print(f"robotid: {line}", file=sys.stderr, flush=True)
+        print_error(kind, message or line, remedy if message else "")
     return code

@@ -109,6 +109,10 @@ COMMANDS: Mapping[str, CommandText] = {
         "the inertia of a robot from its geometry",
         ("cad irb140 --total-mass 98 -o irb140-cad.urdf",),
     ),
+    "schema": CommandText(
+        "what other programs may read and write, as JSON Schema",
+        ("schema result", "schema study -o study.schema.json"),
+    ),
     "list": CommandText(
         "what there is: robots, sensors, estimators, ..., and options",
         ("list", "list estimators", "list estimators wls"),

@@ -12,9 +12,9 @@ def names(kind: str) -> Callable[[str], Words]:
     """Return a function that gives the items of a kind that begin like a word."""
 
     def matching(incomplete: str) -> Words:
-        from robotid_sim.cli.items import listed_kinds
+        from robotid_sim.part_kinds import KINDS
 
-        rows = listed_kinds()[kind].rows()
+        rows = KINDS[kind].rows()
         return [(r["name"], r["summary"]) for r in rows if r["name"].startswith(incomplete)]
 
     return matching
@@ -22,16 +22,14 @@ def names(kind: str) -> Callable[[str], Words]:
 
 def kind_names(incomplete: str) -> Words:
     """Return the kinds that begin like a word."""
-    from robotid_sim.cli.items import listed_kinds
+    from robotid_sim.part_kinds import KINDS
 
-    return [
-        (key, kind.summary) for key, kind in listed_kinds().items() if key.startswith(incomplete)
-    ]
+    return [(key, kind.summary) for key, kind in KINDS.items() if key.startswith(incomplete)]
 
 
 def item_names(ctx: typer.Context, incomplete: str) -> Words:
     """Return the items of the kind before it that begin like a word."""
-    from robotid_sim.cli.items import listed_kinds
+    from robotid_sim.part_kinds import KINDS
 
     kind = str(ctx.params.get("kind"))
-    return names(kind)(incomplete) if kind in listed_kinds() else []
+    return names(kind)(incomplete) if kind in KINDS else []

@@ -1,37 +1,39 @@
 """``robotid diagnose``: what is wrong with a log or with the model for it."""
 
-from pathlib import Path
+from typing import TYPE_CHECKING
 
-from robotid_sim.cli import logs, output
-from robotid_sim.diagnostics import diagnosis
-from robotid_sim.diagnostics.cause import NOTHING, SMALL, Diagnosis
-from robotid_sim.study.build_robot import build_basis, build_nominal_of_log, build_robot
-from robotid_sim.study.config import StudyConfig
+import robotid_sim as rid
+from robotid_sim.cli import options, output
+from robotid_sim.cli.command import command
+from robotid_sim.signals import let_signals_raise
+
+if TYPE_CHECKING:
+    from robotid_sim.pipeline.config import StudyConfig
 
 
-def diagnose(*, robot: str, log: Path, mapping: Path | None, json: bool, study: StudyConfig) -> int:
-    """Do ``robotid diagnose``; its words are in `cli.syntax.diagnose`."""
+@command("seed", "plugin", "nominal", excludes={"seed": "nominal"})
+def diagnose(
+    robot: options.RobotArg,
+    log: options.LogFile,
+    mapping: options.MapFile = None,
+    json: options.Json = False,
+    *,
+    study: "StudyConfig",
+) -> int:
+    """Say what is wrong with a log or with the model for it: cause, joint, evidence, remedy.
+
+    For a machine's log ROBOT is the nominal model. Exit 1 if there is a cause.
+    """
+    from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
+    from robotid_sim.pipeline.diagnose import diagnose as diagnose_log
+    from robotid_sim.report.text.diagnose import diagnose_text
+
+    let_signals_raise()
     model = build_robot(robot, study.robot)
-    read = logs.read_one(log, model, mapping)
-    nominal = build_nominal_of_log(model, read.log, study)
-    result = diagnosis.diagnose(
-        read.log, nominal, build_basis(nominal, study, read.log.torque_measured)
-    )
-    if json:
-        output.print_json({"robot": model.name, **result.content()})
-    else:
-        logs.print_notes([read])
-        _print(result)
-    return 0 if result.healthy else 1
-
-
-def _print(result: Diagnosis) -> None:
-    if result.healthy:
-        output.print_line(NOTHING)
-        output.print_line(SMALL)
-    for number, cause in enumerate(result.causes, start=1):
-        output.print_line(f"{number}. {cause.kind}: {cause.sentence}")
-        output.print_line(f"   Evidence: {cause.evidence}.")
-        output.print_line(f"   Remedy: {cause.remedy}.")
-    for sentence in result.unseen:
-        output.print_line(sentence)
+    data = rid.read_log(log, model, mapping)
+    nominal = build_nominal_of_log(model, data[0], study)
+    parameters = study.estimation.joint_parameters
+    done = diagnose_log(data, nominal, joint_parameters=parameters)
+    content = {"robot": model.name, **done.content()}
+    output.print_result(content, diagnose_text(done, data), as_json=json)
+    return 0 if done.healthy else 1

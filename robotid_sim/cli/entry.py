@@ -1,33 +1,16 @@
-"""The program: what runs before the command line is loaded, and how signals end it."""
+"""The program: what runs before the command line is loaded."""
 
 import io
 import os
 import signal
 import sys
-import threading
-import time
-import warnings
-from types import FrameType
-from typing import NoReturn
 
 from robotid_sim.cli.openblas import common_kernels
-from robotid_sim.signals import ENDING, SAFE_PATH
-
-AGAIN = 1e-3
-"""Time after which a signal is sent again that came where an exception would do harm [s]."""
-
-UNPICKLE = "_numba_unpickle"
-"""A function of Numba that compiled code calls, and whose exceptions it drops."""
-
-LLVM = "llvmlite.binding."
-"""Modules that own what the compiler allocates, and free it twice if an exception parts them."""
+from robotid_sim.signals import ENDING, SAFE_PATH, Interrupt, end_at_signals
 
 CHILDREN = {SAFE_PATH: "1", "NUMBA_CACHE_DIR": "", "NUMBA_CACHE_LOCATOR_CLASSES": ""}
 """What keeps the working folder from being a source of code: Python puts it on the path of modules,
 and a file of Numba in it may name another cache of compiled code."""
-
-GRACE = 1.8
-"""Time that a command has to put in order what it began [s]; a design writes its best in 1.3 s."""
 
 
 def entry() -> None:
@@ -67,129 +50,3 @@ def open_streams() -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")
-
-
-def end_at_signals() -> None:
-    """Make signals end the process at once, with a line that says so; ignored ones stay so."""
-    if sys.stderr:
-        end = _End(os.dup(sys.stderr.fileno()))
-        for number in ENDING:
-            if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
-                signal.signal(number, end)
-
-
-def let_signals_raise() -> None:
-    """Make signals an exception, for a command that has something to put in order."""
-    handlers = {number: signal.getsignal(number) for number in ENDING}
-    ends = {number: end for number, end in handlers.items() if isinstance(end, _End)}
-    if ends:
-        _end_after_grace(next(iter(ends.values())))
-        interrupt = Interrupt()
-        sys.unraisablehook = interrupt.again_if_dropped
-        for number in ends:
-            signal.signal(number, interrupt)
-
-
-def ending_signal() -> int | None:
-    """Return the signal that has come to end this command."""
-    for number in ENDING:
-        handler = signal.getsignal(number)
-        if isinstance(handler, Interrupt):
-            return handler.number
-    return None
-
-
-def interrupted_code() -> int:
-    """Return the exit code of a command that was interrupted: 128 and the signal."""
-    return 128 + (ending_signal() or signal.SIGINT)
-
-
-class _End:
-    """A handler with a descriptor of its own: libraries are loaded with stderr captured."""
-
-    def __init__(self, stderr: int) -> None:
-        self.stderr = stderr
-
-    def __call__(self, number: int, _frame: FrameType | None) -> None:
-        self.end(number, "before any work")
-
-    def end(self, number: int, when: str) -> NoReturn:
-        """Say so and end the process."""
-        try:
-            os.write(self.stderr, f"robotid: interrupted {when}\n".encode())
-        finally:  # nobody reads where a terminal was closed
-            os._exit(128 + number)
-
-
-class Interrupt:
-    """A handler that raises once; those who clean up are not interrupted again.
-
-    From within a compiled function it is called a moment later, when that has ended: to return its
-    first array Numba calls a function in Python, which is where a signal of the time before is
-    handled, and takes no notice of exceptions there: the caller would get a SystemError. From
-    within the compiler, too: between a call of LLVM and the note of who owns its result an
-    exception leaves memory that is freed twice.
-    """
-
-    number: int | None = None
-    """The signal that has come."""
-
-    def __call__(self, number: int, frame: FrameType | None) -> None:
-        """Take a signal."""
-        if self.number is not None:
-            return
-        if _must_end_first(frame):
-            _send_again(number)
-        else:
-            self.number = number
-            warnings.simplefilter("ignore")  # of libraries, about work that has no end now
-            raise KeyboardInterrupt
-
-    def again_if_dropped(self, dropped: "sys.UnraisableHookArgs") -> None:
-        """Take the signal again whose exception Python dropped; a hook of what cannot be raised.
-
-        Functions that are called as an object goes have no caller to raise it to.
-        """
-        number = self.number
-        if number is None or not issubclass(dropped.exc_type, KeyboardInterrupt):
-            sys.__unraisablehook__(dropped)
-        else:
-            self.number = None
-            _send_again(number)
-
-
-def _must_end_first(frame: FrameType | None) -> bool:
-    """Return whether a compiled function or a call of the compiler is on the stack."""
-    while frame is not None:
-        module = frame.f_globals.get("__name__") or ""
-        if frame.f_code.co_name == UNPICKLE or module.startswith(LLVM):
-            return True
-        frame = frame.f_back
-    return False
-
-
-def _send_again(number: int) -> None:
-    """Send this process a signal a moment later, from where its main thread will be by then."""
-    timer = threading.Timer(AGAIN, signal.raise_signal, [number])
-    timer.daemon = True
-    timer.start()
-
-
-def _end_after_grace(end: _End) -> None:
-    """End the process when `GRACE` has passed after a signal, whatever its main thread is at.
-
-    Handlers run in the main thread between two steps of Python, which a call of a library may take
-    a while to reach; the byte of `set_wakeup_fd` is written when the signal comes.
-    """
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-
-    def watch() -> None:
-        number = 0
-        while number not in ENDING:
-            number = os.read(reader, 1)[0]
-        time.sleep(GRACE)
-        end.end(number, "in the middle of a step; files that were written by then are complete")
-
-    threading.Thread(target=watch, daemon=True).start()

@@ -11,7 +11,7 @@ from robotid_sim.inputs import require_file
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.result_folder import is_replaced, owner_of, require_of_run
 
-OUTPUTS = ("out", "urdf", "parameters", "report", "record", "csv", "write_map", "draws")
+OUTPUTS = ("out", "urdf", "parameters", "report", "record", "csv", "write_map", "draws", "junit")
 """Parameters of commands that name files or folders to write; every other path is read."""
 
 

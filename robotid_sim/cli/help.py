@@ -1,5 +1,7 @@
 """Commands that are loaded when they are called, and a help without the terms of Python."""
 
+from collections.abc import Callable
+from importlib import import_module
 from typing import Any, NamedTuple
 
 import typer
@@ -7,7 +9,6 @@ import typer.core
 import typer.main
 
 from robotid_sim.cli.commands import COMMANDS
-from robotid_sim.cli.work import at_work
 from robotid_sim.errors import UnknownNameError
 
 # Typer's own copy of click has no public names; its contexts and formatters come as arguments only.
@@ -82,8 +83,16 @@ def load_command(name: str) -> Any:
     lines = "\n".join(f"  robotid {words}" for words in COMMANDS[name].examples)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     # \b keeps the lines as they are.
-    alone.command(name, cls=PlainCommand, epilog=f"\b\nExamples:\n{lines}")(at_work(name))
+    alone.command(name, cls=PlainCommand, epilog=f"\b\nExamples:\n{lines}")(_function(name))
     return typer.main.get_command(alone)
+
+
+def _function(command: str) -> Callable[..., int]:
+    """Return the function of a command; its module loads what it needs when it is called."""
+    module = COMMANDS[command].module or command
+    loaded = import_module(f"robotid_sim.cli.{module}")
+    function: Callable[..., int] | None = getattr(loaded, command, None)
+    return function or getattr(loaded, f"{command}_")  # of a keyword or a builtin
 
 
 def _is(param: Any, kind: str) -> bool:

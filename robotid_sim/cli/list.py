@@ -1,57 +1,70 @@
 """``robotid list``: what there is, and the options of each item."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from robotid_sim.cli import output
-from robotid_sim.cli.items import Items, ListedKind, listed_kinds
+import typer
+
+from robotid_sim.cli import options, output
+from robotid_sim.cli.command import command
+from robotid_sim.cli.completion import item_names, kind_names
 from robotid_sim.errors import UnknownNameError
-from robotid_sim.plugins import load_plugins
+from robotid_sim.part_kinds import KINDS, PartKind, PartRows
+from robotid_sim.signals import let_signals_raise
 from robotid_sim.table import Table
 
 
-def list_(*, kind: str | None, name: str | None, plugin: list[str] | None, json: bool) -> int:
-    """Do ``robotid list``; its words are in `cli.syntax.list`."""
+@command()
+def list_(
+    kind: Annotated[
+        str | None, typer.Argument(metavar="KIND", help="Kind of items.", autocompletion=kind_names)
+    ] = None,
+    name: Annotated[
+        str | None,
+        typer.Argument(metavar="NAME", help="One of the items.", autocompletion=item_names),
+    ] = None,
+    plugin: options.Plugins = None,
+    json: options.Json = False,
+) -> int:
+    """List the kinds, the items of a KIND, or what there is to say of the item NAME.
+
+    Of an item: its source, its options with default and meaning, and where its name goes.
+    """
+    from robotid_sim.plugins import load_plugins
+
+    let_signals_raise()
     load_plugins(plugin or ())
-    kinds = listed_kinds()
     if kind is None:
-        _say([{"name": key, "summary": each.summary} for key, each in kinds.items()], json)
-    elif kind not in kinds:
-        raise UnknownNameError.of("kind", kind, kinds)
+        _say([{"name": key, "summary": each.summary} for key, each in KINDS.items()], json)
+    elif kind not in KINDS:
+        raise UnknownNameError.of("kind", kind, KINDS)
     elif name is None:
-        _say(kinds[kind].rows(), json)
+        _say(KINDS[kind].rows(), json)
     else:
-        _say_item(kinds[kind], _item(kinds[kind].rows(), kind, name), json)
+        _say_item(KINDS[kind], _item(KINDS[kind].rows(), kind, name), json)
     return 0
 
 
-def _item(items: Items, kind: str, name: str) -> dict[str, str]:
+def _item(items: PartRows, kind: str, name: str) -> dict[str, str]:
     rows = {row["name"]: row for row in items}
     if name not in rows:
         raise UnknownNameError.of(f"name among {kind}", name, rows)
     return rows[name]
 
 
-def _say(rows: list[dict[str, str]], json: bool) -> None:
-    if json:
-        output.print_json(rows)
-        return
+def _say(rows: PartRows, json: bool) -> None:
     cells = tuple((row["name"], row["summary"]) for row in rows)
-    output.print_table(Table(("name", "summary"), cells, text_columns=2))
+    table = Table(("name", "summary"), cells, text_columns=2)
+    output.print_result(rows, [table], as_json=json)
 
 
-def _say_item(kind: ListedKind, row: dict[str, str], json: bool) -> None:
+def _say_item(kind: PartKind, row: dict[str, str], json: bool) -> None:
     tables, use = kind.tables(row["name"]), kind.use.format(name=row["name"])
-    if json:
-        content: dict[str, Any] = {**row, "use": use}
-        for table in tables:
-            title = table.title.partition(":")[0].partition(",")[0]
-            content[title] = [dict(zip(table.columns, cells, strict=True)) for cells in table.rows]
-        output.print_json(content)
-        return
-    output.print_line(f"{row['name']}: {row['summary']}")
-    if row["source"]:
-        output.print_line(f"source: {row['source']}")
-    output.print_line(f"use: {use}")
+    content: dict[str, Any] = {**row, "use": use}
+    text: list[str | Table] = [f"{row['name']}: {row['summary']}"]
+    text += [f"source: {row['source']}"] if row["source"] else []
+    text.append(f"use: {use}")
     for table in tables:
-        output.print_line()
-        output.print_table(table)
+        title = table.title.partition(":")[0].partition(",")[0]
+        content[title] = [dict(zip(table.columns, cells, strict=True)) for cells in table.rows]
+        text += ["", table]
+    output.print_result(content, text, as_json=json)

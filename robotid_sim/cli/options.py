@@ -1,12 +1,9 @@
 """Options that several commands share; what the words of commands import loads fast."""
 
-import inspect
 import math
-from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
-from typing import Annotated, Any, NamedTuple
+from typing import Annotated
 
 import typer
 
@@ -143,8 +140,18 @@ Meshes = Annotated[
         "(package).",
     ),
 ]
-Verbose = Annotated[bool, typer.Option("-v", "--verbose", help="Report every step on stderr.")]
-Debug = Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")]
+JunitFile = Annotated[
+    Path | None,
+    typer.Option("--junit", metavar="FILE", help="Write the checks here, as JUnit (XML), for CI."),
+]
+FLAGS = {
+    "verbose": Annotated[
+        bool, typer.Option("-v", "--verbose", help="Report every step on stderr.")
+    ],
+    "quiet": Annotated[bool, typer.Option("--quiet", help="Print nothing but errors and JSON.")],
+    "debug": Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")],
+}
+"""What every command has and the top level reads."""
 
 OF_THE_ROBOT = (
     "config",
@@ -215,6 +222,41 @@ ResultFile = Annotated[
 ]
 
 
+EstimatorNames = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME",
+        help="Estimator, repeatable; the last one is chosen.  [default: ols, wls, consistent]",
+        autocompletion=names("estimators"),
+    ),
+]
+HoldOutText = Annotated[
+    str | None,
+    typer.Option(
+        metavar="WHAT",
+        help="Predict data left out of the fit: last:30%, blocks:4 (each in turn), or a log.",
+    ),
+]
+ParameterFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="Table of the parameters (CSV).  [default: OUT-parameters.csv; of estimate.json "
+        "parameters.csv]",
+    ),
+]
+UrdfFile = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Write the identified robot here.")
+]
+Draws = Annotated[
+    tuple[int, Path] | None,
+    typer.Option(
+        metavar="N DIR",
+        help="Write N robots that the log and the nominal model leave possible, as URDF.",
+    ),
+]
+
+
 @dataclass(frozen=True, kw_only=True)
 class SharedOptions:
     """Options that make the configuration of a study, as they are given."""
@@ -236,61 +278,3 @@ class SharedOptions:
     plant_drive: PlantDriveName = None
     engine: EngineName = None
     no_clearance: NoClearance = False
-
-
-Beside = Callable[[Mapping[str, Any]], Iterable[Path]]
-
-
-class StudyUse(NamedTuple):
-    """What a command has of the options of a study, and what they need of one another."""
-
-    options: tuple[str, ...]
-    """Fields of `SharedOptions`."""
-    beside: Beside | None
-    """Returns from the parameters what is written beside the file of ``--out``."""
-    needs: Mapping[str, str | tuple[str, ...]]
-    excludes: Mapping[str, str]
-
-
-def for_study(
-    *uses: str,
-    beside: Beside | None = None,
-    needs: Mapping[str, str | tuple[str, ...]] = MappingProxyType({}),
-    excludes: Mapping[str, str] = MappingProxyType({}),
-) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Give a command the options of a study's configuration that it uses.
-
-    The shared options stand behind the command's own in the help; its work receives the
-    configuration that they make, as `study`.
-
-    Parameters
-    ----------
-    *uses : str
-        Fields of `SharedOptions` that the command has beside those of the robot.
-    beside : callable
-        Returns from the command's parameters what it writes beside the file of ``--out``.
-    needs, excludes : mapping of str to str
-        Parameters that act only with another one (or one of several), or only without it; otherwise
-        they are refused.
-    """
-    every = inspect.signature(SharedOptions).parameters
-    shared = [p for name, p in every.items() if name in (*OF_THE_ROBOT, *uses)]
-    flags = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=False, annotation=kind)
-        for name, kind in (("verbose", Verbose), ("debug", Debug))  # read by the top level
-    ]
-
-    def with_options(command: Callable[..., None]) -> Callable[..., None]:
-        keyword = inspect.Parameter.KEYWORD_ONLY
-        declared = inspect.signature(command).parameters.values()
-        parameters = [*(p.replace(kind=keyword) for p in declared), *shared, *flags]
-        # Typer reads the options from here; type checkers do not know that functions carry it.
-        command.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
-        command.__annotations__ = {p.name: p.annotation for p in parameters}
-        every_needs = {"trust_plugins": "config", **needs}
-        use = StudyUse(tuple(p.name for p in shared), beside, every_needs, excludes)
-        # `at_work` reads it from here; to type checkers functions have no attributes of ours.
-        command.study_use = use  # type: ignore[attr-defined]
-        return command
-
-    return with_options

@@ -5,6 +5,7 @@ import os
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -14,6 +15,7 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 
+from robotid_sim.files import require_writable as require_writable_file
 from robotid_sim.table import Table
 
 WIDTH = 80
@@ -27,6 +29,27 @@ MARK = 4
 
 GAP = 2
 """Columns between two columns of a table."""
+
+
+_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
+_as_json: ContextVar[bool] = ContextVar("as_json", default=False)
+
+
+def set_output(*, quiet: bool, as_json: bool) -> None:
+    """Say what the command that is running prints: nothing but JSON, and JSON of errors too."""
+    _quiet.set(quiet)
+    _as_json.set(as_json)
+
+
+def shows_progress() -> bool:
+    """Return whether the command that is running shows how far it is."""
+    return not (_quiet.get() or _as_json.get())
+
+
+def print_error(kind: str, message: str, remedy: str) -> None:
+    """Print why a command ends, if it prints JSON."""
+    if _as_json.get():
+        print_json({"error": {"kind": kind, "message": message, "remedy": remedy}})
 
 
 def width() -> int:
@@ -48,6 +71,36 @@ def print_line(text: str = "") -> None:
             text, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
         )
     )
+
+
+def require_writable(*paths: Path | None) -> None:
+    """Raise `FileFormatError` if a file that was asked for cannot be written."""
+    for path in filter(None, paths):
+        require_writable_file(path)
+
+
+def print_result(
+    content: Mapping[str, Any] | Sequence[Any],
+    text: Iterable[str | Table],
+    written: Iterable[Path | None] = (),
+    *,
+    as_json: bool,
+) -> None:
+    """Print a value: as JSON, or in words and tables with the files that were written."""
+    if as_json:
+        print_json(content)
+    elif not _quiet.get():
+        print_text(text)
+        print_written(written)
+
+
+def print_text(parts: Iterable[str | Table]) -> None:
+    """Print lines and tables."""
+    for part in parts:
+        if isinstance(part, Table):
+            print_table(part)
+        else:
+            print_line(part)
 
 
 def print_written(paths: Iterable[Path | None]) -> None:

@@ -10,23 +10,31 @@ from typing import Any
 
 from robotid_sim.cli import output
 from robotid_sim.errors import OptionError
-from robotid_sim.model.robot import Robot
-from robotid_sim.palette import ROLES, joint_role
 from robotid_sim.report.page import Page, page_text
-from robotid_sim.report.replay.motions import Replay, ReplayMotion, tracking_motion
-from robotid_sim.validation.task_motions import TaskMotions
+from robotid_sim.report.replay.motions import Replay, logs_motion, task_motion
+from robotid_sim.viewer.sources import ShownMotions
 
 HOST = "127.0.0.1"
 """Nobody else's computer reaches it."""
 
 
-def task_motion(motions: TaskMotions, magnification: float | None, robot: Robot) -> ReplayMotion:
-    """Return the reference of a task and the arm with every model beside it."""
-    errors = {
-        model: (model if model in ROLES else joint_role(k), motions.logs[model].t, error)
-        for k, (model, error) in enumerate(motions.errors().items())
-    }
-    return tracking_motion(robot, motions.task.name, motions.task.trajectory, errors, magnification)
+def serve_motions(
+    shown: ShownMotions,
+    magnification: float | None,
+    camera: str,
+    speed: float,
+    port: int | None,
+    no_open: bool,
+    *,
+    as_json: bool,
+) -> int:
+    """Serve the replay of motions until Ctrl-C."""
+    plant, task = shown.plant, shown.task
+    motion = logs_motion(shown.animations)
+    if task is not None:
+        motion = task_motion(task, magnification, plant)
+    replay = Replay(plant, (motion,), camera, speed)
+    return serve(replay, shown.content(), port, no_open, as_json=as_json)
 
 
 def serve(

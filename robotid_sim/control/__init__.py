@@ -1,27 +1,24 @@
 """Controllers: laws from state and setpoint to joint torque."""
 
-from robotid_sim.control.controller import ModelController
-from robotid_sim.control.linear_feedback import ComputedTorque, GravityPd, Pid
-from robotid_sim.control.sliding_memory import (
-    AdaptiveSlidingMode,
-    IntegralSlidingMode,
-    SuperTwisting,
-)
-from robotid_sim.control.sliding_mode import ExponentialReaching, PowerReaching, SlidingMode
+from typing import TYPE_CHECKING
+
 from robotid_sim.registry import Registry
 
-CONTROLLERS: Registry[ModelController] = Registry(
+if TYPE_CHECKING:
+    from robotid_sim.control.controller import ModelController
+
+CONTROLLERS: "Registry[ModelController]" = Registry(
     "controller",
-    ModelController,
+    "robotid_sim.control.controller:ModelController",
     {
-        "adaptive-sliding-mode": AdaptiveSlidingMode,
-        "computed-torque": ComputedTorque,
-        "exponential-reaching": ExponentialReaching,
-        "gravity-pd": GravityPd,
-        "integral-sliding-mode": IntegralSlidingMode,
-        "pid": Pid,
-        "power-reaching": PowerReaching,
-        "sliding-mode": SlidingMode,
-        "super-twisting": SuperTwisting,
+        "adaptive-sliding-mode": "robotid_sim.control.sliding_memory:AdaptiveSlidingMode",
+        "computed-torque": "robotid_sim.control.linear_feedback:ComputedTorque",
+        "exponential-reaching": "robotid_sim.control.sliding_mode:ExponentialReaching",
+        "gravity-pd": "robotid_sim.control.linear_feedback:GravityPd",
+        "integral-sliding-mode": "robotid_sim.control.sliding_memory:IntegralSlidingMode",
+        "pid": "robotid_sim.control.linear_feedback:Pid",
+        "power-reaching": "robotid_sim.control.sliding_mode:PowerReaching",
+        "sliding-mode": "robotid_sim.control.sliding_mode:SlidingMode",
+        "super-twisting": "robotid_sim.control.sliding_memory:SuperTwisting",
     },
 )

@@ -53,6 +53,12 @@ class Accepted:
         return isinstance(self.candidate, Extension) and self.candidate.corrected is None
 
     @property
+    def is_sizable(self) -> bool:
+        """Whether it is worth a word by the size of its parameters."""
+        one = self.candidate
+        return isinstance(one, Extension) and one.by_size and one.notable(self.value)
+
+    @property
     def gain(self) -> float:
         """Gain of the log-likelihood over all blocks."""
         return float(self.gains.sum())

@@ -67,6 +67,19 @@ class Diagnosis:
         """Whether there is nothing."""
         return not self.causes
 
+    def sentences(self) -> list[str]:
+        """Return in words that nothing is wrong, or every cause with evidence and remedy."""
+        if self.healthy:
+            return [NOTHING, SMALL, *self.unseen]
+        lines = []
+        for number, cause in enumerate(self.causes, start=1):
+            lines += [
+                f"{number}. {cause.kind}: {cause.sentence}",
+                f"   Evidence: {cause.evidence}.",
+                f"   Remedy: {cause.remedy}.",
+            ]
+        return [*lines, *self.unseen]
+
     def content(self) -> dict[str, Any]:
         """Return the diagnosis as JSON values."""
         causes = [asdict(cause) for cause in self.causes]
@@ -93,6 +106,9 @@ class Extension:
     """From the fitted parameters to a correction that takes the place of the columns."""
     total: Callable[[Correction], Float1D] | None = None
     """From all corrections of the search to the parameters that they make together."""
+    by_size: bool = False
+    """Whether it is worth a word by the size of its parameters, however small its torque: a fault
+    of positions is the same at every load."""
     partner: int | None = None
     """Another joint that it concerns."""
 

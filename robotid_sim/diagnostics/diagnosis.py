@@ -31,7 +31,10 @@ FRICTION = (
     "position-dependent-friction",
     "stribeck",
 )
-POSITION = ("backlash", "elastic-joint", "position-scale", "position-zero")
+POSITION = (
+    *("backlash", "eccentricity", "elastic-joint", "hysteresis"),
+    *("position-scale", "position-step", "position-zero"),
+)
 LEVEL = ("torque-drift", "torque-offset")
 
 RELATED = {

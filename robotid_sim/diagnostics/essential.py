@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtrc
 
-from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.diagnostics.intervals import relative_std
+from robotid_sim.arrays import Float1D, Float2D, relative_std
 from robotid_sim.diagnostics.residuals import residual_whiteness
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.correlation import block_of

@@ -6,7 +6,11 @@ from typing import Self
 import numpy as np
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
-from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.dynamics.base_parameters import (
+    BaseParameters,
+    base_parameters,
+    base_parameters_like,
+)
 from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
 from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError
@@ -203,7 +207,9 @@ class Evidence:
         result = replace(result, y=result.late(np.zeros(self.dof)))
         if new.gravity.any():  # which also decides what the base parameters are
             nominal = replace(self.nominal, gravity=self.nominal.gravity + new.gravity)
-            result = replace(result, nominal=nominal, basis=_same_kind(self.basis, nominal))
+            result = replace(
+                result, nominal=nominal, basis=base_parameters_like(self.basis, nominal)
+            )
         elif (new.position == np.eye(self.dof)).all() and not new.shift.any():
             return result
         q = self.q @ new.position + new.shift
@@ -260,11 +266,6 @@ def _coarse(row_filter: RowFilter) -> tuple[RowFilter, slice]:
     step, edge = row_filter.step // d, row_filter.edge // d
     coarse = row_filter.resampled(d, first=0, stop=samples, step=step, edge=edge)
     return coarse, grid
-
-
-def _same_kind(basis: BaseParameters, nominal: Robot) -> BaseParameters:
-    """Return the base parameters of another robot with the same joint parameters considered."""
-    return _considering(nominal, _joint_kinds(basis, nominal))
 
 
 def _considering(nominal: Robot, kinds: set[str]) -> BaseParameters:

@@ -60,7 +60,7 @@ def gross_cause(evidence: Evidence, margin: float) -> tuple[Amendment, float] | 
     signs that show one after another are one error: bodies with negative masses explain the signs
     of all other joints first.
     """
-    found = _likeliest(evidence, margin)
+    first = found = _likeliest(evidence, margin)
     for _ in range(SIGN_ROUNDS):
         if found is None or found[0].kind != TORQUE_SIGN:
             break
@@ -71,7 +71,27 @@ def gross_cause(evidence: Evidence, margin: float) -> tuple[Amendment, float] | 
         if (signs > 0.0).all():
             break
         found = torque_signs(signs), found[1] + again[1]
+    if found is not None and found is not first:
+        every = found[0].correction.torque.diagonal()
+        found = torque_signs(_sure_signs(evidence, every, margin)), found[1]
     return found
+
+
+def _sure_signs(evidence: Evidence, signs: Float1D, margin: float) -> Float1D:
+    """Return signs of torques without those wrong ones that are not worth the margin."""
+    rough = evidence.with_friction().rough()
+    plausibility = Plausibility.of(rough)
+
+    def likelihood(signs: Float1D) -> float:
+        return plausibility(rough.corrected(torque_signs(signs).correction))
+
+    sure: Float1D = np.array(signs)
+    for j in np.flatnonzero(signs < 0.0):
+        fewer: Float1D = np.array(sure)
+        fewer[j] = 1.0
+        if likelihood(sure) - likelihood(fewer) < margin:
+            sure = fewer
+    return sure
 
 
 def _likeliest(evidence: Evidence, margin: float) -> tuple[Amendment, float] | None:

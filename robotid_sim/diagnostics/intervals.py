@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from scipy.special import stdtrit
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, relative_std
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.block_sandwich import check_block
 from robotid_sim.estimation.block_variance import block_variance
@@ -73,25 +73,6 @@ class Intervals:
                 "Constraints or a search moved this estimate: its intervals are a guide."
             )
         return sentences
-
-
-def relative_std(beta: Float1D, std: Float1D) -> Float1D:
-    """Return standard deviations over the size of the values, infinite at zero.
-
-    Parameters
-    ----------
-    beta : ndarray, shape (b,)
-        Values.
-    std : ndarray, shape (b,)
-        Standard deviations, in the units of the values.
-
-    Returns
-    -------
-    relative : ndarray, shape (b,)
-        Standard deviations over sizes.
-    """
-    size = np.abs(beta)
-    return np.where(size > 0.0, std / np.where(size > 0.0, size, 1.0), np.inf)
 
 
 def correlation(cov: Float2D) -> Float2D:

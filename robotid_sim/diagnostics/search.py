@@ -29,6 +29,7 @@ from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.friction_causes import friction_causes
 from robotid_sim.diagnostics.gross_causes import gross_cause
 from robotid_sim.diagnostics.screening import Remainder
+from robotid_sim.diagnostics.step_causes import step_causes
 from robotid_sim.diagnostics.structure_causes import structure_causes
 from robotid_sim.diagnostics.torque_causes import torque_causes
 from robotid_sim.estimation.cone_program import ConsistentProgram
@@ -97,6 +98,8 @@ class _Round:
         projection = Remainder.of(evidence, fit)
         families = (torque_causes, friction_causes, structure_causes, coupling_causes)
         candidates = [c for family in families for c in family(evidence, fit)]
+        zeros = [c for c in candidates if c.kind == "position-zero"]
+        candidates += step_causes(evidence, projection, zeros)
         extensions = [c for c in candidates if c.corrected or (c.kind, c.joints) not in taken]
         gains = projection.gains(evidence.y, [c.columns for c in extensions])
         amendments = [*delay_causes(evidence, projection, MARGIN), *scale_causes(evidence)]
@@ -247,7 +250,11 @@ def _lasting(accepted: list[Accepted], evidence: Evidence) -> list[Accepted]:
 def _best(state: _Round) -> list[Accepted]:
     """Return the best candidate, and others of its kind that pass on other joints."""
     scored = [*_scored_extensions(state), *_scored_amendments(state)]
-    passed = [s for s in scored if s.gain - s.gains.max() > state.margin and s.fall > FALL]
+    passed = [
+        s
+        for s in scored
+        if s.gain - s.gains.max() > state.margin and (s.fall > FALL or s.is_sizable)
+    ]
     if not passed:
         return []
     top = max(passed, key=lambda s: s.gain)
@@ -325,7 +332,9 @@ def _scored_extensions(state: _Round) -> list[Accepted]:
         if not candidate.possible(value):
             continue
         obvious = bool(candidate.least) and (state.fit.sigma > OBVIOUS * fit.sigma).any()
-        notable = candidate.notable(value) and bool(obvious or torque.max() >= LEAST)
+        notable = candidate.notable(value) and bool(
+            obvious or candidate.by_size or torque.max() >= LEAST
+        )
         gains = held.score(columns) - before
         residual = (state.fit.sigma / evidence.size, fit.sigma / evidence.size)
         scored.append(Accepted(candidate, value, gains, residual, notable=notable))

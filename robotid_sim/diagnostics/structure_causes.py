@@ -9,10 +9,11 @@ from functools import partial
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.diagnostics.cause import Extension, Wording
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
+from robotid_sim.estimation.gravity_fit import strength_words
 from robotid_sim.estimation.held_out import Fit
 from robotid_sim.estimation.problem import joint_only
 from robotid_sim.model.robot import Robot
@@ -26,86 +27,129 @@ TILT = 0.01
 FLANK = 0.1
 """Share of the largest torque within which a joint changes the flank of its backlash."""
 
+STRONGER = 0.01
+"""Change of the strength of gravity that is worth a word."""
+
+JUMPS = ("backlash", "hysteresis")
+"""Kinds whose changes are too short for rows."""
+
+BY_SIZE = ("eccentricity", "hysteresis")
+"""Kinds that are worth a word by their size alone."""
+
 BEHIND = ("backlash", "elastic-joint")
 """Kinds that move the bodies alone, to the side of their load."""
+
+ONE_SIDED = (*BEHIND, "hysteresis")
+"""Kinds whose size is not negative."""
 
 
 def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     """Return the candidates; `fit` is that of the plain columns."""
-    robot, dof = evidence.model(fit), evidence.dof
-    state = (evidence.q, evidence.dq, evidence.ddq)
-    tau = joint_torque(robot, *state)
-    changes = [_moved(evidence, robot, tau, j) for j in range(dof)]
-    tilted: list[Float2D] = []
-    strength = float(np.linalg.norm(robot.gravity))
-    if strength > 0.0:
-        level = np.linalg.svd(robot.gravity[None])[2][1:]  # directions across gravity
-        for across in level:
-            other = replace(robot, gravity=robot.gravity + STEP * strength * across)
-            tilted.append((joint_torque(other, *state) - tau) / STEP)
-    signals = [
-        *tilted,
-        evidence.ddq,
-        *(signal for by_kind in changes for signal in by_kind.values()),
-    ]
-    rows = evidence.rows.apply(np.stack(signals, axis=2))
-    candidates = []
-    if tilted:
-        given = robot.gravity - evidence.correction.gravity
-        candidates.append(
-            Extension(
-                kind="gravity",
-                joint=None,
-                columns=rows[:, :, :2],
-                words=partial(_gravity, given),
-                least=(TILT, TILT),
-                corrected=partial(_tilted, dof, robot.gravity, level),
-                total=lambda correction: correction.gravity,
-            )
-        )
-    column = len(tilted)
-    for j, unit in enumerate(evidence.nominal.joint_units):
+    robot, dof, units = evidence.model(fit), evidence.dof, evidence.nominal.joint_units
+    tau = joint_torque(robot, evidence.q, evidence.dq, evidence.ddq)
+    moved = [_moved(evidence, robot, tau, j) for j in range(dof)]
+    parts = [_pulled(evidence, robot, tau), evidence.ddq[:, :, None]]
+    parts += [signals for by_kind in moved for signals in by_kind.values()]
+    rows = evidence.rows.apply(np.concatenate(parts, axis=2))
+    ends = np.cumsum([part.shape[2] for part in parts])
+    blocks = iter(np.split(rows, ends[:-1], axis=2))
+    gravity, accelerations = next(blocks), next(blocks)
+    candidates = _gravity_causes(evidence, robot, gravity) if gravity.size else []
+    for j, unit in enumerate(units):
         if f"Ia{j + 1}" not in evidence.basis.names:
-            rotor, text = joint_only(rows[:, j, [column]], j, dof), partial(_rotor, unit)
+            rotor, text = joint_only(accelerations[:, j], j, dof), partial(_rotor, unit)
             candidates.append(Extension("rotor-inertia", j, rotor, text, lower=0.0))
-    for j, unit in enumerate(evidence.nominal.joint_units):
-        for kind in changes[j]:
-            column += 1
-            text = partial(WORDS[kind], unit)
-            columns, least = rows[:, :, [column]], (NOTABLE[kind][unit],)
-            lower = 0.0 if kind in BEHIND else -np.inf
-            one = Extension(kind, j, columns, text, least, lower)
-            if kind in CORRECTED:
-                corrected, total = CORRECTED[kind]
-                one = replace(one, corrected=partial(corrected, dof, j), total=partial(total, j))
-            candidates.append(one)
+    for j, unit in enumerate(units):
+        candidates += [_position_cause(kind, j, dof, unit, next(blocks)) for kind in moved[j]]
     return candidates
 
 
-def _moved(evidence: Evidence, robot: Robot, tau: Float2D, j: int) -> dict[str, Float2D]:
-    """Return the torque per unit of every way in which the position of a joint can be wrong.
+def _pulled(evidence: Evidence, robot: Robot, tau: Float2D) -> Float:
+    """Return the torque per share of gravity that pulls across it, two ways, and along it."""
+    strength = float(np.linalg.norm(robot.gravity))
+    if strength == 0.0:
+        return np.zeros((*tau.shape, 0))
+    pulls = [*(strength * across for across in _across(robot)), robot.gravity]
+    state = (evidence.q, evidence.dq, evidence.ddq)
+    others = [replace(robot, gravity=robot.gravity + STEP * pull) for pull in pulls]
+    return np.stack([(joint_torque(other, *state) - tau) / STEP for other in others], axis=2)
 
-    That is per rad or m for the zero, per one for the scale, per rad or m at the largest load for
-    an elastic joint, and per half of the play for backlash, whose jumps are too short for rows.
+
+def _across(robot: Robot) -> Float2D:
+    """Return two unit vectors across gravity and each other, shape (2, 3)."""
+    return np.asarray(np.linalg.svd(robot.gravity[None])[2][1:])
+
+
+def _gravity_causes(evidence: Evidence, robot: Robot, rows: Float) -> list[Extension]:
+    """Return gravity of another strength and of another direction."""
+    dof, given = evidence.dof, robot.gravity - evidence.correction.gravity
+    stronger = Extension(
+        kind="gravity-strength",
+        joint=None,
+        columns=rows[:, :, [2]],
+        words=_strength,
+        least=(STRONGER,),
+        corrected=lambda value: replace(Correction.none(dof), gravity=value[0] * robot.gravity),
+        total=lambda correction: np.array(
+            [(given + correction.gravity) @ given / (given @ given) - 1.0]
+        ),
+    )
+    tilted = Extension(
+        kind="gravity",
+        joint=None,
+        columns=rows[:, :, :2],
+        words=partial(_gravity, given),
+        least=(TILT, TILT),
+        corrected=partial(_tilted, dof, robot.gravity, _across(robot)),
+        total=lambda correction: correction.gravity,
+    )
+    return [stronger, tilted]
+
+
+def _position_cause(kind: str, j: int, dof: int, unit: str, columns: Float) -> Extension:
+    """Return one way in which the position of a joint can be wrong; see `_moved`."""
+    least = (NOTABLE[kind][unit],) * columns.shape[2]
+    lower = 0.0 if kind in ONE_SIDED else -np.inf
+    words, by_size = partial(WORDS[kind], unit), kind in BY_SIZE
+    one = Extension(kind, j, columns, words, least, lower, by_size=by_size)
+    if kind not in CORRECTED:
+        return one
+    corrected, total = CORRECTED[kind]
+    return replace(one, corrected=partial(corrected, dof, j), total=partial(total, j))
+
+
+def _moved(evidence: Evidence, robot: Robot, tau: Float2D, j: int) -> dict[str, Float]:
+    """Return the torques per unit, shape (N, n, k), of ways to be wrong about a joint's position.
+
+    That is per rad or m for the zero, per one for the scale, per rad of the two waves of a turn
+    that an eccentric encoder adds, per half of the hysteresis and of the play for backlash, whose
+    jumps are too short for rows, and per rad or m at the largest load for an elastic joint.
     """
     state = (evidence.q, evidence.dq, evidence.ddq)
     bodies = rigid_body_torque(robot, *state)
     q, load = evidence.q[:, j], bodies[:, j] / max(float(np.abs(bodies[:, j]).max()), 1e-12)
     changes = {
-        "position-zero": np.ones_like(q),
-        "position-scale": q,
-        "elastic-joint": -load,  # links hang behind the rotors, where encoder and friction are
-        "backlash": -np.tanh(load / FLANK),
+        "position-zero": [np.ones_like(q)],
+        "position-scale": [q],
+        "elastic-joint": [-load],  # links hang behind the rotors, where encoder and friction are
+        "backlash": [-np.tanh(load / FLANK)],
+        "hysteresis": [np.tanh(evidence.dq[:, j] / evidence.nominal.eps[j])],
     }
-    signals: dict[str, Float2D] = {}
-    for kind, change in changes.items():
-        rate = np.zeros_like(q) if kind == "backlash" else np.gradient(change, evidence.dt)
+    if evidence.nominal.joint_units[j] == "rad":
+        changes["eccentricity"] = [np.sin(q), np.cos(q)]
+
+    def torque_of(kind: str, change: Float1D) -> Float2D:
+        rate = np.zeros_like(q) if kind in JUMPS else np.gradient(change, evidence.dt)
         moved = [np.array(part) for part in state]
         for part, by in zip(moved, (change, rate, np.gradient(rate, evidence.dt)), strict=True):
             part[:, j] += STEP * by
         torque, before = (rigid_body_torque, bodies) if kind in BEHIND else (joint_torque, tau)
-        signals[kind] = (torque(robot, *moved) - before) / STEP
-    return signals
+        return (torque(robot, *moved) - before) / STEP
+
+    return {
+        kind: np.stack([torque_of(kind, change) for change in by_column], axis=2)
+        for kind, by_column in changes.items()
+    }
 
 
 def _tilted(dof: int, gravity: Float1D, level: Float2D, value: Float1D) -> Correction:
@@ -151,6 +195,28 @@ def _gear(unit: str, value: Float1D) -> Wording:
     )
 
 
+def _strength(value: Float1D) -> Wording:
+    return Wording(
+        f"gravity is {strength_words(float(value[0]))}",
+        "check `gravity` in the section [robot], and the time stamps with another clock",
+    )
+
+
+def _eccentric(unit: str, value: Float1D) -> Wording:
+    return Wording(
+        f"the position errs by {np.hypot(*value):.2g} {unit} once a turn: the encoder is eccentric",
+        "center the encoder, or take the error off by a table of its positions",
+    )
+
+
+def _hysteresis(unit: str, value: Float1D) -> Wording:
+    return Wording(
+        f"the position lags the motion by {value[0]:.2g} {unit} either way: hysteresis of "
+        f"{2.0 * value[0]:.2g} {unit} between joint and encoder",
+        "look at belt, cable or coupling of the encoder",
+    )
+
+
 def _elastic(unit: str, value: Float1D) -> Wording:
     return Wording(
         f"the link moves against the encoder with the load, by {value[0]:.2g} {unit} at the "
@@ -180,6 +246,8 @@ WORDS: dict[str, Callable[[str, Float1D], Wording]] = {
     "position-scale": _gear,
     "elastic-joint": _elastic,
     "backlash": _backlash,
+    "hysteresis": _hysteresis,
+    "eccentricity": _eccentric,
 }
 
 NOTABLE = {
@@ -187,6 +255,8 @@ NOTABLE = {
     "position-scale": {"rad": 0.02, "m": 0.02},
     "elastic-joint": {"rad": 3e-3, "m": 3e-4},
     "backlash": {"rad": 5e-4, "m": 5e-5},
+    "hysteresis": {"rad": 3e-3, "m": 3e-4},
+    "eccentricity": {"rad": 1.5e-3},
 }
 """Least size that is worth a word, by the unit of the joint."""
 

@@ -244,6 +244,18 @@ def base_parameters(
     return grouped(W.reshape(-1, considered.size), considered, robot.parameter_names, units)
 
 
+def base_parameters_like(
+    basis: BaseParameters, robot: Robot, measured: Bool1D | None = None
+) -> BaseParameters:
+    """Return the base parameters of a robot with the joint parameters that a basis considers.
+
+    Torques are `measured` of some joints, shape (n,), by default of all.
+    """
+    symbols = {basis.symbols[c] for c in basis.considered}
+    kinds = [kind for kind in parameters.JOINT if f"{kind}1" in symbols]
+    return base_parameters(robot, kinds, measured)
+
+
 def require_basis_of(robot: Robot, basis: BaseParameters) -> None:
     """Raise unless a robot's regressor is that of the base parameters times ``B``.
 

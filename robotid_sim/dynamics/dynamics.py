@@ -7,9 +7,8 @@ returns results of the same rank.
 from collections.abc import Iterator, Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, parts_of, states
+from robotid_sim.arrays import ArrayLike, Float, Float1D, Float2D, Int1D, parts_of, states
 from robotid_sim.compiled import in_threads
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.term_torques import terms_torque

@@ -1,9 +1,8 @@
 """Wrenches that the joints transmit: what force sensors in them would measure."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float, states
+from robotid_sim.arrays import ArrayLike, Float, states
 from robotid_sim.dynamics import kernels
 from robotid_sim.model import parameters
 from robotid_sim.model.inertia import inertia_matrix

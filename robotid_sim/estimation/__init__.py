@@ -1,38 +1,47 @@
 """Estimation: problems, estimators, estimates, and the limit they are measured by."""
 
-from robotid_sim.estimation.consistent import Consistent
-from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.extended_kalman import ExtendedKalman
-from robotid_sim.estimation.input_error import InputError
-from robotid_sim.estimation.instrumental import InstrumentalVariables
-from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
-from robotid_sim.estimation.output_error import OutputError
-from robotid_sim.estimation.recursive import RecursiveLeastSquares
-from robotid_sim.estimation.restricted import NAME as RESTRICTED
-from robotid_sim.estimation.restricted import RestrictedLeastSquares
-from robotid_sim.estimation.robust import RobustLeastSquares
-from robotid_sim.estimation.swarm import swarm_estimators, weighted_swarm
-from robotid_sim.estimation.total_least_squares import TotalLeastSquares
+from typing import TYPE_CHECKING
+
 from robotid_sim.optim.methods import OPTIMIZERS
-from robotid_sim.registry import Registry
+from robotid_sim.registry import Alias, Registry
 
-ESTIMATORS: Registry[Estimator] = Registry(
+if TYPE_CHECKING:
+    from robotid_sim.estimation.estimator import Estimator
+
+AROUND_WLS = "wls-"
+"""Begins the names of swarms around weighted least squares; the optimizer's name follows."""
+POPULATION = {name: {"population": 100} for name in ("pso", "rwpso")}
+
+
+def swarm_preset(name: str) -> Alias | None:
+    """Find what the name of a published swarm stands for.
+
+    ``wls-NAME`` is the optimizer of that name around weighted least squares, ``ls-pso`` a particle
+    swarm on the plain sum of squares around least squares, and ``pso`` within bounds from physics.
+    """
+    optimizer = name.removeprefix(AROUND_WLS)
+    if optimizer != name and optimizer in OPTIMIZERS:
+        return "swarm", {"optimizer": optimizer, "options": POPULATION.get(optimizer, {})}
+    plain = {"optimizer": "pso", "weights": "equal"}
+    return {"ls-pso": ("swarm", plain), "pso": ("swarm", plain | {"bounds": "physics"})}.get(name)
+
+
+ESTIMATORS: "Registry[Estimator]" = Registry(
     "estimator",
-    Estimator,
+    "robotid_sim.estimation.estimator:Estimator",
     {
-        "consistent": Consistent,
-        "extended-kalman": ExtendedKalman,
-        "input-error": InputError,
-        "instrumental-variables": InstrumentalVariables,
-        "ols": OrdinaryLeastSquares,
-        "output-error": OutputError,
-        "recursive-least-squares": RecursiveLeastSquares,
-        RESTRICTED: RestrictedLeastSquares,
-        "robust": RobustLeastSquares,
-        "total-least-squares": TotalLeastSquares,
-        "wls": WeightedLeastSquares,
-        **swarm_estimators(),
+        "consistent": "robotid_sim.estimation.consistent:Consistent",
+        "extended-kalman": "robotid_sim.estimation.extended_kalman:ExtendedKalman",
+        "input-error": "robotid_sim.estimation.input_error:InputError",
+        "instrumental-variables": "robotid_sim.estimation.instrumental:InstrumentalVariables",
+        "ols": "robotid_sim.estimation.least_squares:OrdinaryLeastSquares",
+        "output-error": "robotid_sim.estimation.output_error:OutputError",
+        "recursive-least-squares": "robotid_sim.estimation.recursive:RecursiveLeastSquares",
+        "restricted-least-squares": "robotid_sim.estimation.restricted:RestrictedLeastSquares",
+        "robust": "robotid_sim.estimation.robust:RobustLeastSquares",
+        "swarm": "robotid_sim.estimation.swarm:SwarmEstimator",
+        "total-least-squares": "robotid_sim.estimation.total_least_squares:TotalLeastSquares",
+        "wls": "robotid_sim.estimation.least_squares:WeightedLeastSquares",
     },
+    alias=swarm_preset,
 )
-
-OPTIMIZERS.follow(lambda name: ESTIMATORS.register(f"wls-{name}", weighted_swarm(name)))

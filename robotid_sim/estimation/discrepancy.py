@@ -20,21 +20,27 @@ References
    Society B 63(3), doi:10.1111/1467-9868.00294.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze
-from robotid_sim.estimation.least_squares import random_errors
-from robotid_sim.estimation.problem import LinearProblem, with_rows_changed
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.estimation.held_out import CERTAIN, blocks_of, worth
+from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors
+from robotid_sim.estimation.problem import LinearProblem, rows_of, with_rows_changed
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
-from robotid_sim.estimation.state_functions import QUANTITIES, Lack, RandomFunction
+from robotid_sim.estimation.state_functions import QUANTITIES, Lack, RandomFunction, lacking_torque
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
-PARTS = 4
-"""Parts of a log, each foretold by the functions of the others."""
+FRICTION = ("Fv", "Fc", "Fo")
+"""Parameters of a joint's own friction."""
 
 MATTERS = 0.02
 """Least torque of a function over the noise of its rows that is worth a word."""
@@ -54,9 +60,20 @@ class Discrepancy:
     """The function of every one of the `lacks`; their columns are the last ones."""
     repeats: bool = False
     """Whether what is left beside the functions repeats with the period, as torque ripple does."""
+    left_out: Float2D | None = None
+    """Torque of one standard deviation of the functions of joints that explain the log but predict
+    no blocks of it, (N n, m): the fit does not allow for them, its intervals do."""
 
     def __post_init__(self) -> None:
         freeze(self, (None, None), "columns")  # rows of a fit share them
+        freeze(self, (None, None), "left_out", optional=True)
+
+    @property
+    def spans(self) -> list[slice]:
+        """Columns of every function."""
+        sizes = [len(function.knots) for function in self.functions]
+        ends = self.columns.shape[1] - sum(sizes) + np.cumsum([0, *sizes])
+        return [slice(*pair) for pair in pairwise(ends.tolist())]
 
     @property
     def notable(self) -> tuple[Lack, ...]:
@@ -66,72 +83,128 @@ class Discrepancy:
         return tuple(sorted(large, key=lambda k: (joints.index(k.joint), -k.over_noise)))
 
 
-def with_values(discrepancy: Discrepancy, problem: LinearProblem, beta: Float1D) -> Discrepancy:
-    r"""Return a discrepancy whose lacks hold the values of their functions, given parameters.
+def with_values(
+    discrepancy: Discrepancy, problem: LinearProblem, beta: Float1D, motion: Motion, model: Robot
+) -> Discrepancy:
+    r"""Add the values of its functions to a discrepancy, as far as they predict.
 
-    With the columns :math:`C = \Phi D^{1/2} / \sigma` of a joint and its residuals :math:`r` over
-    the noise, :math:`\hat u = D^{1/2} (1 + C^T C)^{-1} C^T r`, of the functions that another
-    motion has too: two that cancel along this one would not along another. Functions of a joint
-    that do not foretell parts of the log from the others have no values, nor have those that are
-    weaker than what passes with time: drift looks like many things.
+    With the weighing columns :math:`C` of a joint, its residuals :math:`r`, both over the noise,
+    and the root :math:`R` of the covariance of the values, :math:`\hat u = R (1 + C^T C)^{-1} C^T
+    r`, of the functions that another motion has too: two that cancel along this one would not along
+    another. Those that are weaker than what passes with time have no values: drift looks like many
+    things. Nor have those of a joint whose torque they do not predict along the motion as
+    predictions see it, without the block of time that speaks most for them; nor those that are what
+    parameters may be that joints share, and weaker than what another joint lacks and none predicts.
 
     Parameters
     ----------
     discrepancy : Discrepancy
-        What the model of the problem lacks.
+        Of the problem.
     problem : LinearProblem
         The plain rows, which do not allow for it.
     beta : ndarray, shape (b,)
         Base parameters.
+    motion : Motion
+        Made from positions alone, as for predictions; its rows should be finer than those of the
+        problem, which say little of a reversal.
+    model : Robot
+        With the base parameters, and all terms.
 
     Returns
     -------
     valued : Discrepancy
         The knots and values of its functions are in its `lacks`.
     """
-    ends = len(discrepancy.columns.T) - np.cumsum(
-        [0, *(len(function.knots) for function in discrepancy.functions[::-1])]
-    )
-    left = problem.by_joint(problem.y - problem.W @ beta) / discrepancy.noise_std
-    pairs = zip(discrepancy.lacks, discrepancy.functions, pairwise(ends[::-1]), strict=True)
+    lacks, noise = discrepancy.lacks, discrepancy.noise_std
+    residual = problem.by_joint(problem.y - problem.W @ beta) / noise
     drift = dict.fromkeys(problem.joint_names, 0.0)
-    for lack in discrepancy.lacks:
+    for lack in lacks:
         if not QUANTITIES[lack.quantity].stays:
             drift[lack.joint] = max(drift[lack.joint], lack.torque)
-    kept = [
-        pair
-        for pair in pairs
-        if QUANTITIES[pair[0].quantity].stays and pair[0].torque > drift[pair[0].joint]
-    ]
     valued = {}
     for j, joint in enumerate(problem.joint_names):
-        own = [pair for pair in kept if pair[0].joint == joint]
-        if not own:
+        which = [
+            k
+            for k, lack in enumerate(lacks)
+            if lack.joint == joint
+            and QUANTITIES[lack.quantity].stays
+            and lack.torque > drift[joint]
+        ]
+        if not which:
             continue
-        which = np.concatenate([np.arange(*columns) for _, _, columns in own])
-        C = problem.by_joint(discrepancy.columns[:, which])[:, j] / discrepancy.noise_std[j]
-        if not _foretells(C, left[:, j]):
-            continue
-        u = _effects(C, left[:, j])
-        for lack, (knots, mean, root), _ in own:
-            part, u = root @ u[: len(knots)], u[len(knots) :]
-            values = part - mean @ part  # the functions of the knots add up to one
-            valued[lack] = replace(lack, knots=tuple(knots), values=tuple(values))
-    return replace(discrepancy, lacks=tuple(valued.get(k, k) for k in discrepancy.lacks))
+        parts = [_part(problem, discrepancy, k) for k in which]
+        C = np.hstack([part.beside for part in parts]) / noise[j]
+        u = np.linalg.solve(np.eye(C.shape[1]) + C.T @ C, C.T @ residual[:, j])
+        for k, part in zip(which, parts, strict=True):
+            knots, mean, root = discrepancy.functions[k]
+            effects, u = u[: len(knots)], u[len(knots) :]
+            values = root @ effects
+            valued[lacks[k]] = replace(
+                lacks[k],
+                knots=tuple(knots),
+                values=tuple(values - mean @ values),  # the functions of the knots add up to one
+                friction=tuple((part.friction @ effects).tolist()),
+            )
+    predictive = _predictive_joints(list(valued.values()), motion, model)
+    astray = max(
+        (k.over_noise for k in lacks if QUANTITIES[k.quantity].stays and k.joint not in predictive),
+        default=0.0,
+    )
+    small = (k for k in valued if QUANTITIES[k.quantity].pulls and k.over_noise < astray)
+    predictive -= {k.joint for k in small}
+    added = [valued.get(k, k) if k.joint in predictive else k for k in lacks]
+    return replace(discrepancy, lacks=tuple(added))
 
 
-def _effects(C: Float2D, left: Float1D) -> Float1D:
-    """Return the best linear unbiased prediction of effects of unit variance in unit noise."""
-    return np.asarray(np.linalg.solve(np.eye(C.shape[1]) + C.T @ C, C.T @ left))
+def without_pull(
+    discrepancy: Discrepancy, problem: LinearProblem, motion: Motion, nominal: Robot
+) -> Discrepancy:
+    """Leave out of a discrepancy what pulls the parameters and is not predicted beside them.
+
+    Parameters as of `with_values`, with the nominal model in place of one with base parameters.
+    """
+    while True:
+        estimate = WeightedLeastSquares().fit(allowing_for(problem, discrepancy))
+        if not estimate.success:
+            return discrepancy
+        phi = problem.basis.completed(estimate.beta, nominal.parameters())
+        model = nominal.with_parameters(phi, formal=True)
+        lacks = with_values(discrepancy, problem, estimate.beta, motion, model).lacks
+        stay = [bool(k.values) or not QUANTITIES[k.quantity].pulls for k in lacks]
+        if all(stay):
+            return discrepancy
+        discrepancy = _with_some(discrepancy, stay)
 
 
-def _foretells(C: Float2D, left: Float1D) -> bool:
-    """Return whether effects by the other parts of the rows foretell each part on the whole."""
-    parts = np.array_split(np.arange(len(left)), PARTS)
-    rest = [np.setdiff1d(np.arange(len(left)), part) for part in parts]
-    pairs = zip(parts, rest, strict=True)
-    missed = sum(((left[a] - C[a] @ _effects(C[b], left[b])) ** 2).sum() for a, b in pairs)
-    return bool(missed < (left**2).sum())
+def _with_some(discrepancy: Discrepancy, stay: Sequence[bool]) -> Discrepancy:
+    """Return a discrepancy that is allowed for by some of its functions, by intervals in all."""
+    triples = list(zip(discrepancy.lacks, discrepancy.functions, discrepancy.spans, strict=True))
+    chosen = [triple for triple, stays in zip(triples, stay, strict=True) if stays]
+    columns = discrepancy.columns
+    gains = columns[:, : columns.shape[1] - sum(len(f.knots) for f in discrepancy.functions)]
+    left_out = [columns[:, span] for (_, _, span), s in zip(triples, stay, strict=True) if not s]
+    left_out += [] if discrepancy.left_out is None else [discrepancy.left_out]
+    return replace(
+        discrepancy,
+        lacks=tuple(lack for lack, _, _ in chosen),
+        functions=tuple(function for _, function, _ in chosen),
+        columns=np.hstack([gains, *(columns[:, span] for _, _, span in chosen)]),
+        left_out=np.hstack(left_out),
+    )
+
+
+def _predictive_joints(lacks: Sequence[Lack], motion: Motion, model: Robot) -> set[str]:
+    """Return the joints whose torque functions predict beside a model, in more than one block."""
+    if not lacks:
+        return set()
+    torque = motion.tau - joint_torque(model, motion.q, motion.dq, motion.ddq)
+    residual = rows_of(motion, torque)
+    added = rows_of(motion, lacking_torque(lacks, motion, model))
+    block = blocks_of(motion.row_times, motion.repeats)
+    fall = residual**2 - (residual - added) ** 2
+    gains = np.array([fall[block == k].sum(axis=0) for k in np.unique(block)])
+    pairs = zip(model.joint_names, gains.T, strict=True)
+    return {name for name, gain in pairs if worth(gain, CERTAIN) > 0.0}
 
 
 def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProblem:
@@ -152,14 +225,40 @@ def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProb
     problem : LinearProblem
         Rows weighed; random effects of the discrepancy come before its own.
     """
-    if not discrepancy.columns.size:
+    random = [discrepancy.columns, discrepancy.left_out, problem.random]
+    known = [part for part in random if part is not None and part.size]
+    if not known:
         return replace(problem, repeats=True) if discrepancy.repeats else problem
-    columns = problem.by_joint(discrepancy.columns) / discrepancy.noise_std[:, None]
-    random = discrepancy.columns
-    if problem.random is not None:
-        random = np.hstack([random, problem.random])
-    whole = replace(problem, random=random, repeats=discrepancy.repeats)
+    whole = replace(problem, random=np.hstack(known), repeats=discrepancy.repeats)
+    columns = np.array(problem.by_joint(discrepancy.columns))
+    for k, (lack, span) in enumerate(zip(discrepancy.lacks, discrepancy.spans, strict=True)):
+        j = problem.joint_names.index(lack.joint)
+        columns[:, j, span] = _part(problem, discrepancy, k).beside
+    columns /= discrepancy.noise_std[:, None]
     return with_rows_changed(whole, partial(freed, columns=columns))
+
+
+class _Part(NamedTuple):
+    """The columns of one function in the rows of its joint, in two parts."""
+
+    beside: Float2D
+    """What the friction of the joint cannot explain [N m], shape (N, k)."""
+    friction: Float2D
+    """What it can, in units of Fv, Fc, Fo, shape (3, k)."""
+
+
+def _part(problem: LinearProblem, discrepancy: Discrepancy, k: int) -> _Part:
+    """Return the parts of the columns of function number k."""
+    lack, names = discrepancy.lacks[k], problem.basis.names
+    j = problem.joint_names.index(lack.joint)
+    columns = problem.by_joint(discrepancy.columns[:, discrepancy.spans[k]])[:, j]
+    symbols = [f"{symbol}{j + 1}" for symbol in FRICTION]
+    shown = [s for s in symbols if s in names]
+    rows = problem.by_joint(problem.W)[:, j, [names.index(s) for s in shown]]
+    explained = np.linalg.lstsq(rows, columns, rcond=None)[0]
+    friction = np.zeros((len(symbols), columns.shape[1]))
+    friction[[symbols.index(s) for s in shown]] = explained
+    return _Part(columns - rows @ explained, friction)
 
 
 def freed(rows: Float, columns: Float) -> Float:

@@ -1,17 +1,20 @@
 """Search for what a model lacks: random functions by restricted likelihood, and what repeats."""
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import fdtrc
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.estimation.block_sandwich import same_phase
 from robotid_sim.estimation.correlation import SHORTEST_BLOCK, autocorrelation, effective_rows
 from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, freed
 from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.held_out import CERTAIN, LIKELY, HeldOut, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, joint_columns, joint_only
 from robotid_sim.estimation.state_functions import (
@@ -119,42 +122,28 @@ def _with_functions(
     beta: Float1D,
     significance: float,
 ) -> Discrepancy:
-    """Return the functions that explain the residuals of a fit with parameters beta."""
-    gains, noise = nothing.columns, nothing.noise_std
+    """Return the functions that explain the residuals of a fit with parameters beta, and predict.
+
+    What explains them is chosen by the rows, and has to show without the largest residuals; what
+    the fit allows for, by blocks that are left out.
+    """
     model = problem.by_joint(problem.W @ beta)
     phi = problem.basis.completed(beta, nominal.parameters())
-    keys, shapes = [], []
-    blocks: list[Float2D] = []
-    functions = state_functions(motion, nominal.with_parameters(phi, formal=True))
-    for key, (rows, knots, mean) in functions.items():
-        shown = np.abs(rows).max(axis=0) > 0.0
-        if shown.any():
-            root = QUANTITIES[key[0]].root(int(shown.sum()))
-            block = rows[:, shown] @ root
-            size = float(np.sqrt((block**2).sum() / problem.samples))
-            keys.append(key)
-            blocks.append(block / size)
-            shapes.append(RandomFunction(knots[shown], mean[shown], root / size))
-    search = _Explanations(problem, keys, blocks, gains, significance)
-    y = problem.by_joint(problem.y)
-    chosen = search.components(y, noise)
-    if chosen is None or search.components(_without_extremes(y, model), noise) is None:
+    candidates = _Candidates.of(problem, motion, nominal.with_parameters(phi, formal=True))
+    search = _Explanations(problem, candidates, nothing.columns, significance)
+    y, noise = problem.by_joint(problem.y), nothing.noise_std
+    explained = search.components(y, noise)
+    if explained is None or search.components(_without_extremes(y, model), noise) is None:
         return nothing
-    found, before, noise = chosen
-    ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
-    lacks, used, columns = [], [], [gains]
-    for c in sorted(np.flatnonzero(found.variances), key=lambda c: -found.ratios[c]):
-        quantity, j = keys[c]
-        block = blocks[c] / before[j]
-        size = float(np.sqrt(((block @ found.effects[ends[c] : ends[c + 1]]) ** 2).mean()))
-        ratio, std = float(found.ratios[c]), float(np.sqrt(found.variances[c]))
-        of_noise = size * float(before[j] / noise[j])
-        name = problem.joint_names[j]
-        lacks.append(Lack(name, quantity, size * float(before[j]), of_noise, ratio))
-        used.append(shapes[c]._replace(root=std * shapes[c].root))
-        own = joint_only(block * (std * before[j]), j, problem.dof)
-        columns.append(own.reshape(len(problem.y), -1))
-    return Discrepancy(tuple(lacks), np.hstack(columns), noise, tuple(used))
+    selected, opposed = search.select(explained.components)
+    columns = search.columns(explained.components, opposed).reshape(len(problem.y), -1)
+    left_out = columns if opposed else None
+    if len(selected) < np.count_nonzero(explained.components.variances):
+        search = replace(search, candidates=candidates.subset(selected))
+        explained = search.components(y, noise) if selected else None
+    if explained is None:
+        return replace(nothing, left_out=left_out)
+    return replace(search.discrepancy(explained), left_out=left_out)
 
 
 def _repeats(problem: LinearProblem, found: Discrepancy, significance: float) -> bool:
@@ -185,11 +174,44 @@ def _repeats(problem: LinearProblem, found: Discrepancy, significance: float) ->
 
 
 class _Explained(NamedTuple):
-    """Components of rows, noise before and beside them."""
+    """Components of rows, and noise beside them."""
 
-    found: VarianceComponents
-    before: Float1D
+    components: VarianceComponents
     noise: Float1D
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Candidates:
+    """Functions that may explain the rows of a problem."""
+
+    keys: list[tuple[str, int]]
+    """Quantity and joint."""
+    blocks: list[Float2D]
+    """Rows of the joint, columns of unit RMS torque in all, shape (N, k)."""
+    shapes: list[RandomFunction]
+
+    @classmethod
+    def of(cls, problem: LinearProblem, motion: Motion, model: Robot) -> "_Candidates":
+        """Return the functions of all joints that show along a motion."""
+        candidates = cls([], [], [])
+        for key, (rows, knots, mean) in state_functions(motion, model).items():
+            shown = np.abs(rows).max(axis=0) > 0.0
+            if shown.any():
+                root = QUANTITIES[key[0]].root(int(shown.sum()))
+                block = rows[:, shown] @ root
+                size = float(np.sqrt((block**2).sum() / problem.samples))
+                candidates.keys.append(key)
+                candidates.blocks.append(block / size)
+                candidates.shapes.append(RandomFunction(knots[shown], mean[shown], root / size))
+        return candidates
+
+    def subset(self, which: Sequence[int]) -> "_Candidates":
+        """Return some of the functions."""
+        return _Candidates(
+            [self.keys[c] for c in which],
+            [self.blocks[c] for c in which],
+            [self.shapes[c] for c in which],
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,10 +219,33 @@ class _Explanations:
     """Rows of a problem with the functions that may explain them."""
 
     problem: LinearProblem
-    keys: list[tuple[str, int]]
-    blocks: list[Float2D]
+    candidates: _Candidates
     gains: Float2D
     significance: float
+
+    @property
+    def keys(self) -> list[tuple[str, int]]:
+        """Quantity and joint of every function."""
+        return self.candidates.keys
+
+    def discrepancy(self, explained: _Explained) -> Discrepancy:
+        """Return the functions that are there, the most obvious first, without values."""
+        components, noise = explained
+        problem, blocks = self.problem, self.candidates.blocks
+        ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
+        lacks, shapes, columns = [], [], [self.gains]
+        shown = np.flatnonzero(components.variances).tolist()
+        for c in sorted(shown, key=lambda c: -components.ratios[c]):
+            quantity, j = self.keys[c]
+            std = float(np.sqrt(components.variances[c]))
+            torque = blocks[c] @ components.effects[ends[c] : ends[c + 1]]
+            size, ratio = float(np.sqrt((torque**2).mean())), float(components.ratios[c])
+            over_noise = size / float(noise[j])
+            lacks.append(Lack(problem.joint_names[j], quantity, size, over_noise, ratio))
+            shape = self.candidates.shapes[c]
+            shapes.append(shape._replace(root=std * shape.root))
+            columns.append(self.columns(components, [c]).reshape(len(problem.y), -1))
+        return Discrepancy(tuple(lacks), np.hstack(columns), noise, tuple(shapes))
 
     def components(self, y: Float2D, noise: Float1D) -> _Explained | None:
         """Return the functions that torques y, shape (N, n), are explained by, if there are any."""
@@ -211,8 +256,52 @@ class _Explanations:
             if not found.variances.any():
                 return None
             change = np.sqrt(left / (problem.samples - problem.basis.rank / problem.dof))
-            before, noise = noise, noise * np.where(change > 0.0, change, 1.0)  # 0: no torque
-        return _Explained(found, before, noise)
+            noise = noise * np.where(change > 0.0, change, 1.0)  # 0: no torque
+        return _Explained(found, noise)
+
+    def columns(self, components: VarianceComponents, which: Sequence[int]) -> Float:
+        """Return the torque of one deviation of the effects of some functions, (N, n, k)."""
+        samples, dof = self.problem.samples, self.problem.dof
+        blocks, std = self.candidates.blocks, np.sqrt(components.variances)
+        parts = [joint_only(std[c] * blocks[c], self.keys[c][1], dof) for c in which]
+        return np.concatenate([np.zeros((samples, dof, 0)), *parts], axis=2)
+
+    def select(self, components: VarianceComponents) -> tuple[list[int], list[int]]:
+        """Return the functions with which blocks that are left out are predicted better.
+
+        Of the functions of every joint the one that raises the likelihood of its blocks most is
+        taken, then the others are tried again beside it, until none does [1]_; where none does
+        alone, all together are tried, for two large ones hide the gain of each other. Second come
+        the functions of the joints of which none is taken.
+
+        References
+        ----------
+        .. [1] Stone (1974), "Cross-validatory choice and assessment of statistical predictions", J.
+           Royal Statistical Society B 36, doi:10.1111/j.2517-6161.1974.tb00994.x.
+        """
+        problem, shown = self.problem, np.flatnonzero(components.variances).tolist()
+        parts = [self.columns(components, [c]) for c in shown]
+        sums = HeldOut.of_problem(problem, problem.by_joint(self.gains), *parts, random=True)
+        first = problem.basis.rank + self.gains.shape[1]
+        ends = first + np.cumsum([0, *(part.shape[2] for part in parts)])
+        places = {c: np.arange(*pair) for c, pair in zip(shown, pairwise(ends), strict=True)}
+        selected, opposed = list[int](), list[int]()
+
+        def score(joint: int, which: Sequence[int]) -> Float1D:
+            use = [np.arange(first), *(places[c] for c in (*selected, *which))]
+            return sums.score_by_joint(np.concatenate(use))[:, joint]
+
+        for j in sorted({self.keys[c][1] for c in shown}):
+            candidates = {
+                c: CERTAIN if QUANTITIES[self.keys[c][0]].pulls else LIKELY
+                for c in shown
+                if self.keys[c][1] == j
+            }
+            together = [c for c in candidates if self.keys[c][0] != REST]
+            taken = _select_forward(partial(score, j), candidates, together)
+            selected += taken
+            opposed += [] if taken else list(candidates)
+        return sorted(selected), opposed
 
     def _chosen(
         self, y: Float2D, noise: Float1D, largest: Float1D
@@ -220,12 +309,12 @@ class _Explanations:
         """Return components of rows of this noise and the sum of squares they leave by joint."""
         problem = self.problem
         n, N, b = problem.dof, problem.samples, problem.basis.rank
-        ends = np.cumsum([0, *(block.shape[1] for block in self.blocks)])
+        ends = np.cumsum([0, *(block.shape[1] for block in self.candidates.blocks)])
         groups = [np.arange(low, high) for low, high in pairwise(ends)]
         rows = np.zeros((N, n, b + ends[-1] + 1))
         rows[..., :b] = problem.by_joint(problem.W) / noise[:, None]
         rows[..., -1] = y / noise
-        for (_, j), block, group in zip(self.keys, self.blocks, groups, strict=True):
+        for (_, j), block, group in zip(self.keys, self.candidates.blocks, groups, strict=True):
             rows[:, j, b + group] = block / noise[j]
         rows = freed(rows, self.gains.reshape(N, n, -1) / noise[:, None])
         flat = rows.reshape(N * n, -1)
@@ -234,6 +323,29 @@ class _Explanations:
         found = choose_components(*columns, groups, self.significance, last=last, largest=largest)
         left = rows[..., -1] - rows[..., :b] @ found.beta - rows[..., b:-1] @ found.effects
         return found, (left**2).sum(axis=0)
+
+
+def _select_forward(
+    score: Callable[[Sequence[int]], Float1D],
+    candidates: Mapping[int, float],
+    together: Sequence[int],
+) -> list[int]:
+    """Return the candidates that raise a score by block, one by one, or else some together.
+
+    Candidates have the standard errors that their gain has to exceed.
+    """
+    selected, before = list[int](), score([])
+    while rest := [c for c in candidates if c not in selected]:
+        gains = [score([*selected, c]) - before for c in rest]
+        worths = [worth(gain, candidates[c]) for gain, c in zip(gains, rest, strict=True)]
+        best = int(np.argmax(worths))
+        if worths[best] <= 0.0:
+            break
+        selected.append(rest[best])
+        before = before + gains[best]
+    if selected or len(together) < 2 or worth(score(together) - before, CERTAIN) <= 0.0:
+        return selected
+    return list(together)
 
 
 def _without_extremes(y: Float2D, model: Float2D) -> Float2D:

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar, get_type_hints
+from typing import TYPE_CHECKING, Any, ClassVar, get_type_hints
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
@@ -10,7 +10,11 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.files import read_json, write_json
+from robotid_sim.frames import data_frame
 from robotid_sim.representation import public_value
+
+if TYPE_CHECKING:
+    import pandas
 
 VERSION = 1
 
@@ -38,7 +42,7 @@ class Estimate:
     >>> nominal, basis = setup.nominal, setup.basis
     >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
     >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
-    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> log = rid.simulate(setup.cell, path, rng=rng).log
     >>> problem = rid.build_problem(rid.RtsSmoother()(log, nominal), nominal, basis)
     >>> estimate = rid.WeightedLeastSquares().fit(problem)
     >>> estimate.success, estimate.beta.shape == estimate.std.shape
@@ -115,6 +119,14 @@ class Estimate:
         signed = [name[:2] in SIGNED and name[2:].isdecimal() for name in self.names]
         return np.asarray(signed & (self.beta < AT_BOUND * self.std))
 
+    def to_frame(self) -> "pandas.DataFrame":
+        """Return the base parameters as a data frame: name, unit, value, standard deviation.
+
+        Raises `MissingExtraError` if pandas is not installed.
+        """
+        columns = {"name": self.names, "unit": self.units, "value": self.beta, "std": self.std}
+        return data_frame(columns)
+
     def content(self) -> dict[str, Any]:
         """Return the estimate as JSON values."""
         values: dict[str, Any] = {}
@@ -150,7 +162,7 @@ def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
     content = read_json(path, "estimate", VERSION)
     try:
         estimates = [_from_content(values) for values in content.pop("estimates")]
-        _Context.model_validate(content)
+        EstimateContext.model_validate(content)
     except ValidationError as error:
         first = error.errors()[0]
         key, reason = ".".join(map(str, first["loc"])), first["msg"].removeprefix("Input ")
@@ -185,11 +197,11 @@ _FIELDS: dict[str, Any] = {
     for slot in fields(Estimate)
     if slot.name not in (*_ARRAYS, "pseudo")
 }
-_Scalars = create_model("_Scalars", __config__=_STRICT, **_FIELDS)
+EstimateScalars = create_model("EstimateScalars", __config__=_STRICT, **_FIELDS)
 """What is no array in the JSON form of an estimate; what is left out has the default of there."""
 
 
-class _Context(BaseModel):
+class EstimateContext(BaseModel):
     """What a file may say beside its estimates, as far as it is read."""
 
     model_config = _STRICT
@@ -199,6 +211,7 @@ class _Context(BaseModel):
     torque_gain_std: float | None = Field(default=None, ge=0.0)
     torque_measured: list[bool] | None = None
     friction_velocity: list[float] | None = None
+    gravity: list[float] | None = None
     cov_blocks: int | None = Field(default=None, ge=0)
 
 
@@ -217,7 +230,7 @@ def _require_covariance(cov: Float2D | None) -> None:
 
 
 def _from_content(values: dict[str, Any]) -> Estimate:
-    _Scalars.model_validate(values)
+    EstimateScalars.model_validate(values)
     values = dict(values)
     for name in ("weights", "dof"):
         values.setdefault(name, None)  # not in files of before

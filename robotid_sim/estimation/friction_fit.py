@@ -15,9 +15,18 @@ from robotid_sim.estimation.friction_shapes import (
     StribeckShape,
     checked_start,
 )
+from robotid_sim.estimation.held_out import FOLDS, MARGIN, predicts_better
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import build_problem, extended, part_of
-from robotid_sim.estimation.variable_projection import SeparableProblem, search
+from robotid_sim.estimation.problem import (
+    LinearProblem,
+    build_problem,
+    extended,
+    joint_columns,
+    part_of,
+    rows_of,
+)
+from robotid_sim.estimation.term_rows import TermRows, first_look
+from robotid_sim.estimation.variable_projection import SeparableProblem, nearest, search
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
@@ -26,6 +35,9 @@ ROUNDS = 3
 
 LOOSEST = 0.5
 """Standard deviation of a logarithm above which a joint does not show its parameter."""
+
+WIDTH = "friction-velocity"
+"""Kind of the term that is a smooth sign of another width."""
 
 CLEAR = 30.0
 """Weighted squares that a parameter takes off beyond all chance, though it has no best value."""
@@ -61,23 +73,17 @@ class FrictionFit:
     message: str
 
     def sentences(self) -> list[str]:
-        """Return the fit in words."""
+        """Return the fit in words; joints that do not show the shape are not told."""
         sentences = []
-        for j, name in enumerate(self.joint_names):
-            if not self.shown[j]:
-                sentences.append(f"{name} does not show {self.nonlinear[0]}: it stays as it was.")
-                continue
+        for j in np.flatnonzero(self.shown):
+            name, before = self.joint_names[j], self.start[0, j]
             rows = zip(self.nonlinear, self.values[:, j], self.std[:, j], strict=True)
             more = zip(self.linear, self.levels[:, j], self.levels_std[:, j], strict=True)
             parts = [f"{n} = {v:.4g} ± {s:.2g}" for n, v, s in (*rows, *more)]
             if self.one_sided[j]:
-                low = self.values[0, j] < self.start[0, j]
-                sentences.append(
-                    f"{name}: {self.nonlinear[0]} = {self.values[0, j]:.4g} or "
-                    f"{'less' if low else 'more'}: the log does not tell which."
-                )
-                continue
-            sentences.append(f"{name}: {', '.join(parts)}.")
+                side = "less" if self.values[0, j] < before else "more"
+                parts = [f"{self.nonlinear[0]} = {self.values[0, j]:.4g} or {side}"]
+            sentences.append(f"{name}: {', '.join(parts)} in the log, {before:.4g} in the model.")
         return sentences if self.success else [*sentences, f"The search failed: {self.message}."]
 
 
@@ -89,6 +95,7 @@ def fit_friction(
     *,
     start: Float2D | Sequence[Sequence[float]] | None = None,
     block: float | None = None,
+    joints: Int1D | None = None,
 ) -> FrictionFit:
     """Fit base parameters and the shape of friction to a motion.
 
@@ -96,19 +103,21 @@ def fit_friction(
     residuals, as in weighted least squares. Joints that do not show the first nonlinear parameter
     of the shape keep what they start with: without Coulomb friction, or with a peak below the
     noise, the data are silent about it. A joint that a single parameter explains clearly better,
-    but no value best, has the value where the search ended, said to be one-sided: a sign may
-    switch faster than the samples tell.
+    but no value best, has the value nearest to its start that explains it as well, said to be
+    one-sided: a sign may switch faster than the samples tell.
 
     Fc must be among the parameters of the basis. The search begins at the nonlinear parameters
     `start`, shape (k, n), by default those of the shape; `block` is the length of the blocks of the
-    covariance [s], by default as the residuals correlate.
+    covariance [s], by default as the residuals correlate; the shape of all `joints` is searched,
+    by default of all there are.
     """
     problem = SeparableProblem(build_problem(motion, nominal, basis), motion, nominal, shape)
     begin = checked_start(shape, nominal, start)
     wls = WeightedLeastSquares(block=block)
     every = np.arange(nominal.dof)
     plain = wls.fit(problem.design(begin, every[:0]), np.random.default_rng(0))
-    values, active, weights, nfev = begin, every, 1.0 / plain.noise_std, 0
+    active = every if joints is None else np.asarray(joints, dtype=np.intp)
+    values, weights, nfev = begin, 1.0 / plain.noise_std, 0
     message, success = "no joint shows the shape of its friction", True
     while active.size:
         guess = values
@@ -127,6 +136,8 @@ def fit_friction(
             break
         active = active[good]
     one_sided = np.isin(every, active) & (loose if active.size else False)
+    if one_sided.any():
+        values = nearest(problem, weights, values, begin, np.flatnonzero(one_sided))
     return _result(problem, begin, values, active, one_sided, wls, (nfev, success, message))
 
 
@@ -178,14 +189,87 @@ def _result(
 
 
 def estimate_eps(
-    motion: Motion, nominal: Robot, basis: BaseParameters, *, start: Float1D | None = None
+    motion: Motion, nominal: Robot, basis: BaseParameters, *, joints: Int1D | None = None
 ) -> FrictionFit:
-    """Estimate the velocity eps of the smooth sign of every joint, with all linear parameters.
+    """Estimate the transition velocity eps of the joints, with all linear parameters.
 
-    Parameters and procedure as of `fit_friction`; `start`, shape (n,), is the nominal eps.
+    Parameters and procedure as of `fit_friction`.
     """
-    begin = None if start is None else np.asarray(start)[None]
-    return fit_friction(motion, nominal, basis, SmoothSign(), start=begin)
+    return fit_friction(motion, nominal, basis, SmoothSign(), joints=joints)
+
+
+def revise_eps(motion: Motion, nominal: Robot, basis: BaseParameters) -> FrictionFit | None:
+    """Estimate the transition velocity of the joints whose log shows another than the nominal one.
+
+    Joints that a smooth sign of another width would help in the sample, as of the terms of
+    `choose_structure`, are searched; a velocity is taken where blocks of the log that are left out
+    of the fit are predicted better with it, joint by joint.
+
+    Parameters
+    ----------
+    motion : Motion
+        Made from positions alone: one that follows from the model hides its friction.
+    nominal : Robot
+        With the transition velocities that are taken for known.
+    basis : BaseParameters
+        The parameters that are identified.
+
+    Returns
+    -------
+    fit : FrictionFit or None
+        Joints without another velocity keep the nominal one; None if there is none with another,
+        or the basis has not Fc of every joint, through which it shows.
+    """
+    if not {f"Fc{j + 1}" for j in range(nominal.dof)} <= set(basis.names):
+        return None
+    problem = build_problem(motion, nominal, basis)
+    if problem.samples < 5 * FOLDS:
+        return None
+    plain = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+    if not plain.success:
+        return None
+    rows = TermRows.of(problem, motion, nominal, plain.beta)
+    candidates = rows.candidates((WIDTH,))
+    gains = first_look(rows.held_out(*candidates), basis.rank, candidates)
+    margin = MARGIN + float(np.log(max(len(candidates), 1)))
+    joints = np.unique([c.joint for c, g in zip(candidates, gains, strict=True) if g > margin])
+    while joints.size:
+        fit = estimate_eps(motion, nominal, basis, joints=joints)
+        if not fit.success:
+            return None
+        revised = build_problem(motion, with_eps(nominal, fit.values[0]), basis)
+        better = predicts_better(problem, revised)[joints] & np.array(fit.shown)[joints]
+        if better.all():
+            return fit
+        joints = joints[better]
+    return None
+
+
+def eps_errors(fit: FrictionFit, problem: LinearProblem, motion: Motion, beta: Float1D) -> Float2D:
+    """Return the torque of one standard deviation of every transition velocity of a fit.
+
+    Parameters
+    ----------
+    fit : FrictionFit
+        Of `revise_eps`; joints without a standard deviation have no column.
+    problem : LinearProblem
+        Rows of the motion with the velocities of the fit.
+    motion : Motion
+        N samples that become rows.
+    beta : ndarray, shape (b,)
+        Base parameters.
+
+    Returns
+    -------
+    columns : ndarray, shape (N n, k)
+        Random effects of a fit that holds the velocities [N m].
+    """
+    shape, joints = SmoothSign(), np.isfinite(fit.std[0])
+    names = list(problem.basis.names)
+    Fc = np.array([beta[names.index(f"Fc{j + 1}")] for j in range(problem.dof)])
+    slopes = rows_of(motion, shape.derivatives(motion.dq, fit.values, fit.values[0])[0, 0])
+    std = np.where(np.isfinite(fit.std[0]), fit.std[0], 0.0)
+    return joint_columns(Fc * slopes * std / fit.values[0])[:, joints]
 
 
 def estimate_stribeck(

@@ -19,12 +19,13 @@ References
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Self
 
 import numpy as np
 
-from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
+from robotid_sim.arrays import Bool1D, Bool2D, Float, Float1D, Float2D, Int1D
+from robotid_sim.estimation.problem import LinearProblem
 
 FOLDS = 8
 """Blocks of the cross-validation."""
@@ -37,6 +38,18 @@ ROUNDS = 3
 
 FREEDOM = 10.0
 """Degrees of freedom nu of the noise in a block that was left out."""
+
+MARGIN = 6.0
+"""Least gain of the held-out log-likelihood, on top of the logarithm of the candidates tried."""
+
+ERRORS = 2.5
+"""Least gain over its standard error."""
+
+CERTAIN = 1.5
+"""Least gain over its standard error of what has passed a test of the whole sample before."""
+
+LIKELY = 1.0
+"""The same of what is a function of nothing else that is fitted: it can do little harm."""
 
 RIDGE = 1e-10
 """Added to the diagonal of the normal equations of unit columns: no fit fails."""
@@ -66,8 +79,10 @@ class HeldOut:
     """Rows by block and joint, shape (folds, n)."""
     floor: Float1D
     """Least noise of every joint [N m], shape (n,)."""
-    volume: float
+    volume: float = 0.0
     """Added to the likelihood per sample: logarithm of the change of the torque's unit."""
+    effects: int = 0
+    """Last columns that are random effects of unit variance, not parameters."""
 
     @classmethod
     def of(cls, A: Float, fold: Int1D, use: Bool2D, floor: Float1D, volume: float = 0.0) -> Self:
@@ -97,6 +112,33 @@ class HeldOut:
         count = np.array([use[fold == f].sum(axis=0) for f in blocks], dtype=float)
         return cls(products, count, floor, volume)
 
+    @classmethod
+    def of_problem(cls, problem: LinearProblem, *columns: Float, random: bool = False) -> Self:
+        """Return the sums of the rows of a problem and of further columns beside them.
+
+        Parameters
+        ----------
+        problem : LinearProblem
+            The same phases of all its periods are left out together, see `blocks_of`.
+        *columns : ndarray, shape (N, n, k)
+            Further columns.
+        random : bool
+            Whether these are random effects, torque of one standard deviation [N m].
+
+        Returns
+        -------
+        sums : HeldOut
+            The base parameters come first; the least noise of a joint is `FLOOR` of its torque.
+        """
+        y = problem.by_joint(problem.y)
+        size = np.sqrt((y**2).mean(axis=0))
+        A = np.concatenate([problem.by_joint(problem.W), *columns, y[:, :, None]], axis=2)
+        use = np.tile(problem.measured, (problem.samples, 1))
+        A *= use[:, :, None]
+        folds = blocks_of(problem.times, problem.period)
+        sums = cls.of(A, folds, use, FLOOR * np.where(size > 0.0, size, 1.0))
+        return replace(sums, effects=sum(part.shape[2] for part in columns) if random else 0)
+
     def fit(self, columns: Sequence[int] | Int1D, without: int | None = None) -> Fit:
         """Return the weighted fit of some columns.
 
@@ -117,14 +159,15 @@ class HeldOut:
             products, count = products - self.products[without], count - self.count[without]
         chosen = np.asarray(columns, dtype=np.intp)
         A, z = products[:, chosen[:, None], chosen], products[:, chosen, -1]
-        yy, n, b = products[:, -1, -1], len(products), chosen.size
+        effects = chosen >= self.products.shape[-1] - 1 - self.effects
+        yy, n, b = products[:, -1, -1], len(products), int((~effects).sum())
         free = np.maximum(count - b / n, 1.0)
         sigma = np.sqrt(yy / np.maximum(count, 1.0) + self.floor**2)
         for _ in range(ROUNDS):
-            S = np.tensordot(1.0 / sigma**2, A, 1)
+            S = np.tensordot(1.0 / sigma**2, A, 1) + np.diag(effects.astype(float))
             size = np.sqrt(np.diag(S))
             size = np.where(size > 0.0, size, 1.0)
-            inverse = np.linalg.inv(S / np.outer(size, size) + RIDGE * np.eye(b))
+            inverse = np.linalg.inv(S / np.outer(size, size) + RIDGE * np.eye(chosen.size))
             beta = inverse @ ((sigma**-2.0) @ z / size) / size
             squares = _squares(beta, A, z, yy)
             sigma = np.sqrt(squares / free + self.floor**2)
@@ -134,16 +177,70 @@ class HeldOut:
 
     def score(self, columns: Sequence[int] | Int1D) -> Float1D:
         """Return the likelihood of every block by the fit to the others, shape (folds,)."""
+        return np.asarray(self.score_by_joint(columns).sum(axis=1))
+
+    def score_by_joint(self, columns: Sequence[int] | Int1D) -> Float2D:
+        """Return the likelihood of every block and joint by the fit to the other blocks.
+
+        Parameters
+        ----------
+        columns : sequence of int
+            Indices of the columns.
+
+        Returns
+        -------
+        scores : ndarray, shape (folds, n)
+            Their sum over the joints is that of the block.
+        """
         chosen = np.asarray(columns, dtype=np.intp)
-        scores = []
+        scores = np.empty(self.count.shape)
         for f, products in enumerate(self.products):
             fit = self.fit(chosen, without=f)
             A, z = products[:, chosen[:, None], chosen], products[:, chosen, -1]
             squares = _squares(fit.beta, A, z, products[:, -1, -1])
             spread = np.log1p(squares / (FREEDOM * fit.sigma**2))
-            score = -self.count[f] * np.log(fit.sigma) - 0.5 * (FREEDOM + self.count[f]) * spread
-            scores.append(float(score.sum()) + self.volume * self.count[f].mean())
-        return np.array(scores)
+            scores[f] = (
+                -self.count[f] * np.log(fit.sigma) - 0.5 * (FREEDOM + self.count[f]) * spread
+            )
+            scores[f] += self.volume * self.count[f].mean() / self.count.shape[1]
+        return scores
+
+
+def worth(gain: Float1D, errors: float = ERRORS) -> float:
+    """Return what a gain by block is worth: nothing if it may be chance, or one block's alone.
+
+    Parameters
+    ----------
+    gain : ndarray, shape (folds,)
+        Of the log-likelihood of every block.
+    errors : float
+        Gain over its standard error from which it is no chance.
+
+    Returns
+    -------
+    gain : float
+        Without that of the block that speaks most for it; minus infinity if it may be chance.
+    """
+    return float(gain.sum() - gain.max()) if certainty(gain) > errors else -np.inf
+
+
+def predicts_better(before: LinearProblem, after: LinearProblem) -> Bool1D:
+    """Return which joints' blocks, left out, another problem of the same log predicts better, (n,).
+
+    A gain counts if it exceeds `MARGIN` without the block that speaks most for it, and its standard
+    error `ERRORS` times.
+    """
+    old, new = (
+        HeldOut.of_problem(problem).score_by_joint(np.arange(problem.basis.rank))
+        for problem in (before, after)
+    )
+    return np.array([worth(gain) > MARGIN for gain in (new - old).T])
+
+
+def certainty(gain: Float1D) -> float:
+    """Return a gain by block over its standard error."""
+    error = float(np.sqrt(gain.size) * gain.std(ddof=1))
+    return float(gain.sum()) / max(error, np.finfo(float).tiny)
 
 
 def _squares(beta: Float1D, A: Float, z: Float2D, yy: Float1D) -> Float1D:

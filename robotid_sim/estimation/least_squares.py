@@ -54,7 +54,7 @@ class OrdinaryLeastSquares(Estimator):
     >>> nominal, basis = setup.nominal, setup.basis
     >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
     >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
-    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> log = rid.simulate(setup.cell, path, rng=rng).log
     >>> problem = rid.build_problem(rid.RtsSmoother()(log, nominal), nominal, basis)
     >>> rid.OrdinaryLeastSquares().fit(problem).success
     True
@@ -94,7 +94,7 @@ class WeightedLeastSquares(Estimator):
     >>> nominal, basis = setup.nominal, setup.basis
     >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
     >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
-    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> log = rid.simulate(setup.cell, path, rng=rng).log
     >>> problem = rid.build_problem(rid.RtsSmoother()(log, nominal), nominal, basis)
     >>> estimate = rid.WeightedLeastSquares().fit(problem)
     >>> true = basis.of(setup.cell.plant.parameters())

@@ -156,7 +156,7 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
     >>> nominal, basis = setup.nominal, setup.basis
     >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
     >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
-    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> log = rid.simulate(setup.cell, path, rng=rng).log
     >>> problem = rid.build_problem(rid.RtsSmoother()(log, nominal), nominal, basis)
     >>> problem.W.shape[-1] == basis.rank
     True

@@ -181,7 +181,7 @@ def cramer_rao(problem: LinearProblem, noise_std: Float1D) -> Float2D:
     >>> nominal, basis = setup.nominal, setup.basis
     >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
     >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
-    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> log = rid.simulate(setup.cell, path, rng=rng).log
     >>> problem = rid.build_problem(rid.RtsSmoother()(log, nominal), nominal, basis)
     >>> estimate = rid.WeightedLeastSquares().fit(problem)
     >>> bound = rid.cramer_rao(problem, estimate.torque_rms)

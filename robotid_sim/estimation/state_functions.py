@@ -9,9 +9,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import ArrayLike, Float1D, Float2D
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
 from robotid_sim.errors import OptionError
@@ -83,6 +82,9 @@ class Dependence(NamedTuple):
     """Whether they have no mean, for a constant is a function of the direction."""
     stays: bool = True
     """Whether another motion has the same function."""
+    pulls: bool = True
+    """Whether parameters that joints share may be the same function, as gravity is of the position:
+    rows that leave it out leave them to chance where it is not what is missing."""
     period: float | None = None
     level: float = 0.0
     """Variance of what all values have in common over that of each about it."""
@@ -122,7 +124,7 @@ def _span(x: Float1D, count: int) -> Float1D:
 
 QUANTITIES: Mapping[str, Dependence] = {
     "speed": Dependence(
-        lambda s: np.abs(s.dq), _speed_knots, lambda s: s.sign, open_ends=(False, True)
+        lambda s: np.abs(s.dq), _speed_knots, lambda s: s.sign, pulls=False, open_ends=(False, True)
     ),
     "direction": Dependence(
         lambda s: np.abs(s.dq), _speed_knots, level=OFFSET, open_ends=(False, True)
@@ -137,7 +139,11 @@ QUANTITIES: Mapping[str, Dependence] = {
         lambda s: s.q, lambda s: _span(s.q, 8), centered=True, open_ends=(True, True)
     ),
     "time": Dependence(
-        lambda s: s.time, lambda _: np.linspace(0.0, 1.0, 6), centered=True, stays=False
+        lambda s: s.time,
+        lambda _: np.linspace(0.0, 1.0, 6),
+        centered=True,
+        stays=False,
+        pulls=False,
     ),
     "lag": Dependence(
         lambda s: s.time, lambda _: np.zeros(1), lambda s: np.gradient(s.torque, s.dt)
@@ -181,6 +187,8 @@ class Lack:
     """Where the piecewise linear function has its knots, in the unit of its quantity."""
     values: tuple[float, ...] = ()
     """Its values there [N m], that of a lag [s], as far as the log shows them."""
+    friction: tuple[float, float, float] = (0.0, 0.0, 0.0)
+    """What of it is in the fitted Fv, Fc and Fo of the joint, and is not to be counted twice."""
 
     @property
     def cause(self) -> str:
@@ -273,5 +281,7 @@ def lacking_torque(lacks: Sequence[Lack], motion: Motion, robot: Robot) -> Float
         if quantity.stays and lack.knots:
             j = robot.joint_names.index(lack.joint)
             functions = quantity.functions(states[j], np.array(lack.knots))
+            Fv, Fc, Fo = lack.friction
             torque[:, j] += functions @ np.array(lack.values)
+            torque[:, j] -= Fv * states[j].dq + Fc * states[j].sign + Fo
     return torque

@@ -101,8 +101,13 @@ class Structure:
         values = np.array([value for t in self.terms for value in t.term.values])
         common = self.columns[:, shared]
         vectors, squares, _ = np.linalg.svd(self.cov[np.ix_(shared, shared)])
-        random = common @ (vectors * np.sqrt(squares)) if shared.any() else None
-        rest = replace(problem, y=problem.y - common @ values[shared], random=random)
+        random = [common @ (vectors * np.sqrt(squares))] if shared.any() else []
+        random += [] if problem.random is None else [problem.random]
+        rest = replace(
+            problem,
+            y=problem.y - common @ values[shared],
+            random=np.hstack(random) if random else None,
+        )
         return with_rows_changed(rest, partial(without, columns=own))
 
     def robot_terms(self) -> tuple[JointTerm, ...]:

@@ -20,7 +20,7 @@ from scipy.optimize import minimize_scalar
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import LogError
-from robotid_sim.estimation.held_out import FOLDS
+from robotid_sim.estimation.held_out import FOLDS, MARGIN, certainty, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.structure import NO_TERMS, Structure
@@ -29,12 +29,6 @@ from robotid_sim.estimation.term_rows import Candidate, TermRows, first_look
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.joint_terms import KINDS, checked_kinds
 from robotid_sim.model.robot import Robot
-
-MARGIN = 6.0
-"""Least gain of the held-out log-likelihood, on top of the logarithm of the candidates tried."""
-
-ERRORS = 2.5
-"""Least gain over its standard error."""
 
 TIE = 5.0
 """Gains that differ by less, or by less than a standard error, speak for fewer parameters."""
@@ -172,7 +166,7 @@ class _TermSearch:
                 value > 0.0 or not KINDS[one.kind].positive
                 for one, value in zip(group, values, strict=True)
             ]
-            if all(positive) and _worth(gain) > margin:
+            if all(positive) and worth(gain) > margin:
                 passed.append((group, gain))
         if not passed:
             return []
@@ -206,23 +200,12 @@ class _TermSearch:
         """Return the chosen candidates without those that later ones have made needless."""
         while chosen:
             gains = gains_of(self.rows, chosen)
-            kept = [(_worth(gain) > MARGIN, _certainty(gain)) for gain in gains]
+            kept = [(worth(gain) > MARGIN, certainty(gain)) for gain in gains]
             if min(kept)[0]:
                 break
             least = kept.index(min(kept))
             chosen = [one for k, one in enumerate(chosen) if k != least]
         return chosen
-
-
-def _worth(gain: Float1D) -> float:
-    """Return what a gain by block is worth: nothing if it may be chance, or one block's alone."""
-    return float(gain.sum() - gain.max()) if _certainty(gain) > ERRORS else -np.inf
-
-
-def _certainty(gain: Float1D) -> float:
-    """Return a gain by block over its standard error."""
-    error = float(np.sqrt(gain.size) * gain.std(ddof=1))
-    return float(gain.sum()) / max(error, np.finfo(float).tiny)
 
 
 def _no_worse(gain: Float1D, top: Float1D) -> bool:

@@ -2,13 +2,13 @@
 
 import time
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, make_dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.docstrings import documented, source_of, summary_of
+from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
@@ -49,11 +49,9 @@ class SwarmEstimator(Estimator):
     check_options: ClassVar[Mapping[str, Any]] = {"evaluations": 300}
 
     random: ClassVar[bool] = True
-    key: ClassVar[str]
-    """Name in the registry."""
 
     optimizer: str = "pso"
-    """A name in `robotid_sim.optim.OPTIMIZERS`."""
+    """Name of the optimizer, see ``robotid list optimizers``."""
     options: Mapping[str, Any] = field(default_factory=dict)
     """Hyper-parameters of the optimizer."""
     loss: Loss = "squares"
@@ -76,13 +74,20 @@ class SwarmEstimator(Estimator):
             raise OptionError("fraction, spread and evaluations of a swarm must be positive")
         OPTIMIZERS.build(self.optimizer, **self.options)  # refuses what it does not know
 
+    @property
+    def label(self) -> str:
+        """Name of the estimate: the published one for this optimizer, weights and bounds."""
+        if self.bounds == "physics":
+            return self.optimizer
+        return f"{'wls' if self.weights == 'noise' else 'ls'}-{self.optimizer}"
+
     def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
         """Return the best candidate that the search finds within its evaluations."""
         began = time.perf_counter()
         classical = WeightedLeastSquares() if self.weights == "noise" else OrdinaryLeastSquares()
         start = classical.fit(problem, rng)
         if not start.success:
-            return replace(start, estimator=self.key)
+            return replace(start, estimator=self.label)
         reduction = reduce_rows(problem)
         weights = 1.0 / start.noise_std if self.weights == "noise" else np.ones(problem.dof)
         fitness = make_fitness(self.loss, problem, reduction, weights)
@@ -93,7 +98,7 @@ class SwarmEstimator(Estimator):
         squares = reduction.squared_residuals(result.x)
         return replace(
             start,
-            estimator=self.key,
+            estimator=self.label,
             beta=result.x,
             torque_rms=np.sqrt(squares / reduction.samples),
             cov_white=None,
@@ -142,56 +147,3 @@ def physical_box(nominal: Robot, basis: BaseParameters) -> tuple[Float1D, Float1
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     center, radius = basis.B @ middle, np.abs(basis.B) @ half
     return center - radius, center + radius
-
-
-def _variant(key: str, summary: str, **defaults: Any) -> type[SwarmEstimator]:
-    """Return the estimator with other defaults, under its own name in the registry."""
-    optimizer = OPTIMIZERS[defaults["optimizer"]]
-    lines = [summary, "", f"The search is '{defaults['optimizer']}': {summary_of(optimizer)}"]
-    if source := source_of(optimizer):
-        lines += ["", "References", "----------", f".. [1] {source}"]
-    fields = []
-    for name, value in defaults.items():
-        default = field(default_factory=value.copy) if isinstance(value, dict) else value
-        fields.append((name, Any, default))
-    variant: type[SwarmEstimator] = make_dataclass(
-        "".join(part.title() for part in key.split("-")),
-        fields,
-        bases=(SwarmEstimator,),
-        namespace={"key": key, "__doc__": "\n".join(lines), "__module__": __name__},
-        frozen=True,
-        kw_only=True,
-        eq=False,
-    )
-    # By its name here it is pickled: by value, the fields of the class itself would be replaced.
-    globals()[variant.__name__] = variant
-    return documented(variant)
-
-
-def swarm_estimators() -> dict[str, type[SwarmEstimator]]:
-    """Make the estimators by PSO on the plain sum of squares: as such, and at least squares."""
-    return {
-        "pso": _variant(
-            "pso",
-            "Particle swarm on the plain sum of squares, within bounds from physics alone.",
-            optimizer="pso",
-            weights="equal",
-            bounds="physics",
-        ),
-        "ls-pso": _variant(
-            "ls-pso",
-            "Particle swarm on the plain sum of squares, in a box around least squares.",
-            optimizer="pso",
-            weights="equal",
-        ),
-    }
-
-
-def weighted_swarm(name: str) -> type[SwarmEstimator]:
-    """Make the estimator by an optimizer around weighted least squares."""
-    return _variant(
-        f"wls-{name}",
-        f"{name.upper()} on the weighted sum of squares, in a box around weighted LS.",
-        optimizer=name,
-        options={"population": 100} if name in ("pso", "rwpso") else {},
-    )

@@ -6,9 +6,9 @@ from typing import Self
 
 import numpy as np
 
-from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
+from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.dynamics.term_torques import TermStates, term_columns, term_signals
-from robotid_sim.estimation.held_out import FLOOR, Fit, HeldOut, blocks_of
+from robotid_sim.estimation.held_out import Fit, HeldOut
 from robotid_sim.estimation.problem import LinearProblem, joint_only, rows_of
 from robotid_sim.estimation.reduction import span_of
 from robotid_sim.measurement.motion import Motion
@@ -48,12 +48,6 @@ class TermRows:
     eps: Float1D
     rotors: Float1D
     """Rotor inertia of the model that the loads are of [kg m^2 or kg], shape (n,)."""
-    folds: Int1D
-    """Block that every row belongs to, shape (N,)."""
-    use: Bool2D
-    """Rows that count, shape (N, n)."""
-    floor: Float1D
-    """Least noise of every joint [N m], shape (n,)."""
 
     @classmethod
     def of(cls, problem: LinearProblem, motion: Motion, nominal: Robot, beta: Float1D) -> Self:
@@ -62,17 +56,12 @@ class TermRows:
         model = nominal.with_parameters(phi, formal=True)
         state = (motion.q, motion.dq, motion.ddq)
         states = TermStates.of(model, *state, t=motion.from_middle)  # Fv is that of the middle
-        use = np.tile(problem.measured, (problem.samples, 1))
-        size = np.sqrt((problem.by_joint(problem.y) ** 2).mean(axis=0))
         return cls(
             problem=problem,
             motion=motion,
             states=states,
             eps=nominal.eps,
             rotors=np.array([joint.rotor_inertia for joint in model.joints]),
-            folds=blocks_of(motion.row_times, motion.period),
-            use=use,
-            floor=FLOOR * np.where(size > 0.0, size, 1.0),
         )
 
     def candidates(self, kinds: Sequence[str]) -> list[Candidate]:
@@ -110,10 +99,7 @@ class TermRows:
 
     def held_out(self, *candidates: Candidate) -> HeldOut:
         """Return the sums that fits with some candidates come from."""
-        problem = self.problem
-        parts = [problem.by_joint(problem.W), *(c.rows for c in candidates)]
-        A = np.concatenate([*parts, problem.by_joint(problem.y)[:, :, None]], axis=2)
-        return HeldOut.of(A * self.use[:, :, None], self.folds, self.use, self.floor)
+        return HeldOut.of_problem(self.problem, *(c.rows for c in candidates))
 
     def fit(self, chosen: Sequence[Candidate]) -> Fit:
         """Return the fit with some candidates."""
@@ -126,7 +112,9 @@ class TermRows:
 
     def left(self, chosen: Sequence[Candidate]) -> "Left":
         """Return what the columns with some candidates leave of the torques."""
-        problem, weights = self.problem, self.use / self.fit(chosen).sigma
+        problem = self.problem
+        use = np.tile(problem.measured, (problem.samples, 1))
+        weights = use / self.fit(chosen).sigma
         parts = [problem.by_joint(problem.W), *(c.rows for c in chosen)]
         columns = np.concatenate(parts, axis=2) * weights[:, :, None]
         Q = span_of(columns.reshape(weights.size, -1))

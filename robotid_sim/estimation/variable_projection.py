@@ -32,6 +32,12 @@ from robotid_sim.model.robot import Robot
 PRECISION = 1e-10
 """Smallest singular value of shaped columns that counts, relative."""
 
+AS_WELL = 4.0
+"""Weighted squares, those of two standard deviations, that do not tell two values apart."""
+
+HALVINGS = 12
+"""Halvings of an interval in which a value is sought."""
+
 CONVERGED = 1e-8
 """Relative change of cost or parameters at which a search ends."""
 
@@ -278,6 +284,41 @@ def search(
         success=result.status > 0,
         message=result.message,
     )
+
+
+def nearest(
+    problem: SeparableProblem, weights: Float1D, values: Float2D, start: Float2D, joints: Int1D
+) -> Float2D:
+    """Move parameters toward their start, joint by joint, as far as the rows are explained as well.
+
+    Parameters
+    ----------
+    problem : SeparableProblem
+        With k nonlinear parameters a joint.
+    weights : ndarray, shape (n,)
+        Inverse noise of the rows, so that the residual has unit variance [1/(N m) or 1/N].
+    values, start : ndarray, shape (k, n)
+        Where a search ended, and where it began.
+    joints : ndarray of int, shape (a,)
+        Joints that show no best value.
+
+    Returns
+    -------
+    values : ndarray, shape (k, n)
+        The weighted squares are larger by at most `AS_WELL` for every joint that has moved.
+    """
+    for j in joints.tolist():
+        projection = Projection(problem, weights, np.array([j]), values)
+        ends = np.log(values[:, j]), np.log(start[:, j])
+        least = float((projection.residual(ends[0]) ** 2).sum())
+        low, high = 0.0, 1.0
+        for _ in range(HALVINGS):
+            share = 0.5 * (low + high)
+            x = (1.0 - share) * ends[0] + share * ends[1]
+            as_well = float((projection.residual(x) ** 2).sum()) - least < AS_WELL
+            low, high = (share, high) if as_well else (low, share)
+        values = projection.values((1.0 - low) * ends[0] + low * ends[1])
+    return values
 
 
 def _std(J: Float2D) -> Float1D:

@@ -1,44 +1,35 @@
 """Excitation design: which motion makes the parameters visible within the limits."""
 
-from robotid_sim.excitation.cartesian_space import CartesianFourierOptions
-from robotid_sim.excitation.criteria import Criterion, DOptimality
-from robotid_sim.excitation.criteria_spectrum import (
-    AOptimality,
-    CombinedCondition,
-    ConditionNumber,
-    EOptimality,
-    NormalizedConditionNumber,
-)
-from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.excitation.rest_to_rest_space import (
-    BSplineOptions,
-    FourierQuinticOptions,
-    QuinticOptions,
-)
-from robotid_sim.excitation.space import ExcitationFamily
+from typing import TYPE_CHECKING
+
 from robotid_sim.registry import Registry
 
-FAMILIES: Registry[ExcitationFamily] = Registry(
+if TYPE_CHECKING:
+    from robotid_sim.excitation.criteria import Criterion
+    from robotid_sim.excitation.space import ExcitationFamily
+
+FAMILIES: "Registry[ExcitationFamily]" = Registry(
     "excitation family",
-    ExcitationFamily,
+    "robotid_sim.excitation.space:ExcitationFamily",
     {
-        "b-spline": BSplineOptions,
-        "cartesian-fourier": CartesianFourierOptions,
-        "fourier": FourierOptions,
-        "fourier-quintic": FourierQuinticOptions,
-        "quintic": QuinticOptions,
+        "b-spline": "robotid_sim.excitation.rest_to_rest_space:BSplineOptions",
+        "cartesian-fourier": "robotid_sim.excitation.cartesian_space:CartesianFourierOptions",
+        "fourier": "robotid_sim.excitation.fourier_space:FourierOptions",
+        "fourier-quintic": "robotid_sim.excitation.rest_to_rest_space:FourierQuinticOptions",
+        "quintic": "robotid_sim.excitation.rest_to_rest_space:QuinticOptions",
     },
 )
 
-CRITERIA: Registry[Criterion] = Registry(
+CRITERIA: "Registry[Criterion]" = Registry(
     "criterion",
-    Criterion,
+    "robotid_sim.excitation.criteria:Criterion",
     {
-        "a-optimality": AOptimality,
-        "combined-condition": CombinedCondition,
-        "condition-number": ConditionNumber,
-        "d-optimality": DOptimality,
-        "e-optimality": EOptimality,
-        "normalized-condition-number": NormalizedConditionNumber,
+        "a-optimality": "robotid_sim.excitation.criteria_spectrum:AOptimality",
+        "combined-condition": "robotid_sim.excitation.criteria_spectrum:CombinedCondition",
+        "condition-number": "robotid_sim.excitation.criteria_spectrum:ConditionNumber",
+        "d-optimality": "robotid_sim.excitation.criteria:DOptimality",
+        "e-optimality": "robotid_sim.excitation.criteria_spectrum:EOptimality",
+        "normalized-condition-number": "robotid_sim.excitation.criteria_spectrum:"
+        "NormalizedConditionNumber",
     },
 )

@@ -37,7 +37,7 @@ with it: its reversals are shorter than a sample.
 
 
 @dataclass(frozen=True, slots=True)
-class Assessment:
+class ExcitationQuality:
     """How well a trajectory excites a model and how much of the limits it uses."""
 
     log_det: float
@@ -226,9 +226,9 @@ def torque_scale(robot: Robot) -> Float1D:
     return np.asarray(np.maximum(rms, 1e-3 * max(rms.max(), np.finfo(float).tiny)))
 
 
-def assess(
+def excitation_quality(
     robot: Robot, basis: BaseParameters, trajectory: Trajectory, samples: int = 2000
-) -> Assessment:
+) -> ExcitationQuality:
     """Return criterion, condition numbers and use of the limits on a dense grid.
 
     Parameters
@@ -244,7 +244,7 @@ def assess(
 
     Returns
     -------
-    assessment : Assessment
+    assessment : ExcitationQuality
         Ratios are 1 at a limit.
     """
     period = trajectory.period or trajectory.duration
@@ -254,7 +254,7 @@ def assess(
     tau = joint_torque(robot, whole.q, whole.dq, whole.ddq)
     flat = W.reshape(-1, basis.rank)
     columns = np.linalg.norm(flat, axis=0)
-    return Assessment(
+    return ExcitationQuality(
         log_det=-DOptimality().informed(basis.of(robot.parameters()))(W, torque_scale(robot))[0],
         cond_raw=float(np.linalg.cond(flat)),
         cond_normalized=float(np.linalg.cond(flat / np.where(columns > 0.0, columns, 1.0))),

@@ -68,6 +68,19 @@ class ImportedLog:
     notes: tuple[str, ...]
     unused: tuple[str, ...]
 
+    def content(self) -> dict[str, Any]:
+        """Return what was made of the columns as JSON values."""
+        log = self.log
+        return {
+            "samples": log.t.size,
+            "start": float(log.t[0]),
+            "dt": log.dt,
+            "map": self.mapping.model_dump(by_alias=True, exclude_none=True, mode="json"),
+            "matched": dict(self.reasons),
+            "notes": list(self.notes),
+            "unused": list(self.unused),
+        }
+
 
 def import_log(
     paths: Sequence[str | Path],
@@ -91,6 +104,11 @@ def import_log(
         Topic of a bag that has several of joint states.
     segment : int, optional
         Which part of a log with gaps, from 1; the longest one by default.
+
+    Returns
+    -------
+    imported : ImportedLog
+        The log, and how it came out of the files.
 
     Raises
     ------

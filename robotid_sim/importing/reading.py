@@ -1,16 +1,17 @@
 """A log in our own form, or in any foreign one."""
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import takewhile
+from itertools import combinations, takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import overload
 
 import h5py
+import numpy as np
 
 from robotid_sim.errors import LogError
-from robotid_sim.importing.import_map import ImportMap
+from robotid_sim.importing.import_map import ImportMap, load_map
 from robotid_sim.importing.importer import import_log, import_segments
 from robotid_sim.inputs import require_file
 from robotid_sim.measurement.files import CSV_KEYS, load_log
@@ -32,46 +33,155 @@ class ReadLog:
     """What was concluded, dropped and resampled; nothing for a log in our form."""
 
 
-def read_log(path: str | Path, robot: Robot, mapping: ImportMap | None = None) -> ReadLog:
-    """Return a log that `save_log` wrote or that follows its columns, or import a foreign one.
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class Logs(Sequence[Log]):
+    """Logs of one robot, how they were read, and what is not in memory of a long one."""
 
-    With a map every file is imported, the longest part of one with gaps. Raises as `load_log` and
-    `import_log` do, and `LogError` if the log is of another robot or has no torque.
+    read: tuple[ReadLog, ...]
+    long: LongLog | None = None
+    """A log that is too long for memory; what is read of it is its head."""
+    copy: "TemporaryDirectory[str] | None" = None
+    """Folder of a copy of the long log, which goes with this value."""
+
+    @classmethod
+    def of(cls, logs: "Logs | Log | Sequence[Log]") -> "Logs":
+        """Return logs that may not have been read from files."""
+        if isinstance(logs, Logs):
+            return logs
+        each = (logs,) if isinstance(logs, Log) else tuple(logs)
+        names = ["log"] if len(each) == 1 else [f"log {k}" for k in range(1, len(each) + 1)]
+        return cls(tuple(ReadLog(log, name) for log, name in zip(each, names, strict=True)))
+
+    @overload
+    def __getitem__(self, index: int) -> Log: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Log]: ...
+    def __getitem__(self, index: int | slice) -> Log | list[Log]:
+        logs = [read.log for read in self.read]
+        return logs[index]
+
+    def __len__(self) -> int:
+        return len(self.read)
+
+    @property
+    def names(self) -> list[str]:
+        """Name of the file of every log."""
+        return [read.name for read in self.read]
+
+    @property
+    def notes(self) -> dict[str, list[str]]:
+        """What was concluded, dropped and resampled, by the name of the log."""
+        return {read.name: list(read.notes) for read in self.read if read.notes}
+
+    def whole(self) -> "Logs":
+        """Return the logs with all samples of a long one in memory."""
+        if self.long is None:
+            return self
+        return Logs((ReadLog(load_log(self.long.path), self.read[0].name),))
+
+    def excerpts(self, count: int) -> list[ReadLog]:
+        """Return what shows errors of the logs: parts of a long one, else all."""
+        if self.long is None:
+            return list(self.read)
+        return [ReadLog(part, self.read[0].name) for part in self.long.excerpts(count)]
+
+    def require_distinct(self) -> None:
+        """Raise `LogError` if two logs hold the same samples, which say nothing new."""
+        for first, second in combinations(self.read, 2):
+            arrays = ("q", "tau_meas")
+            if all(np.array_equal(getattr(first.log, x), getattr(second.log, x)) for x in arrays):
+                raise LogError(
+                    f"{first.name} and {second.name} hold the same samples: give logs of different "
+                    "runs"
+                )
+
+
+def read_log(path: str | Path, robot: Robot, mapping: ImportMap | str | Path | None = None) -> Logs:
+    """Read one log that `save_log` wrote or that follows its columns, or import a foreign one.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file; with a map it is imported in any case.
+    robot : Robot
+        The robot of the log.
+    mapping : ImportMap, str or Path, optional
+        What the columns are, or a file of it; by default inferred.
+
+    Returns
+    -------
+    logs : Logs
+        Of a single log, the longest part of one with gaps.
+
+    Raises
+    ------
+    FileFormatError, LogError
+        If the file cannot be read, is of another robot or has no torque.
     """
-    file = Path(path)
-    if mapping is None and (not file.exists() or is_own(file)):
-        return _sound(ReadLog(load_log(file), file.name), file, robot)
-    imported = import_log([file], robot, mapping)
-    return _sound(ReadLog(imported.log, file.name, imported.notes), file, robot)
-
-
-@contextmanager
-def long_log(paths: Sequence[str | Path], robot: Robot) -> Iterator[LongLog | None]:
-    """Give a log of ours that is too long for memory, to be read in parts; None if it is not.
-
-    A CSV is copied to HDF5 in a temporary folder, for as long as the log is used. Raises as
-    `read_log` does.
-    """
-    file = Path(paths[0])
-    if len(paths) > 1 or not file.is_file() or not is_own(file) or positions_of(file) <= LONG:
-        yield None
-    elif file.suffix.lower() != ".csv":
-        yield LongLog.open(file, str(file), robot)
+    file, known = Path(path), _map(mapping)
+    if known is None and (not file.exists() or is_own(file)):
+        read = ReadLog(load_log(file), file.name)
     else:
-        with TemporaryDirectory(prefix="robotid-") as folder:
-            yield LongLog.open(copy_of_csv(file, Path(folder)), str(file), robot)
+        imported = import_log([file], robot, known)
+        read = ReadLog(imported.log, file.name, imported.notes)
+    return Logs((_sound(read, file, robot),))
 
 
 def read_logs(
-    paths: Sequence[str | Path], robot: Robot, mapping: ImportMap | None = None
-) -> list[ReadLog]:
-    """Return all logs of several files, each part of one with gaps by itself; see `read_log`."""
-    return [log for path in paths for log in _read_parts(Path(path), robot, mapping)]
+    paths: str | Path | Sequence[str | Path],
+    robot: Robot,
+    mapping: ImportMap | str | Path | None = None,
+) -> Logs:
+    """Read logs of one robot in any form: our own, or what ``robotid import`` reads.
+
+    Parameters
+    ----------
+    paths : str, Path or sequence of them
+        Files, all of one robot.
+    robot : Robot
+        The robot of the logs.
+    mapping : ImportMap, str or Path, optional
+        What the columns are, or a file of it; by default inferred, as `Logs.notes` says.
+
+    Returns
+    -------
+    logs : Logs
+        Each part of one with gaps by itself. Of a log of ours that is too long for memory only its
+        head is read; `identify` reads the rest in parts.
+
+    Raises
+    ------
+    FileFormatError, LogError
+        If a file cannot be read, is of another robot or has no torque.
+    """
+    files = [Path(p) for p in ((paths,) if isinstance(paths, str | Path) else paths)]
+    known = _map(mapping)
+    if known is None and len(files) == 1 and (long := _long_logs(files[0], robot)):
+        return long
+    return Logs(tuple(log for file in files for log in _read_parts(file, robot, known)))
+
+
+def _map(mapping: ImportMap | str | Path | None) -> ImportMap | None:
+    return load_map(mapping) if isinstance(mapping, str | Path) else mapping
+
+
+def _long_logs(file: Path, robot: Robot) -> Logs | None:
+    """Open a log of ours that is too long for memory, a CSV as a copy in HDF5; None if it is not.
+
+    The copy lies in a temporary folder, which is removed with the value.
+    """
+    if not file.is_file() or not is_own(file) or positions_of(file) <= LONG:
+        return None
+    folder = TemporaryDirectory(prefix="robotid-") if file.suffix.lower() == ".csv" else None
+    path = file if folder is None else copy_of_csv(file, Path(folder.name))
+    long = LongLog.open(path, str(file), robot)
+    return Logs((ReadLog(long.head, file.name),), long, folder)
 
 
 def _read_parts(file: Path, robot: Robot, mapping: ImportMap | None) -> list[ReadLog]:
     if mapping is None and (not file.exists() or is_own(file)):
-        return [read_log(file, robot)]
+        return list(read_log(file, robot).read)
     parts = import_segments([file], robot, mapping)
     first = parts[0].notes
     logs = [ReadLog(parts[0].log, file.name, first)]

@@ -1,9 +1,8 @@
 """Kinematics of a Robot: poses and the geometric Jacobian."""
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float, Float2D, states
+from robotid_sim.arrays import ArrayLike, Float, Float2D, states
 from robotid_sim.dynamics import kernels
 from robotid_sim.model.robot import Robot
 

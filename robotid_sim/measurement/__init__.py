@@ -1,38 +1,27 @@
 """Logs, what sensors do to them, and their file forms."""
 
-from robotid_sim.measurement.encoder_sensors import (
-    EncoderColoredNoise,
-    EncoderHarmonics,
-    EncoderNoise,
-    EncoderQuantization,
-    SampleJitter,
-)
-from robotid_sim.measurement.recording_faults import DroppedSamples, Outliers
-from robotid_sim.measurement.sensors import Sensor
-from robotid_sim.measurement.torque_sensors import (
-    MotorCurrent,
-    TorqueDelay,
-    TorqueNoise,
-    TorqueOffset,
-    TorqueRipple,
-)
+from typing import TYPE_CHECKING
+
 from robotid_sim.registry import Registry
 
-SENSORS: Registry[Sensor] = Registry(
+if TYPE_CHECKING:
+    from robotid_sim.measurement.sensors import Sensor
+
+SENSORS: "Registry[Sensor]" = Registry(
     "sensor",
-    Sensor,
+    "robotid_sim.measurement.sensors:Sensor",
     {
-        "dropped-samples": DroppedSamples,
-        "encoder-colored-noise": EncoderColoredNoise,
-        "encoder-harmonics": EncoderHarmonics,
-        "encoder-noise": EncoderNoise,
-        "encoder-quantization": EncoderQuantization,
-        "motor-current": MotorCurrent,
-        "outliers": Outliers,
-        "sample-jitter": SampleJitter,
-        "torque-delay": TorqueDelay,
-        "torque-noise": TorqueNoise,
-        "torque-offset": TorqueOffset,
-        "torque-ripple": TorqueRipple,
+        "dropped-samples": "robotid_sim.measurement.recording_faults:DroppedSamples",
+        "encoder-colored-noise": "robotid_sim.measurement.encoder_sensors:EncoderColoredNoise",
+        "encoder-harmonics": "robotid_sim.measurement.encoder_sensors:EncoderHarmonics",
+        "encoder-noise": "robotid_sim.measurement.encoder_sensors:EncoderNoise",
+        "encoder-quantization": "robotid_sim.measurement.encoder_sensors:EncoderQuantization",
+        "motor-current": "robotid_sim.measurement.torque_sensors:MotorCurrent",
+        "outliers": "robotid_sim.measurement.recording_faults:Outliers",
+        "sample-jitter": "robotid_sim.measurement.encoder_sensors:SampleJitter",
+        "torque-delay": "robotid_sim.measurement.torque_sensors:TorqueDelay",
+        "torque-noise": "robotid_sim.measurement.torque_sensors:TorqueNoise",
+        "torque-offset": "robotid_sim.measurement.torque_sensors:TorqueOffset",
+        "torque-ripple": "robotid_sim.measurement.torque_sensors:TorqueRipple",
     },
 )

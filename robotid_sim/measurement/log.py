@@ -2,14 +2,18 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze
 from robotid_sim.errors import LogError, ShapeError
+from robotid_sim.frames import data_frame
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
+
+if TYPE_CHECKING:
+    import pandas
 
 ORIGINS = ("machine", "virtual")
 
@@ -183,6 +187,18 @@ class Log:
         """Time at which the torque of each sample acts [s], shape (N,)."""
         recorded = self.t if self.torque_times is None else self.torque_times
         return np.asarray(recorded + self.torque_time_offset)
+
+    def to_frame(self) -> "pandas.DataFrame":
+        """Return the samples as a data frame: t, and q, dq, tau_cmd, tau_meas of every joint.
+
+        Raises `MissingExtraError` if pandas is not installed.
+        """
+        columns: dict[str, Float1D] = {"t": self.t}
+        for channel in ("q", "dq", "tau_cmd", "tau_meas"):
+            if (values := getattr(self, channel)) is not None:
+                names = (f"{channel}.{joint}" for joint in self.joint_names)
+                columns |= dict(zip(names, values.T, strict=True))
+        return data_frame(columns)
 
     def cut(self, rows: slice) -> Self:
         """Return the samples of a slice; the period stays where they begin with the log.

@@ -110,7 +110,7 @@ def measure(
     >>> nominal, basis = setup.nominal, setup.basis
     >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
     >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
-    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> log = rid.simulate(setup.cell, path, rng=rng).log
     >>> noisier = rid.measure(log, rid.EncoderNoise(revolute=1e-3), rng)
     >>> round(float(np.std(noisier.q - log.q)), 4)
     0.001

@@ -30,7 +30,7 @@ class TorqueNoise(Sensor):
     >>> nominal, basis = setup.nominal, setup.basis
     >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
     >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
-    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> log = rid.simulate(setup.cell, path, rng=rng).log
     >>> noisier = rid.measure(log, rid.TorqueNoise(relative=0.02), rng)
     >>> noise = np.std(noisier.tau_meas - log.tau_meas, axis=0)
     >>> bool(np.all(noise < 0.03 * np.std(log.tau_meas, axis=0)))
@@ -195,7 +195,7 @@ class TorqueDelay(Sensor):
     >>> nominal, basis = setup.nominal, setup.basis
     >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
     >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
-    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> log = rid.simulate(setup.cell, path, rng=rng).log
     >>> late = rid.measure(log, rid.TorqueDelay(samples=2))
     >>> bool(np.allclose(late.tau_meas[2:], log.tau_meas[:-2]))
     True

@@ -10,13 +10,14 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 from lxml import etree
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
-from robotid_sim.model import parameters
+from robotid_sim.model import inertia, parameters
 from robotid_sim.model.export import inertial_element
 from robotid_sim.model.fixed_links import fixed_links
 from robotid_sim.model.geometry import GeometryShape, require_mesh
@@ -53,6 +54,34 @@ class CadInertia:
     robot: Robot
     links: tuple[CadLink, ...]
     """The links of the fixed base that have geometry, then all movable bodies."""
+    total_mass: float
+    """Of all links [kg]."""
+
+    @property
+    def volume(self) -> float:
+        """Of all links [m^3]."""
+        return sum(link.volume for link in self.links)
+
+    def content(self) -> dict[str, Any]:
+        """Return what every link got as JSON values."""
+        links = []
+        for link in self.links:
+            _, com, central = inertia.unpack(link.phi)
+            links.append(
+                {
+                    "name": link.name,
+                    "movable": link.movable,
+                    "volume": link.volume,
+                    "mass": link.mass,
+                    "com": com.tolist(),
+                    "inertia": central[np.triu_indices(3)].tolist(),
+                    "principal_moments": np.linalg.eigvalsh(central).tolist(),
+                    "convex_hulls": list(link.hulls),
+                }
+            )
+        mass, density = self.total_mass, self.total_mass / self.volume
+        name = self.robot.name
+        return {"robot": name, "total_mass": mass, "density": density, "links": links}
 
 
 def link_solid(
@@ -182,7 +211,9 @@ def inertia_from_geometry(
     document = robot.document
     if document is not None:
         document = replace(document, xml=_with_inertials(document, base, fixed_links(robot)))
-    return CadInertia(replace(robot.with_parameters(full), document=document), tuple(links))
+    return CadInertia(
+        replace(robot.with_parameters(full), document=document), tuple(links), total_mass
+    )
 
 
 def _shape_solid(shape: GeometryShape, owner: str) -> Solid:

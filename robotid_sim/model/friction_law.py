@@ -24,9 +24,8 @@ from abc import ABC, abstractmethod
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import ArrayLike, Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.robot import Robot

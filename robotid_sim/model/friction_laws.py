@@ -8,9 +8,8 @@ from dataclasses import asdict, dataclass, is_dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float2D, readonly
+from robotid_sim.arrays import ArrayLike, Float2D, readonly
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.model.friction_law import (
@@ -23,17 +22,6 @@ from robotid_sim.model.friction_law import (
     require,
 )
 from robotid_sim.model.robot import Robot
-from robotid_sim.model.term_laws import (
-    Cogging,
-    CoupledJoints,
-    CurvedViscous,
-    FrictionVelocity,
-    Offset,
-    PositionDependent,
-    Presliding,
-    SpringLoaded,
-    Warming,
-)
 from robotid_sim.registry import Registry
 
 LARGEST_LOAD_SHARE = 0.5
@@ -173,20 +161,20 @@ FRICTION_LAWS: Registry[FrictionLaw] = Registry(
     "friction law",
     FrictionLaw,
     {
-        "asymmetric": Asymmetric,
-        "cogging": Cogging,
-        "coupled-joints": CoupledJoints,
-        "curved-viscous": CurvedViscous,
-        "friction-velocity": FrictionVelocity,
-        "load-dependent": LoadDependent,
-        "offset": Offset,
-        "position-dependent": PositionDependent,
-        "presliding": Presliding,
-        "smooth-coulomb": SmoothCoulomb,
-        "spring": SpringLoaded,
-        "stick-slip": StickSlip,
-        "stribeck": Stribeck,
-        "warming": Warming,
+        "asymmetric": "robotid_sim.model.friction_laws:Asymmetric",
+        "cogging": "robotid_sim.model.term_laws:Cogging",
+        "coupled-joints": "robotid_sim.model.term_laws:CoupledJoints",
+        "curved-viscous": "robotid_sim.model.term_laws:CurvedViscous",
+        "friction-velocity": "robotid_sim.model.term_laws:FrictionVelocity",
+        "load-dependent": "robotid_sim.model.friction_laws:LoadDependent",
+        "offset": "robotid_sim.model.term_laws:Offset",
+        "position-dependent": "robotid_sim.model.term_laws:PositionDependent",
+        "presliding": "robotid_sim.model.term_laws:Presliding",
+        "smooth-coulomb": "robotid_sim.model.friction_laws:SmoothCoulomb",
+        "spring": "robotid_sim.model.term_laws:SpringLoaded",
+        "stick-slip": "robotid_sim.model.friction_laws:StickSlip",
+        "stribeck": "robotid_sim.model.friction_laws:Stribeck",
+        "warming": "robotid_sim.model.term_laws:Warming",
     },
 )
 

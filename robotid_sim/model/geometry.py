@@ -4,9 +4,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float1D, Float2D, freeze
+from robotid_sim.arrays import ArrayLike, Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError
 from robotid_sim.inputs import PACKAGES
 from robotid_sim.model.mesh_files import require_mesh_file

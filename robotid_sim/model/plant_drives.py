@@ -107,7 +107,12 @@ class Backlash(PlantDrive):
 
 
 PLANT_DRIVES: Registry[PlantDrive] = Registry(
-    "plant drive", PlantDrive, {"backlash": Backlash, "elastic": Elastic}
+    "plant drive",
+    PlantDrive,
+    {
+        "backlash": "robotid_sim.model.plant_drives:Backlash",
+        "elastic": "robotid_sim.model.plant_drives:Elastic",
+    },
 )
 
 

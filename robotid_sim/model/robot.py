@@ -7,9 +7,8 @@ from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float1D, Float2D, freeze, readonly
+from robotid_sim.arrays import ArrayLike, Float1D, Float2D, freeze, readonly
 from robotid_sim.errors import (
     InconsistentInertiaError,
     OptionError,

@@ -1,41 +1,32 @@
 """The registry of optimizers; what its names mean is the business of one file each."""
 
-from robotid_sim.optim.animal_swarms import Grasshopper, GreyWolf, WhaleOptimization
-from robotid_sim.optim.bso import AnnealedBeetleSwarm, BeetleSwarm
-from robotid_sim.optim.cma_es import CmaEs
-from robotid_sim.optim.elpidso import PidSwarm
-from robotid_sim.optim.evolution import DifferentialEvolution, GeneticAlgorithm, SimulatedAnnealing
-from robotid_sim.optim.mupso import MutatingSwarm
-from robotid_sim.optim.optimizer import Optimizer
-from robotid_sim.optim.pso import (
-    ConstrictionSwarm,
-    LinearInertiaSwarm,
-    ParticleSwarm,
-    RandomWeightSwarm,
-)
-from robotid_sim.optim.qpso import DeltaWellSwarm, QubitSwarm
+from typing import TYPE_CHECKING
+
 from robotid_sim.registry import Registry
 
-OPTIMIZERS: Registry[Optimizer] = Registry(
+if TYPE_CHECKING:
+    from robotid_sim.optim.optimizer import Optimizer
+
+OPTIMIZERS: "Registry[Optimizer]" = Registry(
     "optimizer",
-    Optimizer,
+    "robotid_sim.optim.optimizer:Optimizer",
     {
-        "bso": BeetleSwarm,
-        "cmaes": CmaEs,
-        "constriction-pso": ConstrictionSwarm,
-        "de": DifferentialEvolution,
-        "elpidso": PidSwarm,
-        "ga": GeneticAlgorithm,
-        "goa": Grasshopper,
-        "gwo": GreyWolf,
-        "ldw-pso": LinearInertiaSwarm,
-        "mupso": MutatingSwarm,
-        "pso": ParticleSwarm,
-        "qpso-delta": DeltaWellSwarm,
-        "qpso-qubit": QubitSwarm,
-        "rwpso": RandomWeightSwarm,
-        "sedsabso": AnnealedBeetleSwarm,
-        "simulated-annealing": SimulatedAnnealing,
-        "woa": WhaleOptimization,
+        "bso": "robotid_sim.optim.bso:BeetleSwarm",
+        "cmaes": "robotid_sim.optim.cma_es:CmaEs",
+        "constriction-pso": "robotid_sim.optim.pso:ConstrictionSwarm",
+        "de": "robotid_sim.optim.evolution:DifferentialEvolution",
+        "elpidso": "robotid_sim.optim.elpidso:PidSwarm",
+        "ga": "robotid_sim.optim.evolution:GeneticAlgorithm",
+        "goa": "robotid_sim.optim.animal_swarms:Grasshopper",
+        "gwo": "robotid_sim.optim.animal_swarms:GreyWolf",
+        "ldw-pso": "robotid_sim.optim.pso:LinearInertiaSwarm",
+        "mupso": "robotid_sim.optim.mupso:MutatingSwarm",
+        "pso": "robotid_sim.optim.pso:ParticleSwarm",
+        "qpso-delta": "robotid_sim.optim.qpso:DeltaWellSwarm",
+        "qpso-qubit": "robotid_sim.optim.qpso:QubitSwarm",
+        "rwpso": "robotid_sim.optim.pso:RandomWeightSwarm",
+        "sedsabso": "robotid_sim.optim.bso:AnnealedBeetleSwarm",
+        "simulated-annealing": "robotid_sim.optim.evolution:SimulatedAnnealing",
+        "woa": "robotid_sim.optim.animal_swarms:WhaleOptimization",
     },
 )

@@ -5,9 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import ArrayLike, Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.optimizer import Optimizer, finite_costs
@@ -43,9 +42,9 @@ def minimize(
     lower: ArrayLike,
     upper: ArrayLike,
     *,
-    method: str | Optimizer,
-    max_evals: int,
-    rng: np.random.Generator,
+    method: str | Optimizer = "pso",
+    max_evals: int = 10_000,
+    rng: int | np.random.Generator = 0,
     target: float = -np.inf,
     first: ArrayLike | None = None,
     callback: Callable[[int, float], None] | None = None,
@@ -68,8 +67,8 @@ def minimize(
         A name in `OPTIMIZERS`, or an optimizer, whose state is overwritten.
     max_evals : int
         Number of points to evaluate, at most.
-    rng : numpy.random.Generator
-        Source of randomness.
+    rng : int or numpy.random.Generator
+        Seed, or source, of randomness.
     target : float
         Cost at which to stop.
     first : array_like, shape (k, d), optional
@@ -78,6 +77,11 @@ def minimize(
         Called after every batch with the number of evaluations and the best cost.
     **options
         Hyper-parameters of the method, if it is a name.
+
+    Returns
+    -------
+    result : OptimResult
+        The best point, its cost, and how the search went.
 
     Raises
     ------
@@ -90,7 +94,8 @@ def minimize(
         with a note that says when.
     """
     optimizer = _built(method, options)
-    optimizer.start(lower, upper, rng, max_evals, first)
+    stream = np.random.default_rng(rng)  # of a generator, itself
+    optimizer.start(lower, upper, stream, max_evals, first)
     search = _Search(fun)
     message = "the target is reached"
     try:

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, cast
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import ArrayLike, Float1D, Float2D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import CallOrderError, OptionError, ShapeError
 from robotid_sim.optim import checks

@@ -25,9 +25,8 @@ from dataclasses import dataclass
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Bool1D, Float1D, Float2D
+from robotid_sim.arrays import ArrayLike, Bool1D, Float1D, Float2D
 
 
 @dataclass(frozen=True, eq=False)

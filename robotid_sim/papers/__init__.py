@@ -9,9 +9,6 @@ from robotid_sim.papers.rs010n.paper import AnnealedBeetlePaper
 from robotid_sim.papers.twolink.paper import TwoLinkElpidso
 
 PAPERS: dict[str, Paper] = {
-    "rs010n-sedsabso": AnnealedBeetlePaper(),
-}
-_OLD = {
     "twolink-elpidso": TwoLinkElpidso(),
     "rocr6-wlsrwpso": Rocr6WlsRwpso(),
     "irb120-mupso": MutatingSwarmPaper(),

@@ -14,11 +14,11 @@ code can break, and what is not in the paper, is a check, no claim.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BeforeValidator, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
@@ -50,8 +50,25 @@ Rule = Annotated[
     dict[str, Range], BeforeValidator(lambda x: {OURS: x} if isinstance(x, str) else x)
 ]
 """Ranges by the name of what must lie in them: ``ours`` or a fact; all must hold."""
-Facts = Mapping[str, tuple[Any, Ends]]
-"""Measured numbers and texts with their intervals, by name."""
+Facts = Mapping[str, Any]
+"""Measured numbers and texts, by name."""
+INHERITED = ("study", "case", "metric", "entry")
+"""What the facts and nulls of a claim take from its ``ours`` if they name no study."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Measured:
+    """What is measured for a claim."""
+
+    ours: Any
+    interval: Ends
+    facts: Facts
+    """Numbers and texts that rules, nulls and the reason name."""
+
+
+def measured(ours: float | str, interval: Ends = None, **facts: Any) -> Measured:
+    """Collect what is measured: number, 95 % interval, and what rules and the reason name."""
+    return Measured(ours, interval, facts)
 
 
 class PrintedClaim(Declared):
@@ -68,25 +85,27 @@ class PrintedClaim(Declared):
     unit: str = ""
     """Unit of both numbers; empty for a bare number."""
     kind: Kind = "claim"
-    ours: Measure
-    facts: dict[str, Measure] = {}
+    ours: Measure | None = None
+    """None: the paper's code measures it, and the facts."""
+    facts: dict[str, Measure] = Field(default={})
     """Other numbers that rules and the reason name."""
     band: Range | None = None
     """Where an honest implementation ends and the claim holds."""
     expected: Range | None = None
     """Where our number ends, for a claim that is expected to fail; in place of a band."""
-    holds: Rule = {}
+    holds: Rule = Field(default={})
     """Where the paper's claim holds; empty: in the band."""
-    nulls: dict[str, Measure] = {}
-    """What others reach in place of `ours`: guessing, random search, an ablation."""
-    fully: Rule = {}
+    nulls: dict[str, str | Measure] = Field(default={})
+    """What others reach in place of `ours`: guessing, random search, an ablation; or the fact that
+    holds it."""
+    fully: Rule = Field(default={})
     """Where it holds without its conditions; empty: nowhere, if there are conditions."""
     conditions: tuple[str, ...] = ()
     """What a claim that holds depends on."""
     missing: str = ""
     """What a test of the claim needs and the paper does not print; it has no verdict then."""
-    judged: RunsNeeded = "runs"
-    reason: str = ""
+    judged: RunsNeeded = "any"
+    reason: str
     """Why. Its ``{names}`` are filled with facts."""
 
     @property
@@ -98,6 +117,24 @@ class PrintedClaim(Declared):
     def rule(self) -> Mapping[str, ClaimRange]:
         """The ranges in which the claim holds."""
         return self.holds or ({} if self.band is None else {OURS: self.band})
+
+    @model_validator(mode="before")
+    @classmethod
+    def _inherit(cls, content: Any) -> Any:
+        """Give facts and nulls without a study that of ``ours``."""
+        if not isinstance(content, dict) or not isinstance(ours := content.get("ours"), dict):
+            return content
+        shared = {key: ours[key] for key in INHERITED if key in ours}
+
+        def complete(entry: Any) -> Any:
+            if not isinstance(entry, dict) or "study" in entry:
+                return entry
+            return {
+                k: v for k, v in shared.items() if (k, "metric" in entry) != ("entry", True)
+            } | entry
+
+        parts = {part: content[part] for part in ("facts", "nulls") if part in content}
+        return content | {p: {k: complete(v) for k, v in d.items()} for p, d in parts.items()}
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
@@ -124,26 +161,42 @@ class PrintedClaim(Declared):
             raise ValueError("it has no published value; make it a check")
         return self
 
-    def judge(self, table: TrialTable, facts: Facts, *, judged: bool) -> "Claim":
-        """Judge the claim by the trial table; facts are those of the whole paper.
+    def measure(self, table: TrialTable, shared: Facts) -> Measured:
+        """Measure what the claim is about; the facts of the whole paper are beside its own.
 
-        Raises `OptionError` if the table lacks what is measured, or a fact is missing.
+        Raises `OptionError` if the table lacks what is measured.
         """
+        assert self.ours is not None
+        nulls = {name: null for name, null in self.nulls.items() if isinstance(null, Measure)}
         try:
-            ours = self.ours.estimate(table)
-            own = {name: measure.estimate(table) for name, measure in self.facts.items()}
-            known = {**facts, **own, OURS: ours}
-            return Claim(
-                printed=self,
-                ours=ours[0],
-                interval=ours[1],
-                facts=known,
-                nulls={name: null.estimate(table)[0] for name, null in self.nulls.items()},
-                judged=judged,
-                reason=fill(self.reason, known),
-            )
+            value, ends = self.ours.estimate(table)
+            own = {name: part.estimate(table)[0] for name, part in (self.facts | nulls).items()}
         except OptionError as error:
             raise OptionError(f"claim '{self.name}': {error}") from error
+        return Measured(value, ends, {**shared, **own})
+
+    def judge(self, measured: Measured, *, judged: bool) -> "Claim":
+        """Judge the claim by what is measured.
+
+        Raises `OptionError` if the reason or a rule names what is not measured.
+        """
+        facts = {**measured.facts, OURS: measured.ours}
+        names = {null: fact if isinstance(fact, str) else null for null, fact in self.nulls.items()}
+        try:
+            reason = self.reason.format(**facts)
+            nulls = {null: float(facts[name]) for null, name in names.items()}
+        except (KeyError, IndexError) as error:
+            text = f"claim '{self.name}': its reason or a null needs {error}"
+            raise OptionError(text) from error
+        return Claim(
+            printed=self,
+            ours=measured.ours,
+            interval=measured.interval,
+            facts=facts,
+            nulls=nulls,
+            judged=judged,
+            reason=reason,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,20 +209,24 @@ class Claim:
     interval: Ends = None
     """95 % interval of `ours` over the runs; None for what has no spread."""
     facts: Facts
-    nulls: Mapping[str, float]
+    """What rules name, `ours` among it."""
+    nulls: Mapping[str, float] = field(default_factory=dict)
     judged: bool = True
     """Whether the runs suffice for a verdict and the band; see `Lab.judged`."""
     reason: str = ""
 
     def __post_init__(self) -> None:
         if self.printed.expectation is not None and isinstance(self.ours, str):
-            raise OptionError("it has a band but no number")
+            raise OptionError(f"claim '{self.name}' has a band but no number")
         for name in (*self.printed.rule, *self.printed.fully):
             if name not in self.facts:
-                raise OptionError(f"its rule needs '{name}'")
+                raise OptionError(f"claim '{self.name}': its rule needs '{name}'")
 
     def _satisfies(self, rule: Mapping[str, ClaimRange]) -> bool:
-        return all(part.holds(*self.facts[name]) for name, part in rule.items())
+        return all(
+            part.holds(self.facts[name], self.interval if name == OURS else None)
+            for name, part in rule.items()
+        )
 
     @property
     def name(self) -> str:
@@ -252,19 +309,31 @@ def fill(text: str, facts: Facts) -> str:
     Raises `OptionError` if a fact is missing.
     """
     try:
-        return text.format(**{name: value for name, (value, _) in facts.items()})
+        return text.format(**facts)
     except (KeyError, IndexError) as error:
         raise OptionError(f"'{text[:40]}…' needs {error}") from error
 
 
-def judge_claims(
+def judge(
     printed: Sequence[PrintedClaim],
-    table: TrialTable,
-    facts: Facts,
+    measurements: Mapping[str, Measured],
     satisfied: Mapping[RunsNeeded, bool],
 ) -> tuple[Claim, ...]:
-    """Judge the claims of a paper, in its order; satisfied says whether the runs are enough."""
-    return tuple(c.judge(table, facts, judged=satisfied[c.judged]) for c in printed)
+    """Judge the claims of a paper, in its order.
+
+    Measurements are by the name of their claim; satisfied says whether the runs are what a verdict
+    needs. Raises `OptionError` if a claim is printed and not measured, measured and not printed, or
+    printed twice.
+    """
+    names = [claim.name for claim in printed]
+    for name in (*names, *measurements):
+        if names.count(name) > 1:
+            raise OptionError(f"claim '{name}' stands twice in the file")
+        if name not in measurements:
+            raise OptionError(f"claim '{name}' is in the file but not measured")
+        if name not in names:
+            raise OptionError(f"claim '{name}' is measured but not in the file")
+    return tuple(c.judge(measurements[c.name], judged=satisfied[c.judged]) for c in printed)
 
 
 def write_claims(path: Path, paper: str, claims: Sequence[Claim]) -> None:

@@ -74,7 +74,7 @@ class Measure(Declared):
     metric: str
     """Name of a value of every run."""
     of: str | tuple[str, ...] = ""
-    """Method; of several, all runs."""
+    """Method; of several, all runs; with ``each = "of"`` none stands for all."""
     over: str | tuple[str, ...] = ""
     """Method that the statistic compares with."""
     by: str = ""
@@ -95,6 +95,9 @@ class Measure(Declared):
     shown: Literal["", "percent above", "percent below", "root"] = ""
     """What a ratio is shown as."""
     scale: float = 1.0
+    text: str = ""
+    """How each is written in a list, such as ``{name} {value:.3g}``; the number is this text."""
+    separator: str = ", "
     interval: bool = True
     """Whether the interval is of use."""
 
@@ -123,13 +126,27 @@ class Measure(Declared):
         if self.rule:
             bounds = ClaimRange.parse(self.rule)
             return sum(bounds.holds(value, ends) for value, ends in parts), None
+        if self.text:
+            names = self._names(table)
+            shown = zip(names, (self._shown(value) for value, _ in parts), strict=True)
+            return self.separator.join(self.text.format(name=n, value=v) for n, v in shown), None
         value, ends = _picked(parts, self.pick)
-        change = TRANSFORMS[self.shown]
-        value = self.scale * change(value)
         if ends is None or not self.interval:
-            return value, None
-        low, high = sorted(self.scale * change(end) for end in ends)
-        return value, (low, high)
+            return self._shown(value), None
+        low, high = sorted(map(self._shown, ends))
+        return self._shown(value), (low, high)
+
+    def _shown(self, value: float) -> float:
+        changed = TRANSFORMS[self.shown](value)
+        return changed if self.scale == 1.0 else self.scale * changed
+
+    def _names(self, table: TrialTable) -> Sequence[str]:
+        """Name the cases, methods or entries that the statistic is taken of, one by one."""
+        if self.each == "case":
+            return table.cases(self.study)
+        if self.each in ("of", "over"):
+            return tuple(getattr(self, self.each)) or table.methods(self.study, self.case)
+        return [str(k + 1) for k in range(len(self._parts(table)))]
 
     def _single(self, table: TrialTable) -> Any:
         """Return what a run has, as it is, if no statistic is taken."""
@@ -143,9 +160,9 @@ class Measure(Declared):
         if self.each == "case":
             return [self._at(table, case=case) for case in table.cases(self.study)]
         if self.each in ("of", "over"):
-            return [self._at(table, **{self.each: m}) for m in getattr(self, self.each)]
+            return [self._at(table, **{self.each: method}) for method in self._names(table)]
         if self.each == "run":
-            return [(float(value), None) for value in self._values(table, self.of, self.metric)]
+            return [(float(value), None) for value in self.values_of(table, self.of, self.metric)]
         if self.each == "entry":
             first = table.values(self.study, str(self.of), self.metric, self.case)[0]
             entries = self.entry if isinstance(self.entry, tuple) else range(first.size)
@@ -156,15 +173,15 @@ class Measure(Declared):
         """Compute the statistic at a case, method or entry."""
         part, name = self.model_copy(update=place), self.statistic
         paired = name in RUN_BY_RUN
-        values = part._values(table, part.of, part.metric, whole=paired)
+        values = part.values_of(table, part.of, part.metric, whole=paired)
         if name in ALONE:
             return ALONE[name](values)
-        others = part._values(table, part.over or part.of, part.by or part.metric, whole=paired)
+        others = part.values_of(table, part.over or part.of, part.by or part.metric, whole=paired)
         if paired:
             return ALONE["mean"](_reduced(RUN_BY_RUN[name](values, others), part.entry))
         return BESIDE[name](values, others)
 
-    def _values(
+    def values_of(
         self, table: TrialTable, of: str | Sequence[str], metric: str, *, whole: bool = False
     ) -> Float:
         """Read the values of all runs of one or several methods, whole or reduced to an entry."""

@@ -1,16 +1,18 @@
 """A reproduced paper: its trials in Python, and what is said of them in a file beside it.
 
-A paper is a class with two things. Its trials, functions that are run and kept by their parameters,
-fill a `TrialTable`; its ``claims.toml`` says what claims, tables and texts of the page take from
-that table, in the words of `measure` and `tables`::
+A paper measures its claims and returns a `Reproduction`. A `TrialPaper` has two things instead. Its
+trials, functions that are run and kept by their parameters, fill a `TrialTable`; its
+``claims.toml`` says what claims, tables and texts of the page take from that table, in the words of
+`measure` and `tables`::
 
-    class Drop(Paper):
+    class Drop(TrialPaper):
         \"\"\"The torque that holds an arm stretched out.\"\"\"
 
         name: ClassVar[str] = "holding"
 
         def run(self, lab):
-            return lab.run("hold", lab.cells(("torque", "", "true"), f"{__name__}:hold", runs=8))
+            cells = lab.cells(("torque", "", "true"), f"{__name__}:hold", runs=8)
+            return lab.tabulate("hold", cells)
 
 Figures, and tables of which a row is more than numbers of one place, are made by `charts` and
 `tables`.
@@ -19,7 +21,7 @@ Figures, and tables of which a row is more than numbers of one place, are made b
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -27,9 +29,9 @@ from typing import Any, ClassVar, TypeVar
 
 from robotid_sim.campaign.trials import Trial, run_trials
 from robotid_sim.chart import Chart
-from robotid_sim.papers.claims import Claim, RunsNeeded, fill, judge_claims
+from robotid_sim.papers.claims import Claim, Measured, RunsNeeded, fill, judge
 from robotid_sim.papers.sheet import ClaimSheet, read_sheet
-from robotid_sim.papers.trial_table import Key, Row, TrialTable
+from robotid_sim.papers.trial_table import NO_TRIALS, Key, TrialTable, take_apart
 from robotid_sim.progress import Progress, silent
 from robotid_sim.section import Section
 from robotid_sim.table import Table
@@ -79,7 +81,7 @@ class Lab:
         """Plan one trial of a function by its dotted name, with the seed of the lab."""
         words = [*key, *(f"{n} {parameters[n]}" for n in ("run",) if n in parameters)]
         name = re.sub(r"[^A-Za-z0-9._+-]+", "-", " ".join(filter(None, words))).strip("-.")
-        return Cell(key, Trial(name, function, {"seed": self.seed, **parameters}, self.engine))
+        return Cell(key, self.trial(name, function, **parameters))
 
     def cells(
         self, key: Key, function: str, runs: int | Sequence[int] = 1, **parameters: Any
@@ -88,30 +90,30 @@ class Lab:
         numbers = range(runs) if isinstance(runs, int) else runs
         return [self.cell(key, function, run=run, **parameters) for run in numbers]
 
-    def run(self, stage: str, cells: Sequence[Cell]) -> TrialTable:
-        """Run what is not finished, and return the table of all results.
+    def trial(self, name: str, function: str, **parameters: Any) -> Trial:
+        """Plan a trial of a function by its dotted name, with the seed of the lab."""
+        return Trial(name, function, {"seed": self.seed, **parameters}, self.engine)
 
-        The stage is what is shown beside the progress bar. A result may hold ``studies`` or
-        ``methods`` by name, or a list of ``runs``, in place of a row.
+    def repeated(self, name: str, function: str, runs: int, **parameters: Any) -> list[Trial]:
+        """Plan a trial for every run, which it is called with."""
+        return [self.trial(f"{name}-{run}", function, run=run, **parameters) for run in range(runs)]
+
+    def run(self, stage: str, trials: Sequence[Trial]) -> list[dict[str, Any]]:
+        """Run what is not finished of trials, and return their results in order.
+
+        The stage is what is shown beside the progress bar.
         """
         done = partial(self.progress, stage)
-        trials = [cell.trial for cell in cells]
-        results = run_trials(trials, self.folder, workers=self.workers, progress=done)
-        pairs = zip(cells, results, strict=True)
-        return TrialTable.of(part for cell, row in pairs for part in _parts(cell.key, row))
+        return run_trials(trials, self.folder, workers=self.workers, progress=done)
 
+    def tabulate(self, stage: str, cells: Sequence[Cell]) -> TrialTable:
+        """Run what is not finished, and return the table of all results.
 
-def _parts(key: Key, result: Row) -> Iterator[tuple[Key, Row]]:
-    """Take a result of several studies, methods or runs apart."""
-    study, case, method = key
-    if "studies" in result:
-        for name, part in result["studies"].items():
-            yield from _parts((name, case, method), part)
-    elif "methods" in result:
-        for name, part in result["methods"].items():
-            yield from _parts((study, case, name), part)
-    else:
-        yield from ((key, row) for row in result.get("runs", [result]))
+        A result may hold ``studies`` or ``methods`` by name, or a list of ``runs``, in place of a
+        row.
+        """
+        pairs = zip(cells, self.run(stage, [cell.trial for cell in cells]), strict=True)
+        return TrialTable.of(part for cell, row in pairs for part in take_apart(cell.key, row))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -141,14 +143,25 @@ class Paper(ABC):
     """Kebab-case: robot and method."""
 
     @cached_property
-    def folder(self) -> Path:
-        """Where its ``claims.toml`` stands."""
-        return Path(str(sys.modules[type(self).__module__].__file__)).parent
-
-    @cached_property
     def sheet(self) -> ClaimSheet:
-        """What the paper is, claims, and does not say."""
-        return read_sheet(self.folder / "claims.toml")
+        """What the paper is, claims, and does not say: the ``claims.toml`` beside its module."""
+        module = sys.modules[type(self).__module__]
+        return read_sheet(Path(str(module.__file__)).with_name("claims.toml"))
+
+    @property
+    def title(self) -> str:
+        """Robot and method, as the page has it."""
+        return self.sheet.title
+
+    @property
+    def citation(self) -> str:
+        """Authors, year, title, journal, DOI."""
+        return self.sheet.citation
+
+    @property
+    def summary(self) -> str:
+        """One line for `robotid list papers`."""
+        return self.sheet.summary
 
     def require(self) -> None:  # noqa: B027 - most papers need nothing more
         """Raise if an optional package that the reproduction needs is missing.
@@ -158,6 +171,39 @@ class Paper(ABC):
         MissingExtraError
             With the install command.
         """
+
+    @abstractmethod
+    def reproduce(self, lab: Lab) -> Reproduction:
+        """Run what is not finished, and return claims with verdicts, tables and figures."""
+
+    def reproduction(
+        self,
+        lab: Lab,
+        measurements: Mapping[str, Measured],
+        facts: Mapping[str, Any],
+        charts: Iterable[Chart],
+        tables: Iterable[Table],
+        table: TrialTable = NO_TRIALS,
+    ) -> Reproduction:
+        """Judge the claims as far as the lab's effort allows, and lay out the page.
+
+        Measurements are by claim, and facts fill the texts of the page. Charts and tables find
+        their places by their names; tables without one are written only.
+        """
+        enough: dict[RunsNeeded, bool] = {"full": not lab.quick, "runs": lab.judged(), "any": True}
+        complete = self.sheet.tables(facts, tables, table)
+        return Reproduction(
+            paper=self,
+            finding=fill(self.sheet.finding, facts),
+            claims=judge(self.sheet.claim, measurements, enough),
+            sections=self.sheet.sections(facts, tuple(charts), complete),
+            tables=complete,
+            quick=lab.quick,
+        )
+
+
+class TrialPaper(Paper):
+    """A paper whose claims and tables are made from a trial table, as its file says."""
 
     @abstractmethod
     def run(self, lab: Lab) -> TrialTable:
@@ -171,22 +217,15 @@ class Paper(ABC):
         """Make the tables that the file does not declare; their titles stand there."""
         return ()
 
-    def judge(self, table: TrialTable, *, quick: bool, enough: bool) -> tuple[Claim, ...]:
-        """Judge all claims by a trial table, as far as the effort allows."""
-        satisfied: dict[RunsNeeded, bool] = {"full": not quick, "runs": enough, "any": True}
+    def measurements(self, table: TrialTable) -> dict[str, Measured]:
+        """Measure what every claim is about, as the file says."""
         facts = self.sheet.measured_facts(table)
-        return judge_claims(self.sheet.claim, table, facts, satisfied)
+        return {c.name: c.measure(table, facts) for c in self.sheet.claim if c.ours is not None}
 
     def reproduce(self, lab: Lab) -> Reproduction:
         """Run what is not finished, and return claims with verdicts, tables and figures."""
         table = self.run(lab)
         facts = self.sheet.measured_facts(table)
-        tables = self.sheet.tables(table, facts, self.tables(table))
-        return Reproduction(
-            paper=self,
-            finding=fill(self.sheet.finding, facts),
-            claims=self.judge(table, quick=lab.quick, enough=lab.judged()),
-            sections=self.sheet.sections(facts, tuple(self.charts(table)), tables),
-            tables=tables,
-            quick=lab.quick,
+        return self.reproduction(
+            lab, self.measurements(table), facts, self.charts(table), self.tables(table), table
         )

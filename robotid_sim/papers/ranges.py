@@ -48,7 +48,9 @@ class ClaimRange:
         bare = text.removesuffix(WITH_INTERVAL)
         for pattern, ends in _FORMS.items():
             if match := re.fullmatch(pattern, bare):
-                numbers = (int(n) if n.lstrip("-").isdecimal() else float(n) for n in match.groups())
+                numbers = (
+                    int(n) if n.lstrip("-").isdecimal() else float(n) for n in match.groups()
+                )
                 return cls(text, *ends(*numbers), whole=bare != text)
         raise OptionError(
             f"'{text}' is no range; write 'above 1', 'below 1', 'at least 1', 'at most 1', "

@@ -16,17 +16,22 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal, Self
 
-from pydantic import ValidationError, model_validator
+from pydantic import Field, ValidationError, model_validator
 
 from robotid_sim.chart import Chart
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.papers.claims import Facts, PrintedClaim, fill
+from robotid_sim.papers.claims import Measured as Measured
+from robotid_sim.papers.claims import judge as judge
+from robotid_sim.papers.claims import measured as measured
 from robotid_sim.papers.measure import Declared, Measure
 from robotid_sim.papers.tables import PrintedTable
-from robotid_sim.papers.trial_table import TrialTable
+from robotid_sim.papers.trial_table import NO_TRIALS, TrialTable
 from robotid_sim.section import Section
 from robotid_sim.table import Table
 
+ELEMENTS = "The paper, item by item"
+"""Heading of the section that lists them."""
 Status = Literal["implemented", "corrected", "not"]
 """What became of an equation, algorithm, table or figure of a paper."""
 
@@ -95,9 +100,9 @@ class ClaimSheet(Declared):
     finding: str
     notes: tuple[str, ...] = ()
     """What the paper does not say."""
-    labels: dict[str, str] = {}
+    labels: dict[str, str] = Field(default={})
     """What tables call methods and cases; by default their names."""
-    facts: dict[str, Measure] = {}
+    facts: dict[str, Measure] = Field(default={})
     """Numbers that texts and claims name."""
     section: tuple[PrintedSection, ...] = ()
     figure: tuple[PrintedFigure, ...] = ()
@@ -116,10 +121,10 @@ class ClaimSheet(Declared):
 
     def measured_facts(self, table: TrialTable) -> Facts:
         """Compute the facts of the whole paper."""
-        return {name: measure.estimate(table) for name, measure in self.facts.items()}
+        return {name: measure.estimate(table)[0] for name, measure in self.facts.items()}
 
     def tables(
-        self, table: TrialTable, facts: Facts, made: Iterable[Table]
+        self, facts: Facts, made: Iterable[Table], table: TrialTable = NO_TRIALS
     ) -> dict[str, Table]:
         """Build the declared tables, and complete those that code has made with their titles.
 
@@ -133,14 +138,14 @@ class ClaimSheet(Declared):
         return {
             printed.name: printed.build(table, facts, self.labels)
             if printed.rows
-            else replace(by_code[printed.name], title=fill(printed.title, facts))
+            else printed.complete(by_code[printed.name], facts)
             for printed in self.table
         }
 
     def sections(
         self, facts: Facts, charts: Sequence[Chart], tables: Mapping[str, Table]
     ) -> tuple[Section, ...]:
-        """Return the sections of the page with its figures and tables.
+        """Return the sections of the page, notes and elements last.
 
         Raises `OptionError` if a chart, table or fact that the file names is missing, or a chart is
         not shown.
@@ -160,7 +165,7 @@ class ClaimSheet(Declared):
             for name, chart in drawn.items()
         }
         try:
-            return tuple(
+            sections = [
                 Section(
                     title=section.title,
                     text=fill(section.text, facts),
@@ -168,25 +173,28 @@ class ClaimSheet(Declared):
                     tables=tuple(tables[name] for name in section.tables),
                 )
                 for section in self.section
-            )
+            ]
         except KeyError as error:
             raise OptionError(f"the page needs a table named {error}") from error
-
-    def remarks(self) -> tuple[Section, ...]:
-        """Return the sections that end the page: what is not printed, and all elements."""
-        sections = []
         if self.notes:
             sections.append(Section(title="What the paper does not say", notes=self.notes))
         if self.element:
             columns = ("number", "what", "status", "note", "where")
             rows = tuple(element.cells for element in self.element)
-            table = Table(columns, rows, text_columns=len(columns))
-            sections.append(Section(title="The paper, item by item", tables=(table,)))
+            listed = Table(columns, rows, text_columns=len(columns))
+            text = "Every numbered equation, algorithm, table and figure, and what became of it."
+            sections.append(Section(title=ELEMENTS, text=text, tables=(listed,)))
         return tuple(sections)
 
 
-def _entries(by_name: Mapping[str, Mapping[str, Any]]) -> Iterable[dict[str, Any]]:
-    """List entries that the file has by name, each with its name and for all that it stands for."""
+def _entries(by_name: Any) -> Iterable[Any]:
+    """List entries that the file has by name, each with its name and for all that it stands for.
+
+    A list of entries with names, as in a short file, is taken as it is.
+    """
+    if not isinstance(by_name, Mapping):
+        yield from by_name
+        return
     for name, content in by_name.items():
         entry = {"name": name, **content}
         for variant in entry.pop("each", [{}]):

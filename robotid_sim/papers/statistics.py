@@ -1,6 +1,7 @@
 """Statistics of independent runs by name, each a number with its 95 % interval where it has one.
 
-Of values alone, shape (R,): a mean, a median, … Of values beside others: ratios, differences, tests.
+Of values alone, shape (R,): a mean, a median, … Of values beside others: ratios, differences, and
+tests.
 Runs are paired if those of one number share what is random, such as the box of a search.
 """
 
@@ -9,11 +10,10 @@ from functools import partial
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 from scipy.stats import binom, bootstrap, iqr, mannwhitneyu, spearmanr, ttest_ind
 from scipy.stats import t as student
 
-from robotid_sim.arrays import Float, Float1D
+from robotid_sim.arrays import ArrayLike, Float, Float1D
 
 Ends = tuple[float, float] | None
 """Lower and upper end of an interval; None for fewer runs than it needs."""
@@ -59,6 +59,8 @@ def interval_of_median(values: ArrayLike, confidence: float = 0.95) -> Ends:
 def ratio_of_means(values: ArrayLike, others: ArrayLike, *, paired: bool = False) -> Estimate:
     """Divide two means; None for fewer than two runs. A single other run is a constant."""
     a, b = (np.asarray(part, dtype=float) for part in (values, others))
+    if paired:  # a run without a partner is left out
+        a, b = a[: b.size], b[: a.size]
     value = float(np.divide(a.mean(), b.mean()))
     if b.size == 1 < a.size:
         ends = interval_of_mean(a)
@@ -83,6 +85,28 @@ def deviation(values: ArrayLike) -> float:
     """Measure the standard deviation over the runs; zero for a single run."""
     sample = np.asarray(values, dtype=float)
     return float(sample.std(ddof=1)) if sample.size > 1 else 0.0
+
+
+def above_one(interval: Ends) -> Ends:
+    """Return by how much the ends of the interval of a ratio are above one [%]."""
+    if interval is None:
+        return None
+    return 100.0 * (interval[0] - 1.0), 100.0 * (interval[1] - 1.0)
+
+
+def lower_end(value: float, interval: Ends) -> float:
+    """Return the lower end of an interval; the value itself if there is none."""
+    return value if interval is None else interval[0]
+
+
+def upper_end(value: float, interval: Ends) -> float:
+    """Return the upper end of an interval; the value itself if there is none."""
+    return value if interval is None else interval[1]
+
+
+def interval_of_ratio(values: ArrayLike, others: ArrayLike, *, paired: bool = False) -> Ends:
+    """Estimate the interval of the ratio of two means; see `ratio_of_means`."""
+    return ratio_of_means(values, others, paired=paired)[1]
 
 
 def _resampled(samples: Any, statistic: Callable[..., Any], **options: Any) -> tuple[float, float]:
@@ -175,7 +199,7 @@ ALONE: Mapping[str, Callable[[Float1D], Estimate]] = {
     "value": _value,
     "mean": _mean,
     "median": _median,
-    "count": lambda a: (float(len(a)), None),
+    "count": lambda a: (len(a), None),
     "least": lambda a: (float(a.min()), None),
     "largest": lambda a: (float(a.max()), None),
     "deviation": _deviation,
@@ -187,6 +211,7 @@ BESIDE: Mapping[str, Callable[[Float1D, Float1D], Estimate]] = {
     "ratio of means": ratio_of_means,
     "paired ratio of means": partial(ratio_of_means, paired=True),
     "ratio of medians": _ratio_of_medians,
+    "ratio of minima": lambda a, b: (float(a.min() / b.min()), None),
     "geometric ratio": geometric_ratio,
     "unpaired geometric ratio": _unpaired_geometric_ratio,
     "ratio of deviations": lambda a, b: (deviation(a) / max(deviation(b), TINY), None),

@@ -15,8 +15,11 @@ heading, and takes from its row what it does not say itself::
 """
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from itertools import product
 from typing import Any, Literal
+
+from pydantic import model_validator
 
 from robotid_sim.errors import OptionError
 from robotid_sim.optim.settings import setting
@@ -29,7 +32,7 @@ from robotid_sim.table import Table
 
 Place = Mapping[str, Any]
 """Where a row of a table is in the trial table, as fields of a `Measure`, and its labels."""
-SUMMARY = {
+SUMMARY: Mapping[str, Mapping[str, Any]] = {
     "minimum": {"statistic": "least"},
     "mean": {"statistic": "mean"},
     "95 %": {"statistic": "mean", "shows": "interval"},
@@ -45,7 +48,7 @@ class Column(Measure):
     """With ``{j}`` the column stands for one of every entry, such as joint 1, 2, 3."""
     metric: str = ""
     label: str = ""
-    """The column holds this text of the row instead: ``method``, ``case`` or ``number`` of a run."""
+    """The column holds this text of the row: ``method``, ``case`` or ``number`` of a run."""
     summary: bool = False
     """Whether it stands for minimum, mean, its interval, and deviation."""
     shows: Literal["value", "interval", "both", "± deviation"] = "value"
@@ -56,12 +59,20 @@ class Column(Measure):
     absent: str = "-"
     """What stands where there is no number."""
 
-    def text(self, table: TrialTable, place: Place, labels: Mapping[str, str]) -> str:
+    @model_validator(mode="before")
+    @classmethod
+    def _of_heading(cls, content: Any) -> Any:
+        """Read a heading alone, of a table that code makes."""
+        return {"heading": content} if isinstance(content, str) else content
+
+    def written(self, table: TrialTable, place: Place, labels: Mapping[str, str]) -> str:
         """Write the cell of a row."""
         if self.label:
             return labels.get(place[self.label], place[self.label])
         own = {key: place[key] for key in place if key in Measure.model_fields}
-        part = self.model_copy(update={k: v for k, v in own.items() if k not in self.model_fields_set})
+        part = self.model_copy(
+            update={k: v for k, v in own.items() if k not in self.model_fields_set}
+        )
         try:
             value, ends = part.estimate(table)
         except OptionError:  # the paper prints nothing, or the method has no run
@@ -76,9 +87,11 @@ class Column(Measure):
 
     def _number(self, value: float) -> str:
         if self.format == "%":
-            return percent(value, self.digits)
+            return percent(value, min(self.digits, 3))
         if self.format == "repr":
             return repr(value)
+        if isinstance(value, int) and not self.format:
+            return str(value)
         written = format(value, self.format) if self.format else number(value, self.digits)
         return self.absent if written in ("nan", "-") else written
 
@@ -116,7 +129,8 @@ class Rows(Declared):
     entries: str = ""
     """Value of a run that has as many entries as there are rows."""
     text: str = "{method}"
-    """The label ``method`` of a row; ``{run}`` in it is the number of a run."""
+    """The label ``method`` of a row; ``{run}`` in it is the number of a run, other names are values
+    of the first."""
 
     def places(self, table: TrialTable) -> Iterator[Place]:
         """List where the rows are."""
@@ -131,7 +145,8 @@ class Rows(Declared):
             yield from ({**study, "case": case} for case in cases)
         elif self.each == "method":
             for method in methods:
-                text = self.text.format(method=method)
+                first = next(iter(table.runs(self.study, method, self.case)), {})
+                text = self.text.format_map({**first, "method": method})
                 yield {**study, "case": self.case, "of": method, "method": text}
         else:
             for case, method in product(cases, methods):
@@ -159,20 +174,34 @@ class PrintedTable(Declared):
         """Write the table."""
         columns = [part for column in self.columns for part in _single_columns(column)]
         places = [place for rows in self.rows for place in rows.places(table)]
-        cells = tuple(tuple(c.text(table, place, labels) for c in columns) for place in places)
+        cells = tuple(tuple(c.written(table, place, labels) for c in columns) for place in places)
         headings = tuple(column.heading for column in columns)
         title = fill(self.title, facts)
         return Table(headings, cells, title, self.text_columns, name=self.name)
+
+    def complete(self, table: Table, facts: Facts) -> Table:
+        """Give a table that code has made its title, and headings if the file has them.
+
+        Raises `OptionError` if rows have other numbers of cells than there are columns.
+        """
+        headed = replace(table, title=fill(self.title, facts))
+        if self.columns:
+            headings = tuple(column.heading for column in self.columns)
+            headed = replace(headed, columns=headings, text_columns=self.text_columns)
+        if any(len(row) != len(headed.columns) for row in headed.rows):
+            raise OptionError(f"table '{self.name}' does not have a cell for every heading")
+        return headed
 
 
 def _single_columns(column: Column) -> Iterator[Column]:
     """Take a column of several entries, or a summary, apart."""
     if "{j}" in column.heading and isinstance(column.entry, tuple):
         for k in column.entry:
-            given = {"entry": k, "heading": column.heading.format(j=k + 1)}
-            yield column.model_copy(update=given)
+            one = {"entry": k, "heading": column.heading.format(j=k + 1)}
+            yield column.model_copy(update=one)
     elif column.summary:
         for heading, given in SUMMARY.items():
-            yield column.model_copy(update={"heading": heading, "digits": 3, **given})
+            changes = {"heading": heading, "digits": 3, "summary": False, **given}
+            yield column.model_copy(update=changes)
     else:
         yield column

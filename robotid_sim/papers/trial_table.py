@@ -6,7 +6,7 @@ a trajectory or a scenario; a row is what one run returned, by name. Printed num
 study ``printed``, so that they stand beside ours by the same means.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -48,7 +48,9 @@ class TrialTable:
     @classmethod
     def printed(cls, tables: Mapping[str, Mapping[str, Row]]) -> "TrialTable":
         """Keep what a paper prints: rows by method, by the name of their table."""
-        rows = {(PRINTED, t, m): [row] for t, methods in tables.items() for m, row in methods.items()}
+        rows = {
+            (PRINTED, t, m): [row] for t, methods in tables.items() for m, row in methods.items()
+        }
         return cls(rows)
 
     def __or__(self, other: "TrialTable") -> "TrialTable":
@@ -84,8 +86,26 @@ class TrialTable:
         try:
             return np.array([row[metric] for row in self.runs(study, method, case)], dtype=float)
         except KeyError as error:
-            raise OptionError(f"the runs of {(study, case, method)} have no value {error}") from error
+            raise OptionError(
+                f"the runs of {(study, case, method)} have no value {error}"
+            ) from error
 
     def best(self, study: str, method: str, metric: str, case: str | None = None) -> Row:
         """Find the run with the least of a value."""
         return min(self.runs(study, method, case), key=lambda row: float(row[metric]))
+
+
+NO_TRIALS = TrialTable()
+
+
+def take_apart(key: Key, result: Row) -> Iterator[tuple[Key, Row]]:
+    """Take a result of several studies, methods or runs apart."""
+    study, case, method = key
+    if "studies" in result:
+        for name, part in result["studies"].items():
+            yield from take_apart((name, case, method), part)
+    elif "methods" in result:
+        for name, part in result["methods"].items():
+            yield from take_apart((study, case, name), part)
+    else:
+        yield from ((key, row) for row in result.get("runs", [result]))

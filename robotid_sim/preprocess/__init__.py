@@ -1,27 +1,24 @@
 """Preprocessors: from a noisy log to motion, torque and the rows that a fit uses."""
 
-from robotid_sim.preprocess.adaptive import Adaptive
-from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
-from robotid_sim.preprocess.fourier_fit import FourierFit
-from robotid_sim.preprocess.kalman_torque import FivePointCubic, KalmanTorque
-from robotid_sim.preprocess.linear_filters import Butterworth, SavitzkyGolay
-from robotid_sim.preprocess.period_averaging import PeriodAveraging
-from robotid_sim.preprocess.preprocessor import Preprocessor
-from robotid_sim.preprocess.rts import RtsSmoother
+from typing import TYPE_CHECKING
+
 from robotid_sim.registry import Registry
 
-PREPROCESSORS: Registry[Preprocessor] = Registry(
+if TYPE_CHECKING:
+    from robotid_sim.preprocess.preprocessor import Preprocessor
+
+PREPROCESSORS: "Registry[Preprocessor]" = Registry(
     "preprocessor",
-    Preprocessor,
+    "robotid_sim.preprocess.preprocessor:Preprocessor",
     {
-        "adaptive": Adaptive,
-        "butterworth": Butterworth,
-        "errors-in-variables": ErrorsInVariables,
-        "five-point": FivePointCubic,
-        "fourier-fit": FourierFit,
-        "kalman-torque": KalmanTorque,
-        "period-averaging": PeriodAveraging,
-        "rts": RtsSmoother,
-        "savitzky-golay": SavitzkyGolay,
+        "adaptive": "robotid_sim.preprocess.adaptive:Adaptive",
+        "butterworth": "robotid_sim.preprocess.linear_filters:Butterworth",
+        "errors-in-variables": "robotid_sim.preprocess.errors_in_variables:ErrorsInVariables",
+        "five-point": "robotid_sim.preprocess.kalman_torque:FivePointCubic",
+        "fourier-fit": "robotid_sim.preprocess.fourier_fit:FourierFit",
+        "kalman-torque": "robotid_sim.preprocess.kalman_torque:KalmanTorque",
+        "period-averaging": "robotid_sim.preprocess.period_averaging:PeriodAveraging",
+        "rts": "robotid_sim.preprocess.rts:RtsSmoother",
+        "savitzky-golay": "robotid_sim.preprocess.linear_filters:SavitzkyGolay",
     },
 )

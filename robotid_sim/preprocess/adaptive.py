@@ -63,7 +63,7 @@ class Adaptive(RowPreprocessor):
     >>> nominal, basis = setup.nominal, setup.basis
     >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
     >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
-    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> log = rid.simulate(setup.cell, path, rng=rng).log
     >>> motion = rid.Adaptive()(log, nominal)
     >>> motion.ddq.shape == log.q.shape
     True

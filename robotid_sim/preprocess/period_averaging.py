@@ -9,11 +9,8 @@ from robotid_sim.errors import LogError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.fourier_fit import FourierFit
-from robotid_sim.preprocess.linear_filters import Butterworth, SavitzkyGolay
 from robotid_sim.preprocess.periods import Periods, periods_of
 from robotid_sim.preprocess.preprocessor import Preprocessor, RowPreprocessor
-from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.registry import Registry
 
 USER = "the preprocessor period-averaging"
@@ -22,10 +19,10 @@ METHODS: Registry[Preprocessor] = Registry(
     "smoothing method",
     Preprocessor,
     {
-        "butterworth": Butterworth,
-        "fourier-fit": FourierFit,
-        "rts": RtsSmoother,
-        "savitzky-golay": SavitzkyGolay,
+        "butterworth": "robotid_sim.preprocess.linear_filters:Butterworth",
+        "fourier-fit": "robotid_sim.preprocess.fourier_fit:FourierFit",
+        "rts": "robotid_sim.preprocess.rts:RtsSmoother",
+        "savitzky-golay": "robotid_sim.preprocess.linear_filters:SavitzkyGolay",
     },
 )
 """The preprocessors that leave the torque alone."""

@@ -167,7 +167,7 @@ class RtsSmoother(RowPreprocessor):
     >>> nominal, basis = setup.nominal, setup.basis
     >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
     >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
-    >>> log = rid.simulate(setup.cell, path, rng)
+    >>> log = rid.simulate(setup.cell, path, rng=rng).log
     >>> motion = rid.RtsSmoother()(log, nominal)
     >>> motion.ddq.shape == log.q.shape
     True

@@ -1,8 +1,8 @@
 """The tables of a comparison of estimates."""
 
-from robotid_sim.diagnostics.intervals import relative_std
-from robotid_sim.report.tables import number_within, unit_text
-from robotid_sim.section import number, percent
+from robotid_sim.arrays import relative_std
+from robotid_sim.report.tables import number_within
+from robotid_sim.section import number, percent, unit_text
 from robotid_sim.table import Table
 from robotid_sim.validation.agreement import LEVEL, Agreement, Difference
 

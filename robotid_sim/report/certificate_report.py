@@ -5,8 +5,10 @@ from dataclasses import replace
 
 import numpy as np
 
-from robotid_sim.engine.engines import ENGINES
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.certificate import Certificate
+from robotid_sim.pipeline.crossing import Crossing, Proof, engine_title
+from robotid_sim.pipeline.result import CheckResult
 from robotid_sim.report.agreement_table import difference_table, pair_table
 from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.figures.differences import differences, pooled_differences
@@ -15,9 +17,6 @@ from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import Replay, logs_motion
 from robotid_sim.report.tables import check_number, check_table
 from robotid_sim.section import Section, number, percent
-from robotid_sim.study.certificate import Certificate
-from robotid_sim.study.crossing import Crossing, Proof
-from robotid_sim.study.result import CheckResult
 from robotid_sim.table import Table
 from robotid_sim.validation.agreement import FALSE_ALARM, Agreement, Difference
 from robotid_sim.viewer.animation import Animation
@@ -54,7 +53,7 @@ def _replay(first: Crossing, plant: Robot) -> Replay | None:
     if first.excitation is None:
         return None
     runs = first.excitation.items()
-    motion = logs_motion([Animation.of_log(plant, log, ENGINES[name].words) for name, log in runs])
+    motion = logs_motion([Animation.of_log(plant, log, engine_title(name)) for name, log in runs])
     apart = visible_magnification(plant, [arm.difference for arm in motion.beside])
     return Replay(plant, (replace(motion, name=EXCITATION, magnification=apart),))
 
@@ -85,8 +84,8 @@ def proof_table(certificate: Certificate) -> Table:
         for target in certificate.engines
     ]
     columns = {
-        "identified in": [ENGINES[proofs[0].identified_in].words for proofs in cells],
-        "proved in": [ENGINES[proofs[0].proved_in].words for proofs in cells],
+        "identified in": [engine_title(proofs[0].identified_in) for proofs in cells],
+        "proved in": [engine_title(proofs[0].proved_in) for proofs in cells],
     }
     several = len(certificate.crossings) > 1
     errors = [[proof.worst_error for proof in proofs] for proofs in cells]
@@ -123,7 +122,7 @@ def _facts(certificate: Certificate) -> tuple[tuple[str, str], ...]:
     crossed = [proof for proof in certificate.proofs if proof.crosses]
     gap = worst_gap(crossed)
     return (
-        ("engines", ", ".join(ENGINES[name].words for name in certificate.engines)),
+        ("engines", ", ".join(engine_title(name) for name in certificate.engines)),
         ("seeds", str(len(certificate.crossings))),
         ("model error in the other engine", percent(worst_error(crossed), 2)),
         *([] if gap is None else [("tracking gap closed there", percent(1.0 - gap))]),

@@ -2,12 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from robotid_sim.estimation.consistent import Lift
 from robotid_sim.model.export import lost_in_urdf
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.result_parts import versions
 from robotid_sim.report.tables import limits_table
 from robotid_sim.section import Section
+
+if TYPE_CHECKING:
+    from robotid_sim.estimation.consistent import Lift
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +25,11 @@ class Recipe:
     versions: Mapping[str, str]
     """Of Python and the packages."""
 
+    @classmethod
+    def of_python(cls, call: str, seed: int = 0) -> "Recipe":
+        """Return how a page was made by a call in Python."""
+        return cls(command=f"# Python\n{call}", seed=seed, settings="{}", versions=versions())
+
 
 def closing(
     robot: Robot, notes: Sequence[str], limits_of: str, recipe: Recipe, *more: Section
@@ -29,7 +38,7 @@ def closing(
     return assumptions(robot, notes, limits_of), *more, reproduction(recipe)
 
 
-def in_other_tools(lift: Lift | None) -> tuple[Section, ...]:
+def in_other_tools(lift: "Lift | None") -> tuple[Section, ...]:
     """Return what other readers of the identified URDF do not see, if there is any of it."""
     notes = () if lift is None else lost_in_urdf(lift.robot)
     text = "`identified.urdf` loads in other tools, with its meshes beside it."

@@ -3,41 +3,21 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from robotid_sim.pipeline.compare import EstimateComparison, tracking_rows
+from robotid_sim.pipeline.result import StudyResult
 from robotid_sim.report.agreement_table import difference_table, pair_table
 from robotid_sim.report.figures.differences import differences
 from robotid_sim.report.loop_section import MILLI
 from robotid_sim.report.page import Page
-from robotid_sim.report.tables import number_within, unit_text
-from robotid_sim.section import Section, number, percent
-from robotid_sim.study.result import StudyResult
+from robotid_sim.report.tables import number_within
+from robotid_sim.section import Section, number, percent, unit_text
 from robotid_sim.table import Table
-from robotid_sim.validation.agreement import Agreement, ComparedEstimate, Difference
-from robotid_sim.validation.comparison import IDENTIFIED
-from robotid_sim.validation.summary import Row, rms_of_unit, summarize
+from robotid_sim.validation.agreement import ComparedEstimate, Difference
 
 
-def comparison_report(
-    agreement: Agreement,
-    estimates: Sequence[ComparedEstimate],
-    results: Mapping[str, StudyResult],
-    notes: Sequence[str],
-    command: str,
-) -> Page:
-    """Return the page of a comparison.
-
-    Parameters
-    ----------
-    agreement : Agreement
-        What the estimates say of one another.
-    estimates : sequence of ComparedEstimate
-        The estimates themselves.
-    results : mapping
-        Results of the studies that some of them are of, by the labels of the estimates.
-    notes : sequence of str
-        What a reader must know of the comparison.
-    command : str
-        What makes the page again.
-    """
+def comparison_report(comparison: EstimateComparison, command: str) -> Page:
+    """Return the page of a comparison; `command` makes it again."""
+    agreement, estimates = comparison.agreement, comparison.estimates
     shares = [pair.share_within for pair in agreement.pairs]
     return Page(
         title=f"Comparison of {len(estimates)} estimates",
@@ -49,10 +29,10 @@ def comparison_report(
             ("parameters within intervals, worst pair", percent(min(shares))),
         ),
         sections=(
-            Section(title="Agreement", tables=(pair_table(agreement),), notes=tuple(notes)),
+            Section(title="Agreement", tables=(pair_table(agreement),), notes=comparison.notes),
             *_pair_sections(agreement.pairs),
             Section(title="Parameters", tables=(parameters_table(estimates),)),
-            *_result_sections(results),
+            *_result_sections(comparison.results),
             Section(title="Reproduce", code=command),
         ),
     )
@@ -133,10 +113,3 @@ def tracking_table(results: Mapping[str, StudyResult]) -> Table | None:
         shown = [of_run.get(key) for key in cases]
         columns[name] = ["-" if v is None else number(MILLI * v.mean) for v in shown]
     return Table.of(columns, "RMS tracking error of the identified model", text_columns=4)
-
-
-def tracking_rows(result: StudyResult) -> list[Row]:
-    """Return the tracking errors of the identified model by case, of every unit of joints."""
-    units = result.robot.joint_units
-    quantities = {unit: rms_of_unit(units, unit) for unit in dict.fromkeys(units)}
-    return summarize([run for run in result.control if run.model == IDENTIFIED], quantities)

@@ -1,21 +1,12 @@
 """The report of an excitation design."""
 
-import logging
-from collections.abc import Mapping
-from dataclasses import dataclass
-from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
-from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.errors import MissingExtraError
-from robotid_sim.excitation import CRITERIA, FAMILIES
-from robotid_sim.excitation.design import Assessment, assess
-from robotid_sim.excitation.explain import Explanation
-from robotid_sim.excitation.optimal import DesignResult
-from robotid_sim.excitation.plan import DesignPlan
-from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.contacts import contact_notes
+from robotid_sim.pipeline.design import DesignSummary
+from robotid_sim.pipeline.excitation import Designs
 from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.figures.excitation import EXCITATION, design_convergence, information_shares
 from robotid_sim.report.page import Page
@@ -24,82 +15,23 @@ from robotid_sim.report.robot_picture import robot_picture
 from robotid_sim.report.sections import excitation_section
 from robotid_sim.report.tables import accuracy_table, criteria_table
 from robotid_sim.section import Section, number
-from robotid_sim.study.contacts import contact_notes, contacts
-from robotid_sim.study.excitation import Designs, expected_accuracy
-from robotid_sim.study.result import ContactResult
 from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import run_time
 
-_log = logging.getLogger(__name__)
+if TYPE_CHECKING:
+    from robotid_sim.excitation.explain import Explanation
+    from robotid_sim.excitation.plan import DesignPlan
 
 
-@dataclass(frozen=True, eq=False)
-class DesignSummary:
-    """Designs with what they are worth: the values that page, terminal and JSON show."""
+def accuracy_of(summary: DesignSummary) -> Table:
+    """Return the expected accuracy of every base parameter."""
+    values = summary.basis.of(summary.nominal.parameters())
+    return accuracy_table(summary.basis, values, summary.std, summary.other_std)
 
-    nominal: Robot
-    """The model that they were designed with."""
-    basis: BaseParameters
-    """The parameters they make visible."""
-    plan: DesignPlan
-    designs: Designs
-    others: Mapping[str, DesignResult]
-    """Designs by other criteria, to compare."""
-    explanation: Explanation | None
-    """Why some parameters are seen well and others badly."""
 
-    @property
-    def assumptions(self) -> list[str]:
-        """What was assumed of the model and its space, one sentence each."""
-        return list(dict.fromkeys((*self.nominal.assumptions, *self.plan.assumptions)))
-
-    @cached_property
-    def std(self) -> Float1D:
-        """Expected standard deviation of every base parameter, shape (b,)."""
-        return expected_accuracy(self.nominal, self.basis, self.designs.trajectories, self.plan)
-
-    @cached_property
-    def other_std(self) -> dict[str, Float1D]:
-        """The same by other criteria."""
-        return {
-            name: expected_accuracy(self.nominal, self.basis, [other.trajectory], self.plan)
-            for name, other in self.others.items()
-        }
-
-    @cached_property
-    def assessed(self) -> Assessment:
-        """Condition and use of the limits of the first trajectory."""
-        return assess(self.nominal, self.basis, self.designs.trajectories[0])
-
-    @cached_property
-    def other_assessed(self) -> dict[str, Assessment]:
-        """The same by other criteria."""
-        return {
-            name: assess(self.nominal, self.basis, other.trajectory)
-            for name, other in self.others.items()
-        }
-
-    @cached_property
-    def contacts(self) -> list[ContactResult]:
-        """The links that touch on the trajectories, which are numbered from 1.
-
-        None are known where no engine is installed, which a design without clearance does not need.
-        """
-        paths = {f"trajectory {k}": path for k, path in enumerate(self.designs.trajectories, 1)}
-        try:
-            return contacts(self.nominal, paths, self.plan.floor)
-        except MissingExtraError as error:
-            _log.warning("contacts are not looked for: %s", error)
-            return []
-
-    def accuracy_table(self) -> Table:
-        """Return the expected accuracy of every base parameter."""
-        values = self.basis.of(self.nominal.parameters())
-        return accuracy_table(self.basis, values, self.std, self.other_std)
-
-    def criteria_table(self) -> Table:
-        """Return the designs by several criteria side by side."""
-        return criteria_table(self.other_assessed, self.other_std)
+def criteria_of(summary: DesignSummary) -> Table:
+    """Return the designs by several criteria side by side."""
+    return criteria_table(summary.other_assessed, summary.other_std)
 
 
 def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
@@ -107,13 +39,14 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
     nominal, basis, assessed = summary.nominal, summary.basis, summary.assessed
     design, path = summary.designs.designs[0], summary.designs.trajectories[0]
     weak = int((np.abs(basis.of(nominal.parameters())) < 10.0 * summary.std).sum())
-    convergence = design_convergence(summary.designs.designs)
+    criterion = summary.criterion
+    convergence = design_convergence(summary.designs.designs, criterion)
     sections = [
         excitation_section(
             path,
             nominal,
             assessed,
-            _facts_of(summary.designs, summary.plan),
+            _facts_of(summary),
             contact_notes(summary.contacts),
             () if convergence is None else (convergence,),
             robot_picture(nominal, path),
@@ -123,7 +56,7 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
             text="Standard deviation of every base parameter for white torque noise of 1 % of "
             "the RMS torque and exactly known motion: the Cramér-Rao bound"
             f"{_from(summary.designs, summary.plan)}.",
-            tables=(summary.accuracy_table(),),
+            tables=(accuracy_of(summary),),
         ),
     ]
     if summary.others:
@@ -132,13 +65,13 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
             "condition number with unit columns does not know how large a motion is: by it alone, "
             "motions become small and parameters uncertain."
         )
-        table = summary.criteria_table()
+        table = criteria_of(summary)
         sections.append(Section(title="Criteria side by side", text=text, tables=(table,)))
     if summary.explanation is not None:
         sections.append(_explained(summary.explanation))
     return Page(
         title=f"Excitation of {nominal.name}",
-        finding=f"The design takes {CRITERIA.name_of(summary.plan.criterion)} from "
+        finding=f"The design takes {criterion} from "
         f"{number(design.value_before)} (best random draw) to {number(design.value_after)}; "
         f"{basis.rank - weak} of {basis.rank} base parameters can be expected to 10 % or better.",
         facts=(
@@ -161,18 +94,18 @@ def _replay(summary: DesignSummary) -> Replay:
     return Replay(nominal, tuple(motions))
 
 
-def _from(designs: Designs, plan: DesignPlan) -> str:
+def _from(designs: Designs, plan: "DesignPlan") -> str:
     """Return from what data the accuracy is expected, if from more than one trajectory."""
     count, existing = len(designs.trajectories), len(plan.prior_names)
     together = f", from all {count} trajectories together" if count > 1 else ""
     return together + (" with what exists already" if existing else "")
 
 
-def _facts_of(designs: Designs, plan: DesignPlan) -> list[tuple[str, str]]:
+def _facts_of(summary: DesignSummary) -> list[tuple[str, str]]:
+    designs, criterion = summary.designs, summary.criterion
     design, path = designs.designs[0], designs.trajectories[0]
-    criterion = CRITERIA.name_of(plan.criterion)
     facts = [
-        ("family", FAMILIES.name_of(plan.family)),
+        ("family", summary.family),
         ("time of a run", f"{run_time(path):g} s"),
         (f"{criterion}, best random draw", number(design.value_before)),
         (f"{criterion}, design", number(design.value_after)),
@@ -186,7 +119,7 @@ def _facts_of(designs: Designs, plan: DesignPlan) -> list[tuple[str, str]]:
     return facts
 
 
-def _explained(explanation: Explanation) -> Section:
+def _explained(explanation: "Explanation") -> Section:
     first, *rest = explanation.sentences()
     return Section(
         title="What the motion shows, and what it does not",

@@ -1,8 +1,14 @@
 """What is wrong with a log or with its model: the section of a diagnosis."""
 
-from robotid_sim.diagnostics.cause import NOTHING, SMALL, Diagnosis
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 from robotid_sim.section import Section
 from robotid_sim.table import Table
+
+if TYPE_CHECKING:
+    from robotid_sim.diagnostics.cause import Diagnosis
 
 
 def diagnosis_section(diagnosis: Diagnosis | None) -> tuple[Section, ...]:
@@ -13,7 +19,8 @@ def diagnosis_section(diagnosis: Diagnosis | None) -> tuple[Section, ...]:
 def _section(diagnosis: Diagnosis) -> Section:
     title = "Diagnosis"
     if diagnosis.healthy:
-        return Section(title=title, text=f"{NOTHING} {SMALL}", notes=diagnosis.unseen)
+        nothing, small, *unseen = diagnosis.sentences()
+        return Section(title=title, text=f"{nothing} {small}", notes=tuple(unseen))
     causes = diagnosis.causes
     table = Table.of(
         {

@@ -1,16 +1,21 @@
 """The result of a study in one sentence."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.model import parameters
+from robotid_sim.pipeline.result import StudyResult
 from robotid_sim.report.tables import CHECKS, check_limit, check_number, model_errors
 from robotid_sim.section import percent
-from robotid_sim.study.result import StudyResult
+
+if TYPE_CHECKING:
+    from robotid_sim.estimation.estimate import Estimate
 
 CLEAR = 10.0
 """A parameter stands out if it is this many standard deviations from zero."""

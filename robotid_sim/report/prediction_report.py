@@ -1,15 +1,15 @@
 """The report of a log that was predicted."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.state_functions import Lack
-from robotid_sim.measurement.log import Log
-from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.predict import ScoredPrediction
 from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
@@ -17,6 +17,10 @@ from robotid_sim.report.sections import prediction_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 from robotid_sim.validation.log_prediction import LogPrediction
+
+if TYPE_CHECKING:
+    from robotid_sim.estimation.estimate import Estimate
+    from robotid_sim.estimation.state_functions import Lack
 
 LEAST_EXPLAINED = 0.8
 """Share of a joint's torque that a model of use explains."""
@@ -36,15 +40,10 @@ COLUMNS = (
 )
 
 
-def prediction_report(
-    nominal: Robot,
-    log: Log,
-    estimate: Estimate,
-    predicted: LogPrediction,
-    lacks: Sequence[Lack],
-    recipe: Recipe,
-) -> Page:
-    """Return the report of what an estimate predicts of a log; `lacks` are those of its fit."""
+def prediction_report(done: ScoredPrediction, recipe: Recipe) -> Page:
+    """Return the report of what an estimate predicts of a log."""
+    nominal, log, predicted = done.nominal, done.logs[0], done.prediction
+    estimate, lacks = done.estimate.chosen, done.lacks
     t = predicted.t
     scores, torques = log_prediction_sections(predicted, estimate, lacks)
     motion = log_motion(nominal, log, LOG, predicted.identified, estimate.noise_std)

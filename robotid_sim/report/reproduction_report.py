@@ -3,11 +3,11 @@
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
-from robotid_sim.engine.engines import ENGINES, default_engine
 from robotid_sim.files import make_folder, write_text
 from robotid_sim.papers.claims import CHECK, NOT_JUDGED, VERDICTS, Claim
 from robotid_sim.papers.paper import Lab, Reproduction
 from robotid_sim.papers.stored import otherwise, stored_runs, stored_verdicts
+from robotid_sim.pipeline.crossing import engine_title
 from robotid_sim.report.page import Page
 from robotid_sim.section import PageLink, Section, csv_table, number
 from robotid_sim.table import Table
@@ -42,7 +42,7 @@ def reproduction_report(
     reproduction: Reproduction, command: str, lab: Lab, versions: Mapping[str, str]
 ) -> Page:
     """Return the page of a paper: finding, claims by verdict, tables, figures, how to repeat it."""
-    words = ENGINES[lab.engine or default_engine()].words
+    words = engine_title(lab.engine)
     setting = f"Seed {lab.seed}, plants in {words}. "
     paper = reproduction.paper
     quick = " This is a quick run: few repetitions, statistics are not judged."
@@ -74,7 +74,7 @@ def overview_report(
     rest = f"; {open_} need more runs than these quick ones" if open_ else ""
     return Page(
         title="Papers reproduced",
-        finding=f"Of {sum(claim.kind != CHECK for claim in every)} claims of "
+        finding=f"Of {sum(claim.printed.kind != CHECK for claim in every)} claims of "
         f"{len(reproductions)} papers, {held} are reproduced, "
         f"{partly} hold under conditions, {lost} do not hold and {untested} cannot be tested "
         f"from what is printed{rest}.",
@@ -168,7 +168,8 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
     several = any(paper for paper, _ in claims)
     rows = []
     for paper, claim in claims:
-        said = f"{claim.claim} ({claim.source})" if claim.source else claim.claim
+        printed = claim.printed
+        said = f"{printed.claim} ({printed.source})" if printed.source else printed.claim
         lead = (paper, said, _why(claim)) if several else (said, _why(claim))
         published, ours, interval, band, met = claim_cells(claim)
         value = ours if interval == "-" else f"{ours} ({interval})"
@@ -183,8 +184,8 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
 
 def _why(claim: Claim) -> str:
     """Return the reason of a verdict, after the claim's conditions or what is missing for one."""
-    if claim.missing:
-        return f"Not printed: {claim.missing}. {claim.reason}"
+    if missing := claim.printed.missing:
+        return f"Not printed: {missing}. {claim.reason}"
     if claim.shown_verdict != "conditional":
         return claim.reason
     return f"Condition: {'; '.join(claim.standing_conditions)}. {claim.reason}"
@@ -192,7 +193,7 @@ def _why(claim: Claim) -> str:
 
 def claim_cells(claim: Claim) -> tuple[str, ...]:
     """Return published and own value, interval, what is expected and if it is met, as texts."""
-    unit = f" {claim.unit}" if claim.unit else ""
+    unit = f" {claim.printed.unit}" if claim.printed.unit else ""
 
     def text(value: float | str | None) -> str:
         if isinstance(value, str):
@@ -203,14 +204,15 @@ def claim_cells(claim: Claim) -> tuple[str, ...]:
     ends = claim.interval if claim.judged else None
     interval = "-" if ends is None else " … ".join(number(end) for end in ends)
     met = claim.missed or claim.outcome or "-"
-    return text(claim.published), text(claim.ours), interval, expected_text(claim), met
+    return text(claim.printed.published), text(claim.ours), interval, expected_text(claim), met
 
 
 def expected_text(claim: Claim) -> str:
     """Return where the number of a claim is expected, in signs."""
-    if claim.expectation is None:
+    expectation = claim.printed.expectation
+    if expectation is None:
         return "-"
-    lower, upper = claim.expectation.lower, claim.expectation.upper
+    lower, upper = expectation.lower, expectation.upper
     if lower is None:
         return f"≤ {number(upper)}"
     if upper is None:

@@ -1,24 +1,14 @@
 """Sections of reports, in the order of the flow; every page is made of these."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from typing import TYPE_CHECKING
 
-import numpy as np
-
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart
-from robotid_sim.diagnostics.intervals import Intervals
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.excitation.design import Assessment
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.preprocess.adaptive import smoother_of
-from robotid_sim.preprocess.kalman_torque import KalmanTorque
-from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.friction import friction
 from robotid_sim.report.figures.parameters import base_parameters, correlation
@@ -26,16 +16,21 @@ from robotid_sim.report.figures.torques import LogRole, prediction, residuals, t
 from robotid_sim.report.link_table import OPEN, link_table
 from robotid_sim.report.tables import noise_table, parameter_table, prediction_table, terms_table
 from robotid_sim.section import Picture, Section, number, percent
-from robotid_sim.study.identification import Identification
 from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.prediction import Prediction
+
+if TYPE_CHECKING:
+    from robotid_sim.diagnostics.intervals import Intervals
+    from robotid_sim.estimation.estimate import Estimate
+    from robotid_sim.excitation.design import ExcitationQuality
+    from robotid_sim.pipeline.assess import Assessment, FittedLog
 
 
 def excitation_section(
     trajectory: Trajectory,
     nominal: Robot,
-    assessed: Assessment,
+    quality: "ExcitationQuality",
     more: Sequence[tuple[str, str]],
     notes: Sequence[str] = (),
     charts: Sequence[Chart] = (),
@@ -45,11 +40,11 @@ def excitation_section(
     ratios = ("position", "velocity", "acceleration", "torque")
     rows = [
         *more,
-        ("condition number of the base regressor", number(assessed.cond_raw, 3)),
-        ("the same with columns of unit length", number(assessed.cond_normalized, 3)),
-        ("log det of the information per sample", number(assessed.log_det)),
+        ("condition number of the base regressor", number(quality.cond_raw, 3)),
+        ("the same with columns of unit length", number(quality.cond_normalized, 3)),
+        ("log det of the information per sample", number(quality.log_det)),
         *(
-            (f"largest share of the {name} limits", percent(getattr(assessed, f"{name}_ratio")))
+            (f"largest share of the {name} limits", percent(getattr(quality, f"{name}_ratio")))
             for name in ratios
         ),
     ]
@@ -63,20 +58,20 @@ def excitation_section(
     )
 
 
-def preprocessing_section(
-    preprocessor: Preprocessor, log: Log, motion: Motion, nominal: Robot, *compared: Table
-) -> Section:
-    """Return what was measured, what a preprocessor made of it, and how filters compare."""
-    name = PREPROCESSORS.name_of(preprocessor)
-    decision = f" ({preprocessor.message})" if preprocessor.message else ""
+def preprocessing_section(part: "FittedLog", log: Log, *compared: Table) -> Section:
+    """Return what was measured, what a preprocessor made of it, and how filters compare.
+
+    The truth is that of `log`, if it has one.
+    """
+    decision = f" ({part.preprocessor.message})" if part.preprocessor.message else ""
     files = ", ".join(log.provenance.get("imported", ()))
     named = f"{files}: " if files else ""
     return Section(
         title="Preprocessing",
         text=f"{named}{log.t.size} samples at {1.0 / log.dt:g} Hz, {log.t[-1] - log.t[0]:.4g} s; "
-        f"preprocessor '{name}'{decision}. Torque is not filtered alone: the regressor passes the "
-        "same filter.",
-        charts=(torque_filters(log, motion, _filtered(preprocessor, motion, log, nominal)),),
+        f"preprocessor '{part.method}'{decision}. Torque is not filtered alone: the regressor "
+        "passes the same filter.",
+        charts=(torque_filters(log, part.motion, part.filtered),),
         tables=(noise_table(log), *compared),
         notes=(*_plant(log), *log.provenance.get("notes", ())),
     )
@@ -97,30 +92,14 @@ def _plant(log: Log) -> tuple[str, ...]:
     return tuple(notes)
 
 
-def _filtered(
-    preprocessor: Preprocessor, motion: Motion, log: Log, nominal: Robot
-) -> dict[str, Float2D]:
-    """Return torques after filters, to be shown beside the measured one."""
-    smoother = smoother_of(preprocessor)
-    if smoother is not None:
-        kalman = KalmanTorque(motion=smoother, rows=smoother.rows).tuned(log, nominal)
-        return {
-            "Kalman filter": kalman.filtered(log, nominal),
-            "Kalman smoother": replace(kalman, form="smoother").filtered(log, nominal),
-        }
-    if motion.tau.shape == log.tau_meas.shape and not np.array_equal(motion.tau, log.tau_meas):
-        return {PREPROCESSORS.name_of(preprocessor): motion.tau}
-    return {}
-
-
 def parameters_section(
-    chosen: Estimate,
+    chosen: "Estimate",
     basis: BaseParameters,
     estimators: Sequence[Table],
     nominal: Float1D,
     true: Float1D | None = None,
     bound: Float1D | None = None,
-    intervals: Intervals | None = None,
+    intervals: "Intervals | None" = None,
     models: Mapping[str, Robot] | None = None,
 ) -> Section:
     """Return estimators side by side, and the base parameters with intervals and groupings."""
@@ -148,37 +127,29 @@ def _notes(models: Mapping[str, Robot]) -> tuple[str, ...]:
     return (OPEN, *(f"Unlikely: {text}." for text in unlikely))
 
 
-def friction_section(fit: Identification, logs: Sequence[Log]) -> Section:
+def friction_section(assessment: "Assessment") -> Section:
     """Return the friction of the joints, measured in the logs of a fit and fitted."""
-    if not fit.structure.terms:
-        return Section(title="Friction", charts=(friction(fit, logs),))
+    chart, structure = friction(assessment.friction), assessment.fit.structure
+    if not structure.terms:
+        return Section(title="Friction", charts=(chart,))
     return Section(
         title="Friction",
         text="The log speaks for these terms: each raises the likelihood of blocks that are left "
         "out of the fit by its gain (logarithm), beside all others.",
-        charts=(friction(fit, logs),),
-        tables=(terms_table(fit.structure, fit.nominal),),
+        charts=(chart,),
+        tables=(terms_table(structure, assessment.nominal),),
     )
 
 
-LEAST_KNOWN = 5
-"""Parameters that are named for the next motion."""
-
-
-def next_motion_section(fit: Identification) -> Section:
+def next_motion_section(assessment: "Assessment") -> Section:
     """Return which parameters the log shows least, and how to design a motion that shows them."""
-    chosen = fit.chosen
-    assert chosen.cov is not None
-    # What an error of one standard deviation makes of the torque, beside the noise of a row.
-    W = fit.problem.by_joint(fit.problem.W) / chosen.noise_std[:, None]
-    effect = chosen.std * np.sqrt((W**2).sum(axis=1).mean(axis=0))
-    worst = np.argsort(-effect, kind="stable")[:LEAST_KNOWN]
-    named = [f"{chosen.names[k]} ({number(effect[k], 2)})" for k in worst]
+    least = assessment.least_known.items()
     return Section(
         title="Next motion",
         text="The log determines these parameters least: "
-        f"{', '.join(named)}; in brackets, what a standard deviation makes of the torques, over "
-        "their noise. The following designs a motion that complements the log.",
+        f"{', '.join(f'{name} ({number(effect, 2)})' for name, effect in least)}; in brackets, "
+        "what a standard deviation makes of the torques, over their noise. The following designs a "
+        "motion that complements the log.",
         code="robotid import LOG -o log.h5 --robot ROBOT\n"
         "robotid design ROBOT --prior log.h5 -o next.json --csv next.csv --explain",
     )

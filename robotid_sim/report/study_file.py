@@ -6,8 +6,8 @@ import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from robotid_sim.pipeline.fit_config import EstimationConfig
 from robotid_sim.report.closing import Recipe
-from robotid_sim.study.config_tables import EstimationConfig
 
 DROPPED = {
     **dict.fromkeys(("--quick", "--view", "--dry-run", "--json"), 0),

@@ -1,23 +1,33 @@
 """The tables of pages and of the terminal: each is built here once, from the values it shows."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.diagnostics.intervals import Intervals
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation.discrepancy import Discrepancy
-from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.structure import Structure
-from robotid_sim.excitation.design import Assessment
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.joint_terms import unit_of
 from robotid_sim.model.robot import Robot
-from robotid_sim.section import number, percent, torque_unit
-from robotid_sim.study.result import CheckResult, ComparedPreprocessor, EstimateResult, StudyResult
+from robotid_sim.pipeline.result import (
+    CheckResult,
+    ComparedPreprocessor,
+    EstimateResult,
+    StudyResult,
+)
+from robotid_sim.section import number, percent, torque_unit, unit_text
 from robotid_sim.table import Table
 from robotid_sim.validation.prediction import Prediction, rms
+
+if TYPE_CHECKING:
+    from robotid_sim.diagnostics.intervals import Intervals
+    from robotid_sim.estimation.discrepancy import Discrepancy
+    from robotid_sim.estimation.estimate import Estimate
+    from robotid_sim.estimation.structure import Structure
+    from robotid_sim.excitation.design import ExcitationQuality
 
 NEES = "nees_in_band"
 CAUSES = "no_cause_named"
@@ -53,11 +63,6 @@ SHARES = frozenset(
     )
 )
 """Checks whose values are shares."""
-
-
-def unit_text(unit: str) -> str:
-    """Return a unit as a page prints it."""
-    return unit.replace("^2", "²")
 
 
 def relative_text(std: float, value: float) -> str:
@@ -330,7 +335,7 @@ def accuracy_table(
     return Table.of(columns, text_columns=3)
 
 
-def criteria_table(assessed: Mapping[str, Assessment], std: Mapping[str, Float1D]) -> Table:
+def criteria_table(assessed: Mapping[str, ExcitationQuality], std: Mapping[str, Float1D]) -> Table:
     """Return designs by several criteria side by side."""
     designs = assessed.values()
     columns: dict[str, Iterable[str]] = {

@@ -1,10 +1,6 @@
 """The report of a validation."""
 
-from collections.abc import Sequence
-
-from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.measurement.log import Log
-from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.validate import Validation
 from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.page import Page
@@ -12,26 +8,14 @@ from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
 from robotid_sim.report.sections import prediction_section
 from robotid_sim.report.tables import check_table
 from robotid_sim.section import Section, percent
-from robotid_sim.study.result import CheckResult
 from robotid_sim.validation.closed_loop import ClosedLoop
-from robotid_sim.validation.prediction import Prediction
 
 
-def validation_report(
-    plant: Robot,
-    estimate: Estimate,
-    predicted: tuple[Prediction, Prediction] | None,
-    loop: ClosedLoop,
-    checks: Sequence[CheckResult],
-    recipe: Recipe,
-    log: Log | None = None,
-) -> Page:
-    """Return the report of a validation.
-
-    `predicted` are the predictions of the identified and of the nominal model on a `log`, which may
-    be the fitted one; None without a log.
-    """
-    sections = [Section(title="Verdict", tables=(check_table(checks),))]
+def validation_report(done: Validation, recipe: Recipe) -> Page:
+    """Return the report of a validation."""
+    plant, loop, predicted = done.plant, done.loop, done.predicted
+    log, estimate = done.unseen, done.estimate
+    sections = [Section(title="Verdict", tables=(check_table(done.checks),))]
     if predicted is not None:
         section = prediction_section(*predicted, estimate.noise_std, "given")
         sections.append(in_motion(section, LOG))
@@ -42,7 +26,7 @@ def validation_report(
     return Page(
         title=f"Validation of an estimate of {plant.name}",
         finding=_finding(loop, loop.gap_left(plant.joint_units)),
-        passed=all(check.passed for check in checks),
+        passed=done.passed,
         sections=(*sections, *closing(plant, plant.assumptions, "true", recipe)),
         replay=Replay(plant, tuple(motions)) if motions else None,
     )

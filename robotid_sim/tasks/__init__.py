@@ -1,20 +1,22 @@
 """Closed-loop tasks: what the robot is to do, as runs of a trajectory."""
 
-from robotid_sim.registry import Registry
-from robotid_sim.tasks.path_file import PathFile
-from robotid_sim.tasks.steps import JointStep, TaskStep
-from robotid_sim.tasks.task import Circle, FigureEight, Line, PickAndPlace, Task
+from typing import TYPE_CHECKING
 
-TASKS: Registry[Task] = Registry(
+from robotid_sim.registry import Registry
+
+if TYPE_CHECKING:
+    from robotid_sim.tasks.task import Task
+
+TASKS: "Registry[Task]" = Registry(
     "task",
-    Task,
+    "robotid_sim.tasks.task:Task",
     {
-        "circle": Circle,
-        "csv": PathFile,
-        "figure-eight": FigureEight,
-        "joint-step": JointStep,
-        "line": Line,
-        "pick-and-place": PickAndPlace,
-        "task-step": TaskStep,
+        "circle": "robotid_sim.tasks.task:Circle",
+        "csv": "robotid_sim.tasks.path_file:PathFile",
+        "figure-eight": "robotid_sim.tasks.task:FigureEight",
+        "joint-step": "robotid_sim.tasks.steps:JointStep",
+        "line": "robotid_sim.tasks.task:Line",
+        "pick-and-place": "robotid_sim.tasks.task:PickAndPlace",
+        "task-step": "robotid_sim.tasks.steps:TaskStep",
     },
 )

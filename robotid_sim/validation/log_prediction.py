@@ -223,6 +223,19 @@ def with_friction_velocity(nominal: Robot, context: Mapping[str, Any]) -> Robot:
     return with_eps(nominal, values)
 
 
+def with_gravity(nominal: Robot, context: Mapping[str, Any]) -> Robot:
+    """Return the nominal robot with the gravity that an estimate file holds, if any.
+
+    It decides what the base parameters are, where a log has shown that the base is tilted.
+    """
+    gravity = context.get("gravity")
+    if gravity is None or np.array_equal(gravity, nominal.gravity):
+        return nominal
+    if len(gravity) != 3 or not np.isfinite(gravity).all():
+        raise FileFormatError(f"the estimate's gravity needs 3 numbers, got {gravity}")
+    return replace(nominal, gravity=np.array(gravity))
+
+
 def _relative(measured: Float2D, predicted: Float2D, use: Bool2D) -> Float1D:
     counts = np.maximum(use.sum(axis=0), 1)
     error = np.where(use, measured - predicted, 0.0)

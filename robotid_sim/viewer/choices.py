@@ -22,3 +22,9 @@ LAYERS = {
 DEFAULT_LAYERS = frozenset({"panel", "path", "contacts"})
 
 RENDERERS = ("auto", "egl", "software")
+
+FPS = 30.0
+"""Frames per second of a film."""
+
+WINDOW, PICTURE = "1280x800", "640x480"
+"""Pixels of a window and of a picture."""

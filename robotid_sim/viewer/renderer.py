@@ -1,7 +1,7 @@
 """Pictures without a display, by PyBullet or MuJoCo: what both give, and which one there is."""
 
 from abc import abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D
 from robotid_sim.engine.closing import Closing
-from robotid_sim.engine.engines import engine_named
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.camera import Camera
 from robotid_sim.viewer.colors import Rgba
@@ -88,37 +87,3 @@ class Renderer(Closing):
         box : tuple of int, optional
             Part of the picture.
         """
-
-
-def _pybullet(kind: str) -> Renderer:
-    from robotid_sim.viewer.pybullet_renderer import PyBulletRenderer
-
-    return PyBulletRenderer(kind)
-
-
-def _mujoco(kind: str) -> Renderer:
-    from robotid_sim.viewer.mujoco_renderer import MujocoRenderer
-
-    return MujocoRenderer(kind)
-
-
-RENDERER_OF: Mapping[str, Callable[[str], Renderer]] = {"pybullet": _pybullet, "mujoco": _mujoco}
-"""Makes the renderer of an engine, of a kind."""
-
-
-def open_renderer(kind: str = "auto") -> Renderer:
-    """Return the renderer of the first engine that is installed.
-
-    Parameters
-    ----------
-    kind : str
-        One of `view_settings.RENDERERS`.
-
-    Raises
-    ------
-    MissingExtraError
-        If no engine is installed.
-    OptionError
-        If the engine cannot draw in this way on this machine.
-    """
-    return RENDERER_OF[engine_named(None)](kind)

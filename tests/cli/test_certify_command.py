@@ -8,7 +8,7 @@ from short_study import SHORT
 
 from robotid_sim.engine import engines
 from robotid_sim.engine.engines import ENGINES
-from robotid_sim.study.config_tables import VerdictLimits
+from robotid_sim.pipeline.config_tables import VerdictLimits
 
 
 @pytest.fixture

@@ -13,12 +13,12 @@ import numpy as np
 import pytest
 from robots import DATA, urdf_path
 
-from robotid_sim.cli.kinds import KINDS
 from robotid_sim.estimation.estimate import load_estimates
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot
+from robotid_sim.part_kinds import KINDS
 
 ROOT = Path(__file__).parents[2]
 ARM = DATA / "2r.urdf"

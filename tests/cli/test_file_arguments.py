@@ -7,10 +7,10 @@ import pytest
 from results import sealed
 from robots import DATA
 
-from robotid_sim.cli import run as run_command
 from robotid_sim.cli.commands import COMMANDS
 from robotid_sim.cli.file_roles import OUTPUTS
 from robotid_sim.cli.help import load_command
+from robotid_sim.pipeline import study as pipeline_study
 from robotid_sim.result_folder import MANIFEST
 
 ARM = (DATA / "2r.urdf").read_text()
@@ -164,7 +164,7 @@ def test_ctrl_c_says_so_in_one_line(robotid, folder, monkeypatch) -> None:
     def stopped(*_args, **_options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(run_command, "study_in", stopped)
+    monkeypatch.setattr(pipeline_study, "StudyStages", stopped)
     done = robotid("run", "arm.urdf", "--out", folder / "out")
     assert done.code == 130
     assert done.err == "robotid: interrupted; files that were written by then are complete\n"

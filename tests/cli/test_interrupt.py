@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 from llvmlite.binding.ffi import ObjectRef
 
-from robotid_sim.cli.entry import Interrupt
 from robotid_sim.engine.drives import SmoothDrive
 from robotid_sim.model.catalog import load_robot
+from robotid_sim.signals import Interrupt
 
 AFTER_THE_LOG = ("log.h5", "estimate.json", "parameters.csv", "identified.urdf")
 WORDS = ("run", "irb140", "--quick", "--out", "out")
@@ -69,7 +69,7 @@ def running(group: int) -> list[str]:
 def test_an_interrupt_is_said_while_the_engine_is_loaded_too() -> None:
     code = """
 import os, signal
-from robotid_sim.cli.entry import end_at_signals
+from robotid_sim.signals import end_at_signals
 from robotid_sim.engine.quiet import captured_output
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -192,10 +192,10 @@ def test_other_signals_end_a_study_so_too(tmp_path, delay, number) -> None:
 def test_a_step_that_takes_no_notice_of_a_signal_is_ended_after_the_grace() -> None:
     code = """
 import signal, time
-from robotid_sim.cli import entry
+from robotid_sim import signals
 
-entry.end_at_signals()
-entry.let_signals_raise()
+signals.end_at_signals()
+signals.let_signals_raise()
 while True:
     try:
         signal.raise_signal(signal.SIGTERM)

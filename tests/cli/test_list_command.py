@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from robotid_sim.cli.kinds import KINDS
+from robotid_sim.part_kinds import KINDS
 
 ITEMS = [(kind, row["name"]) for kind in KINDS for row in KINDS[kind].rows()]
 

@@ -16,18 +16,18 @@ from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
-from robotid_sim.importing.reading import long_log
+from robotid_sim.importing.reading import read_logs
 from robotid_sim.measurement import long_log as module
 from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.long_log import LongLog, copy_of_csv
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.study import long_logs
-from robotid_sim.study.build import build_fit
-from robotid_sim.study.build_robot import build_basis
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.long_logs import can_stream, identify_long
-from robotid_sim.study.stages import identify
+from robotid_sim.pipeline import long_logs
+from robotid_sim.pipeline.build_fit import build_fit
+from robotid_sim.pipeline.build_robot import build_basis
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.long_logs import can_stream, identify_long
+from robotid_sim.pipeline.stages import fit_logs
 
 DT = 4e-3
 MOST = 700e6
@@ -88,7 +88,7 @@ def both(tmp_path, short_parts):
         study = StudyConfig()
         basis, plan = build_basis(arm(), study), build_fit(study)
         rngs = (np.random.default_rng(0) for _ in range(2))
-        whole = identify(load_log(path), arm(), basis, plan, next(rngs))
+        whole = fit_logs(load_log(path), arm(), basis, plan, next(rngs))
         long = LongLog.open(path, "log.h5", arm())
         return whole, identify_long(long, arm(), basis, plan, next(rngs)), long, basis
 
@@ -216,12 +216,12 @@ def test_only_long_logs_are_read_in_parts(tmp_path, short_parts, monkeypatch):
     save_log(made(2000), tmp_path / "short.csv")
     save_log(made(60_000), tmp_path / "long.h5")
     (tmp_path / "broken.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
-    for name in ("short.csv", "broken.h5", "absent.csv"):
-        with long_log([tmp_path / name], arm()) as log:
-            assert log is None
+    assert read_logs(tmp_path / "short.csv", arm()).long is None
+    for name in ("broken.h5", "absent.csv"):
+        with pytest.raises(FileFormatError):
+            read_logs(tmp_path / name, arm())
     monkeypatch.setattr("robotid_sim.importing.reading.LONG", 50_000)
-    with long_log([tmp_path / "long.h5"], arm()) as log:
-        assert log.samples == 60_000
+    assert read_logs(tmp_path / "long.h5", arm()).long.samples == 60_000
 
 
 def test_what_needs_all_samples_is_not_read_in_parts():
@@ -253,7 +253,7 @@ def test_a_million_rows_take_little_memory(tmp_path, form):
     found = next(e for e in content["estimates"] if e["estimator"] == content["chosen"])
     study = StudyConfig()
     basis, plan = build_basis(arm(), study), build_fit(study)
-    whole = identify(log, arm(), basis, plan, np.random.default_rng(0)).chosen
+    whole = fit_logs(log, arm(), basis, plan, np.random.default_rng(0)).chosen
     assert content["read_in_parts"] == len(log.t)
     assert (np.abs(whole.beta - np.array(found["beta"])) < 0.3 * whole.std).all()
     assert int(done.stdout.splitlines()[-1]) * 1024 < MOST

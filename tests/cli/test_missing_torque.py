@@ -14,7 +14,7 @@ from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.export import write_urdf
-from robotid_sim.study.study import Study
+from robotid_sim.pipeline.study import Study
 
 
 @pytest.fixture(scope="module")

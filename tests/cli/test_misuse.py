@@ -38,6 +38,7 @@ BAD = {
     "report": [FOLDERLESS, A_FOLDER],
     "urdf": [FOLDERLESS, A_FOLDER],
     "csv": [FOLDERLESS, A_FOLDER],
+    "junit": [FOLDERLESS, A_FOLDER],
     "out": [FOLDERLESS, A_FOLDER],
     **{
         (c, "out"): [("2r.urdf/out", "cannot write")]

@@ -138,11 +138,7 @@ def test_the_other_readers_of_logs_refuse_them_too(robotid, identify, log, tmp_p
     bad, estimate = tmp_path / "bad.h5", tmp_path / "e.json"
     save_log(replace(log, tau_meas=1e3 * log.tau_meas), bad)
     words = CHANGES["N mm"][1]
-    for command in (
-        ("predict", ARM, estimate, bad),
-        ("validate", ARM, estimate, "--log", bad),
-        ("payload", ARM, tmp_path / "log.csv", bad),
-    ):
+    for command in (("predict", ARM, estimate, bad), ("payload", ARM, tmp_path / "log.csv", bad)):
         done = robotid(*command)
         assert (done.code, done.out, words in done.err) == (2, "", True)
     forced = robotid("predict", ARM, estimate, bad, "--force")

@@ -65,6 +65,7 @@ table = [{name = "runs"}]
 [[claim]]
 name = "first"
 claim = "The first is eleven."
+published = "11"
 band = "11 to 11"
 reason = "By the optimizer of another plugin."
 """

@@ -80,11 +80,10 @@ def test_table_page_and_file(robotid, study, tmp_path):
     assert "Prediction of a log of 2r" in page.read_text()
 
 
-def test_validate_of_a_machines_log_predicts_and_runs_no_loop(robotid, study):
-    words = ("--config", study[0], "--json")
-    done = robotid("validate", ARM, study[1], "--log", study[3], *words)
-    assert (done.code, done.err) == (0, "")
-    assert json.loads(done.out) == content_of(robotid, study, study[3])
+def test_validate_refuses_a_machines_log(robotid, study):
+    done = robotid("validate", ARM, study[1], "--log", study[3], "--config", study[0])
+    assert done.code == 2
+    assert "is of a machine, which is not in the engine: use predict" in done.err
 
 
 def test_the_estimates_friction_velocities_and_delay_are_used(robotid, study, tmp_path):

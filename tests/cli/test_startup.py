@@ -1,6 +1,5 @@
 """What is wrong with the words of a command, and what there is, is said before work is loaded."""
 
-import inspect
 import json
 import subprocess
 import sys
@@ -9,12 +8,9 @@ from importlib.metadata import EntryPoint
 import pytest
 
 from robotid_sim import plugins
-from robotid_sim.cli import kinds
 from robotid_sim.cli.commands import COMMANDS
-from robotid_sim.cli.items import FILE, SCHEMA, listed_kinds
-from robotid_sim.cli.work import FLAGS, words_of, work_of
-from robotid_sim.files import read_json
 from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.part_kinds import KINDS
 
 HEAVY = {
     *("numpy", "scipy", "numba", "pybullet", "mujoco", "matplotlib", "plotly", "pandas", "h5py"),
@@ -22,14 +18,13 @@ HEAVY = {
 }
 """Packages that take a while to load."""
 
-WRONG = ["--nope", "nope", "list nope", "list estimators nope", "run irb140 --nope", "run --seed x"]
-WRONG += ["run irb140 --engine foo", "run irb140 --out out --engine foo", "run nope --out out"]
-WRONG += ["run irb140 --out out --preset labb", "view irb140 --fps 30", "list --plugin"]
+WRONG = ["--nope", "nope", "list nope", "run irb140 --nope", "run --seed x"]
+WRONG += ["run irb140 --engine foo", "run nope --out out"]
+WRONG += ["view irb140 --fps 30", "list --plugin"]
 WRONG += [f"{command} --nope" for command in COMMANDS]
 WRONG += [command for command in COMMANDS if command != "list"]
 
-RIGHT = ["", "--help", "--version", "list", "list --json", "list estimators wls"]
-RIGHT += [f"list {kind}" for kind in kinds.KINDS]
+RIGHT = ["", "--help", "--version", "list", "list --json"]
 RIGHT += [f"{command} --help" for command in COMMANDS]
 
 PLUGIN = """
@@ -71,35 +66,32 @@ def test_help_and_lists_load_no_part_that_they_describe() -> None:
     assert codes(RIGHT) == dict.fromkeys(RIGHT, 0)
 
 
-@pytest.mark.parametrize("command", COMMANDS)
-def test_the_work_of_a_command_takes_the_values_of_its_words(command) -> None:
-    words = words_of(command)
-    use = getattr(words, "study_use", None)
-    shared = () if use is None else use.options
-    declared = {
-        name: parameter.annotation.__origin__  # of Annotated
-        for name, parameter in inspect.signature(words).parameters.items()
-        if name not in (*FLAGS, *shared)
-    }
-    work = inspect.signature(work_of(command)).parameters
-    taken = {name: parameter.annotation for name, parameter in work.items() if name != "study"}
-    assert taken == declared
-    assert ("study" in work) == (use is not None)
-    assert all(p.kind is p.KEYWORD_ONLY and p.default is p.empty for p in work.values())
+def test_the_list_of_kinds_takes_half_a_second_of_a_processor() -> None:
+    program = "import resource, sys; from robotid_sim.cli.app import main; main(sys.argv[1:])"
+    program += "; print(resource.getrusage(resource.RUSAGE_SELF).ru_utime, file=sys.stderr)"
+    command = [sys.executable, "-c", program, "list"]
+    seconds = min(
+        float(subprocess.run(command, capture_output=True, text=True, check=True).stderr)
+        for _ in range(3)
+    )
+    assert seconds < 0.5
 
 
-def test_what_the_lists_read_is_what_the_registries_say() -> None:
-    """``python -m robotid_sim.cli.kinds`` writes it anew."""
-    assert read_json(FILE, *SCHEMA) == json.loads(json.dumps(kinds.content()))
+def test_identifying_loads_few_of_our_modules() -> None:
+    program = "import json, sys; import robotid_sim as rid; rid.read_logs, rid.identify"
+    program += "; print(sum(name.startswith('robotid_sim') for name in sys.modules))"
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert int(done.stdout) < 180
 
 
-@pytest.mark.parametrize("kind", kinds.KINDS)
-def test_what_is_listed_is_what_the_registries_hold_here(kind) -> None:
-    listed, registered = listed_kinds()[kind], kinds.KINDS[kind]
-    assert (listed.summary, listed.use) == (registered.summary, registered.use)
-    assert listed.rows() == registered.rows()
-    for row in listed.rows():
-        assert listed.tables(row["name"]) == registered.tables(row["name"])
+@pytest.mark.parametrize("kind", KINDS)
+def test_every_kind_lists_its_items(kind, robotid) -> None:
+    rows = json.loads(robotid("list", kind, "--json").out)
+    assert rows
+    assert rows == KINDS[kind].rows()
+    assert all(row["name"] and row["summary"] for row in rows)
 
 
 def test_parts_of_an_installed_plugin_are_listed(robotid, monkeypatch, tmp_path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from robots import DATA
 
 from robotid_sim.measurement.log import Log
-from robotid_sim.report.plot import plot
+from robotid_sim.plotting import plot
 
 ARM = DATA / "2r.urdf"
 ASCII = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}

@@ -10,7 +10,6 @@ from PIL import Image
 from results import sealed
 from robots import DATA, urdf_path
 
-from robotid_sim.cli import view as command
 from robotid_sim.files import write_json
 from robotid_sim.measurement.files import save_log
 from robotid_sim.measurement.log import Log
@@ -18,7 +17,8 @@ from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.fourier import FourierTrajectory
-from robotid_sim.viewer.animation import Animation
+from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.viewer import sources as command
 from robotid_sim.viewer.view_settings import ViewSettings
 
 ARM = DATA / "2r.urdf"
@@ -171,9 +171,9 @@ def test_layers_and_camera_are_chosen_by_name(robotid, monkeypatch) -> None:
 def test_other_commands_show_what_they_made(monkeypatch, robot) -> None:
     seen = []
     monkeypatch.setattr(command.viewer, "show", lambda p, view, **words: seen.append((view, words)))
-    sweep = Animation.sweep(robot)
-    command.show_motion(sweep)
-    command.show_motion(sweep, models={"true": robot, "nominal": robot})
+    move = PointToPoint(robot.joint_names, robot.home, robot.home + 0.1, 0.0, 1.0)
+    command.show_motion(robot, move)
+    command.show_motion(robot, move, models={"true": robot, "nominal": robot})
     assert all(view.layers == {"panel", "curves", "path", "contacts"} for view, _ in seen)
     assert list(seen[1][1]["models"]) == ["true", "nominal"]
 
@@ -181,7 +181,7 @@ def test_other_commands_show_what_they_made(monkeypatch, robot) -> None:
 @pytest.mark.usefixtures("no_display")
 @pytest.mark.parametrize("words", [(), ("--trajectory", "short.json")])
 def test_without_a_display_one_line_offers_to_record(robotid, words, monkeypatch) -> None:
-    monkeypatch.setattr(command, "simulate", None)  # no work may begin
+    monkeypatch.setattr(command, "run_experiment", None)  # no work may begin
     done = robotid("view", ARM, *words)
     assert (done.code, done.out) == (2, "")
     assert done.err.count("\n") == 1

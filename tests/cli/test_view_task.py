@@ -10,9 +10,9 @@ from results import sealed
 from short_study import SHORT
 from studies import study
 
-from robotid_sim.cli import view as command
-from robotid_sim.study.config import load_config
+from robotid_sim.pipeline.config import load_config
 from robotid_sim.viewer import colors
+from robotid_sim.viewer import sources as command
 
 SMALL = ("--size", "400x300", "--renderer", "software")
 TASK = "circle-fast"
@@ -39,7 +39,7 @@ def shown(robotid, result, monkeypatch):
             seen.update(animations=animations, models=models)
 
         monkeypatch.setattr(command.viewer, "show", show)
-        monkeypatch.setattr(command, "require_display", lambda: None)
+        monkeypatch.setattr("robotid_sim.viewer.display.require_display", lambda: None)
         folder, config = result
         done = robotid("view", "twolink", "--result", folder, "--config", config, *words)
         assert done.code == 0, done

@@ -18,7 +18,6 @@ from robots import DATA
 from test_without_engines import HIDING
 
 import robotid_sim
-from robotid_sim.cli import view as command
 from robotid_sim.cli import web_view
 from robotid_sim.measurement.files import save_log
 from robotid_sim.measurement.log import Log
@@ -28,6 +27,7 @@ from robotid_sim.tasks.task import TaskRun
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.quintic import PointToPoint
 from robotid_sim.validation.task_motions import TaskMotions
+from robotid_sim.viewer import sources as command
 
 ARM = DATA / "2r.urdf"
 T = np.arange(0.0, 2.0, 0.02)
@@ -77,7 +77,7 @@ def served(robotid, monkeypatch):
             return serve(replay, *rest, **more)
 
         with monkeypatch.context() as patch:
-            patch.setattr(command, "serve", keep)
+            patch.setattr(web_view, "serve", keep)
             done = robotid("view", *words, "--web", "--no-open")
         assert (done.code, done.err) == (0, ""), done
         return seen[0], done.out

@@ -19,10 +19,10 @@ from robotid_sim.dynamics.dynamics import effective_inertia
 from robotid_sim.errors import ShapeError
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
-from robotid_sim.study.stages import simulate
-from robotid_sim.study.verdict import limits_used
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.verdict import limits_used
 
 
 @pytest.mark.parametrize("name", ["irb140", "irb120", "rs010n", "ur5", "panda", "iiwa"])
@@ -85,7 +85,7 @@ def test_the_configuration_has_the_last_word(given, kp, kd):
 def test_a_light_arm_keeps_the_velocity_of_its_motion():
     """With the slowest loop the gripper of this study is at 103 % of its limit; designed are 90."""
     setup = build_setup(str(urdf_path("so100")), load_config(None, {"seed": 7}).quick())
-    log = simulate(setup.cell, setup.unseen, np.random.default_rng(0))
+    log = run_experiment(setup.cell, setup.unseen, np.random.default_rng(0))
     error = setup.unseen(log.t).dq - log.truth.dq
     kept = log.t >= 0.0
     assert (np.abs(error[kept]).max(axis=0) < 0.06 * setup.cell.plant.limits.velocity).all()
@@ -98,5 +98,5 @@ def test_a_joint_of_friction_and_no_rotor_keeps_its_limits(name):
     TIAGo is at 105 % of a limit in this study, the gripper of the Z1 at 118 %; designed are 90."""
     config = load_config(None, {"seed": 4, "robot": {"tip": TIPS.get(name)}}).quick()
     setup = build_setup(str(urdf_path(name)), config)
-    log = simulate(setup.cell, setup.unseen, np.random.default_rng(0))
+    log = run_experiment(setup.cell, setup.unseen, np.random.default_rng(0))
     assert limits_used(setup.cell.plant, log, log.t >= 0.0) < 0.95

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy.stats import t as student
 
-from robotid_sim.diagnostics.intervals import confidence_intervals, correlation, relative_std
+from robotid_sim.arrays import relative_std
+from robotid_sim.diagnostics.intervals import confidence_intervals, correlation
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.block_sandwich import SATURATED
 from robotid_sim.estimation.least_squares import WeightedLeastSquares

@@ -18,9 +18,9 @@ from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.plant_drives import Backlash, Elastic
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.build import build_sensors
-from robotid_sim.study.config import load_config
-from robotid_sim.study.stages import simulate
+from robotid_sim.pipeline.build import build_sensors
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.experiment import run_experiment
 
 CASES = {
     "sound": (None, None),
@@ -43,7 +43,7 @@ def test_the_cause_is_named_with_its_joint(robot, case):
     path = random_feasible(robot, np.random.default_rng(0), options)
     sensors = build_sensors(load_config(None))
     cell = Cell(plant=robot, controller=ComputedTorque(robot), drive=drive, sensors=sensors)
-    log = simulate(cell, path, np.random.default_rng(0))
+    log = run_experiment(cell, path, np.random.default_rng(0))
     found = diagnose(replace(log, truth=None), robot, base_parameters(robot))
     assert [(cause.kind, *cause.joints) for cause in found.causes] == [wanted] * (drive is not None)
     if case == "elastic":
@@ -69,7 +69,7 @@ def test_backlash_is_named_where_it_strikes_other_joints_and_rattles(joint, play
     sensors = build_sensors(load_config(None))
     law, drive = ComputedTorque(arm, 2500.0, 100.0), Backlash(play=play, joints=(joint,))
     cell = Cell(plant=arm, controller=law, drive=drive, sensors=sensors)
-    log = simulate(cell, path, np.random.default_rng(0))
+    log = run_experiment(cell, path, np.random.default_rng(0))
     found = diagnose(replace(log, truth=None), arm, base_parameters(arm))
     assert ("backlash", (joint,)) in [(cause.kind, cause.joints) for cause in found.causes]
 

@@ -13,6 +13,8 @@ from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 
 SOLVER = 1e-6
+DUAL = 1e-5
+"""Of gradients, over those at the nominal robot."""
 """The solver stops at 1e-10 relative; its multipliers are good to some 1e-7 of the gradient."""
 
 ROBOTS = ("2r", "rp", "scara", "irb140")
@@ -109,8 +111,8 @@ def test_the_nearest_robot_satisfies_the_optimality_conditions(name, noise, pull
     for k, (J, _) in enumerate(case.bodies(phi)):
         G = case.body_gradient(g, k)
         size = np.linalg.norm(case.body_gradient(start, k)) + 1.0
-        assert np.linalg.eigvalsh(G)[0] > -SOLVER * size
-        assert abs(np.trace(G @ (J - CONE_MARGIN * np.eye(4)))) < SOLVER * size * np.trace(J)
+        assert np.linalg.eigvalsh(G)[0] > -DUAL * size
+        assert abs(np.trace(G @ (J - CONE_MARGIN * np.eye(4)))) < DUAL * size * np.trace(J)
     signed = case.signed()
     scale = case.program.scale[np.isin(case.program.free, signed)]
     slope, room = g[signed] * scale, phi[signed] / scale

@@ -20,7 +20,7 @@ from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.config import load_config
+from robotid_sim.pipeline.config import load_config
 
 SAMPLES = 150
 NOISE = 0.05

@@ -12,9 +12,9 @@ from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.draws import draw_robots
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import SCALE
+from robotid_sim.pipeline.fit_plan import FitPlan
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.adaptive import Adaptive
-from robotid_sim.study.setup import FitPlan
-from robotid_sim.study.stages import identify
 
 COUNT = 200
 PLAN = FitPlan(
@@ -25,7 +25,7 @@ PLAN = FitPlan(
 @pytest.fixture(scope="module", params=["2r.urdf", "scara.urdf"])
 def fit(request):
     cell = measured(load_robot(DATA / request.param))
-    return identify(cell.log, cell.nominal, cell.basis, PLAN, np.random.default_rng(0))
+    return fit_logs(cell.log, cell.nominal, cell.basis, PLAN, np.random.default_rng(0))
 
 
 def draws(fit, seed=0, count=COUNT, **options):

@@ -1,8 +1,11 @@
 """Held-out likelihood from sums of products."""
 
-import numpy as np
+from dataclasses import replace
 
-from robotid_sim.estimation.held_out import FREEDOM, HeldOut
+import numpy as np
+import pytest
+
+from robotid_sim.estimation.held_out import FREEDOM, HeldOut, worth
 
 
 def rows(seed=0, extra=0.0):
@@ -65,3 +68,31 @@ def test_dependent_columns_do_no_harm():
     held = HeldOut.of(twice, fold, use, np.full(2, 1e-9))
     plain, both = held.score(np.arange(5)), held.score(np.arange(6))
     np.testing.assert_allclose(plain, both, rtol=1e-2)  # a parameter more for the noise
+
+
+def test_the_score_of_a_block_is_that_of_its_joints():
+    *_, held = rows()
+    by_joint = held.score_by_joint(np.arange(4))
+    assert by_joint.shape == (8, 2)
+    np.testing.assert_allclose(by_joint.sum(axis=1), held.score(np.arange(4)))
+
+
+def test_random_effects_are_shrunk_by_their_variance():
+    A, y, use, _, held = rows(extra=0.5)
+    random = replace(held, effects=1)
+    fit = random.fit(np.arange(5))
+    weight = 1.0 / np.tile(fit.sigma, 160)
+    scaled = A.reshape(320, 5) * (use.ravel() * weight)[:, None]
+    penalty = np.diag([0.0, 0.0, 0.0, 0.0, 1.0])
+    expected = np.linalg.solve(
+        scaled.T @ scaled + penalty, scaled.T @ (y.ravel() * use.ravel() * weight)
+    )
+    np.testing.assert_allclose(fit.beta, expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("gain", "sign"), [([3.0] * 8, 1.0), ([24.0] + [0.0] * 7, -1.0), ([-3.0] * 8, -1.0)]
+)
+def test_a_gain_of_one_block_is_worth_nothing(gain, sign):
+    spread = np.linspace(-0.1, 0.1, 8)
+    assert np.sign(worth(np.array(gain) + spread)) == sign

@@ -24,6 +24,12 @@ def stribeck_peak(robot, joint, v):
     return peak * np.tanh(v / friction.eps)
 
 
+def model_of(case, beta):
+    """Return the robot with base parameters."""
+    phi = case.basis.completed(beta, case.robot.parameters())
+    return case.robot.with_parameters(phi, formal=True)
+
+
 def fitted(case, torque):
     """Return motion, estimate and discrepancy of a torque, its functions with their values."""
     motion = case.motion(torque + case.white(np.random.default_rng(0)))
@@ -31,7 +37,7 @@ def fitted(case, torque):
     found = find_discrepancy(plain, motion, case.robot)
     problem = allowing_for(plain, found)
     beta = WeightedLeastSquares().fit(problem, np.random.default_rng(0)).beta
-    return motion, beta, with_values(found, plain, beta)
+    return motion, beta, with_values(found, plain, beta, motion, model_of(case, beta))
 
 
 def own(case, joint, torque):
@@ -55,10 +61,8 @@ def test_a_stribeck_peak_is_predicted_where_no_parameter_has_it(case, joint):
     plain = build_problem(seen, case.robot, case.basis)
     found = find_discrepancy(plain, seen, case.robot)
     beta = WeightedLeastSquares().fit(allowing_for(plain, found), np.random.default_rng(0)).beta
-    found = with_values(found, plain, beta)
-    model = case.robot.with_parameters(
-        case.basis.completed(beta, case.robot.parameters()), formal=True
-    )
+    model = model_of(case, beta)
+    found = with_values(found, plain, beta, seen, model)
     rows = build_problem(unseen, case.robot, case.basis)
     alone = (rows.by_joint(rows.W @ beta) - (case.tau + lack)[cut:])[:, joint]
     both = alone + lacking_torque(found.lacks, unseen, model)[:, joint]
@@ -80,9 +84,7 @@ def test_functions_of_the_position_have_their_mean_where_the_parameters_do(case)
     q = case.state[0][:, 1]
     torque = 10.0 * case.noise[1] * np.sin(3.0 * q)
     motion, beta, found = fitted(case, case.tau + own(case, 1, torque))
-    model = case.robot.with_parameters(
-        case.basis.completed(beta, case.robot.parameters()), formal=True
-    )
+    model = model_of(case, beta)
     predicted = lacking_torque([lack for lack in found.lacks if lack.values], motion, model)[:, 1]
     plain = build_problem(motion, case.robot, case.basis)
     total = plain.by_joint(plain.W @ beta)[:, 1] + predicted
@@ -109,7 +111,8 @@ def test_functions_that_foretell_no_other_part_of_the_log_have_no_values(case):
     motion = case.motion(case.tau + own(case, 2, half_way))
     plain = build_problem(motion, case.robot, case.basis)
     bare = replace(found, lacks=tuple(replace(x, knots=(), values=()) for x in found.lacks))
-    assert not any(lack.values for lack in with_values(bare, plain, case.beta).lacks)
+    model = model_of(case, case.beta)
+    assert not any(lack.values for lack in with_values(bare, plain, case.beta, motion, model).lacks)
 
 
 def test_functions_weaker_than_the_drift_of_the_joint_have_no_values(case):

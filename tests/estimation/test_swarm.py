@@ -30,7 +30,8 @@ def test_every_optimizer_is_an_estimator() -> None:
     for name in OPTIMIZERS:
         assert issubclass(ESTIMATORS[f"wls-{name}"], SwarmEstimator)
         assert ESTIMATORS.build(f"wls-{name}").optimizer == name
-    assert {"pso", "ls-pso"} <= set(ESTIMATORS)
+    assert "pso" in ESTIMATORS
+    assert "ls-pso" in ESTIMATORS
 
 
 @pytest.mark.parametrize("loss", ["squares", "absolute", "huber"])

@@ -10,7 +10,7 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.criteria_spectrum import parameter_sizes
-from robotid_sim.excitation.design import assess, random_designs, torque_scale
+from robotid_sim.excitation.design import excitation_quality, random_designs, torque_scale
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.information import expected_std, planned_information
 from robotid_sim.excitation.optimal import optimal_design
@@ -203,7 +203,7 @@ def test_every_criterion_can_be_designed_for(arm, name):
         arm, basis, np.random.default_rng(0), replace(settings, criterion=criterion)
     )
     assert result.value_after < result.value_before - 0.01
-    found = assess(arm, basis, result.trajectory)
+    found = excitation_quality(arm, basis, result.trajectory)
     assert max(found.position_ratio, found.velocity_ratio) <= 0.9
 
 
@@ -239,7 +239,9 @@ def test_normalized_condition_number_is_blind_to_the_size_of_the_motion(
         nominal, basis, np.random.default_rng(9), options=FourierOptions(), candidates=50
     )
     middle = np.median([merits(draw.trajectory) for draw in draws], axis=0)
-    conds = [assess(nominal, basis, result.trajectory).cond_normalized for result in results]
+    conds = [
+        excitation_quality(nominal, basis, result.trajectory).cond_normalized for result in results
+    ]
     assert conds[0] < 0.6 * conds[1]  # it does what it says
     assert blind[0] > factor * best[0]
     assert blind[1] < best[1] - gap

@@ -10,8 +10,8 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.excitation.design import (
-    assess,
     default_path,
+    excitation_quality,
     random_design,
     random_feasible,
     torque_scale,
@@ -42,7 +42,7 @@ def designed(robot):
 
 def test_design_respects_every_limit_between_its_grid_points(designed):
     nominal, basis, trajectory = designed
-    found = assess(nominal, basis, trajectory, samples=DENSE)
+    found = excitation_quality(nominal, basis, trajectory, samples=DENSE)
     assert found.position_ratio <= 1.0
     assert found.velocity_ratio <= 1.0
     assert found.acceleration_ratio <= 1.0
@@ -63,8 +63,10 @@ def test_design_excites_better_than_the_median_draw(designed):
     nominal, basis, trajectory = designed
     rng = np.random.default_rng(99)
     draws = [random_feasible(nominal, rng, OPTIONS) for _ in range(15)]
-    median = np.median([assess(nominal, basis, draw, samples=100).log_det for draw in draws])
-    assert assess(nominal, basis, trajectory, samples=100).log_det > median
+    median = np.median(
+        [excitation_quality(nominal, basis, draw, samples=100).log_det for draw in draws]
+    )
+    assert excitation_quality(nominal, basis, trajectory, samples=100).log_det > median
 
 
 def test_design_starts_at_home_and_names_the_joints(designed):
@@ -89,7 +91,7 @@ def test_same_seed_gives_the_same_bits_and_another_seed_another_motion(irb140):
 def test_weak_drives_get_a_smaller_motion_within_the_torque_share(irb140, seed):
     weak = weakened(irb140, 0.5)
     trajectory = random_feasible(weak, np.random.default_rng(seed), OPTIONS)
-    found = assess(weak, base_parameters(weak), trajectory, samples=DENSE)
+    found = excitation_quality(weak, base_parameters(weak), trajectory, samples=DENSE)
     assert found.torque_ratio <= OPTIONS.torque_ratio * (1.0 + TORQUE_GRID)
     assert found.torque_ratio > 0.3  # the limit is what stops it, not timidity
 
@@ -106,7 +108,7 @@ def test_infeasible_torque_names_the_joint(irb140):
 def test_robot_without_torque_limits_has_torque_ratio_zero(arm):
     free = weakened(arm, np.inf)
     trajectory = random_feasible(free, np.random.default_rng(0), OPTIONS)
-    assert assess(free, base_parameters(free), trajectory).torque_ratio == 0.0
+    assert excitation_quality(free, base_parameters(free), trajectory).torque_ratio == 0.0
 
 
 def test_amplitude_and_margin_scale_the_motion(arm):
@@ -125,8 +127,10 @@ def test_log_det_does_not_depend_on_the_base_set(arm):
         B=basis.B[order],
         units=tuple(basis.units[k] for k in order),
     )
-    one = assess(arm, basis, trajectory).log_det
-    assert assess(arm, turned, trajectory).log_det == pytest.approx(one, rel=1e-12)  # rounding
+    one = excitation_quality(arm, basis, trajectory).log_det
+    assert excitation_quality(arm, turned, trajectory).log_det == pytest.approx(
+        one, rel=1e-12
+    )  # rounding
 
 
 def test_default_path_ignores_inertia_and_gives_the_torque_scale(irb140):

@@ -11,7 +11,12 @@ from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.excitation.criteria import Criterion, DOptimality
 from robotid_sim.excitation.criteria_spectrum import ConditionNumber
-from robotid_sim.excitation.design import assess, random_design, random_designs, random_feasible
+from robotid_sim.excitation.design import (
+    excitation_quality,
+    random_design,
+    random_designs,
+    random_feasible,
+)
 from robotid_sim.excitation.fourier_space import FourierOptions, FourierSpace
 from robotid_sim.excitation.information import assumed_noise, expected_std
 from robotid_sim.excitation.optimal import optimal_design
@@ -54,13 +59,13 @@ def test_design_beats_the_best_random_draw_on_every_robot(designed):
     assert result.value_before == drawn[0].value
     assert result.value_after < result.value_before - 1.0
     assert result.value_after == min(result.start_values)
-    best = assess(nominal, basis, drawn[0].trajectory).log_det
-    assert assess(nominal, basis, result.trajectory).log_det > best
+    best = excitation_quality(nominal, basis, drawn[0].trajectory).log_det
+    assert excitation_quality(nominal, basis, result.trajectory).log_det > best
 
 
 def test_design_keeps_every_limit_on_a_ten_times_denser_grid(designed):
     nominal, basis, result = designed
-    found = assess(nominal, basis, result.trajectory, DENSE)
+    found = excitation_quality(nominal, basis, result.trajectory, DENSE)
     assert found.position_ratio <= OPTIONS.margin
     assert found.velocity_ratio <= OPTIONS.margin
     assert found.acceleration_ratio <= OPTIONS.margin
@@ -69,7 +74,7 @@ def test_design_keeps_every_limit_on_a_ten_times_denser_grid(designed):
 
 def test_design_uses_the_room_that_it_has(designed):
     nominal, basis, result = designed
-    found = assess(nominal, basis, result.trajectory)
+    found = excitation_quality(nominal, basis, result.trajectory)
     uses = (found.position_ratio, found.velocity_ratio, found.acceleration_ratio)
     assert max(*uses, found.torque_ratio) > 0.9 * OPTIONS.torque_ratio
 
@@ -81,9 +86,9 @@ def test_condition_number_design_improves_the_condition_number(arm):
         arm, basis, seeded(), options=OPTIONS, criterion=ConditionNumber(), candidates=20
     )[0]
     assert np.exp(before.value) == pytest.approx(np.exp(result.value_before), rel=1e-12)
-    cond = assess(arm, basis, result.trajectory).cond_raw
+    cond = excitation_quality(arm, basis, result.trajectory).cond_raw
     assert cond == pytest.approx(np.exp(result.value_after), rel=0.05)  # another grid
-    assert cond < 0.9 * assess(arm, basis, before.trajectory).cond_raw
+    assert cond < 0.9 * excitation_quality(arm, basis, before.trajectory).cond_raw
 
 
 def test_same_seed_gives_the_same_bits_with_one_worker_and_two(arm):
@@ -118,7 +123,7 @@ def test_weak_drives_bound_the_motion_and_not_the_success(irb140, share):
         seeded(),
         DesignPlan(search=GradientSearch(starts=1, candidates=20, iterations=25)),
     )
-    found = assess(weak, basis, result.trajectory, DENSE)
+    found = excitation_quality(weak, basis, result.trajectory, DENSE)
     assert found.torque_ratio <= OPTIONS.torque_ratio * (1.0 + TORQUE_GRID)
     assert found.torque_ratio > 0.9 * OPTIONS.torque_ratio  # the limit is what stops it
     assert result.value_after < result.value_before
@@ -145,7 +150,7 @@ def test_slow_acceleration_binds_where_bernsteins_bound_does_not_rule_it_out(arm
     gentle = replace(arm, joints=joints)
     basis = base_parameters(gentle)
     result = optimal_design(gentle, basis, seeded(), SMALL)
-    found = assess(gentle, basis, result.trajectory, DENSE)
+    found = excitation_quality(gentle, basis, result.trajectory, DENSE)
     assert 0.8 < found.acceleration_ratio <= OPTIONS.margin
 
 
@@ -224,7 +229,7 @@ def test_ctrl_c_within_a_start_returns_the_best_so_far(arm):
     assert "interrupted" in result.message
     assert len(result.start_values) == 1
     assert whole.value_after < result.value_after < result.value_before
-    assert assess(arm, basis, result.trajectory, DENSE).position_ratio <= OPTIONS.margin
+    assert excitation_quality(arm, basis, result.trajectory, DENSE).position_ratio <= OPTIONS.margin
 
 
 def test_ctrl_c_between_starts_keeps_those_that_are_done(arm):

@@ -16,9 +16,9 @@ from robotid_sim.excitation.penalties import WAY, WEIGHTS, Penalty, softly
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.model.robot import Robot
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
-from robotid_sim.study.excitation import design, in_space
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.excitation import design_excitation, in_space
 
 ON_THE_WAY = np.array([3, 50, 140])
 LOW, HIGH = [0.2, -0.5, 0.3], [0.9, 0.5, 1.1]
@@ -131,7 +131,7 @@ def test_an_elbow_that_falls_through_the_floor_is_not_the_end(seed):
     """Seed 8 falls too deep to come out, and is designed again without entering the overlap."""
     setup = build_setup(urdf_path("ur10"), load_config(None, {"seed": seed}).quick())
     rng = np.random.default_rng(seed)
-    found = design(setup.nominal, setup.basis, setup.excitation, rng).designs[0]
+    found = design_excitation(setup.nominal, setup.basis, setup.excitation, rng).designs[0]
     assert not found.violated
     # log det of the covariance: the standard deviation of a parameter falls by more than a half.
     assert found.value_after < found.value_before - 2.0 * setup.basis.rank * np.log(2.0)

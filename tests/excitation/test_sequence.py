@@ -8,7 +8,7 @@ import pytest
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation import CRITERIA
-from robotid_sim.excitation.design import assess
+from robotid_sim.excitation.design import excitation_quality
 from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.information import log_samples, planned_information
 from robotid_sim.excitation.optimal import optimal_design
@@ -78,7 +78,7 @@ def test_together_is_at_least_as_good_as_in_sequence(arm, pair):
     assert together.value <= in_sequence.value
     assert together.log_dets[-1] > in_sequence.log_dets[-1] - GRID
     for trajectory in together.trajectories:
-        found = assess(arm, basis, trajectory, 40_000)
+        found = excitation_quality(arm, basis, trajectory, 40_000)
         assert found.position_ratio <= OPTIONS.margin
         assert found.velocity_ratio <= OPTIONS.margin
         assert found.acceleration_ratio <= OPTIONS.margin

@@ -6,8 +6,8 @@ import pytest
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.experiment.conditions import CONDITIONS, LoopSize, compose
 from robotid_sim.experiment.scenario import Scenario
+from robotid_sim.pipeline.build import build_conditions
 from robotid_sim.streams import named_stream
-from robotid_sim.study.build import build_conditions
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from bad_input import ANY, DOUBTED, BadInput, Study, written
 from lxml import etree
 from pydantic import BaseModel
 
-from robotid_sim.study.config import StudyConfig
+from robotid_sim.pipeline.config import StudyConfig
 
 NO_NUMBERS = ("", "nan", "inf", "abc", "1e999", "1 2 3 4 5 6 7", "0x10", "--1", "1,5")
 """Texts that are no finite number."""

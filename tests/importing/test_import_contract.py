@@ -19,9 +19,9 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.importing.import_map import ImportMap, JointMap
 from robotid_sim.importing.reading import read_logs
 from robotid_sim.measurement.log import Log
+from robotid_sim.pipeline.fit_plan import FitPlan
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.adaptive import Adaptive
-from robotid_sim.study.setup import FitPlan
-from robotid_sim.study.stages import identify
 
 pytestmark = pytest.mark.slow
 
@@ -41,7 +41,7 @@ class Machine:
         """Return how far the estimate of a file is from that of the log, worst parameter."""
         nominal = self.cell.nominal
         logs = [read.log for read in read_logs([path], nominal, mapping)]
-        beta = identify(logs, nominal, self.cell.basis, PLAN, np.random.default_rng(0)).chosen.beta
+        beta = fit_logs(logs, nominal, self.cell.basis, PLAN, np.random.default_rng(0)).chosen.beta
         return float((np.abs(beta - self.beta) / self.std).max())
 
 
@@ -49,7 +49,7 @@ class Machine:
 def machine() -> Machine:
     cell = measured(arm())
     log = replace(cell.log, truth=None, period=None, dq=cell.state[1], origin="machine", seed=None)
-    fit = identify(log, cell.nominal, cell.basis, PLAN, np.random.default_rng(0)).chosen
+    fit = fit_logs(log, cell.nominal, cell.basis, PLAN, np.random.default_rng(0)).chosen
     return Machine(cell, log, fit.beta, fit.std)
 
 
@@ -145,7 +145,7 @@ def test_few_uneven_samples_give_the_truth_within_their_deviation(machine, tmp_p
     nominal, basis = machine.cell.nominal, machine.cell.basis
     log = read_logs([path], nominal)[0].log
     assert (log.torque_times is None) == (most < 0.03)
-    fit = identify(log, nominal, basis, PLAN, np.random.default_rng(0)).chosen
+    fit = fit_logs(log, nominal, basis, PLAN, np.random.default_rng(0)).chosen
     truth = basis.of(machine.cell.plant.parameters())
     assert (np.abs(fit.beta - truth) < 3.0 * fit.std).all()
     assert np.abs((fit.beta - truth) / fit.std).mean() < 1.3

@@ -9,8 +9,8 @@ from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.measurement.loop_noise import FEWEST, loop_noise
 from robotid_sim.measurement.presets import PRESETS
 from robotid_sim.measurement.sensors import measure
-from robotid_sim.study.build import build_sensors
-from robotid_sim.study.config import load_config
+from robotid_sim.pipeline.build import build_sensors
+from robotid_sim.pipeline.config import load_config
 
 
 def noisy(log, position, torque, *, gain=0.0, delay=0, seed=0):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from robotid_sim.papers.columns import summary
 from robotid_sim.papers.grid import RunGrid
 from robotid_sim.papers.statistics import (
     deviation,
@@ -10,7 +11,6 @@ from robotid_sim.papers.statistics import (
     interval_of_mean,
     interval_of_median,
     interval_of_ratio,
-    summary,
 )
 
 

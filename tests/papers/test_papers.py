@@ -11,8 +11,9 @@ import pytest
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.papers import PAPERS, describe_papers, find_paper, stored
-from robotid_sim.papers.claims import Claim, ClaimRange
+from robotid_sim.papers.claims import Measured, PrintedClaim, measured
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
+from robotid_sim.papers.ranges import ClaimRange
 
 NAMES = (
     "twolink-elpidso", "rocr6-wlsrwpso", "irb120-mupso", "rs010n-sedsabso", "irb140-qpso",
@@ -51,8 +52,8 @@ def test_effort_is_what_was_asked_for_else_the_papers_else_the_quick_one(tmp_pat
 )
 def test_a_reproduction_passes_only_with_every_judged_band_met(interval, outcome) -> None:
     band = ClaimRange.parse("2 to 3")
-    content = {"name": "n", "claim": "c", "published": 1, "band": band, "holds": {"ours": band}}
-    met, out = (Claim(**content, ours=ours, interval=interval, reason="r") for ours in (2.5, 0.7))
+    printed = PrintedClaim(name="n", claim="c", published=1, band=band, reason="r")
+    met, out = (printed.judge(Measured(x, interval, {}), judged=True) for x in (2.5, 0.7))
     assert out.outcome == outcome
     shared = {"paper": find_paper("irb140-qpso"), "finding": "f", "sections": ()}
     assert Reproduction(**shared, claims=(met,)).passed
@@ -81,10 +82,11 @@ def test_the_table_says_where_a_verdict_depends_on_the_seed() -> None:
 def test_what_comes_out_otherwise_than_in_the_stored_runs_is_listed(monkeypatch) -> None:
     runs = {seed: {"p": {"n": {"verdict": "reproduced"}}} for seed in "012"}
     monkeypatch.setattr(stored, "stored_runs", lambda: runs)
-    high = ClaimRange.parse("above 1")
-    rule = {"ours": high}
+    rule = {"expected": "above 1", "holds": "above 1"}
     same, other, new = (
-        Claim(name=name, claim="c", published=1, ours=ours, expected=high, holds=rule, reason="r")
+        PrintedClaim(name=name, claim="c", published=1, reason="r", **rule).judge(
+            measured(ours), judged=True
+        )
         for name, ours in (("n", 2.0), ("n", 0.0), ("m", 0.0))
     )
     assert stored.otherwise("p", [same, new, replace(other, judged=False)]) == []

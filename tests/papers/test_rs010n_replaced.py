@@ -1,24 +1,17 @@
 """Kou, Guo, Ren (2022): verdicts when SEDSABSO gives way to random search, BSO, or the truth."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 import numpy as np
 import pytest
 from judging import judged_claims
 
-from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.excitation.draws import feasible_draws
-from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.papers.claims import Claim
-from robotid_sim.papers.grid import RunGrid
-from robotid_sim.papers.rs010n import compensation, excitation, model, trials
-from robotid_sim.papers.rs010n.ablations import ABLATIONS, WITHOUT, ablation
-from robotid_sim.papers.rs010n.campaign import MORE, MORE_METHODS, PENALTY, WIDTHS, BeetleResults
-from robotid_sim.papers.rs010n.direct import DirectSolutions, direct_solutions
-from robotid_sim.papers.rs010n.measurements import measurements
-from robotid_sim.papers.rs010n.penalty import penalized_excitation
+from robotid_sim.papers.rs010n import engine, model, trials
+from robotid_sim.papers.rs010n.paper import AnnealedBeetlePaper, computed
 from robotid_sim.papers.rs010n.trials import CLAMPED, FREE
+from robotid_sim.papers.trial_table import TrialTable, take_apart
 
 RUNS = 4
 LITERAL = ("SEDSABSO, literal", "BSO, literal")
@@ -30,106 +23,105 @@ METHOD = "SEDSABSO"
 
 
 def some_excitation() -> list[float]:
-    paper = excitation.problem()
-    plain = ExcitationProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
-    return feasible_draws(plain, np.random.default_rng(0), 20)[0].x.tolist()
+    return feasible_draws(model.plain_problem(), np.random.default_rng(0), 20)[0].x.tolist()
 
 
 @pytest.fixture(scope="module")
-def found() -> tuple[BeetleResults, DirectSolutions]:
+def table() -> TrialTable:
     """Return some runs of every search along a random motion, and one batch in the engine."""
     x = some_excitation()
     rows = {
-        (variant, method): [
+        ("search", variant, method): [
             trials.search(seed=0, run=run, method=method, variant=variant, x=x)
             for run in range(RUNS)
         ]
         for variant in (FREE, CLAMPED)
         for method in (*model.PRINTED, *(LITERAL if variant == CLAMPED else ()))
     }
-    rows |= {(FREE, method): rows[CLAMPED, method] for method in LITERAL}
-    rows |= {(MORE, method): rows[CLAMPED, method] for method in MORE_METHODS}
-    whole = [ablation(seed=0, run=run, part=WITHOUT, x=x) for run in range(RUNS)]
-    rows |= {(MORE, part): whole for part in ABLATIONS}
-    size = {"population": 10, "generations": 2}
-    penalized = {w: penalized_excitation(seed=0, run=0, width=w, **size) for w in WIDTHS}
-    rows |= {(PENALTY, width): [run] for width, run in penalized.items()}
-    motion = {"x": x, "limit_use": excitation.limit_use(np.array(x))}
-    rows["excitation", "unit"] = [{**motion, **excitation.condition_numbers(np.array(x))}]
-    drawn = [trials.random_excitation(seed=0, draws=n) for n in (4, 8)]
-    batch = compensation.compensation(seed=0, run=0, count=RUNS, x=x)
-    results = BeetleResults(RUNS, *drawn, RunGrid(rows), {"exact_error": 0.0}, [batch])
-    return results, direct_solutions(np.array(x))
+    rows |= {("search", FREE, method): rows["search", CLAMPED, method] for method in LITERAL}
+    rows |= {("beetles", "", method): rows["search", CLAMPED, method] for method in (METHOD, "BSO")}
+    part = "without disturbances"
+    whole = [trials.ablation(seed=0, run=run, part=part, x=x) for run in range(RUNS)]
+    rows |= {("beetles", "", part): whole for part in trials.ABLATIONS}
+    size = {"run": 0, "population": 10, "generations": 2}
+    for width in (1.0, 0.3, 0.1):
+        penalized = trials.penalized_excitation(seed=0, width=width, **size)
+        rows["penalty", "", f"± {width:g}"] = [penalized]
+    at = np.array(x)
+    best = {"x": x, "limit_use": model.limit_use(at), **model.condition_numbers(at)}
+    rows["excitation", "", "unit"] = [best]
+    for name, draws in (("few", 4), ("many", 8)):
+        rows["excitation", "", name] = [trials.random_excitation(seed=0, draws=draws)]
+    rows["engine log", "", ""] = [{"exact_error": 0.0, "samples": 1, "deviation": 0.0}]
+    batch = take_apart(("", "", ""), engine.compensation(seed=0, run=0, count=RUNS, x=x))
+    found = TrialTable(rows) | TrialTable.of(batch)
+    return found | computed(found, best)
 
 
-def put(results: BeetleResults, rows: Mapping[tuple[str, str], list], sets: Mapping[str, str]):
-    """Return the results with other runs in the grid, and other sets for those of the engine."""
-    batch = results.batches[0]
-    runs = [
-        {
-            what: {**of_set, **{k: of_set[v] for k, v in sets.items()}}
-            for what, of_set in run.items()
-        }
-        for run in batch["runs"]
-    ]
-    tracking = {**batch["tracking"], **{k: batch["tracking"][v] for k, v in sets.items()}}
-    changed = {**batch, "runs": runs, "tracking": tracking}
-    return replace(results, grid=RunGrid({**results.grid.rows, **rows}), batches=[changed])
+def put(table: TrialTable, rows: Mapping[tuple[str, str, str], list], engine_set: str = METHOD):
+    """Return the table with other runs, and another set for that of the engine."""
+    other = {
+        (study, "", METHOD): table.rows[study, "", engine_set]
+        for study in ("compensation", "tracking")
+    }
+    return table | TrialTable(other) | TrialTable(rows)
 
 
-def everywhere(runs: Mapping[str, list]) -> dict[tuple[str, str], list]:
+def everywhere(runs: Mapping[str, list]) -> dict[tuple[str, str, str], list]:
     """Return runs in place of SEDSABSO's, by variant; more runs are those with clamp."""
     return {
-        (FREE, METHOD): runs[FREE],
-        (CLAMPED, METHOD): runs[CLAMPED],
-        (CLAMPED, "SEDSABSO, literal"): runs[CLAMPED],
-        (MORE, METHOD): runs[CLAMPED],
+        ("search", FREE, METHOD): runs[FREE],
+        ("search", CLAMPED, METHOD): runs[CLAMPED],
+        ("search", CLAMPED, "SEDSABSO, literal"): runs[CLAMPED],
+        ("beetles", "", METHOD): runs[CLAMPED],
     }
 
 
-def by_random_search(results: BeetleResults) -> BeetleResults:
+def scored(run: Mapping[str, object], beta: np.ndarray, **changes: object) -> dict[str, object]:
+    """Return a run that has found other parameters."""
+    errors = np.abs(beta - model.theoretical())
+    found = {"errors": errors.tolist(), "beta": beta.tolist()}
+    ends = {"mean_error": errors.mean(), "largest_error": errors.max()}
+    return {**run, **found, **ends, **changes}
+
+
+def by_random_search(table: TrialTable) -> TrialTable:
     """Return what comes out if SEDSABSO is the best of random points of its box."""
-    W = model.regressor(*excitation.motion(np.array(results.excitation["x"])))
-    W = W.reshape(-1, W.shape[-1])
-    fitness = AbsoluteFitness(W, W @ model.theoretical())
+    fitness = trials.noise_free(np.array(table.best("excitation", "unit", "unit")["x"]))
     runs = []
-    for k, run in enumerate(results.grid.runs(METHOD, CLAMPED)):
+    for k, run in enumerate(table.runs("search", METHOD, CLAMPED)):
         rng = np.random.default_rng(k)
-        middle = compensation.box_middle(model.theoretical(), 0, k)
+        middle = trials.box_middle(model.theoretical(), 0.5, 0, k)
         points = middle + rng.uniform(-0.5, 0.5, (GUESSES, middle.size))
         costs = fitness(points)
         best = int(costs.argmin())
-        runs.append({**run, "fitness": float(costs[best]), "beta": points[best].tolist()})
-    rows = everywhere({FREE: runs, CLAMPED: runs})
-    return put(results, rows, {METHOD: compensation.NOMINAL})
+        runs.append(scored(run, points[best], fitness=float(costs[best])))
+    return put(table, everywhere({FREE: runs, CLAMPED: runs}), engine.NOMINAL)
 
 
-def by_bso(results: BeetleResults) -> BeetleResults:
+def by_bso(table: TrialTable) -> TrialTable:
     """Return what comes out if SEDSABSO is BSO: without disturbances and with all beetles."""
-    runs = {variant: list(results.grid.runs("BSO", variant)) for variant in (FREE, CLAMPED)}
-    rows = everywhere(runs)
-    rows[CLAMPED, "SEDSABSO, literal"] = list(results.grid.runs("BSO, literal", CLAMPED))
-    return put(results, rows, {})
+    runs = {variant: table.runs("search", "BSO", variant) for variant in (FREE, CLAMPED)}
+    literal = table.runs("search", "BSO, literal", CLAMPED)
+    rows = everywhere(runs) | {("search", CLAMPED, "SEDSABSO, literal"): literal}
+    return put(table, rows)
 
 
-def by_the_truth(results: BeetleResults) -> BeetleResults:
+def by_the_truth(table: TrialTable) -> TrialTable:
     """Return what comes out if SEDSABSO finds the true parameters."""
-    beta = (model.theoretical() + ZERO).tolist()
-    true = {"beta": beta, "fitness": ZERO, "at": [1, 2], "costs": [1.0, 0.0]}
-    runs = [{**run, **true} for run in results.grid.runs(METHOD, CLAMPED)]
-    changed = put(results, everywhere({FREE: runs, CLAMPED: runs}), {})
-    batch = changed.batches[0]
-    zero = {"measured": [ZERO] * 3, "true": [ZERO] * 3, "error": ZERO, "fitness": ZERO}
-    exact = [
-        {what: {**of_set, METHOD: zero[what]} for what, of_set in run.items()}
-        for run in batch["runs"]
+    beta = model.theoretical() + ZERO
+    runs = [
+        scored(run, beta, fitness=ZERO, converged_at=1)
+        for run in table.runs("search", METHOD, CLAMPED)
     ]
-    tracking = {**batch["tracking"], METHOD: batch["tracking"][compensation.TRUE]}
-    return replace(changed, batches=[{**batch, "runs": exact, "tracking": tracking}])
+    zero = {"measured": [ZERO] * 3, "true": [ZERO] * 3, "error": ZERO, "fitness": ZERO}
+    rows = everywhere({FREE: runs, CLAMPED: runs}) | {("compensation", "", METHOD): [zero] * RUNS}
+    rows["tracking", "", METHOD] = table.runs("tracking", engine.TRUE)
+    return put(table, rows)
 
 
-def verdicts(results: BeetleResults, exact: DirectSolutions) -> dict[str, Claim]:
-    return judged_claims("rs010n-sedsabso", measurements(results, exact))
+def verdicts(table: TrialTable) -> dict[str, Claim]:
+    return judged_claims("rs010n-sedsabso", AnnealedBeetlePaper().measurements(table))
 
 
 HOLDS, FAILS, DEPENDS = "reproduced", "not-reproducible", "conditional"
@@ -183,13 +175,11 @@ UNTESTED = "not-testable"
         ),
     ],
 )
-def test_verdicts_change_with_what_is_put_in_place_of_the_method(found, by, expected) -> None:
-    results, exact = found
-    claims = verdicts(by(results), exact)
+def test_verdicts_change_with_what_is_put_in_place_of_the_method(table, by, expected) -> None:
+    claims = verdicts(by(table))
     assert {name: claims[name].verdict for name in expected} == expected
 
 
-def test_a_random_point_of_the_box_has_no_order(found) -> None:
-    results, exact = found
-    claims = verdicts(by_random_search(results), exact)
+def test_a_random_point_of_the_box_has_no_order(table) -> None:
+    claims = verdicts(by_random_search(table))
     assert not any(claim.verdict == HOLDS for name, claim in claims.items() if "order" in name)

@@ -1,7 +1,6 @@
 """Kou, Guo, Ren (2022): base parameters, printed columns, searches, and the run in the engine."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -12,16 +11,11 @@ from robotid_sim.model.catalog import published_parameters
 from robotid_sim.optim.bso import AnnealedBeetleSwarm
 from robotid_sim.papers import PAPERS
 from robotid_sim.papers.claims import Claim
-from robotid_sim.papers.grid import RunGrid
 from robotid_sim.papers.paper import Lab
-from robotid_sim.papers.rs010n import compensation, excitation, model, penalty, trials
-from robotid_sim.papers.rs010n.ablations import ABLATIONS, MISPRINTS, MisprintedBeetleSwarm
-from robotid_sim.papers.rs010n.campaign import MORE, BeetleResults
-from robotid_sim.papers.rs010n.direct import impossible_links, published_sets
-from robotid_sim.papers.rs010n.engine_claims import _beetles
-from robotid_sim.papers.rs010n.measurements import _excitation, _order_with_clamp
-from robotid_sim.papers.rs010n.tables import table_5
-from robotid_sim.papers.rs010n.trials import FREE
+from robotid_sim.papers.rs010n import model, trials
+from robotid_sim.papers.rs010n.paper import impossible_links, printed_columns
+from robotid_sim.papers.rs010n.trials import ABLATIONS, CLAMPED, MISPRINTS, MisprintedBeetleSwarm
+from robotid_sim.papers.trial_table import TrialTable
 
 PRINT = 0.005  # half a unit of the last printed digit
 
@@ -32,7 +26,7 @@ def some_motion(seed: int = 0) -> np.ndarray:
 
 @pytest.mark.parametrize("row", range(21))
 def test_corrected_label_gives_the_theoretical_value(row: int) -> None:
-    assert abs(model.theoretical()[row] - model.TABLE_5[row].theoretical) < PRINT
+    assert abs(model.theoretical()[row] - model.TABLE_5["theoretical"][row]) < PRINT
 
 
 def test_label_of_row_9_as_printed_does_not() -> None:
@@ -59,27 +53,27 @@ def test_truth_of_the_engine_gives_the_torques_of_the_robot() -> None:
     arm, motion = model.arm(), some_motion(1)
     W = model.regressor(*motion, np.tanh(motion[1] / arm.eps))
     expected = joint_torque(arm, *motion)
-    np.testing.assert_allclose(W @ trials.engine_truth(), expected, atol=1e-10)
+    np.testing.assert_allclose(W @ model.true_of_engine(), expected, atol=1e-10)
 
 
 def test_coulomb_column_is_the_sign_of_the_velocity() -> None:
     motion = some_motion(2)
     W = model.regressor(*motion)
-    labels = [row.label for row in model.TABLE_5]
+    labels = model.TABLE_5["label"]
     np.testing.assert_array_equal(W[:, 1, labels.index("F2c")], np.sign(motion[1][:, 1]))
     np.testing.assert_array_equal(W[:, 2, labels.index("F3v")], motion[1][:, 2])
     assert not W[:, 0, labels.index("F2c")].any()
 
 
 def test_printed_errors_and_what_robots_can_have() -> None:
-    sets = {column.name: column for column in published_sets()}
-    found = {name: (sets[name].mean_error, sets[name].largest_error) for name in model.PRINTED}
+    sets = printed_columns(random_fitness())
+    found = {m: (sets[m]["mean_error"], sets[m]["largest_error"]) for m in model.PRINTED}
     assert found["SEDSABSO"] == pytest.approx((0.1445, 0.39), abs=1e-4)
     assert found["BSO"] == pytest.approx((0.2312, 1.02), abs=1e-4)
     assert found["LDWPSO"] == pytest.approx((0.4564, 1.87), abs=1e-4)
-    assert [sets[name].best_rows for name in model.PRINTED] == [11, 7, 3]
-    assert sets["theoretical"].second_moment == pytest.approx(-0.525)
-    assert sets["LDWPSO"].least_inertia < 0.0 < sets["theoretical"].least_inertia
+    assert [sets[name]["best_rows"] for name in model.PRINTED] == [11, 7, 3]
+    assert sets["theoretical"]["second_moment"] == pytest.approx(-0.525)
+    assert sets["LDWPSO"]["least_inertia"] < 0.0 < sets["theoretical"]["least_inertia"]
     assert len(impossible_links()) == 2
 
 
@@ -95,7 +89,7 @@ def test_linear_program_returns_the_theoretical_values() -> None:
 def test_a_search_is_repeated_bit_for_bit_in_a_box_that_holds_the_truth() -> None:
     fitness, truth = random_fitness(), model.theoretical()
     first = [
-        trials.one_search(fitness, truth, "LDWPSO", variant, 0, 4)
+        trials.search_once(fitness, truth, "LDWPSO", variant, 0, 4)
         for variant in (trials.CLAMPED, trials.CLAMPED)
     ]
     assert first[0]["beta"] == first[1]["beta"]
@@ -108,7 +102,7 @@ def test_a_search_is_repeated_bit_for_bit_in_a_box_that_holds_the_truth() -> Non
 def test_genetic_algorithm_keeps_table_3() -> None:
     budget = {"population": 10, "generations": 3}
     found = trials.genetic_excitation(seed=0, run=0, columns="unit", **budget)
-    q, dq, ddq = excitation.motion(np.array(found["x"]), 500)
+    q, dq, ddq = model.motion(np.array(found["x"]), 500)
     assert found["limit_use"] <= 1.0 + 1e-9
     limits = model.arm().limits
     assert (q >= limits.lower).all()
@@ -117,19 +111,22 @@ def test_genetic_algorithm_keeps_table_3() -> None:
     assert (np.abs(np.degrees(ddq)) <= np.array([45.0, 40.0, 75.0])).all()
 
 
-def judged(values) -> dict[str, Claim]:
-    """Return the claims of some measurements."""
-    sheet = PAPERS["rs010n-sedsabso"].sheet
-    printed = {claim.name: claim for claim in sheet.claim}
-    return {name: printed[name].judge(value, judged=True) for name, value in values.items()}
+def judged(table: TrialTable, *names: str) -> dict[str, Claim]:
+    """Judge some claims by a table that has no more than they need."""
+    printed = {claim.name: claim for claim in PAPERS["rs010n-sedsabso"].sheet.claim}
+    measurements = {name: printed[name].measure(table, {}) for name in names}
+    return {name: printed[name].judge(value, judged=True) for name, value in measurements.items()}
 
 
 @pytest.mark.parametrize(("genetic", "outcome"), [(4.0, "met"), (6.0, "met"), (9.0, "missed")])
 def test_a_search_is_worth_its_effort_only_beside_as_many_draws(genetic, outcome) -> None:
-    run = {"unit": genetic, "SI": 100.0, "limit_use": 1.0}
-    grid = RunGrid.of([(("excitation", "unit"), run)])
-    few, many = ({"unit": unit, "draws": 10} for unit in (8.0, 5.0))
-    claims = judged(_excitation(BeetleResults(10, few, many, grid, {})))
+    units = {"unit": genetic, "few": 8.0, "many": 5.0}
+    rows = {
+        ("excitation", "", name): [{"unit": unit, "evaluations": 10}]
+        for name, unit in units.items()
+    }
+    table = TrialTable(rows) | TrialTable.computed(limit_use=1.0, si=100.0)
+    claims = judged(table, "excitation", "excitation-against-random")
     assert claims["excitation-against-random"].outcome == outcome
     assert claims["excitation"].outcome == "met"
 
@@ -138,17 +135,16 @@ def clamped(**fitness: np.ndarray) -> dict[str, Claim]:
     """Return the claims on the order with clamp, for given fitness of the runs."""
     parts = {name: fitness["SEDSABSO"] for name in ABLATIONS}
     literal = {f"{name}, literal": fitness[name] for name in ("SEDSABSO", "BSO")}
-    rows = [
-        ((case, name), {"fitness": value, "evaluations": 30_000})
-        for case, of_case in (
-            (trials.CLAMPED, {**fitness, **literal}),
-            (MORE, {**fitness, **parts}),
+    rows = {
+        (study, case, name): [{"fitness": value, "evaluations": 30_000} for value in values]
+        for study, case, of_case in (
+            ("search", CLAMPED, {**fitness, **literal}),
+            ("beetles", "", {**fitness, **parts}),
         )
         for name, values in of_case.items()
-        for value in values
-    ]
-    results = BeetleResults(10, {}, {}, RunGrid.of(rows), {})
-    return judged({"order-with-clamp": _order_with_clamp(results), **_beetles(results)})
+    }
+    table = TrialTable(rows) | TrialTable.computed(still=0, still_bso=0)
+    return judged(table, "order-with-clamp", "beetles-with-clamp")
 
 
 def test_order_with_clamp_follows_from_means_and_their_intervals() -> None:
@@ -176,20 +172,20 @@ def test_one_misprint_at_a_time(equation: int) -> None:
 
 
 def test_the_printed_penalty_is_paid_outside_of_table_3() -> None:
-    rest, cost = np.full(excitation.problem().space.size, 1e-3), penalty.PenalizedCost("unit")
-    inside, outside = cost(np.array([rest, 1e4 * rest]))
-    assert inside < penalty.PENALTY < outside
-    found = penalty.penalized_excitation(seed=0, run=0, width=1.0, population=8, generations=2)
-    assert not found["feasible"]
+    rest = np.full(model.problem().space.size, 1e-3)
+    inside, outside = trials.penalized_cost(np.array([rest, 1e4 * rest]))
+    assert inside < trials.PENALTY < outside
+    found = trials.penalized_excitation(seed=0, run=0, width=1.0, population=8, generations=2)
+    assert found["feasible"] == "no"
     assert found["limit_use"] > 1.0
 
 
 def test_the_middle_of_the_box_is_that_of_the_searches() -> None:
     truth, found = (
         model.theoretical(),
-        trials.one_search(random_fitness(), model.theoretical(), "LDWPSO", trials.CLAMPED, 0, 4),
+        trials.search_once(random_fitness(), model.theoretical(), "LDWPSO", trials.CLAMPED, 0, 4),
     )
-    off = np.array(found["beta"]) - compensation.box_middle(truth, 0, 4)
+    off = np.array(found["beta"]) - trials.box_middle(truth, 0.5, 0, 4)
     assert np.abs(off).max() <= 0.5
 
 
@@ -205,16 +201,11 @@ def test_quick_reproduction_finds_what_holds_and_what_does_not(tmp_path: Path) -
     assert claims["order-with-clamp"].shown_verdict == "not judged"
     tables = found.tables
     assert len(tables["table-5"].rows) == 21
+    named = zip(model.TABLE_5["label"], model.TABLE_5["unit"], strict=True)
+    assert [row[1:3] for row in tables["table-5"].rows] == list(named)
     rows = tables["table-4-no-velocity-clamp"].rows
     assert [row[0] for row in rows][-2:] == ["L1 optimum (LP)", "least squares"]
     charts = [chart.name for section in found.sections for chart in section.charts]
     assert charts == ["figure-3", "figure-5", "figure-6", "compensation"]
     assert [row[0] for row in tables["compensation"].rows][-3:] == list(model.PRINTED)
     assert len(tables["beetles"].rows) == 2 + len(ABLATIONS)
-
-
-def test_table_5_names_its_parameters_with_units() -> None:
-    run = {"fitness": 0.0, "beta": model.theoretical().tolist()}
-    grid = RunGrid.of([((FREE, method), run) for method in model.PRINTED])
-    table = table_5(SimpleNamespace(grid=grid), model.theoretical())
-    assert [row[1:3] for row in table.rows] == [(row.label, row.unit) for row in model.TABLE_5]

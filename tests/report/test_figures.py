@@ -9,7 +9,7 @@ from robotid_sim.chart import Chart, Curve, Matrix, Panel, Space
 from robotid_sim.diagnostics.directions import weakest_directions, worst_direction
 from robotid_sim.estimation.problem import rows_of
 from robotid_sim.estimation.state_functions import joint_states
-from robotid_sim.excitation.design import assess
+from robotid_sim.excitation.design import excitation_quality
 from robotid_sim.report.figures.closed_loop import (
     energy_differences,
     joint_errors,
@@ -41,7 +41,7 @@ def marks(chart: Chart, label: str) -> list:
 
 def test_excitation_shows_the_use_of_the_limits_that_the_design_states(study) -> None:
     chart = excitation(study.trajectory, study.nominal)
-    found = assess(study.nominal, study.fit.basis, study.trajectory)
+    found = excitation_quality(study.nominal, study.fit.basis, study.trajectory)
     stated = (found.position_ratio, found.velocity_ratio, found.acceleration_ratio)
     for panel, ratio in zip(chart.panels, (*stated, found.torque_ratio), strict=True):
         largest = max(np.abs(mark.y[mark.x >= 0.0]).max() for mark in panel.marks)

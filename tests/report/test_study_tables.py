@@ -12,7 +12,6 @@ from robotid_sim.report.link_table import link_table
 from robotid_sim.report.loop_section import lucky_notes
 from robotid_sim.report.robot_picture import robot_picture
 from robotid_sim.report.tables import number_within, parameter_table
-from robotid_sim.study.identification import intervals_of
 
 
 @pytest.fixture
@@ -56,7 +55,7 @@ def test_values_end_where_the_second_digit_of_their_deviation_is(value, std, tex
 
 
 def test_base_parameters_stand_with_their_intervals(study) -> None:
-    fit, intervals = study.fit, intervals_of(study.fit)
+    fit, intervals = study.fit, study.fit.intervals()
     before = fit.basis.of(study.nominal.parameters())
     table = parameter_table(fit.chosen, fit.basis, before, intervals=intervals)
     column = table.columns.index("95 % interval")

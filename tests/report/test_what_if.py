@@ -16,15 +16,16 @@ from robotid_sim.estimation.reduction import Reduction, triangular_factor
 from robotid_sim.estimation.restricted import NAME, RestrictedLeastSquares, within
 from robotid_sim.measurement.joined_motion import JoinedRowFilter
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build_fit import build_fit
+from robotid_sim.pipeline.config import StudyConfig, load_config
+from robotid_sim.pipeline.refit import packed_factors, refit_data, refit_of, windows_of
+from robotid_sim.pipeline.stages import fit_logs
+from robotid_sim.pipeline.trust import fit_remarks
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.report.study_file import repeated, study_text, toml_text
-from robotid_sim.report.trust_section import lack_of_fit
-from robotid_sim.report.what_if import packed_factors, refit_data, what_if_section, windows_of
+from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_fit
-from robotid_sim.study.config import StudyConfig, load_config
-from robotid_sim.study.stages import identify
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def run():
 @pytest.fixture(scope="module")
 def fit(run):
     plan = build_fit(load_config(None))
-    return identify(run.log, run.nominal, run.basis, plan, Streams(0)("identify"))
+    return fit_logs(run.log, run.nominal, run.basis, plan, Streams(0)("identify"))
 
 
 def recipe(config: StudyConfig | None = None, command="robotid run 2r -o out") -> Recipe:
@@ -114,7 +115,7 @@ def test_windows_are_few_whatever_the_period(fit, periods, groups) -> None:
 def test_windows_of_several_logs_are_parts_of_them(run) -> None:
     plan = build_fit(load_config(None))
     known = (run.nominal, run.basis, plan, Streams(0)("identify"))
-    both = identify([run.log, run.of(run.log.tau_meas)], *known)
+    both = fit_logs([run.log, run.of(run.log.tau_meas)], *known)
     assert isinstance(both.motion.row_filter, JoinedRowFilter)
     windows = windows_of(both)
     assert [w.group for w in windows] == ["log 1"] * 5 + ["log 2"] * 5
@@ -131,7 +132,7 @@ def test_factors_of_few_rows_are_trapezoids(fit) -> None:
 
 
 def test_a_page_says_what_it_starts_from_and_may_run_its_scripts(fit, tmp_path) -> None:
-    (section,) = what_if_section(fit, recipe())
+    (section,) = what_if_section(refit_of(fit), recipe())
     assert "starts from weighted least squares" in section.text
     assert "(consistent)" in section.text
     write_page(Page(title="T", finding="f", sections=(section,)), tmp_path / "page.html")
@@ -144,12 +145,14 @@ def test_a_page_says_what_it_starts_from_and_may_run_its_scripts(fit, tmp_path) 
 def test_a_fit_that_fails_has_no_section(fit) -> None:
     W = fit.problem.W.copy()
     W[:, 0] = 0.0
-    assert what_if_section(replace(fit, problem=replace(fit.problem, W=W)), recipe()) == ()
+    assert (
+        what_if_section(refit_of(replace(fit, problem=replace(fit.problem, W=W))), recipe()) == ()
+    )
 
 
 def test_pages_tell_what_the_rows_left_do_not_show(fit) -> None:
     alone = RestrictedLeastSquares(joint_weights={"elbow": 0.0}).fit(fit.problem)
-    (sentence,) = (s for s in lack_of_fit(replace(fit, chosen=alone)) if "do not show" in s)
+    (sentence,) = (s for s in fit_remarks(replace(fit, chosen=alone)) if "do not show" in s)
     assert sentence.startswith("The rows left do not show")
     assert "Fv2" in sentence
 

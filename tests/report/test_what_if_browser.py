@@ -17,15 +17,15 @@ from robotid_sim.estimation.estimate import load_chosen
 from robotid_sim.estimation.restricted import NAME
 from robotid_sim.measurement.files import save_log
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build_fit import build_fit
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal_of_log
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.refit import refit_of
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
-from robotid_sim.report.what_if import what_if_section
+from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_fit
-from robotid_sim.study.build_robot import build_basis, build_nominal_of_log
-from robotid_sim.study.config import load_config
-from robotid_sim.study.identification import intervals_of
-from robotid_sim.study.stages import identify
 
 pytestmark = pytest.mark.browser
 
@@ -40,7 +40,7 @@ RELATIVE = 1e-9
 def page_of(fit, folder, settings, command):
     """Write the page of a fit; return its file."""
     recipe = Recipe(command=command, seed=0, settings=settings, versions={})
-    sections = what_if_section(fit, recipe, fit.plain)
+    sections = what_if_section(refit_of(fit, fit.plain), recipe)
     write_page(Page(title="What if", finding="f", sections=sections), folder / "page.html")
     return folder / "page.html"
 
@@ -69,7 +69,7 @@ def _identified(log, robot, config):
     """Return the fit of a log as the command line makes it."""
     nominal = build_nominal_of_log(robot, log, config)
     basis = build_basis(nominal, config)
-    return identify(log, nominal, basis, build_fit(config), Streams(config.seed)("identify"))
+    return fit_logs(log, nominal, basis, build_fit(config), Streams(config.seed)("identify"))
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +162,7 @@ def test_unchanged_it_is_weighted_least_squares_of_the_result(browser, quick_stu
     values = [parameter["value"] for parameter in wls["base_parameters"]]
     np.testing.assert_allclose(start[0], values, rtol=RELATIVE)
     estimate = next(e for e in study.fit.estimates if e.estimator == "wls")
-    np.testing.assert_allclose(start[1], intervals_of(study.fit, estimate).std, rtol=RELATIVE)
+    np.testing.assert_allclose(start[1], study.fit.intervals(estimate).std, rtol=RELATIVE)
 
 
 def test_the_configuration_gives_the_same_numbers_by_the_command_line(opened, arm) -> None:

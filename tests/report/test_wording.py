@@ -4,13 +4,12 @@ from dataclasses import replace
 
 import pytest
 
+from robotid_sim.pipeline.result import CheckResult
 from robotid_sim.report.figures.torques import prediction
 from robotid_sim.report.finding import limits_of_noise
 from robotid_sim.report.tables import check_table, limits_table, relative_text
 from robotid_sim.report.trust_section import trust_section
 from robotid_sim.section import percent
-from robotid_sim.study.identification import intervals_of
-from robotid_sim.study.result import CheckResult
 from robotid_sim.validation.prediction import predictions
 
 
@@ -55,7 +54,7 @@ def test_a_check_of_a_band_shows_both_ends() -> None:
 
 def test_the_page_counts_badly_and_well_known_parameters_alike(study) -> None:
     chosen, basis = study.fit.chosen, study.fit.basis
-    (section,) = trust_section(study.fit, intervals_of(study.fit))
+    (section,) = trust_section(study.assessment)
     known = int(limits_of_noise(chosen, basis).split()[0])
     note = next(n for n in section.notes if "have a standard deviation" in n)
     bad = int(note.split()[0])

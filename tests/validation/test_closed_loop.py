@@ -12,8 +12,8 @@ from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError, SimulationDiverged, UnknownNameError
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.perturb import perturb
-from robotid_sim.study.config_tables import VerdictLimits
-from robotid_sim.study.verdict import loop_checks
+from robotid_sim.pipeline.config_tables import VerdictLimits
+from robotid_sim.pipeline.verdict import loop_checks
 from robotid_sim.tasks.path import fastest_lap, tracking_path
 from robotid_sim.validation.comparison import Comparison
 

@@ -12,13 +12,13 @@ from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.measurement.motion import Motion, RowFilter
 from robotid_sim.model.catalog import load_robot
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.hold_out import measured_error, predicted
+from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.streams import Streams
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import load_config
-from robotid_sim.study.draws import model_error
-from robotid_sim.study.excitation import design
-from robotid_sim.study.hold_out import predicted
-from robotid_sim.study.stages import identify, simulate
 from robotid_sim.validation.predictive_band import (
     LEVEL,
     ModelError,
@@ -97,11 +97,13 @@ def test_bands_hold_on_unseen_motions_with_friction_that_the_model_lacks(name, l
     experiment = {"experiment": {"friction": friction}, "design": {"solver": solver}}
     content = experiment | {"control": {"enabled": False}}
     setup, streams = build_setup(name, load_config(None, content).quick()), Streams(0)
-    (path,) = design(setup.nominal, setup.basis, setup.excitation, streams("d")).trajectories
-    log = replace(simulate(setup.cell, path, streams("a")), truth=None)
-    unseen = replace(simulate(setup.cell, setup.unseen, streams("b")), truth=None)
-    fit = identify(log, setup.nominal, setup.basis, setup.fit, streams("i"))
-    found = predicted(fit, unseen, setup.fit, model_error(fit, [log], setup.fit)).in_band
+    (path,) = design_excitation(
+        setup.nominal, setup.basis, setup.excitation, streams("d")
+    ).trajectories
+    log = replace(run_experiment(setup.cell, path, streams("a")), truth=None)
+    unseen = replace(run_experiment(setup.cell, setup.unseen, streams("b")), truth=None)
+    fit = fit_logs(log, setup.nominal, setup.basis, setup.fit, streams("i"))
+    found = predicted(fit, unseen, setup.fit, measured_error(fit, [log], setup.fit)).in_band
     # A joint whose friction errs where the motion of the fit was, and less elsewhere, has more.
     # Which motion that is depends on the processor, and with it how far the mean lies above.
     assert np.mean(found) == pytest.approx(0.905, abs=0.025)

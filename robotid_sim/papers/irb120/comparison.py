@@ -6,10 +6,11 @@ import numpy as np
 from scipy.stats import bootstrap, ttest_ind
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.papers.columns import above_one, lower_end, upper_end
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
 from robotid_sim.papers.sheet import Measured, measured
-from robotid_sim.papers.statistics import Ends, above_one, deviation, lower_end, upper_end
+from robotid_sim.papers.statistics import Ends, deviation
 
 SIGNIFICANCE = 0.05
 TINY = 1e-12

@@ -6,13 +6,14 @@ import numpy as np
 from scipy.stats import bootstrap
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.papers.columns import measured_mean
 from robotid_sim.papers.irb120 import identification as lls
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.campaign import MupsoResults
 from robotid_sim.papers.irb120.comparison import best_of_six, gains, largest_spread, times
 from robotid_sim.papers.irb120.engine_claims import engine_measurements
 from robotid_sim.papers.irb120.model import PublishedMotion
-from robotid_sim.papers.sheet import Measured, measured, measured_mean
+from robotid_sim.papers.sheet import Measured, measured
 from robotid_sim.papers.statistics import Ends, deviation, interval_of_ratio
 
 MUTATED_AT = 10

@@ -7,19 +7,19 @@ import numpy as np
 
 from robotid_sim.model import parameters
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.grid import values_of
-from robotid_sim.papers.irb120 import engine, model
-from robotid_sim.papers.irb120 import identification as lls
-from robotid_sim.papers.irb120.campaign import DRIVEN, MupsoResults
-from robotid_sim.papers.irb120.engine_claims import LABEL, geometric_mean, rms_error
-from robotid_sim.papers.irb120.model import PublishedMotion
-from robotid_sim.papers.tables import (
+from robotid_sim.papers.columns import (
     CellColumns,
     printed_columns,
     settings_columns,
     summary_columns,
     table_of,
 )
+from robotid_sim.papers.grid import values_of
+from robotid_sim.papers.irb120 import engine, model
+from robotid_sim.papers.irb120 import identification as lls
+from robotid_sim.papers.irb120.campaign import DRIVEN, MupsoResults
+from robotid_sim.papers.irb120.engine_claims import LABEL, geometric_mean, rms_error
+from robotid_sim.papers.irb120.model import PublishedMotion
 from robotid_sim.section import number, percent
 from robotid_sim.table import Table
 

@@ -21,8 +21,8 @@ from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.kinematics import DH, HOME, SINGULAR
 from robotid_sim.papers.irb140.published import ROBOT, ROOT
+from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.streams import named_stream
-from robotid_sim.study.stages import simulate
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
 TREATMENTS = {
@@ -102,7 +102,9 @@ def logged_motion(seed: int, run: int, samples: int) -> tuple[Float2D, Float2D, 
     """
     robot = published_plant(ROBOT)
     rng = named_stream(seed, ROOT, "logged motion", f"run {run}")
-    log = simulate(Cell(plant=robot, controller=ComputedTorque(robot)), _motion(robot, rng), rng)
+    log = run_experiment(
+        Cell(plant=robot, controller=ComputedTorque(robot)), _motion(robot, rng), rng
+    )
     chosen = np.linspace(0, len(log.t) - 1, samples).astype(int)
     q = log.q + HOME
     xyz = _jacobian(q)[1]

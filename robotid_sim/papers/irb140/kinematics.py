@@ -8,9 +8,8 @@ equal to the product of the transforms.
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import ArrayLike, Float1D, Float2D
 from robotid_sim.kinematics.forward import tip_jacobian, tip_position
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.papers.irb140.published import ROBOT, ROOT

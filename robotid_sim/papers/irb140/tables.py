@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from robotid_sim.papers.columns import CellColumns, indexed_columns, table_of
 from robotid_sim.papers.irb140 import campaign, published
 from robotid_sim.papers.irb140.campaign import QuantumResults
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS, STEP_KEYS
@@ -15,7 +16,6 @@ from robotid_sim.papers.irb140.network import NETWORKS
 from robotid_sim.papers.irb140.performance import OBJECTIVES, SWARMS
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.papers.irb140.torque import CLASSICAL, SEARCHES
-from robotid_sim.papers.tables import CellColumns, indexed_columns, table_of
 from robotid_sim.section import number
 from robotid_sim.table import Table
 

@@ -15,12 +15,13 @@ from robotid_sim.model.cad import inertia_from_geometry
 from robotid_sim.model.catalog import load_robot, published_parameters, published_plant
 from robotid_sim.papers.irb140.published import ITERATIONS, LINKS, PARTICLES, ROBOT, ROOT
 from robotid_sim.papers.irb140.swarms import METHODS
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.config_tables import ConstraintsConfig, ControlConfig, DesignConfig
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.identify import identify
 from robotid_sim.streams import named_stream
-from robotid_sim.study.build import build_setup
-from robotid_sim.study.config import StudyConfig
-from robotid_sim.study.config_tables import ConstraintsConfig, ControlConfig, DesignConfig
-from robotid_sim.study.excitation import design
-from robotid_sim.study.stages import identify, simulate
 from robotid_sim.validation.prediction import rms
 
 TIP = "link_3"
@@ -55,9 +56,10 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
     plant = published_plant(ROBOT, TIP)
     setup = build_setup(plant, config.quick().with_estimators(CLASSICAL))
     nominal, basis, streams = setup.nominal, setup.basis, setup.streams
-    designs = design(nominal, basis, setup.excitation, streams("design"))
-    log = simulate(setup.cell, designs.trajectories[0], streams("measure"))
-    identification = identify(log, nominal, basis, setup.fit, streams("identify"))
+    designs = design_excitation(nominal, basis, setup.excitation, streams("design"))
+    log = run_experiment(setup.cell, designs.trajectories[0], streams("measure"))
+    rng = streams("identify")
+    identification = identify(log, nominal, basis=basis, plan=setup.fit, check=False, rng=rng)
     true = identification.basis.of(plant.parameters())
     estimates = {estimate.estimator: estimate for estimate in identification.estimates}
     std = estimates["wls"].std

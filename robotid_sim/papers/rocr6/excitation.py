@@ -15,8 +15,8 @@ from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.rocr6.model import FRICTION, ROBOT, FirstThree
+from robotid_sim.pipeline.nominal import perturbed_nominal
 from robotid_sim.streams import Streams, named_stream
-from robotid_sim.study.nominal import perturbed_nominal
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
 OPTIONS = FourierOptions(harmonics=5, period=20.0, periods=1)

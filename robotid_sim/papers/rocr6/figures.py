@@ -50,7 +50,7 @@ def filtered_torque(results: RwpsoResults) -> Chart:
             for key, color, width, label in FILTERED
         ]
 
-    return joint_chart("figure-2", lines, "torque [N m]", 1.5, lettered=True)
+    return joint_chart("figure-2", lines, "torque [N m]", 1.5, letters="abcdef")
 
 
 def filter_errors(results: RwpsoResults) -> Chart:
@@ -126,7 +126,7 @@ def torques(results: RwpsoResults, what: str, place: int) -> Chart:
         )
         return [measured, *predicted]
 
-    return joint_chart(f"figure-{place}", lines, "torque [N m]", 1.5, lettered=True)
+    return joint_chart(f"figure-{place}", lines, "torque [N m]", 1.5, letters="abcdef")
 
 
 def tracking(results: RwpsoResults) -> Chart:

@@ -5,11 +5,12 @@ import numpy as np
 from robotid_sim.optim.settings import setting
 from robotid_sim.optim.stability import Moving, stability
 from robotid_sim.papers import statistics
+from robotid_sim.papers.columns import measured_mean, measured_median
 from robotid_sim.papers.rocr6.campaign import THREE, RwpsoResults
 from robotid_sim.papers.rocr6.filtering import RECURSION
 from robotid_sim.papers.rocr6.model import GAINS, TABLE_2
 from robotid_sim.papers.rocr6.searches import CLAMP
-from robotid_sim.papers.sheet import Measured, measured, measured_mean, measured_median
+from robotid_sim.papers.sheet import Measured, measured
 
 DRAWS = 100_000
 """Draws of the inertia weight of eq. (15)."""

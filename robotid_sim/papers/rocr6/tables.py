@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.papers.columns import CellColumns, indexed_columns, table_of
 from robotid_sim.papers.rocr6.campaign import CONTROLLED, SIX, THREE, RwpsoResults
 from robotid_sim.papers.rocr6.cell import METHODS as ESTIMATORS
 from robotid_sim.papers.rocr6.cell import TORQUE_NOISE
@@ -12,7 +13,6 @@ from robotid_sim.papers.rocr6.model import PRINTED, TABLE_2, TABLE_3
 from robotid_sim.papers.rocr6.searches import METHODS
 from robotid_sim.papers.rocr6.weighting import WEIGHTED
 from robotid_sim.papers.statistics import deviation
-from robotid_sim.papers.tables import CellColumns, indexed_columns, table_of
 from robotid_sim.section import number
 from robotid_sim.table import Table
 

@@ -1,4 +1,4 @@
-"""The paper in the engine: the feasible robot identified, and what conclusion 3 does with the sets."""
+"""The paper in the engine: the feasible robot identified, and conclusion 3 with what is found."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -21,9 +21,9 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.papers.rs010n import model
 from robotid_sim.papers.rs010n.trials import CLAMPED, PAPER, VARIANTS, box_middle, search_once
+from robotid_sim.pipeline.experiment import clean_run
 from robotid_sim.preprocess.linear_filters import Butterworth
 from robotid_sim.streams import named_stream
-from robotid_sim.study.stages import clean_run
 from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.validation.prediction import rms
 
@@ -70,7 +70,9 @@ def identification(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any
     return {"studies": {"engine": {"methods": scored}, "engine log": single}}
 
 
-def _estimates(fitness: AbsoluteFitness, seed: int, runs: Sequence[int]) -> dict[str, list[Float1D]]:
+def _estimates(
+    fitness: AbsoluteFitness, seed: int, runs: Sequence[int]
+) -> dict[str, list[Float1D]]:
     """Estimate the robot in the engine without a search, and by a search a run."""
     W, y, truth = fitness.W, fitness.y, model.true_of_engine()
     step = model.PERIOD / model.SAMPLES

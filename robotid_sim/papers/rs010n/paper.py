@@ -1,8 +1,8 @@
 """Kou, Guo, Ren (2022): identification of an RS010N by an annealed beetle swarm."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from itertools import product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -16,8 +16,14 @@ from robotid_sim.model.catalog import published_parameters
 from robotid_sim.optim.bso import AnnealedBeetleSwarm
 from robotid_sim.optim.settings import setting
 from robotid_sim.palette import joint_role
-from robotid_sim.papers.charts import convergence_curves, drawing, joint_chart, motion_chart, plotted
-from robotid_sim.papers.paper import Cell, Lab, Paper
+from robotid_sim.papers.charts import (
+    convergence_curves,
+    drawing,
+    joint_chart,
+    motion_chart,
+    plotted,
+)
+from robotid_sim.papers.paper import Cell, Lab, TrialPaper
 from robotid_sim.papers.rs010n import model
 from robotid_sim.papers.rs010n.engine import MIDDLE, NOMINAL
 from robotid_sim.papers.rs010n.trials import (
@@ -48,11 +54,14 @@ DRAWN = 400
 """Samples of a curve over time."""
 FLOOR = 1e-4
 """Fitness below which a curve is cut off [N m]: the minimum is zero."""
+DIRECT = ("least squares", "weighted least squares")
+STOOD_STILL = 2.0
+"""Fitness over the median of all runs beyond which a run stood still."""
 ROUNDING = 1e-10
 """Parameters below this are zero, in SI units."""
 
 
-class AnnealedBeetlePaper(Paper):
+class AnnealedBeetlePaper(TrialPaper):
     """Identification of an RS010N by an annealed beetle swarm, 2022."""
 
     name: ClassVar[str] = PAPER
@@ -61,9 +70,9 @@ class AnnealedBeetlePaper(Paper):
         """Find the excitation, run the searches and the engine; see `Paper`."""
         table = _excitations(lab)
         best = table.best("excitation", "unit", "unit")
-        searched = lab.run("identification", _searches(lab, best["x"]))
+        searched = lab.tabulate("identification", _searches(lab, best["x"]))
         with one_blas_thread():  # the bits of least squares depend on the number of threads
-            return table | searched | _computed(table | searched, best)
+            return table | searched | computed(table | searched, best)
 
     def charts(self, table: TrialTable) -> Iterator[Chart]:
         """Draw Figures 3, 5 and 6 of the paper, and compensated torques."""
@@ -84,7 +93,7 @@ class AnnealedBeetlePaper(Paper):
             method: (joint_role(k), "solid" if method in model.PRINTED else "dashed")
             for k, method in enumerate(METHODS)
         }
-        look = {"average": np.mean, "floor": FLOOR, "unit": 1000.0, "width": 1.3}
+        look: dict[str, Any] = {"average": np.mean, "floor": FLOOR, "unit": 1000.0, "width": 1.3}
         panels = (
             plotted(
                 convergence_curves(table, "search", styles, case=variant, **look),
@@ -116,14 +125,14 @@ def _excitations(lab: Lab) -> TrialTable:
     draws = {"few": effort["draws"], "many": runs * POPULATION * generations}
     function, cells = f"{TRIALS}:random_excitation", []
     for name, count in draws.items():
-        cells.append(lab.cell(("random", "", name), function, draws=count))
+        cells.append(lab.cell(("excitation", "", name), function, draws=count))
     function = f"{TRIALS}:genetic_excitation"
     for columns in model.CRITERIA_OF_PAPER:
         cells += lab.cells(("excitation", "", columns), function, runs, columns=columns, **size)
     function, size["generations"] = f"{TRIALS}:penalized_excitation", effort["penalty_generations"]
     for width in WIDTHS:
         cells += lab.cells(("penalty", "", f"± {width:g}"), function, width=width, **size)
-    return lab.run("excitation", cells)
+    return lab.tabulate("excitation", cells)
 
 
 def _searches(lab: Lab, x: list[float]) -> list[Cell]:
@@ -152,60 +161,101 @@ def _searches(lab: Lab, x: list[float]) -> list[Cell]:
     return cells
 
 
-def _computed(table: TrialTable, best: Row) -> TrialTable:
+def computed(table: TrialTable, best: Row) -> TrialTable:
     """Compute what needs no run, on the data of the searches along the best excitation."""
     fitness, truth = noise_free(np.array(best["x"])), model.theoretical()
     least = np.linalg.lstsq(fitness.W, fitness.y, rcond=None)[0]
-    impossible = impossible_links()
-    rng, half = np.random.default_rng(0), VARIANTS[FREE].half_width
-    middle = half * rng.uniform(-0.5, 0.5, (GUESSES, truth.size))
-    guess = np.abs(middle + rng.uniform(-half, half, middle.shape))
-    rows: dict[Key, list[Row]] = {
-        ("table 5", "", ""): [
-            {
-                "row": [str(k) for k in range(1, truth.size + 1)],
-                **model.TABLE_5,
-                "computed": truth.tolist(),
-                "least squares": np.where(np.abs(least) > ROUNDING, least, 0.0).tolist(),
-                **{m: table.best("search", m, "fitness", FREE)["beta"] for m in model.PRINTED},
-            }
-        ],
-        ("limits", "", "largest use by our excitation"): [
-            {"limits": [percent(best["limit_use"]), "", ""]}
-        ],
+    found = {f"{m}, ours": table.best("search", m, "fitness", FREE)["beta"] for m in model.PRINTED}
+    table_5 = {
+        "row": [str(k) for k in range(1, truth.size + 1)],
+        **model.TABLE_5,
+        "computed": truth.tolist(),
+        "least squares": np.where(np.abs(least) > ROUNDING, least, 0.0).tolist(),
+        **found,
     }
+    rows: dict[Key, list[Row]] = {("table 5", "", ""): [table_5]}
     for name, *limits in model.SETTINGS["table_3"]:
         rows["limits", "", name] = [{"limits": limits}]
+    use = [percent(best["limit_use"]), "", ""]
+    rows["limits", "", "largest use by our excitation"] = [{"limits": use}]
     for name, beta in {"L1 optimum (LP)": fitness.minimum(), "least squares": least}.items():
         # Below the last digit there is only rounding.
         costs = {"fitness": fitness(beta[None])[0], "mean_error": np.abs(beta - truth).mean()}
         rows["exact", "", name] = [{key: float(f"{value:.1g}") for key, value in costs.items()}]
-    for form in ("corrected", "literal"):
+    populations = {"BSO": np.full(ITERATIONS, N_FIXED)}
+    for form in ("literal", "corrected"):
         swarm = setting(SETTING).build(form=form)
         assert isinstance(swarm, AnnealedBeetleSwarm)
-        sizes = swarm.population_sizes(ITERATIONS)
-        rows["population", "", form] = [{"sizes": sizes.tolist(), "total": int(sizes.sum())}]
-    rows["population", "", "BSO"] = [{"sizes": [N_FIXED] * ITERATIONS, "total": N_FIXED * ITERATIONS}]
+        populations = {form: swarm.population_sizes(ITERATIONS), **populations}
+    for form, sizes in populations.items():
+        total = int(sizes.sum())
+        counts = {"sizes": sizes.tolist(), "total": total, "mean": total / ITERATIONS}
+        rows["population", "", form] = [counts]
+    columns = printed_columns(fitness)
     return (
         TrialTable(rows)
-        | TrialTable.printed(
-            {"table_5": _printed_columns(fitness), **model.SETTINGS["printed"]}
-        )
+        | TrialTable.printed({"table_5": columns, **model.SETTINGS["printed"]})
         | settings_rows({m: METHODS[m].setting for m in model.PRINTED})
         | TrialTable.computed(
-            parameters=model.base().rank,
-            difference=float(np.abs(truth - model.printed("theoretical")).max()),
-            impossible=len(impossible),
-            links="; ".join(impossible),
-            limit_use=best["limit_use"],
             least_squares=float(np.abs(least - truth).max()),
-            guess=float(guess.mean()),
-            largest_guess=float(guess.max(axis=1).mean()),
+            limit_use=best["limit_use"],
+            si=best["SI"],
+            **_facts_of_print(columns),
+            **_facts_of_runs(table),
         )
     )
 
 
-def _printed_columns(fitness: AbsoluteFitness) -> dict[str, Row]:
+def _facts_of_print(columns: Mapping[str, Row]) -> Row:
+    """Compute what follows from the print and the robot alone, and what guessing would reach."""
+    base, truth, impossible = model.base(), model.theoretical(), impossible_links()
+    indefinite = [name for name, column in columns.items() if column["least_inertia"] <= 0.0]
+    rng, half = np.random.default_rng(0), VARIANTS[FREE].half_width
+    middle = half * rng.uniform(-0.5, 0.5, (GUESSES, truth.size))
+    guess = np.abs(middle + rng.uniform(-half, half, middle.shape))
+    cost = {
+        name: method["fitness"] for name, method in model.SETTINGS["printed"]["table_4"].items()
+    }
+    return {
+        "rank": base.rank,
+        "considered": base.considered.size,
+        "inertial": base.inertial_rank,
+        "friction": base.rank - base.inertial_rank,
+        "difference": float(np.abs(truth - model.printed("theoretical")).max()),
+        "impossible": len(impossible),
+        "links": "; ".join(impossible),
+        "indefinite": ", ".join(indefinite) or "none",
+        "guess": float(guess.mean()),
+        "largest_guess": float(guess.max(axis=1).mean()),
+        "width": half,
+        "motion_samples": model.SAMPLES,
+        "enough_samples": model.SAMPLES * cost["SEDSABSO"] / columns["SEDSABSO"]["fitness"],
+    }
+
+
+def _facts_of_runs(table: TrialTable) -> Row:
+    """Compute what is more than a statistic of runs."""
+    boxes = {name: table.runs("penalty", name)[0] for name in table.methods("penalty")}
+    shown = (
+        f"{name}: {run['unit']:.3g} with {100.0 * run['limit_use']:.0f} % of a limit"
+        for name, run in boxes.items()
+    )
+    kept = [run["unit"] for run in boxes.values() if run["feasible"] == "yes"]
+    beetles = {name: table.values("beetles", name, "fitness") for name in ("SEDSABSO", "BSO")}
+    still = STOOD_STILL * float(np.median(list(beetles.values())))
+    costs = {name: table.values("compensation", name, "fitness") for name in DIRECT}
+    searched = [table.values("compensation", name, "fitness") for name in model.PRINTED]
+    below = np.array(searched) < np.minimum(*costs.values())
+    return {
+        "penalties": "; ".join(shown),
+        "best_penalized": f"{min(kept):.3g}" if kept else "none",
+        "still": int((beetles["SEDSABSO"] > still).sum()),
+        "still_bso": int((beetles["BSO"] > still).sum()),
+        "below": int(below.all(axis=0).sum()),
+    }
+
+
+def printed_columns(fitness: AbsoluteFitness) -> Mapping[str, Row]:
     """Judge the columns of Table 5: errors, fitness on our data, and whether a robot can have them.
 
     The least eigenvalue of the mass matrix is over random poses [kg m^2]; the second moment of link
@@ -213,12 +263,13 @@ def _printed_columns(fitness: AbsoluteFitness) -> dict[str, Row]:
     """
     theory = model.printed("theoretical")
     off = np.abs([model.printed(method) - theory for method in model.PRINTED])
-    columns = {}
-    for name in ("theoretical", *model.PRINTED):
-        beta, labels = model.printed(name), model.TABLE_5["label"]
+    columns: dict[str, dict[str, float]] = {}
+    names, labels = ("theoretical", *model.PRINTED), model.TABLE_5["label"]
+    estimates = [model.printed(name) for name in names]
+    for name, beta, cost in zip(names, estimates, fitness(np.array(estimates)), strict=True):
         difference, yy = (beta[labels.index(label)] for label in ("L3xx - L3zz", "L3yy"))
         columns[name] = {
-            "fitness": float(fitness(beta[None])[0]),
+            "fitness": float(cost),
             "least_inertia": least_inertia(beta),
             "second_moment": float(0.5 * (difference + yy)),
         }

@@ -14,9 +14,8 @@ from dataclasses import dataclass
 from math import cos, sin
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import ArrayLike, Float1D, Float2D
 
 PRINTED = (6.7333, 3.4, 3.0, 0.0)
 """lambda as the paper prints it [kg m^2]."""

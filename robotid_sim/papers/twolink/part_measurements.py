@@ -5,8 +5,9 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.papers.sheet import Measured, measured, measured_median
-from robotid_sim.papers.statistics import geometric_ratio, lower_end, ratio_of_means, upper_end
+from robotid_sim.papers.columns import lower_end, measured_median, upper_end
+from robotid_sim.papers.sheet import Measured, measured
+from robotid_sim.papers.statistics import geometric_ratio, ratio_of_means
 from robotid_sim.papers.twolink import model, stability
 from robotid_sim.papers.twolink.campaign import ElpidsoResults
 from robotid_sim.papers.twolink.tables import costs_of, diversity_of, payload_errors

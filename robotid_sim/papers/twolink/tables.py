@@ -9,9 +9,9 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.optim.settings import setting
+from robotid_sim.papers.columns import CellColumns, table_of
 from robotid_sim.papers.grid import Average
 from robotid_sim.papers.statistics import geometric_ratio
-from robotid_sim.papers.tables import CellColumns, table_of
 from robotid_sim.papers.twolink import campaign, model, stability
 from robotid_sim.papers.twolink.campaign import SEARCHES, ElpidsoResults, ElpidsoStudy
 from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion, relative_error

@@ -1,19 +1,23 @@
 """Figures of an excitation: use of the limits, and the path of the tool."""
 
+from __future__ import annotations
+
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import Chart, Clock, Curve, Panel, Points, Space
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.excitation import CRITERIA
-from robotid_sim.excitation.explain import Explanation
-from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.kinematics.forward import link_poses, tip_position
 from robotid_sim.model.robot import Robot
 from robotid_sim.palette import joint_role
 from robotid_sim.trajectory.reference import Trajectory
+
+if TYPE_CHECKING:
+    from robotid_sim.excitation.explain import Explanation
+    from robotid_sim.excitation.optimal import DesignResult
 
 EXCITATION = "excitation"
 """Name of the motion in the replay of a page."""
@@ -95,7 +99,7 @@ def information_shares(explanation: Explanation) -> Chart:
     )
 
 
-def design_convergence(designs: Sequence[DesignResult]) -> Chart | None:
+def design_convergence(designs: Sequence[DesignResult], criterion: str) -> Chart | None:
     """Return the criterion over the iterations of every start; None for a random design."""
     design = designs[0]
     if not design.histories:
@@ -107,7 +111,7 @@ def design_convergence(designs: Sequence[DesignResult]) -> Chart | None:
     return Chart(
         name="design-convergence",
         title="Convergence of the design",
-        caption=f"{CRITERIA.name_of(design.criterion)} after every iteration, from the best random "
+        caption=f"{criterion} after every iteration, from the best random "
         "draws on; less is better. On the way limits may be violated. Dashed: the best random draw "
         "and the design that came out, which keeps all limits.",
         panels=(

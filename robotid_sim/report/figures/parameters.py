@@ -1,10 +1,16 @@
 """Figures of estimated parameters: intervals beside truth and nominal, and correlations."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Mark, Matrix, Panel, Points
-from robotid_sim.estimation.estimate import Estimate
+
+if TYPE_CHECKING:
+    from robotid_sim.estimation.estimate import Estimate
 
 SPREAD = 1.959964
 """Half width of a 95 % interval in standard deviations."""

@@ -12,9 +12,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from robotid_sim.arrays import Float2D
+from robotid_sim.arrays import ArrayLike, Float2D
 from robotid_sim.chart import Chart, Panel
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.replay.motions import Replay, ReplayMotion

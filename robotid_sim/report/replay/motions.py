@@ -10,7 +10,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.palette import joint_role
+from robotid_sim.palette import ROLES, joint_role
 from robotid_sim.report.figures.closed_loop import MOST_SCENARIOS, loop_motion, model_role
 from robotid_sim.report.figures.excitation import EXCITATION, shown_times
 from robotid_sim.section import Section
@@ -18,6 +18,7 @@ from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.control_run import Trace
 from robotid_sim.validation.prediction import Prediction
+from robotid_sim.validation.task_motions import TaskMotions
 from robotid_sim.viewer.animation import Animation, interpolated, thinned
 from robotid_sim.viewer.tracking import visible_magnification
 
@@ -192,3 +193,12 @@ def loop_motions(robot: Robot, loop: ClosedLoop) -> list[ReplayMotion]:
 def in_motion(section: Section, motion: str) -> Section:
     """Return a section whose time axes are those of a motion of the replay."""
     return replace(section, charts=tuple(chart.in_motion(motion) for chart in section.charts))
+
+
+def task_motion(motions: TaskMotions, magnification: float | None, robot: Robot) -> ReplayMotion:
+    """Return the reference of a task and the arm with every model beside it."""
+    errors = {
+        model: (model if model in ROLES else joint_role(k), motions.logs[model].t, error)
+        for k, (model, error) in enumerate(motions.errors().items())
+    }
+    return tracking_motion(robot, motions.task.name, motions.task.trajectory, errors, magnification)

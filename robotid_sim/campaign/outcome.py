@@ -1,0 +1,156 @@
+"""What came of a campaign, and what a run of it would do."""
+
+import csv
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from robotid_sim.campaign.effort import Effort
+from robotid_sim.campaign.metrics import METRICS
+from robotid_sim.campaign.plan import CampaignPlan
+from robotid_sim.campaign.run import read_campaign, require_same_plan, rows_of
+from robotid_sim.campaign.statistics import answer
+from robotid_sim.campaign.store import DONE, Store, TrialRow
+from robotid_sim.campaign.trial_list import SharedWork, StudyTrial, trials_of
+from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.files import atomic_path, require_writable
+from robotid_sim.representation import public_value
+
+EXPORTS = (".csv", ".parquet")
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class CampaignResult:
+    """The trials of a campaign, and those that have ended."""
+
+    plan: CampaignPlan
+    trials: Sequence[StudyTrial]
+    rows: Sequence[TrialRow]
+    """One a trial that has ended."""
+
+    @classmethod
+    def load(cls, folder: str | Path, *, trust_plugins: bool = False) -> "CampaignResult":
+        """Read the store of a folder.
+
+        Raises `FileFormatError` if there is none, or it is damaged.
+        """
+        with Store(Path(folder), write=False) as store:
+            return cls(*read_campaign(store, trust_plugins=trust_plugins))
+
+    def require_rows(self, folder: Path) -> None:
+        """Raise `OptionError` if no trial has ended."""
+        if not self.rows:
+            raise OptionError(f"no trial of {folder} has ended; run the campaign first")
+
+    def answers(self) -> list[str]:
+        """Return what the plan asks, answered in sentences."""
+        return [text for config in self.plan.answers for text in answer(config, self.rows)]
+
+    def content(self) -> dict[str, Any]:
+        """Return title, trials and answers as JSON values."""
+        return {"title": self.plan.title, "trials": len(self.rows), "answers": self.answers()}
+
+    def status(self) -> dict[str, Any]:
+        """Return how many trials there are, by status, as JSON values."""
+        counts: dict[str, int] = {}
+        for row in self.rows:
+            counts[row.status] = counts.get(row.status, 0) + 1
+        left = len(self.trials) - len(self.rows)
+        return {"title": self.plan.title, "trials": len(self.trials), "left": left, **counts}
+
+    def table(self) -> dict[str, list[Any]]:
+        """Return a column a factor, metric and property of the trials, a row a trial."""
+        return dict(_columns(self.plan, self.rows))
+
+    def export(self, path: str | Path) -> dict[str, list[Any]]:
+        """Write the table of the trials as CSV or Parquet, and return it.
+
+        Raises `OptionError` if the suffix is another one or pyarrow is missing.
+        """
+        out = Path(path)
+        if out.suffix.lower() not in EXPORTS:
+            raise OptionError(f"campaign export writes {' or '.join(EXPORTS)}; give it with --out")
+        require_writable(out)
+        table = self.table()
+        if out.suffix.lower() == ".csv":
+            with atomic_path(out) as place, place.open("w", encoding="utf-8", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow(table)
+                writer.writerows(zip(*table.values(), strict=True))
+        else:
+            _write_parquet(table, out)
+        return table
+
+
+def require_whole_store(folder: Path) -> None:
+    """Raise `FileFormatError` if the store of a campaign is damaged."""
+    with Store(folder, write=False) as store:
+        if not store.is_whole():
+            raise FileFormatError(f"{folder} holds a damaged store; restore it, or run it anew")
+
+
+class CampaignForecast(NamedTuple):
+    """What a run of a campaign would do."""
+
+    content: dict[str, Any]
+    """Trials, time [s] and disk [MB], as JSON values."""
+    work: SharedWork
+    """Of the trials that are left."""
+
+
+def plan_campaign(
+    plan: CampaignPlan, out: Path, *, workers: int = 1, trust_plugins: bool = False
+) -> CampaignForecast:
+    """Return what a run of a campaign would do; nothing is run or written."""
+    trials = trials_of(plan, trust_plugins=trust_plugins)
+    rows: list[TrialRow] = []
+    if (out / "campaign.sqlite").exists():
+        with Store(out, write=False) as store:
+            require_same_plan(store, plan)
+            rows = rows_of(store, trials)
+    finished = {row.key for row in rows}
+    left = [trial for trial in trials if trial.key not in finished]
+    work = SharedWork.of(left)
+    effort = Effort.of(left, plan, [row.seconds for row in rows if row.status == DONE])
+    content = {
+        "title": plan.title,
+        "trials": len(trials),
+        "finished": len(trials) - len(left),
+        "designs": work.bases,
+        "logs": work.logs,
+        "preprocessed_logs": work.fits,
+        "sensors": _sensor_sets(trials),
+        "expected_seconds": round(effort.seconds / workers),
+        "expected_megabytes": round(effort.megabytes, 1),
+        "out": str(out),
+    }
+    return CampaignForecast(content, work)
+
+
+def _sensor_sets(trials: Sequence[StudyTrial]) -> str:
+    """Return the sensors of the trials, in words: a factor on one replaces the default ones."""
+    sets = {", ".join(trial.study.measuring()) or "none" for trial in trials}
+    return "; or ".join(sorted(sets))
+
+
+def _columns(plan: CampaignPlan, rows: Sequence[TrialRow]) -> Iterator[tuple[str, list[Any]]]:
+    for factor in plan.factors:
+        yield factor, [row.factors[factor] for row in rows]
+    for name in ("seed", "status", "error", "seconds"):
+        yield name, [getattr(row, name) for row in rows]
+    for metric in METRICS:
+        yield metric, [row.metrics.get(metric) for row in rows]
+
+
+def _write_parquet(table: dict[str, list[Any]], out: Path) -> None:
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError as error:
+        raise OptionError(
+            f"{out} needs pyarrow: pip install 'robotid_sim[logs]', or give a .csv"
+        ) from error
+    with atomic_path(out) as path:
+        pq.write_table(pa.table(table), path)

@@ -1,0 +1,126 @@
+"""What ``robotid campaign`` does, by its action."""
+
+import logging
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from robotid_sim.campaign.backend import working_in
+from robotid_sim.campaign.outcome import EXPORTS, CampaignResult, plan_campaign, require_whole_store
+from robotid_sim.campaign.plan import load_plan
+from robotid_sim.campaign.run import run_campaign
+from robotid_sim.campaign.shipped_plans import shipped_plans
+from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST
+from robotid_sim.campaign.trial_list import SharedWork
+from robotid_sim.cli import output
+from robotid_sim.cli.campaign_action import CampaignAction
+from robotid_sim.cli.command_line import command_line
+from robotid_sim.errors import OptionError
+from robotid_sim.files import FILE_SPACE, require_space, require_writable
+from robotid_sim.progress_display import progress_line
+from robotid_sim.report.campaign_report import campaign_report
+from robotid_sim.report.page import write_page
+from robotid_sim.report.text.campaign import finished_text, forecast_text, status_text, summary_text
+from robotid_sim.table import Table
+
+PAGE, FIGURES = "summary.html", "figures"
+
+_log = logging.getLogger(__name__)
+
+
+def require_fitting(action: CampaignAction, where: Path | None, options: Mapping[str, Any]) -> None:
+    """Raise `OptionError` if an action lacks what it needs, or has what does nothing in it."""
+    for name, value in options.items():
+        fitting = (CampaignAction.RUN, *([CampaignAction.EXPORT] if name == "out" else []))
+        if value and action not in fitting:
+            flag = f"--{name.replace('_', '-')}"
+            raise OptionError(f"{flag} acts only with {' or '.join(fitting)}; leave it out")
+    if action is CampaignAction.LIST and where is not None:
+        raise OptionError(f"list takes no PLAN, got {where}; leave it out")
+    if action is not CampaignAction.LIST and where is None:
+        what = "a plan" if action is CampaignAction.RUN else "the folder of a campaign"
+        raise OptionError(f"campaign {action} needs {what}; see `robotid campaign --help`")
+
+
+def list_plans(*, as_json: bool) -> int:
+    """Print the plans that come along."""
+    plans = {name: load_plan(name) for name in shipped_plans()}
+    rows = tuple((name, f"{plan.title} {plan.question}") for name, plan in plans.items())
+    content = [{"name": name, "title": plan.title} for name, plan in plans.items()]
+    table = Table(("name", "question"), rows, text_columns=2)
+    output.print_result(content, [table], as_json=as_json)
+    return 0
+
+
+def run(
+    where: Path,
+    *,
+    out: Path | None,
+    quick: bool,
+    dry_run: bool,
+    again: bool,
+    cluster: str | None,
+    trust_plugins: bool,
+    workers: int | None,
+    as_json: bool,
+) -> int:
+    """Run the trials that are missing, or say what they are."""
+    plan = load_plan(where)
+    if out is None:
+        raise OptionError("campaign run needs a folder for its trials; give --out FOLDER")
+    plan = plan.quick() if quick else plan
+    if dry_run:
+        count = workers or os.cpu_count() or 1
+        forecast = plan_campaign(plan, out, workers=count, trust_plugins=trust_plugins)
+        output.print_result(forecast.content, forecast_text(forecast), as_json=as_json)
+        return 0
+    if out.is_dir():
+        require_space(out, FILE_SPACE)
+    options: dict[str, Any] = {"again": (FAILED, LATE, LOST) if again else ()}
+    options["trust_plugins"] = trust_plugins
+    try:
+        with (
+            progress_line(enabled=output.shows_progress()) as progress,
+            working_in(cluster, workers) as count,
+        ):
+            done = run_campaign(plan, out, workers=count, progress=progress, **options)
+    except KeyboardInterrupt:
+        _log.warning("finished trials are kept; to go on: %s", command_line())
+        raise
+    content = {"new": done.new, "before": done.before, "trials": dict(done.counts)}
+    output.print_result(content, finished_text(done, out), as_json=as_json)
+    return 0 if set(done.counts) <= {DONE} else 1
+
+
+def status(folder: Path, *, trust_plugins: bool, as_json: bool) -> int:
+    """Print how many trials have ended."""
+    require_whole_store(folder)
+    result = CampaignResult.load(folder, trust_plugins=trust_plugins)
+    output.print_result(result.status(), status_text(result), as_json=as_json)
+    return 0
+
+
+def summary(folder: Path, *, workers: int | None, trust_plugins: bool, as_json: bool) -> int:
+    """Write the page of a campaign, and print its answers."""
+    result = CampaignResult.load(folder, trust_plugins=trust_plugins)
+    result.require_rows(folder)
+    page, figures = folder / PAGE, folder / FIGURES
+    require_writable(page)
+    with progress_line(enabled=output.shows_progress()) as progress:
+        work = SharedWork.of(result.trials)
+        drawn = campaign_report(result.plan, result.rows, work, command_line())
+        write_page(drawn, page, figures, progress, workers or os.cpu_count() or 1)
+    output.print_result(result.content(), summary_text(result), [page, figures], as_json=as_json)
+    return 0
+
+
+def export(folder: Path, out: Path | None, *, trust_plugins: bool, as_json: bool) -> int:
+    """Write the trials as a table."""
+    if out is None or out.suffix.lower() not in EXPORTS:
+        raise OptionError(f"campaign export writes {' or '.join(EXPORTS)}; give it with --out")
+    result = CampaignResult.load(folder, trust_plugins=trust_plugins)
+    table = result.export(out)
+    content = {"trials": len(result.rows), "columns": list(table)}
+    output.print_result(content, [], [out], as_json=as_json)
+    return 0

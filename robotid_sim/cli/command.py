@@ -1,0 +1,127 @@
+"""From the words of a command to its call: shared options, and what is refused beforehand."""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from robotid_sim.cli.file_roles import require_safe_files
+from robotid_sim.cli.options import FLAGS, OF_THE_ROBOT, SharedOptions
+from robotid_sim.errors import OptionError, UnknownNameError
+from robotid_sim.files import require_writable
+from robotid_sim.model.catalog_files import find_urdf
+from robotid_sim.part_kinds import KINDS
+
+Beside = Callable[[Mapping[str, Any]], Iterable[Path]]
+
+NAMED = {
+    "preset": ("sensor preset", "presets"),
+    "plant_friction": ("friction law", "friction-laws"),
+    "plant_drive": ("plant drive", "plant-drives"),
+    "engine": ("engine", "engines"),
+}
+"""Parameters that are a name, with what it is a name of and its kind in `robotid list`."""
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+def command(
+    *uses: str,
+    beside: Beside | None = None,
+    needs: Mapping[str, str | tuple[str, ...]] = NOTHING,
+    excludes: Mapping[str, str] = NOTHING,
+) -> Callable[[Callable[..., int]], Callable[..., int]]:
+    """Make a command of a function: its parameters are the options, its text is the help.
+
+    A function that takes `study` has the options of a study's configuration behind its own, and
+    receives the configuration that they make. What is wrong with the words is said before the
+    function loads what it needs, which takes a while. Until it calls `let_signals_raise` a signal
+    ends the process.
+
+    Parameters
+    ----------
+    *uses : str
+        Fields of `SharedOptions` that the command has beside those of the robot.
+    beside : callable
+        Returns from the command's parameters what it writes beside the file of ``--out``.
+    needs, excludes : mapping of str to str
+        Parameters that act only with another one (or one of several), or only without it; otherwise
+        they are refused.
+    """
+
+    def decorate(work: Callable[..., int]) -> Callable[..., int]:
+        keyword = inspect.Parameter.KEYWORD_ONLY
+        declared = inspect.signature(work).parameters
+        own = [p.replace(kind=keyword) for name, p in declared.items() if name != "study"]
+        shared = inspect.signature(SharedOptions).parameters if "study" in declared else {}
+        of_study = [p for name, p in shared.items() if name in (*OF_THE_ROBOT, *uses)]
+        flags = [
+            inspect.Parameter(name, keyword, default=False, annotation=kind)
+            for name, kind in FLAGS.items()
+        ]
+        required = dict(needs) | ({"trust_plugins": "config"} if of_study else {})
+
+        def run(**values: Any) -> int:
+            given = {name: value for name, value in values.items() if name not in FLAGS}
+            _require_effect(given, required, excludes)
+            require_safe_files(given)
+            _require_known(given)
+            chosen = {p.name: given.pop(p.name) for p in of_study}
+            if not of_study:
+                return work(**given)
+            from robotid_sim.cli.study_options import files_of, study_config
+
+            study = study_config(SharedOptions(**chosen))
+            if beside is not None:
+                require_writable(given["out"])
+            written = () if beside is None else beside(given)
+            require_safe_files(given, files_of(study), written)
+            return work(**given, study=study)
+
+        # Typer reads the options from here; type checkers do not know that functions carry it.
+        parameters = [*own, *of_study, *flags]
+        run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
+        run.__annotations__ = {p.name: p.annotation for p in parameters}
+        run.__doc__, run.__name__ = work.__doc__, work.__name__
+        return run
+
+    return decorate
+
+
+def _require_known(values: Mapping[str, Any]) -> None:
+    """Raise if there is no robot or part of a name; what a plugin may add is left to the work."""
+    robot = values.get("robot")
+    if robot is not None and not Path(robot).is_dir():
+        find_urdf(robot)
+    if values.get("plugin") or values.get("config"):
+        return
+    for key, (noun, kind) in NAMED.items():
+        if (name := values.get(key)) is not None:
+            known = [row["name"] for row in KINDS[kind].rows()]
+            if name not in known:
+                raise UnknownNameError.of(noun, name, known)
+
+
+def _require_effect(
+    values: Mapping[str, Any],
+    needs: Mapping[str, str | tuple[str, ...]],
+    excludes: Mapping[str, str],
+) -> None:
+    """Raise if an option is given that does nothing beside the others."""
+    for name, needed in needs.items():
+        others = (needed,) if isinstance(needed, str) else needed
+        if _is_given(values[name]) and not any(_is_given(values[other]) for other in others):
+            flags = " or ".join(map(_flag, others))
+            raise OptionError(f"{_flag(name)} acts only with {flags}; give both or neither")
+    for name, other in excludes.items():
+        if _is_given(values[name]) and _is_given(values[other]):
+            raise OptionError(f"{_flag(name)} has no effect with {_flag(other)}; leave one out")
+
+
+def _is_given(value: object) -> bool:
+    return value is not None and value is not False
+
+
+def _flag(name: str) -> str:
+    return f"--{name.replace('_', '-')}"

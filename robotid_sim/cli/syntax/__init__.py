@@ -1,1 +1,0 @@
-"""The words of the commands: arguments, options and help, one module a command."""

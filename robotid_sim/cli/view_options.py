@@ -1,0 +1,189 @@
+"""Options of ``robotid view``, and the settings that they make."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from robotid_sim.cli import options, output
+from robotid_sim.errors import OptionError
+from robotid_sim.viewer.choices import (
+    DEFAULT_LAYERS,
+    DIRECTIONS,
+    FPS,
+    LAYERS,
+    PICTURE,
+    RENDERERS,
+    WINDOW,
+)
+
+if TYPE_CHECKING:
+    from robotid_sim.viewer.view_settings import ViewSettings
+
+PICTURE_SUFFIX = ".png"
+
+TrajectoryFile = Annotated[
+    Path | None,
+    typer.Option("--trajectory", metavar="FILE", help="Simulate and show this trajectory."),
+]
+LogFiles = Annotated[
+    list[Path] | None,
+    typer.Option("--log", metavar="FILE", help="Show this log; further --log as ghosts."),
+]
+ResultFolder = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FOLDER",
+        help="Show the log in this folder of `robotid run`; C shows its models' masses.",
+    ),
+]
+TaskName = Annotated[
+    str | None,
+    typer.Option(
+        "--task",
+        metavar="NAME",
+        help="Run this task of the study (circle-fast, joint-step) with the models of --result and "
+        "show their motions as ghosts beside the reference.",
+    ),
+]
+Magnification = Annotated[
+    float | None,
+    typer.Option(
+        "--magnify",
+        metavar="FACTOR",
+        callback=options.positive,
+        help="Factor of the errors that --task shows.  [default: 1, 2, 5, 10, ..., up to 0.2 rad]",
+    ),
+]
+RecordFile = Annotated[
+    Path | None,
+    typer.Option(help="Write .png, .gif or .mp4 instead; needs no display.", metavar="FILE"),
+]
+Time = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SECONDS",
+        callback=options.finite,
+        help="Time of a .png [s].  [default: the middle]",
+    ),
+]
+Size = Annotated[
+    str | None,
+    typer.Option(metavar="WxH", help=f"Pixels.  [default: {PICTURE}, the window's {WINDOW}]"),
+]
+Fps = Annotated[
+    float | None,
+    typer.Option(
+        metavar="N",
+        callback=options.finite,
+        help=f"Frames per second of a film.  [default: {FPS:g}]",
+    ),
+]
+Speed = Annotated[
+    float | None,
+    typer.Option(
+        metavar="FACTOR",
+        callback=options.finite,
+        help="Seconds of motion per second.  [default: 1]",
+    ),
+]
+CameraName = Annotated[
+    str,
+    typer.Option(
+        metavar="NAME", help=f"{', '.join(DIRECTIONS)}.", autocompletion=lambda: [*DIRECTIONS]
+    ),
+]
+Layers = Annotated[
+    str | None,
+    typer.Option(
+        metavar="LAYER,...",
+        help="; ".join(f"{name}: {what}" for name, what in LAYERS.items())
+        + "; none: the robot alone.  [default: panel,path,contacts; in a window curves too]",
+    ),
+]
+JointName = Annotated[
+    str | None,
+    typer.Option("--joint", metavar="NAME", help="Joint of the layer curves.  [default: first]"),
+]
+RendererName = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME",
+        help=f"{', '.join(RENDERERS)}.  [default: auto]",
+        autocompletion=lambda: [*RENDERERS],
+    ),
+]
+Web = Annotated[
+    bool,
+    typer.Option(
+        "--web", help="Show it in a browser, which needs no display here; Ctrl-C ends the server."
+    ),
+]
+Port = Annotated[
+    int | None,
+    typer.Option(
+        metavar="N",
+        min=1,
+        max=65535,
+        help="Port of --web; from elsewhere by `ssh -L N:localhost:N HOST`.  [default: a free one]",
+    ),
+]
+NoOpen = Annotated[bool, typer.Option("--no-open", help="Print the address only.")]
+
+
+def recorder() -> ModuleType:
+    """Return the module that records; it loads Pillow, which no other command needs."""
+    return import_module("robotid_sim.viewer.recorder")
+
+
+def print_recording(recorded: Mapping[str, Any], file: Path, *, as_json: bool) -> None:
+    """Print what was written into a picture or film."""
+    frames = "1 frame" if recorded["frames"] == 1 else f"{recorded['frames']} frames"
+    text = [f"{recorded['robot']}: {frames}, {recorded['renderer']} renderer"]
+    output.print_result(recorded, text, [file], as_json=as_json)
+
+
+def rates(record: Path | None, fps: float | None, speed: float | None) -> tuple[float, float]:
+    """Return frames per second and speed; raise `OptionError` if a picture is given any."""
+    if record is not None and record.suffix == PICTURE_SUFFIX and (fps or speed):
+        raise OptionError(f"--fps and --speed are for a film or a window, not for {record}")
+    return FPS if fps is None else fps, 1.0 if speed is None else speed
+
+
+def view_settings(
+    size: str | None,
+    camera: str,
+    show: str | None,
+    joint: str | None,
+    renderer: str,
+    *,
+    windowed: bool,
+) -> "ViewSettings":
+    """Return size, camera, layers and renderer as they are asked for."""
+    from robotid_sim.viewer.view_settings import ViewSettings
+
+    width, height = _size(size, windowed=windowed)
+    layers = _layers(show, joint, windowed=windowed)
+    settings = ViewSettings(width=width, height=height, camera=camera, joint=joint)
+    return replace(settings, layers=layers, renderer=renderer)
+
+
+def _layers(text: str | None, joint: str | None, *, windowed: bool) -> frozenset[str]:
+    words = {word.strip() for word in (text or "").split(",")}
+    layers = frozenset(words - {"", "none"})
+    if text is None:
+        layers = DEFAULT_LAYERS | ({"curves"} if windowed else set())
+    if joint is not None and not windowed and "curves" not in layers:
+        raise OptionError("--joint acts only with the layer curves; name it in --show")
+    return layers
+
+
+def _size(text: str | None, *, windowed: bool) -> tuple[int, int]:
+    sides = (text or (WINDOW if windowed else PICTURE)).lower().split("x")
+    if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
+        raise OptionError(f"--size '{text}' is not of the form 640x480")
+    return int(sides[0]), int(sides[1])

@@ -1,0 +1,264 @@
+r"""Gravity beside all parameters, where a log shows another than the model's.
+
+The torque is linear in the vector of gravity: with the columns :math:`D = \partial \tau / \partial
+g` at the parameters :math:`\beta` of the step before,
+
+.. math:: y = W(g) \beta + D\, \Delta g + e, \qquad g \leftarrow g + \Delta g,
+
+which is Gauss-Newton on the product of parameters and gravity. A base that is tilted changes the
+direction; on a first axis that was vertical it shows first moments of its link that no log of a
+level one does, so that the base parameters are those of the tilted robot.
+
+Gravity of another strength is the model's mistake, or that of the clock of the log: with times
+:math:`c\,t` accelerations are :math:`c^{-2}` times as large, and torques are those of inertia
+:math:`c^2 \phi` in gravity :math:`c^{-2} g`. No log tells the one from the other.
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robotid_sim.arrays import Float, Float1D, Float2D, freeze
+from robotid_sim.docstrings import documented
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters_like
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.estimation.held_out import MARGIN, HeldOut, worth
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem, build_problem, extended, rows_of
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.robot import Robot
+from robotid_sim.section import percent
+
+STEP = 1e-4
+"""Change of gravity in derivatives, over its strength."""
+
+STEPS = 3
+"""Steps of Gauss-Newton."""
+
+LARGEST = 0.25
+"""Change of gravity, over its strength, beyond which it is another mounting or another unit."""
+
+TILT, STRENGTH = [0, 1], [2]
+"""Columns of `gravity_columns` that are one hypothesis each."""
+
+
+@documented
+@dataclass(frozen=True, slots=True, eq=False)
+class GravityFit:
+    """The gravity that a log shows, in the frame of the root."""
+
+    nominal: Robot
+    """With that gravity."""
+    basis: BaseParameters
+    """Its base parameters."""
+    given: Float1D
+    """Gravity as it was given [m/s^2], shape (3,)."""
+    cov: Float2D
+    """Covariance of its change across, in two directions, and along itself, (3, 3)."""
+
+    def __post_init__(self) -> None:
+        freeze(self, (3,), "given")
+        freeze(self, (3, 3), "cov")
+
+    @property
+    def angle(self) -> float:
+        """Angle between the given gravity and that of the log [rad]."""
+        across = np.linalg.norm(np.cross(self.given, self.nominal.gravity))
+        return float(np.arctan2(across, self.given @ self.nominal.gravity))
+
+    @property
+    def excess(self) -> float:
+        """Strength over that of the given gravity, less one."""
+        return float(np.linalg.norm(self.nominal.gravity) / np.linalg.norm(self.given) - 1.0)
+
+    def sentences(self) -> list[str]:
+        """Say what is tilted, and by how much, and what else may be wrong."""
+        std = np.sqrt(np.diag(self.cov)) / np.linalg.norm(self.given)
+        entries = ", ".join(f"{g:.4g}" for g in self.nominal.gravity)
+        sentences = []
+        if std[TILT].any():
+            sentences.append(
+                f"Gravity points {np.degrees(self.angle):.3g} ± {np.degrees(std[TILT].max()):.1g} "
+                "deg away from the model's: the base is tilted, and the fit takes it so. Level the "
+                f"base, or set `gravity = [{entries}]` in the section [robot]."
+            )
+        if std[STRENGTH].any():
+            sentences.append(
+                f"Gravity is {strength_words(self.excess)}. The fit takes the gravity; the "
+                "intervals hold both."
+            )
+        return sentences
+
+
+def strength_words(excess: float) -> str:
+    """Say how much stronger gravity is than the model's, and what clock would look so."""
+    side = "stronger" if excess > 0.0 else "weaker"
+    clock = (1.0 + excess) ** -0.5 - 1.0
+    pace = "slow" if clock < 0.0 else "fast"
+    return (
+        f"{percent(abs(excess), 2)} {side} than the model's, or the clock of the log runs "
+        f"{percent(abs(clock), 2)} {pace}"
+    )
+
+
+def revise_gravity(motion: Motion, nominal: Robot, basis: BaseParameters) -> GravityFit | None:
+    """Estimate gravity where the log shows another than the nominal one.
+
+    Direction and strength are hypotheses of their own. Each is taken where blocks of the log that
+    are left out of the fit are predicted better with it, and on no joint certainly worse.
+
+    Parameters
+    ----------
+    motion : Motion
+        N samples.
+    nominal : Robot
+        With the gravity that is taken for known.
+    basis : BaseParameters
+        The parameters that are identified.
+
+    Returns
+    -------
+    fit : GravityFit or None
+        None if the log does not show another gravity, or the robot has none.
+    """
+    if not nominal.gravity.any():
+        return None
+    fit = GravityFit(nominal, basis, nominal.gravity, np.zeros((3, 3)))
+    problem = build_problem(motion, nominal, basis)
+    free: list[int] = []
+    while True:
+        estimate = WeightedLeastSquares().fit(problem)
+        if not estimate.success:
+            return None
+        columns = gravity_columns(problem, motion, estimate.beta)
+        tried = [which for which in (TILT, STRENGTH) if not {*which} <= {*free}]
+        gains = [_gain_of_columns(problem, columns[:, :, which]) for which in tried]
+        better = [k for k, gain in enumerate(gains) if _is_better(gain)]
+        if not better:
+            return fit if free else None
+        free = sorted([*free, *tried[max(better, key=lambda k: float(gains[k].sum()))]])
+        revised = _settled(fit, problem, motion, free)
+        if revised is None or not _is_better(_scores(revised[1]) - _scores(problem)):
+            return fit if fit.cov.any() else None
+        fit, problem = revised
+
+
+def refine_gravity(fit: GravityFit, motion: Motion) -> GravityFit:
+    """Take a further step of the gravity of a fit, with another motion of the log."""
+    problem = build_problem(motion, fit.nominal, fit.basis)
+    free = np.flatnonzero(np.diag(fit.cov)).tolist()
+    return _stepped(fit, problem, motion, free) or fit
+
+
+def gravity_columns(problem: LinearProblem, motion: Motion, beta: Float1D) -> Float:
+    """Return the torque per gravity across, in two directions, and along itself, (N, n, 3).
+
+    Rows are those of the problem of the motion; the bodies have the base parameters `beta`.
+    """
+    nominal = problem.nominal
+    assert nominal is not None
+    phi = problem.basis.completed(beta, nominal.parameters())
+    model = replace(nominal.with_parameters(phi, formal=True), terms=())
+    state = (motion.q, motion.dq, motion.ddq)
+    torque, step = joint_torque(model, *state), STEP * float(np.linalg.norm(model.gravity))
+    changed = [
+        joint_torque(replace(model, gravity=model.gravity + step * axis), *state) - torque
+        for axis in _axes(model.gravity)
+    ]
+    return rows_of(motion, np.stack(changed, axis=2) / step)
+
+
+def gravity_errors(
+    fit: GravityFit, problem: LinearProblem, motion: Motion, beta: Float1D
+) -> Float2D:
+    """Return the torque of one standard deviation of what is not known of gravity [N m], (N n, k).
+
+    Where its strength is not the given one, that is also the torque of the parameters that a clock
+    would be wrong by.
+
+    Parameters
+    ----------
+    fit : GravityFit
+        Of the log.
+    problem : LinearProblem
+        Rows of the motion by its model.
+    motion : Motion
+        N samples that become rows.
+    beta : ndarray, shape (b,)
+        Base parameters of the bodies.
+
+    Returns
+    -------
+    columns : ndarray, shape (N n, k)
+        Random effects of a fit that holds gravity.
+    """
+    values, vectors = np.linalg.eigh(fit.cov)
+    columns = gravity_columns(problem, motion, beta).reshape(len(problem.y), 3)
+    columns = columns @ (vectors * np.sqrt(np.maximum(values, 0.0)))
+    if not fit.cov[STRENGTH, STRENGTH].any():
+        return np.asarray(columns)
+    powers = {"Fv": 0.5, "Fc": 0.0, "Fo": 0.0}  # of the square of the factor of the times
+    power = np.array([powers.get(name[:2], 1.0) for name in problem.basis.names])
+    return np.column_stack([columns, problem.W @ (fit.excess * power * beta)])
+
+
+def _settled(
+    fit: GravityFit, problem: LinearProblem, motion: Motion, free: list[int]
+) -> tuple[GravityFit, LinearProblem] | None:
+    """Return a fit after some steps and the problem of its gravity; None if it leaves its range."""
+    for _ in range(STEPS):
+        stepped = _stepped(fit, problem, motion, free)
+        if stepped is None:
+            return None
+        fit = stepped
+        change = np.linalg.norm(fit.nominal.gravity - fit.given)
+        if change > LARGEST * np.linalg.norm(fit.given):
+            return None
+        problem = build_problem(motion, fit.nominal, fit.basis)
+    return fit, problem
+
+
+def _stepped(
+    fit: GravityFit, problem: LinearProblem, motion: Motion, free: list[int]
+) -> GravityFit | None:
+    """Return a fit after one step of the free directions of gravity; None if it has no solution."""
+    estimate = WeightedLeastSquares().fit(problem)
+    if not estimate.success:
+        return None
+    columns = gravity_columns(problem, motion, estimate.beta)[:, :, free]
+    symbols = [f"gravity {k + 1}" for k in free]
+    flat = columns.reshape(len(problem.y), len(free))
+    whole = WeightedLeastSquares().fit(extended(problem, flat, symbols, ["m/s^2"] * len(free)))
+    if not whole.success or whole.cov is None:
+        return None
+    before, count = fit.nominal.gravity, len(free)
+    gravity = before + whole.beta[-count:] @ _axes(before)[free]
+    if STRENGTH[0] not in free:
+        gravity *= np.linalg.norm(before) / np.linalg.norm(gravity)
+    cov = np.zeros((3, 3))
+    cov[np.ix_(free, free)] = whole.cov[-count:, -count:]
+    nominal = replace(fit.nominal, gravity=gravity)
+    basis = base_parameters_like(fit.basis, nominal, problem.measured)
+    return replace(fit, nominal=nominal, basis=basis, cov=cov)
+
+
+def _axes(gravity: Float1D) -> Float2D:
+    """Return unit vectors across gravity, two, and along it, shape (3, 3)."""
+    across = np.linalg.svd(gravity[None])[2][1:]
+    return np.vstack([across, gravity / np.linalg.norm(gravity)])
+
+
+def _gain_of_columns(problem: LinearProblem, columns: Float) -> Float2D:
+    """Return what blocks that are left out gain with further columns, shape (folds, n)."""
+    sums, rank = HeldOut.of_problem(problem, columns), problem.basis.rank
+    before, after = (sums.score_by_joint(np.arange(k)) for k in (rank, rank + columns.shape[2]))
+    return np.asarray(after - before)
+
+
+def _scores(problem: LinearProblem) -> Float2D:
+    return HeldOut.of_problem(problem).score_by_joint(np.arange(problem.basis.rank))
+
+
+def _is_better(gain: Float2D) -> bool:
+    """Return whether blocks gain, shape (folds, n), and no joint certainly loses."""
+    return worth(gain.sum(axis=1)) > MARGIN and all(worth(-each) <= MARGIN for each in gain.T)

@@ -1,0 +1,188 @@
+"""Published systems beside ours: the tables, figures and verdicts of papers in a folder."""
+
+import logging
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from robotid_sim.engine.engines import engine_named, using_engine
+from robotid_sim.errors import PluginError, RobotIdError
+from robotid_sim.files import FILE_SPACE
+from robotid_sim.papers import PAPERS, find_paper
+from robotid_sim.papers.claims import claim_row, write_claims
+from robotid_sim.papers.paper import Lab, Paper, Reproduction
+from robotid_sim.parallel import kept_workers
+from robotid_sim.pipeline.result_parts import versions
+from robotid_sim.plugins import plugin_of
+from robotid_sim.progress import Progress, silent
+from robotid_sim.representation import public_value
+from robotid_sim.result_folder import Run, result_folder
+
+ALL = "all"
+
+FILES = ("report.html", "claims.json", "tables", "figures")
+"""What a reproduction leaves in its folder, beside its trials."""
+
+OVERVIEW = "index.html"
+"""Page of all reproductions."""
+
+_log = logging.getLogger(__name__)
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class Reproductions:
+    """Papers that were reproduced, and where the files are."""
+
+    each: tuple[Reproduction, ...]
+    page: Path
+    """The page of the paper, or of all of them."""
+    folders: tuple[Path, ...]
+    """One a paper."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every number is where it is expected, and every check is passed."""
+        return all(reproduction.passed for reproduction in self.each)
+
+    @property
+    def files(self) -> list[Path]:
+        """What was written."""
+        overview = [self.page] if len(self.folders) > 1 else []
+        names = (*FILES, "trials")
+        return [*overview, *(folder / name for folder in self.folders for name in names)]
+
+    def content(self) -> dict[str, Any]:
+        """Return all verdicts as JSON values."""
+        papers = [
+            {
+                "paper": reproduction.paper.name,
+                "passed": reproduction.passed,
+                "finding": reproduction.finding,
+                "claims": [claim_row(claim) for claim in reproduction.claims],
+            }
+            for reproduction in self.each
+        ]
+        return {"passed": self.passed, "report": str(self.page), "papers": papers}
+
+
+def reproduce(
+    paper: str,
+    out: str | Path,
+    *,
+    quick: bool = False,
+    runs: int | None = None,
+    engine: str | None = None,
+    seed: int = 0,
+    workers: int = 1,
+    command: str = "",
+    progress: Progress = silent,
+) -> Reproductions:
+    """Reproduce a paper, or all: tables, figures, a page, and a verdict on every claim.
+
+    Parameters
+    ----------
+    paper : str
+        Name of a paper, or ``all``.
+    out : str or Path
+        Folder for everything; runs that it holds already are not repeated.
+    quick : bool
+        Fewer runs and smaller budgets.
+    runs : int, optional
+        Runs a method; by default the paper's number.
+    engine : str, optional
+        Engine of the plants; by default the first that is installed.
+    seed : int
+        Of all randomness.
+    workers : int
+        Processes; the result does not depend on their number.
+    command : str
+        What does it again, for the pages.
+    progress : callable
+        Called with the stage and the share done.
+
+    Returns
+    -------
+    reproductions : Reproductions
+        Claims with verdicts, and the files.
+
+    Raises
+    ------
+    UnknownNameError, MissingExtraError
+        If there is no such paper or engine, or a package that it needs is missing.
+    FileFormatError
+        If a file cannot be written.
+    """
+    chosen = list(PAPERS.values()) if paper == ALL else [find_paper(paper)]
+    for each in chosen:
+        each.require()
+    engine, folder = engine_named(engine), Path(out)
+    command = command or f"robotid_sim.reproduce({paper!r}, out)"
+    places = [folder / each.name if paper == ALL else folder for each in chosen]
+    found = []
+    with ExitStack() as stack:
+        if paper == ALL:
+            top = stack.enter_context(_folder(folder, (OVERVIEW,), "all papers", command))
+        for each, place in zip(chosen, places, strict=True):
+            lab = Lab(
+                folder=place / "trials",
+                quick=quick,
+                runs=runs,
+                seed=seed,
+                workers=workers,
+                engine=engine,
+                progress=progress,
+            )
+            with (
+                _folder(place, FILES, each.name, command) as written,
+                kept_workers(),
+                using_engine(engine),
+            ):
+                found.append(_reproduced(each, lab, written, command, progress))
+        if paper == ALL:
+            _write_overview(found, top, command)
+    page = folder / (OVERVIEW if paper == ALL else "report.html")
+    return Reproductions(tuple(found), page, tuple(places))
+
+
+def _folder(
+    path: Path, names: tuple[str, ...], subject: str, command: str
+) -> AbstractContextManager[Path]:
+    """Return the result folder of a reproduction, to be entered."""
+    return result_folder(path, names, Run("reproduction", subject, command), FILE_SPACE)
+
+
+def _reproduced(
+    paper: Paper, lab: Lab, place: Path, command: str, progress: Progress
+) -> Reproduction:
+    """Reproduce one paper and write what came out."""
+    try:
+        reproduction = paper.reproduce(lab)
+    except KeyboardInterrupt:
+        _log.warning("%s: finished runs are kept in %s", paper.name, lab.folder)
+        raise
+    from robotid_sim.report.page import write_page  # loads matplotlib
+    from robotid_sim.report.reproduction_report import reproduction_report, write_tables
+
+    try:
+        write_claims(place / "claims.json", paper.name, reproduction.claims)
+        write_tables(reproduction, place / "tables")
+        page = reproduction_report(reproduction, command, lab, versions())
+        write_page(page, place / "report.html", place / "figures", progress, lab.workers)
+    except (TypeError, ValueError, LookupError, AttributeError, ArithmeticError) as error:
+        if isinstance(error, RobotIdError) or (file := plugin_of(paper)) is None:
+            raise
+        what = f"{type(error).__name__}: {error}"
+        raise PluginError(
+            f"plugin {file}: what paper '{paper.name}' returns cannot be written: {what}"
+        ) from error
+    return reproduction
+
+
+def _write_overview(reproductions: Sequence[Reproduction], folder: Path, command: str) -> None:
+    from robotid_sim.report.page import write_page
+    from robotid_sim.report.reproduction_report import overview_report
+
+    write_page(overview_report(reproductions, command, versions()), folder / OVERVIEW)

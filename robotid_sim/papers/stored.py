@@ -1,0 +1,68 @@
+"""Stored full reproductions with named seeds: what README and overview say over seeds."""
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from functools import cache
+from pathlib import Path
+from typing import TypedDict
+
+from robotid_sim.papers.claims import Claim
+from robotid_sim.section import number
+
+STORED = Path(__file__).with_name("stored.json")
+"""Written by ``python bench/papers_table.py FOLDER ... --store``."""
+
+
+class StoredClaim(TypedDict):
+    """What came out for a claim."""
+
+    ours: float | str
+    verdict: str
+    outcome: str | None
+
+
+StoredRuns = Mapping[str, Mapping[str, Mapping[str, StoredClaim]]]
+"""By seed, paper and claim."""
+
+
+@cache
+def stored_runs() -> StoredRuns:
+    """Return the stored runs."""
+    runs: StoredRuns = json.loads(STORED.read_text(encoding="utf-8"))
+    return runs
+
+
+def over_seeds(verdicts: Iterable[str]) -> str:
+    """Return the verdict on a claim over the seeds, with the shares if it depends on them."""
+    counts = Counter(verdicts)
+    if len(counts) == 1:
+        return next(iter(counts))
+    shares = ", ".join(f"{name} {n} of {counts.total()}" for name, n in counts.most_common())
+    return f"depends on the seed: {shares}"
+
+
+def value_over_seeds(values: Sequence[float | str | None], unit: str) -> str:
+    """Return a number, or its range over the seeds, with its unit."""
+    numbers = [v for v in dict.fromkeys(values) if isinstance(v, int | float)]
+    if len(numbers) < len(set(values)):
+        return str(values[0] or "-")
+    ends = list(dict.fromkeys(number(end, 3) for end in (min(numbers), max(numbers))))
+    return " … ".join(ends) + (f" {unit}" if unit else "")
+
+
+def stored_verdicts(paper: str, runs: StoredRuns | None = None) -> dict[str, str]:
+    """Return the verdicts over the seeds by claim; empty for a paper that is not stored."""
+    of_paper = [run[paper] for run in (runs or stored_runs()).values() if paper in run]
+    names = of_paper[0] if of_paper else ()
+    return {name: over_seeds(run[name]["verdict"] for run in of_paper) for name in names}
+
+
+def otherwise(paper: str, claims: Sequence[Claim]) -> list[tuple[str, str, str, str]]:
+    """Return paper, claim, verdict, and stored one, of what is judged and came out otherwise."""
+    stored = stored_verdicts(paper)
+    return [
+        (paper, claim.name, claim.shown_verdict, stored[claim.name])
+        for claim in claims
+        if claim.judged and stored.get(claim.name, claim.shown_verdict) != claim.shown_verdict
+    ]

@@ -1,0 +1,1 @@
+"""The pipeline: the only package that knows the whole chain."""

@@ -1,0 +1,299 @@
+"""What an identification is worth: everything that terminal, page and JSON say of it."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float2D
+from robotid_sim.diagnostics.cause import Cause, Diagnosis
+from robotid_sim.diagnostics.diagnosis import diagnose
+from robotid_sim.diagnostics.directions import WeakDirection
+from robotid_sim.diagnostics.intervals import Intervals
+from robotid_sim.errors import LogError
+from robotid_sim.importing.reading import Logs
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.friction_curves import FrictionCurve, friction_curves
+from robotid_sim.pipeline.hold_out import HoldOut, training_logs
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.refit import Refit, refit_of
+from robotid_sim.pipeline.trust import (
+    BinnedResidual,
+    InformationShares,
+    binned_residuals,
+    fit_remarks,
+    further_checks,
+    information_over_time,
+    weakest_of,
+)
+from robotid_sim.preprocess import PREPROCESSORS
+from robotid_sim.preprocess.adaptive import smoother_of
+from robotid_sim.preprocess.kalman_torque import KalmanTorque
+from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.representation import public_value
+from robotid_sim.threads import one_blas_thread
+from robotid_sim.validation.prediction import Prediction, predictions
+
+if TYPE_CHECKING:
+    from robotid_sim.report.closing import Recipe
+
+LEAST_KNOWN = 5
+"""Parameters that are named for the next motion."""
+
+_logger = logging.getLogger(__name__)
+
+
+@public_value
+@dataclass(frozen=True, eq=False)
+class FittedLog:
+    """A log of a fit: what its preprocessor made of it, and how it was fitted."""
+
+    log: Log
+    fit: Identification
+    preprocessor: Preprocessor
+    """As tuned to the log."""
+
+    @property
+    def method(self) -> str:
+        """Name of the preprocessor."""
+        return PREPROCESSORS.name_of(self.preprocessor)
+
+    @cached_property
+    def motion(self) -> Motion:
+        """What the preprocessor makes of the log."""
+        with one_blas_thread():
+            return self.preprocessor(self.log, self.fit.nominal)
+
+    @cached_property
+    def predicted(self) -> tuple[Prediction, Prediction] | None:
+        """What the identified and the nominal model predict of it; None if the fit failed."""
+        fit = self.fit
+        if not fit.chosen.success:
+            return None
+        with one_blas_thread():
+            return predictions(fit.chosen.beta, self.log, self.motion, fit.nominal, fit.basis)
+
+    @cached_property
+    def filtered(self) -> dict[str, Float2D]:
+        """Torques after filters, to be shown beside the measured one, each of shape (N, n)."""
+        smoother, log, nominal = smoother_of(self.preprocessor), self.log, self.fit.nominal
+        if smoother is not None:
+            with one_blas_thread():
+                kalman = KalmanTorque(motion=smoother, rows=smoother.rows).tuned(log, nominal)
+                return {
+                    "Kalman filter": kalman.filtered(log, nominal),
+                    "Kalman smoother": replace(kalman, form="smoother").filtered(log, nominal),
+                }
+        tau = self.motion.tau
+        if tau.shape == log.tau_meas.shape and not np.array_equal(tau, log.tau_meas):
+            return {self.method: tau}
+        return {}
+
+
+@public_value
+@dataclass(frozen=True, eq=False)
+class Assessment:
+    """What an identification is worth; each part is computed when it is first asked for."""
+
+    fit: Identification
+    logs: tuple[Log, ...]
+    """The logs that were fitted."""
+
+    @property
+    def nominal(self) -> Robot:
+        """What was known of the robot, with the constants that were taken from the logs."""
+        return self.fit.nominal
+
+    @property
+    def models(self) -> dict[str, Robot]:
+        """The nominal robot, and the identified one if there is one."""
+        models = {"nominal": self.nominal}
+        return models if self.fit.lift is None else models | {"identified": self.fit.lift.robot}
+
+    @cached_property
+    def intervals(self) -> Intervals | None:
+        """The 95 % intervals of the chosen estimate; None if it failed or has none."""
+        return self.fit.intervals()
+
+    @cached_property
+    def diagnoses(self) -> tuple[Diagnosis | None, ...]:
+        """What speaks against every log and the model for it; None for one that is too short."""
+        return tuple(_diagnosed(log, self.fit) for log in self.logs)
+
+    @property
+    def causes(self) -> tuple[Cause, ...]:
+        """What is wrong, of all logs."""
+        each = (d.causes for d in self.diagnoses if d is not None)
+        return tuple(dict.fromkeys(cause for causes in each for cause in causes))
+
+    @cached_property
+    def parts(self) -> tuple[FittedLog, ...]:
+        """The logs with what was made of them and how they were fitted."""
+        pairs = zip(self.logs, self.fit.preprocessors, strict=False)
+        return tuple(FittedLog(log, self.fit, preprocessor) for log, preprocessor in pairs)
+
+    @cached_property
+    def remarks(self) -> list[str]:
+        """What the model lacks, how much wider intervals are for it, and what no log says."""
+        return fit_remarks(self.fit)
+
+    @cached_property
+    def checks(self) -> list[str]:
+        """What further checks of the fit say."""
+        return further_checks(self.fit)
+
+    @cached_property
+    def residuals(self) -> list[BinnedResidual]:
+        """Mean residuals over position, velocity and load."""
+        return binned_residuals(self.fit)
+
+    @cached_property
+    def weakest(self) -> tuple[WeakDirection, ...]:
+        """The directions of the parameters that the data see least."""
+        return weakest_of(self.fit)
+
+    @cached_property
+    def information(self) -> InformationShares:
+        """Where in the motion the information on the parameters is."""
+        return information_over_time(self.fit)
+
+    @cached_property
+    def friction(self) -> list[FrictionCurve]:
+        """Friction of the joints over their speed, measured and fitted."""
+        with one_blas_thread():
+            return friction_curves(self.fit, self.logs)
+
+    @cached_property
+    def refit(self) -> Refit | None:
+        """What a page fits again from; None without a weighted fit."""
+        return refit_of(self.fit)
+
+    @property
+    def least_known(self) -> dict[str, float]:
+        """Torque that a standard deviation makes, over the noise, of the parameters least known."""
+        chosen, problem = self.fit.chosen, self.fit.problem
+        if chosen.cov is None:
+            return {}
+        W = problem.by_joint(problem.W) / chosen.noise_std[:, None]
+        effect = chosen.std * np.sqrt((W**2).sum(axis=1).mean(axis=0))
+        worst = np.argsort(-effect, kind="stable")[:LEAST_KNOWN]
+        return {chosen.names[k]: float(effect[k]) for k in worst}
+
+    @property
+    def next_steps(self) -> list[str]:
+        """What to do next, one sentence each."""
+        steps = [f"{cause.sentence} {cause.remedy}." for cause in self.causes]
+        if not self.fit.chosen.success:
+            return [*steps, "`robotid diagnose` says what the log does not show."]
+        least = ", ".join(self.least_known)
+        return [*steps, f"A motion that shows {least} better: `robotid design --prior LOG`."]
+
+    def content(self) -> dict[str, Any]:
+        """Return the assessment as JSON values."""
+        fit, intervals = self.fit, self.intervals
+        ends = (
+            {}
+            if intervals is None
+            else dict(
+                zip(
+                    intervals.names,
+                    zip(intervals.lower.tolist(), intervals.upper.tolist(), strict=True),
+                    strict=True,
+                )
+            )
+        )
+        return {
+            "robot": fit.nominal.name,
+            "estimator": fit.chosen.estimator,
+            "passed": fit.passed,
+            "doubt": fit.doubt,
+            "intervals": {name: list(pair) for name, pair in ends.items()},
+            "not_identifiable": list(fit.basis.no_effect),
+            "remarks": self.remarks,
+            "diagnoses": [None if d is None else d.content() for d in self.diagnoses],
+            "fitted": [
+                None if part.predicted is None else _scores(part.predicted[0])
+                for part in self.parts
+            ],
+            "held_out": None if fit.held_out is None else fit.held_out.content(),
+            "next_steps": self.next_steps,
+        }
+
+    def report(
+        self, path: str | Path, *, replay: bool = True, recipe: "Recipe | None" = None
+    ) -> Path:
+        """Write the page of the identification (HTML).
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write.
+        replay : bool
+            Whether the robot moves on the page, in 3-D.
+        recipe : Recipe, optional
+            What the page says of how to get it again.
+
+        Returns
+        -------
+        path : Path
+            The file.
+
+        Raises
+        ------
+        FileFormatError
+            If the file cannot be written.
+        """
+        from robotid_sim.report.closing import Recipe
+        from robotid_sim.report.identification_report import identification_report
+        from robotid_sim.report.page import write_page
+
+        recipe = recipe or Recipe.of_python("robotid_sim.assess(fit, logs)")
+        page = identification_report(self, recipe)
+        write_page(page, Path(path), replay=replay)
+        return Path(path)
+
+
+def assess(fit: Identification, logs: Logs | Log | Sequence[Log]) -> Assessment:
+    """Assess an identification with the logs that it is of; their truths are ignored.
+
+    Parameters
+    ----------
+    fit : Identification
+        As by `identify`.
+    logs : Logs, Log or sequence of Log
+        What it was made from, with what was held out.
+
+    Returns
+    -------
+    assessment : Assessment
+        Intervals, causes of what is wrong, unmodeled torque, predictions, what is not identifiable,
+        and what to do next.
+    """
+    what = "" if fit.held_out is None else fit.held_out.what
+    held = HoldOut.parse(what) if what.startswith("last:") else None
+    fitted = training_logs(list(Logs.of(logs)), held)
+    return Assessment(fit, tuple(replace(log, truth=None) for log in fitted))
+
+
+def _diagnosed(log: Log, fit: Identification) -> Diagnosis | None:
+    """Return what speaks against a log and the model of its fit; None if it is too short."""
+    smoother = smoother_of(fit.preprocessor)
+    try:
+        return diagnose(replace(log, truth=None), fit.nominal, fit.basis, smoother=smoother)
+    except LogError as error:
+        _logger.warning("no diagnosis: %s", error)
+        return None
+
+
+def _scores(prediction: Prediction) -> dict[str, Any]:
+    relative = prediction.torque_rms_relative
+    return {
+        "torque_rms": prediction.torque_rms.tolist(),
+        "torque_rms_relative": [float(x) if np.isfinite(x) else None for x in relative],
+    }

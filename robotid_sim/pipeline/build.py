@@ -1,0 +1,312 @@
+"""From a configuration to built values; robots and excitations have modules beside it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from robotid_sim.control import CONTROLLERS
+from robotid_sim.control.controller import ControllerFactory
+from robotid_sim.control.excitation_loop import excitation_bandwidth, friction_inertia
+from robotid_sim.control.linear_feedback import ComputedTorque
+from robotid_sim.dynamics.light_joints import require_moved_inertia
+from robotid_sim.engine.engines import engine_named
+from robotid_sim.errors import OptionError
+from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.experiment.cell import Cell
+from robotid_sim.experiment.conditions import CONDITIONS, JOINER, Condition
+from robotid_sim.measurement import SENSORS
+from robotid_sim.measurement.sensors import Sensor
+from robotid_sim.model.catalog import published_parameters, with_published
+from robotid_sim.model.friction_law import FrictionLaw
+from robotid_sim.model.friction_laws import FRICTION_LAWS
+from robotid_sim.model.parameters import columns
+from robotid_sim.model.plant_drives import PLANT_DRIVES, PlantDrive
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build_design import (
+    build_criterion,
+    build_design,
+    build_family,
+    build_search,
+    build_unseen,
+    require_period,
+    require_whole_steps,
+)
+from robotid_sim.pipeline.build_fit import build_fit, build_rows
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.config_tables import ControlConfig, ExperimentConfig
+from robotid_sim.pipeline.excitation import free_space
+from robotid_sim.pipeline.rehearsal import rehearse
+from robotid_sim.pipeline.setup import Setup
+from robotid_sim.streams import Streams
+from robotid_sim.tasks import TASKS
+from robotid_sim.threads import one_blas_thread
+from robotid_sim.validation.comparison import Comparison, loop_gains, task_runs
+
+PUBLISHED = "published:"
+"""Prefix of the models that a paper prints, as in ``published:table-3-qpso``."""
+
+
+@one_blas_thread()
+def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) -> Setup:
+    """Return the built values of a virtual study.
+
+    Everything that would only fail after minutes of work fails here.
+
+    Parameters
+    ----------
+    robot : str, Path or Robot
+        The plant: a catalog name, a URDF, or a robot; it ends up in the `cell` alone.
+    config : StudyConfig, optional
+        Names and options.
+
+    Returns
+    -------
+    setup : Setup
+        What `run_study` takes.
+
+    Raises
+    ------
+    OptionError, UnknownNameError
+        If a name, an option or a size is refused.
+    PathError
+        If a path of the closed loop is not within reach.
+    InfeasibleError, RankDeficientError
+        If no excitation keeps the constraints, or none determines the parameters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> setup.nominal.joint_names
+    ('joint_1', 'joint_2')
+    """
+    config = config or StudyConfig()
+    plant = robot if isinstance(robot, Robot) else build_robot(robot, config.robot)
+    streams = Streams(config.seed)
+    sensors = build_sensors(config)
+    friction = build_friction_law(config.experiment)
+    fit = build_fit(config)
+    nominal = build_nominal(plant, config)
+    basis = build_basis(nominal, config)
+    cell = build_cell(plant, nominal, config, sensors=sensors, friction=friction)
+    require_period(nominal, basis, config, build_rows(config.preprocess))
+    excitation = build_design(nominal, basis, config)
+    require_whole_steps(excitation.family.period, config.experiment.rate)
+    comparison = build_comparison(config.control) if config.control.enabled else None
+    models: dict[str, Robot | None] = {}
+    if comparison is not None:
+        models = build_models(plant, config.control, config.estimation.estimators)
+        comparison = replace(comparison, space=free_space(nominal, excitation))
+        loop_gains(nominal, task_runs(nominal, comparison), comparison, cell.rate)
+    setup = Setup(
+        cell=cell,
+        nominal=nominal,
+        basis=basis,
+        excitation=excitation,
+        unseen=build_unseen(nominal, basis, excitation, config),
+        fit=fit,
+        comparison=comparison,
+        models=models,
+        limits=config.validation,
+        streams=streams,
+        preset=config.preset,
+        settings=config.changes(),
+    )
+    rehearse(setup)
+    return setup
+
+
+def require_buildable(config: StudyConfig) -> None:
+    """Raise if a name or an option is refused in any section, also one that goes unused.
+
+    For commands, which are to say so before their work; `build_setup` finds the same later.
+    """
+    build_sensors(config)
+    build_friction_law(config.experiment)
+    build_plant_drive(config.experiment)
+    if config.experiment.engine is not None:  # none by default, for not every command needs one
+        engine_named(config.experiment.engine)
+    build_fit(config)
+    build_family(config.design)
+    build_criterion(config.design)
+    build_search(config.design)
+    build_comparison(config.control)
+    for name, options in config.control.conditions.items():
+        CONDITIONS.build(name, **options)
+    columns(1, config.estimation.joint_parameters)
+    for name in config.control.models:
+        if not name.startswith(PUBLISHED):
+            ESTIMATORS[name]  # raises if there is none of that name
+
+
+def build_cell(
+    plant: Robot,
+    nominal: Robot,
+    config: StudyConfig,
+    *,
+    sensors: tuple[Sensor, ...] | None = None,
+    friction: FrictionLaw | None = None,
+) -> Cell:
+    """Return the cell of an experiment.
+
+    Parameters
+    ----------
+    plant : Robot
+        The truth.
+    nominal : Robot
+        The model in the controller.
+    config : StudyConfig
+        Sensors, rate, friction law, drive and engine.
+    sensors : tuple of Sensor, optional
+        By default built here.
+    friction : FrictionLaw, optional
+        By default built here.
+
+    Returns
+    -------
+    cell : Cell
+        Its controller follows an excitation.
+
+    Raises
+    ------
+    OptionError, UnknownNameError
+        If a sensor, a friction law, a drive or an engine is refused.
+    MissingExtraError
+        If the engine is not installed.
+    RankDeficientError
+        If a joint moves no inertia.
+    """
+    for robot in (plant, nominal):
+        require_moved_inertia(robot)
+    settings = config.experiment
+    kp = excitation_bandwidth(nominal, settings.rate) ** 2 if settings.kp is None else settings.kp
+    kd = 2.0 * kp**0.5 if settings.kd is None else settings.kd
+    inertia = friction_inertia(nominal, settings.rate)
+    return Cell(
+        plant=plant,
+        controller=ComputedTorque(nominal, kp, kd, inertia if inertia.any() else None),
+        sensors=build_sensors(config) if sensors is None else sensors,
+        rate=settings.rate,
+        substeps=settings.substeps,
+        leapfrog=settings.leapfrog,
+        friction=friction or build_friction_law(settings),
+        drive=build_plant_drive(settings),
+        engine=engine_named(settings.engine),
+    )
+
+
+def build_sensors(config: StudyConfig) -> tuple[Sensor, ...]:
+    """Return the sensors of a study, in the order in which they apply."""
+    return tuple(SENSORS.build(name, **options) for name, options in config.measuring().items())
+
+
+def build_friction_law(config: ExperimentConfig) -> FrictionLaw | None:
+    """Return the law of the plant's friction; None for that of the models."""
+    options = dict(config.friction)
+    if not options:
+        return None
+    if "law" not in options:
+        raise OptionError(f"experiment.friction needs a law; known: {', '.join(FRICTION_LAWS)}")
+    return FRICTION_LAWS.build(options.pop("law"), **options)
+
+
+def build_plant_drive(config: ExperimentConfig) -> PlantDrive | None:
+    """Return what lies between rotors and links of the plant; None for rigid joints."""
+    options = dict(config.drive)
+    if not options:
+        return None
+    if "kind" not in options:
+        raise OptionError(f"experiment.drive needs a kind; known: {', '.join(PLANT_DRIVES)}")
+    return PLANT_DRIVES.build(options.pop("kind"), **options)
+
+
+def build_comparison(config: ControlConfig) -> Comparison:
+    """Return the closed loop of a study."""
+    return Comparison(
+        controllers=_factories(config.controllers),
+        baselines=_factories(config.baselines),
+        tasks={name: TASKS.build(name, **options) for name, options in config.tasks.items()},
+        scenarios={name: build_conditions(name, config.conditions) for name in config.scenarios},
+        runs=config.runs,
+        slow_lap=config.slow_lap,
+        bandwidth=config.bandwidth,
+        error=config.error,
+    )
+
+
+def _factories(names: tuple[str, ...]) -> dict[str, ControllerFactory]:
+    return {name: CONTROLLERS[name].from_gains for name in names}
+
+
+def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Condition, ...]:
+    """Return the conditions of a scenario.
+
+    Parameters
+    ----------
+    name : str
+        Names of conditions, as in ``payload+sinusoidal``.
+    options : mapping of str to mapping
+        Options by condition; those that the scenario does not name are checked too.
+
+    Returns
+    -------
+    conditions : tuple of Condition
+        In the order of the name.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such condition.
+    OptionError
+        If an option is refused, or a condition is named twice.
+    """
+    for other, values in options.items():  # also those that no scenario names
+        CONDITIONS.build(other, **values)
+    parts = name.split(JOINER)
+    if len(set(parts)) < len(parts):
+        raise OptionError(f"the scenario '{name}' names a condition twice; keep one")
+    return tuple(CONDITIONS.build(part, **options.get(part, {})) for part in parts)
+
+
+def build_models(
+    plant: Robot, config: ControlConfig, estimators: tuple[str, ...]
+) -> dict[str, Robot | None]:
+    """Return the models that the closed loop compares beside true, nominal and identified.
+
+    Parameters
+    ----------
+    plant : Robot
+        Its published sets are looked up by its name.
+    config : ControlConfig
+        Names of the models.
+    estimators : tuple of str
+        Names of the estimators that run.
+
+    Returns
+    -------
+    models : dict of str to Robot or None
+        None stands for the estimate of that name.
+
+    Raises
+    ------
+    OptionError
+        If a name is neither one of the estimators nor a published set.
+    UnknownNameError
+        If the robot has no such published set.
+    """
+    models: dict[str, Robot | None] = {}
+    for name in config.models:
+        if name.startswith(PUBLISHED):
+            parameters = published_parameters(plant.name, name.removeprefix(PUBLISHED))
+            models[name] = with_published(plant, parameters)
+        elif name in estimators:
+            models[name] = None
+        else:
+            raise OptionError(
+                f"the closed loop cannot compare the model '{name}'; known: estimates "
+                f"({', '.join(estimators)}) and {PUBLISHED}SET"
+            )
+    return models

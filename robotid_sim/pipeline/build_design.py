@@ -1,0 +1,250 @@
+"""From a configuration to the excitation that a study designs."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.engine.free_space import FreeSpace, assumed_floor
+from robotid_sim.engine.proximity import CUTOFF
+from robotid_sim.errors import OptionError, UnknownNameError
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import build_problem
+from robotid_sim.excitation import CRITERIA, FAMILIES
+from robotid_sim.excitation.constraints import MotionConstraint, TipBox, TipPlane, TorqueLimit
+from robotid_sim.excitation.criteria import Criterion, DOptimality
+from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.information import Prior, planned_information
+from robotid_sim.excitation.penalties import wide_draw
+from robotid_sim.excitation.plan import DesignPlan, GradientSearch, SwarmSearch
+from robotid_sim.excitation.space import ExcitationFamily
+from robotid_sim.experiment.rollout import GRID_TOLERANCE
+from robotid_sim.measurement.files import load_log
+from robotid_sim.model.robot import Robot
+from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.config_tables import ConstraintsConfig, DesignConfig
+from robotid_sim.pipeline.excitation import free_space, in_space
+from robotid_sim.preprocess.misfit import CONSIDERED
+from robotid_sim.preprocess.preprocessor import Rows
+from robotid_sim.preprocess.rts import RtsSmoother
+from robotid_sim.streams import Streams
+from robotid_sim.threads import one_blas_thread
+from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.quintic import APPROACH_STEP
+from robotid_sim.trajectory.runnable import require_runnable, require_samples
+from robotid_sim.trajectory.trajectory_files import load_trajectory
+
+GRADIENT, DRAWS = "slsqp", "random"
+"""Solvers that are no optimizers of `robotid_sim.optim`."""
+
+WITH_HARMONICS = ("fourier", "fourier-quintic", "cartesian-fourier")
+
+TRAJECTORY_SUFFIX = ".json"
+
+MOST_CLEARANCE = 0.8 * CUTOFF
+"""Largest clearance [m]: the solver needs some distance beyond it."""
+
+
+@one_blas_thread()
+def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> DesignPlan:
+    """Return the excitation to design, with the prior of the files that exist already.
+
+    Raises
+    ------
+    UnknownNameError, OptionError
+        If a name, an option or a size is refused.
+    """
+    design, rate = config.design, config.experiment.rate
+    family = build_family(design)
+    if 2.0 * getattr(family, "harmonics", 0) >= family.period * rate:
+        most = f"{family.period:g} s at {rate:g} Hz carry fewer than {0.5 * family.period * rate:g}"
+        raise OptionError(f"design.harmonics is {design.harmonics}, but a period of {most}")
+    require_samples(family.periods * family.period, rate, f"design.periods = {family.periods}")
+    start = _per_joint(nominal, "start", design.constraints.start)
+    plan = DesignPlan(
+        family=family,
+        criterion=build_criterion(design),
+        search=build_search(design),
+        constraints=_constraints(nominal, design),
+        start=start,
+        **_space(nominal, start, design.constraints),
+        noise_std=_per_joint(nominal, "noise_std", design.noise_std),
+        prior_names=tuple(str(path) for path in design.prior),
+        count=design.count,
+        jointly=design.jointly,
+        rate=rate,
+    )
+    prior = prior_of_files(design.prior, nominal, basis, plan)
+    return plan if prior is None else replace(plan, prior=prior)
+
+
+def build_search(design: DesignConfig) -> GradientSearch | SwarmSearch:
+    """Return the search of a design by the name of its solver."""
+    if design.solver in (GRADIENT, DRAWS):
+        starts = 0 if design.solver == DRAWS else design.starts
+        return GradientSearch(
+            candidates=design.candidates, starts=starts, iterations=design.iterations
+        )
+    if design.solver not in OPTIMIZERS:
+        raise UnknownNameError.of("solver", design.solver, (GRADIENT, DRAWS, *OPTIMIZERS))
+    if design.count > 1:
+        raise OptionError(
+            f"solver '{design.solver}' designs one trajectory, not {design.count}; use {GRADIENT}"
+        )
+    return SwarmSearch(
+        method=design.solver,
+        population=design.population,
+        generations=design.generations,
+        handling=design.handling,
+    )
+
+
+def _constraints(nominal: Robot, design: DesignConfig) -> tuple[MotionConstraint, ...]:
+    given = design.constraints
+    constraints: list[MotionConstraint] = []
+    if given.uncertainty > 0.0:
+        constraints.append(TorqueLimit(nominal, design.torque_ratio, given.uncertainty))
+    constraints += [TipBox(nominal, np.array(b.lower), np.array(b.upper)) for b in given.boxes]
+    constraints += [TipPlane(nominal, np.array(p.normal), p.offset) for p in given.planes]
+    return tuple(constraints)
+
+
+def build_space(nominal: Robot, config: StudyConfig) -> FreeSpace | None:
+    """Return the space in which links keep apart; None where they need not."""
+    given = config.design.constraints
+    start = _per_joint(nominal, "start", given.start)
+    return free_space(nominal, DesignPlan(start=start, **_space(nominal, start, given)))
+
+
+def _space(nominal: Robot, start: Float1D | None, given: ConstraintsConfig) -> dict[str, Any]:
+    """Return clearance, floor and assumptions of a plan."""
+    if given.contact:
+        return {}
+    if given.clearance > MOST_CLEARANCE:
+        raise OptionError(
+            f"design.constraints.clearance of {given.clearance:g} m is too large: distances are "
+            f"measured up to {CUTOFF:g} m; give at most {MOST_CLEARANCE:g} m"
+        )
+    floor = given.floor
+    notes: tuple[str, ...] = ()
+    if floor is None:
+        floor, notes = assumed_floor(nominal, nominal.home if start is None else start)
+    elif floor == -np.inf:
+        floor = None
+    return {"clearance": given.clearance, "floor": floor, "assumptions": notes}
+
+
+def _per_joint(nominal: Robot, name: str, values: tuple[float, ...] | None) -> Float1D | None:
+    if values is None:
+        return None
+    if len(values) != nominal.dof:
+        raise OptionError(
+            f"design.{name} has {len(values)} numbers for {nominal.dof} joints of '{nominal.name}'"
+        )
+    return np.array(values)
+
+
+def build_family(design: DesignConfig) -> ExcitationFamily:
+    """Return the family of an excitation with its limits."""
+    options: dict[str, Any] = {
+        name: getattr(design, name) for name in ("period", "periods", "margin", "torque_ratio")
+    }
+    if design.family in WITH_HARMONICS:
+        options["harmonics"] = design.harmonics
+    if design.family == "fourier":
+        options["amplitude"] = design.amplitude
+    if design.constraints.jerk is not None:
+        options["jerk"] = design.constraints.jerk
+    return FAMILIES.build(design.family, **{**options, **design.options})
+
+
+def build_criterion(design: DesignConfig, name: str | None = None) -> Criterion:
+    """Return the criterion of a design, or another one with its defaults."""
+    if name is not None and name != design.criterion:
+        return CRITERIA.build(name)
+    return CRITERIA.build(design.criterion, **design.criterion_options)
+
+
+def build_unseen(
+    nominal: Robot, basis: BaseParameters, plan: DesignPlan, config: StudyConfig
+) -> FourierTrajectory:
+    """Return the trajectory of one period on which a model is tried; it is not optimized.
+
+    It is a Fourier series, whatever the family of the excitation, and keeps the same constraints.
+    Raises `InfeasibleError` if no draw does.
+    """
+    design, rng = config.design, Streams(config.seed)("unseen design")
+    options = FourierOptions(
+        period=design.period,
+        periods=1,
+        margin=design.margin,
+        torque_ratio=design.torque_ratio,
+        amplitude=design.amplitude,
+    )
+    if design.family == "fourier":
+        options = replace(options, harmonics=design.harmonics)
+    whole = replace(plan, family=options, criterion=DOptimality(), noise_std=None, prior=None)
+    with in_space(nominal, whole) as (whole, _):
+        problem = whole.problem(nominal, basis)
+        trajectory = problem.space.trajectory(wide_draw(problem, rng))
+    assert isinstance(trajectory, FourierTrajectory)
+    return trajectory
+
+
+def require_whole_steps(period: float, rate: float) -> None:
+    """Raise unless a control rate divides the period and the approach."""
+    for name, time in (("period", period), ("approach", APPROACH_STEP)):
+        samples = time * rate
+        if abs(samples - round(samples)) > GRID_TOLERANCE:
+            raise OptionError(
+                f"a rate of {rate:g} Hz does not divide the {name} (multiples of "
+                f"{time:g} s) into whole samples; change the rate"
+            )
+
+
+def require_period(nominal: Robot, basis: BaseParameters, config: StudyConfig, rows: Rows) -> None:
+    """Raise if the excitation is too short for a fit, or its rows are of another robot."""
+    rows.require_joints(nominal.dof)
+    dt, family = 1.0 / config.experiment.rate, build_family(config.design)
+    most = max(basis.rank, base_parameters(nominal, CONSIDERED).rank)
+    needed = 2 * most // nominal.dof + 1  # what a comparison of preprocessors needs
+    least = rows.shortest_period(dt, needed)
+    if not least <= family.period < np.inf:
+        raise OptionError(
+            f"design.period is {family.period:g} s; give at least {np.ceil(100.0 * least) / 100:g} "
+            "s, or the rows of the fit are too few"
+        )
+
+
+def prior_of_files(
+    paths: Sequence[Path], nominal: Robot, basis: BaseParameters, plan: DesignPlan
+) -> Prior | None:
+    """Return the information of trajectories and logs; None if there are none.
+
+    A trajectory counts with the log that it will have; a log with its rows and their residuals.
+    """
+    if not paths:
+        return None
+    prior = Prior.none(basis.rank)
+    for path in paths:
+        prior = prior + _information(path, nominal, basis, plan)
+    return prior
+
+
+def _information(path: Path, nominal: Robot, basis: BaseParameters, plan: DesignPlan) -> Prior:
+    if path.suffix == TRAJECTORY_SUFFIX:
+        trajectory = load_trajectory(path, nominal)
+        require_runnable(trajectory, nominal, plan.rate, str(path))
+        return planned_information(
+            nominal, basis, [trajectory], noise_std=plan.noise_std, dt=plan.dt
+        )
+    log = load_log(path).require_robot(nominal)
+    preprocessor = RtsSmoother().tuned(log, nominal)
+    problem = build_problem(preprocessor(log, nominal), nominal, basis)
+    estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+    return Prior.of_rows(problem.W, estimate.noise_std)

@@ -1,0 +1,158 @@
+"""From a configuration to the robot, its nominal model, and the parameters to look for."""
+
+from pathlib import Path
+
+import numpy as np
+
+from robotid_sim.arrays import Bool1D
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.excitation.held_home import with_held_home
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.inertia import inertia_matrix
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.config_tables import NominalConfig, RobotConfig
+from robotid_sim.pipeline.nominal import perturbed_nominal, require_same_robot
+from robotid_sim.streams import Streams
+from robotid_sim.threads import one_blas_thread
+
+
+def build_robot(
+    robot: str | Path | Robot, config: RobotConfig | None = None, *, formal: bool = False
+) -> Robot:
+    """Return the robot of a catalog name or path as its section says.
+
+    Parameters
+    ----------
+    robot : str, Path or Robot
+        Catalog name, or path of a URDF or MJCF file; a robot stays as it is.
+    config : RobotConfig, optional
+        Chain, payload and overrides of joints.
+    formal : bool
+        Accept inertia that no rigid body can have.
+
+    Returns
+    -------
+    robot : Robot
+        Repaired if the section says so.
+
+    Raises
+    ------
+    UrdfError, UnknownNameError
+        If there is no such robot, its file cannot be used, or the section names what it lacks.
+    InconsistentInertiaError
+        If a body has impossible inertia and is neither accepted nor repaired, or the payload has.
+    """
+    if isinstance(robot, Robot):
+        return robot
+    config = config or RobotConfig()
+    built = load_robot(
+        robot,
+        base=config.base,
+        tip=config.tip,
+        gravity=config.gravity,
+        urdf_friction=config.urdf_friction,
+        joints=config.joints,
+        assume_limits=config.assume_limits,
+        formal=formal or config.repair,
+    )
+    if config.repair:
+        built = built.repaired()
+    if config.payload is not None:
+        load = config.payload
+        tensor = inertia_matrix(np.array([0.0] * 4 + list(load.inertia)))
+        built = built.with_payload(load.mass, load.com, tensor)
+    return built
+
+
+def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
+    """Return what is known of the plant before the identification: a file, or the plant perturbed.
+
+    Parameters
+    ----------
+    plant : Robot
+        The truth.
+    config : StudyConfig
+        Its seed decides the perturbation.
+
+    Returns
+    -------
+    nominal : Robot
+        Its home pose is one that it can hold.
+
+    Raises
+    ------
+    UrdfError, UnknownNameError
+        If the nominal file cannot be used.
+    InconsistentInertiaError
+        If a body of the nominal file has impossible inertia that is not to be repaired.
+    OptionError
+        If the nominal file is of another robot.
+    InfeasibleError
+        If gravity is beyond the torque limits in every pose.
+    """
+    settings: NominalConfig = config.nominal
+    if settings.file is not None:
+        section = config.robot.model_copy(update={"joints": {}, "payload": None})
+        read = build_robot(settings.file, section)
+        nominal = require_same_robot(read, plant, str(settings.file))
+    else:
+        rng = Streams(config.seed)("nominal")
+        nominal = perturbed_nominal(plant, rng, scale=settings.scale, mismatch=settings.mismatch)
+    return with_held_home(nominal, config.design.torque_ratio)
+
+
+def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
+    """Return the nominal model for a log: of a machine's log the robot itself, or the file.
+
+    Parameters
+    ----------
+    robot : Robot
+        The robot of the log.
+    log : Log
+        Of a machine, or virtual.
+    config : StudyConfig
+        As for `build_nominal`.
+
+    Returns
+    -------
+    nominal : Robot
+        For a virtual log as by `build_nominal`.
+
+    Raises
+    ------
+    UrdfError, UnknownNameError, InconsistentInertiaError, OptionError, InfeasibleError
+        As by `build_nominal`.
+    """
+    if log.origin == "machine" and config.nominal.file is None:
+        return robot
+    return build_nominal(robot, config)
+
+
+@one_blas_thread()
+def build_basis(
+    nominal: Robot, config: StudyConfig, measured: Bool1D | None = None
+) -> BaseParameters:
+    """Return the base parameters that a study looks for.
+
+    Parameters
+    ----------
+    nominal : Robot
+        What is known of the robot.
+    config : StudyConfig
+        Says which joint parameters are considered.
+    measured : ndarray of bool, shape (n,), optional
+        The joints whose torque is known; by default all.
+
+    Returns
+    -------
+    basis : BaseParameters
+        Base parameters with names, units and groupings.
+
+    Raises
+    ------
+    OptionError
+        If a joint parameter is unknown.
+    """
+    return base_parameters(nominal, config.estimation.joint_parameters, measured)

@@ -1,0 +1,199 @@
+"""Whether a robot can exist, and what can be identified of it."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.dynamics.base_parameters import BaseParameters, random_states
+from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.dynamics.light_joints import light_joints
+from robotid_sim.dynamics.textbook_base import textbook_base
+from robotid_sim.errors import MissingExtraError, RobotIdError
+from robotid_sim.model.diagnosis import (
+    BodyDiagnosis,
+    RepairReport,
+    diagnose,
+    repair_report,
+    summary,
+)
+from robotid_sim.model.mass_comparison import unlikely_masses
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.representation import public_value
+from robotid_sim.validation.prediction import rms
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class RobotCheck:
+    """What can be said of a robot before a study of it."""
+
+    robot: Robot
+    """As its file says, possible or not."""
+    basis: BaseParameters
+    bodies: Sequence[BodyDiagnosis]
+    """What can be said of every movable body."""
+    repaired: Robot | None
+    """The nearest robot that can exist, if that was asked for."""
+    repair: RepairReport | None
+    """What the repair changed."""
+    unlikely_masses: Sequence[str] | None
+    """Masses far from those of the nominal model, in words; None without a file of one."""
+    prospect: Mapping[str, Any]
+    """Why a study would refuse the robot, or what it would assume."""
+
+    @property
+    def consistent(self) -> bool:
+        """Whether every movable body can exist."""
+        return all(body.reason is None for body in self.bodies)
+
+    @property
+    def passed(self) -> bool:
+        """Whether every body can exist or was repaired, and a study is not refused."""
+        possible = self.consistent or self.repaired is not None
+        return possible and self.prospect["refused"] is None
+
+    @property
+    def finding(self) -> str:
+        """What the bodies come to, in one sentence."""
+        before = ", before the repair" if self.repair is not None and not self.consistent else ""
+        return summary(self.bodies) + before
+
+    def content(self) -> dict[str, Any]:
+        """Return the check as JSON values."""
+        content = _report(self.robot, self.basis, self.bodies)
+        if self.unlikely_masses is not None:
+            content["unlikely_masses"] = list(self.unlikely_masses)
+        if self.repair is not None:
+            content["repair"] = _repair(self.repair, self.robot)
+        return content | dict(self.prospect)
+
+
+def check(
+    robot: str | Path | Robot, config: StudyConfig | None = None, *, repair: bool | None = None
+) -> RobotCheck:
+    """Check whether a robot can exist, what can be identified of it, and whether a study can run.
+
+    Parameters
+    ----------
+    robot : str, Path or Robot
+        Catalog name, file, or a robot.
+    config : StudyConfig, optional
+        Settings of the robot, of the nominal model and of the study.
+    repair : bool, optional
+        Find the nearest robot that can exist; by default as the configuration says.
+
+    Returns
+    -------
+    check : RobotCheck
+        Bodies, limits, base parameters, and what speaks against a study.
+
+    Raises
+    ------
+    UrdfError, UnknownNameError, OptionError
+        If there is no such robot, its file cannot be used, or a setting is refused.
+    """
+    config = config or StudyConfig()
+    repair = config.robot.repair if repair is None else repair
+    read = build_robot(robot, config.robot.model_copy(update={"repair": False}), formal=True)
+    basis = build_basis(read, config)
+    fixed, report = None, None
+    if repair:
+        fixed, states = read.repaired(), random_states(read)
+        torque = joint_torque(read, *states)
+        report = repair_report(read, fixed, joint_torque(fixed, *states) - torque, rms(torque))
+    known = config.nominal.file is not None
+    return RobotCheck(
+        robot=read,
+        basis=basis,
+        bodies=diagnose(read),
+        repaired=fixed,
+        repair=report,
+        unlikely_masses=unlikely_masses(read, build_nominal(read, config)) if known else None,
+        prospect=_prospect(robot, config),
+    )
+
+
+def _prospect(robot: str | Path | Robot, study: StudyConfig) -> dict[str, Any]:
+    """Return why a study would refuse the robot, or what it would assume.
+
+    A package that is not installed is told too, but nothing is wrong with the robot then.
+    """
+    try:
+        return {"refused": None, "assumptions": build_setup(robot, study).assumptions}
+    except MissingExtraError as error:
+        return {"refused": None, "assumptions": [], "missing": str(error)}
+    except RobotIdError as error:
+        return {"refused": str(error)}
+
+
+def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]) -> dict[str, Any]:
+    links = [
+        {
+            "name": body.name,
+            "consistent": body.reason is None,
+            "reason": body.reason,
+            "engine": body.engine,
+            "mass": body.mass,
+            "com": body.com.tolist(),
+            "com_inside": body.com_inside,
+            "principal_moments": body.moments.tolist(),
+            "triangle_margin": body.triangle_margin,
+            "pseudo_inertia_eigenvalues": body.pseudo_inertia.tolist(),
+            "fused": [*link.fixed, *link.locked],
+        }
+        for link, body in zip(robot.links, bodies, strict=True)
+    ]
+    joints = []
+    for joint, unit in zip(robot.joints, robot.joint_units, strict=True):
+        joints.append(
+            {
+                "name": joint.name,
+                "unit": unit,
+                "lower": joint.lower,
+                "upper": joint.upper,
+                "velocity": joint.velocity,
+                "acceleration": joint.acceleration,
+                "effort": joint.effort if np.isfinite(joint.effort) else None,
+                "Fv": joint.friction.Fv,
+                "Fc": joint.friction.Fc,
+                "Fo": joint.friction.Fo,
+                "eps": joint.friction.eps,
+                "Ia": joint.rotor_inertia,
+            }
+        )
+    return {
+        "robot": robot.name,
+        "dof": robot.dof,
+        "links": links,
+        "joints": joints,
+        "light_joints": light_joints(robot),
+        "assumptions": list(robot.assumptions),
+        "inertial_rank": basis.inertial_rank,
+        "rank": basis.rank,
+        "groupings": list(basis.groupings),
+        "textbook_groupings": list(textbook_base(robot, basis).groupings),
+        "identifiable_alone": list(basis.identifiable_alone),
+        "in_combination": list(basis.in_combination),
+        "no_effect": list(basis.no_effect),
+        "faint": list(basis.faint),
+    }
+
+
+def _repair(report: RepairReport, robot: Robot) -> dict[str, Any]:
+    bodies = zip(robot.links, report.distance.tolist(), strict=True)
+    joints = zip(robot.joint_names, report.torque.tolist(), strict=True)
+    return {
+        "metric": report.metric,
+        "distance": {link.name: distance for link, distance in bodies},
+        "parameters": [
+            {"name": name, "before": before, "after": after}
+            for name, before, after in report.changed
+        ],
+        "torque_change_relative": dict(joints),
+    }

@@ -1,0 +1,272 @@
+"""One excitation in several engines: a model from the log of each, proved in each.
+
+The estimates are of one robot: their difference must be what their covariances say. Every model
+predicts the unseen log of every engine and runs the closed loop there.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.engine.engines import ENGINES, engine_named
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.experiment.conditions import Undisturbed
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.config_tables import VerdictLimits
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.experiment import clean_run, measured
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.identify import identify
+from robotid_sim.pipeline.result import finite
+from robotid_sim.pipeline.setup import Setup
+from robotid_sim.progress import Progress, silent
+from robotid_sim.representation import public_value
+from robotid_sim.threads import one_blas_thread
+from robotid_sim.validation.agreement import ComparedEstimate, Difference, compare_estimates
+from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
+from robotid_sim.validation.comparison import UNDISTURBED, Comparison
+from robotid_sim.validation.prediction import predict
+
+
+@public_value
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Proof:
+    """What a model identified in one engine is worth in another, or in the same."""
+
+    seed: int
+    identified_in: str
+    proved_in: str
+    model_error: Float1D | None
+    """RMS error on the unseen motion over the RMS torque, shape (n,); None if the fit failed."""
+    gap_left: float | None
+    """Share of the tracking gap that is left, worst lap; None without laps or model."""
+
+    @property
+    def crosses(self) -> bool:
+        """Whether the engines differ."""
+        return self.identified_in != self.proved_in
+
+    @property
+    def worst_error(self) -> float | None:
+        """Model error of the worst joint."""
+        return None if self.model_error is None else finite(float(self.model_error.max()))
+
+    def content(self) -> dict[str, Any]:
+        """Return the proof as JSON values."""
+        error = None if self.model_error is None else self.model_error.tolist()
+        gap = None if self.gap_left is None else finite(self.gap_left)
+        return {
+            "seed": self.seed,
+            "identified_in": self.identified_in,
+            "proved_in": self.proved_in,
+            "model_error_relative": error,
+            "tracking_gap_left": gap,
+        }
+
+
+@public_value
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Crossing:
+    """One study in both engines, proved in both."""
+
+    robot: str
+    seed: int
+    proofs: tuple[Proof, ...]
+    """Every engine of the identification with every one of the proof."""
+    difference: Difference | None
+    """The second engine's estimate minus the first's; None if a fit failed."""
+    failed_loops: int
+    assumptions: tuple[str, ...]
+    limits: VerdictLimits
+    settings: str
+    """Configuration of the study where it differs from the defaults, as JSON."""
+    excitation: Mapping[str, Log] | None = None
+    """What every engine made of the excitation; None where it is not kept."""
+
+
+def both_engines() -> tuple[str, ...]:
+    """Return the names of the engines; raise `MissingExtraError` unless all are installed."""
+    return tuple(engine_named(name) for name in ENGINES)
+
+
+def engine_title(name: str | None) -> str:
+    """Return an engine, by default the first that is installed, as texts call it."""
+    return ENGINES[engine_named(name)].words
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EngineRuns:
+    """What happened in each engine before anything was measured, by the name of the engine."""
+
+    excitation: Mapping[str, Log]
+    """The run of the designed excitation."""
+    unseen: Mapping[str, Log]
+    """That of the motion that no fit sees."""
+
+
+@one_blas_thread()
+def engine_runs(
+    setup: Setup, engines: Sequence[str], *, workers: int = 1, progress: Progress = silent
+) -> EngineRuns:
+    """Design one excitation, and run it and the unseen motion in all engines.
+
+    The engine of the setup's own cell plays no part.
+    """
+    designs = design_excitation(
+        setup.nominal,
+        setup.basis,
+        setup.excitation,
+        setup.streams("design"),
+        workers=workers,
+        progress=progress,
+    )
+    if designs.interrupted:
+        raise KeyboardInterrupt
+    cells = {name: replace(setup.cell, engine=name) for name in engines}
+    excitation, unseen = (
+        {name: clean_run(cell, path, progress=progress) for name, cell in cells.items()}
+        for path in (designs.trajectories[0], setup.unseen)
+    )
+    return EngineRuns(excitation, unseen)
+
+
+@one_blas_thread()
+def crossing(
+    setup: Setup, runs: EngineRuns, *, workers: int = 1, progress: Progress = silent
+) -> Crossing:
+    """Identify from the run of every engine, with independent noise, and prove it in all of them.
+
+    Parameters
+    ----------
+    setup : Setup
+        What the runs were made with; its seed is that of the noise.
+    runs : EngineRuns
+        One excitation in the engines; see `engine_runs`.
+    workers : int
+        Processes of the closed loops.
+    progress : callable
+        Called with the stage and the share done.
+    """
+    engines = tuple(runs.excitation)
+    setups = {name: replace(setup, cell=replace(setup.cell, engine=name)) for name in engines}
+    fits = {name: _identified(setups[name], runs.excitation[name], progress) for name in engines}
+    proofs, failed = [], 0
+    for name in engines:
+        rng = setup.streams(f"{name} unseen measure")
+        unseen = measured(setups[name].cell, runs.unseen[name], rng)
+        loop = _closed_loop(setups[name], fits, workers, progress)
+        failed += 0 if loop is None else len(loop.failures)
+        proofs += [_proof(setup, source, name, fit, unseen, loop) for source, fit in fits.items()]
+    return Crossing(
+        robot=setup.cell.plant.name,
+        seed=setup.streams.seed,
+        proofs=tuple(sorted(proofs, key=lambda proof: engines.index(proof.identified_in))),
+        difference=_difference(fits),
+        failed_loops=failed,
+        assumptions=tuple(setup.assumptions),
+        limits=setup.limits,
+        settings=setup.settings,
+        excitation=runs.excitation,
+    )
+
+
+def _identified(setup: Setup, clean: Log, progress: Progress) -> Identification:
+    """Return what the log of one engine gives."""
+    cell, streams = setup.cell, setup.streams
+    log = measured(cell, clean, streams(f"{cell.engine} measure"))
+    rng = streams(f"{cell.engine} identify")
+    return identify(
+        log,
+        setup.nominal,
+        basis=setup.basis,
+        plan=setup.fit,
+        check=False,
+        rng=rng,
+        progress=progress,
+    )
+
+
+def _loop_name(engine: str) -> str:
+    """Return what a model is called in the loop."""
+    return f"identified in {engine}"
+
+
+def _closed_loop(
+    setup: Setup, fits: Mapping[str, Identification], workers: int, progress: Progress
+) -> ClosedLoop | None:
+    """Run the laps in one engine with the models of all; None without laps or models."""
+    if setup.comparison is None:
+        return None
+    models: dict[str, Robot | Sequence[Robot]] = {
+        _loop_name(name): fit.lift.robot for name, fit in fits.items() if fit.lift is not None
+    }
+    laps = {name: task for name, task in setup.comparison.tasks.items() if not task.is_step}
+    if not laps or not models:
+        return None
+    comparison: Comparison = replace(
+        setup.comparison,
+        controllers=dict([next(iter(setup.comparison.controllers.items()))]),
+        baselines={},
+        tasks=laps,
+        scenarios={UNDISTURBED: (Undisturbed(),)},
+        runs=1,
+    )
+    rng = setup.streams("control")
+    return closed_loop(
+        setup.cell, setup.nominal, models, rng, comparison, workers=workers, progress=progress
+    )
+
+
+def _proof(
+    setup: Setup,
+    source: str,
+    target: str,
+    fit: Identification,
+    unseen: Log,
+    loop: ClosedLoop | None,
+) -> Proof:
+    """Return what the model of the engine `source` is worth in the engine `target`."""
+    error = None
+    if fit.chosen.success:
+        predicted = predict(fit.chosen.beta, unseen, fit.nominal, fit.basis, fit.preprocessor)
+        error = predicted.model_error_relative
+    units = setup.cell.plant.joint_units
+    return Proof(
+        seed=setup.streams.seed,
+        identified_in=source,
+        proved_in=target,
+        model_error=error,
+        gap_left=None if loop is None else loop.gap_left(units, _loop_name(source)),
+    )
+
+
+def _difference(fits: Mapping[str, Identification]) -> Difference | None:
+    """Return the difference of the estimates of both engines; None if a fit failed."""
+    compared = [_compared_estimate(ENGINES[name].words, fit) for name, fit in fits.items()]
+    sound = [estimate for estimate in compared if estimate is not None]
+    return compare_estimates(sound).pairs[0] if len(sound) == len(fits) else None
+
+
+def _compared_estimate(label: str, fit: Identification) -> ComparedEstimate | None:
+    """Return the estimate whose error is that of the noise alone; None if it failed.
+
+    A covariance says nothing of an estimate that constraints move, so weighted least squares of the
+    same rows stands for it, as in the verdict of a study. Its variances are those of its intervals,
+    which have no bias, where those of `Estimate.cov` err on the large side.
+    """
+    estimate = fit.chosen
+    if not estimate.unbiased:
+        estimate = WeightedLeastSquares().fit(fit.problem, np.random.default_rng(0))
+    intervals = fit.intervals(estimate)
+    if intervals is None:
+        return None
+    scale = intervals.std / estimate.std
+    assert estimate.cov is not None
+    estimate = replace(estimate, cov=estimate.cov * np.outer(scale, scale))
+    # As in `compare`: errors of torque constants are held to first order only.
+    blocks = None if fit.torque_gain_std else fit.covariance_blocks(estimate)
+    return ComparedEstimate(label, estimate, fit.basis.groupings, dof=intervals.dof, blocks=blocks)

@@ -1,0 +1,283 @@
+"""Excitations for a robot, with what they are worth."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import MissingExtraError
+from robotid_sim.excitation import CRITERIA, FAMILIES
+from robotid_sim.excitation.design import ExcitationQuality, excitation_quality
+from robotid_sim.excitation.explain import Explanation
+from robotid_sim.excitation.optimal import DesignResult
+from robotid_sim.excitation.plan import DesignPlan
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build_design import build_criterion, build_design
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.contacts import contacts
+from robotid_sim.pipeline.excitation import (
+    Designs,
+    design_excitation,
+    designs_by_criteria,
+    expected_accuracy,
+    explanation,
+)
+from robotid_sim.pipeline.result import ContactResult
+from robotid_sim.progress import Progress, silent
+from robotid_sim.representation import public_value
+from robotid_sim.streams import Streams
+from robotid_sim.trajectory.csv_export import export_csv
+from robotid_sim.trajectory.reference import Excitation
+from robotid_sim.trajectory.trajectory_files import save_trajectory
+
+COMPARED = ("d-optimality", "condition-number", "normalized-condition-number")
+"""Criteria that designs are compared by."""
+
+_log = logging.getLogger(__name__)
+
+
+@public_value
+@dataclass(frozen=True, eq=False)
+class DesignSummary:
+    """Designs with what they are worth: the values that page, terminal and JSON show."""
+
+    robot: str
+    """Name of the robot that they are for."""
+    nominal: Robot
+    """The model that they were designed with."""
+    basis: BaseParameters
+    """The parameters they make visible."""
+    plan: DesignPlan
+    designs: Designs
+    others: Mapping[str, DesignResult]
+    """Designs by other criteria, to compare."""
+    explanation: Explanation | None
+    """Why some parameters are seen well and others badly."""
+
+    @property
+    def criterion(self) -> str:
+        """Name of what the excitations were designed for."""
+        return CRITERIA.name_of(self.plan.criterion)
+
+    @property
+    def family(self) -> str:
+        """Name of the family of motions."""
+        return FAMILIES.name_of(self.plan.family)
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What was assumed of the model and its space, one sentence each."""
+        return list(dict.fromkeys((*self.nominal.assumptions, *self.plan.assumptions)))
+
+    @cached_property
+    def std(self) -> Float1D:
+        """Expected standard deviation of every base parameter, shape (b,)."""
+        return expected_accuracy(self.nominal, self.basis, self.designs.trajectories, self.plan)
+
+    @cached_property
+    def other_std(self) -> dict[str, Float1D]:
+        """The same by other criteria."""
+        return {
+            name: expected_accuracy(self.nominal, self.basis, [other.trajectory], self.plan)
+            for name, other in self.others.items()
+        }
+
+    @cached_property
+    def assessed(self) -> ExcitationQuality:
+        """Condition and use of the limits of the first trajectory."""
+        return excitation_quality(self.nominal, self.basis, self.designs.trajectories[0])
+
+    @cached_property
+    def other_assessed(self) -> dict[str, ExcitationQuality]:
+        """The same by other criteria."""
+        return {
+            name: excitation_quality(self.nominal, self.basis, other.trajectory)
+            for name, other in self.others.items()
+        }
+
+    @cached_property
+    def contacts(self) -> list[ContactResult]:
+        """The links that touch on the trajectories, which are numbered from 1.
+
+        None are known where no engine is installed, which a design without clearance does not need.
+        """
+        paths = {f"trajectory {k}": path for k, path in enumerate(self.designs.trajectories, 1)}
+        try:
+            return contacts(self.nominal, paths, self.plan.floor)
+        except MissingExtraError as error:
+            _log.warning("contacts are not looked for: %s", error)
+            return []
+
+    @property
+    def trajectories(self) -> tuple[Excitation, ...]:
+        """The excitations."""
+        return self.designs.trajectories
+
+    @property
+    def passed(self) -> bool:
+        """Whether the design came to its end and keeps all limits."""
+        kept = not any(result.violated for result in self.designs.designs)
+        return kept and not self.designs.interrupted
+
+    def write(self, path: str | Path, csv: str | Path | None = None) -> list[Path]:
+        """Write the trajectories.
+
+        Parameters
+        ----------
+        path : str or Path
+            File of the first one (JSON); further ones have a number behind its name.
+        csv : str or Path, optional
+            Table of the first one, for a machine.
+
+        Returns
+        -------
+        paths : list of Path
+            The files of the trajectories.
+
+        Raises
+        ------
+        FileFormatError
+            If a file cannot be written.
+        """
+        files = [Path(path), *numbered(Path(path), len(self.trajectories))]
+        for trajectory, file in zip(self.trajectories, files, strict=True):
+            save_trajectory(trajectory, file, self.nominal)
+        if csv is not None:
+            export_csv(self.trajectories[0], Path(csv), self.plan.rate, self.nominal)
+        return files
+
+    def content(self, files: Sequence[Path] = ()) -> dict[str, Any]:
+        """Return designs and what they are worth as JSON values, with the files they are in."""
+        designs, plan, basis = self.designs, self.plan, self.basis
+        first = designs.designs[0]
+        std = [float(value) if np.isfinite(value) else None for value in self.std]
+        values = basis.of(self.nominal.parameters()).tolist()
+        content: dict[str, Any] = {
+            "robot": self.robot,
+            "trajectory": str(files[0]) if files else None,
+            **asdict(self.assessed),
+            "criterion": self.criterion,
+            "criterion_symbol": first.criterion.symbol,
+            "criterion_before": first.value_before,
+            "criterion_after": first.value_after,
+            "starts": list(first.start_values),
+            "success": first.success,
+            "message": first.message,
+            "base_parameters": [
+                {"name": name, "unit": unit, "nominal": value, "expected_std": deviation}
+                for name, unit, value, deviation in zip(
+                    basis.names, basis.units, values, std, strict=True
+                )
+            ],
+            "family": self.family,
+            "violated": [str(v) for result in designs.designs for v in result.violated],
+            "relaxed": list(designs.relaxed),
+            "prior": list(plan.prior_names),
+            "compared": {name: asdict(value) for name, value in self.other_assessed.items()},
+        }
+        if designs.sequence is not None:
+            content["trajectories"] = [str(path) for path in files]
+            content["log_dets"] = list(designs.sequence.log_dets)
+        if self.explanation is not None:
+            content["explanation"] = self.explanation.sentences()
+        content["contacts"] = [f"{found}; no real arm may run this" for found in self.contacts]
+        content["assumptions"] = self.assumptions
+        return content
+
+
+def numbered(path: Path, count: int) -> list[Path]:
+    """Return the files of the second and further trajectories."""
+    return [path.with_name(f"{path.stem}-{k}{path.suffix}") for k in range(2, count + 1)]
+
+
+def design(
+    robot: str | Path | Robot,
+    config: StudyConfig | None = None,
+    *,
+    nominal: Robot | None = None,
+    family: str | None = None,
+    criterion: str | None = None,
+    solver: str | None = None,
+    count: int | None = None,
+    prior: Sequence[str | Path] | None = None,
+    clearance: float | None = None,
+    floor: float | None = None,
+    compare: bool = False,
+    explain: bool = False,
+    seed: int | None = None,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> DesignSummary:
+    """Design excitations of a robot, with its nominal model alone.
+
+    Parameters
+    ----------
+    robot : str, Path or Robot
+        Catalog name, file, or a robot.
+    config : StudyConfig, optional
+        All settings; what is given beside it counts more.
+    nominal : Robot, optional
+        The model; by default as the configuration says, the robot wrong by some 20 %.
+    family, criterion, solver : str, optional
+        Names of `robotid list`.
+    count : int, optional
+        Trajectories that are designed one after the other.
+    prior : sequence of str or Path, optional
+        Logs or trajectories that there are already.
+    clearance, floor : float, optional
+        Distance between links, and height of the floor [m].
+    compare : bool
+        Design by other criteria, too.
+    explain : bool
+        Say why some parameters are seen well and others badly.
+    seed : int, optional
+        Of all randomness; by default that of the configuration.
+    workers : int
+        Processes; the result does not depend on their number.
+    progress : callable
+        Called with the stage and the share done.
+
+    Returns
+    -------
+    summary : DesignSummary
+        The excitations, expected accuracy, and use of the limits.
+
+    Raises
+    ------
+    InfeasibleError
+        If nothing keeps the limits.
+    OptionError, UnknownNameError
+        If a name or an option is refused.
+    """
+    config = (config or StudyConfig()).with_seed(seed)
+    config = config.with_design(
+        {
+            "family": family,
+            "criterion": criterion,
+            "solver": solver,
+            "count": count,
+            "prior": None if prior is None else tuple(map(Path, prior)),
+        },
+        {"clearance": clearance, "floor": floor},
+    )
+    plant = build_robot(robot, config.robot)
+    nominal = nominal or build_nominal(plant, config)
+    basis = build_basis(nominal, config)
+    plan, streams = build_design(nominal, basis, config), Streams(config.seed)
+    designs = design_excitation(
+        nominal, basis, plan, streams("design"), workers=workers, progress=progress
+    )
+    if designs.interrupted:  # what is there is to be written at once
+        compare = explain = False
+    criteria = {name: build_criterion(config.design, name) for name in COMPARED if compare}
+    rngs = {name: streams("design") for name in criteria}
+    others = designs_by_criteria(nominal, basis, plan, rngs, criteria, progress)
+    reasons = explanation(nominal, basis, designs.trajectories, plan) if explain else None
+    return DesignSummary(plant.name, nominal, basis, plan, designs, others, reasons)

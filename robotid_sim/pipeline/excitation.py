@@ -1,0 +1,170 @@
+"""The design stage: excitations for a nominal model, and what they promise."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.engine.free_space import FreeSpace
+from robotid_sim.excitation.criteria import Criterion
+from robotid_sim.excitation.design import base_regressor
+from robotid_sim.excitation.explain import Explanation, explain
+from robotid_sim.excitation.information import Prior, assumed_noise, planned_information, samples_of
+from robotid_sim.excitation.optimal import DesignResult, optimal_design
+from robotid_sim.excitation.plan import DesignPlan, SwarmSearch
+from robotid_sim.excitation.sequence import SequenceResult, optimal_sequence
+from robotid_sim.excitation.swarm_design import swarm_design
+from robotid_sim.model.robot import Robot
+from robotid_sim.progress import Progress, silent
+from robotid_sim.representation import public_value
+from robotid_sim.threads import one_blas_thread
+from robotid_sim.trajectory.reference import Excitation, run_time
+
+EXPLAINED_SAMPLES = 500
+"""Samples of a run that an explanation looks at."""
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class Designs:
+    """The excitations of the design stage."""
+
+    designs: tuple[DesignResult, ...]
+    """One a trajectory, in the order of their design."""
+    sequence: SequenceResult | None = None
+    """What they are worth together, if there are several."""
+    relaxed: tuple[str, ...] = ()
+    """Pairs of links that cannot keep the clearance, and what they keep, in words."""
+
+    @property
+    def trajectories(self) -> tuple[Excitation, ...]:
+        """The excitations."""
+        if self.sequence is not None:
+            return self.sequence.trajectories
+        return tuple(design.trajectory for design in self.designs)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether it is the best so far at Ctrl-C."""
+        return any(design.interrupted for design in self.designs)
+
+
+@one_blas_thread()
+def design_excitation(
+    nominal: Robot,
+    basis: BaseParameters,
+    plan: DesignPlan,
+    rng: np.random.Generator,
+    *,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Designs:
+    """Return excitations, designed with the nominal model alone.
+
+    Parameters
+    ----------
+    nominal : Robot
+        The model.
+    basis : BaseParameters
+        The parameters that the excitations make visible.
+    plan : DesignPlan
+        What to design.
+    rng : numpy.random.Generator
+        Source of randomness.
+    workers : int
+        Processes; the result does not depend on their number.
+    progress : callable
+        Called with the stage and the share done.
+
+    Raises
+    ------
+    InfeasibleError
+        If nothing keeps the limits.
+    """
+    with in_space(nominal, plan) as (plan, relaxed):
+        if isinstance(plan.search, SwarmSearch):
+            result = swarm_design(nominal, basis, rng, plan, progress=progress)
+            return Designs((result,), relaxed=relaxed)
+        if plan.count == 1:
+            result = optimal_design(nominal, basis, rng, plan, workers=workers, progress=progress)
+            return Designs((result,), relaxed=relaxed)
+        several = optimal_sequence(nominal, basis, rng, plan, workers=workers, progress=progress)
+        return Designs(several.designs, several, relaxed)
+
+
+def designs_by_criteria(
+    nominal: Robot,
+    basis: BaseParameters,
+    plan: DesignPlan,
+    rngs: Mapping[str, np.random.Generator],
+    criteria: Mapping[str, Criterion],
+    progress: Progress = silent,
+) -> dict[str, DesignResult]:
+    """Return single designs by several criteria, with all else as planned."""
+    return {
+        name: design_excitation(
+            nominal,
+            basis,
+            replace(plan, criterion=criterion, count=1),
+            rngs[name],
+            progress=progress,
+        ).designs[0]
+        for name, criterion in criteria.items()
+    }
+
+
+def free_space(nominal: Robot, plan: DesignPlan) -> FreeSpace | None:
+    """Return the space in which links keep apart; None where they need not."""
+    if not plan.keeps_apart:
+        return None
+    rest = nominal.home if plan.start is None else plan.start
+    return FreeSpace(nominal, rest, plan.clearance or 0.0, plan.floor)
+
+
+@contextmanager
+def in_space(nominal: Robot, plan: DesignPlan) -> Iterator[tuple[DesignPlan, tuple[str, ...]]]:
+    """Give a plan with distances among its constraints, and which pairs cannot keep them, in words.
+
+    The engine is open meanwhile if it must be.
+    """
+    space = free_space(nominal, plan)
+    if space is None:
+        yield plan, ()
+        return
+    with space.open() as clearance:
+        added = (clearance,) if clearance.names else ()  # a short arm has no pair of links
+        yield replace(plan, constraints=(*plan.constraints, *added)), clearance.relaxed
+
+
+def expected_accuracy(
+    nominal: Robot, basis: BaseParameters, trajectories: Sequence[Excitation], plan: DesignPlan
+) -> Float1D:
+    """Return the standard deviation that every base parameter will have, shape (b,).
+
+    From the logs of all trajectories together, with torque noise of 1 % of the RMS, and from what
+    exists already; see `expected_std`.
+    """
+    information = plan.prior or Prior.none(basis.rank)
+    for path in trajectories:
+        noise = assumed_noise(nominal, path)
+        information += planned_information(nominal, basis, [path], noise_std=noise, dt=plan.dt)
+    return information.std
+
+
+def explanation(
+    nominal: Robot, basis: BaseParameters, trajectories: Sequence[Excitation], plan: DesignPlan
+) -> Explanation:
+    """Return why excitations see some base parameters well and others badly; see `explain`."""
+    rows, samples = [], 0.0
+    for trajectory in trajectories:
+        t = np.arange(EXPLAINED_SAMPLES) * run_time(trajectory) / EXPLAINED_SAMPLES
+        rows.append(base_regressor(nominal, basis, trajectory, t))
+        samples += samples_of(trajectory, plan.dt)
+    noise = np.sqrt(np.mean([assumed_noise(nominal, path) ** 2 for path in trajectories], axis=0))
+    values = basis.of(nominal.parameters())
+    return explain(
+        np.concatenate(rows), noise, basis, values, nominal.joint_names, samples, prior=plan.prior
+    )

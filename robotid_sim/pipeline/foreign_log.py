@@ -1,0 +1,66 @@
+"""A machine's log in a foreign form, written as a log of ours."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from robotid_sim.errors import FileFormatError, LogError
+from robotid_sim.importing.import_map import load_map, save_map
+from robotid_sim.importing.importer import ImportedLog, draft_map, import_log
+from robotid_sim.measurement.files import save_log
+from robotid_sim.model.robot import Robot
+
+
+def convert_log(
+    source: Sequence[Path],
+    robot: Robot,
+    out: Path,
+    *,
+    mapping: Path | None = None,
+    write_map: Path | None = None,
+    topic: str | None = None,
+    segment: int | None = None,
+) -> ImportedLog:
+    """Import a log and write it; with `write_map` also what was concluded of its columns.
+
+    Parameters
+    ----------
+    source : sequence of Path
+        Files of one log.
+    robot : Robot
+        Its joints, units and limits.
+    out : Path
+        Log to write, HDF5 or CSV.
+    mapping, write_map : Path, optional
+        Map to follow, and map to write; a draft of it if the import fails.
+    topic : str, optional
+        Topic of a bag with several of joint states.
+    segment : int, optional
+        Part of a log with gaps, from 1; by default the longest.
+
+    Returns
+    -------
+    imported : ImportedLog
+        The log, and how it came out of the files.
+
+    Raises
+    ------
+    FileFormatError
+        If a file cannot be read or written.
+    LogError
+        If the columns do not tell which joint and quantity they are.
+    """
+    if out.suffix.lower() not in (".h5", ".hdf5", ".csv"):
+        raise FileFormatError(f"cannot write {out}: give a log a name that ends in .h5 or .csv")
+    known = None if mapping is None else load_map(mapping)
+    try:
+        imported = import_log(source, robot, known, topic=topic, segment=segment)
+    except LogError as error:
+        if write_map is None:
+            raise
+        drafted, left = draft_map(source, robot, known, topic=topic)
+        save_map(drafted, write_map, f"to be corrected; columns left over: {', '.join(left)}")
+        raise LogError(f"{error}; what is known of the columns is in {write_map}") from error
+    save_log(imported.log, out)
+    if write_map is not None:
+        save_map(imported.mapping, write_map)
+    return imported

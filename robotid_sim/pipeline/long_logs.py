@@ -1,0 +1,237 @@
+"""Identification from a log that does not fit into memory.
+
+The preprocessor, and the constants of the model, are tuned to the beginning of the log. Parts of
+the log then pass it one after the other, with so much before and after each that its rows are those
+of the whole log to rounding. Kept are the rows of the fit, ten a second, and the state of the
+joints at five times their rate, for what the model may lack and for figures. Functions that the
+model lacks are looked for in excerpts. If there are any, the fit is of the excerpts, too: it is
+they that leave parameters open then, not noise, and they take more memory than all the rows.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.estimation.discrepancy_search import find_discrepancy, nothing_lacking
+from robotid_sim.estimation.problem import build_problem
+from robotid_sim.measurement.joined_motion import joined
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.long_log import LongLog
+from robotid_sim.measurement.motion import RINGING, Motion, RowFilter, gated
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.choosing import heeding_loop_noise
+from robotid_sim.pipeline.fit_plan import FitPlan
+from robotid_sim.pipeline.fitted_motion import FittedMotion, fitted_motion
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.stages import estimated
+from robotid_sim.preprocess.adaptive import Adaptive
+from robotid_sim.progress import Progress, silent
+from robotid_sim.threads import one_blas_thread
+
+SETTLED = 2.0
+"""Time in which a smoother forgets where it began [s]."""
+
+STATES = 5
+"""States of the joints that are kept for every row, at most."""
+
+SEARCHED = 30_000
+"""Rows of all joints in excerpts."""
+
+EXCERPTS = 8
+"""Parts of the log that these rows are from."""
+
+
+def can_stream(plan: FitPlan) -> bool:
+    """Return whether a plan asks for nothing that needs all samples at once."""
+    use, estimators = plan.preprocessor, plan.estimators.values()
+    return (
+        isinstance(use, Adaptive)
+        and use.method != "fourier-fit"
+        and use.rows.low_velocity == 0.0
+        and not plan.joint_terms
+        and not any(e.uses_recordings or e.uses_instruments for e in estimators)
+    )
+
+
+class _Grid(NamedTuple):
+    """Where the rows of a log are, and how its samples are cut into parts."""
+
+    first: int
+    """Sample of the first row."""
+    step: int
+    rows: int
+    margin: int
+    """Rows before and after those of a part."""
+    part: int
+    """Rows of a part."""
+
+    @classmethod
+    def of(cls, log: LongLog, preprocessor: Adaptive) -> "_Grid":
+        """Return the rows of all samples that have a margin before and after them."""
+        rows = preprocessor.rows
+        step = max(1, round(1.0 / (rows.rate * log.dt)))
+        reach = RINGING / (min(rows.cutoffs or (rows.cutoff,)) * log.dt) + SETTLED / log.dt
+        margin = int(np.ceil(reach / step))
+        begin = rows.samples(log.head, max(0.0, float(log.head.t[0])) + rows.tail).start
+        first = begin + margin * step
+        count = (log.samples - 1 - margin * step - first) // step + 1
+        parts = max(1, round(count * step / log.part_samples))
+        return cls(first, step, count, margin, -(-count // parts))
+
+    def parts(self, log: LongLog) -> Iterator[tuple[Log, int]]:
+        """Yield samples with the margins, and how many rows they are to give."""
+        for row in range(0, self.rows, self.part):
+            count = min(self.part, self.rows - row)
+            begin = self.first + (row - self.margin) * self.step
+            stop = begin + (count - 1 + 2 * self.margin) * self.step + 1
+            yield log.part(begin, stop), count
+
+
+@one_blas_thread()
+def identify_long(
+    log: LongLog,
+    nominal: Robot,
+    basis: BaseParameters,
+    plan: FitPlan,
+    rng: np.random.Generator,
+    *,
+    progress: Progress = silent,
+) -> Identification:
+    """Preprocess a long log and estimate, with no more than a part of it in memory.
+
+    Parameters as of `pipeline.stages.fit_logs`. The plan is one that `can_stream`; output
+    error is not run where noise in the loop has shaken the robot.
+    """
+    progress("identify", 0.0)
+    _, heard = heeding_loop_noise(plan, (log.head,))
+    seen = fitted_motion((log.head,), nominal, basis, plan, silent)
+    progress("identify", 0.2)
+    seen = _along_the_log(seen, log, progress)
+    gain_std = plan.torque_gain_std
+    some = excerpts_of(seen)
+    found = find_discrepancy(some.rows, some.motion, seen.model.nominal, gain_std=gain_std)
+    if found.lacks:
+        seen = some
+    else:
+        found = nothing_lacking(seen.rows, gain_std=gain_std)
+    return estimated(seen, seen.rows, found, plan, rng, heard=heard, progress=progress)
+
+
+def _along_the_log(head: FittedMotion, log: LongLog, progress: Progress) -> FittedMotion:
+    """Return the state of the joints along a log, and the rows of its fit, for those of its head.
+
+    What is kept of the parts is allocated as a whole, and not copied.
+    """
+    tuned, basis = head.preprocessors[0], head.model.basis
+    assert isinstance(tuned, Adaptive)
+    grid = _Grid.of(log, tuned)
+    use = _without_edges(tuned)
+    kept = max(k for k in range(1, STATES + 1) if grid.step % k == 0)
+    n = log.head.dof
+    W, y = np.empty((grid.rows * n, basis.rank)), np.empty(grid.rows * n)
+    t = np.empty(grid.rows * kept)
+    states: dict[str, Float2D] = {name: np.empty((len(t), n)) for name in ("q", "dq", "ddq", "tau")}
+    first = 0
+    for part, count in grid.parts(log):
+        motion = use(part, head.model.nominal)
+        rows = build_problem(motion, head.model.nominal, basis)
+        inside = slice(grid.margin * n, (grid.margin + count) * n)
+        own = slice(first * n, (first + count) * n)
+        W[own], y[own] = rows.W[inside], rows.y[inside]
+        samples = slice(
+            grid.margin * grid.step, (grid.margin + count) * grid.step, grid.step // kept
+        )
+        own = slice(first * kept, (first + count) * kept)
+        t[own] = motion.t[samples]
+        for name, whole in states.items():
+            whole[own] = getattr(motion, name)[samples]
+        first += count
+        progress("identify", 0.2 + 0.4 * first / grid.rows)
+    for values in (W, y, t, *states.values()):
+        values.setflags(write=False)
+    dt = log.dt * grid.step / kept
+    cutoffs = tuned.rows.cutoff * dt, tuned.rows.cycles(dt)
+    motion = _kept_motion(log.head, t, states, kept, *cutoffs)
+    start = float(motion.row_times[0])
+    rows = replace(rows, W=W, y=y, period=motion.repeats, start=start)
+    return head._replace(motion=motion, rows=rows)
+
+
+def _kept_motion(
+    head: Log,
+    t: Float1D,
+    states: dict[str, Float2D],
+    step: int,
+    cutoff: float,
+    cutoffs: tuple[float, ...] | None,
+) -> Motion:
+    """Return the motion of the states that are kept of a log, every `step`-th of which is a row."""
+    whole = RowFilter(first=0, stop=len(t), step=step, edge=0, cutoff=cutoff, cutoffs=cutoffs)
+    measured = np.broadcast_to(states["tau"].any(axis=0), states["tau"].shape)
+    return Motion(
+        t=t,
+        q=states["q"],
+        dq=states["dq"],
+        ddq=states["ddq"],
+        tau=states["tau"],
+        joint_names=head.joint_names,
+        row_filter=gated(whole, measured),
+        period=head.period,
+    )
+
+
+def _without_edges(tuned: Adaptive) -> Adaptive:
+    """Return a preprocessor whose rows begin with the first sample; margins are cut off later."""
+    rows = replace(tuned.rows, tail=0.0, edge=0.0)
+    return replace(tuned, rows=rows, joint=replace(tuned.joint, rows=rows))
+
+
+def excerpts_of(whole: FittedMotion) -> FittedMotion:
+    """Return excerpts that are spread over a log, motion and rows; all of it if it has few rows.
+
+    Excerpts of what repeats are of whole periods, as many for each, so that joined they repeat.
+    """
+    problem, motion = whole.rows, whole.motion
+    row_filter = motion.row_filter
+    assert row_filter is not None
+    margin = int(np.ceil(RINGING / (row_filter.lowest * row_filter.step)))
+    most = SEARCHED // problem.dof
+    if problem.samples <= most + 2 * EXCERPTS * margin:
+        return whole
+    period = problem.period / problem.dt if problem.period else 1.0
+    repeats = problem.period if 2.0 * period <= most else None
+    unit = period if repeats else 1.0
+    parts = min(EXCERPTS, int(most / unit))
+    units = int(most / parts / unit)
+    last = int((problem.samples - 2 * margin - 1) / unit) - units
+    begins = margin + np.linspace(0, last, parts).astype(int) * unit
+    lengths = np.diff(np.round(np.arange(parts + 1) * units * unit))  # no phase is lost on the way
+    firsts = np.round(begins)
+    ranges = [*zip(firsts.astype(int), (firsts + lengths).astype(int), strict=True)]
+    rows = np.concatenate([np.arange(*each) for each in ranges])
+    W, y = problem.by_joint(problem.W), problem.by_joint(problem.y)
+    part = replace(problem, W=W[rows].reshape(-1, W.shape[2]), y=y[rows].ravel(), period=repeats)
+    cuts = [_cut(motion, row_filter, begin, end, margin) for begin, end in ranges]
+    return whole._replace(motion=joined(cuts), rows=part)
+
+
+def _cut(motion: Motion, row_filter: RowFilter, begin: int, end: int, margin: int) -> Motion:
+    """Return the motion that gives some rows of another one, without edges."""
+    step = row_filter.step
+    samples = slice((begin - margin) * step, (end - 1 + margin) * step + 1)
+    arrays = {name: getattr(motion, name)[samples] for name in ("t", "q", "dq", "ddq", "tau")}
+    stop = len(arrays["t"])
+    own: RowFilter = RowFilter(
+        first=0,
+        stop=stop,
+        step=step,
+        edge=margin * step,
+        cutoff=row_filter.cutoff,
+        cutoffs=row_filter.cutoffs,
+    )
+    measured = np.broadcast_to(motion.tau.any(axis=0), arrays["q"].shape)
+    return replace(motion, **arrays, row_filter=gated(own, measured), period=None)

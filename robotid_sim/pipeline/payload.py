@@ -1,0 +1,164 @@
+"""A load at the tip from logs without and with it, or torque constants by a known one."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.errors import OptionError
+from robotid_sim.estimation.payload import (
+    SYMBOLS,
+    PayloadEstimate,
+    estimate_payload,
+    payload_parameters,
+)
+from robotid_sim.estimation.torque_constants import TorqueConstants, estimate_torque_constants
+from robotid_sim.importing.reading import Logs
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build_fit import build_preprocessor
+from robotid_sim.pipeline.config_tables import PayloadConfig
+from robotid_sim.pipeline.fit_config import EstimationConfig, PreprocessConfig
+from robotid_sim.pipeline.log_checks import check_logs
+from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.representation import public_value
+from robotid_sim.threads import one_blas_thread
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class PayloadResult:
+    """A load at the tip, or the torque constants that a known one shows."""
+
+    robot: str
+    logs: Logs
+    """The logs, and how they were read."""
+    estimate: PayloadEstimate | TorqueConstants
+    doubt: str
+    """What speaks against the logs or the known load."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether there is an estimate that nothing speaks against."""
+        return self.estimate.success and not self.doubt
+
+    def content(self) -> dict[str, Any]:
+        """Return the estimate as JSON values."""
+        estimate = self.estimate
+        if isinstance(estimate, PayloadEstimate):
+            values = _load_content(estimate)
+        else:
+            values = _gains_content(estimate)
+        content = {"robot": self.robot, "success": estimate.success, **values}
+        return content | ({"doubt": self.doubt} if self.doubt else {})
+
+
+@one_blas_thread()
+def payload(
+    log: Logs | Log,
+    loaded: Logs | Log,
+    nominal: Robot,
+    *,
+    load: PayloadConfig | float | None = None,
+    torque_gain_std: float | None = None,
+    preprocessor: Preprocessor | str = "adaptive",
+    joint_parameters: Sequence[str] = EstimationConfig().joint_parameters,
+    force: bool = False,
+) -> PayloadResult:
+    """Estimate a load at the tip from two logs, or by a known load the torque constants.
+
+    Parameters
+    ----------
+    log, loaded : Logs or Log
+        Without and with the load, of one cell; the motions need not be the same.
+    nominal : Robot
+        What is known of the robot.
+    load : PayloadConfig or float, optional
+        The load if it is known, or its mass [kg]: then the torque constants are estimated.
+    torque_gain_std : float, optional
+        Relative standard deviation of the torque constants.
+    preprocessor : Preprocessor or str
+        Makes motion and torque of a log.
+    joint_parameters : sequence of str
+        Parameters of every joint that are looked for, of Fv, Fc, Fo and Ia.
+    force : bool
+        Go on with logs that hold an error.
+
+    Returns
+    -------
+    result : PayloadResult
+        The load with standard deviations, or the torque constants.
+
+    Raises
+    ------
+    LogError
+        If a log is of another robot, has no torques, or holds an error.
+    OptionError
+        If the known load has no mass, or is given with `torque_gain_std`.
+    """
+    if isinstance(load, int | float):
+        load = PayloadConfig(mass=load)
+    if load is not None and not load.mass > 0.0:
+        raise OptionError("a load without mass shows nothing; give its mass")
+    if load is not None and torque_gain_std is not None:
+        raise OptionError(
+            "with --load the torque constants are estimated; leave --torque-gain-std out"
+        )
+    logs = Logs((*Logs.of(log).read, *Logs.of(loaded).read))
+    logs.require_distinct()
+    first, second = (each.require_torques() for each in logs)
+    measured = first.torque_measured | second.torque_measured
+    basis = base_parameters(nominal, tuple(joint_parameters), measured)
+    doubt = check_logs(logs.read, nominal, basis, refuse=not force).errors
+    if isinstance(preprocessor, str):
+        preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
+    bare, heavy = (_motion(part, nominal, preprocessor) for part in (first, second))
+    if load is None:
+        gain_std = torque_gain_std or 0.0
+        estimate = estimate_payload(bare, heavy, nominal, basis, gain_std=gain_std)
+        return PayloadResult(nominal.name, logs, estimate, doubt)
+    phi: float | Float1D = load.mass
+    if "com" in load.model_fields_set:
+        phi = payload_parameters(nominal, load.mass, np.array(load.com), _tensor(load))
+    constants = estimate_torque_constants(bare, heavy, phi, nominal, basis)
+    doubt = "; ".join(filter(None, (doubt, constants.suspicion)))
+    return PayloadResult(nominal.name, logs, constants, doubt)
+
+
+def _motion(log: Log, nominal: Robot, preprocessor: Preprocessor) -> Motion:
+    return preprocessor.tuned(log, nominal)(log, nominal)
+
+
+def _tensor(load: PayloadConfig) -> Float2D:
+    """Return the inertia about the center of mass, shape (3, 3)."""
+    xx, xy, yy, xz, yz, zz = load.inertia
+    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+
+
+def _load_content(estimate: PayloadEstimate) -> dict[str, Any]:
+    def numbers(values: Any) -> list[float | None]:
+        return [float(v) if np.isfinite(v) else None for v in np.atleast_1d(values)]
+
+    return {
+        "message": estimate.message,
+        "mass": numbers(estimate.mass)[0],
+        "mass_std": numbers(estimate.mass_std)[0],
+        "com": numbers(estimate.com),
+        "com_std": numbers(estimate.com_std),
+        "parameters": dict(zip(SYMBOLS, numbers(estimate.phi), strict=True)),
+        "parameters_std": dict(zip(SYMBOLS, numbers(estimate.phi_std), strict=True)),
+    }
+
+
+def _gains_content(estimate: TorqueConstants) -> dict[str, Any]:
+    return {
+        "message": estimate.message,
+        "joint_names": list(estimate.joint_names),
+        "true_over_believed": estimate.gains.tolist(),
+        "std": estimate.std.tolist(),
+        "shown": estimate.shown.tolist(),
+    }

@@ -1,0 +1,275 @@
+"""What an estimate predicts of a log that it has not seen."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from pydantic import ConfigDict, TypeAdapter, ValidationError
+
+from robotid_sim.arrays import Bool1D, readonly
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.errors import FileFormatError, RobotIdError
+from robotid_sim.estimation.estimate import Estimate, load_chosen
+from robotid_sim.estimation.state_functions import Lack, require_function_of
+from robotid_sim.importing.reading import Logs
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.joint_terms import JointTerm, require_terms_of
+from robotid_sim.model.parameters import size
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build_fit import build_preprocessor
+from robotid_sim.pipeline.fit_config import EstimationConfig, PreprocessConfig
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.log_checks import check_logs
+from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.representation import public_value
+from robotid_sim.threads import one_blas_thread
+from robotid_sim.validation.log_prediction import (
+    LogPrediction,
+    by_positions,
+    predict_log,
+    with_friction_velocity,
+    with_gravity,
+)
+from robotid_sim.validation.predictive_band import ModelError, UncertainFunction
+
+Parsed = TypeVar("Parsed")
+
+ROUNDING = 1e-9
+"""Relative error of a base parameter that is none of the file."""
+
+_OTHER = "the estimate's '{}' are not those of `identify`"
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class SavedEstimate:
+    """Estimates of an identification, and what their file says beside them."""
+
+    name: str
+    """Of the file."""
+    estimates: tuple[Estimate, ...]
+    chosen: Estimate
+    context: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, estimate: "SavedEstimate | Identification | str | Path") -> "SavedEstimate":
+        """Return what an estimate file holds, or would hold.
+
+        Raises `FileFormatError` if the file is no estimate file.
+        """
+        if isinstance(estimate, SavedEstimate):
+            return estimate
+        if isinstance(estimate, Identification):
+            name, context = "the identification", estimate.context()
+            return cls(name, estimate.estimates, estimate.chosen, context)
+        estimates, chosen, context = load_chosen(estimate)
+        return cls(str(estimate), tuple(estimates), chosen, context)
+
+    @property
+    def doubt(self) -> str:
+        """Why the chosen estimate cannot be trusted; empty for nothing."""
+        return str(self.context.get("doubt") or "")
+
+    def measured_by(self, robot: Robot) -> Bool1D:
+        """Return which torques of the robot the logs of the estimate have, shape (n,).
+
+        Raises `FileFormatError` if the estimate is of another robot.
+        """
+        known = self.context.get("torque_measured")
+        if known is None:
+            return np.ones(robot.dof, dtype=bool)
+        if not any(known):
+            raise FileFormatError(
+                f"{self.name}: its 'torque_measured' names no joint with a torque"
+            )
+        if len(known) != robot.dof:
+            raise FileFormatError(
+                f"{self.name} is the estimate of another robot than '{robot.name}': of "
+                f"{len(known)} joints, not {robot.dof}"
+            )
+        return np.array(known)
+
+    def of_robot(self, robot: Robot, basis: BaseParameters) -> "SavedEstimate":
+        """Return the estimates that are of the base parameters of a robot.
+
+        Raises `FileFormatError` if the chosen one is not, or contradicts its own parameters.
+        """
+        chosen = self.chosen
+        if chosen.names != basis.names:
+            raise FileFormatError(
+                f"{self.name} has other base parameters than '{robot.name}' "
+                f"({len(chosen.names)} against {basis.rank}); is it of another robot, or of other "
+                "joint parameters?"
+            )
+        estimates = tuple(each for each in self.estimates if each.names == basis.names)
+        for each in estimates:
+            _require_one_robot(each, robot, basis, self.name)
+        return replace(self, estimates=estimates)
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class ScoredPrediction:
+    """What an estimate predicts of a log, with scores by joint."""
+
+    nominal: Robot
+    """What was known of the robot, with the friction velocities of the estimate."""
+    estimate: SavedEstimate
+    logs: Logs
+    """The log, and how it was read."""
+    prediction: LogPrediction
+    lacks: tuple[Lack, ...]
+    """What the model lacked in the fit, which the prediction has."""
+    doubt: str
+    """What speaks against the log, which was used in spite of it."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether nothing speaks against the log."""
+        return not self.doubt
+
+    def content(self) -> dict[str, Any]:
+        """Return the prediction and its scores as JSON values."""
+        content: dict[str, Any] = {
+            "robot": self.nominal.name,
+            "estimator": self.estimate.chosen.estimator,
+        }
+        content |= {"imported": self.logs.notes, **self.prediction.content()}
+        return content | ({"doubt": self.doubt} if self.doubt else {})
+
+
+def predict(
+    estimate: SavedEstimate | Identification | str | Path,
+    log: Logs | Log,
+    nominal: Robot,
+    *,
+    preprocessor: Preprocessor | str = "adaptive",
+    joint_parameters: tuple[str, ...] = EstimationConfig().joint_parameters,
+    force: bool = False,
+) -> ScoredPrediction:
+    """Predict the torques of a log from its positions, and score the prediction by joint.
+
+    Parameters
+    ----------
+    estimate : SavedEstimate, Identification, str or Path
+        What predicts; its chosen estimate counts.
+    log : Logs or Log
+        A log that the estimate has not seen, as by `read_log`.
+    nominal : Robot
+        What is known of the robot, as for `identify`.
+    preprocessor : Preprocessor or str
+        Makes the motion of the log.
+    joint_parameters : tuple of str
+        Parameters of every joint that were looked for, as for `identify`.
+    force : bool
+        Go on with a log that holds an error.
+
+    Returns
+    -------
+    prediction : ScoredPrediction
+        Torques, bands if the estimate has them, and scores.
+
+    Raises
+    ------
+    FileFormatError
+        If the estimate is of another robot, or its fit failed.
+    LogError
+        If the log is of another robot, has no torques, or holds an error.
+    """
+    saved, logs = SavedEstimate.of(estimate), Logs.of(log)
+    measured = saved.measured_by(nominal)
+    nominal = with_friction_velocity(with_gravity(nominal, saved.context), saved.context)
+    basis = base_parameters(nominal, joint_parameters, measured)
+    saved = saved.of_robot(nominal, basis)
+    chosen, context = saved.chosen, saved.context
+    if not chosen.success:
+        raise FileFormatError(f"{saved.name}: the chosen fit failed: {chosen.message}")
+    doubt = check_logs(logs.read, nominal, basis, refuse=not force).errors
+    if isinstance(preprocessor, str):
+        preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
+    known = by_positions(preprocessor, context.get("torque_delay"))
+    lacks, terms = lacks_of(context, nominal), terms_of(context, nominal)
+    error = _model_error(context, nominal, basis, measured)
+    with one_blas_thread():
+        predicted = predict_log(chosen.beta, logs[0], nominal, basis, known, lacks, terms, error)
+    return ScoredPrediction(nominal, saved, logs, predicted, tuple(lacks), doubt)
+
+
+def _model_error(
+    context: Mapping[str, Any], nominal: Robot, basis: BaseParameters, measured: Bool1D
+) -> ModelError | None:
+    """Return how far predictions may be off, if the estimate file says so; NaN if not measured."""
+    known = context.get("model_error")
+    if known is None:
+        return None
+    with _of_identify("model_error"):
+        std = readonly(known["std"], shape=measured.shape, name="std")
+        functions = _read(tuple[UncertainFunction, ...], known.get("functions", ()))
+        for function in functions:
+            where = (function.joint, function.quantity)
+            require_function_of(nominal, *where, function.knots, function.mean)
+            if not function.knots:
+                raise ValueError(f"the function of {function.quantity} has no knots")
+        size = basis.rank + sum(len(function.knots) for function in functions)
+        cov = readonly(known["cov"], shape=(size, size), name="cov")
+        if (std < 0.0).any() or (np.diag(cov) < 0.0).any():
+            raise ValueError("a standard deviation or a variance is negative")
+    return ModelError(np.where(measured, std, np.nan), cov, functions)
+
+
+def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[Lack]:
+    """Return what the model lacked in the fit, as an estimate file says."""
+    with _of_identify("lacks"):
+        lacks = _read(list[Lack], context.get("lacks", ()))
+        for lack in lacks:
+            require_function_of(nominal, lack.joint, lack.quantity, lack.knots, lack.values)
+    return lacks
+
+
+def terms_of(context: Mapping[str, Any], nominal: Robot) -> list[JointTerm]:
+    """Return the terms that the fit found joints to have, as an estimate file says."""
+    keys = ("kind", "joint", "values", "shape", "partner")
+    with _of_identify("terms"):
+        own = [{key: term[key] for key in keys if key in term} for term in context.get("terms", ())]
+        terms = _read(list[JointTerm], own)
+        require_terms_of(terms, nominal.joint_names, nominal.name)
+    return terms
+
+
+@contextmanager
+def _of_identify(name: str) -> Iterator[None]:
+    """Raise `FileFormatError` where an entry of an estimate file is not as `identify` writes it."""
+    try:
+        yield
+    except ValidationError as error:
+        first = error.errors()[0]
+        where, said = ".".join(map(str, first["loc"])), first["msg"]
+        raise FileFormatError(f"{_OTHER.format(name)}: '{where}': {said}") from error
+    except (AttributeError, KeyError, TypeError, ValueError, RobotIdError) as error:
+        raise FileFormatError(f"{_OTHER.format(name)}: {error}") from error
+
+
+def _read(kind: type[Parsed], content: object) -> Parsed:
+    """Return values of JSON as those of a dataclass; texts that are numbers become numbers."""
+    return TypeAdapter(kind, config=ConfigDict(extra="forbid")).validate_python(content)
+
+
+def _require_one_robot(estimate: Estimate, robot: Robot, basis: BaseParameters, name: str) -> None:
+    """Raise `FileFormatError` if the standard parameters, if any, are not those of `beta`."""
+    if (phi := estimate.phi) is None:
+        return
+    if phi.size != size(robot.dof):
+        raise FileFormatError(
+            f"{name}: 'phi' of '{estimate.estimator}' has {phi.size} numbers, a robot with "
+            f"{robot.dof} joints has {size(robot.dof)}"
+        )
+    of_phi, beta = basis.of(phi), estimate.beta
+    for j in np.flatnonzero(~(np.abs(of_phi - beta) <= estimate.std + ROUNDING * np.abs(beta)))[:1]:
+        raise FileFormatError(
+            f"{name}: '{basis.names[j]}' of '{estimate.estimator}' is "
+            f"{beta[j]:.4g} in 'beta' and {of_phi[j]:.4g} from 'phi'; the file "
+            "was edited, or is of another robot: repeat `identify`"
+        )

@@ -1,0 +1,191 @@
+"""What a page needs to fit again: triangular factors of the rows, by joint and window of time."""
+
+import base64
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from robotid_sim.arrays import Bool1D, Float1D
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.reduction import triangular_factor
+from robotid_sim.estimation.restricted import NAME, coloring, within
+from robotid_sim.estimation.restrictions import known_before
+from robotid_sim.measurement.joined_motion import JoinedRowFilter
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.section import unit_text
+from robotid_sim.threads import one_blas_thread
+
+WINDOWS = 10
+"""Windows of time that a page can switch off, at most."""
+
+LEAST_PART = 0.1
+"""Share of a period below which what is left of one is no window of its own."""
+
+LEVEL = 0.95
+"""Probability of the intervals."""
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A span of time that can be left out."""
+
+    group: str
+    """The period or log that it is of."""
+    low: float
+    high: float
+    """Ends [s]; the latter does not belong to it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Refit:
+    """What a page fits again from."""
+
+    start: Estimate
+    """Weighted least squares of all rows."""
+    chosen: Estimate
+    """The estimate that the page is of."""
+    data: dict[str, Any]
+    """Factors of the rows by joint and window of time, and what else the fit needs (JSON)."""
+    estimator: str = NAME
+    """Name of the estimator that fits so outside of the page."""
+
+
+@one_blas_thread()
+def refit_of(fit: Identification, unseen: LinearProblem | None = None) -> Refit | None:
+    """Return what a page fits again from; None without a weighted fit of the rows.
+
+    Parameters
+    ----------
+    fit : Identification
+        What was identified.
+    unseen : LinearProblem, optional
+        Rows of a log that the fit has not seen.
+    """
+    start = WeightedLeastSquares().fit(fit.problem)
+    if not start.success:
+        return None
+    return Refit(start, fit.chosen, refit_data(fit, start, unseen))
+
+
+def refit_data(
+    fit: Identification, whole: Estimate, unseen: LinearProblem | None
+) -> dict[str, Any]:
+    """Return what the page fits again from; `whole` is weighted least squares of all rows."""
+    problem = fit.problem
+    color, dof = coloring(problem, whole)
+    before = known_before(problem)
+    windows = windows_of(fit)
+    parts = [within(problem.times, [[window.low, window.high]]) for window in windows]
+    units = ["N" if unit == "m" else "N m" for unit in fit.nominal.joint_units]
+    rows = [int(part.sum()) for part in parts]
+    columns, factors = packed_factors(problem, parts)
+    tried = None
+    if unseen is not None:
+        seen_by, packed = packed_factors(unseen, [np.ones(unseen.samples, dtype=bool)])
+        tried = {"rows": unseen.samples, "columns": seen_by, "factors": packed}
+    return {
+        "joints": list(zip(problem.joint_names, units, strict=True)),
+        "parameters": [
+            (name, unit_text(unit))
+            for name, unit in zip(problem.basis.names, problem.basis.units, strict=True)
+        ],
+        "windows": [
+            {"group": w.group, "low": w.low, "high": w.high, "rows": count}
+            for w, count in zip(windows, rows, strict=True)
+        ],
+        "rounds": WeightedLeastSquares().rounds,
+        "columns": columns,
+        "factors": factors,
+        "random": _random_effects(problem, parts, columns),
+        "unseen": tried,
+        "before": before.beta.tolist(),
+        "errors": before.std.tolist(),
+        "root": encoded(before.root[np.tril_indices(len(before.root))]),
+        "color": color.tolist(),
+        "std": whole.std.tolist(),
+        "quantile": stdtrit(dof, 0.5 + 0.5 * LEVEL).tolist(),
+        "hasPrior": problem.nominal is not None,
+        "whitened": bool(fit.discrepancy.columns.size),
+    }
+
+
+def windows_of(fit: Identification) -> list[Window]:
+    """Return the windows of time of a fit's rows: parts of periods or of logs, or of all."""
+    problem, row_filter = fit.problem, fit.motion.row_filter
+    times, half = problem.times, 0.5 * problem.dt
+    first, last = float(times[0] - half), float(times[-1] + half)
+    noun, ends = "", np.array([first, last])
+    if isinstance(row_filter, JoinedRowFilter):
+        noun, starts = "log", np.flatnonzero(np.diff(row_filter.log_of)) + 1
+        ends = np.array([first, *(times[starts] - half), last])
+    elif problem.period is not None:
+        noun, period = "period", problem.period
+        least = LEAST_PART * period
+        begin, end = np.floor((first + least) / period), np.ceil((last - least) / period)
+        ends = np.arange(begin, end + 1.0) * period
+    groups = ends.size - 1
+    step = -(-groups // WINDOWS)
+    parts = max(1, WINDOWS // groups)
+    windows = []
+    for k in range(0, groups, step):
+        end = min(k + step, groups)
+        cuts = np.linspace(ends[k], ends[end], parts + 1).clip(first, last)
+        cuts[0], cuts[-1] = (first if k == 0 else cuts[0]), (last if end == groups else cuts[-1])
+        windows += [
+            Window(_named(noun, k, end), *pair) for pair in pairwise(cuts.round(3).tolist())
+        ]
+    return [window for window in windows if within(times, [[window.low, window.high]]).any()]
+
+
+def _named(noun: str, first: int, end: int) -> str:
+    """Return the name of some periods or logs, counted from 0."""
+    if not noun:
+        return "all"
+    return f"{noun} {end}" if end == first + 1 else f"{noun}s {first + 1} to {end}"
+
+
+def packed_factors(problem: LinearProblem, parts: Sequence[Bool1D]) -> tuple[list[list[int]], str]:
+    """Return which columns every joint sees, and the factors of its rows in parts of the samples.
+
+    A factor is that of ``[W y]`` in the columns that the joint sees; with fewer rows than columns
+    it is a trapezoid. All of them follow one another row by row, without what is zero.
+    """
+    rows, torques = problem.by_joint(problem.W), problem.by_joint(problem.y)
+    columns = [np.flatnonzero(rows[:, j].any(axis=0)) for j in range(problem.dof)]
+    values = []
+    for part in parts:
+        for j, own in enumerate(columns):
+            R = triangular_factor(np.column_stack([rows[part, j][:, own], torques[part, j]]))
+            values.append(R[np.triu_indices(len(R), 0, R.shape[1])])
+    return [own.tolist() for own in columns], encoded(np.concatenate(values))
+
+
+def _random_effects(
+    problem: LinearProblem, parts: Sequence[Bool1D], columns: Sequence[Sequence[int]]
+) -> dict[str, Any] | None:
+    """Return the products of columns and random effects by part and joint; None without effects."""
+    if problem.random is None:
+        return None
+    rows, random = problem.by_joint(problem.W), problem.by_joint(problem.random)
+    effects = [np.flatnonzero(random[:, j].any(axis=0)) for j in range(problem.dof)]
+    products = [
+        (rows[part, j][:, own].T @ random[part, j][:, effects[j]]).ravel(order="F")
+        for part in parts
+        for j, own in enumerate(columns)
+    ]
+    return {
+        "count": random.shape[2],
+        "effects": [own.tolist() for own in effects],
+        "products": encoded(np.concatenate(products)),
+    }
+
+
+def encoded(values: Float1D) -> str:
+    """Return numbers in double precision, base64."""
+    return base64.b64encode(np.asarray(values, dtype="<f8").tobytes()).decode()

@@ -1,0 +1,100 @@
+"""JSON Schemas of the files, from the models that read and write them."""
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pydantic import BaseModel, Field, create_model
+
+from robotid_sim.errors import UnknownNameError
+
+DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+
+def schema(name: str) -> dict[str, Any]:
+    """Return the JSON Schema of a kind of files.
+
+    Parameters
+    ----------
+    name : str
+        ``result``, ``estimate``, ``log``, ``study`` or ``map``.
+
+    Returns
+    -------
+    schema : dict
+        As JSON values.
+
+    Raises
+    ------
+    UnknownNameError
+        If there is no such kind.
+    """
+    if name not in SCHEMAS:
+        raise UnknownNameError.of("schema", name, SCHEMAS)
+    return {"$schema": DRAFT, **SCHEMAS[name]().model_json_schema(by_alias=True)}
+
+
+def _result() -> type[BaseModel]:
+    from robotid_sim.pipeline.result import StudyResult
+
+    return StudyResult
+
+
+def _study() -> type[BaseModel]:
+    from robotid_sim.pipeline.config import StudyConfig
+
+    return StudyConfig
+
+
+def _map() -> type[BaseModel]:
+    from robotid_sim.importing.import_map import ImportMap
+
+    return ImportMap
+
+
+def _estimate() -> type[BaseModel]:
+    """Return the model of an estimate file: its estimates, and what stands beside them."""
+    from robotid_sim.estimation.estimate import EstimateContext, EstimateScalars
+
+    numbers: Any = list[float] | None
+    matrix: Any = list[list[float]] | None
+    arrays: dict[str, Any] = dict.fromkeys(("phi", "weights", "dof"), (numbers, None))
+    arrays |= dict.fromkeys(("beta", "torque_rms", "noise_std"), (list[float], ...))
+    arrays |= dict.fromkeys(("cov", "cov_white"), (matrix, None))
+    entry: Any = create_model("EstimateEntry", __base__=EstimateScalars, **arrays)
+    tag = Field(alias="schema")
+    return create_model(
+        "EstimateFile", __base__=EstimateContext, schema_=(str, tag), estimates=(list[entry], ...)
+    )
+
+
+class LogHeader(BaseModel):
+    """Comment lines of a log in CSV: what its columns do not say."""
+
+    schema_: str = Field(alias="schema")
+    """Kind and version of the file."""
+    joint_units: str = ""
+    """Unit of every joint, rad or m, with spaces between them; by default all are rad."""
+    origin: str = ""
+    """Whether it is of a machine, or virtual."""
+    torque_constant: str = ""
+    """Torque constant of every joint [N m/A or N/A]."""
+    torque_time_offset: float = 0.0
+    """How much later the torque of a sample acts than its position [s]."""
+    period: float | None = None
+    """Of an excitation that repeats [s]."""
+    seed: int | None = None
+    """Of the noise of a virtual log."""
+
+
+def _log() -> type[BaseModel]:
+    return LogHeader
+
+
+SCHEMAS: Mapping[str, Callable[[], type[BaseModel]]] = {
+    "result": _result,
+    "estimate": _estimate,
+    "log": _log,
+    "study": _study,
+    "map": _map,
+}
+"""What makes the model of every kind of files."""

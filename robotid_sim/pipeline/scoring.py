@@ -1,0 +1,159 @@
+"""Scoring a virtual study against the truth: estimates, preprocessing, closed loop."""
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
+from robotid_sim.measurement.log import Log
+from robotid_sim.model import parameters
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.result import (
+    ComparedPreprocessor,
+    EstimateResult,
+    ParameterResult,
+    PredictionResult,
+    finite,
+)
+from robotid_sim.preprocess.adaptive import smoother_of
+from robotid_sim.threads import one_blas_thread
+from robotid_sim.validation.prediction import Prediction, exact_problem, predict_all, rms
+from robotid_sim.validation.preprocessing import compare_torque_filters
+
+
+def score_estimate(
+    estimate: Estimate, plant: Robot, prediction: Prediction | None, fit: Identification
+) -> EstimateResult:
+    """Return one estimate beside the truth, with what it predicts of the unseen log."""
+    basis, problem = fit.basis, fit.problem
+    true = basis.of(plant.parameters())
+    size = rms(problem.by_joint(problem.y))
+    is_chosen, ratio = estimate is fit.chosen, estimate.criterion_over_optimum
+    nees = _nees(estimate, true) if estimate.success and estimate.unbiased else None
+    return EstimateResult(
+        estimator=estimate.estimator,
+        success=estimate.success,
+        message=estimate.message,
+        seconds=estimate.seconds,
+        physically_consistent=bool(is_chosen and fit.lift is not None and fit.lift.exact),
+        torque_rms=estimate.torque_rms.tolist(),
+        torque_rms_relative=(estimate.torque_rms / size).tolist(),
+        fitness_over_ls=_fitness_over_least_squares(estimate, problem),
+        criterion_over_optimum=None if ratio is None else finite(ratio),
+        nees=nees,
+        base_parameters=[
+            ParameterResult(name=name, unit=unit, value=value, std=finite(std), true=truth)
+            for name, unit, value, std, truth in zip(
+                estimate.names, estimate.units, estimate.beta, estimate.std, true, strict=True
+            )
+        ],
+        parameters=_full_parameters(plant, fit) if is_chosen else [],
+        validation=None
+        if prediction is None
+        else PredictionResult(
+            torque_rms=prediction.torque_rms.tolist(),
+            torque_rms_relative=prediction.torque_rms_relative.tolist(),
+            noise_std=estimate.noise_std.tolist(),
+            model_error_relative=_numbers(prediction.model_error_relative),
+        ),
+    )
+
+
+@one_blas_thread()
+def scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResult]:
+    """Return the estimates beside the truth and tried on the unseen log.
+
+    Parameters
+    ----------
+    plant : Robot
+        The truth.
+    unseen : Log
+        A log that the estimates have not seen.
+    fit : Identification
+        With the estimates.
+
+    Returns
+    -------
+    results : list of EstimateResult
+        In the order of the estimates; those that failed predict nothing.
+    """
+    betas = [estimate.beta for estimate in fit.estimates if estimate.success]
+    motion = fit.preprocessor(unseen, fit.nominal)
+    tried = iter(predict_all(betas, unseen, motion, fit.nominal, fit.basis))
+    return [
+        score_estimate(estimate, plant, next(tried) if estimate.success else None, fit)
+        for estimate in fit.estimates
+    ]
+
+
+def _full_parameters(plant: Robot, fit: Identification) -> list[ParameterResult]:
+    if fit.lift is None:
+        return []
+    units = parameters.units(plant.prismatic)
+    values, true = fit.lift.robot.parameters(), plant.parameters()
+    rows = zip(plant.parameter_names, units, values, true, strict=True)
+    return [ParameterResult(name=n, unit=u, value=v, std=None, true=t) for n, u, v, t in rows]
+
+
+def _nees(estimate: Estimate, true: Float1D) -> float | None:
+    """Return the normalized estimation error squared per dimension; 1 for an honest covariance."""
+    if estimate.cov is None:
+        return None
+    error = estimate.beta - true
+    try:
+        return finite(float(error @ np.linalg.solve(estimate.cov, error)) / len(error))
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _fitness_over_least_squares(estimate: Estimate, problem: LinearProblem) -> float | None:
+    """Return the weighted squared error over its unconstrained minimum, same rows and weights."""
+    if not estimate.success or estimate.criterion != "squares":
+        return None
+    weights = 1.0 / estimate.noise_std if estimate.weights is None else estimate.weights
+    reduction = reduce_rows(problem)
+    least, _ = reduction.solve(weights)
+    reached, minimum = (
+        float(weights**2 @ reduction.squared_residuals(beta)) for beta in (estimate.beta, least)
+    )
+    return reached / minimum
+
+
+@one_blas_thread()
+def compare_preprocessing(
+    plant: Robot, nominal: Robot, log: Log, fit: Identification
+) -> list[ComparedPreprocessor]:
+    """Return the torque filters side by side, scored against the truth."""
+    smoother, basis = smoother_of(fit.preprocessor), fit.basis
+    if smoother is None:
+        return []
+    assert log.truth is not None
+    noise = np.std(log.tau_meas - log.truth.tau, axis=0)
+    noisy = noise > 0.0  # without noise there is no bound to compare with
+    exact = exact_problem(log, nominal, basis, 0.0)
+    scores = compare_torque_filters(
+        log,
+        nominal,
+        basis,
+        basis.of(plant.parameters()),
+        cramer_rao(exact, np.where(noisy, noise, 1.0)),
+        WeightedLeastSquares(),
+        smoother.rows,
+        smoother,
+        (fit.motion, fit.problem),
+    )
+    return [
+        ComparedPreprocessor(
+            name=score.name,
+            torque_error_rms=score.torque_error.tolist(),
+            parameter_error_over_bound=finite(score.parameter_error) if noisy.all() else None,
+        )
+        for score in scores
+    ]
+
+
+def _numbers(values: Float1D | None) -> list[float | None]:
+    return [] if values is None else [finite(float(v)) for v in values]

@@ -1,0 +1,146 @@
+"""The virtual experiment: a robot in the engine, driven along a trajectory, with sensors."""
+
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.experiment.cell import Cell
+from robotid_sim.measurement.files import save_log
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_cell
+from robotid_sim.pipeline.build_design import build_space
+from robotid_sim.pipeline.build_robot import build_nominal, build_robot
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.contacts import contacts
+from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.failures import saved_if_diverged
+from robotid_sim.pipeline.verdict import saturated
+from robotid_sim.progress import Progress, silent
+from robotid_sim.representation import public_value
+from robotid_sim.streams import stream_of
+from robotid_sim.trajectory.reference import Excitation
+from robotid_sim.trajectory.runnable import limit_use, require_runnable
+from robotid_sim.trajectory.trajectory_files import load_trajectory
+
+
+@public_value
+@dataclass(frozen=True, eq=False)
+class Experiment:
+    """A virtual experiment: what the sensors saw, and how near the robot came to its limits."""
+
+    plant: Robot
+    """The truth."""
+    nominal: Robot
+    """What was known of it."""
+    trajectory: Excitation
+    log: Log
+    floor: float | None
+    """Height of the floor in the root frame [m]; None without one."""
+
+    @property
+    def limit_use(self) -> dict[str, list[float]]:
+        """Largest use of the limits along the trajectory, by kind, of every joint."""
+        return limit_use(self.plant, self.trajectory)
+
+    @cached_property
+    def contacts(self) -> list[str]:
+        """Links that touch on the trajectory, in words."""
+        return list(map(str, contacts(self.nominal, {"trajectory": self.trajectory}, self.floor)))
+
+    @property
+    def peak_torque(self) -> Float1D:
+        """Largest measured torque [N m or N], shape (n,)."""
+        return np.asarray(np.abs(self.log.tau_meas).max(axis=0))
+
+    @property
+    def saturated(self) -> Float1D:
+        """Share of the samples in which more than the torque limit is commanded, shape (n,)."""
+        return np.asarray(saturated(self.log).mean(axis=0))
+
+    def write(self, path: str | Path) -> None:
+        """Write the log, as `save_log` does."""
+        save_log(self.log, Path(path))
+
+    def content(self, file: str | Path | None = None) -> dict[str, Any]:
+        """Return the experiment but for its samples as JSON values, with the file of the log."""
+        return {
+            "robot": self.plant.name,
+            "log": None if file is None else str(file),
+            "samples": self.log.t.size,
+            "dt_s": self.log.dt,
+            "peak_torque": self.peak_torque.tolist(),
+            "saturated": self.saturated.tolist(),
+            **self.limit_use,
+            "contacts": self.contacts,
+        }
+
+
+def simulate(
+    robot: str | Path | Robot | Cell,
+    trajectory: Excitation | str | Path,
+    config: StudyConfig | None = None,
+    *,
+    nominal: Robot | None = None,
+    rng: int | np.random.Generator | None = None,
+    diverged: str | Path | None = None,
+    progress: Progress = silent,
+) -> Experiment:
+    """Run the virtual experiment: the robot in the engine, then what sensors see of it.
+
+    Parameters
+    ----------
+    robot : str, Path, Robot or Cell
+        The plant: a catalog name, a file, or a robot; or a cell, with a controller and sensors.
+    trajectory : Excitation, str or Path
+        A motion, or a file of `design`.
+    config : StudyConfig, optional
+        Engine, controller, sensors and friction of the plant.
+    nominal : Robot, optional
+        What the controller knows; by default as the configuration says, with a cell the plant.
+    rng : int or numpy.random.Generator, optional
+        Seed, or source, of the noise; by default the seed of the configuration.
+    diverged : str or Path, optional
+        File for the log of a loop that diverges.
+    progress : callable
+        Called with the stage and the share done.
+
+    Returns
+    -------
+    experiment : Experiment
+        The log, with the truth for scoring, and how near the limits were.
+
+    Raises
+    ------
+    SimulationDiverged, ControllerError
+        If the loop ends before its time; carries the log up to there.
+    LogError, OptionError
+        If the trajectory is of another robot, or cannot be run.
+
+    Examples
+    --------
+    >>> import robotid_sim as rid
+    >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+    >>> rid.simulate("twolink", setup.unseen).log.joint_names
+    ('joint_1', 'joint_2')
+    """
+    config = (config or StudyConfig()).with_seed(rng if isinstance(rng, int) else None)
+    if isinstance(robot, Cell):
+        cell, plant = robot, robot.plant
+        nominal = nominal or plant
+    else:
+        plant = build_robot(robot, config.robot)
+        nominal = nominal or build_nominal(plant, config)
+        cell = build_cell(plant, nominal, config)
+    name = "the trajectory" if not isinstance(trajectory, str | Path) else str(trajectory)
+    path = load_trajectory(trajectory, plant) if isinstance(trajectory, str | Path) else trajectory
+    require_runnable(path, plant, cell.rate, name)
+    stream = stream_of(config.seed if rng is None else rng, "measure")
+    with saved_if_diverged(None if diverged is None else Path(diverged)):
+        log = run_experiment(cell, path, stream, seed=config.seed, progress=progress)
+    space = build_space(nominal, config)
+    return Experiment(plant, nominal, path, log, None if space is None else space.floor)

@@ -1,0 +1,214 @@
+"""From logs to estimates: preprocess, look for what the model lacks, estimate."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from robotid_sim.diagnostics.residuals import doubt
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError, require_type
+from robotid_sim.estimation.consistent import Lift, lift
+from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, with_values, without_pull
+from robotid_sim.estimation.discrepancy_search import find_discrepancy
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.friction_fit import finer_rows
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.structure import with_term_values
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.loop_noise import LoopNoise
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.choosing import chosen_name, heeding_loop_noise
+from robotid_sim.pipeline.fit_plan import FitPlan
+from robotid_sim.pipeline.fitted_motion import FittedMotion, fitted_motion
+from robotid_sim.pipeline.identification import Identification, doubted
+from robotid_sim.progress import Progress, silent
+from robotid_sim.threads import one_blas_thread
+
+FINER = 4.0
+"""Rate and cut-off of the rows that functions have to predict, over those of the fit."""
+
+_logger = logging.getLogger(__name__)
+
+
+@one_blas_thread()
+def fit_logs(
+    logs: Log | Sequence[Log],
+    nominal: Robot,
+    basis: BaseParameters,
+    plan: FitPlan,
+    rng: np.random.Generator,
+    *,
+    progress: Progress = silent,
+) -> Identification:
+    """Preprocess logs and estimate; nothing here looks at a log's truth.
+
+    Parameters
+    ----------
+    logs : Log or sequence of Log
+        Virtual or of a machine, at one rate: each is preprocessed by itself, and the rows of every
+        log and joint weigh by their noise.
+    nominal : Robot
+        What is known of the robot.
+    basis : BaseParameters
+        Its parameters to look for.
+    plan : FitPlan
+        Preprocessor and estimators.
+    rng : numpy.random.Generator
+        For estimators that draw.
+    progress : callable
+        Called with the stage and the share done.
+
+    Returns
+    -------
+    identification : Identification
+        Estimates, the chosen one, the identified robot.
+    """
+    logs = (logs,) if isinstance(logs, Log) else logs
+    for log in logs:
+        log.require_robot(nominal).require_torques()
+    progress("identify", 0.0)
+    plan, heard = heeding_loop_noise(plan, logs)
+    seen = fitted_motion(logs, nominal, basis, plan, progress)
+    plain = seen.structure.beside(seen.rows)
+    progress("identify", 0.6)
+    gain_std = plan.torque_gain_std
+    discrepancy = find_discrepancy(plain, seen.motion, seen.model.nominal, gain_std=gain_std)
+    return estimated(seen, plain, discrepancy, plan, rng, heard=heard, progress=progress)
+
+
+def estimated(
+    seen: FittedMotion,
+    plain: LinearProblem,
+    discrepancy: Discrepancy,
+    plan: FitPlan,
+    rng: np.random.Generator,
+    *,
+    heard: LoopNoise | None,
+    progress: Progress,
+) -> Identification:
+    """Return the identification from the rows of a motion, and from what their model lacks.
+
+    Parameters
+    ----------
+    seen : FittedMotion
+        Motion, terms of joints, and rows without the terms.
+    plain : LinearProblem
+        The rows beside the terms.
+    discrepancy : Discrepancy
+        What the model of the plain rows lacks.
+    plan : FitPlan
+        Its estimators run.
+    rng : numpy.random.Generator
+        For estimators that draw.
+    heard : LoopNoise or None
+        Noise of the encoders that shakes the robot, if the plan heeds it.
+    progress : callable
+        Called with the stage and the share done.
+
+    Returns
+    -------
+    identification : Identification
+        Estimates, the chosen one, the identified robot.
+    """
+    nominal, structure, rows = seen.model.nominal, seen.structure, seen.rows
+    fine = finer_rows(seen.smooth, FINER)
+    known = replace(nominal, terms=(*nominal.terms, *structure.lasting_terms()))
+    discrepancy = without_pull(discrepancy, plain, fine, known)
+    problem = allowing_for(plain, discrepancy)
+    progress("identify", 0.8)
+    estimates = {
+        name: _fitted(name, estimator, problem, rng) for name, estimator in plan.estimators.items()
+    }
+    chosen = estimates[chosen_name(plan, estimates, heard, problem)]
+    if chosen.success:
+        structure = with_term_values(structure, rows, chosen.beta, chosen.noise_std)
+        phi = rows.basis.completed(chosen.beta, nominal.parameters())
+        model = nominal.with_parameters(phi, formal=True)
+        model = replace(model, terms=(*nominal.terms, *structure.lasting_terms()))
+        discrepancy = with_values(discrepancy, plain, chosen.beta, fine, model)
+    lifted = lift_estimate(chosen, nominal, rows.basis)
+    if lifted is not None and structure.terms:
+        terms = (*nominal.terms, *structure.lasting_terms())
+        lifted = replace(lifted, robot=replace(lifted.robot, terms=terms))
+    why = doubt(chosen, problem, plain) if chosen.success else ""
+    if why:
+        lifted = doubted(lifted)
+    progress("identify", 1.0)
+    return Identification(
+        preprocessors=seen.preprocessors,
+        motion=seen.motion,
+        weights=seen.weights,
+        nominal=nominal,
+        eps=seen.model.eps,
+        gravity=seen.model.gravity,
+        structure=structure,
+        plain=plain,
+        discrepancy=discrepancy,
+        problem=problem,
+        estimates=tuple(estimates.values()),
+        estimators=plan.estimators,
+        chosen=chosen,
+        loop_noise=heard,
+        torque_gain_std=plan.torque_gain_std,
+        lift=lifted,
+        doubt=why,
+    )
+
+
+def _fitted(
+    name: str, estimator: Estimator, problem: LinearProblem, rng: np.random.Generator
+) -> Estimate:
+    """Return the estimate of an estimator, under the name that it runs by.
+
+    Raises `ArgumentTypeError`, `OptionError` or `ShapeError` if the estimator, one of a user,
+    returns another thing than an estimate of the problem.
+    """
+    what = f"what estimator '{name}' returned"
+    try:
+        estimate = estimator.fit(problem, rng)
+    except ShapeError as error:
+        raise ShapeError(
+            f"estimator '{name}' makes no valid Estimate: {error}; correct its fit, or return "
+            "success=False with a message"
+        ) from error
+    require_type(estimate, Estimate, what, "fit returns an Estimate of the problem it is given")
+    known = (tuple(problem.basis.names), tuple(problem.joint_names))
+    if (tuple(estimate.names), tuple(estimate.joint_names)) != known:
+        raise OptionError(
+            f"{what} is of other parameters or joints: names and joint_names are those of the "
+            "problem"
+        )
+    return replace(estimate, estimator=name)
+
+
+def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> Lift | None:
+    """Return the consistent robot of an estimate.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Of base parameters, or of full ones too.
+    nominal : Robot
+        Resolves what base parameters leave open.
+    basis : BaseParameters
+        What was estimated.
+
+    Returns
+    -------
+    lift : Lift or None
+        None if the fit or the search for a consistent robot failed.
+    """
+    if not estimate.success or estimate.cov is None:
+        return None
+    if estimate.phi is not None:
+        # The solver of the cone program may stop a little outside of its cones.
+        robot = nominal.with_parameters(estimate.phi, formal=True).repaired()
+        return Lift(robot, exact=True, distance=0.0, message="the estimate is a consistent robot")
+    try:
+        return lift(estimate.beta, estimate.cov, nominal, basis)
+    except InconsistentInertiaError as error:  # the estimate is sound, only no body has it
+        _logger.warning("%s", error)
+        return None

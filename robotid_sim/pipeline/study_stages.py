@@ -1,0 +1,219 @@
+"""The stages of a study with its files, and what runs ahead of its turn."""
+
+import logging
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from functools import partial
+from pathlib import Path
+
+from robotid_sim.measurement.files import save_log
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.export import write_urdf
+from robotid_sim.model.mesh_files import MeshMode
+from robotid_sim.parallel import run_ahead
+from robotid_sim.pipeline.assess import Assessment, assess
+from robotid_sim.pipeline.compared_models import compared_models, refits_of
+from robotid_sim.pipeline.contacts import contacts
+from robotid_sim.pipeline.excitation import Designs, design_excitation
+from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.failures import save_failures, saved_if_diverged
+from robotid_sim.pipeline.folder import LOG, RESULT
+from robotid_sim.pipeline.identification import IDENTIFIED, Identification
+from robotid_sim.pipeline.identify import identify
+from robotid_sim.pipeline.result import ComparedPreprocessor, PreprocessingResult, StudyResult
+from robotid_sim.pipeline.result_parts import (
+    describe_measurement,
+    describe_robot,
+    describe_trajectory,
+    versions,
+)
+from robotid_sim.pipeline.scoring import compare_preprocessing, scored
+from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.verdict import noise_beside_residuals, verdict
+from robotid_sim.preprocess import PREPROCESSORS
+from robotid_sim.progress import Progress
+from robotid_sim.trajectory.reference import Excitation, Trajectory
+from robotid_sim.trajectory.trajectory_files import save_trajectory
+from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
+from robotid_sim.validation.noise import ResidualNoise
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class StudyStages:
+    """The stages of a study; each writes its files into the folder and keeps its wall time.
+
+    What needs nothing of the stage before begins when the stages are made, in processes beside it
+    where there are some: the unseen log, and the loops with models that are known already.
+    """
+
+    setup: Setup
+    folder: Path
+    workers: int
+    meshes: MeshMode
+    progress: Progress
+    seconds: dict[str, float] = field(default_factory=dict)
+    """Wall time by stage [s]; the stages do not overlap."""
+
+    @contextmanager
+    def _timed(self, name: str) -> Iterator[None]:
+        began = time.perf_counter()
+        with saved_if_diverged(self.folder / "diverged.h5"):
+            yield
+        self.seconds[name] = time.perf_counter() - began
+        _log.info("%s: %.2f s", name, self.seconds[name])
+
+    def write_nominal(self) -> None:
+        """Write the robot as it is known before."""
+        with self._timed("robot"):
+            path = self.folder / "nominal.urdf"
+            for note in write_urdf(self.setup.nominal, path, meshes=self.meshes):
+                _log.warning("%s", note)
+
+    def begin_known_loops(self) -> Callable[[], ClosedLoop] | None:
+        """Begin the loops with the models that are there before the identification."""
+        setup = self.setup
+        if setup.comparison is None or self.workers < 2:
+            return None
+        stream = setup.streams("control")
+        loops = partial(closed_loop, setup.cell, setup.nominal, {}, stream, setup.comparison)
+        return run_ahead(loops, self.workers)
+
+    def design(self) -> Designs:
+        """Design the excitation."""
+        setup, stream = self.setup, self.setup.streams("design")
+        with self._timed("design"):
+            designs = design_excitation(
+                setup.nominal, setup.basis, setup.excitation, stream, progress=self.progress
+            )
+            if designs.interrupted:  # a study does not go on with an unfinished design
+                raise KeyboardInterrupt
+            path = self.folder / "trajectory.json"
+            save_trajectory(designs.trajectories[0], path, setup.nominal)
+        return designs
+
+    def begin_unseen_log(self) -> Callable[[], Log]:
+        """Begin the experiment on a motion that the identification does not see."""
+        setup, stream = self.setup, self.setup.streams("unseen measure")
+        return run_ahead(partial(run_experiment, setup.cell, setup.unseen, stream), self.workers)
+
+    def simulate(self, trajectory: Excitation) -> Log:
+        """Run the experiment."""
+        streams = self.setup.streams
+        with self._timed("simulate"):
+            stream, seed = streams("measure"), streams.seed
+            log = run_experiment(
+                self.setup.cell, trajectory, stream, seed=seed, progress=self.progress
+            )
+            save_log(log, self.folder / LOG)
+        return log
+
+    def identify(self, log: Log) -> Identification:
+        """Identify the robot from its log."""
+        setup = self.setup
+        with self._timed("identify"):
+            fit = identify(
+                log,
+                setup.nominal,
+                basis=setup.basis,
+                plan=setup.fit,
+                check=False,
+                rng=setup.streams("identify"),
+                progress=self.progress,
+            )
+            fit = replace(fit, names=(LOG,))
+            fit.write(self.folder, meshes=self.meshes)
+        return fit
+
+    def begin_noise(self, log: Log, fit: Identification) -> Callable[[], ResidualNoise] | None:
+        """Begin replicates of the noise, which say how large residuals are to be expected."""
+        if not self.setup.cell.sensors:
+            return None
+        return run_ahead(noise_beside_residuals(self.setup, log, fit), self.workers)
+
+    def diagnose(self, log: Log, fit: Identification) -> Assessment:
+        """Look for what speaks against the log and its model."""
+        with self._timed("diagnose"):
+            assessment = assess(fit, log)
+            _ = assessment.diagnoses
+        return assessment
+
+    def validate(
+        self, unseen: Callable[[], Log], log: Log, fit: Identification
+    ) -> tuple[Log, list[ComparedPreprocessor]]:
+        """Wait for the unseen log, and compare torque filters on the other."""
+        with self._timed("validate"):
+            measured = unseen()
+            return measured, compare_preprocessing(self.setup.cell.plant, fit.nominal, log, fit)
+
+    def control(
+        self, fit: Identification, known: Callable[[], ClosedLoop] | None
+    ) -> ClosedLoop | None:
+        """Run the closed loop with all models; None if it is off or there is no model to run."""
+        setup = self.setup
+        with self._timed("control"):
+            if fit.lift is None or setup.comparison is None:
+                return None
+            runs, stream = setup.comparison.runs, setup.streams("identify")
+            refits = refits_of(fit.problem, setup.fit.estimators, setup.models, runs, stream)
+            models = compared_models(
+                fit.lift.robot, fit.estimates, fit.nominal, fit.basis, setup.models, refits
+            )
+            loop = closed_loop(
+                setup.cell,
+                setup.nominal,
+                models,
+                setup.streams("control"),
+                setup.comparison,
+                known=known() if known else None,
+                workers=self.workers,
+                progress=self.progress,
+            )
+            save_failures(loop, self.folder)
+        return loop
+
+    def score(
+        self,
+        trajectory: Excitation,
+        log: Log,
+        unseen: Log,
+        assessment: Assessment,
+        compared: list[ComparedPreprocessor],
+        loop: ClosedLoop | None,
+        noise: Callable[[], ResidualNoise] | None,
+    ) -> StudyResult:
+        """Compare what came out with the truth, and judge it."""
+        setup, fit, plant = self.setup, assessment.fit, self.setup.cell.plant
+        with self._timed("score"):
+            estimates = scored(plant, unseen, fit)
+            motions: dict[str, Trajectory] = {"excitation": trajectory, "unseen": setup.unseen}
+            motions |= {} if loop is None else {t.name: t.trajectory for t in loop.tasks}
+            touching = contacts(setup.nominal, motions, setup.excitation.floor)
+            identified = None if fit.lift is None else self.folder / IDENTIFIED
+            parts = (assessment.diagnoses[0], estimates, identified, loop, touching)
+            judged = verdict(setup, log, unseen, fit, *parts, noise() if noise else None)
+        result = StudyResult(
+            robot=describe_robot(plant),
+            seed=setup.streams.seed,
+            versions=versions(),
+            reproducible=True,
+            assumptions=setup.assumptions,
+            trajectory=describe_trajectory(setup, trajectory),
+            contacts=touching,
+            measurement=describe_measurement(log, setup.preset),
+            preprocessing=PreprocessingResult(
+                chosen=PREPROCESSORS.name_of(setup.fit.preprocessor),
+                message=fit.preprocessor.message,
+                compared=compared,
+            ),
+            estimates=estimates,
+            chosen=fit.chosen.estimator,
+            control=[] if loop is None else list(loop.runs),
+            timings=self.seconds,
+            verdict=judged,
+        )
+        result.save(self.folder / RESULT)
+        return result

@@ -1,0 +1,251 @@
+"""How far to trust a fit: residuals over the state, directions, information, further checks."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from robotid_sim.arrays import Bool1D, Float1D, Float2D
+from robotid_sim.diagnostics.directions import WeakDirection, weakest_directions, worst_direction
+from robotid_sim.diagnostics.essential import essential_parameters
+from robotid_sim.diagnostics.information import information_shares
+from robotid_sim.diagnostics.residuals import cross_validate, residual_whiteness
+from robotid_sim.errors import RobotIdError
+from robotid_sim.estimation.correlation import autocorrelation, effective_rows
+from robotid_sim.estimation.discrepancy import widening
+from robotid_sim.estimation.problem import rows_of, weights_of
+from robotid_sim.estimation.restricted import within
+from robotid_sim.estimation.state_functions import joint_states
+from robotid_sim.pipeline.choosing import loop_noise_sentence
+from robotid_sim.pipeline.friction_curves import equal_parts
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.refit import WINDOWS, windows_of
+from robotid_sim.section import unit_text
+from robotid_sim.threads import one_blas_thread
+
+WEAKEST = 5
+"""Directions that are given in words."""
+
+TWO_PERIODS = 1.9
+"""Periods of rows that a comparison between periods needs."""
+
+BINS = 20
+"""Values of a quantity at which the residual of a joint is given, at most."""
+
+FEWEST = 15
+"""Samples of each of them, at least."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BinnedResidual:
+    """Mean residual of a joint at values of a quantity of its state."""
+
+    quantity: str
+    joint: int
+    at: Float1D
+    """Values over the largest one, shape (bins,)."""
+    mean: Float1D
+    """Mean residual over its standard error."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InformationShares:
+    """Where in a motion the information on the parameters is."""
+
+    stretches: tuple[str, ...]
+    noun: str
+    """What a stretch is."""
+    shares: Float2D
+    """Share of the information on a parameter that is lost without a stretch, shape (s, b)."""
+
+
+@one_blas_thread()
+def weakest_of(fit: Identification) -> tuple[WeakDirection, ...]:
+    """Return the directions of the parameters that the data see least; nothing if none can be."""
+    try:
+        return weakest_directions(fit.problem, fit.chosen, WEAKEST)
+    except np.linalg.LinAlgError:
+        return ()
+
+
+@one_blas_thread()
+def binned_residuals(fit: Identification) -> list[BinnedResidual]:
+    """Return the mean residual of every joint over its position, velocity and load.
+
+    Residuals are those of the rows as the model has them, before what it lacks is allowed for.
+    Over load they count in the direction of motion, as friction does.
+    """
+    rows, states = fit.plain, joint_states(fit.motion, fit.model)
+    residual = rows.by_joint(rows.y - rows.W @ fit.chosen.beta)
+    forward = np.sign(rows_of(fit.motion, np.column_stack([state.dq for state in states])))
+    quantities = {
+        "position": ([_centered(state.q) for state in states], residual),
+        "velocity": ([state.dq for state in states], residual),
+        "size of the load": ([np.abs(state.load) for state in states], residual * forward),
+    }
+    binned = []
+    for quantity, (columns, values) in quantities.items():
+        at = _scaled(rows_of(fit.motion, np.column_stack(columns)))
+        for j in map(int, np.flatnonzero(rows.measured)):
+            binned.append(BinnedResidual(quantity, j, *_in_errors(at[:, j], values[:, j])))
+    return binned
+
+
+def _in_errors(at: Float1D, residual: Float1D) -> tuple[Float1D, Float1D]:
+    """Return where bins of samples are, and the mean of each over its standard error.
+
+    The error is that of what scatters about the means, which may be correlated in time.
+    """
+    bins = min(max(at.size // FEWEST, 2), BINS)
+    parts = equal_parts(at, bins)
+    mean, left = np.array([residual[part].mean() for part in parts]), residual.copy()
+    for part, value in zip(parts, mean, strict=True):
+        left[part] -= value
+    worth = float(effective_rows(autocorrelation(left[:, None]))[0])
+    variance = float((left**2).sum()) / max(at.size - bins, 1)
+    error = max(np.sqrt(variance * bins / worth), np.finfo(float).tiny)
+    return np.array([at[part].mean() for part in parts]), mean / error
+
+
+def _centered(q: Float1D) -> Float1D:
+    return np.asarray(q - 0.5 * (q.min() + q.max()))
+
+
+def _scaled(columns: Float2D) -> Float2D:
+    """Return columns over their largest size; those of zeros stay."""
+    size = np.abs(columns).max(axis=0)
+    return columns / np.where(size > 0.0, size, 1.0)
+
+
+@one_blas_thread()
+def information_over_time(fit: Identification) -> InformationShares:
+    """Return the share of the information on every parameter that stretches of the motion give."""
+    stretches, noun = _stretches(fit)
+    used = {name: use for name, use in stretches.items() if use.any()}
+    shares = information_shares(fit.problem, weights_of(fit.chosen), list(used.values()))
+    return InformationShares(tuple(used), noun, shares)
+
+
+def _stretches(fit: Identification) -> tuple[dict[str, Bool1D], str]:
+    """Return the samples of stretches by their names, and what a stretch is.
+
+    Periods repeat one another, so that stretches are parts of a period, in all periods together.
+    """
+    times, period = fit.problem.times, fit.problem.period
+    if period is None:
+        windows = windows_of(fit)
+        logs = len({window.group for window in windows}) > 1
+        return {
+            f"{f'{w.group}, ' if logs else ''}{w.low:.3g} to {w.high:.3g} s": within(
+                times, [[w.low, w.high]]
+            )
+            for w in windows
+        }, "a stretch of the motion"
+    part = np.floor(np.mod(times, period) / period * WINDOWS)
+    ends = np.linspace(0.0, period, WINDOWS + 1)
+    named = {f"{ends[k]:.3g} to {ends[k + 1]:.3g} s": np.asarray(part == k) for k in range(WINDOWS)}
+    return named, "a stretch of the period, in all periods"
+
+
+class Explained(Protocol):
+    """A result that describes itself."""
+
+    def sentences(self) -> list[str]:
+        """Return the finding in words."""
+        ...
+
+
+@one_blas_thread()
+def further_checks(fit: Identification) -> list[str]:
+    """Return what further checks of a fit say; one that is not possible says nothing."""
+    chosen, problem, period = fit.chosen, fit.problem, fit.motion.period
+    checks: list[Callable[[], Explained]] = [
+        lambda: worst_direction(problem, chosen),
+        lambda: residual_whiteness(problem, chosen),
+        lambda: essential_parameters(problem, chosen),
+    ]
+    if period is not None and problem.y.size / problem.dof * problem.dt > TWO_PERIODS * period:
+        checks.append(lambda: cross_validate(problem, period))
+    sentences: list[str] = []
+    for check in checks:
+        try:
+            sentences += check().sentences()
+        except (RobotIdError, np.linalg.LinAlgError):
+            continue
+    return sentences
+
+
+@one_blas_thread()
+def fit_remarks(fit: Identification) -> list[str]:
+    """Return what the model lacks, how much wider intervals are for it, and what no log says.
+
+    Nothing of it looks at any truth.
+    """
+    found, gain_std, chosen = fit.discrepancy, fit.torque_gain_std, fit.chosen
+    without = ", ".join(np.array(fit.plain.joint_names)[~fit.plain.measured])
+    sentences = [
+        f"No torque of {without} was recorded: its rows are left out, and what only they show."
+    ] * bool(without)
+    if chosen.success and chosen.criterion == "restricted" and chosen.message:
+        sentences.append(f"{chosen.message[0].upper()}{chosen.message[1:]}.")
+    if found.notable:
+        sentences.append(
+            "The residuals are no noise: they hold the functions in the table of what the model "
+            "lacks."
+        )
+    elif found.left_out is None and not found.repeats:
+        sentences.append(
+            "The residuals are noise: no function of speed, direction, load, position, time or lag "
+            "of any joint explains them."
+        )
+    if found.left_out is not None:
+        sentences.append(
+            "Functions of the state explain residuals of the log, but do not predict blocks of it "
+            "that are left out: the fit leaves them out, and its intervals allow for them."
+        )
+    if found.repeats:
+        sentences.append(
+            "What is left repeats from period to period, as torque ripple or an encoder's error "
+            "does: intervals count the periods as one where that is so."
+        )
+    if fit.loop_noise is not None:
+        sentences.append(loop_noise_sentence(fit.loop_noise, fit.chosen.estimator))
+    if fit.problem.random is not None:
+        wider = widening(fit.problem, fit.plain, fit.chosen.noise_std)
+        names = np.array(fit.chosen.names)
+        k = np.argsort(-wider, kind="stable")[:3]
+        sentences.append(
+            f"The intervals allow for it: they are {np.median(wider):.3g} times as wide as noise "
+            "alone makes them (median), most of all those of "
+            + ", ".join(
+                f"{name} ({size:.3g} times)" for name, size in zip(names[k], wider[k], strict=True)
+            )
+            + "."
+        )
+    if gain_std:
+        sentences.append(
+            f"The torque constants are taken to be {gain_std:.2g} off (relative standard "
+            "deviation), as given; the intervals hold that."
+        )
+    else:
+        sentences.append(
+            "The torque constants are taken as exact: an error that all joints share scales every "
+            "parameter and shows in no log. State its size by --torque-gain-std."
+        )
+    return sentences + _bounds_found(fit)
+
+
+def _bounds_found(fit: Identification) -> list[str]:
+    """Say which constants of the model the log shows to be others, and what is at its bound."""
+    sentences = [] if fit.eps is None else fit.eps.sentences()
+    sentences += [] if fit.gravity is None else fit.gravity.sentences()
+    zero = np.flatnonzero(fit.chosen.at_bound)
+    intervals = fit.intervals() if zero.size else None
+    if intervals is not None:
+        sentences += [
+            f"{intervals.names[k]} is at its bound of zero: less than {intervals.upper[k]:.2g} "
+            f"{unit_text(intervals.units[k])} (95 %)."
+            for k in zero
+        ]
+    return sentences

@@ -1,0 +1,246 @@
+"""An estimate on an unseen log and in the closed loop of the simulated plant."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.errors import FileFormatError, LogError
+from robotid_sim.estimation.consistent import Lift
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.importing.reading import Logs, ReadLog
+from robotid_sim.measurement.files import load_log
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_cell, build_comparison, build_models
+from robotid_sim.pipeline.build_design import build_space
+from robotid_sim.pipeline.build_fit import build_preprocessor
+from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
+from robotid_sim.pipeline.compared_models import compared_models
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.contacts import contacts
+from robotid_sim.pipeline.failures import save_failures, saved_if_diverged
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.log_checks import check_logs
+from robotid_sim.pipeline.predict import SavedEstimate
+from robotid_sim.pipeline.result import CheckResult, ContactResult
+from robotid_sim.pipeline.stages import lift_estimate
+from robotid_sim.pipeline.verdict import loop_checks
+from robotid_sim.progress import Progress, silent
+from robotid_sim.representation import public_value
+from robotid_sim.streams import Streams
+from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
+from robotid_sim.validation.log_prediction import with_friction_velocity, with_gravity
+from robotid_sim.validation.prediction import Prediction, predictions
+
+CSV = "csv"
+"""Task whose path is a file."""
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class Validation:
+    """What an estimate predicts of an unseen log, and how its robot does in the closed loop."""
+
+    plant: Robot
+    estimate: Estimate
+    """The chosen one."""
+    lift: Lift
+    """The robot of the estimate."""
+    unseen: Log | None
+    predicted: tuple[Prediction, Prediction] | None
+    """What the estimate and the nominal model predict of the unseen log; None without one."""
+    loop: ClosedLoop
+    checks: Sequence[CheckResult]
+    contacts: Sequence[ContactResult]
+    """The links that touch on the paths of the tasks."""
+    doubt: str
+    """What speaks against the log, which was used in spite of it."""
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check is passed, and nothing speaks against the log."""
+        return all(check.passed for check in self.checks) and not self.doubt
+
+    def content(self) -> dict[str, Any]:
+        """Return the validation as JSON values."""
+        rms = None if self.predicted is None else self.predicted[0].torque_rms.tolist()
+        relative = (
+            None if self.predicted is None else self.predicted[0].torque_rms_relative.tolist()
+        )
+        return {
+            "robot": self.plant.name,
+            "estimator": self.estimate.estimator,
+            "identified": self.lift.message,
+            "bandwidth": self.loop.gains.bandwidth,
+            "error_bound": self.loop.gains.error_bound.tolist(),
+            "bandwidth_limited": list(self.loop.gains.limited),
+            "torque_rms": rms,
+            "torque_rms_relative": relative,
+            "control": [run.content() for run in self.loop.runs],
+            "contacts": [str(contact) for contact in self.contacts],
+            "checks": [check.model_dump(mode="json") for check in self.checks],
+            **({"doubt": self.doubt} if self.doubt else {}),
+        }
+
+
+def validate(
+    estimate: SavedEstimate | Identification | str | Path,
+    robot: str | Path | Robot,
+    config: StudyConfig | None = None,
+    *,
+    log: Logs | Log | Path | None = None,
+    controllers: Sequence[str] | None = None,
+    tasks: Sequence[str] | None = None,
+    scenarios: Sequence[str] | None = None,
+    models: Sequence[str] | None = None,
+    runs: int | None = None,
+    force: bool = False,
+    seed: int | None = None,
+    failures: Path | None = None,
+    workers: int = 1,
+    progress: Progress = silent,
+) -> Validation:
+    """Validate an estimate: predict an unseen virtual log, and run the closed loop on the plant.
+
+    Parameters
+    ----------
+    estimate : SavedEstimate, Identification, str or Path
+        What was identified.
+    robot : str, Path or Robot
+        The plant.
+    config : StudyConfig, optional
+        All settings; what is given beside it counts more.
+    log : Logs, Log or Path, optional
+        A log that the estimate has not seen, or a file of ours.
+    controllers, tasks, scenarios, models : sequence of str, optional
+        Names of `robotid list`; ``csv:FILE`` is a path of your own, and a model an estimator of the
+        estimate or ``published:SET``.
+    runs : int, optional
+        Repetitions of what is drawn.
+    force : bool
+        Go on with a log that holds an error.
+    seed : int, optional
+        Of all randomness; by default that of the configuration.
+    failures : Path, optional
+        What the names of files for logs of failed runs begin with; by default none are written.
+    workers : int
+        Processes; the result does not depend on their number.
+    progress : callable
+        Called with the stage and the share done.
+
+    Returns
+    -------
+    validation : Validation
+        Prediction, loops and checks.
+
+    Raises
+    ------
+    FileFormatError
+        If the estimate is of another robot, or its fit failed.
+    LogError
+        If the log is of a machine, which is not in the engine, of another robot, or holds an error.
+    SimulationDiverged, ControllerError
+        If the undisturbed loop with the true model ends before its time.
+    """
+    config = (config or StudyConfig()).with_seed(seed)
+    config = _with_choices(config, controllers, tasks, scenarios, models, runs)
+    unseen = None if log is None else _virtual(log)
+    plant = build_robot(robot, config.robot)
+    saved = SavedEstimate.of(estimate)
+    nominal = with_gravity(build_nominal(plant, config), saved.context)
+    basis = build_basis(nominal, config)
+    saved = saved.of_robot(plant, basis)
+    nominal, estimates = with_friction_velocity(nominal, saved.context), list(saved.estimates)
+    others = build_models(plant, config.control, tuple(e.estimator for e in estimates))
+    lifted = _lifted(saved, nominal, basis)
+    doubt, predicted = "", None
+    if unseen is not None:
+        unseen[0].require_robot(nominal)
+        doubt = check_logs(unseen.read, nominal, basis, refuse=not force).errors
+        predicted = _predicted(unseen[0], saved.chosen, nominal, basis, config)
+    cell, space = build_cell(plant, nominal, config), build_space(nominal, config)
+    comparison = replace(build_comparison(config.control), space=space)
+    with saved_if_diverged(failures and failures.with_name(f"{failures.name}-diverged.h5")):
+        compared = compared_models(lifted.robot, estimates, nominal, basis, others)
+        stream = Streams(config.seed)("control")
+        loop = closed_loop(
+            cell, nominal, compared, stream, comparison, workers=workers, progress=progress
+        )
+        if failures is not None:
+            save_failures(loop, failures.parent, f"{failures.name}-")
+    paths = {task.name: task.trajectory for task in loop.tasks}
+    return Validation(
+        plant=plant,
+        estimate=saved.chosen,
+        lift=lifted,
+        unseen=None if unseen is None else unseen[0],
+        predicted=predicted,
+        loop=loop,
+        checks=loop_checks(plant, loop, config.validation),
+        contacts=contacts(nominal, paths, None if space is None else space.floor),
+        doubt=doubt,
+    )
+
+
+def _virtual(log: Logs | Log | Path) -> Logs:
+    """Return an unseen log; raise `LogError` if it is of a machine."""
+    if isinstance(log, Path):
+        log = Logs((ReadLog(load_log(log), str(log)),))
+    logs = Logs.of(log)
+    if logs[0].origin == "machine":
+        raise LogError(
+            f"{logs.names[0]} is of a machine, which is not in the engine: use predict, or leave "
+            "the log out"
+        )
+    return logs
+
+
+def _predicted(
+    log: Log, chosen: Estimate, nominal: Robot, basis: BaseParameters, config: StudyConfig
+) -> tuple[Prediction, Prediction]:
+    """Return what an estimate and the nominal model predict of a log."""
+    motion = build_preprocessor(config.preprocess)(log, nominal)
+    return predictions(chosen.beta, log, motion, nominal, basis)
+
+
+def _lifted(saved: SavedEstimate, nominal: Robot, basis: BaseParameters) -> Lift:
+    """Return the robot of an estimate; raise `FileFormatError` if the fit in a file failed."""
+    chosen = saved.chosen
+    lifted = lift_estimate(chosen, nominal, basis)
+    if lifted is None:
+        why = f"the chosen fit failed: {chosen.message}"
+        if chosen.success:
+            why = "no robot that can exist is known to be near the chosen estimate"
+        raise FileFormatError(f"{saved.name}: {why}")
+    return lifted
+
+
+def _with_choices(
+    study: StudyConfig,
+    controllers: Sequence[str] | None,
+    tasks: Sequence[str] | None,
+    scenarios: Sequence[str] | None,
+    models: Sequence[str] | None,
+    runs: int | None,
+) -> StudyConfig:
+    """Return the study with other choices for its loop; options by task stay."""
+    control = study.control
+    choices: dict[str, Any] = {
+        "controllers": None if controllers is None else tuple(controllers),
+        "tasks": None if tasks is None else dict(_task(word, control.tasks) for word in tasks),
+        "scenarios": None if scenarios is None else tuple(scenarios),
+        "models": None if models is None else tuple(models),
+        "runs": runs,
+    }
+    choices = {key: value for key, value in choices.items() if value is not None}
+    return study.model_copy(update={"control": control.model_copy(update=choices)})
+
+
+def _task(word: str, tasks: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
+    """Return name and options of a task; after ``csv:`` stands the file of its path."""
+    name, _, file = word.partition(":")
+    if name != CSV or not file:
+        return word, tasks.get(word, {})
+    return CSV, {**tasks.get(CSV, {}), "path": file}

@@ -1,0 +1,263 @@
+"""The verdict of a virtual study: named checks, each a value beside its limit."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from scipy.ndimage import maximum_filter1d
+
+from robotid_sim.arrays import Bool1D, Bool2D
+from robotid_sim.diagnostics.cause import Diagnosis
+from robotid_sim.diagnostics.directions import excited_directions
+from robotid_sim.diagnostics.suspect_friction import suspect_friction
+from robotid_sim.dynamics.dynamics import rigid_body_torque
+from robotid_sim.dynamics.light_joints import light_joints
+from robotid_sim.errors import RobotIdError
+from robotid_sim.estimation.consistent import Consistent
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.excitation.design import default_path
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.config_tables import VerdictLimits
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.result import CheckResult, ContactResult, EstimateResult, VerdictResult
+from robotid_sim.pipeline.setup import Setup
+from robotid_sim.preprocess.adaptive import Adaptive
+from robotid_sim.preprocess.faults import lost_samples
+from robotid_sim.threads import one_blas_thread
+from robotid_sim.validation.closed_loop import ClosedLoop
+from robotid_sim.validation.honesty import (
+    constrained_cost,
+    constrained_limit,
+    nees_range,
+    residual_limit,
+)
+from robotid_sim.validation.noise import ResidualNoise, residual_noise
+
+MASKED = {"lost-samples", "torque-outliers", "position-outliers"}
+"""Causes that the adaptive preprocessor leaves out of the rows."""
+
+MOST_LOST = 0.02
+"""Share of lost samples above which leaving them out does not mend a log: positions that are
+interpolated, and torques that are the model's, cost more than the samples."""
+
+RELOAD_TOLERANCE = 1e-9
+"""Largest torque difference after a round trip through the file, over the largest torque."""
+
+MEAN_TIME = 0.005
+"""Time over which accelerations are averaged [s]: at a reversal friction turns a light joint around
+within a sub-step, so that the acceleration there says more of the sub-step than of the motion."""
+
+BREAK_AWAY = 3.0
+"""Velocity over `eps` below which friction still changes with it."""
+
+SETTLING = 0.02
+"""Time over which accelerations are averaged near standstill [s], and how near: so long a joint
+that breaks loose of its friction takes to follow its command again."""
+
+RATIO_SLACK = 1e-9
+"""Rounding allowed in ratios that may reach their limit exactly."""
+
+
+@one_blas_thread()
+def verdict(
+    setup: Setup,
+    log: Log,
+    unseen: Log,
+    fit: Identification,
+    diagnosis: Diagnosis | None,
+    estimates: list[EstimateResult],
+    identified_urdf: Path | None,
+    loop: ClosedLoop | None,
+    touching: Sequence[ContactResult],
+    noise: ResidualNoise | None = None,
+) -> VerdictResult:
+    """Return the verdict of a virtual study.
+
+    Both logs have a truth. `identified_urdf` is None if no model could be written, `loop` if there
+    was no model to run; `estimates` are those of `fit`, scored; `touching` is what touches on the
+    motions that were run; `noise` is that of `noise_beside_residuals`, if it is known.
+    """
+    limits, plant = setup.limits, setup.cell.plant
+    chosen = next(e for e in estimates if e.estimator == fit.chosen.estimator)
+    noisy = bool(setup.cell.sensors)  # without noise no residual and no error can be explained
+    checks = [
+        _limits_check(plant, [log, unseen]),
+        *([_contact_check(touching)] if setup.excitation.keeps_apart else []),
+        _rank_check(fit),
+        _reload_check(fit, identified_urdf),
+        _model_error_check(chosen, limits.model_error),
+        *([_noise_check(setup, log, fit, noise)] if noisy else []),
+        *([] if diagnosis is None else [_causes_check(log, diagnosis, fit)]),
+        _saturation_check([log, unseen]),
+        *_honesty_checks(setup, fit, estimates),
+        *(loop_checks(plant, loop, limits) if setup.comparison is not None else []),
+    ]
+    return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
+
+
+def noise_beside_residuals(
+    setup: Setup, log: Log, fit: Identification
+) -> Callable[[], ResidualNoise]:
+    """Return what compares the residuals of a fit with what the study's sensors cause."""
+    return partial(
+        residual_noise,
+        setup.cell.plant,
+        fit.nominal,
+        log,
+        setup.cell.sensors,
+        fit.preprocessor,
+        fit.motion,
+        fit.plain,
+        fit.estimator,
+        [setup.streams(f"replicate {k}") for k in range(setup.limits.replicates)],
+    )
+
+
+def _noise_check(
+    setup: Setup, log: Log, fit: Identification, noise: ResidualNoise | None
+) -> CheckResult:
+    noise = noise or noise_beside_residuals(setup, log, fit)()
+    limit = residual_limit(fit.plain, noise, setup.limits.false_alarm)
+    check = CheckResult.at_most("residual_over_expected_noise", float(noise.ratio.max()), limit)
+    if check.passed or not fit.chosen.success:
+        return check
+    suspicion = suspect_friction(fit.motion, fit.nominal, fit.basis)
+    return check.model_copy(update={"message": " ".join(suspicion.sentences())})
+
+
+def _causes_check(log: Log, diagnosis: Diagnosis, fit: Identification) -> CheckResult:
+    """Check that nothing is wrong with the log or the model but what the preprocessor mended."""
+    mended: set[str] = set()
+    if isinstance(fit.preprocessor, Adaptive):
+        mended |= MASKED if fit.preprocessor.outliers else set()
+        mended |= {"torque-delay"} if fit.preprocessor.delay else set()
+        mended -= {"lost-samples"} if lost_samples(log).mean() > MOST_LOST else set()
+    causes = [cause for cause in diagnosis.causes if cause.kind not in mended]
+    check = CheckResult.at_most("no_cause_named", float(len(causes)), 0.0)
+    return check.model_copy(update={"message": " ".join(cause.sentence for cause in causes)})
+
+
+def loop_checks(plant: Robot, loop: ClosedLoop | None, limits: VerdictLimits) -> list[CheckResult]:
+    """Return the checks of the closed loop: tracking gap and torque mismatch left, failures.
+
+    A controller that uses no model leaves no gap to be closed.
+    """
+    units = plant.joint_units
+    gap = None if loop is None else loop.gap_left(units)
+    mismatch = None if loop is None else loop.mismatch_left(units)
+    failed = None if loop is None else float(len(loop.failures))
+    completed = CheckResult.at_most("failed_loops", failed, 0.0)
+    if loop is not None and not loop.laps:
+        return [completed]  # steps start with an error that no model can help
+    checks = [CheckResult.at_most("torque_mismatch_left", mismatch, limits.mismatch), completed]
+    if loop is None or loop.tells_models_apart(units):
+        checks.insert(0, CheckResult.at_most("tracking_gap_left", gap, limits.gap))
+    return checks
+
+
+def _honesty_checks(
+    setup: Setup, fit: Identification, estimates: list[EstimateResult]
+) -> list[CheckResult]:
+    """Return checks of the stated accuracy and of the consistent fit, where those estimates ran."""
+    false_alarm, checks = setup.limits.false_alarm, []
+    for estimate, scored in zip(fit.estimates, estimates, strict=True):
+        estimator = fit.estimators[estimate.estimator]
+        if isinstance(estimator, WeightedLeastSquares) and setup.cell.sensors:
+            lower, upper = nees_range(fit.problem, estimate, false_alarm)
+            checks.append(CheckResult.between("nees_in_band", scored.nees, lower, upper))
+        if isinstance(estimator, Consistent):
+            limit = constrained_limit(fit.problem, false_alarm)
+            free = WeightedLeastSquares().fit(fit.problem, np.random.default_rng(0))
+            sound = estimate.success and free.success
+            cost = constrained_cost(fit.problem, estimate, free) if sound else None
+            checks.append(CheckResult.at_most("consistent_fit_over_least_squares", cost, limit))
+    return checks
+
+
+def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
+    """Check the motion from the first commanded sample on; before it the joints are let go."""
+    after = max(limits_used(plant, log, log.t >= 0.0) for log in logs)
+    before = max(limits_used(plant, log, log.t < 0.0) for log in logs)
+    check = CheckResult.at_most("limits_respected", after, 1.0 + RATIO_SLACK)
+    notes = [] if check.passed else [f"{text}." for text in light_joints(plant)]
+    if before > check.limit:
+        notes += [
+            f"(before the first commanded sample, when the controller takes over: {before:.3g})"
+        ]
+    return check.model_copy(update={"message": " ".join(notes)})
+
+
+def _contact_check(touching: Sequence[ContactResult]) -> CheckResult:
+    """Check that no links touch that are apart at home."""
+    check = CheckResult.at_most("no_contact", float(len(touching)), 0.0)
+    return check.model_copy(update={"message": "; ".join(map(str, touching))})
+
+
+def limits_used(plant: Robot, log: Log, when: Bool1D) -> float:
+    """Return the largest share of a limit that a log's true motion uses at some of its samples.
+
+    Accelerations near standstill, where friction changes, are averaged over a longer time.
+    """
+    limits, truth = plant.limits, log.truth
+    assert truth is not None
+    shares = (
+        np.abs(truth.q - limits.middle) / limits.half_range,
+        np.abs(truth.dq) / limits.velocity,
+    )
+    sticks = np.abs(truth.dq) < BREAK_AWAY * plant.eps
+    near = maximum_filter1d(sticks, 2 * round(SETTLING / log.dt) + 1, axis=0)
+    used = [float(share[when].max(initial=0.0)) for share in shares]
+    for length, anywhere in ((MEAN_TIME, False), (SETTLING, True)):
+        span = max(1, round(length / log.dt))
+        mean = np.abs(truth.dq[span:] - truth.dq[:-span]) / (span * log.dt) / limits.acceleration
+        counts = when[:-span, None] & (anywhere | ~(near[span:] | near[:-span]))
+        used.append(float(mean[counts].max(initial=0.0)))
+    return max(used)
+
+
+def _rank_check(fit: Identification) -> CheckResult:
+    rank = fit.basis.rank
+    seen = 0
+    if fit.chosen.success:
+        seen = excited_directions(fit.problem, fit.chosen.noise_std, fit.nominal)
+    return CheckResult(name="rank_full", passed=seen == rank, value=float(seen), limit=float(rank))
+
+
+def _reload_check(fit: Identification, path: Path | None) -> CheckResult:
+    """Check that the written URDF is consistent and gives the identified robot's torques."""
+    name, difference = "consistent_urdf_reloaded", None
+    if path is not None and fit.lift is not None:
+        try:
+            difference = _reload_difference(fit.lift.robot, Robot.from_urdf(path))
+        except RobotIdError:
+            difference = None
+    return CheckResult.at_most(name, difference, RELOAD_TOLERANCE)
+
+
+def _reload_difference(robot: Robot, reloaded: Robot) -> float:
+    motion = default_path(robot)
+    reference = motion(np.linspace(0.0, motion.duration, 200))
+    state = (reference.q, reference.dq, reference.ddq)
+    want = rigid_body_torque(robot, *state)
+    return float(np.abs(rigid_body_torque(reloaded, *state) - want).max() / np.abs(want).max())
+
+
+def _model_error_check(chosen: EstimateResult, limit: float) -> CheckResult:
+    errors = [] if chosen.validation is None else chosen.validation.model_error_relative
+    numbers = [e for e in errors if e is not None]
+    worst = max(numbers) if numbers and len(numbers) == len(errors) else None
+    return CheckResult.at_most("model_error_unseen", worst, limit)
+
+
+def saturated(log: Log) -> Bool2D:
+    """Return where the torque of a virtual log is not what was commanded, shape (N, n)."""
+    assert log.truth is not None
+    assert log.tau_cmd is not None
+    return np.asarray(log.truth.tau != log.tau_cmd)
+
+
+def _saturation_check(logs: list[Log]) -> CheckResult:
+    clipped = sum(int(saturated(log).any(axis=1).sum()) for log in logs)
+    return CheckResult.at_most("no_saturation", float(clipped), 0.0)

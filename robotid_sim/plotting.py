@@ -1,0 +1,245 @@
+"""Figures of values, for notebooks and scripts: the same that pages have."""
+
+from collections.abc import Sequence
+from functools import lru_cache, singledispatch
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from robotid_sim.chart import Chart, Curve, Panel, thinned
+from robotid_sim.errors import ArgumentTypeError, OptionError, UnknownNameError
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.robot import Robot
+from robotid_sim.palette import joint_role
+from robotid_sim.pipeline.assess import Assessment
+from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.study import Study
+from robotid_sim.report.draw import WIDTH, NotebookFigure, figure
+from robotid_sim.report.figures.excitation import excitation, tool_path
+from robotid_sim.report.figures.parameters import base_parameters, correlation
+from robotid_sim.report.loop_section import loop_section
+from robotid_sim.report.study_report import study_report
+from robotid_sim.report.trust_section import trust_charts
+from robotid_sim.section import torque_unit
+from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.validation.closed_loop import ClosedLoop
+
+SAMPLES = 1500
+"""Most samples of a curve."""
+
+
+class UnknownFigureError(UnknownNameError, AttributeError):
+    """There is no figure of this name; the text names the nearest one."""
+
+
+class NamedFigure:
+    """A figure of a value by its name; called with the value, it returns the figure.
+
+    Options are those of `plot`.
+    """
+
+    def __init__(self, shows: str) -> None:
+        self.__doc__ = shows
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name.replace("_", "-")
+
+    def __call__(
+        self, value: object, *, robot: Robot | None = None, width: float = WIDTH
+    ) -> NotebookFigure:
+        """Return the figure of a value; see `plot`."""
+        return plot(value, self.name, robot=robot, width=width)
+
+    def __repr__(self) -> str:
+        return f"<figure '{self.name}': {self.__doc__}>"
+
+
+class Plots:
+    """Figures of values: ``plot(value, name)``, or ``plot.tool_errors(study)`` for the same.
+
+    Every attribute is a figure, by the name of its file on a page.
+    """
+
+    excitation = NamedFigure("Share of the limits that a motion uses.")
+    tool_path = NamedFigure("Path of the tool in space.")
+    design_convergence = NamedFigure("Criterion of the design over the evaluations.")
+    torque_filters = NamedFigure("Measured and filtered torque, over a period and at reversals.")
+    base_parameters = NamedFigure("Base parameters with intervals, beside truth and nominal.")
+    correlation = NamedFigure("Correlation of the estimated parameters.")
+    residuals_over_state = NamedFigure("Mean residual over position, velocity and load.")
+    singular_values = NamedFigure("How well the data see directions of the parameters.")
+    information = NamedFigure("Where in the motion the information on every parameter is.")
+    fit = NamedFigure("Measured and fitted torque of the log, and the residual.")
+    residuals = NamedFigure("Spectrum and distribution of the residuals.")
+    friction = NamedFigure("Friction over speed, measured and fitted.")
+    prediction = NamedFigure("Measured and predicted torque of an unseen motion.")
+    joint_errors = NamedFigure("Tracking error of the joints by model.")
+    tool_errors = NamedFigure("Distance of the tool from its path by model.")
+    driven_path = NamedFigure("Path of the tool in the loop, errors enlarged.")
+    torque_differences = NamedFigure("Torque of every model against that of the true one.")
+    energy = NamedFigure("Energy of the drives against that of the true model.")
+    log = NamedFigure("Measured position and torque of every joint.")
+
+    def __call__(
+        self,
+        value: object,
+        name: str | None = None,
+        *,
+        robot: Robot | None = None,
+        width: float = WIDTH,
+    ) -> NotebookFigure:
+        """Return a figure of a value.
+
+        Parameters
+        ----------
+        value : Study, Identification, ClosedLoop, Log, FourierTrajectory, PointToPoint or Estimate
+            A study has all figures of its page, an identification and a closed loop theirs, a log
+            what was recorded, a trajectory its share of the limits and the path of the tool, an
+            estimate the correlation of its parameters.
+        name : str, optional
+            Which figure, as its file is called; by default the first.
+        robot : Robot, optional
+            Gives a trajectory its limits and torques, and a closed loop its joints; needed there
+            only.
+        width : float
+            Width [in].
+
+        Returns
+        -------
+        figure : matplotlib.figure.Figure
+            A notebook shows it; ``figure.savefig`` writes it.
+
+        Raises
+        ------
+        ArgumentTypeError
+            If there is no figure of such a value.
+        UnknownNameError
+            If it has no figure of this name; the text lists what there is.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import robotid_sim as rid
+        >>> setup = rid.build_setup("twolink", rid.StudyConfig().quick())
+        >>> nominal, basis = setup.nominal, setup.basis
+        >>> rng, short = np.random.default_rng(0), rid.FourierOptions(period=5.0, periods=1)
+        >>> path = rid.random_design(nominal, basis, rng, options=short, candidates=5)
+        >>> log = rid.simulate(setup.cell, path, rng=rng).log
+        >>> len(rid.plot(log).axes)
+        2
+        >>> len(rid.plot.tool_path(path, robot=nominal).axes)
+        1
+        """
+        charts = {chart.name: chart for chart in _charts(value, robot)}
+        chosen = next(iter(charts)) if name is None else name
+        if chosen not in charts:
+            raise UnknownNameError.of(f"figure of a {type(value).__name__}", chosen, charts)
+        return figure(charts[chosen], width)
+
+    def __dir__(self) -> list[str]:
+        return list(FIGURES)
+
+    if not TYPE_CHECKING:  # for which every name would be right
+
+        def __getattr__(self, name):
+            """Raise an error that names the nearest figure."""
+            if name.startswith("_"):
+                raise AttributeError(name)
+            raise UnknownFigureError.of("figure", name, FIGURES)
+
+
+FIGURES = tuple(name for name, value in vars(Plots).items() if isinstance(value, NamedFigure))
+"""Names of all figures, as attributes of `plot`."""
+
+plot = Plots()
+"""``plot(value, name=None, *, robot=None, width=7.16)`` returns a figure of a value: of a study any
+of its page, of an identification, a closed loop, a log, a trajectory (with its robot) or an
+estimate those that it has. Without a name it is the first."""
+
+
+@singledispatch
+def _charts(value: object, robot: Robot | None) -> Sequence[Chart]:
+    del robot
+    raise ArgumentTypeError(
+        f"there is no figure of a {type(value).__name__}; give a Study, Identification, "
+        "ClosedLoop, Log, FourierTrajectory, PointToPoint or Estimate"
+    )
+
+
+@_charts.register
+def _(value: Study, robot: Robot | None) -> Sequence[Chart]:
+    del robot
+    return _of_page(value)
+
+
+@lru_cache(maxsize=1)
+def _of_page(study: Study) -> tuple[Chart, ...]:
+    """Return the figures of a study's page, those of the study before at once."""
+    sections = study_report(study, "").sections
+    return tuple(chart for section in sections for chart in section.charts)
+
+
+@_charts.register
+def _(value: Identification, robot: Robot | None) -> Sequence[Chart]:
+    del robot
+    chosen, before = value.chosen, value.basis.of(value.nominal.parameters())
+    parameters = [] if chosen.cov is None else [base_parameters(chosen, before, None, None)]
+    return [*parameters, *_charts(chosen, None), *trust_charts(Assessment(value, ()))[0]]
+
+
+@_charts.register
+def _(value: ClosedLoop, robot: Robot | None) -> Sequence[Chart]:
+    if robot is None:
+        raise OptionError("a closed loop is shown with the joints of its robot; give robot=")
+    return loop_section(value, robot).charts
+
+
+@_charts.register
+def _(value: Log, robot: Robot | None) -> Sequence[Chart]:
+    del robot
+    return [log_chart(value)]
+
+
+@_charts.register(FourierTrajectory)
+@_charts.register(PointToPoint)
+def _(value: FourierTrajectory | PointToPoint, robot: Robot | None) -> Sequence[Chart]:
+    if robot is None:
+        raise OptionError("a trajectory is shown over the limits of its robot; give robot=")
+    return [excitation(value, robot), tool_path(value, robot)]
+
+
+@_charts.register
+def _(value: Estimate, robot: Robot | None) -> Sequence[Chart]:
+    del robot
+    return [] if value.cov is None else [correlation(value)]
+
+
+def log_chart(log: Log) -> Chart:
+    """Return position and torque of every joint over time."""
+    part = thinned(log.t.size, SAMPLES)
+    torque = (torque_unit(unit) for unit in log.joint_units)
+    channels = {
+        f"position [{', '.join(dict.fromkeys(log.joint_units))}]": log.q,
+        f"torque [{', '.join(dict.fromkeys(torque))}]": log.tau_meas,
+    }
+    panels = [
+        Panel(
+            marks=tuple(
+                Curve(log.t[part], np.asarray(values[part, j]), joint, joint_role(j))
+                for j, joint in enumerate(log.joint_names)
+            ),
+            x_label="time [s]",
+            y_label=label,
+        )
+        for label, values in channels.items()
+    ]
+    return Chart(
+        name="log",
+        title="Log",
+        caption="Measured position and torque of every joint.",
+        panels=tuple(panels),
+        panel_height=1.8,
+        share_x=True,
+    )

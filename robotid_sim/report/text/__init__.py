@@ -1,0 +1,1 @@
+"""Values in words and tables, as a terminal shows them."""

@@ -1,1 +1,0 @@
-"""The study: the only package that knows the whole chain."""

@@ -1,0 +1,268 @@
+"""What there is to show: a trajectory, logs, the result of a study, or a task of it."""
+
+import logging
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.engine.engines import ENGINES, is_installed
+from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.measurement.files import load_log
+from robotid_sim.measurement.log import Log
+from robotid_sim.model.catalog_files import catalog
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import build_cell, build_comparison
+from robotid_sim.pipeline.build_design import build_space
+from robotid_sim.pipeline.build_robot import build_nominal, build_robot
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.config_tables import NominalConfig
+from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.result import StudyResult, robot_of_result
+from robotid_sim.progress import Progress
+from robotid_sim.result_folder import require_complete
+from robotid_sim.streams import Streams
+from robotid_sim.trajectory.reference import Excitation
+from robotid_sim.trajectory.runnable import require_runnable
+from robotid_sim.trajectory.trajectory_files import load_trajectory
+from robotid_sim.validation.comparison import TRUE, UNDISTURBED
+from robotid_sim.validation.prediction import rms
+from robotid_sim.validation.task_motions import TaskMotions, task_motions
+from robotid_sim.viewer import viewer
+from robotid_sim.viewer.animation import Animation, require_showable
+from robotid_sim.viewer.choices import DEFAULT_LAYERS, WINDOW
+from robotid_sim.viewer.tracking import tracking_animations
+from robotid_sim.viewer.view_settings import ViewSettings
+
+SAME_RUN = 0.01
+"""Largest relative difference of RMS errors between a run and its repetition."""
+
+_log = logging.getLogger(__name__)
+
+
+def show_motion(
+    robot: Robot,
+    motion: Log | Excitation,
+    name: str = "log",
+    *,
+    models: Mapping[str, Robot] | None = None,
+) -> None:
+    """Show a log or a trajectory in a window until it is closed.
+
+    With models a key shows their masses. Who calls it asks `require_display` before its work.
+    """
+    width, height = map(int, WINDOW.split("x"))
+    layers = DEFAULT_LAYERS | {"curves"}
+    settings = ViewSettings(width=width, height=height, layers=layers)
+    if isinstance(motion, Log):
+        shown = Animation.of_log(robot, motion, name)
+    else:
+        shown = Animation.of_trajectory(robot, motion, name)
+    viewer.show(shown, settings, models=models)
+
+
+@dataclass(frozen=True)
+class ShownMotions:
+    """Motions of a robot with the models that a window can switch to."""
+
+    plant: Robot
+    animations: list[Animation]
+    task: TaskMotions | None
+    """The motions of a task, if they are of one."""
+    models: Mapping[str, Robot]
+
+    @classmethod
+    def of(
+        cls,
+        plant: Robot,
+        study: StudyConfig,
+        trajectory: Path | None,
+        log: list[Path] | None,
+        result: Path | None,
+        task: str | None,
+        magnification: float | None,
+        progress: Progress,
+        *,
+        true: bool,
+        engine_needed: bool,
+    ) -> "ShownMotions":
+        """Return the motions of a trajectory, a task, logs or a result."""
+        models = {} if result is None else read_models(plant, result, study, true=true)
+        motions = None
+        if trajectory is not None:
+            shown = [simulated(plant, trajectory, study, progress, engine_needed=engine_needed)]
+        elif task is not None and result is not None:
+            motions = task_of_result(models, result, task, study, progress)
+            shown = tracking_animations(plant, motions, magnification)
+        else:
+            shown = recorded(plant, log, result)
+        return cls(plant, shown, motions, models)
+
+    def show(self, settings: ViewSettings, speed: float) -> None:
+        """Show the motions in a window until it is closed."""
+        viewer.show(self.animations, settings, models=self.models, speed=speed)
+
+    def record(
+        self,
+        path: Path,
+        settings: ViewSettings,
+        fps: float,
+        speed: float,
+        time: float | None,
+        progress: Progress,
+    ) -> dict[str, Any]:
+        """Write the motions into a picture or film; return what is in it, as JSON values."""
+        from robotid_sim.viewer import recorder  # loads Pillow
+
+        rates: dict[str, Any] = {"fps": fps, "speed": speed, "time": time, "progress": progress}
+        done = recorder.record(self.animations, path, settings, models=self.models, **rates)
+        made = {"file": str(path), "frames": done.frames, "renderer": done.renderer}
+        return {**self.content(), **made}
+
+    def content(self) -> dict[str, Any]:
+        """Return what is shown, as JSON values."""
+        first = self.animations[0]
+        names = [animation.name for animation in self.animations]
+        return {"robot": self.plant.name, "shown": names, "duration_s": first.end - first.start}
+
+
+def require_one_source(
+    trajectory: Path | None, log: list[Path] | None, result: Path | None
+) -> None:
+    """Raise `OptionError` if it is not clear what to show."""
+    if sum(source is not None for source in (trajectory, log or None, result)) > 1:
+        raise OptionError("give one of --trajectory, --log and --result")
+
+
+def folder_of(robot: str) -> Path | None:
+    """Return the folder of a result that stands for its robot; None for a robot."""
+    return None if robot in catalog() or not Path(robot).is_dir() else Path(robot)
+
+
+def recorded(plant: Robot, log: list[Path] | None, result: Path | None) -> list[Animation]:
+    """Return what logs or a result hold; a sweep through every joint if there is neither."""
+    if not log and result is None:
+        return [Animation.sweep(plant)]
+    return animations_of(plant, log or [Path(str(result)) / "log.h5"])
+
+
+def model_in(folder: Path) -> Path:
+    """Return the robot that a folder of results holds, the identified one if there is one."""
+    require_complete(folder)
+    for name in ("identified.urdf", "nominal.urdf"):
+        if (folder / name).is_file():
+            return folder / name
+    raise FileFormatError(f"{folder} holds no identified.urdf or nominal.urdf; give a URDF")
+
+
+def simulated(
+    plant: Robot, trajectory: Path, study: StudyConfig, progress: Progress, *, engine_needed: bool
+) -> Animation:
+    """Return the virtual experiment on a trajectory file; the trajectory where no engine is."""
+    path = load_trajectory(trajectory, plant)
+    if not engine_needed and not any(map(is_installed, ENGINES)):
+        return Animation.of_trajectory(plant, path, trajectory.stem)
+    cell = build_cell(plant, build_nominal(plant, study), study)
+    require_runnable(path, plant, cell.rate, str(trajectory))
+    log = run_experiment(cell, path, Streams(study.seed)("measure"), progress=progress)
+    return Animation.of_log(plant, log, trajectory.stem)
+
+
+def animations_of(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
+    """Return the logs to be shown, the first one as the motion."""
+    require_showable(len(paths))
+    stems = [path.stem for path in paths]
+    names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
+    pairs = zip(paths, names, strict=True)
+    return [Animation.of_log(plant, load_log(path), name) for path, name in pairs]
+
+
+def read_models(
+    plant: Robot, folder: Path, study: StudyConfig, *, true: bool = True
+) -> dict[str, Robot]:
+    """Return the models in a result's folder, and `plant` as the true one if it is.
+
+    A fit may have failed; then there is no identified robot.
+    """
+    require_complete(folder)
+    _require_result_of(plant, folder / "result.json")
+    config = study.robot.model_copy(update={"joints": {}, "payload": None})
+    models = {"true": plant} if true else {}
+    for name in ("nominal", "identified"):
+        file = folder / f"{name}.urdf"
+        if file.is_file():
+            models[name] = build_robot(file, config)
+            if models[name].joint_names != plant.joint_names:
+                raise OptionError(f"{file} is of another robot than '{plant.name}'")
+        elif name == "nominal":
+            raise FileFormatError(f"{folder} holds no {file.name}; is it of `robotid run`?")
+    return models
+
+
+def _require_result_of(plant: Robot, file: Path) -> None:
+    """Raise if a result is of another robot; a study that was stopped has no result yet."""
+    if not file.is_file():
+        return
+    name = robot_of_result(file)
+    if name != plant.name:
+        raise OptionError(f"{file} is of the robot '{name}', not of '{plant.name}'")
+
+
+def require_true_robot(folder: Path | None, result: Path | None) -> None:
+    """Raise unless the plant of a task is known; `folder` is a result that stands for the robot."""
+    if folder is not None:
+        raise OptionError(
+            f"--task moves the true robot, which {folder} does not hold; give the ROBOT of the "
+            f"study and --result {folder}"
+        )
+    if result is None:
+        raise OptionError("--task acts only with --result; give both or neither")
+
+
+def task_of_result(
+    models: Mapping[str, Robot], folder: Path, task: str, study: StudyConfig, progress: Progress
+) -> TaskMotions:
+    """Return the motions of a task with the models of a result's folder.
+
+    The gains come from the nominal model in the folder, as in the study.
+    """
+    plant = models[TRUE]
+    section = NominalConfig(file=folder / "nominal.urdf")
+    study = study.model_copy(update={"nominal": section})
+    nominal = build_nominal(plant, study)
+    space = build_space(nominal, study)
+    motions = task_motions(
+        build_cell(plant, nominal, study),
+        nominal,
+        models,
+        task,
+        Streams(study.seed)("control"),
+        replace(build_comparison(study.control), space=space),
+        progress=progress,
+    )
+    if not _is_as_recorded(motions, folder / "result.json"):
+        _log.warning(
+            "%s has other tracking errors on %s, for the study ran with other options; give them "
+            "here too, such as its --config",
+            folder / "result.json",
+            motions.task.name,
+        )
+    return motions
+
+
+def _is_as_recorded(motions: TaskMotions, file: Path) -> bool:
+    """Return whether motions are those of a result; one without closed loop tells nothing."""
+    runs = StudyResult.load(file).control if file.is_file() else []
+    if not runs:
+        return True
+    keys = [(run.controller, run.model, run.scenario, run.task) for run in runs]
+    for model, error in motions.errors().items():
+        key = (motions.controller, model, UNDISTURBED, motions.task.name)
+        if key not in keys:
+            return False
+        recorded = runs[keys.index(key)].rms_error
+        if not np.allclose(rms(error), recorded, rtol=SAME_RUN, atol=0.0):
+            return False
+    return True
