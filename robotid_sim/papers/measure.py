@@ -88,8 +88,11 @@ class Measure(Declared):
     """What is below counts as this, such as rounding."""
     each: Literal["", "case", "of", "over", "entry", "run"] = ""
     """What the statistic is taken of, one by one."""
-    pick: Literal["", "least", "greatest", "mean", "rises", "place"] = ""
-    """What becomes of these; rises count steps up, the place is one more than those above 1."""
+    pick: Literal["", "least", "greatest", "mean", "rises", "place", "range"] = ""
+    """What becomes of these; rises count steps up, the place is one more than those above 1, and a
+    range is a text with ``{low}`` and ``{high}``."""
+    end: Literal["", "lower", "upper"] = ""
+    """End of the interval that is taken in place of the number, if there is one."""
     rule: str = ""
     """Range of which it is counted how many lie in it."""
     shown: Literal["", "percent above", "percent below", "root"] = ""
@@ -126,11 +129,16 @@ class Measure(Declared):
         if self.rule:
             bounds = ClaimRange.parse(self.rule)
             return sum(bounds.holds(value, ends) for value, ends in parts), None
+        if self.pick == "range":
+            values = [self._shown(value) for value, _ in parts]
+            return self.text.format(low=min(values), high=max(values)), None
         if self.text:
             names = self._names(table)
             shown = zip(names, (self._shown(value) for value, _ in parts), strict=True)
             return self.separator.join(self.text.format(name=n, value=v) for n, v in shown), None
         value, ends = _picked(parts, self.pick)
+        if self.end and ends is not None:
+            return self._shown(ends[self.end == "upper"]), None
         if ends is None or not self.interval:
             return self._shown(value), None
         low, high = sorted(map(self._shown, ends))

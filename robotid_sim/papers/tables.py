@@ -48,7 +48,8 @@ class Column(Measure):
     """With ``{j}`` the column stands for one of every entry, such as joint 1, 2, 3."""
     metric: str = ""
     label: str = ""
-    """The column holds this text of the row: ``method``, ``case`` or ``number`` of a run."""
+    """The column holds this text of the row: ``study``, ``case``, ``method`` or, of a run,
+    ``number``."""
     summary: bool = False
     """Whether it stands for minimum, mean, its interval, and deviation."""
     shows: Literal["value", "interval", "both", "± deviation"] = "value"

@@ -7,7 +7,6 @@ from robotid_sim.optim.minimize import minimize
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.criterion import TorqueCriterion
 from robotid_sim.papers.twolink.motion import integrate
-from robotid_sim.papers.twolink.payload import LOADS, loaded_parameters, loaded_run
 from robotid_sim.papers.twolink.stability import (
     GAINS,
     PULLS,
@@ -16,8 +15,16 @@ from robotid_sim.papers.twolink.stability import (
     radius,
     routh_hurwitz,
 )
-from robotid_sim.papers.twolink.tables import accumulated_error
-from robotid_sim.papers.twolink.variants import POINTS, VARIANTS, observed, spread_of
+from robotid_sim.papers.twolink.study import accumulated_error
+from robotid_sim.papers.twolink.variants import (
+    LOADS,
+    POINTS,
+    VARIANTS,
+    loaded_parameters,
+    loaded_run,
+    observed,
+    spread_of,
+)
 
 LARGEST_RESIDUAL = 1e-9
 """Torque error of exact parameters in the engine: rounding [N m]."""

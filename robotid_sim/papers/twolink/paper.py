@@ -1,56 +1,345 @@
 """Yan, Lu, Levy (2015): ELPIDSO on the two-link arm."""
 
-from typing import Any, ClassVar
+from collections.abc import Iterator
+from dataclasses import fields
+from itertools import product
+from typing import ClassVar
 
 import numpy as np
+from scipy.stats import mannwhitneyu
 
-from robotid_sim.papers.paper import Lab, Paper, Reproduction
-from robotid_sim.papers.twolink import campaign, figures, model, tables
-from robotid_sim.papers.twolink.campaign import SEARCHES, ElpidsoResults, run_campaign
-from robotid_sim.papers.twolink.measurements import measurements
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.chart import Chart, Curve, Panel, Style
+from robotid_sim.optim.settings import setting
+from robotid_sim.papers.charts import convergence_curves, drawing, plotted
+from robotid_sim.papers.paper import Lab, TrialPaper
+from robotid_sim.papers.statistics import geometric_ratio
+from robotid_sim.papers.trial_table import TrialTable
+from robotid_sim.papers.twolink import model, stability
+from robotid_sim.papers.twolink.criterion import LS_IN_BOX
+from robotid_sim.papers.twolink.model import known_torque
+from robotid_sim.papers.twolink.motion import integrate
+from robotid_sim.papers.twolink.study import (
+    AVERAGES,
+    ENCODERS,
+    METHODS,
+    POPULATION,
+    RHOS,
+    ROUNDING,
+    SEARCHES,
+    SIGNIFICANCE,
+    UNSEEN,
+    criterion_of,
+    estimate,
+    final,
+    relative_parameter_error,
+    run_all,
+    torque_errors,
+)
+from robotid_sim.papers.twolink.trials import SETTINGS, checkpoints
+from robotid_sim.papers.twolink.variants import POINTS, VARIANTS
+from robotid_sim.section import number
+from robotid_sim.table import Table
+
+UNITS = ("kg", "m", "m", "kg m²", "kg", "m", "kg m²", "rad", "m/s²")
+COLORS = {"LS": "joint-3", "GA": "joint-2", "SPSO": "joint-1", "ELPIDSO": "joint-0"}
+SPREADS: tuple[tuple[str, str, Style], ...] = (
+    ("ELPIDSO", "joint-0", "solid"),
+    ("drawn velocities", "joint-0", "dashed"),
+    ("without I, D", "joint-5", "solid"),
+    ("without ELS", "joint-2", "solid"),
+    ("SPSO", "joint-1", "solid"),
+    ("SPSO, drawn velocities", "joint-1", "dashed"),
+)
+"""Variants whose diversity is drawn."""
+UNFAIR, UNFAIR_STUDY = "LS, differentiated", "differentiated 1e-06"
+"""What least squares finds in the unfair comparison, and the noise that it is given there."""
+SHOWN = 1.0
+"""Time shown of a validation run [s]; the rest repeats it with slow changes."""
+SMALLEST = 1e-17
+"""Torque errors below are drawn here [N m]."""
 
 
-class TwoLinkElpidso(Paper):
+class TwoLinkElpidso(TrialPaper):
     """LS, GA, SPSO and ELPIDSO estimate four parameters of an arm driven by torques."""
 
     name: ClassVar[str] = "twolink-elpidso"
 
-    def reproduce(self, lab: Lab) -> Reproduction:
-        """Run what is not finished, and return tables, figures and claims."""
-        results = run_campaign(lab)
-        shown = figures.all_charts(results), tables.all_tables(results)
-        values = measurements(results)
-        means = values["elpidso-better-than-spso-means"]
-        facts = {
-            **_facts(results),
-            "means": means.ours,
-            "els": values["els-helps"].ours,
-            "mutation": values["mutation-helps"].ours,
-            **{name: means.facts[name] for name in ("stuck", "searches")},
-        }
-        return self.reproduction(lab, values, facts, *shown)
+    def run(self, lab: Lab) -> TrialTable:
+        """Run what is not finished of all trials; see `Paper`."""
+        return run_all(lab)
+
+    def charts(self, table: TrialTable) -> Iterator[Chart]:
+        """Draw Figures 4 to 7 of the paper, and what answers questions it leaves open."""
+        yield _engine_gap(table)
+        yield _convergence(table)
+        for place, rho in enumerate(UNSEEN, start=5):
+            panels = _validation_panels(table, rho)
+            yield drawing(f"figure-{place}", *panels, columns=2, height=1.7, share_x=True)
+        yield _diversity(table)
+        yield _differentiation(table)
+
+    def tables(self, table: TrialTable) -> Iterator[Table]:
+        """Fill the tables of the paper, which are lost, as far as they are more than statistics."""
+        yield _physical()
+        yield _settings(table)
+        for (place, rho), study in product(enumerate(RHOS, start=3), ("exact", "noisy")):
+            yield _estimates(table, study, rho, place)
+        yield _final_means(table, "table-8", "exact", METHODS)
+        yield _final_means(table, "table-8-noise", "noisy", ("LS", LS_IN_BOX, *SEARCHES))
+        yield _validation(table)
+        yield _absolute(table)
+        yield _variants(table)
+        yield _gains()
+        yield _differentiated(table)
 
 
-def _facts(results: ElpidsoResults) -> dict[str, Any]:
-    """Return what fills the texts of the page."""
-    exact, short = results.exact, results.short
-    solutions = np.array([exact.criteria[rho].least_squares for rho in model.FITTED])
-    costs = {method: short.median_excess(method) for method in SEARCHES}
-    noise = figures.UNFAIR_NOISE
-    unfair, fair = (
-        100.0 * tables.errors_at(results, noise, method).mean() for method in ("LS", "ELPIDSO")
+def _physical() -> Table:
+    """List masses and lengths, and what follows of them: Table 1."""
+    values = [(f.name, getattr(model.ARM, f.name)) for f in fields(model.ARM)]
+    rows = [(name, number(value), unit) for (name, value), unit in zip(values, UNITS, strict=True)]
+    rows.append(("e1 = m1 l1 lc1 - I1 - m1 lc1²", number(model.ARM.e1), "kg m²"))
+    rows.append(("e2 = g / l1", number(model.ARM.e2), "1/s²"))
+    for name, ours, printed in zip(model.NAMES, model.TRUE, model.PRINTED, strict=True):
+        rows.append((name, f"{number(ours, 5)} (printed: {printed:g})", "kg m²"))
+    return Table((), tuple(rows), name="table-1")
+
+
+def _settings(table: TrialTable) -> Table:
+    """List the settings of the searches: Table 2."""
+    rows = []
+    for method in SEARCHES:
+        chosen = setting(SETTINGS[method][0])
+        options = {k: v for k, v in vars(chosen.build()).items() if k != "population"}
+        text = ", ".join(f"{name} {value}" for name, value in options.items())
+        evaluations = table.runs("exact", method)[0]["evaluations"]
+        rows.append((method, text, chosen.missing, str(POPULATION), str(evaluations)))
+    return Table((), tuple(rows), name="table-2")
+
+
+def _estimates(table: TrialTable, study: str, rho: str, place: int) -> Table:
+    """Fill one of Tables 3 to 7: the estimates on one trajectory, from one kind of data."""
+    floor = criterion_of(table.runs("goal", study, rho)[0]).floor
+    rows = [("true", *(number(value, 6) for value in model.TRUE), *["-"] * 7)]
+    direct = {"LS": "LS, eq. (29)", LS_IN_BOX: "LS in the search box"}
+    for method, label in list(direct.items())[: 2 if study == "noisy" else 1]:
+        (run,) = table.runs(study, method, rho)
+        parameters = (number(value, 6) for value in run["parameters"])
+        costs = [_cost(floor + run["excess"])] * 3
+        significance = _significance(table, study, rho, method) if method == "LS" else ("-", "-")
+        error = f"{run['error']:.2g}"
+        rows.append((label, *parameters, *costs, error, "0", *significance))
+    for method in SEARCHES:
+        costs_of_runs = floor + table.values(study, method, "excess", rho)
+        costs = [_cost(float(how(costs_of_runs))) for how in (np.mean, np.median, np.min)]
+        own = method == "ELPIDSO"
+        rows.append(
+            (
+                method,
+                *_with_spread(table.values(study, method, "parameters", rho)),
+                *costs,
+                f"{np.median(table.values(study, method, 'error', rho)):.2g}",
+                str(table.runs(study, method, rho)[0]["evaluations"]),
+                *(("-", "-") if own else _significance(table, study, rho, method)),
+            )
+        )
+    return Table((), tuple(rows), name=f"table-{place}{'-noise' if study == 'noisy' else ''}")
+
+
+def _significance(table: TrialTable, study: str, rho: str, method: str) -> tuple[str, str]:
+    """Test that ELPIDSO and another method differ in J: p, and whether it is significant (1)."""
+    p = rank_sum(*(table.values(study, name, "excess", rho) for name in ("ELPIDSO", method)))
+    return f"{p:.2g}", str(int(p < SIGNIFICANCE))
+
+
+def rank_sum(ours: Float1D, others: Float1D) -> float:
+    """Compute Wilcoxon's p that costs differ; below rounding they are equal."""
+    ours, others = np.maximum(ours, ROUNDING), np.maximum(others, ROUNDING)
+    others = np.broadcast_to(others, ours.shape)  # least squares has one
+    if np.ptp(np.concatenate([ours, others])) == 0.0:
+        return 1.0
+    return float(mannwhitneyu(ours, others).pvalue)
+
+
+def _with_spread(estimates: Float2D) -> list[str]:
+    """Write mean and standard deviation of every parameter over the rows of estimates."""
+    deviations = estimates.std(axis=0, ddof=1) if len(estimates) > 1 else np.zeros(4)
+    means = estimates.mean(axis=0)
+    return [f"{m:.5g} ± {spread:.1g}" for m, spread in zip(means, deviations, strict=True)]
+
+
+def _cost(value: float) -> str:
+    return f"{value:.3g}" if value >= ROUNDING else "rounding"
+
+
+def _final_means(table: TrialTable, name: str, study: str, methods: tuple[str, ...]) -> Table:
+    """Fill Table 8 for one kind of data: means and deviations over the trajectories."""
+    data = "exact" if study == "exact" else "0.5 % noise"
+    rows: list[tuple[str, ...]] = [("true", "-", *(number(v, 6) for v in model.TRUE), "-")]
+    for method in methods:
+        each = np.array([estimate(table, study, rho, method) for rho in RHOS])
+        error = f"{np.abs(final(table, study, method, 'means') - model.TRUE).max():.2g}"
+        rows.append((method, data, *_with_spread(each), error))
+    return Table((), tuple(rows), name=name)
+
+
+def _validation(table: TrialTable) -> Table:
+    """Fill Table 9: relative accumulated errors of unseen torques."""
+    rows = []
+    for data, torques in (("exact", "exact"), ("noisy", "0.5 % noise")):
+        direct = ("LS", LS_IN_BOX) if data == "noisy" else ("LS",)
+        listed = [(method, method, "means") for method in direct]
+        listed += [(f"{m}, {a} of the runs", m, a) for a, m in product(AVERAGES, SEARCHES)]
+        for label, method, average in listed:
+            (run,) = table.runs(f"unseen {data}", method, average)
+            rows.append((label, torques, *(f"{v:.2e}" for v in run["errors"])))
+    return Table((), tuple(rows), name="table-9")
+
+
+def _absolute(table: TrialTable) -> Table:
+    """List E_a of eq. (30), and the mean predicted torque by which eq. (31) would divide."""
+    rows, found = [], final(table, "exact", "ELPIDSO", "means")
+    errors = {m: table.runs("unseen sums", m, "means")[0]["errors"] for m in METHODS}
+    for (k, run), j in product(enumerate(integrate(model.VALIDATED)), (0, 1)):
+        mean = float((run.tau - torque_errors(run, found))[:, j].mean())
+        cells = [f"{errors[m][2 * k + j]:.2e}" for m in METHODS]
+        literal = errors["ELPIDSO"][2 * k + j] / (run.t.size * abs(mean))
+        rows.append((UNSEEN[k], str(j + 1), *cells, f"{mean:.1e}", f"{literal:.1e}"))
+    return Table((), tuple(rows), name="absolute")
+
+
+def _variants(table: TrialTable) -> Table:
+    """List what every part of ELPIDSO does to the cost and to the diversity of the swarm."""
+    rows = []
+    costs = {v: np.maximum(table.values("variants", v, "excess"), ROUNDING) for v in VARIANTS}
+    for variant, cost in costs.items():
+        medians = [
+            float(np.median(table.values("variants", variant, "excess", rho))) for rho in RHOS
+        ]
+        ratio, interval = geometric_ratio(cost, costs["ELPIDSO"])
+        ends = "-" if interval is None else " … ".join(f"{end:.1g}" for end in interval)
+        spread = table.values("variants", variant, "diversity").mean()
+        cells = (*map(_cost, medians), f"{ratio:.2g}", ends if variant != "ELPIDSO" else "-")
+        rows.append((variant, *cells, f"{spread:.3f}"))
+    return Table((), tuple(rows), name="variants")
+
+
+def _gains() -> Table:
+    """List what Routh-Hurwitz and the update itself say of gains."""
+    rows = tuple(
+        (
+            ", ".join(f"{gain:g}" for gain in s.gains),
+            f"{s.w:g}",
+            "hold" if s.routh_hurwitz else "do not hold",
+            f"{s.real_part:.3f}",
+            f"{s.radius:.3f}",
+            "settles" if s.radius < 1.0 else "diverges",
+        )
+        for s in stability.all_gains()
     )
-    return {
-        **{method.lower(): exact.median_error(method).max() for method in SEARCHES},
-        "ls": np.abs(solutions - model.TRUE).max(),
-        "better": int((costs["ELPIDSO"] < costs["SPSO"]).sum()),
-        "last": int((costs["SPSO"] < costs["GA"]).sum()),
-        "short": short.evaluations,
-        "long": exact.evaluations,
-        "runs": results.runs,
-        "variant_evaluations": results.variants.runs("ELPIDSO", model.FITTED[0])[0]["evaluations"],
-        "load_rho": campaign.LOAD_RHO,
-        "noise": noise,
-        "unfair": unfair,
-        "fair": fair,
-    }
+    return Table((), rows, name="gains")
+
+
+def _differentiated(table: TrialTable) -> Table:
+    """List what comes out of positions that are differentiated twice: means of the draws."""
+    rows = []
+    for noise, rho, method in product(ENCODERS, RHOS, ("LS", LS_IN_BOX, "ELPIDSO")):
+        place = f"differentiated {noise:g}", method
+        found = table.values(*place, "parameters", rho).mean(axis=0)
+        excess, floor = (table.values(*place, name, rho).mean() for name in ("excess", "floor"))
+        share = number(100.0 * relative_parameter_error(found), 3)
+        cells = (*map(number, found), f"{floor + excess:.6e}", share)
+        rows.append((f"{noise:g}", rho, method, *cells))
+    return Table((), tuple(rows), name="differentiated")
+
+
+def _engine_gap(table: TrialTable) -> Chart:
+    """Draw the difference of the motions in the engine and by integration."""
+    panels = []
+    for rho in (RHOS[0], RHOS[2], RHOS[-1]):
+        (run,) = table.runs("engine", "", rho)
+        lines = (
+            Curve(np.array(run["t"]), 1e6 * np.array(gap), f"joint {j + 1}", f"joint-{j}")
+            for j, gap in enumerate(run["gap"])
+        )
+        panels.append(plotted(lines, "time [s]", "difference [µrad]", title=f"ρ = {rho}"))
+    return drawing("engine", *panels, columns=3, height=1.5)
+
+
+def _convergence(table: TrialTable) -> Chart:
+    """Draw Figure 4: the median best cost against evaluations."""
+    x = checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
+    styles: dict[str, tuple[str, Style]] = {m: (COLORS[m], "solid") for m in SEARCHES}
+    panels = (
+        plotted(
+            convergence_curves(table, "exact", styles, case=rho, x=x, floor=ROUNDING),
+            "evaluations [-]",
+            "J - J of LS [N² m²]" if k % 2 == 0 else "",
+            title=f"({'abcde'[k]}) ρ = {rho}",
+            x_scale="log",
+            y_scale="log",
+            y_range=(ROUNDING / 10.0, 30.0),
+            levels=(ROUNDING,),
+        )
+        for k, rho in enumerate(RHOS)
+    )
+    return drawing("figure-4", *panels, columns=2, height=1.6)
+
+
+def _validation_panels(table: TrialTable, rho: str) -> Iterator[Panel]:
+    """Draw torque and error of joint 1, then of joint 2: one of Figures 5 to 7."""
+    (run,) = integrate([float(rho)])
+    shown = run.t <= SHOWN
+    t, Y = run.t[shown], run.regressor().reshape(-1, 2, 4)[shown]
+    measured, unscaled = run.tau[shown], known_torque(run.q)[shown]
+    estimates = {m: final(table, "exact", m, "medians") for m in COLORS}
+    estimates[UNFAIR] = table.values(UNFAIR_STUDY, "LS", "parameters").mean(axis=0)
+    for j in (0, 1):
+        torques = [Curve(t, measured[:, j], "measured", "true", width=1.6)]
+        errors = []
+        for method, found in estimates.items():
+            color = COLORS.get(method, "joint-4")
+            style: Style = "dotted" if method == UNFAIR else "dashed"
+            predicted = Y[:, j] @ found + unscaled[:, j]
+            error = np.maximum(np.abs(measured[:, j] - predicted), SMALLEST)
+            torques.append(Curve(t, predicted, method, color, style))
+            errors.append(Curve(t, error, method, color))
+        first, second = (f"({letter}) joint {j + 1}" for letter in "abcd"[2 * j : 2 * j + 2])
+        yield plotted(torques, "time [s]", "torque [N m]", title=first)
+        yield plotted(errors, "time [s]", "error [N m]", title=second, y_scale="log")
+
+
+def _differentiation(table: TrialTable) -> Chart:
+    """Draw the parameter errors against the noise of differentiated positions."""
+    noises = np.array(ENCODERS[1:])
+    exact = 100.0 * relative_parameter_error(final(table, "exact", "ELPIDSO", "medians"))
+
+    def errors(method: str) -> Float1D:
+        """Average the medians of the draws over the trajectories [%]."""
+        medians = [
+            [np.median(table.values(f"differentiated {n:g}", method, "relative", r)) for r in RHOS]
+            for n in noises
+        ]
+        return np.asarray(100.0 * np.mean(medians, axis=1))
+
+    marks = (
+        Curve(noises, errors("LS"), "LS, same data", "joint-3", "solid", width=1.6),
+        Curve(noises, errors("ELPIDSO"), "ELPIDSO, same data", "joint-0", "dashed", width=1.6),
+        Curve(noises, np.full(noises.size, exact), "ELPIDSO, exact states", "joint-0", "dotted"),
+    )
+    axes = {"x_scale": "log", "y_range": (-5.0, 110.0)}
+    panel = plotted(marks, "noise of positions [rad]", "error [%]", **axes)
+    return drawing("differentiation", panel, height=2.2)
+
+
+def _diversity(table: TrialTable) -> Chart:
+    """Draw the diversity of the swarms over the search, mean over runs and trajectories."""
+    share = np.linspace(0.0, 1.0, POINTS, endpoint=False)
+    panels = []
+    for rows in (SPREADS[:4], (*SPREADS[:2], *SPREADS[4:])):
+        lines = []
+        for variant, color, style in rows:
+            each = [table.values("variants", variant, "diversity", r).mean(axis=0) for r in RHOS]
+            lines.append(Curve(share, np.mean(each, axis=0), variant, color, style, width=1.6))
+        panels.append(plotted(lines, "share of the search [-]", "diversity [boxes]"))
+    return drawing("diversity", *panels, columns=2, height=2.2)

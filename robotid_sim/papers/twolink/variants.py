@@ -1,4 +1,4 @@
-"""Searches that lack a part of ELPIDSO, start with drawn velocities, or only guess."""
+"""Searches that lack a part of ELPIDSO, start with drawn velocities, or only guess; payloads."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -14,13 +14,15 @@ from robotid_sim.optim.pso import LinearInertiaSwarm
 from robotid_sim.optim.settings import setting
 from robotid_sim.optim.swarm import Swarm
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.criterion import TorqueCriterion
+from robotid_sim.papers.twolink.criterion import TorqueCriterion, mean_squared_error
+from robotid_sim.papers.twolink.motion import Driven, drive_in_engine, paper_robot
+from robotid_sim.papers.twolink.trials import with_torque_noise
 from robotid_sim.streams import named_stream
 
 NEVER = 1_000_000_000
 """Iterations without improvement that no search reaches."""
-POINTS = 40
-"""Points of a curve of diversity, evenly over the budget."""
+POINTS, LATE = 40, 30
+"""Points of a curve of diversity, evenly over the budget, and where its last quarter begins."""
 
 
 @dataclass(kw_only=True, eq=False)
@@ -115,6 +117,7 @@ def observed(
         "excess": best.fun,
         "evaluations": best.nfev,
         "diversity": diversity[:POINTS],
+        "late_diversity": float(np.mean(diversity[LATE:POINTS])),
     }
 
 
@@ -122,3 +125,39 @@ def spread_of(X: Float2D) -> float:
     """Return the mean distance of points from their center, in boxes: the swarm's diversity."""
     away = (X - X.mean(axis=0)) / (model.UPPER - model.LOWER)
     return float(np.sqrt((away**2).sum(axis=1)).mean())
+
+
+LOADS = {"1 kg": (1.0, 0.0), "1 kg, 0.3 m below": (1.0, 0.3)}
+"""Mass added at the end of the second link [kg], and its distance below that end [m]."""
+REACH = 1.0
+"""Distance of that end from the second joint [m]."""
+
+
+def loaded_parameters(mass: float, below: float) -> Float1D:
+    """Return lambda of the arm with a point mass more at its end, shape (4,) [kg m^2]."""
+    l1 = model.ARM.l1
+    square = mass * (REACH**2 + below**2)
+    added = (square + mass * l1**2, square, mass * l1 * REACH, mass * l1 * below)
+    return np.asarray(model.TRUE + added)
+
+
+def loaded_run(mass: float, below: float, rho: float, seed: int) -> dict[str, Any]:
+    """Drive the arm with a changed payload in the engine, and return the criterion of its data.
+
+    Torques are noisy as in `trials.engine_run`. Beside it stand the torque error of the parameters
+    before the change, and of the true ones.
+    """
+    run = drive_loaded(mass, below, rho)
+    noisy = with_torque_noise(run, rho, seed)
+    true = loaded_parameters(mass, below)
+    return {
+        "criterion": TorqueCriterion.of_run(noisy).content(),
+        "true": true.tolist(),
+        "residual": float(np.abs(run.target() - run.regressor() @ true).max()),
+        "rms_before": float(np.sqrt(mean_squared_error(run, model.TRUE))),
+    }
+
+
+def drive_loaded(mass: float, below: float, rho: float) -> Driven:
+    """Return the run of the arm with a payload more under the reference torques in the engine."""
+    return drive_in_engine(rho, paper_robot().with_payload(mass, (0.0, 0.0, -below)))

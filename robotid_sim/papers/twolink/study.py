@@ -1,0 +1,396 @@
+"""All searches and runs of the reproduction, and what is computed from them for its claims."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import product
+from typing import Any
+
+import numpy as np
+from scipy.stats import mannwhitneyu
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.papers.paper import Cell, Lab
+from robotid_sim.papers.trial_table import Key, Row, TrialTable
+from robotid_sim.papers.twolink import model, stability
+from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion, relative_error
+from robotid_sim.papers.twolink.motion import Driven, integrate
+from robotid_sim.papers.twolink.trials import checkpoints
+from robotid_sim.papers.twolink.variants import LOADS, VARIANTS
+
+PACKAGE = "robotid_sim.papers.twolink"
+TRIALS = f"{PACKAGE}.trials"
+SEARCHES = ("GA", "SPSO", "ELPIDSO")
+"""The searches of the paper, in the order of its tables."""
+METHODS = ("LS", *SEARCHES)
+VARIANT = "ELPIDSO without I, D"
+"""What shows where the gain of ELPIDSO comes from; run with the short budget only."""
+RHOS = tuple(f"{rho:g}" for rho in model.FITTED)
+UNSEEN = tuple(f"{rho:g}" for rho in model.VALIDATED)
+LOADED = "ELPIDSO, median"
+EFFORT: Mapping[str, tuple[int, int]] = {
+    "runs": (10, 3),
+    "full": (15_000, 1_500),
+    "short": (3_000, 1_500),
+    "variants": (1_500, 300),
+    "load_runs": (6, 3),
+    "repeats": (3, 1),
+}
+"""Numbers of a full run, and of a quick one: runs; generations of 20 members of the paper's
+searches, of those that are shorter as with all the swarms reach rounding on easy trajectories, and
+of those that lack a part; runs with another payload; draws of the noise of encoders."""
+LOAD_RHO = 0.5
+"""rho of the trajectory on which the arm with another payload is identified [Hz]."""
+POPULATION = 20
+ROUNDING = 1e-25
+"""J below which only rounding differs [N^2 m^2]."""
+ENCODERS = (0.0, 1e-6, 1e-5, 1e-4)
+"""Noise of positions that are differentiated twice [rad]."""
+AVERAGES: Mapping[str, Callable[..., Any]] = {"medians": np.median, "means": np.mean}
+"""How the runs of a search are averaged: the paper takes means, which one stuck search moves."""
+SIGNIFICANCE = 0.05
+TIE = 1e-12
+"""Parameter and relative torque errors below this are rounding."""
+LEAST_GAIN = 1e-12
+"""Relative difference of sums over 2,000 torques that is more than rounding."""
+CLEARLY_WORSE = 1.1
+"""Ratio of parameter errors above which a search is clearly worse than least squares."""
+LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)
+"""Costs above least squares whose evaluations are counted [N^2 m^2]."""
+STATES = 1000
+"""Random states of the check of the identity."""
+
+Criteria = Mapping[str, TorqueCriterion]
+"""What the searches minimize, by rho."""
+
+
+def run_all(lab: Lab) -> TrialTable:
+    """Run what is not finished of all trials, and compute what needs none."""
+    drive = f"{TRIALS}:engine_run"
+    engine = lab.tabulate(
+        "drive in the engine",
+        [lab.cell(("engine", f"{rho:g}", ""), drive, rho=rho)
+         for rho in (*model.FITTED, *model.VALIDATED)],
+    )  # fmt: skip
+    exact = dict(zip(RHOS, map(TorqueCriterion.of_run, integrate(model.FITTED)), strict=True))
+    noisy = {rho: criterion_of(engine.runs("engine", "", rho)[0]["noisy"]) for rho in RHOS}
+    table = engine | lab.tabulate("search", _searches(lab, exact, noisy)) | _loads(lab)
+    table = table | _direct({"exact": exact, "short": exact, "noisy": noisy})
+    table = table | lab.tabulate("compare with least squares", _second_looks(lab, table))
+    return with_computed(table)
+
+
+def with_computed(table: TrialTable) -> TrialTable:
+    """Compute what needs no run, from the results of all."""
+    driven = dict(zip(UNSEEN, integrate(model.VALIDATED), strict=True))
+    table = table | _unseen(table, driven)
+    return table | TrialTable.computed(**_orders(table), **_eta(table), **_of_model())
+
+
+def criterion_of(content: Mapping[str, Any]) -> TorqueCriterion:
+    """Read a criterion that a trial returned."""
+    return TorqueCriterion.from_content(content)
+
+
+def _searches(lab: Lab, exact: Criteria, noisy: Criteria) -> list[Cell]:
+    """Plan all searches on the five trajectories.
+
+    The budget is no part of a stream: longer searches start as shorter ones do.
+    """
+    runs, repeats = lab.runs_of(*EFFORT["runs"]), lab.choose(*EFFORT["repeats"])
+    evals = {name: lab.choose(*EFFORT[name]) * POPULATION for name in ("full", "short", "variants")}
+    studies: dict[str, tuple[Criteria, int, Iterable[str]]] = {
+        "exact": (exact, evals["full"], SEARCHES),
+        "short": (exact, evals["short"], (*SEARCHES, VARIANT)),
+        "noisy": (noisy, evals["full"], SEARCHES),
+        "variants": (exact, evals["variants"], VARIANTS),
+    }
+    cells = []
+    for study, (criteria, max_evals, methods) in studies.items():
+        for (rho, goal), method, run in product(criteria.items(), methods, range(runs)):
+            stream = [f"rho {float(rho)}", f"run {run}"]
+            options: dict[str, Any] = {"criterion": goal.content(), "max_evals": max_evals}
+            if study == "variants":
+                function = f"{PACKAGE}.variants:observed"
+                options |= {"variant": method, "stream": stream}
+            else:
+                function = f"{TRIALS}:search"
+                options |= {"method": method, "stream": [study, method, *stream]}
+            cells.append(_numbered(lab, (study, rho, method), run, function, options))
+    function = f"{TRIALS}:differentiated"
+    for noise, rate, draw in product(ENCODERS, model.FITTED, range(repeats)):
+        if noise == 0.0 and draw > 0:
+            continue  # nothing is drawn
+        stream = [f"{noise} rad", f"rho {rate}", f"draw {draw}"]
+        options = {"rho": rate, "noise": noise, "max_evals": evals["short"], "stream": stream}
+        key = (f"differentiated {noise:g}", f"{rate:g}", "")
+        cells.append(_numbered(lab, key, draw, function, options))
+    return cells
+
+
+def _numbered(lab: Lab, key: Key, run: int, function: str, options: Mapping[str, Any]) -> Cell:
+    """Plan a trial whose stream, not its number, tells its run."""
+    named = lab.cell((*key[:2], f"{key[2]} run {run}"), function, **options)
+    return Cell(key, named.trial)
+
+
+def _loads(lab: Lab) -> TrialTable:
+    """Change the payload in the engine, and identify the arm again."""
+    function, loads = f"{PACKAGE}.variants:loaded_run", {}
+    for load, (mass, below) in LOADS.items():
+        loads[load] = lab.cell(("load", load, ""), function, mass=mass, below=below, rho=LOAD_RHO)
+    changed = lab.tabulate("change the payload", list(loads.values()))
+    cells, max_evals = [], lab.choose(*EFFORT["full"]) * POPULATION
+    for load, run in product(loads, range(lab.runs_of(*EFFORT["load_runs"]))):
+        options = {
+            "method": "ELPIDSO",
+            "criterion": changed.runs("load", "", load)[0]["criterion"],
+            "max_evals": max_evals,
+            "stream": ["payload", "ELPIDSO", load, f"run {run}"],
+        }
+        key = ("loaded", load, LOADED)
+        cells.append(_numbered(lab, key, run, f"{TRIALS}:search", options))
+    searched = lab.tabulate("identify with a payload", cells)
+    return changed | with_payloads(changed | searched)
+
+
+def with_payloads(table: TrialTable) -> TrialTable:
+    """Put the truth and least squares beside the searches with another payload, with errors."""
+    rows: dict[Key, list[Row]] = {}
+    for load in LOADS:
+        (content,) = table.runs("load", "", load)
+        true = np.array(content["true"])
+        rows["loaded", load, "true"] = [{"parameters": content["true"]}]
+        found: dict[str, Sequence[Row]] = {
+            "before the change": [{"parameters": model.TRUE.tolist()}],
+            "LS": [{"parameters": criterion_of(content["criterion"]).least_squares.tolist()}],
+            LOADED: table.runs("loaded", LOADED, load),
+        }
+        for method, runs in found.items():
+            estimates = np.array([run["parameters"] for run in runs])
+            errors = 100.0 * (np.linalg.norm(estimates - true, axis=1) / np.linalg.norm(true))
+            rows["loaded", load, method] = [
+                {**run, "error": error} for run, error in zip(runs, errors, strict=True)
+            ]
+    return TrialTable(rows)
+
+
+def _direct(studies: Mapping[str, Criteria]) -> TrialTable:
+    """Solve least squares on every trajectory, and within the box of the search."""
+    rows: dict[Key, list[Row]] = {}
+    for study, criteria in studies.items():
+        for rho, goal in criteria.items():
+            rows["goal", rho, study] = [goal.content()]
+            for method, x in {"LS": goal.least_squares, LS_IN_BOX: goal.in_the_box()}.items():
+                rows[study, rho, method] = [
+                    {
+                        "parameters": x.tolist(),
+                        "excess": 0.0 if method == "LS" else float(goal.excess(x[None])[0]),
+                        "error": float(np.abs(x - model.TRUE).max()),
+                    }
+                ]
+    return TrialTable(rows)
+
+
+def final(table: TrialTable, study: str, method: str, average: str) -> Float1D:
+    """Average the estimates of the runs, then those of all trajectories, as in Table 8, (4,)."""
+    each = [estimate(table, study, rho, method, average) for rho in RHOS]
+    return np.asarray(np.mean(each, axis=0))
+
+
+def estimate(
+    table: TrialTable, study: str, rho: str, method: str, average: str = "means"
+) -> Float1D:
+    """Average the estimates of the runs on a trajectory, shape (4,)."""
+    return np.asarray(AVERAGES[average](table.values(study, method, "parameters", rho), axis=0))
+
+
+def _second_looks(lab: Lab, table: TrialTable) -> list[Cell]:
+    """Plan what is done with the estimates from noisy torques: other torques, and J anew."""
+    cells = []
+    for average, rho in product(AVERAGES, model.VALIDATED):
+        estimates = {
+            m: final(table, "noisy", m, average).tolist() for m in ("LS", LS_IN_BOX, *SEARCHES)
+        }
+        key, function = ("checked", f"{rho:g}", average), f"{TRIALS}:check_in_engine"
+        cells.append(lab.cell(key, function, rho=rho, estimates=estimates))
+    for rho, name in zip(model.FITTED, RHOS, strict=True):
+        found = [row["parameters"] for m in SEARCHES for row in table.runs("noisy", m, name)]
+        key = ("costs", name, "searches")
+        cells.append(lab.cell(key, f"{TRIALS}:costs_in_engine", rho=rho, estimates=found))
+    return cells
+
+
+def _unseen(table: TrialTable, driven: Mapping[str, Driven]) -> TrialTable:
+    """Predict the torques of unseen trajectories: relative errors, and their sums of eq. (30).
+
+    Rows are those of the three rho and both joints, shape (6,). The print of eq. (30) is lost; by
+    its words it is the sum of the absolute errors of a torque [N m].
+    """
+    rows: dict[Key, list[Row]] = {}
+    scale = sum(np.abs(run.tau).sum() for run in driven.values())
+
+    def put(kind: str, average: str, method: str, errors: Float1D) -> None:
+        largest = float(errors.max())
+        row = {"errors": errors.tolist(), "largest": largest, "mean": float(errors.mean())}
+        rows[kind, average, method] = [{**row, "relative": largest / scale}]
+
+    for average, method in product(AVERAGES, ("LS", LS_IN_BOX, *SEARCHES)):
+        checked = [table.runs("checked", average, rho)[0][method] for rho in UNSEEN]
+        put("unseen noisy", average, method, np.concatenate(checked))
+        if method != LS_IN_BOX:
+            found = final(table, "exact", method, average)
+            relative = [relative_error(run, found) for run in driven.values()]
+            sums = [accumulated_error(run, found) for run in driven.values()]
+            put("unseen exact", average, method, np.concatenate(relative))
+            put("unseen sums", average, method, np.concatenate(sums))
+    return TrialTable(rows)
+
+
+def accumulated_error(run: Driven, parameters: Float1D) -> Float1D:
+    """Sum the absolute torque errors over the samples, by joint, shape (2,) [N m]."""
+    return np.asarray(np.abs(torque_errors(run, parameters)).sum(axis=0))
+
+
+def torque_errors(run: Driven, parameters: Float1D) -> Float2D:
+    """Compute the torque errors of a run, shape (N, 2) [N m]."""
+    return np.asarray((run.target() - run.regressor() @ parameters).reshape(-1, 2))
+
+
+def _orders(table: TrialTable) -> Row:
+    """Compute what claims on orders need that is more than a statistic of two methods."""
+    evaluations = table.runs("exact", "SPSO")[0]["evaluations"]
+    medians = {rho: np.median(table.values("exact", "SPSO", "excess", rho)) for rho in RHOS}
+    ties = ", ".join(rho for rho, cost in medians.items() if cost < ROUNDING)
+    errors = {rho: {m: _error_of_mean(table, rho, m) for m in METHODS} for rho in RHOS}
+    largest = {m: max(of_rho[m] for of_rho in errors.values()) for m in METHODS}
+    ga = max(np.median(table.values("exact", "GA", "error", rho)) for rho in RHOS)
+    direct = max(table.values("exact", "LS", "error", rho)[0] for rho in RHOS)
+    unseen = {m: table.runs("unseen noisy", m, "medians")[0]["largest"] for m in ("ELPIDSO", "LS")}
+    of_noise = unseen["ELPIDSO"] <= 1.05 * unseen["LS"]
+    costs = [table.runs("costs", "searches", rho)[0] for rho in RHOS]
+    ratios = [np.array(cost["searches"]) / cost["least_squares"] for cost in costs]
+    excess = np.concatenate(ratios) - 1.0
+    return {
+        "late": f"With {evaluations:,} SPSO too is at rounding at ρ = {ties}. " if ties else "",
+        "best": sum(
+            e["ELPIDSO"] < min(v for m, v in e.items() if m != "ELPIDSO") for e in errors.values()
+        ),
+        "largest_errors": ", ".join(f"{m} {error:.1e}" for m, error in largest.items()),
+        "lead_of_ga": float(direct - ga),
+        "left": "What is left is the noise of the measured torque itself. " if of_noise else "",
+        "below": count_below(excess),
+        "searches": excess.size,
+        "ties": int((np.abs(excess) <= LEAST_GAIN).sum()),
+        "all_below": sum(
+            max(table.values("noisy", m, "excess", rho).mean() for m in SEARCHES) < 0.0
+            for rho in RHOS
+        ),
+        **{f"steps_{average}": _steps(table, average) for average in AVERAGES},
+        **_evaluations_needed(table),
+        **_against_least_squares(table),
+    }
+
+
+def _error_of_mean(table: TrialTable, rho: str, method: str) -> float:
+    """Measure the largest error of the mean estimate; below a tie there is only rounding."""
+    return max(float(np.abs(estimate(table, "exact", rho, method) - model.TRUE).max()), TIE)
+
+
+def count_below(excess: Float1D) -> int:
+    """Count how many of (J - J_LS) / J_LS are below zero by more than rounding."""
+    return int((excess < -LEAST_GAIN).sum())
+
+
+def _steps(table: TrialTable, average: str) -> str:
+    errors = {m: table.runs("unseen exact", m, average)[0]["mean"] for m in METHODS}
+    order = sorted(errors, key=lambda method: max(errors[method], TIE))
+    return ", ".join(f"{method} {errors[method]:.1e}" for method in order)
+
+
+def _evaluations_needed(table: TrialTable) -> Row:
+    """Compute at how many levels of the cost ELPIDSO needs fewer evaluations than SPSO.
+
+    Of the median curve on every trajectory; geometric mean over the trajectories.
+    """
+    x = checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
+
+    def needed(method: str, level: float) -> float:
+        curves = [np.median(table.values("exact", method, "curve", rho), axis=0) for rho in RHOS]
+        first = [x[np.argmax(c <= level)] if (c <= level).any() else x[-1] for c in curves]
+        return float(np.exp(np.mean(np.log(first))))
+
+    ratios = [needed("ELPIDSO", level) / needed("SPSO", level) for level in LEVELS]
+    texts = (f"{r:.2g} at {level:g}" for r, level in zip(ratios, LEVELS, strict=True))
+    return {"faster_levels": sum(r < 1.0 for r in ratios), "level_ratios": ", ".join(texts)}
+
+
+def _against_least_squares(table: TrialTable) -> Row:
+    """Count the rho on which ELPIDSO is significantly better than least squares, or worse."""
+    better = worse = 0
+    for rho in RHOS:
+        excess = np.maximum(table.values("noisy", "ELPIDSO", "excess", rho), -LEAST_GAIN)
+        least = np.zeros_like(excess)
+        if np.ptp(np.concatenate([excess, least])) > 0.0:
+            better += bool(mannwhitneyu(excess, least, alternative="less").pvalue < SIGNIFICANCE)
+            worse += bool(mannwhitneyu(least, excess, alternative="less").pvalue < SIGNIFICANCE)
+    return {"significantly_better": better, "significantly_worse": worse}
+
+
+def _eta(table: TrialTable) -> Row:
+    """Count on how many rho both searches beat least squares on eta, or lose on the other three.
+
+    Errors are medians of the runs on noisy torques.
+    """
+    nearer = lost = inside = 0
+    for rho in RHOS:
+        least = np.abs(estimate(table, "noisy", rho, "LS") - model.TRUE)
+        found = (table.values("noisy", m, "parameters", rho) for m in ("GA", "SPSO"))
+        swarms = [np.median(np.abs(x - model.TRUE), axis=0) for x in found]
+        nearer += all(errors[3] < least[3] for errors in swarms)
+        lost += all(errors[:3].max() > CLEARLY_WORSE * least[:3].max() for errors in swarms)
+        inside += bool(estimate(table, "noisy", rho, LS_IN_BOX)[3] > 0.0)
+    off = np.array([estimate(table, "noisy", rho, "LS") for rho in RHOS]) - model.TRUE
+    worst = np.abs(off).max(axis=0)
+    walls = {
+        f"wall_{m.lower()}": 100.0
+        * np.mean([(table.values("noisy", m, "parameters", r)[:, 3] == 0.0).mean() for r in RHOS])
+        for m in ("GA", "SPSO")
+    }
+    counts = {"eta_nearer": nearer, "others_lost": lost, "inside": inside}
+    return {**counts, **walls, "eta": float(worst[3]), "rest": float(worst[:3].max())}
+
+
+def _of_model() -> Row:
+    """Compute what follows from the model and the gains alone."""
+    right, printed = identity_errors()
+    tested = list(stability.all_gains())
+    stable = [s for s in tested if s.routh_hurwitz]
+    cases = product(stability.GAINS, stability.WEIGHTS, stability.PULLS)
+    return {
+        "lambda": float(np.abs(model.TRUE - model.PRINTED).max()),
+        "identity": right,
+        "printed_identity": printed,
+        "radius": max(s.radius for s in stable),
+        "stable": len(stable),
+        "diverging": sum(s.radius >= 1.0 for s in stable),
+        "own_radius": max(s.radius for s in tested if s.gains == stability.GAINS[0]),
+        "disagreements": sum(
+            stability.routh_hurwitz(*case) != (stability.largest_real_part(*case) < 0.0)
+            for case in cases
+        ),
+    }
+
+
+def identity_errors() -> tuple[float, float]:
+    """Compute how far H ddq + C dq + G is from Y lambda, with the known torque and without [N m].
+
+    The largest deviations over random states with angles to 3 rad, and rates to 3 rad/s, 3 rad/s^2.
+    """
+    q, dq, ddq = np.random.default_rng(0).uniform(-3.0, 3.0, (3, STATES, 2))
+    printed = model.torque(q, dq, ddq) - model.regressor(q, dq, ddq) @ model.TRUE
+    right = printed - model.known_torque(q)
+    return float(np.abs(right).max()), float(np.abs(printed).max())
+
+
+def relative_parameter_error(found: Sequence[float] | Float1D) -> float:
+    """Divide the norm of the error of an estimate by that of the true parameters."""
+    return float(np.linalg.norm(np.asarray(found) - model.TRUE) / np.linalg.norm(model.TRUE))
