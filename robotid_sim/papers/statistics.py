@@ -203,6 +203,7 @@ ALONE: Mapping[str, Callable[[Float1D], Estimate]] = {
     "least": lambda a: (float(a.min()), None),
     "largest": lambda a: (float(a.max()), None),
     "deviation": _deviation,
+    "sample deviation": lambda a: (deviation(a) if a.size > 1 else np.nan, None),
     "spread": lambda a: (float(np.std(a)), None),
     "geometric mean": _geometric_mean,
 }

@@ -36,7 +36,7 @@ SUMMARY: Mapping[str, Mapping[str, Any]] = {
     "minimum": {"statistic": "least"},
     "mean": {"statistic": "mean"},
     "95 %": {"statistic": "mean", "shows": "interval"},
-    "SD": {"statistic": "deviation"},
+    "SD": {"statistic": "sample deviation"},
 }
 """The columns that ``summary`` stands for."""
 

@@ -7,11 +7,9 @@ import pytest
 from kept_trials import kept_names
 
 from robotid_sim.papers import PAPERS
-from robotid_sim.papers.grid import RunGrid
 from robotid_sim.papers.irb120 import engine, identification, model, trials
-from robotid_sim.papers.irb120.campaign import MupsoResults
-from robotid_sim.papers.irb120.comparison import best_of_six, standing
 from robotid_sim.papers.paper import Lab
+from robotid_sim.papers.trial_table import TrialTable
 
 EXCITING = (0.21, -0.31, -0.39, -0.41, -0.33, 0.57, 0.31)
 """A motion that a swarm has found."""
@@ -114,27 +112,26 @@ def test_gradient_counts_its_evaluations_and_beats_its_draws() -> None:
     assert found["limit_use"] <= 1.0 + 1e-6
 
 
-def results(**means: dict[str, float]) -> MupsoResults:
+def conditions(**means: dict[str, float]) -> TrialTable:
     """Return runs of all methods with a spread of 0.5 about given means by study, 7 for others."""
     spread = np.random.default_rng(0).normal(0.0, 0.5, (len(model.METHODS), 20))
-    rows = [
-        ((study.replace("_", "-"), name), {"condition": levels.get(name, 7.0) + offset})
+    rows = {
+        (study.replace("_", " "), "", name): [
+            {"condition": levels.get(name, 7.0) + offset} for offset in offsets
+        ]
         for study, levels in means.items()
         for name, offsets in zip(model.METHODS, spread, strict=True)
-        for offset in offsets
-    ]
-    return MupsoResults(None, RunGrid.of(rows))
+    }
+    return TrialTable(rows) | TrialTable.computed(means="")
 
 
 def test_the_best_of_six_is_judged_by_what_the_runs_can_tell() -> None:
     clear, near, behind = ({"mupso": m, "gwo": 6.0} for m in (3.0, 6.0, 6.8))
-    assert standing(results(table_3=near)).tied
     (printed,) = (c for c in PAPERS["irb120-mupso"].sheet.claim if c.name == "mupso-best-of-six")
 
     def verdict(first, second) -> str:
-        tried = results(table_3=first, penalty=second)
-        assert standing(tried).rival == "gwo"
-        return printed.judge(best_of_six(tried), judged=True).verdict
+        measured = printed.measure(conditions(table_3=first, penalty=second), {})
+        return printed.judge(measured, judged=True).verdict
 
     assert verdict(clear, clear) == "reproduced"
     assert verdict(clear, near) == "conditional"

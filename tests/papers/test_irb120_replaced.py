@@ -1,29 +1,28 @@
 """Umar et al. (2021): verdicts when MuPSO is replaced by random search, by SPSO, by the truth."""
 
 from collections.abc import Mapping
-from dataclasses import replace
 
-import numpy as np
 import pytest
 from judging import judged_claims
 
+from robotid_sim.papers import find_paper
 from robotid_sim.papers.claims import Claim
-from robotid_sim.papers.grid import RunGrid
-from robotid_sim.papers.irb120 import engine, identification, model, trials
-from robotid_sim.papers.irb120.campaign import DRIVEN, SINGLE, MupsoResults, SearchEffort
-from robotid_sim.papers.irb120.measurements import measurements
+from robotid_sim.papers.irb120 import engine, model, trials
+from robotid_sim.papers.irb120.paper import DRIVEN, SINGLE, computed
+from robotid_sim.papers.trial_table import TrialTable
 
 RUNS, DRIVEN_RUNS = 4, 4
 BUDGET = {"population": 10, "iterations": 4}
+EFFORT = {"iterations": 4, "study_iterations": 4, "draws": 1, "engine_runs": 1, "logs": 2}
 EXACT = 1e-6
 """Stands for an error of zero, of which there is no logarithm [%]."""
 SPREAD = 1e-3
 """Of what is perfect, as tests of means need some."""
-Replaced = tuple[MupsoResults, identification.ExactIdentification]
+MUPSO, DRIVEN_ALONE = ("table 3", "", "mupso"), DRIVEN[SINGLE]
 
 
 @pytest.fixture(scope="module")
-def found() -> Replaced:
+def table() -> TrialTable:
     """Return a small run of everything; studies that the verdicts need not share one search."""
     swarms = {
         method: [
@@ -36,15 +35,18 @@ def found() -> Replaced:
         for method in model.METHODS
     }  # fmt: skip
     chance = [trials.random_search(seed=0, run=run, **BUDGET) for run in range(RUNS)]
-    rows = {("table-3", method): runs for method, runs in swarms.items()}
-    rows |= {("penalty", method): runs for method, runs in swarms.items()}
-    rows |= {("table-3", "random"): chance, ("table-3", "gradient"): chance}
+    rows = {
+        (study, "", method): runs
+        for study in ("table 3", "penalty")
+        for method, runs in swarms.items()
+    }
+    rows |= {("table 3", "", name): chance for name in ("random", "gradient", "gradients")}
     for study, names in {
         "reading": model.READINGS,
         "unprinted": model.UNPRINTED,
-        "size": model.SWARM_SIZES,
+        "size": map(str, model.SWARM_SIZES),
     }.items():
-        rows |= {(study, name): swarms["mupso"] for name in names}
+        rows |= {(study, "", name): swarms["mupso"] for name in names}
     single = engine.random_motions(seed=0, count=DRIVEN_RUNS)["motions"]
     motions = {"mupso": [run["x"] for run in swarms["mupso"]], SINGLE: single}
     driven = {
@@ -54,57 +56,43 @@ def found() -> Replaced:
         ]
         for kind, of_kind in motions.items()
     }
-    rows |= {("engine", kind): driven.get(kind, driven["mupso"]) for kind in DRIVEN}
-    effort = SearchEffort(RUNS, BUDGET["iterations"], RUNS, RUNS, BUDGET["iterations"], 1, 1, 1)
-    seconds = {"50": [1.0], "70": [1.4]}
-    results = MupsoResults(effort, RunGrid(rows), seconds)
-    rng = np.random.default_rng(0)
-    return results, identification.identify(model.problem(), results.best, rng)
+    rows |= {("engine", "", label): driven.get(k, driven["mupso"]) for k, label in DRIVEN.items()}
+    rows |= {("timed", "", size): [{"seconds": s}] for size, s in (("50", 1.0), ("70", 1.4))}
+    return TrialTable(rows)
 
 
-def put(found: Replaced, rows: Mapping[tuple[str, str], list]) -> Replaced:
-    """Return the results with other runs in places of the grid."""
-    results, identified = found
-    return replace(results, grid=RunGrid({**results.grid.rows, **rows})), identified
-
-
-def by_random_search(found: Replaced) -> Replaced:
+def by_random_search(table: TrialTable) -> Mapping[tuple[str, str, str], list]:
     """Return what comes out if MuPSO is random search, and its motions single random draws."""
-    grid = found[0].grid
-    chance = [{**run, "mutations": [], "best_at": 3} for run in grid.runs("random", "table-3")]
-    rows = {("table-3", "mupso"): chance, ("penalty", "mupso"): chance}
-    return put(found, {**rows, ("engine", "mupso"): list(grid.runs(SINGLE, "engine"))})
+    runs = table.runs("table 3", "random")
+    chance = [{**run, "mutations": [], "best_at": 3} for run in runs]
+    driven = table.runs("engine", DRIVEN_ALONE)
+    return {MUPSO: chance, ("penalty", "", "mupso"): chance, ("engine", "", "MuPSO"): driven}
 
 
-def by_spso(found: Replaced) -> Replaced:
+def by_spso(table: TrialTable) -> Mapping[tuple[str, str, str], list]:
     """Return what comes out if MuPSO is SPSO: without mutation and schedules."""
-    runs = list(found[0].grid.runs("spso", "table-3"))
-    return put(found, {("table-3", "mupso"): runs, ("penalty", "mupso"): runs})
+    runs = table.runs("table 3", "spso")
+    return {MUPSO: runs, ("penalty", "", "mupso"): runs}
 
 
-def by_the_truth(found: Replaced) -> Replaced:
+def by_the_truth(table: TrialTable) -> Mapping[tuple[str, str, str], list]:
     """Return what comes out if the motions of MuPSO are perfect and all estimates exact."""
-    grid = found[0].grid
     perfect = [
         {**run, "condition": 1.0 + SPREAD * k}
-        for k, run in enumerate(grid.runs("mupso", "table-3"))
+        for k, run in enumerate(table.runs("table 3", "mupso"))
     ]
     exact = [
         {**run, "condition": 1.0 + SPREAD * k, "within": 1.0}
-        | {what: [EXACT * (1.0 + k)] for what in ("relative", "unseen")}
-        for k, run in enumerate(grid.runs("mupso", "engine"))
+        | {what: EXACT * (1.0 + k) for what in ("relative_rms", "unseen_rms")}
+        for k, run in enumerate(table.runs("engine", "MuPSO"))
     ]
-    results, identified = put(
-        found,
-        {("table-3", "mupso"): perfect, ("penalty", "mupso"): perfect, ("engine", "mupso"): exact},
-    )
-    true = identified.beta_true
-    noisy = np.tile(true, (len(identified.beta_noisy), 1))
-    return results, replace(identified, beta_exact=true, beta_noisy=noisy)
+    return {MUPSO: perfect, ("penalty", "", "mupso"): perfect, ("engine", "", "MuPSO"): exact}
 
 
-def verdicts(found: Replaced) -> dict[str, Claim]:
-    return judged_claims("irb120-mupso", measurements(*found, model.published_motions()))
+def verdicts(table: TrialTable, rows: Mapping[tuple[str, str, str], list]) -> dict[str, Claim]:
+    changed = table | TrialTable(rows)
+    changed = changed | computed(changed, 0, EFFORT)
+    return judged_claims("irb120-mupso", find_paper("irb120-mupso").measurements(changed))
 
 
 HOLDS, FAILS, DEPENDS = "reproduced", "not-reproducible", "conditional"
@@ -152,12 +140,12 @@ UNTESTED = "not-testable"
         ),
     ],
 )
-def test_verdicts_change_with_what_is_put_in_place_of_the_method(found, by, expected) -> None:
-    claims = verdicts(by(found))
+def test_verdicts_change_with_what_is_put_in_place_of_the_method(table, by, expected) -> None:
+    claims = verdicts(table, by(table))
     assert {name: claims[name].verdict for name in expected} == expected
 
 
-def test_no_claim_of_superiority_is_reproduced_by_random_search(found) -> None:
-    claims = verdicts(by_random_search(found))
+def test_no_claim_of_superiority_is_reproduced_by_random_search(table) -> None:
+    claims = verdicts(table, by_random_search(table))
     superior = ("mupso-best-of-six", "gain-in-minimum", "excitation-improves-accuracy")
     assert not any(claims[name].verdict == HOLDS for name in superior)

@@ -78,11 +78,15 @@ def identification(
     true = basis.of(plant.parameters())
     errors = np.array([fit.beta - true for fit in estimates])
     scores = errors / np.array([fit.std for fit in estimates])
+    relative = _relative(errors[:, inertial], true[inertial])
+    unseen = _unseen(errors[:, inertial], true[inertial], seed)
     return {
         "condition": float(np.exp(model.problem().value(np.array(x)))),
         "condition_fitted": float(np.mean([fit.cond for fit in estimates])),
-        "relative": _relative(errors[:, inertial], true[inertial]).tolist(),
-        "unseen": _unseen(errors[:, inertial], true[inertial], seed).tolist(),
+        "relative": relative.tolist(),
+        "unseen": unseen.tolist(),
+        "relative_rms": float(np.sqrt((relative**2).mean())),
+        "unseen_rms": float(np.sqrt((unseen**2).mean())),
         "within": float((np.abs(scores[:, inertial]) <= NOISE_BOUND).mean()),
         "scores": scores[0, inertial].tolist(),
         "estimate": estimates[0].beta[inertial].tolist(),

@@ -20,17 +20,15 @@ from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.space import LinearSpace, NonlinearSpace
 from robotid_sim.model.catalog import published_links
 from robotid_sim.model.robot import Robot
-from robotid_sim.papers.printed import read_printed
+from robotid_sim.papers.sheet import read_settings
 from robotid_sim.trajectory.cartesian_fourier import cartesian_basis
 
-PRINTED = read_printed(__file__)
+PRINTED = read_settings(__file__)
 
 METHODS = {"mupso": "MuPSO", "spso": "SPSO", "woa": "WOA", "gwo": "GWO", "goa": "GOA", "de": "DE"}
 """Ends of the names of the published settings, in the order of Table 3, and their names there."""
 
-POPULATION, ITERATIONS, RUNS = 50, 30, 30
-STUDY_ITERATIONS = 200
-"""Iterations of the study of the swarm size."""
+POPULATION = 50
 
 CENTER = (0.35, 0.0, 0.45)
 """Center of the path in the base frame [m]; not printed. In front of the arm at mid height."""
@@ -47,8 +45,6 @@ UNBOUND = 10.0
 motion that glides through a singular pose between two samples asks for more torque than that."""
 
 SWARM_SIZES = (30, 50, 70)
-FIGURE_2 = {int(size): values for size, values in PRINTED["figure_2"].items()}
-"""Best cost and time [s] by the number of particles."""
 IDENTIFIABILITY = tuple(PRINTED["identifiability"])
 """Parameters said to be identifiable alone, in combinations, and not at all."""
 

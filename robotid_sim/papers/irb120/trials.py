@@ -64,6 +64,25 @@ def swarm(
     }
 
 
+def swarm_times(*, seed: int, rounds: int, iterations: int) -> dict[str, Any]:
+    """Time MuPSO with 50 and 70 particles in turn, so that other work does little harm [s]."""
+    runs: dict[str, list[dict[str, float]]] = {"50": [], "70": []}
+    for run in range(rounds):
+        for population, of_size in runs.items():
+            began = time.process_time()
+            swarm(
+                seed=seed,
+                run=run,
+                method="mupso",
+                population=int(population),
+                iterations=iterations,
+                reading=model.MAIN_READING,
+                handling="scaling",
+            )
+            of_size.append({"seconds": time.process_time() - began})
+    return {"methods": {size: {"runs": of_size} for size, of_size in runs.items()}}
+
+
 def random_search(*, seed: int, run: int, population: int, iterations: int) -> dict[str, Any]:
     """Return the best of as many random points of the box as a swarm may evaluate."""
     problem = model.problem()
