@@ -180,13 +180,15 @@ class Measure(Declared):
     def _at(self, table: TrialTable, **place: Any) -> Estimate:
         """Compute the statistic at a case, method or entry."""
         part, name = self.model_copy(update=place), self.statistic
-        paired = name in RUN_BY_RUN
-        values = part.values_of(table, part.of, part.metric, whole=paired)
+        # What is compared within a run is reduced afterwards: a mean of quotients is no quotient.
+        reduction = part.entry if name in RUN_BY_RUN and isinstance(part.entry, str) else None
+        whole = reduction is not None
+        values = part.values_of(table, part.of, part.metric, whole=whole)
         if name in ALONE:
             return ALONE[name](values)
-        others = part.values_of(table, part.over or part.of, part.by or part.metric, whole=paired)
-        if paired:
-            return ALONE["mean"](_reduced(RUN_BY_RUN[name](values, others), part.entry))
+        others = part.values_of(table, part.over or part.of, part.by or part.metric, whole=whole)
+        if name in RUN_BY_RUN:
+            return ALONE["mean"](_reduced(RUN_BY_RUN[name](values, others), reduction))
         return BESIDE[name](values, others)
 
     def values_of(

@@ -127,6 +127,8 @@ class Rows(Declared):
     """Methods; empty: all."""
     each: Literal["method", "case", "cell", "run", "entry"] = "method"
     """A cell is a case with a method; its runs are counted from one."""
+    compared: bool = False
+    """Whether methods are those that a column compares with, its ``over``."""
     entries: str = ""
     """Value of a run that has as many entries as there are rows."""
     text: str = "{method}"
@@ -148,7 +150,8 @@ class Rows(Declared):
             for method in methods:
                 first = next(iter(table.runs(self.study, method, self.case)), {})
                 text = self.text.format_map({**first, "method": method})
-                yield {**study, "case": self.case, "of": method, "method": text}
+                filled = "over" if self.compared else "of"
+                yield {**study, "case": self.case, filled: method, "method": text}
         else:
             for case, method in product(cases, methods):
                 count = len(table.rows.get((self.study, case, method), ()))

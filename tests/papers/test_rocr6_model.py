@@ -9,12 +9,11 @@ from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.inertia import inconsistency
 from robotid_sim.model.parameters import inertial_slice
-from robotid_sim.papers.rocr6.campaign import base_ranks
 from robotid_sim.papers.rocr6.cell import filter_errors, filtered_torques, rows_of
 from robotid_sim.papers.rocr6.excitation import OPTIONS, design, trajectory_of
-from robotid_sim.papers.rocr6.measurements import second_moment_determinant
 from robotid_sim.papers.rocr6.model import GAINS, TABLE_2, TABLE_3, FirstThree
 from robotid_sim.papers.rocr6.searches import METHODS, BoxedSwarm, search, search_run, settled_after
+from robotid_sim.papers.rocr6.study import base_ranks, second_moment_determinant
 
 
 @pytest.fixture(scope="module")
@@ -84,7 +83,9 @@ def test_excitation_is_one_period_of_five_harmonics_within_limits(arm, three) ->
 
 
 def test_no_search_beats_least_squares_in_training(three) -> None:
-    found = search_run(three["excitation"], three["verification"], seed=0, run=0)["methods"]
+    found = search_run(three["excitation"], three["verification"], seed=0, run=0)["studies"][
+        "joints 1-3"
+    ]["methods"]
     least = found["LS"]["fitness"]
     for name in METHODS:
         assert found[name]["fitness"] >= least * (1.0 - 1e-12), name
@@ -130,7 +131,7 @@ def test_rows_are_two_thousand_samples_after_the_approach(recorded) -> None:
 
 def test_five_points_leave_seventeen_thirtyfifths_of_the_variance(arm, recorded) -> None:
     log, motion = recorded
-    errors = filter_errors(log, filtered_torques(log, motion, arm.robot))
-    raw, cubic, kalman = (np.array(errors[f]["all"]) for f in ("raw", "five-point", "Kalman"))
+    errors = filter_errors(log, filtered_torques(log, motion, arm.robot))["filters all"]["methods"]
+    raw, cubic, kalman = (np.array(errors[f]["rms"]) for f in ("raw", "five-point", "Kalman"))
     np.testing.assert_allclose(cubic / raw, np.sqrt(17.0 / 35.0), rtol=0.02)
     assert (kalman < 0.1 * raw).all()  # the model it trusts is the true one here

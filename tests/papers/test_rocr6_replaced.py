@@ -1,7 +1,6 @@
 """The WLS-RWPSO paper with its method replaced: verdicts must follow what is put in its place."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,17 +9,17 @@ from judging import verdicts_of
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.papers.grid import RunGrid
+from robotid_sim.papers import find_paper
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.rocr6 import cell
-from robotid_sim.papers.rocr6.campaign import SIX, THREE, RwpsoResults, run_campaign
 from robotid_sim.papers.rocr6.cell import PARAMETERS
 from robotid_sim.papers.rocr6.control import track
 from robotid_sim.papers.rocr6.excitation import nominal_six, trajectory_of
 from robotid_sim.papers.rocr6.filtering import exact_problem, torque_rms
-from robotid_sim.papers.rocr6.measurements import measurements
-from robotid_sim.papers.rocr6.model import ROBOT
+from robotid_sim.papers.rocr6.model import ROBOT, FirstThree
 from robotid_sim.papers.rocr6.searches import BOX, noisy_problem, settled_after, stacked
+from robotid_sim.papers.rocr6.study import SIX, THREE, run_all, with_computed
+from robotid_sim.papers.trial_table import TrialTable
 
 pytestmark = pytest.mark.slow
 
@@ -53,34 +52,38 @@ EXPECTED = [
 
 
 @pytest.fixture(scope="module")
-def results(tmp_path_factory) -> RwpsoResults:
-    lab = Lab(folder=tmp_path_factory.mktemp("rocr6"), quick=True, workers=2)
-    return run_campaign(lab)
+def table(tmp_path_factory) -> TrialTable:
+    return run_all(Lab(folder=tmp_path_factory.mktemp("rocr6"), quick=True, workers=2))
 
 
 class Laboratory:
     """What it takes to score any parameters as the trials do."""
 
-    def __init__(self, results: RwpsoResults) -> None:
-        self.results, paths = results, results.designs
-        self.excitation = trajectory_of(paths[3]["excitation"])
-        self.unseen = stacked(results.arm, trajectory_of(paths[3]["verification"]))
+    def __init__(self, table: TrialTable) -> None:
+        self.arm = FirstThree.from_catalog()
+        three, six = (table.runs("design", "", joints)[0] for joints in "36")
+        self.excitation = trajectory_of(three["excitation"])
+        self.unseen = stacked(self.arm, trajectory_of(three["verification"]))
         nominal, plant = nominal_six(0), load_robot(ROBOT)
         self.basis = base_parameters(nominal, PARAMETERS)
-        self.verification = paths[6]["verification"]
+        self.verification = six["verification"]
         log = cell.driven(plant, nominal, trajectory_of(self.verification))
         self.six = exact_problem(log, nominal, self.basis)
         self.true_six = self.basis.of(plant.parameters())
 
     def three(self, points: np.ndarray, like: Mapping[str, Any], run: int) -> dict[str, Any]:
         """Return the row of a search on joints 1 to 3 that tries some points."""
-        arm = self.results.arm
+        arm = self.arm
         problem = noisy_problem(arm, self.excitation, np.random.default_rng(run))
         residuals = problem.y[:, None] - problem.W @ points.T
         costs = np.sqrt((residuals**2).mean(axis=0))
         beta = points[np.argmin(costs)]
         errors = (self.unseen @ (beta - arm.true)).reshape(-1, 3)
         curve = np.minimum.accumulate(costs)
+        std = 1.0
+        if "deviations" in like:  # which tell the standard deviations of the run
+            std = (np.array(like["parameters"]) - arm.true) / np.array(like["deviations"])
+        scores = (beta - arm.true) / std
         return {
             **like,
             "parameters": beta.tolist(),
@@ -88,6 +91,7 @@ class Laboratory:
             "unseen_rms": np.sqrt((errors**2).mean(axis=0)).tolist(),
             "curve": curve.tolist(),
             "generations": settled_after(curve) if curve.size > 1 else 1,
+            "deviations": scores.tolist(),
         }
 
     def six_joints(self, beta: np.ndarray, like: Mapping[str, Any]) -> dict[str, Any]:
@@ -100,67 +104,58 @@ class Laboratory:
 
 
 def replaced(
-    results: RwpsoResults,
-    three: Callable[[Mapping[str, Any], int], Mapping[str, Any]],
-    six: Callable[[Mapping[str, Any], int], Mapping[str, Any]],
+    table: TrialTable,
+    changes: Mapping[tuple[str, str], Callable[[Mapping[str, Any], int], Mapping[str, Any]]],
     tracking: list[Mapping[str, Any]],
-    weighted: Callable[[Mapping[str, Any], int], Mapping[str, Any]],
-) -> RwpsoResults:
-    """Return results with other rows in place of the method's."""
-    rows = dict(results.grid.rows)
-    for case, change in ((THREE, three), (SIX, six)):
-        rows[case, METHOD] = [change(run, k) for k, run in enumerate(rows[case, METHOD])]
-    searched = dict(results.weighted.rows)
-    name = ("", f"{METHOD}, weighted")
-    searched[name] = [weighted(run, k) for k, run in enumerate(searched[name])]
-    tracked = {**results.tracking.rows, ("", METHOD): tracking}
-    return replace(
-        results, grid=RunGrid(rows), weighted=RunGrid(searched), tracking=RunGrid(tracked)
-    )
+) -> TrialTable:
+    """Return the table with other rows in place of the method's, by study and method."""
+    rows = {
+        (study, "", method): [change(run, k) for k, run in enumerate(table.runs(study, method))]
+        for (study, method), change in changes.items()
+    }
+    return with_computed(table | TrialTable({**rows, ("tracking", "", METHOD): tracking}))
 
 
-def with_random_search(results: RwpsoResults, lab: Laboratory) -> RwpsoResults:
+WEIGHTED = ("weighted", f"{METHOD}, weighted")
+
+
+def with_random_search(table: TrialTable, lab: Laboratory) -> TrialTable:
     def around(center: np.ndarray, count: int, run: int) -> np.ndarray:
         share = np.random.default_rng(run).uniform(-BOX, BOX, (count, center.size))
         return center * (1.0 + share)
 
     def three(run: Mapping[str, Any], k: int) -> dict[str, Any]:
-        wls = np.array(results.grid.runs("WLS", THREE)[k]["parameters"])
+        wls = np.array(table.runs(THREE, "WLS")[k]["parameters"])
         return lab.three(around(wls, GUESSES, k), run, k)
 
     def six(run: Mapping[str, Any], k: int) -> dict[str, Any]:
-        wls = np.array(results.grid.runs("WLS", SIX)[k]["parameters"])
+        wls = np.array(table.runs(SIX, "WLS")[k]["parameters"])
         return lab.six_joints(around(wls, 1, k)[0], run)
 
-    guess = six(results.grid.runs(METHOD, SIX)[0], 0)["parameters"]
-    tracking = [track({METHOD: guess}, lab.verification, 0, 0)[METHOD]]
-    return replaced(results, three, six, tracking, three)
+    guess = six(table.runs(SIX, METHOD)[0], 0)["parameters"]
+    tracking = [track({METHOD: guess}, lab.verification, 0, 0)["methods"][METHOD]]
+    return replaced(table, {(THREE, METHOD): three, (SIX, METHOD): six, WEIGHTED: three}, tracking)
 
 
-def with_ablation(results: RwpsoResults, lab: Laboratory) -> RwpsoResults:
+def with_ablation(table: TrialTable, lab: Laboratory) -> TrialTable:
     del lab
-
-    def rows(grid: RunGrid, method: str, case: str) -> Callable[[Any, int], Mapping[str, Any]]:
-        return lambda _, k: grid.runs(method, case)[k]
-
-    return replaced(
-        results,
-        rows(results.grid, "WLS-PSO", THREE),
-        rows(results.grid, "WLS-PSO", SIX),
-        list(results.tracking.runs("WLS-PSO")),
-        rows(results.weighted, "WLS-PSO, weighted", ""),
-    )
+    other = {
+        (THREE, METHOD): lambda _, k: table.runs(THREE, "WLS-PSO")[k],
+        (SIX, METHOD): lambda _, k: table.runs(SIX, "WLS-PSO")[k],
+        WEIGHTED: lambda _, k: table.runs("weighted", "WLS-PSO, weighted")[k],
+    }
+    return replaced(table, other, table.runs("tracking", "WLS-PSO"))
 
 
-def with_truth(results: RwpsoResults, lab: Laboratory) -> RwpsoResults:
+def with_truth(table: TrialTable, lab: Laboratory) -> TrialTable:
     def three(run: Mapping[str, Any], k: int) -> dict[str, Any]:
-        return lab.three(results.arm.true[None], run, k)
+        return lab.three(lab.arm.true[None], run, k)
 
     def six(run: Mapping[str, Any], _: int) -> dict[str, Any]:
         return lab.six_joints(lab.true_six, run)
 
-    tracking = list(results.tracking.runs("true"))
-    return replaced(results, three, six, tracking, three)
+    changes = {(THREE, METHOD): three, (SIX, METHOD): six, WEIGHTED: three}
+    return replaced(table, changes, table.runs("tracking", "true"))
 
 
 REPLACEMENTS = {
@@ -171,10 +166,10 @@ REPLACEMENTS = {
 
 
 @pytest.fixture(scope="module")
-def verdicts(results) -> dict[str, dict[str, str]]:
-    lab = Laboratory(results)
+def verdicts(table) -> dict[str, dict[str, str]]:
+    lab, measurements = Laboratory(table), find_paper("rocr6-wlsrwpso").measurements
     return {
-        name: verdicts_of("rocr6-wlsrwpso", measurements(change(results, lab)))
+        name: verdicts_of("rocr6-wlsrwpso", measurements(change(table, lab)))
         for name, change in REPLACEMENTS.items()
     }
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from robotid_sim.papers import find_paper
+from robotid_sim.papers.claims import measured
 from robotid_sim.papers.paper import Lab
-from robotid_sim.papers.sheet import measured
 
 
 def test_a_gain_over_the_start_is_against_what_is_expected() -> None:

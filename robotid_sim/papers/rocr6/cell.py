@@ -86,16 +86,18 @@ def experiment(
     )
     true = basis.of(plant.parameters())
     estimates = {name: _estimated(name, problem, unseen, logs[1], seed, run) for name in METHODS}
-    first = {"figures": _curves(logs, filtered, (problem, unseen), estimates)} if run == 0 else {}
-    return {
-        "estimates": estimates,
-        "true": true.tolist(),
-        "names": list(basis.names),
-        "units": list(basis.units),
-        "filters": filter_errors(logs[0], filtered[0]),
-        "rows": problem.samples,
-        **first,
+    studies: dict[str, Any] = {
+        "six joints": {"methods": estimates},
+        **filter_errors(logs[0], filtered[0]),
     }
+    if run == 0:
+        studies["first run"] = {
+            "true": true.tolist(),
+            "names": list(basis.names),
+            "units": list(basis.units),
+            "figures": _curves(logs, filtered, (problem, unseen), estimates),
+        }
+    return {"studies": studies}
 
 
 @lru_cache(maxsize=2)
@@ -153,20 +155,23 @@ def used_samples(log: Log) -> NDArray[np.bool_]:
     return np.asarray(started & (np.round(log.t / log.dt) % DECIMATION == 0))
 
 
-def filter_errors(log: Log, torques: Mapping[str, Float2D]) -> dict[str, dict[str, list[float]]]:
-    """Return the RMS distance of filtered torques from the true ones, per joint [N m].
+def filter_errors(log: Log, torques: Mapping[str, Float2D]) -> dict[str, Any]:
+    """Measure the RMS distance of filtered torques from the true ones, per joint [N m].
 
     Over all samples, over those where a joint moves, and about its reversals.
     """
     assert log.truth is not None
     moving = np.abs(log.truth.dq) >= REVERSAL
-    masks = {"all": np.ones_like(moving), "smooth": moving, "reversals": ~moving}
+    masks = {"smooth": moving, "reversals": ~moving, "all": np.ones_like(moving)}
+    squares = {name: (tau - log.truth.tau) ** 2 for name, tau in torques.items()}
     return {
-        name: {
-            where: np.sqrt(((tau - log.truth.tau) ** 2).mean(axis=0, where=mask)).tolist()
-            for where, mask in masks.items()
+        f"filters {where}": {
+            "methods": {
+                name: {"rms": np.sqrt(of.mean(axis=0, where=mask)).tolist()}
+                for name, of in squares.items()
+            }
         }
-        for name, tau in torques.items()
+        for where, mask in masks.items()
     }
 
 
@@ -177,7 +182,8 @@ def _estimated(
     rng = named_stream(seed, ROBOT, "estimate", method, f"run {run}")
     fit = ESTIMATORS.build(estimator, **options).fit(problem, rng)
     residuals = _residuals(fit.beta, unseen, log)
-    return {"parameters": fit.beta.tolist(), "evaluations": int(fit.nfev or 0), **residuals}
+    evaluations = int(fit.nfev or 0) if "PSO" in method else 0
+    return {"parameters": fit.beta.tolist(), "evaluations": evaluations, **residuals}
 
 
 def _residuals(beta: Float1D, problem: LinearProblem, log: Log) -> dict[str, list[float]]:

@@ -73,7 +73,7 @@ def track(
     if run > 0:
         for result in runs.values():
             del result["curve"]
-    return runs
+    return {"methods": runs}
 
 
 def tracked(plant: Robot, model: Robot, path: Beginning) -> dict[str, Any]:

@@ -24,6 +24,7 @@ ROUNDS = 2
 """How often weighted least squares estimates its weights anew."""
 RECURSION = "Kalman, recursion"
 """Name of the full recursion of eq. (27)-(31), beside the steady gain of ``Kalman``."""
+UNIDENTIFIED = "nominal model, not identified"
 RECURSIVE_RUNS = 6
 """Runs in which the recursion, which is slow, stands beside the steady gain."""
 NEAR = 0.01
@@ -57,12 +58,11 @@ def estimates(
             problem = build_problem(cell.rows_of(log, motion, tau), nominal, basis)
             error = torque_rms(unseen, weighted(problem) - true)
             runs_of.setdefault(name, []).append(error)
-    return {
-        "errors": runs_of,
-        "transients": transients,
-        "nominal": torque_rms(unseen, basis.of(nominal.parameters()) - true),
-        "torque": torque_rms(unseen, true),
-    }
+    left = torque_rms(unseen, basis.of(nominal.parameters()) - true)
+    errors = {**runs_of, UNIDENTIFIED: [left]}
+    rows = {name: {"runs": [{"errors": run} for run in of]} for name, of in errors.items()}
+    torque = {"transients": transients, "nominal": left, "torque": torque_rms(unseen, true)}
+    return {"studies": {"filtered": {"methods": rows}, "unseen": torque}}
 
 
 def recursion(log: Log, motion: Motion, nominal: Robot) -> tuple[Float2D, list[int]]:

@@ -17,12 +17,12 @@ from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import PublishedParameters, load_robot, published_parameters
 from robotid_sim.model.robot import Robot
-from robotid_sim.papers.printed import read_printed
+from robotid_sim.papers.sheet import read_settings
 
 ROBOT = "rocr6"
 FRICTION = ("Fv", "Fc")
 """Friction of the paper; no rotors and offsets."""
-PRINTED = read_printed(__file__)
+PRINTED = read_settings(__file__)
 TABLE_2: dict[str, float] = PRINTED["table_2"]
 """Base parameters of joints 1 to 3 by WLS-RWPSO [kg m^2, kg m, N m, N m s/rad]."""
 TABLE_3: dict[str, list[float]] = PRINTED["table_3"]

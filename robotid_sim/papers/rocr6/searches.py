@@ -79,7 +79,7 @@ def search_run(
 
     Motion is exact, along trajectories in their JSON form. The fitness is the root mean square of
     all torque residuals, and every search has 200 particles and 200 generations; noise and searches
-    depend on the run.
+    depend on the run. Deviations are errors over the standard deviations by weighted least squares.
     """
     arm = FirstThree.from_catalog()
     rng = named_stream(seed, ROBOT, "torque noise", f"run {run}")
@@ -93,19 +93,26 @@ def search_run(
     plain = SquaredFitness.of(reduction, np.ones(problem.dof))
     weighted = SquaredFitness.of(reduction, 1.0 / starts["WLS"].noise_std)
     unseen = stacked(arm, trajectory_of(verification))
+    std = np.sqrt(np.diagonal(np.asarray(starts["WLS"].cov_white)))
     methods: dict[str, Any] = {
-        name: _scored(start.beta, plain, arm, unseen, rows) for name, start in starts.items()
+        name: {"evaluations": 0, **_scored(start.beta, plain, arm, unseen, rows)}
+        for name, start in starts.items()
     }
     for name, method in METHODS.items():
         stream = named_stream(seed, ROBOT, "search", name, f"run {run}")
         fitness, center = weighted if method.weighted else plain, starts[method.start].beta
         best, curve = search(method, center, fitness, rows, stream)
         gain = 1.0 - float(np.sqrt(fitness(best[None])[0] / fitness(center[None])[0]))
-        progress = {"curve": curve.tolist(), "generations": settled_after(curve)}
-        scores = _scored(best, plain, arm, unseen, rows)
-        methods[name] = {**scores, **progress, "gain_over_start": gain}
-    std = np.sqrt(np.diagonal(np.asarray(starts["WLS"].cov_white)))
-    return {"methods": methods, "std": std.tolist(), "condition": float(np.linalg.cond(problem.W))}
+        methods[name] = {
+            **_scored(best, plain, arm, unseen, rows),
+            "evaluations": setting(method.setting).max_evals,
+            "curve": curve.tolist(),
+            "generations": settled_after(curve),
+            "gain_over_start": gain,
+        }
+    for scores in methods.values():
+        scores["deviations"] = ((np.array(scores["parameters"]) - arm.true) / std).tolist()
+    return {"studies": {"joints 1-3": {"methods": methods}}}
 
 
 def noisy_problem(

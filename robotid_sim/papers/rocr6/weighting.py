@@ -48,8 +48,7 @@ def readings(
     noise, dt = np.tile(NOISE, SAMPLES), OPTIONS.period / SAMPLES
     variance = np.diagonal(np.linalg.inv((W / noise[:, None] ** 2).T @ W))
     owners = np.array(parameters.owners(dof))[arm.basis.columns]
-    errors: dict[str, list[list[float]]] = {}
-    torques: dict[str, list[list[float]]] = {}
+    rows: dict[str, list[dict[str, list[float]]]] = {}
     divisor = 0.0
     for run in range(runs):
         rng = named_stream(seed, ROBOT, "torque noise", f"run {run}")
@@ -59,11 +58,12 @@ def readings(
         for name, beta in betas.items():
             squares = (beta - arm.true) ** 2 / variance
             means = [float(squares[owners == j].mean()) for j in range(dof)]
-            errors.setdefault(name, []).append(means)
-            torques.setdefault(name, []).append(_rms(unseen @ (beta - arm.true)))
+            unseen_rms = _rms(unseen @ (beta - arm.true))
+            rows.setdefault(name, []).append({"errors": means, "unseen_rms": unseen_rms})
         change = np.abs(betas[PAPER_DIVISOR] - betas["WLS"]) / np.sqrt(variance)
         divisor = max(divisor, float(change.max()))
-    return {"errors": errors, "torques": torques, "divisor": divisor}
+    weights = {"methods": {name: {"runs": of} for name, of in rows.items()}}
+    return {"studies": {"weights": weights, "divisor": {"divisor": divisor}}}
 
 
 def weighted_estimates(reduction: Reduction) -> dict[str, Float1D]:
@@ -98,7 +98,7 @@ def weighted_searches(
             "unseen_rms": _rms(unseen @ (beta - arm.true)),
             "generations": settled_after(curve),
         }
-    return results
+    return {"methods": results}
 
 
 def noise_by_the_paper(reduction: Reduction, beta: Float1D) -> Float1D:
