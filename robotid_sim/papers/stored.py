@@ -10,8 +10,8 @@ from typing import TypedDict
 from robotid_sim.papers.claims import Claim
 from robotid_sim.section import number
 
-STORED = Path(__file__).with_name("stored.json")
-"""Written by ``python bench/papers_table.py FOLDER ... --store``."""
+STORED = Path(__file__).parents[2] / "docs/papers/stored.json"
+"""Written by ``python bench/papers_table.py FOLDER ... --store``; the package itself has it not."""
 
 
 class StoredClaim(TypedDict):
@@ -28,7 +28,9 @@ StoredRuns = Mapping[str, Mapping[str, Mapping[str, StoredClaim]]]
 
 @cache
 def stored_runs() -> StoredRuns:
-    """Return the stored runs."""
+    """Return the stored runs; none where there is only the installed package."""
+    if not STORED.exists():
+        return {}
     runs: StoredRuns = json.loads(STORED.read_text(encoding="utf-8"))
     return runs
 

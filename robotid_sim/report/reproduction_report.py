@@ -82,7 +82,7 @@ def overview_report(
         sections=(
             _papers(reproductions),
             *(_paper(each) for each in reproductions),
-            _over_seeds(reproductions),
+            *_over_seeds(reproductions),
             *_by_verdict(claims),
             _reproduce(command, "", versions, ""),
         ),
@@ -99,8 +99,10 @@ def _papers(reproductions: Sequence[Reproduction]) -> Section:
     return Section(title="The papers", tables=(table,))
 
 
-def _over_seeds(reproductions: Sequence[Reproduction]) -> Section:
+def _over_seeds(reproductions: Sequence[Reproduction]) -> Iterator[Section]:
     """Return what comes out over the stored seeds, and what came out otherwise here."""
+    if not stored_runs():
+        return
     stored = [stored_verdicts(each.paper.name) for each in reproductions]
     verdicts = [verdict for paper in stored for verdict in paper.values() if verdict != CHECK]
     same = sum(verdict in VERDICTS for verdict in verdicts)
@@ -112,7 +114,7 @@ def _over_seeds(reproductions: Sequence[Reproduction]) -> Section:
     )
     columns = ("paper", "claim", "here", "stored")
     tables = (Table(columns, tuple(rows), text_columns=len(columns)),) if rows else ()
-    return Section(title="Over seeds", text=text, tables=tables)
+    yield Section(title="Over seeds", text=text, tables=tables)
 
 
 def _paper(reproduction: Reproduction) -> Section:

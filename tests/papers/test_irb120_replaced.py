@@ -8,7 +8,8 @@ from judging import judged_claims
 from robotid_sim.papers import find_paper
 from robotid_sim.papers.claims import Claim
 from robotid_sim.papers.irb120 import engine, model, trials
-from robotid_sim.papers.irb120.paper import DRIVEN, SINGLE, computed
+from robotid_sim.papers.irb120.computed import computed
+from robotid_sim.papers.irb120.paper import DRIVEN, SINGLE
 from robotid_sim.papers.trial_table import TrialTable
 
 RUNS, DRIVEN_RUNS = 4, 4

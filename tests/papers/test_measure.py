@@ -1,0 +1,99 @@
+"""Numbers of a trial table, as TOML files ask for them: statistics, rules, texts, tables."""
+
+import numpy as np
+import pytest
+
+from robotid_sim.errors import OptionError
+from robotid_sim.papers.measure import Measure
+from robotid_sim.papers.statistics import interval_of_mean, ratio_of_means
+from robotid_sim.papers.tables import PrintedTable
+from robotid_sim.papers.trial_table import TrialTable, take_apart
+
+COSTS = {"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 2.0, 4.0, 8.0]}
+TABLE = TrialTable(
+    {
+        ("s", case, method): [
+            {"cost": scale * c, "joints": [c, 3.0 * c], "note": method} for c in costs
+        ]
+        for case, scale in (("easy", 1.0), ("hard", 2.0))
+        for method, costs in COSTS.items()
+    }
+) | TrialTable.computed(rank=15)
+
+
+def measure(**content) -> tuple:
+    return Measure(**{"study": "s", "metric": "cost", "case": "easy", **content}).estimate(TABLE)
+
+
+def test_a_name_alone_is_what_is_computed_once() -> None:
+    assert Measure.model_validate("rank").estimate(TABLE) == (15, None)
+    with pytest.raises(OptionError, match="has no runs"):
+        measure(of="c", statistic="mean")
+    with pytest.raises(OptionError, match="has no value 'size'"):
+        measure(of="a", metric="size", statistic="mean")
+    with pytest.raises(ValueError, match="unknown statistic 'avarage'; known: value, mean"):
+        measure(of="a", statistic="avarage")
+
+
+def test_a_statistic_has_its_interval() -> None:
+    assert measure(of="a", statistic="mean") == (2.5, interval_of_mean(COSTS["a"]))
+    ratio = ratio_of_means(COSTS["a"], COSTS["b"], paired=True)
+    paired = {"of": "a", "over": "b", "statistic": "paired ratio of means"}
+    assert measure(**paired) == ratio
+    assert measure(**paired, interval=False) == (ratio[0], None)
+    assert measure(**paired, end="upper") == (ratio[1][1], None)
+    shown, ends = measure(**paired, shown="percent below")
+    assert shown == 100.0 * (1.0 - ratio[0])
+    assert ends == (100.0 * (1.0 - ratio[1][1]), 100.0 * (1.0 - ratio[1][0]))
+
+
+def test_a_run_without_a_partner_is_left_out_of_a_paired_ratio() -> None:
+    value, _ = ratio_of_means([1.0, 2.0, 99.0], [2.0, 4.0], paired=True)
+    assert value == 0.5
+
+
+def test_cases_methods_entries_and_runs_are_taken_one_by_one() -> None:
+    cases = {"case": None, "each": "case", "of": "a", "statistic": "mean"}
+    assert measure(**cases, rule="above 3")[0] == 1
+    assert measure(**cases, pick="greatest")[0] == 5.0
+    assert measure(**cases, pick="range", text="{low:g} to {high:g}")[0] == "2.5 to 5"
+    assert measure(each="run", of="a", rule="at least 3")[0] == 2
+    assert measure(each="of", statistic="mean", text="{name} {value:g}")[0] == "a 2.5, b 4"
+    joints = {"metric": "joints", "of": "a", "statistic": "mean"}
+    assert measure(**joints, each="entry", text="{name}: {value:g}")[0] == "1: 2.5, 2: 7.5"
+    assert measure(**joints, entry=1)[0] == 7.5
+    assert measure(**joints, entry="mean")[0] == 5.0
+
+
+def test_what_is_compared_within_a_run_is_reduced_afterwards() -> None:
+    value, _ = measure(metric="joints", entry="mean", of="a", over="b", statistic="quotient")
+    quotients = np.array(COSTS["a"]) / np.array(COSTS["b"])
+    assert value == pytest.approx(quotients.mean())
+
+
+def test_a_result_of_several_studies_is_taken_apart() -> None:
+    result = {"studies": {"x": {"methods": {"a": {"runs": [{"n": 1}, {"n": 2}]}}}, "y": {"n": 3}}}
+    rows = TrialTable.of(take_apart(("all", "case", ""), result)).rows
+    assert rows == {("x", "case", "a"): [{"n": 1}, {"n": 2}], ("y", "case", ""): [{"n": 3}]}
+
+
+def test_a_table_takes_from_its_rows_what_its_columns_do_not_say() -> None:
+    columns = [
+        {"heading": "method", "label": "method"},
+        {"heading": "rank", "study": "computed", "of": "", "metric": "rank"},
+        {"heading": "printed", "study": "printed", "case": "t", "metric": "cost"},
+        {"summary": True, "metric": "cost"},
+        {"heading": "joint {j}", "metric": "joints", "entry": [0, 1], "statistic": "mean"},
+    ]
+    printed = PrintedTable(
+        name="t", title="{n} runs", rows=[{"study": "s", "case": "easy"}], columns=columns
+    )
+    beside = TABLE | TrialTable.printed({"t": {"a": {"cost": 2.25}}})
+    table = printed.build(beside, {"n": 4}, {"a": "Method A"})
+    assert table.title == "4 runs"
+    assert table.columns[:3] == ("method", "rank", "printed")
+    assert table.columns[3:] == ("minimum", "mean", "95 %", "SD", "joint 1", "joint 2")
+    first, second = table.rows
+    assert first[0] == "Method A"
+    assert (first[2], second[2]) == ("2.25", "-")
+    assert (first[3], first[4], first[7], first[8]) == ("1", "2.5", "2.5", "7.5")
