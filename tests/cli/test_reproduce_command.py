@@ -66,7 +66,7 @@ class Dice(Paper):
         runs = lab.runs_of(6, 2)
         parameters = [{"seed": lab.seed, "run": k, "calls": self.calls} for k in range(runs)]
         trials = [Trial(f"run-{p['run']}", f"{__name__}:draw", p) for p in parameters]
-        values = [result["value"] for result in lab.results("draws", trials)]
+        values = [result["value"] for result in lab.run("draws", trials)]
         table = Table((), tuple((str(k), repr(v)) for k, v in enumerate(values)), name="table-1")
         line = Curve(np.arange(runs), np.array(values), "draws", "identified")
         chart = drawing("fig-1", Panel(marks=(line,), x_label="run [-]", y_label="value [-]"))

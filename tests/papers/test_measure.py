@@ -29,7 +29,7 @@ def test_a_name_alone_is_what_is_computed_once() -> None:
     assert Measure.model_validate("rank").estimate(TABLE) == (15, None)
     with pytest.raises(OptionError, match="has no runs"):
         measure(of="c", statistic="mean")
-    with pytest.raises(OptionError, match="has no value 'size'"):
+    with pytest.raises(OptionError, match="have no value 'size'"):
         measure(of="a", metric="size", statistic="mean")
     with pytest.raises(ValueError, match="unknown statistic 'avarage'; known: value, mean"):
         measure(of="a", statistic="avarage")
