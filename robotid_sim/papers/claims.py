@@ -43,11 +43,11 @@ OURS = "ours"
 OUT_OF_BAND = "the number is outside of its band"
 SCHEMA = 1
 
-Range = Annotated[
+RangeInWords = Annotated[
     ClaimRange, BeforeValidator(lambda x: ClaimRange.parse(x) if isinstance(x, str) else x)
 ]
 Rule = Annotated[
-    dict[str, Range], BeforeValidator(lambda x: {OURS: x} if isinstance(x, str) else x)
+    dict[str, RangeInWords], BeforeValidator(lambda x: {OURS: x} if isinstance(x, str) else x)
 ]
 """Ranges by the name of what must lie in them: ``ours`` or a fact; all must hold."""
 Facts = Mapping[str, Any]
@@ -89,9 +89,9 @@ class PrintedClaim(Declared):
     """None: the paper's code measures it, and the facts."""
     facts: dict[str, Measure] = Field(default={})
     """Other numbers that rules and the reason name."""
-    band: Range | None = None
+    band: RangeInWords | None = None
     """Where an honest implementation ends and the claim holds."""
-    expected: Range | None = None
+    expected: RangeInWords | None = None
     """Where our number ends, for a claim that is expected to fail; in place of a band."""
     holds: Rule = Field(default={})
     """Where the paper's claim holds; empty: in the band."""

@@ -37,7 +37,7 @@ from robotid_sim.papers.statistics import (
     BESIDE,
     RUN_BY_RUN,
     Ends,
-    Estimate,
+    Measurement,
     interval_of_mean,
 )
 from robotid_sim.papers.trial_table import COMPUTED, TrialTable
@@ -163,7 +163,7 @@ class Measure(Declared):
         value = table.runs(self.study, self.of, self.case)[self.run or 0].get(self.metric)
         return value[self.entry] if isinstance(self.entry, int) and value is not None else value
 
-    def _parts(self, table: TrialTable) -> list[Estimate]:
+    def _parts(self, table: TrialTable) -> list[Measurement]:
         """Compute the statistic of each case, method, entry or run, or of all at once."""
         if self.each == "case":
             return [self._at(table, case=case) for case in table.cases(self.study)]
@@ -177,7 +177,7 @@ class Measure(Declared):
             return [self._at(table, entry=k) for k in entries]
         return [self._at(table)]
 
-    def _at(self, table: TrialTable, **place: Any) -> Estimate:
+    def _at(self, table: TrialTable, **place: Any) -> Measurement:
         """Compute the statistic at a case, method or entry."""
         part, name = self.model_copy(update=place), self.statistic
         # What is compared within a run is reduced afterwards: a mean of quotients is no quotient.
@@ -212,7 +212,7 @@ def _reduced(values: Float, entry: int | str | tuple[int, ...] | None) -> Float:
     return np.asarray(values[..., list(entry) if isinstance(entry, tuple) else entry])
 
 
-def _picked(parts: Sequence[Estimate], pick: str) -> Estimate:
+def _picked(parts: Sequence[Measurement], pick: str) -> Measurement:
     """Choose one of several estimates, or what they are together."""
     values = [value for value, _ in parts]
     if pick == "mean":

@@ -31,7 +31,7 @@ from robotid_sim.campaign.trials import Trial, run_trials
 from robotid_sim.chart import Chart
 from robotid_sim.papers.claims import Claim, Measured, RunsNeeded, fill, judge
 from robotid_sim.papers.sheet import ClaimSheet, read_sheet
-from robotid_sim.papers.trial_table import NO_TRIALS, Key, TrialTable, take_apart
+from robotid_sim.papers.trial_table import NO_TRIALS, TrialKey, TrialTable, take_apart
 from robotid_sim.progress import Progress, silent
 from robotid_sim.section import Section
 from robotid_sim.table import Table
@@ -42,10 +42,10 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Cell:
+class PlannedTrial:
     """A trial, and the place of its result in the trial table."""
 
-    key: Key
+    key: TrialKey
     trial: Trial
 
 
@@ -77,15 +77,15 @@ class Lab:
         """Tell whether statistics are judged: not in a quick run, and not with fewer runs."""
         return not self.quick and (self.runs is None or self.runs >= least)
 
-    def cell(self, key: Key, function: str, **parameters: Any) -> Cell:
+    def cell(self, key: TrialKey, function: str, **parameters: Any) -> PlannedTrial:
         """Plan one trial of a function by its dotted name, with the seed of the lab."""
         words = [*key, *(f"{n} {parameters[n]}" for n in ("run",) if n in parameters)]
         name = re.sub(r"[^A-Za-z0-9._+-]+", "-", " ".join(filter(None, words))).strip("-.")
-        return Cell(key, self.trial(name, function, **parameters))
+        return PlannedTrial(key, self.trial(name, function, **parameters))
 
     def cells(
-        self, key: Key, function: str, runs: int | Sequence[int] = 1, **parameters: Any
-    ) -> list[Cell]:
+        self, key: TrialKey, function: str, runs: int | Sequence[int] = 1, **parameters: Any
+    ) -> list[PlannedTrial]:
         """Plan a trial for every run, which the function is called with."""
         numbers = range(runs) if isinstance(runs, int) else runs
         return [self.cell(key, function, run=run, **parameters) for run in numbers]
@@ -106,7 +106,7 @@ class Lab:
         done = partial(self.progress, stage)
         return run_trials(trials, self.folder, workers=self.workers, progress=done)
 
-    def tabulate(self, stage: str, cells: Sequence[Cell]) -> TrialTable:
+    def tabulate(self, stage: str, cells: Sequence[PlannedTrial]) -> TrialTable:
         """Run what is not finished, and return the table of all results.
 
         A result may hold ``studies`` or ``methods`` by name, or a list of ``runs``, in place of a

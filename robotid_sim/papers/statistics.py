@@ -17,7 +17,7 @@ from robotid_sim.arrays import ArrayLike, Float, Float1D
 
 Ends = tuple[float, float] | None
 """Lower and upper end of an interval; None for fewer runs than it needs."""
-Estimate = tuple[float, Ends]
+Measurement = tuple[float, Ends]
 """A number and its interval."""
 MIN_RUNS_OF_SPREAD = 12
 """Runs below which a ratio of spreads has no interval: draws of one run alone would decide it."""
@@ -56,7 +56,7 @@ def interval_of_median(values: ArrayLike, confidence: float = 0.95) -> Ends:
     return float(sample[lowest - 1]), float(sample[sample.size - lowest])
 
 
-def ratio_of_means(values: ArrayLike, others: ArrayLike, *, paired: bool = False) -> Estimate:
+def ratio_of_means(values: ArrayLike, others: ArrayLike, *, paired: bool = False) -> Measurement:
     """Divide two means; None for fewer than two runs. A single other run is a constant."""
     a, b = (np.asarray(part, dtype=float) for part in (values, others))
     if paired:  # a run without a partner is left out
@@ -74,7 +74,7 @@ def ratio_of_means(values: ArrayLike, others: ArrayLike, *, paired: bool = False
     return value, _resampled((a, b), quotient, paired=paired, vectorized=True)
 
 
-def geometric_ratio(values: ArrayLike, others: ArrayLike) -> Estimate:
+def geometric_ratio(values: ArrayLike, others: ArrayLike) -> Measurement:
     """Divide the geometric means over paired, positive runs."""
     logs = np.log(np.asarray(values, dtype=float)) - np.log(np.asarray(others, dtype=float))
     ends = interval_of_mean(logs)
@@ -116,34 +116,34 @@ def _resampled(samples: Any, statistic: Callable[..., Any], **options: Any) -> t
     return float(drawn.confidence_interval.low), float(drawn.confidence_interval.high)
 
 
-def _value(a: Float1D) -> Estimate:
+def _value(a: Float1D) -> Measurement:
     """Take what is computed once; of several runs, the first."""
     return float(a[0]), None
 
 
-def _mean(a: Float1D) -> Estimate:
+def _mean(a: Float1D) -> Measurement:
     return float(a.mean()), interval_of_mean(a)
 
 
-def _median(a: Float1D) -> Estimate:
+def _median(a: Float1D) -> Measurement:
     return float(np.median(a)), interval_of_median(a)
 
 
-def _geometric_mean(a: Float1D) -> Estimate:
+def _geometric_mean(a: Float1D) -> Measurement:
     return geometric_ratio(a, np.ones_like(a))
 
 
-def _deviation(a: Float1D) -> Estimate:
+def _deviation(a: Float1D) -> Measurement:
     """Measure the deviation; its interval is a bootstrap's."""
     few, spread = a.size < 4, partial(np.std, ddof=1)
     return deviation(a), None if few else _resampled((a,), lambda x, axis: spread(x, axis=axis))
 
 
-def _ratio_of_medians(a: Float1D, b: Float1D) -> Estimate:
+def _ratio_of_medians(a: Float1D, b: Float1D) -> Measurement:
     return float(np.median(a) / np.median(b)), None
 
 
-def _unpaired_geometric_ratio(a: Float1D, b: Float1D) -> Estimate:
+def _unpaired_geometric_ratio(a: Float1D, b: Float1D) -> Measurement:
     """Divide two geometric means of unpaired runs; the interval is Welch's."""
     logs, others = np.log(a), np.log(b)
     ratio = float(np.exp(logs.mean() - others.mean()))
@@ -153,7 +153,7 @@ def _unpaired_geometric_ratio(a: Float1D, b: Float1D) -> Estimate:
     return ratio, (float(np.exp(ends.low)), float(np.exp(ends.high)))
 
 
-def _ratio_of_spreads(a: Float1D, b: Float1D, *, spread: Callable[..., Any]) -> Estimate:
+def _ratio_of_spreads(a: Float1D, b: Float1D, *, spread: Callable[..., Any]) -> Measurement:
     def ratio(above: Float, below: Float, axis: int = 0) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):  # draws of one run alone
             return spread(above, axis=axis) / spread(below, axis=axis)
@@ -162,7 +162,7 @@ def _ratio_of_spreads(a: Float1D, b: Float1D, *, spread: Callable[..., Any]) -> 
     return float(ratio(a, b)), ends
 
 
-def _gain_of_minima(a: Float1D, b: Float1D) -> Estimate:
+def _gain_of_minima(a: Float1D, b: Float1D) -> Measurement:
     """Measure by how much the least of others is above the least value [%].
 
     By resampling the runs: a minimum that a single run sets is uncertain by as much as the next
@@ -176,7 +176,7 @@ def _gain_of_minima(a: Float1D, b: Float1D) -> Estimate:
     return float(gain(b, a, 0)), None if few else _resampled((b, a), gain, vectorized=True)
 
 
-def _rank_test(a: Float1D, b: Float1D, *, alternative: Any) -> Estimate:
+def _rank_test(a: Float1D, b: Float1D, *, alternative: Any) -> Measurement:
     """Return the p of Wilcoxon's rank-sum test; a single run stands for as many as the others."""
     size = max(a.size, b.size)
     a, b = (np.broadcast_to(part, size) if part.size == 1 else part for part in (a, b))
@@ -185,7 +185,7 @@ def _rank_test(a: Float1D, b: Float1D, *, alternative: Any) -> Estimate:
     return float(mannwhitneyu(a, b, alternative=alternative).pvalue), None
 
 
-def _rank_correlation(a: Float1D, b: Float1D) -> Estimate:
+def _rank_correlation(a: Float1D, b: Float1D) -> Measurement:
     def correlation(x: Float1D, y: Float1D) -> float:
         return float(spearmanr(x, y).statistic)
 
@@ -195,7 +195,7 @@ def _rank_correlation(a: Float1D, b: Float1D) -> Estimate:
     return correlation(a, b), _resampled((a, b), correlation, **options)
 
 
-ALONE: Mapping[str, Callable[[Float1D], Estimate]] = {
+ALONE: Mapping[str, Callable[[Float1D], Measurement]] = {
     "value": _value,
     "mean": _mean,
     "median": _median,
@@ -208,7 +208,7 @@ ALONE: Mapping[str, Callable[[Float1D], Estimate]] = {
     "geometric mean": _geometric_mean,
 }
 """Statistics of values, shape (R,)."""
-BESIDE: Mapping[str, Callable[[Float1D, Float1D], Estimate]] = {
+BESIDE: Mapping[str, Callable[[Float1D, Float1D], Measurement]] = {
     "ratio of means": ratio_of_means,
     "paired ratio of means": partial(ratio_of_means, paired=True),
     "ratio of medians": _ratio_of_medians,

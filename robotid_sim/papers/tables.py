@@ -118,7 +118,7 @@ def settings_rows(chosen: Mapping[str, str]) -> TrialTable:
     )
 
 
-class Rows(Declared):
+class TableRows(Declared):
     """Rows of a table: the methods of a study, its cases, both, or the entries of a value."""
 
     study: str = "computed"
@@ -169,7 +169,7 @@ class PrintedTable(Declared):
     name: str
     """Stem of its file."""
     title: str = ""
-    rows: tuple[Rows, ...] = ()
+    rows: tuple[TableRows, ...] = ()
     columns: tuple[Column, ...] = ()
     text_columns: int = 1
     """Leading columns that hold text."""

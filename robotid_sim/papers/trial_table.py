@@ -15,9 +15,9 @@ import numpy as np
 from robotid_sim.arrays import Float
 from robotid_sim.errors import OptionError
 
-Row = Mapping[str, Any]
+ResultRow = Mapping[str, Any]
 """What a run returned: numbers, lists of them, or texts, by name."""
-Key = tuple[str, str, str]
+TrialKey = tuple[str, str, str]
 """Study, case and method; case and method are empty where there is only one."""
 COMPUTED = "computed"
 """The study of what is computed once, from other runs or from none; it has one row."""
@@ -29,13 +29,13 @@ PRINTED = "printed"
 class TrialTable:
     """Rows of all runs."""
 
-    rows: Mapping[Key, Sequence[Row]] = field(default_factory=dict)
+    rows: Mapping[TrialKey, Sequence[ResultRow]] = field(default_factory=dict)
     """One row a run, in the order in which they were given."""
 
     @classmethod
-    def of(cls, cells: Iterable[tuple[Key, Row]]) -> "TrialTable":
+    def of(cls, cells: Iterable[tuple[TrialKey, ResultRow]]) -> "TrialTable":
         """Collect rows by their keys, one a run."""
-        rows: dict[Key, list[Row]] = {}
+        rows: dict[TrialKey, list[ResultRow]] = {}
         for key, row in cells:
             rows.setdefault(key, []).append(row)
         return cls(rows)
@@ -46,7 +46,7 @@ class TrialTable:
         return cls({(COMPUTED, "", ""): [values]})
 
     @classmethod
-    def printed(cls, tables: Mapping[str, Mapping[str, Row]]) -> "TrialTable":
+    def printed(cls, tables: Mapping[str, Mapping[str, ResultRow]]) -> "TrialTable":
         """Keep what a paper prints: rows by method, by the name of their table."""
         rows = {
             (PRINTED, t, m): [row] for t, methods in tables.items() for m, row in methods.items()
@@ -67,7 +67,7 @@ class TrialTable:
         keys = (key for key in self.rows if key[0] == study and case in (None, key[1]))
         return list(dict.fromkeys(method for _, _, method in keys))
 
-    def runs(self, study: str, method: str = "", case: str | None = None) -> list[Row]:
+    def runs(self, study: str, method: str = "", case: str | None = None) -> list[ResultRow]:
         """List the rows of a method, run by run; without a case those of all, one after the other.
 
         Raises `OptionError` if there are none.
@@ -90,7 +90,7 @@ class TrialTable:
                 f"the runs of {(study, case, method)} have no value {error}"
             ) from error
 
-    def best(self, study: str, method: str, metric: str, case: str | None = None) -> Row:
+    def best(self, study: str, method: str, metric: str, case: str | None = None) -> ResultRow:
         """Find the run with the least of a value."""
         return min(self.runs(study, method, case), key=lambda row: float(row[metric]))
 
@@ -98,7 +98,7 @@ class TrialTable:
 NO_TRIALS = TrialTable()
 
 
-def take_apart(key: Key, result: Row) -> Iterator[tuple[Key, Row]]:
+def take_apart(key: TrialKey, result: ResultRow) -> Iterator[tuple[TrialKey, ResultRow]]:
     """Take a result of several studies, methods or runs apart."""
     study, case, method = key
     if "studies" in result:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from robotid_sim.papers import find_paper
-from robotid_sim.papers.claims import OUT_OF_BAND, Claim
+from robotid_sim.papers.claims import OUT_OF_BAND, Claim, Measured, measured
 from robotid_sim.papers.grid import RunGrid
 from robotid_sim.papers.irb140.campaign import CLAMPS, SEARCH_CASES, QuantumResults
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS
@@ -20,7 +20,6 @@ from robotid_sim.papers.irb140.measurements import (
 )
 from robotid_sim.papers.irb140.published import parameter_vector
 from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP
-from robotid_sim.papers.sheet import Measured, measured
 
 RUNS = 8
 WIGGLE = 1.0 + 0.01 * np.sin(np.arange(RUNS))

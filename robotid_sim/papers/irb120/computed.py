@@ -13,7 +13,7 @@ from robotid_sim.papers.irb120 import identification as lls
 from robotid_sim.papers.irb120.trials import PAPER
 from robotid_sim.papers.statistics import deviation, ratio_of_means
 from robotid_sim.papers.tables import settings_rows
-from robotid_sim.papers.trial_table import Row, TrialTable
+from robotid_sim.papers.trial_table import ResultRow, TrialTable
 from robotid_sim.section import number
 from robotid_sim.streams import named_stream
 from robotid_sim.threads import one_blas_thread
@@ -31,7 +31,7 @@ ROUNDING = 1e-12
 def computed(table: TrialTable, seed: int, effort: Mapping[str, int]) -> TrialTable:
     """Compute what needs no run, and what is more than a statistic of runs."""
     motions = model.published_motions()
-    rows: dict[tuple[str, str, str], list[Row]] = {
+    rows: dict[tuple[str, str, str], list[ResultRow]] = {
         ("published", "", motion.reading): [
             {
                 "followed": "yes" if motion.followed else "no",
@@ -84,7 +84,7 @@ def best_motion(table: TrialTable, method: str) -> Sequence[float]:
     return list(table.best("table 3", method, "condition")["x"])
 
 
-def _comparison(table: TrialTable) -> Row:
+def _comparison(table: TrialTable) -> ResultRow:
     """Say in words where MuPSO stands among the methods of the paper."""
     standings = {study: _standing(table, study) for study in ("table 3", "penalty")}
     handlings = {"table 3": "scaling", "penalty": "penalty"}
@@ -128,7 +128,7 @@ def _range(table: TrialTable, statistic: Callable[[Float1D], Any]) -> str:
     return " to ".join(f"{levels[name]:.3g} ({name})" for name in ends)
 
 
-def _times(table: TrialTable) -> Row:
+def _times(table: TrialTable) -> ResultRow:
     """Compare the computing times of the methods of the paper."""
     runs = {name: table.values("table 3", name, "seconds") for name in model.METHODS}
     seconds = {name: float(of.mean()) for name, of in runs.items()}
@@ -149,7 +149,7 @@ def _times(table: TrialTable) -> Row:
     }
 
 
-def _mutations(table: TrialTable) -> Row:
+def _mutations(table: TrialTable) -> ResultRow:
     rows = table.runs("table 3", "mupso")
     mutated = [row for row in rows if row["mutations"]]
     return {
@@ -160,7 +160,7 @@ def _mutations(table: TrialTable) -> Row:
     }
 
 
-def _published_optimum(motions: Sequence[model.PublishedMotion]) -> Row:
+def _published_optimum(motions: Sequence[model.PublishedMotion]) -> ResultRow:
     evaluable = any(motion.followed and motion.start_speed < AT_REST for motion in motions)
     best = min(motions, key=lambda motion: motion.condition)
     return {
@@ -172,7 +172,7 @@ def _published_optimum(motions: Sequence[model.PublishedMotion]) -> Row:
     }
 
 
-def _identifiability() -> Row:
+def _identifiability() -> ResultRow:
     ranks = lls.rank_analysis()
     counts = {name: lls.counts(base) for name, base in ranks.items()}
     torques, nearest, wrenches = (
@@ -204,7 +204,7 @@ def _identifiability() -> Row:
     }
 
 
-def _identified(identified: lls.ExactIdentification) -> Row:
+def _identified(identified: lls.ExactIdentification) -> ResultRow:
     scores = np.abs(identified.scores)
     listed = [symbol for symbol, _, _ in model.PRINTED["table_4"]]
     return {
@@ -216,7 +216,7 @@ def _identified(identified: lls.ExactIdentification) -> Row:
     }
 
 
-def _table_4_as_printed(identified: lls.ExactIdentification) -> Row:
+def _table_4_as_printed(identified: lls.ExactIdentification) -> ResultRow:
     """List the rows of Table 4, with eq. (49) to (53) and what joint torques tell of each."""
     basis, values = identified.basis, lls.ideal_values()
     units = dict(zip(basis.symbols, parameters.units((False,) * 3), strict=True))
@@ -234,7 +234,7 @@ def _table_4_as_printed(identified: lls.ExactIdentification) -> Row:
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def _table_4_of_base(identified: lls.ExactIdentification) -> Row:
+def _table_4_of_base(identified: lls.ExactIdentification) -> ResultRow:
     """List the true base parameters, and what is identified without and with noise."""
     basis, true, exact = identified.basis, identified.beta_true, identified.beta_exact
     within = (np.abs(identified.scores) <= 3.0).sum(axis=0)
@@ -250,7 +250,7 @@ def _table_4_of_base(identified: lls.ExactIdentification) -> Row:
     }
 
 
-def _driven_parameters(table: TrialTable) -> Row:
+def _driven_parameters(table: TrialTable) -> ResultRow:
     """List the parameters that one noisy log of MuPSO's best driven motion gives."""
     best, base = table.best("engine", "MuPSO", "condition"), engine.base()
     return {

@@ -14,7 +14,7 @@ from robotid_sim.papers.charts import drawing, motion_chart, plotted
 from robotid_sim.papers.irb120 import engine, model
 from robotid_sim.papers.irb120.computed import best_motion, computed, conditions
 from robotid_sim.papers.irb120.trials import PAPER
-from robotid_sim.papers.paper import Cell, Lab, TrialPaper
+from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
 from robotid_sim.papers.trial_table import TrialTable
 
 TRIALS = "robotid_sim.papers.irb120.trials"
@@ -69,9 +69,9 @@ def effort_of(lab: Lab) -> dict[str, int]:
     }
 
 
-def _searches(lab: Lab, effort: Mapping[str, int]) -> list[Cell]:
+def _searches(lab: Lab, effort: Mapping[str, int]) -> list[PlannedTrial]:
     """Plan all searches, long ones first so that no process waits long at the end."""
-    cells: list[Cell] = []
+    cells: list[PlannedTrial] = []
     runs, side = effort["runs"], effort["side_runs"]
     size = {"population": model.POPULATION, "iterations": effort["iterations"]}
     paper = {"method": "mupso", "reading": model.MAIN_READING, "handling": "scaling"}

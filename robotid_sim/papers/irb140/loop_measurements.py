@@ -6,11 +6,11 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.papers import statistics
+from robotid_sim.papers.claims import Measured, measured
 from robotid_sim.papers.columns import measured_mean
 from robotid_sim.papers.grid import values_of
 from robotid_sim.papers.irb140.campaign import QuantumResults
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS, SETTLED, STEP_KEYS
-from robotid_sim.papers.sheet import Measured, measured
 from robotid_sim.papers.statistics import Ends
 
 METRICS = (("rise", "s"), ("settling", "s"), ("overshoot", "%"), ("error", "%"))

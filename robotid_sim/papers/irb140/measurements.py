@@ -11,6 +11,7 @@ from robotid_sim.model import inertia
 from robotid_sim.model.catalog import load_robot, published_parameters
 from robotid_sim.model.parameters import N_INERTIAL, inertial_slice
 from robotid_sim.papers import statistics
+from robotid_sim.papers.claims import Measured, measured
 from robotid_sim.papers.columns import measured_mean, measured_median
 from robotid_sim.papers.irb140 import campaign
 from robotid_sim.papers.irb140.campaign import BOX, SMALL_BOX, QuantumResults
@@ -32,7 +33,6 @@ from robotid_sim.papers.irb140.published import (
 )
 from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP
 from robotid_sim.papers.irb140.torque import SEARCHES, visible_directions
-from robotid_sim.papers.sheet import Measured, measured
 from robotid_sim.papers.statistics import Ends
 
 ERRORS = ("mape_com", "mape_inertia")

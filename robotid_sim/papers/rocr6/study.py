@@ -10,13 +10,13 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model.catalog import published_plant
 from robotid_sim.optim.settings import setting
 from robotid_sim.optim.stability import Moving, stability
-from robotid_sim.papers.paper import Cell, Lab
+from robotid_sim.papers.paper import Lab, PlannedTrial
 from robotid_sim.papers.rocr6.cell import TORQUE_NOISE
 from robotid_sim.papers.rocr6.filtering import RECURSION
 from robotid_sim.papers.rocr6.model import FRICTION, GAINS, PRINTED, ROBOT, TABLE_2, FirstThree
 from robotid_sim.papers.rocr6.searches import CLAMP
 from robotid_sim.papers.statistics import interval_of_mean
-from robotid_sim.papers.trial_table import Key, Row, TrialTable
+from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 
 FUNCTIONS = "robotid_sim.papers.rocr6"
 EFFORT: Mapping[str, tuple[int, int]] = {
@@ -50,11 +50,11 @@ def run_all(lab: Lab) -> TrialTable:
     }
     runs = {name: lab.runs_of(*sizes) for name, sizes in EFFORT.items()}
 
-    def cells(name: str, function: str, path: str, **options: Any) -> list[Cell]:
+    def cells(name: str, function: str, path: str, **options: Any) -> list[PlannedTrial]:
         function = f"{FUNCTIONS}.{function}"
         return lab.cells((name, "", ""), function, runs[name], **paths[path], **options)
 
-    def all_runs(name: str, function: str, path: str) -> list[Cell]:
+    def all_runs(name: str, function: str, path: str) -> list[PlannedTrial]:
         """Plan a trial that makes all runs by itself."""
         options = {"runs": runs[name], **paths[path]}
         return [lab.cell((name, "", ""), f"{FUNCTIONS}.{function}", **options)]
@@ -83,14 +83,16 @@ def _designs(lab: Lab) -> TrialTable:
     return lab.tabulate("design", cells)
 
 
-def _controllers(lab: Lab, table: TrialTable, runs: int, paths: Mapping[str, Any]) -> list[Cell]:
+def _controllers(
+    lab: Lab, table: TrialTable, runs: int, paths: Mapping[str, Any]
+) -> list[PlannedTrial]:
     """Plan the tracking with the true and the nominal model, and with those of several runs."""
     tried: list[dict[str, Sequence[float]]] = [{"true": [], "nominal": []}]
     estimates = {m: table.runs(SIX, m) for m in CONTROLLED}
     tried += [{m: rows[k]["parameters"] for m, rows in estimates.items()} for k in range(runs)]
     path = {"verification": paths["verification"]}
     return [
-        Cell(
+        PlannedTrial(
             ("tracking", "", ""),
             lab.trial(
                 f"control-{k}",
@@ -107,7 +109,7 @@ def _controllers(lab: Lab, table: TrialTable, runs: int, paths: Mapping[str, Any
 def with_computed(table: TrialTable) -> TrialTable:
     """Compute what needs no run, and what is more than a statistic of runs."""
     ranks = base_ranks()
-    rows: dict[Key, list[Row]] = {
+    rows: dict[TrialKey, list[ResultRow]] = {
         ("ranks", "", name): [{"rank": rank}] for name, rank in ranks.items()
     }
     rows["noise", "", "noise of the torque, given"] = [{"measured_rms": TORQUE_NOISE}]
@@ -189,7 +191,7 @@ def _lag(table: TrialTable) -> float:
     return float((about / moving).max())
 
 
-def _recursion(table: TrialTable) -> Row:
+def _recursion(table: TrialTable) -> ResultRow:
     """Compare the recursion of the filter with its steady gain [%]."""
 
     def total(name: str) -> Float2D:
@@ -201,7 +203,7 @@ def _recursion(table: TrialTable) -> Row:
     return {"recursion": float(change), "transient": samples}
 
 
-def _norms() -> Row:
+def _norms() -> ResultRow:
     """Compute the share of draws in which the matrix C of eq. (17) has a norm below one [%].
 
     As printed, and with the row that the update has; pulls of the paper, weights of eq. (15).
@@ -217,7 +219,7 @@ def _norms() -> Row:
     return {"norm": shares[0], "corrected_norm": shares[1]}
 
 
-def _growth() -> Row:
+def _growth() -> ResultRow:
     """Compute the growth of the spread of a particle a step, its mean's, and that of the PSO."""
     swarms = [setting(f"tang-2023-{name}").build() for name in ("rwpso", "pso")]
     ours, pso = (stability(swarm) for swarm in swarms if isinstance(swarm, Moving))
@@ -225,7 +227,7 @@ def _growth() -> Row:
     return {name: float(value.max()) for name, value in values.items()}
 
 
-def _gains(table: TrialTable, method: str) -> Row:
+def _gains(table: TrialTable, method: str) -> ResultRow:
     """Divide the gains in RMS by joint by those of Table 3, and list them."""
 
     def gains(other: str) -> Float2D:

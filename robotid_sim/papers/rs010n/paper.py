@@ -23,7 +23,7 @@ from robotid_sim.papers.charts import (
     motion_chart,
     plotted,
 )
-from robotid_sim.papers.paper import Cell, Lab, TrialPaper
+from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
 from robotid_sim.papers.rs010n import model
 from robotid_sim.papers.rs010n.engine import MIDDLE, NOMINAL
 from robotid_sim.papers.rs010n.trials import (
@@ -37,7 +37,7 @@ from robotid_sim.papers.rs010n.trials import (
     noise_free,
 )
 from robotid_sim.papers.tables import settings_rows
-from robotid_sim.papers.trial_table import Key, Row, TrialTable
+from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.section import percent
 from robotid_sim.threads import one_blas_thread
 
@@ -135,7 +135,7 @@ def _excitations(lab: Lab) -> TrialTable:
     return lab.tabulate("excitation", cells)
 
 
-def _searches(lab: Lab, x: list[float]) -> list[Cell]:
+def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
     """Plan all that follows along the best excitation x.
 
     The further runs of SEDSABSO and BSO with velocities clamped are numbered on from those of the
@@ -161,7 +161,7 @@ def _searches(lab: Lab, x: list[float]) -> list[Cell]:
     return cells
 
 
-def computed(table: TrialTable, best: Row) -> TrialTable:
+def computed(table: TrialTable, best: ResultRow) -> TrialTable:
     """Compute what needs no run, on the data of the searches along the best excitation."""
     fitness, truth = noise_free(np.array(best["x"])), model.theoretical()
     least = np.linalg.lstsq(fitness.W, fitness.y, rcond=None)[0]
@@ -173,7 +173,7 @@ def computed(table: TrialTable, best: Row) -> TrialTable:
         "least squares": np.where(np.abs(least) > ROUNDING, least, 0.0).tolist(),
         **found,
     }
-    rows: dict[Key, list[Row]] = {("table 5", "", ""): [table_5]}
+    rows: dict[TrialKey, list[ResultRow]] = {("table 5", "", ""): [table_5]}
     for name, *limits in model.SETTINGS["table_3"]:
         rows["limits", "", name] = [{"limits": limits}]
     use = [percent(best["limit_use"]), "", ""]
@@ -206,7 +206,7 @@ def computed(table: TrialTable, best: Row) -> TrialTable:
     )
 
 
-def _facts_of_print(columns: Mapping[str, Row]) -> Row:
+def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
     """Compute what follows from the print and the robot alone, and what guessing would reach."""
     base, truth, impossible = model.base(), model.theoretical(), impossible_links()
     indefinite = [name for name, column in columns.items() if column["least_inertia"] <= 0.0]
@@ -233,7 +233,7 @@ def _facts_of_print(columns: Mapping[str, Row]) -> Row:
     }
 
 
-def _facts_of_runs(table: TrialTable) -> Row:
+def _facts_of_runs(table: TrialTable) -> ResultRow:
     """Compute what is more than a statistic of runs."""
     boxes = {name: table.runs("penalty", name)[0] for name in table.methods("penalty")}
     shown = (
@@ -255,7 +255,7 @@ def _facts_of_runs(table: TrialTable) -> Row:
     }
 
 
-def printed_columns(fitness: AbsoluteFitness) -> Mapping[str, Row]:
+def printed_columns(fitness: AbsoluteFitness) -> Mapping[str, ResultRow]:
     """Judge the columns of Table 5: errors, fitness on our data, and whether a robot can have them.
 
     The least eigenvalue of the mass matrix is over random poses [kg m^2]; the second moment of link

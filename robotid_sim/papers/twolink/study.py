@@ -8,8 +8,8 @@ import numpy as np
 from scipy.stats import mannwhitneyu
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.papers.paper import Cell, Lab
-from robotid_sim.papers.trial_table import Key, Row, TrialTable
+from robotid_sim.papers.paper import Lab, PlannedTrial
+from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.papers.twolink import model, stability
 from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion, relative_error
 from robotid_sim.papers.twolink.motion import Driven, integrate
@@ -90,7 +90,7 @@ def criterion_of(content: Mapping[str, Any]) -> TorqueCriterion:
     return TorqueCriterion.from_content(content)
 
 
-def _searches(lab: Lab, exact: Criteria, noisy: Criteria) -> list[Cell]:
+def _searches(lab: Lab, exact: Criteria, noisy: Criteria) -> list[PlannedTrial]:
     """Plan all searches on the five trajectories.
 
     The budget is no part of a stream: longer searches start as shorter ones do.
@@ -126,10 +126,12 @@ def _searches(lab: Lab, exact: Criteria, noisy: Criteria) -> list[Cell]:
     return cells
 
 
-def _numbered(lab: Lab, key: Key, run: int, function: str, options: Mapping[str, Any]) -> Cell:
+def _numbered(
+    lab: Lab, key: TrialKey, run: int, function: str, options: Mapping[str, Any]
+) -> PlannedTrial:
     """Plan a trial whose stream, not its number, tells its run."""
     named = lab.cell((*key[:2], f"{key[2]} run {run}"), function, **options)
-    return Cell(key, named.trial)
+    return PlannedTrial(key, named.trial)
 
 
 def _loads(lab: Lab) -> TrialTable:
@@ -154,12 +156,12 @@ def _loads(lab: Lab) -> TrialTable:
 
 def with_payloads(table: TrialTable) -> TrialTable:
     """Put the truth and least squares beside the searches with another payload, with errors."""
-    rows: dict[Key, list[Row]] = {}
+    rows: dict[TrialKey, list[ResultRow]] = {}
     for load in LOADS:
         (content,) = table.runs("load", "", load)
         true = np.array(content["true"])
         rows["loaded", load, "true"] = [{"parameters": content["true"]}]
-        found: dict[str, Sequence[Row]] = {
+        found: dict[str, Sequence[ResultRow]] = {
             "before the change": [{"parameters": model.TRUE.tolist()}],
             "LS": [{"parameters": criterion_of(content["criterion"]).least_squares.tolist()}],
             LOADED: table.runs("loaded", LOADED, load),
@@ -175,7 +177,7 @@ def with_payloads(table: TrialTable) -> TrialTable:
 
 def _direct(studies: Mapping[str, Criteria]) -> TrialTable:
     """Solve least squares on every trajectory, and within the box of the search."""
-    rows: dict[Key, list[Row]] = {}
+    rows: dict[TrialKey, list[ResultRow]] = {}
     for study, criteria in studies.items():
         for rho, goal in criteria.items():
             rows["goal", rho, study] = [goal.content()]
@@ -203,7 +205,7 @@ def estimate(
     return np.asarray(AVERAGES[average](table.values(study, method, "parameters", rho), axis=0))
 
 
-def _second_looks(lab: Lab, table: TrialTable) -> list[Cell]:
+def _second_looks(lab: Lab, table: TrialTable) -> list[PlannedTrial]:
     """Plan what is done with the estimates from noisy torques: other torques, and J anew."""
     cells = []
     for average, rho in product(AVERAGES, model.VALIDATED):
@@ -225,7 +227,7 @@ def _unseen(table: TrialTable, driven: Mapping[str, Driven]) -> TrialTable:
     Rows are those of the three rho and both joints, shape (6,). The print of eq. (30) is lost; by
     its words it is the sum of the absolute errors of a torque [N m].
     """
-    rows: dict[Key, list[Row]] = {}
+    rows: dict[TrialKey, list[ResultRow]] = {}
     scale = sum(np.abs(run.tau).sum() for run in driven.values())
 
     def put(kind: str, average: str, method: str, errors: Float1D) -> None:
@@ -255,7 +257,7 @@ def torque_errors(run: Driven, parameters: Float1D) -> Float2D:
     return np.asarray((run.target() - run.regressor() @ parameters).reshape(-1, 2))
 
 
-def _orders(table: TrialTable) -> Row:
+def _orders(table: TrialTable) -> ResultRow:
     """Compute what claims on orders need that is more than a statistic of two methods."""
     evaluations = table.runs("exact", "SPSO")[0]["evaluations"]
     medians = {rho: np.median(table.values("exact", "SPSO", "excess", rho)) for rho in RHOS}
@@ -306,7 +308,7 @@ def _steps(table: TrialTable, average: str) -> str:
     return ", ".join(f"{method} {errors[method]:.1e}" for method in order)
 
 
-def _evaluations_needed(table: TrialTable) -> Row:
+def _evaluations_needed(table: TrialTable) -> ResultRow:
     """Compute at how many levels of the cost ELPIDSO needs fewer evaluations than SPSO.
 
     Of the median curve on every trajectory; geometric mean over the trajectories.
@@ -323,7 +325,7 @@ def _evaluations_needed(table: TrialTable) -> Row:
     return {"faster_levels": sum(r < 1.0 for r in ratios), "level_ratios": ", ".join(texts)}
 
 
-def _against_least_squares(table: TrialTable) -> Row:
+def _against_least_squares(table: TrialTable) -> ResultRow:
     """Count the rho on which ELPIDSO is significantly better than least squares, or worse."""
     better = worse = 0
     for rho in RHOS:
@@ -335,7 +337,7 @@ def _against_least_squares(table: TrialTable) -> Row:
     return {"significantly_better": better, "significantly_worse": worse}
 
 
-def _eta(table: TrialTable) -> Row:
+def _eta(table: TrialTable) -> ResultRow:
     """Count on how many rho both searches beat least squares on eta, or lose on the other three.
 
     Errors are medians of the runs on noisy torques.
@@ -359,7 +361,7 @@ def _eta(table: TrialTable) -> Row:
     return {**counts, **walls, "eta": float(worst[3]), "rest": float(worst[:3].max())}
 
 
-def _of_model() -> Row:
+def _of_model() -> ResultRow:
     """Compute what follows from the model and the gains alone."""
     right, printed = identity_errors()
     tested = list(stability.all_gains())
