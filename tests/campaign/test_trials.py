@@ -231,9 +231,9 @@ def test_what_only_draws_results_throws_no_trial_away(package) -> None:
 @pytest.mark.parametrize(
     ("module", "inside", "outside"),
     [
-        ("irb120.trials", ("dynamics.kernels", "optim.mupso", "excitation"), ("study", "engine")),
-        ("twolink.trials", ("engine.plant", "papers.twolink.motion"), ("study", "papers.rocr6")),
-        ("rocr6.cell", ("study.nominal", "estimation", "engine.plant"), ("papers.twolink",)),
+        ("irb120.trials", ("dynamics.kernels", "optim.mupso", "excitation"), ("pipeline", "engine")),
+        ("twolink.trials", ("engine.plant", "papers.twolink.motion"), ("pipeline", "papers.rocr6")),
+        ("rocr6.cell", ("pipeline.nominal", "estimation", "engine.plant"), ("papers.twolink",)),
     ],
 )
 def test_a_trial_depends_on_what_it_imports(module, inside, outside) -> None:
