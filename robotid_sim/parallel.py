@@ -7,7 +7,6 @@ import sys
 import threading
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
 from functools import partial
 from multiprocessing import resource_tracker
 from traceback import format_exc
@@ -117,18 +116,6 @@ def run_ahead(work: Callable[[], Result], workers: int) -> Callable[[], Result]:
         return cast("Result", result)
 
     return wait
-
-
-@dataclass(frozen=True)
-class Executor:
-    """Begins work ahead of its turn, with the bits that it has in its turn; see `run_ahead`."""
-
-    workers: int
-    """Processes that there may be."""
-
-    def begin(self, work: Callable[[], Result]) -> Callable[[], Result]:
-        """Begin work; return what waits for its result."""
-        return run_ahead(work, self.workers)
 
 
 def _called(work: Callable[[], Result]) -> Result:

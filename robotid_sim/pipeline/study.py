@@ -20,7 +20,7 @@ from robotid_sim.frames import data_frame
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
-from robotid_sim.parallel import Executor, kept_workers
+from robotid_sim.parallel import kept_workers
 from robotid_sim.pipeline.assess import Assessment, FittedLog
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import StudyConfig
@@ -31,7 +31,7 @@ from robotid_sim.pipeline.kernels import load_kernels
 from robotid_sim.pipeline.refit import Refit, refit_of
 from robotid_sim.pipeline.result import StudyResult
 from robotid_sim.pipeline.setup import Setup
-from robotid_sim.pipeline.study_stages import StudyStages
+from robotid_sim.pipeline.study_stages import Executor, StudyStages
 from robotid_sim.progress import Progress
 from robotid_sim.progress_display import in_notebook, progress_line
 from robotid_sim.representation import public_value

@@ -12,7 +12,7 @@ from robotid_sim.measurement.files import save_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.mesh_files import MeshMode
-from robotid_sim.parallel import Executor
+from robotid_sim.parallel import Result, run_ahead
 from robotid_sim.pipeline.assess import Assessment, assess
 from robotid_sim.pipeline.compared_models import compared_models, refits_of
 from robotid_sim.pipeline.contacts import contacts
@@ -40,6 +40,18 @@ from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
 from robotid_sim.validation.noise import ResidualNoise
 
 _log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Executor:
+    """Begins work ahead of its turn, with the bits that it has in its turn; see `run_ahead`."""
+
+    workers: int
+    """Processes that there may be."""
+
+    def begin(self, work: Callable[[], Result]) -> Callable[[], Result]:
+        """Begin work; return what waits for its result."""
+        return run_ahead(work, self.workers)
 
 
 @dataclass(frozen=True)
