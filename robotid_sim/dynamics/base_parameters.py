@@ -239,7 +239,19 @@ def base_parameters_like(
 ) -> BaseParameters:
     """Return the base parameters of a robot with the joint parameters that a basis considers.
 
-    Torques are `measured` of some joints, shape (n,), by default of all.
+    Parameters
+    ----------
+    basis : BaseParameters
+        Of a robot with the same joints.
+    robot : Robot
+        The other robot.
+    measured : ndarray of bool, shape (n,), optional
+        Joints whose torques are measured; by default all.
+
+    Returns
+    -------
+    base : BaseParameters
+        Of the other robot.
     """
     symbols = {basis.symbols[c] for c in basis.considered}
     kinds = [kind for kind in parameters.JOINT if f"{kind}1" in symbols]

@@ -161,7 +161,21 @@ def without_pull(
 ) -> Discrepancy:
     """Leave out of a discrepancy what pulls the parameters and is not predicted beside them.
 
-    Parameters as of `with_values`, with the nominal model in place of one with base parameters.
+    Parameters
+    ----------
+    discrepancy : Discrepancy
+        Of the problem.
+    problem : LinearProblem
+        The plain rows, which do not allow for it.
+    motion : Motion
+        Made from positions alone, as for `with_values`.
+    nominal : Robot
+        Its parameters complete the base parameters.
+
+    Returns
+    -------
+    discrepancy : Discrepancy
+        The fit allows for what is predicted, the intervals for all.
     """
     while True:
         estimate = WeightedLeastSquares().fit(allowing_for(problem, discrepancy))

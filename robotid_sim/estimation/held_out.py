@@ -225,10 +225,20 @@ def worth(gain: Float1D, errors: float = ERRORS) -> float:
 
 
 def predicts_better(before: LinearProblem, after: LinearProblem) -> Bool1D:
-    """Return which joints' blocks, left out, another problem of the same log predicts better, (n,).
+    """Return which joints' blocks, left out, another problem of the same log predicts better.
 
     A gain counts if it exceeds `MARGIN` without the block that speaks most for it, and its standard
     error `ERRORS` times.
+
+    Parameters
+    ----------
+    before, after : LinearProblem
+        Of the same rows.
+
+    Returns
+    -------
+    better : ndarray of bool, shape (n,)
+        By joint.
     """
     old, new = (
         HeldOut.of_problem(problem).score_by_joint(np.arange(problem.basis.rank))

@@ -133,7 +133,23 @@ def import_segments(
     """Read files of a machine as logs of a robot, one for each part between gaps.
 
     Parts of less than `SHORTEST_SEGMENT` are dropped, but for the longest. All have the same step.
-    Parameters and errors as of `import_log`.
+    Errors as of `import_log`.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Files of one recording.
+    robot : Robot
+        The robot of the log.
+    mapping : ImportMap, optional
+        What names of columns do not tell.
+    topic : str, optional
+        Of a bag.
+
+    Returns
+    -------
+    logs : list of ImportedLog
+        In the order of time.
     """
     source = _Source.read(paths, robot, mapping, topic)
     return source.imported(source.long_parts())
@@ -149,7 +165,23 @@ def draft_map(
     """Return the map of files that cannot be imported, and the columns that are left over.
 
     It is complete where the names of columns tell enough, else a draft with all that they tell.
-    Parameters and errors as of `import_log`, but that no column is missed.
+    Errors as of `import_log`, but that no column is missed.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Files of one recording.
+    robot : Robot
+        The robot of the log.
+    mapping : ImportMap, optional
+        What names of columns do not tell.
+    topic : str, optional
+        Of a bag.
+
+    Returns
+    -------
+    draft : tuple of ImportMap and tuple of str
+        The map and the columns.
     """
     recording = read_foreign_log([Path(path) for path in paths], topic)
     try:
