@@ -41,7 +41,20 @@ def independent_columns(W: Float2D, scale: float | None = None) -> Int1D:
 
 
 def columns_by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, Int1D]:
-    """Return the columns of `independent_columns` on both sides of the largest gap; see `FAINT`."""
+    """Return the columns of `independent_columns` on both sides of the largest gap; see `FAINT`.
+
+    Parameters
+    ----------
+    W : ndarray, shape (R, c)
+        The columns.
+    scale : float, optional
+        Size of entries that dependence is judged by; by default that of the largest column.
+
+    Returns
+    -------
+    strong, faint : tuple of ndarray of int
+        Indices of columns.
+    """
     if W.shape[1] == 0:
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     R, order = qr(W, mode="r", pivoting=True)
