@@ -1,4 +1,4 @@
-"""Independent columns of a matrix, by QR with column pivoting.
+"""Independent columns of a matrix, by QR with column pivoting [1]_.
 
 References
 ----------
@@ -23,7 +23,7 @@ dependent columns by 1e-6, and no signal would ever show that.
 
 
 def independent_columns(W: Float2D, scale: float | None = None) -> Int1D:
-    """Return independent columns of a matrix, most independent first [1]_.
+    """Return independent columns of a matrix, most independent first.
 
     Parameters
     ----------
