@@ -72,4 +72,4 @@ def test_confidence_intervals_cover(scores):
 def test_no_parameter_beats_the_bound(scores):
     """An unbiased estimate cannot; a ratio far below one would mean a wrong yardstick."""
     rms = np.sqrt((scores["errors"] ** 2).mean(axis=0))
-    assert np.median(rms) > 0.8  # 20 seeds scatter by 16 % a parameter, their median by far less
+    assert np.median(rms) > 0.7  # 8 seeds scatter by 25 % a parameter, their median by less
