@@ -146,11 +146,11 @@ def with_values(
                 friction=tuple((part.friction @ effects).tolist()),
             )
     predictive = _predictive_joints(list(valued.values()), motion, model)
-    astray = max(
+    unpredicted = max(
         (k.over_noise for k in lacks if QUANTITIES[k.quantity].stays and k.joint not in predictive),
         default=0.0,
     )
-    small = (k for k in valued if QUANTITIES[k.quantity].pulls and k.over_noise < astray)
+    small = (k for k in valued if QUANTITIES[k.quantity].pulls and k.over_noise < unpredicted)
     predictive -= {k.joint for k in small}
     added = [valued.get(k, k) if k.joint in predictive else k for k in lacks]
     return replace(discrepancy, lacks=tuple(added))
