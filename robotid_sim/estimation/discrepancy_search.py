@@ -1,6 +1,6 @@
 """Search for what a model lacks: random functions by restricted likelihood, and what repeats."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
@@ -14,7 +14,7 @@ from robotid_sim.estimation.block_sandwich import same_phase
 from robotid_sim.estimation.correlation import SHORTEST_BLOCK, autocorrelation, effective_rows
 from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, freed
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.held_out import CERTAIN, HeldOut, worth
+from robotid_sim.estimation.held_out import CERTAIN, LIKELY, HeldOut, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, joint_columns, joint_only
 from robotid_sim.estimation.state_functions import (
@@ -269,11 +269,11 @@ class _Explanations:
     def select(self, components: VarianceComponents) -> tuple[list[int], list[int]]:
         """Return the functions with which blocks that are left out are predicted better.
 
-        Those that no parameter of another joint may be stay: they do no harm. Of the others of
-        every joint the one that raises the likelihood of its blocks most is taken, then the others
-        are tried again beside it, until none does [1]_; where none does alone, all together are
-        tried, for two large ones hide the gain of each other. Second come the functions of the
-        joints of which none is taken.
+        Of the functions of every joint the one that raises the likelihood of its blocks most is
+        taken, then the others are tried again beside it, until none does [1]_; where none does
+        alone, all together are tried, for two large ones hide the gain of each other. Where one is
+        taken, functions of the joint's friction alone stay beside it, for they can be no parameter
+        of another joint. Second come the functions of the joints of which none is taken.
 
         References
         ----------
@@ -286,19 +286,22 @@ class _Explanations:
         first = problem.basis.rank + self.gains.shape[1]
         ends = first + np.cumsum([0, *(part.shape[2] for part in parts)])
         places = {c: np.arange(*pair) for c, pair in zip(shown, pairwise(ends), strict=True)}
-        selected = [c for c in shown if QUANTITIES[self.keys[c][0]].is_harmless]
-        opposed = list[int]()
+        harmless = [c for c in shown if QUANTITIES[self.keys[c][0]].is_harmless]
+        selected, opposed = list[int](), list[int]()
 
         def score(joint: int, which: Sequence[int]) -> Float1D:
             use = [np.arange(first), *(places[c] for c in (*selected, *which))]
             return sums.score_by_joint(np.concatenate(use))[:, joint]
 
         for j in sorted({self.keys[c][1] for c in shown}):
-            candidates = [c for c in shown if self.keys[c][1] == j and c not in selected]
+            candidates = {
+                c: LIKELY if c in harmless else CERTAIN for c in shown if self.keys[c][1] == j
+            }
             together = [c for c in candidates if self.keys[c][0] != REST]
             taken = _select_forward(partial(score, j), candidates, together)
+            taken += [c for c in candidates if taken and c in harmless and c not in taken]
             selected += taken
-            opposed += [] if taken else candidates
+            opposed += [] if taken else list(candidates)
         return sorted(selected), opposed
 
     def _chosen(
@@ -324,14 +327,20 @@ class _Explanations:
 
 
 def _select_forward(
-    score: Callable[[Sequence[int]], Float1D], candidates: Sequence[int], together: Sequence[int]
+    score: Callable[[Sequence[int]], Float1D],
+    candidates: Mapping[int, float],
+    together: Sequence[int],
 ) -> list[int]:
-    """Return the candidates that raise a score by block, one by one, or else some together."""
+    """Return the candidates that raise a score by block, one by one, or else some together.
+
+    Candidates have the standard errors that their gain has to exceed.
+    """
     selected, before = list[int](), score([])
     while rest := [c for c in candidates if c not in selected]:
         gains = [score([*selected, c]) - before for c in rest]
-        best = int(np.argmax([worth(gain, CERTAIN) for gain in gains]))
-        if worth(gains[best], CERTAIN) <= 0.0:
+        worths = [worth(gain, candidates[c]) for gain, c in zip(gains, rest, strict=True)]
+        best = int(np.argmax(worths))
+        if worths[best] <= 0.0:
             break
         selected.append(rest[best])
         before = before + gains[best]

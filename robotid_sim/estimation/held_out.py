@@ -48,6 +48,9 @@ ERRORS = 2.5
 CERTAIN = 1.5
 """Least gain over its standard error of what has passed a test of the whole sample before."""
 
+LIKELY = 1.0
+"""The same of what can be no parameter of another joint."""
+
 RIDGE = 1e-10
 """Added to the diagonal of the normal equations of unit columns: no fit fails."""
 
