@@ -9,6 +9,7 @@ from robots import DATA
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.measurement.motion import Motion, RowFilter
 from robotid_sim.model.catalog import load_robot
@@ -71,10 +72,11 @@ def test_the_spread_grows_where_a_motion_is_faster_than_that_of_the_fit(irb140, 
     motion = case.motion(case.tau + lack + case.white(np.random.default_rng(0)))
     plain = build_problem(motion, case.robot, case.basis)
     found = find_discrepancy(plain, motion, case.robot)
+    estimate = WeightedLeastSquares().fit(plain, np.random.default_rng(0))
     assert [(lack.joint, lack.quantity) for lack in found.lacks] == [("joint_4", "speed")]
     (function,) = found.functions
     of_value = np.sqrt((function.root[0] ** 2).sum())
-    error = error_of(plain, found, np.zeros(6))
+    error = error_of(plain, estimate, found, np.zeros(6))
     assert error.functions[0].knots[:-1] == tuple(function.knots)
     faster = replace(motion, dq=2.0 * dq, ddq=4.0 * ddq)
     seen, unseen = (spread_of(error, m, case.robot, case.basis) for m in (motion, faster))
