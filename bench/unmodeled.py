@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -179,15 +180,19 @@ def trial(setup: Setup, clean: Log, unseen: Log, seed: int) -> Trial:
         )
 
 
+@cache
+def designed(name: str) -> tuple[Setup, Excitation]:
+    """Return the setup of a robot and its default motion."""
+    setup = build_setup(ROBOTS[name](), load_config(None, {"control": {"enabled": False}}))
+    given = (setup.nominal, setup.basis, setup.excitation, setup.streams("design"))
+    return setup, design_excitation(*given).trajectories[0]
+
+
 def row(name: str, world: str, seeds: int) -> tuple[float, float]:
     """Print a row of the table; return the coverage and the worst ratio of errors."""
-    robot = ROBOTS[name]()
-    setup = build_setup(robot, load_config(None, {"control": {"enabled": False}}))
-    designs = design_excitation(
-        setup.nominal, setup.basis, setup.excitation, setup.streams("design")
-    )
-    clean = engine_run(world, setup, designs.trajectories[0])
-    unseen = engine_run(world, setup, setup.unseen)
+    setup, motion = designed(name)
+    runs = (delayed(engine_run)(world, setup, m) for m in (motion, setup.unseen))
+    clean, unseen = Parallel(n_jobs=2)(runs)
     jobs = (delayed(trial)(setup, clean, unseen, seed) for seed in range(seeds))
     trials: list[Trial] = Parallel(n_jobs=2)(jobs)
     covered = float(np.mean([t.covered for t in trials]))
