@@ -92,7 +92,7 @@ def counts(runs: StoredRuns) -> str:
         if printed(paper, name).kind == "claim"
     )
     listed = ", ".join(f"{count} {name}" for name, count in verdicts.most_common())
-    what = f"full runs with seeds {', '.join(runs)}"
+    what = f"full runs with seed{'s' * (len(runs) > 1)} {', '.join(runs)}"
     return f"Of {verdicts.total()} claims, {what}: {listed}."
 
 

@@ -1,7 +1,7 @@
 """What the default fit does where the plant is not the model: LuGre friction and a tilted base.
 
 Three robots that are not in the catalog: z1 and Kinova's arm of example-robot-data, with friction
-and rotors where their files have none, and a serial chain of drawn axes, centers of mass and
+and rotors where their files have none, and a serial chain of random axes, centers of mass and
 inertias. One run in the engine a row, with the default motion, and an unseen one; what the default
 sensors draw is drawn anew for every seed.
 
@@ -19,6 +19,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib.metadata import distribution
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -72,7 +73,7 @@ class Trial:
     seconds: float
 
 
-def geared(robot: Robot) -> Robot:
+def with_drives(robot: Robot) -> Robot:
     """Return a robot whose joints have at least some friction and rotors, in their torque."""
     phi = robot.parameters()
     for j, size in enumerate(torque_scale(robot)):
@@ -82,8 +83,8 @@ def geared(robot: Robot) -> Robot:
     return robot.with_parameters(phi)
 
 
-def drawn(seed: int = 0) -> Robot:
-    """Return a chain of six drawn bodies."""
+def random_chain(seed: int = 0) -> Robot:
+    """Return a chain of six random bodies."""
     rng = np.random.default_rng(seed)
 
     def along(length: float) -> str:
@@ -108,9 +109,9 @@ def drawn(seed: int = 0) -> Robot:
         )
         before = length
     with TemporaryDirectory() as folder:
-        path = Path(folder) / "drawn.urdf"
+        path = Path(folder) / "random_chain.urdf"
         path.write_text("\n".join([*text, "</robot>"]))
-        return geared(Robot.from_urdf(path))
+        return with_drives(Robot.from_urdf(path))
 
 
 def example(file: str) -> Robot:
@@ -120,8 +121,8 @@ def example(file: str) -> Robot:
 
 ROBOTS: Mapping[str, Callable[[], Robot]] = {
     "z1": lambda: example("z1_description/urdf/z1.urdf"),
-    "kinova": lambda: geared(example("kinova_description/robots/kinova.urdf")),
-    "drawn": drawn,
+    "kinova": lambda: with_drives(example("kinova_description/robots/kinova.urdf")),
+    "drawn": random_chain,
 }
 
 
@@ -179,15 +180,19 @@ def trial(setup: Setup, clean: Log, unseen: Log, seed: int) -> Trial:
         )
 
 
+@cache
+def designed(name: str) -> tuple[Setup, Excitation]:
+    """Return the setup of a robot and its default motion."""
+    setup = build_setup(ROBOTS[name](), load_config(None, {"control": {"enabled": False}}))
+    given = (setup.nominal, setup.basis, setup.excitation, setup.streams("design"))
+    return setup, design_excitation(*given).trajectories[0]
+
+
 def row(name: str, world: str, seeds: int) -> tuple[float, float]:
     """Print a row of the table; return the coverage and the worst ratio of errors."""
-    robot = ROBOTS[name]()
-    setup = build_setup(robot, load_config(None, {"control": {"enabled": False}}))
-    designs = design_excitation(
-        setup.nominal, setup.basis, setup.excitation, setup.streams("design")
-    )
-    clean = engine_run(world, setup, designs.trajectories[0])
-    unseen = engine_run(world, setup, setup.unseen)
+    setup, motion = designed(name)
+    runs = (delayed(engine_run)(world, setup, m) for m in (motion, setup.unseen))
+    clean, unseen = Parallel(n_jobs=2)(runs)
     jobs = (delayed(trial)(setup, clean, unseen, seed) for seed in range(seeds))
     trials: list[Trial] = Parallel(n_jobs=2)(jobs)
     covered = float(np.mean([t.covered for t in trials]))

@@ -51,7 +51,11 @@ autodoc_default_options = {"members": True}
 default_role = "code"
 suppress_warnings = ["ref.python"]  # two attributes of one name
 nitpicky = True
-nitpick_ignore_regex = [("py:class", ".*"), ("py:obj", r"typing\..*")]  # types of signatures
+nitpick_ignore_regex = [
+    ("py:class", ".*"),
+    ("py:type", ".*"),
+    ("py:obj", r"typing\..*"),
+]  # types of signatures
 
 nb_execution_mode = "cache"
 nb_execution_cache_path = str(HERE.parent / ".jupyter_cache")

@@ -1,6 +1,6 @@
 """Tables of values as pandas data frames; pandas is an extra."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from robotid_sim.errors import MissingExtraError
@@ -8,10 +8,8 @@ from robotid_sim.errors import MissingExtraError
 if TYPE_CHECKING:
     import pandas
 
-    from robotid_sim.arrays import Float1D
 
-
-def data_frame(columns: "Mapping[str, Collection[Any] | Float1D]") -> "pandas.DataFrame":
+def data_frame(columns: Mapping[str, Any]) -> "pandas.DataFrame":
     """Return columns as a data frame.
 
     Raises `MissingExtraError` if pandas is not installed.

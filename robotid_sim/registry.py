@@ -7,7 +7,17 @@ from collections.abc import Callable, Iterator, Mapping
 from numbers import Integral, Real
 from pkgutil import resolve_name as resolve
 from types import NoneType, UnionType
-from typing import Any, Generic, TypeVar, Union, get_args, get_origin, get_type_hints, overload
+from typing import (
+    Any,
+    Generic,
+    NamedTuple,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    overload,
+)
 
 from robotid_sim.docstrings import field_texts, source_of, summary_of
 from robotid_sim.errors import OptionError, PluginError, UnknownNameError, suggestion
@@ -28,8 +38,11 @@ PLAIN: Mapping[Any, tuple[type, str]] = {
 """Kinds of options that are checked here: what a value must be, and that in words."""
 
 
-Alias = tuple[str, Mapping[str, Any]]
-"""Name of an entry and values of its options."""
+class Alias(NamedTuple):
+    """What another name of an entry stands for."""
+
+    entry: str
+    options: Mapping[str, Any]
 
 
 class Registry(Mapping[str, type[T]], Generic[T]):
@@ -125,7 +138,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
 
     def _meant(self, name: str) -> Alias:
         """Find the entry and the options that a name stands for."""
-        preset = (name, {}) if name in self._entries else self._alias(name)
+        preset = Alias(name, {}) if name in self._entries else self._alias(name)
         if preset is None:
             raise UnknownNameError.of(self.noun, name, self._entries)
         return preset

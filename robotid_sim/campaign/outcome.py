@@ -34,7 +34,22 @@ class CampaignResult:
     def load(cls, folder: str | Path, *, trust_plugins: bool = False) -> "CampaignResult":
         """Read the store of a folder.
 
-        Raises `FileFormatError` if there is none, or it is damaged.
+        Parameters
+        ----------
+        folder : str or Path
+            Of a campaign.
+        trust_plugins : bool
+            Load plugins that files name.
+
+        Returns
+        -------
+        result : CampaignResult
+            Its plan and the rows of its trials.
+
+        Raises
+        ------
+        FileFormatError
+            If there is none, or it is damaged.
         """
         with Store(Path(folder), write=False) as store:
             return cls(*read_campaign(store, trust_plugins=trust_plugins))
@@ -103,7 +118,24 @@ class CampaignForecast(NamedTuple):
 def plan_campaign(
     plan: CampaignPlan, out: Path, *, workers: int = 1, trust_plugins: bool = False
 ) -> CampaignForecast:
-    """Return what a run of a campaign would do; nothing is run or written."""
+    """Tell what a run of a campaign would do; nothing is run or written.
+
+    Parameters
+    ----------
+    plan : CampaignPlan
+        Of the campaign.
+    out : Path
+        Its folder, which may hold finished trials.
+    workers : int
+        Processes that would run.
+    trust_plugins : bool
+        Load plugins that files name.
+
+    Returns
+    -------
+    forecast : CampaignForecast
+        Trials, work that they share, and time.
+    """
     trials = trials_of(plan, trust_plugins=trust_plugins)
     rows: list[TrialRow] = []
     if (out / "campaign.sqlite").exists():

@@ -214,7 +214,25 @@ def load_plan(path: str | Path) -> CampaignPlan:
 
 
 def plan_of(content: Mapping[str, Any], where: str = "plan") -> CampaignPlan:
-    """Return the plan of the content of a file; see `load_plan`."""
+    """Return the plan of the content of a file.
+
+    Parameters
+    ----------
+    content : mapping
+        Of a campaign.toml, see `load_plan`.
+    where : str
+        What messages call it.
+
+    Returns
+    -------
+    plan : CampaignPlan
+        Checked.
+
+    Raises
+    ------
+    OptionError, UnknownNameError
+        If a key or a value is refused.
+    """
     try:
         return CampaignPlan.model_validate(content)
     except ValidationError as error:

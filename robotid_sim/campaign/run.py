@@ -146,7 +146,20 @@ def read_campaign(
 
 
 def rows_of(store: Store, trials: Sequence[StudyTrial]) -> list[TrialRow]:
-    """Return the rows of trials, each with the factors of its trial; see `read_campaign`."""
+    """Return the rows of trials that have one, each with the factors of its trial.
+
+    Parameters
+    ----------
+    store : Store
+        Of the campaign, see `read_campaign`.
+    trials : sequence of StudyTrial
+        Any of its trials.
+
+    Returns
+    -------
+    rows : list of TrialRow
+        In their order.
+    """
     rows = {row.key: row for row in store.rows({trial.key for trial in trials})}
     return [replace(rows[t.key], factors=t.factors) for t in trials if t.key in rows]
 

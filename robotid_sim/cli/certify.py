@@ -64,6 +64,7 @@ def certify(
     from robotid_sim.result_folder import Run, result_folder
 
     let_signals_raise()
+    output.require_writable(junit)
     both_engines()
     plant, count = build_robot(robot, study.robot), workers or os.cpu_count() or 1
     run = Run("certificate", plant.name, command_line())

@@ -72,12 +72,12 @@ def gross_cause(evidence: Evidence, margin: float) -> tuple[Amendment, float] | 
             break
         found = torque_signs(signs), found[1] + again[1]
     if found is not None and found is not first:
-        every = found[0].correction.torque.diagonal()
-        found = torque_signs(_sure_signs(evidence, every, margin)), found[1]
+        signs_of_all = found[0].correction.torque.diagonal()
+        found = torque_signs(_drop_uncertain_signs(evidence, signs_of_all, margin)), found[1]
     return found
 
 
-def _sure_signs(evidence: Evidence, signs: Float1D, margin: float) -> Float1D:
+def _drop_uncertain_signs(evidence: Evidence, signs: Float1D, margin: float) -> Float1D:
     """Return signs of torques without those wrong ones that are not worth the margin."""
     rough = evidence.with_friction().rough()
     plausibility = Plausibility.of(rough)

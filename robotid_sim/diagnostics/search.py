@@ -67,7 +67,7 @@ GROSS_ROUNDS = 3
 """Most gross errors."""
 
 GENERAL = {"torque-offset": ("asymmetric-friction", "torque-drift")}
-"""By kind: kinds that it is a case of, and so does not compete with."""
+"""By kind: kinds that it is a case of, and does not compete with."""
 
 NEARLY = 0.25
 """Share of a gain that a special case may lack: what is left can be accepted after it."""
@@ -97,9 +97,8 @@ class _Round:
         fit = evidence.held_out().fit(np.arange(evidence.plain))
         projection = Remainder.of(evidence, fit)
         families = (torque_causes, friction_causes, structure_causes, coupling_causes)
-        candidates = [c for family in families for c in family(evidence, fit)]
-        zeros = [c for c in candidates if c.kind == "position-zero"]
-        candidates += step_causes(evidence, projection, zeros)
+        known = [c for family in families for c in family(evidence, fit)]
+        candidates = [*known, *step_causes(evidence, projection, known)]
         extensions = [c for c in candidates if c.corrected or (c.kind, c.joints) not in taken]
         gains = projection.gains(evidence.y, [c.columns for c in extensions])
         amendments = [*delay_causes(evidence, projection, MARGIN), *scale_causes(evidence)]
@@ -250,12 +249,8 @@ def _lasting(accepted: list[Accepted], evidence: Evidence) -> list[Accepted]:
 def _best(state: _Round) -> list[Accepted]:
     """Return the best candidate, and others of its kind that pass on other joints."""
     scored = [*_scored_extensions(state), *_scored_amendments(state)]
-    passed = [
-        s
-        for s in scored
-        if s.gain - s.gains.max() > state.margin and (s.fall > FALL or s.is_sizable)
-    ]
-    if not passed:
+    sure = (s for s in scored if s.gain - s.gains.max() > state.margin)
+    if not (passed := [s for s in sure if s.fall > FALL or s.is_sizable]):
         return []
     top = max(passed, key=lambda s: s.gain)
     equal = [s for s in passed if _no_worse(s, top)]
@@ -332,9 +327,8 @@ def _scored_extensions(state: _Round) -> list[Accepted]:
         if not candidate.possible(value):
             continue
         obvious = bool(candidate.least) and (state.fit.sigma > OBVIOUS * fit.sigma).any()
-        notable = candidate.notable(value) and bool(
-            obvious or candidate.by_size or torque.max() >= LEAST
-        )
+        large = bool(obvious or candidate.by_size or torque.max() >= LEAST)
+        notable = large and candidate.notable(value)
         gains = held.score(columns) - before
         residual = (state.fit.sigma / evidence.size, fit.sigma / evidence.size)
         scored.append(Accepted(candidate, value, gains, residual, notable=notable))

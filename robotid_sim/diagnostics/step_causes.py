@@ -18,18 +18,18 @@ NOTABLE = {"rad": 2e-3, "m": 2e-4}
 
 
 def step_causes(
-    evidence: Evidence, projection: Remainder, zeros: Sequence[Extension]
+    evidence: Evidence, projection: Remainder, known: Sequence[Extension]
 ) -> list[Extension]:
     """Return the likeliest step of the zero of every joint.
 
-    The torque of a step is that of a wrong zero from its time on; `zeros` are the candidates with
-    that torque.
+    The torque of a step is that of a wrong zero from its time on, one of the `known` candidates.
     """
     candidates = []
     samples = len(evidence.y)
-    for zero in zeros:
+    for zero in known:
         joint = zero.joint
-        assert joint is not None
+        if joint is None or zero.kind != "position-zero":
+            continue
         first, last = samples / TRIED, samples * (1.0 - 1.0 / TRIED)
         at = 0
         for _ in range(2):

@@ -48,7 +48,7 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     robot, dof, units = evidence.model(fit), evidence.dof, evidence.nominal.joint_units
     tau = joint_torque(robot, evidence.q, evidence.dq, evidence.ddq)
     moved = [_moved(evidence, robot, tau, j) for j in range(dof)]
-    parts = [_pulled(evidence, robot, tau), evidence.ddq[:, :, None]]
+    parts = [_differentiate_gravity(evidence, robot, tau), evidence.ddq[:, :, None]]
     parts += [signals for by_kind in moved for signals in by_kind.values()]
     rows = evidence.rows.apply(np.concatenate(parts, axis=2))
     ends = np.cumsum([part.shape[2] for part in parts])
@@ -64,18 +64,18 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     return candidates
 
 
-def _pulled(evidence: Evidence, robot: Robot, tau: Float2D) -> Float:
+def _differentiate_gravity(evidence: Evidence, robot: Robot, tau: Float2D) -> Float:
     """Return the torque per share of gravity that pulls across it, two ways, and along it."""
     strength = float(np.linalg.norm(robot.gravity))
     if strength == 0.0:
         return np.zeros((*tau.shape, 0))
-    pulls = [*(strength * across for across in _across(robot)), robot.gravity]
+    pulls = [*(strength * across for across in _horizontal_directions(robot)), robot.gravity]
     state = (evidence.q, evidence.dq, evidence.ddq)
     others = [replace(robot, gravity=robot.gravity + STEP * pull) for pull in pulls]
     return np.stack([(joint_torque(other, *state) - tau) / STEP for other in others], axis=2)
 
 
-def _across(robot: Robot) -> Float2D:
+def _horizontal_directions(robot: Robot) -> Float2D:
     """Return two unit vectors across gravity and each other, shape (2, 3)."""
     return np.asarray(np.linalg.svd(robot.gravity[None])[2][1:])
 
@@ -100,7 +100,7 @@ def _gravity_causes(evidence: Evidence, robot: Robot, rows: Float) -> list[Exten
         columns=rows[:, :, :2],
         words=partial(_gravity, given),
         least=(TILT, TILT),
-        corrected=partial(_tilted, dof, robot.gravity, _across(robot)),
+        corrected=partial(_tilted, dof, robot.gravity, _horizontal_directions(robot)),
         total=lambda correction: correction.gravity,
     )
     return [stronger, tilted]

@@ -20,10 +20,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.linalg import qr
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D, freeze
 from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.dynamics.rank import FAINT, columns_by_strength
 from robotid_sim.errors import RankDeficientError, ShapeError
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
@@ -31,16 +31,6 @@ from robotid_sim.representation import public_value
 
 N_STATES = 500
 """Random states that the ranks are computed from."""
-
-RANK_TOLERANCE = 1e-9
-"""Smallest diagonal of R over the largest that is not rounding; in practice, below 1e-11 is."""
-
-FAINT = 1e-3
-"""Smallest diagonal of R over the largest that always counts; arms of all kinds have > 3e-2.
-
-Between these two the largest gap decides. A URDF with angles to four digits, such as 1.5708, turns
-dependent columns by 1e-6, and no signal would ever show that.
-"""
 
 ROUNDING = 1e-9
 """Coefficients below this, over the largest of a sum, are zero."""
@@ -249,7 +239,19 @@ def base_parameters_like(
 ) -> BaseParameters:
     """Return the base parameters of a robot with the joint parameters that a basis considers.
 
-    Torques are `measured` of some joints, shape (n,), by default of all.
+    Parameters
+    ----------
+    basis : BaseParameters
+        Of a robot with the same joints.
+    robot : Robot
+        The other robot.
+    measured : ndarray of bool, shape (n,), optional
+        Joints whose torques are measured; by default all.
+
+    Returns
+    -------
+    base : BaseParameters
+        Of the other robot.
     """
     symbols = {basis.symbols[c] for c in basis.considered}
     kinds = [kind for kind in parameters.JOINT if f"{kind}1" in symbols]
@@ -307,11 +309,11 @@ def grouped(
         Base parameters, named by the symbols.
     """
     n_inertial = int((considered < _n_inertial(symbols)).sum())
-    first, faint_first = _by_strength(W[:, :n_inertial])
+    first, faint_first = columns_by_strength(W[:, :n_inertial])
     rest = W[:, n_inertial:]
     Q = np.linalg.qr(W[:, first])[0]
     scale = np.abs(rest).max(initial=0.0)
-    extra, faint_extra = _by_strength(rest - Q @ (Q.T @ rest), scale)
+    extra, faint_extra = columns_by_strength(rest - Q @ (Q.T @ rest), scale)
     leads = np.sort(np.concatenate([first, n_inertial + extra]))
     faint = np.sort(np.concatenate([faint_first, n_inertial + faint_extra]))
     K = np.linalg.lstsq(W[:, leads], W, rcond=None)[0]
@@ -350,39 +352,6 @@ def random_states(robot: Robot, count: int = N_STATES) -> tuple[Float2D, Float2D
     q = rng.uniform(limits.lower, limits.upper, shape)
     # Unit spread, not the limits: the torque columns of slow and fast joints should weigh alike.
     return q, rng.uniform(-2.0, 2.0, shape), rng.uniform(-5.0, 5.0, shape)
-
-
-def independent_columns(W: Float2D, scale: float | None = None) -> Int1D:
-    """Return independent columns of a matrix, most independent first [1].
-
-    Parameters
-    ----------
-    W : ndarray, shape (R, c)
-        The columns.
-    scale : float, optional
-        Size of entries that dependence is judged by; by default that of the largest column.
-
-    Returns
-    -------
-    columns : ndarray of int
-        Indices of independent columns.
-    """
-    return np.concatenate(_by_strength(W, scale))
-
-
-def _by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, Int1D]:
-    """Return the columns of `independent_columns` on both sides of the largest gap; see `FAINT`."""
-    if W.shape[1] == 0:
-        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
-    R, order = qr(W, mode="r", pivoting=True)
-    size = np.abs(np.diag(R))
-    reference = size[0] if scale is None else scale * np.sqrt(len(W))
-    strength = size[size > RANK_TOLERANCE * reference] / max(reference, np.finfo(float).tiny)
-    ladder = np.concatenate([[1.0], strength, [RANK_TOLERANCE]])
-    gap = np.where(ladder[1:] < FAINT, ladder[:-1] / ladder[1:], 0.0)
-    strong, known = int(gap.argmax()), strength.size
-    columns = np.asarray(order, dtype=np.intp)
-    return columns[:strong], columns[strong:known]
 
 
 def _without_rounding(B: Float2D, leads: Int1D, rounding: float) -> Float2D:

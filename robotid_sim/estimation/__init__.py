@@ -21,9 +21,11 @@ def swarm_preset(name: str) -> Alias | None:
     """
     optimizer = name.removeprefix(AROUND_WLS)
     if optimizer != name and optimizer in OPTIMIZERS:
-        return "swarm", {"optimizer": optimizer, "options": POPULATION.get(optimizer, {})}
+        options = {"optimizer": optimizer, "options": POPULATION.get(optimizer, {})}
+        return Alias("swarm", options)
     plain = {"optimizer": "pso", "weights": "equal"}
-    return {"ls-pso": ("swarm", plain), "pso": ("swarm", plain | {"bounds": "physics"})}.get(name)
+    known = {"ls-pso": plain, "pso": plain | {"bounds": "physics"}}
+    return Alias("swarm", known[name]) if name in known else None
 
 
 ESTIMATORS: "Registry[Estimator]" = Registry(

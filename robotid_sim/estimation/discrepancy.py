@@ -20,11 +20,11 @@ References
    Society B 63(3), doi:10.1111/1467-9868.00294.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import pairwise
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -60,13 +60,12 @@ class Discrepancy:
     """The function of every one of the `lacks`; their columns are the last ones."""
     repeats: bool = False
     """Whether what is left beside the functions repeats with the period, as torque ripple does."""
-    left_out: Float2D | None = None
-    """Torque of one standard deviation of the functions of joints that explain the log but predict
-    no blocks of it, (N n, m): the fit does not allow for them, its intervals do."""
+    left_out: "Discrepancy | None" = None
+    """Functions of joints that explain the log but predict no blocks of it: the fit does not allow
+    for them, its intervals and bands do."""
 
     def __post_init__(self) -> None:
         freeze(self, (None, None), "columns")  # rows of a fit share them
-        freeze(self, (None, None), "left_out", optional=True)
 
     @property
     def spans(self) -> list[slice]:
@@ -74,6 +73,34 @@ class Discrepancy:
         sizes = [len(function.knots) for function in self.functions]
         ends = self.columns.shape[1] - sum(sizes) + np.cumsum([0, *sizes])
         return [slice(*pair) for pair in pairwise(ends.tolist())]
+
+    @property
+    def whole(self) -> Self:
+        """The same with the functions that are left out beside those of the fit."""
+        left_out = self.left_out
+        if left_out is None:
+            return self
+        return replace(
+            self,
+            lacks=self.lacks + left_out.lacks,
+            functions=self.functions + left_out.functions,
+            columns=np.hstack([self.columns, left_out.columns]),
+            left_out=None,
+        )
+
+    def part(self, which: Sequence[bool]) -> Self:
+        """Return some of the functions, without columns of gains, repeats and what is left out."""
+        chosen = [k for k, is_in in enumerate(which) if is_in]
+        return replace(
+            self,
+            lacks=tuple(self.lacks[k] for k in chosen),
+            functions=tuple(self.functions[k] for k in chosen),
+            columns=np.hstack(
+                [self.columns[:, :0], *(self.columns[:, self.spans[k]] for k in chosen)]
+            ),
+            repeats=False,
+            left_out=None,
+        )
 
     @property
     def notable(self) -> tuple[Lack, ...]:
@@ -93,8 +120,9 @@ def with_values(
     r`, of the functions that another motion has too: two that cancel along this one would not along
     another. Those that are weaker than what passes with time have no values: drift looks like many
     things. Nor have those of a joint whose torque they do not predict along the motion as
-    predictions see it, without the block of time that speaks most for them; nor those that are what
-    parameters may be that joints share, and weaker than what another joint lacks and none predicts.
+    predictions see it, without the block of time that speaks most for them; nor, unless they
+    predict it beyond doubt, those that are what parameters may be that joints share, and weaker
+    than what another joint lacks and none predicts.
 
     Parameters
     ----------
@@ -145,13 +173,14 @@ def with_values(
                 values=tuple(values - mean @ values),  # the functions of the knots add up to one
                 friction=tuple((part.friction @ effects).tolist()),
             )
-    predictive = _predictive_joints(list(valued.values()), motion, model)
-    astray = max(
+    gains = _gains_by_block(list(valued.values()), motion, model)
+    predictive = {name for name, gain in gains.items() if worth(gain, CERTAIN) > 0.0}
+    unpredicted = max(
         (k.over_noise for k in lacks if QUANTITIES[k.quantity].stays and k.joint not in predictive),
         default=0.0,
     )
-    small = (k for k in valued if QUANTITIES[k.quantity].pulls and k.over_noise < astray)
-    predictive -= {k.joint for k in small}
+    small = {k.joint for k in valued if QUANTITIES[k.quantity].pulls and k.over_noise < unpredicted}
+    predictive -= {name for name in small if worth(gains[name]) <= 0.0}
     added = [valued.get(k, k) if k.joint in predictive else k for k in lacks]
     return replace(discrepancy, lacks=tuple(added))
 
@@ -161,7 +190,21 @@ def without_pull(
 ) -> Discrepancy:
     """Leave out of a discrepancy what pulls the parameters and is not predicted beside them.
 
-    Parameters as of `with_values`, with the nominal model in place of one with base parameters.
+    Parameters
+    ----------
+    discrepancy : Discrepancy
+        Of the problem.
+    problem : LinearProblem
+        The plain rows, which do not allow for it.
+    motion : Motion
+        Made from positions alone, as for `with_values`.
+    nominal : Robot
+        Its parameters complete the base parameters.
+
+    Returns
+    -------
+    discrepancy : Discrepancy
+        The fit allows for what is predicted, the intervals for all.
     """
     while True:
         estimate = WeightedLeastSquares().fit(allowing_for(problem, discrepancy))
@@ -178,33 +221,29 @@ def without_pull(
 
 def _with_some(discrepancy: Discrepancy, stay: Sequence[bool]) -> Discrepancy:
     """Return a discrepancy that is allowed for by some of its functions, by intervals in all."""
-    triples = list(zip(discrepancy.lacks, discrepancy.functions, discrepancy.spans, strict=True))
-    chosen = [triple for triple, stays in zip(triples, stay, strict=True) if stays]
     columns = discrepancy.columns
     gains = columns[:, : columns.shape[1] - sum(len(f.knots) for f in discrepancy.functions)]
-    left_out = [columns[:, span] for (_, _, span), s in zip(triples, stay, strict=True) if not s]
-    left_out += [] if discrepancy.left_out is None else [discrepancy.left_out]
+    chosen = discrepancy.part(stay)
+    left_out = replace(discrepancy.part([not s for s in stay]), left_out=discrepancy.left_out)
     return replace(
-        discrepancy,
-        lacks=tuple(lack for lack, _, _ in chosen),
-        functions=tuple(function for _, function, _ in chosen),
-        columns=np.hstack([gains, *(columns[:, span] for _, _, span in chosen)]),
-        left_out=np.hstack(left_out),
+        chosen,
+        columns=np.hstack([gains, chosen.columns]),
+        repeats=discrepancy.repeats,
+        left_out=left_out.whole,
     )
 
 
-def _predictive_joints(lacks: Sequence[Lack], motion: Motion, model: Robot) -> set[str]:
-    """Return the joints whose torque functions predict beside a model, in more than one block."""
+def _gains_by_block(lacks: Sequence[Lack], motion: Motion, model: Robot) -> Mapping[str, Float1D]:
+    """Return how much of the squared residuals of a model functions explain, by joint and block."""
     if not lacks:
-        return set()
+        return {}
     torque = motion.tau - joint_torque(model, motion.q, motion.dq, motion.ddq)
     residual = rows_of(motion, torque)
     added = rows_of(motion, lacking_torque(lacks, motion, model))
     block = blocks_of(motion.row_times, motion.repeats)
     fall = residual**2 - (residual - added) ** 2
     gains = np.array([fall[block == k].sum(axis=0) for k in np.unique(block)])
-    pairs = zip(model.joint_names, gains.T, strict=True)
-    return {name for name, gain in pairs if worth(gain, CERTAIN) > 0.0}
+    return dict(zip(model.joint_names, gains.T, strict=True))
 
 
 def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProblem:
@@ -225,7 +264,7 @@ def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProb
     problem : LinearProblem
         Rows weighed; random effects of the discrepancy come before its own.
     """
-    random = [discrepancy.columns, discrepancy.left_out, problem.random]
+    random = [discrepancy.whole.columns, problem.random]
     known = [part for part in random if part is not None and part.size]
     if not known:
         return replace(problem, repeats=True) if discrepancy.repeats else problem

@@ -34,6 +34,12 @@ SIGNIFICANCE = 0.01
 ROUNDS = 3
 """How often the noise beside the functions is estimated anew."""
 
+SWEEPS = 4
+"""How often the functions of every joint are chosen beside those of the others."""
+
+LEAST_GAIN = 1.0
+"""Held-out log-likelihood that a function is worth at least, as a parameter is to Akaike."""
+
 LARGEST = 3.0
 """Largest torque of a function over what the model alone leaves of the joint's.
 
@@ -136,8 +142,11 @@ def _with_functions(
     if explained is None or search.components(_without_extremes(y, model), noise) is None:
         return nothing
     selected, opposed = search.select(explained.components)
-    columns = search.columns(explained.components, opposed).reshape(len(problem.y), -1)
-    left_out = columns if opposed else None
+    left_out = None
+    if opposed:
+        whole = replace(search, gains=nothing.columns[:, :0]).discrepancy(explained)
+        names = [(problem.joint_names[j], q) for q, j in (search.keys[c] for c in opposed)]
+        left_out = whole.part([(lack.joint, lack.quantity) in names for lack in whole.lacks])
     if len(selected) < np.count_nonzero(explained.components.variances):
         search = replace(search, candidates=candidates.subset(selected))
         explained = search.components(y, noise) if selected else None
@@ -271,8 +280,9 @@ class _Explanations:
 
         Of the functions of every joint the one that raises the likelihood of its blocks most is
         taken, then the others are tried again beside it, until none does [1]_; where none does
-        alone, all together are tried, for two large ones hide the gain of each other. Second come
-        the functions of the joints of which none is taken.
+        alone, all together are tried, for two large ones hide the gain of each other. Where one is
+        taken, functions of the joint's friction alone stay beside it, for they can be no parameter
+        of another joint. Second come the functions of the joints of which none is taken.
 
         References
         ----------
@@ -285,23 +295,28 @@ class _Explanations:
         first = problem.basis.rank + self.gains.shape[1]
         ends = first + np.cumsum([0, *(part.shape[2] for part in parts)])
         places = {c: np.arange(*pair) for c, pair in zip(shown, pairwise(ends), strict=True)}
-        selected, opposed = list[int](), list[int]()
+        harmless = [c for c in shown if QUANTITIES[self.keys[c][0]].is_harmless]
+        selected = {j: list[int]() for j in sorted({self.keys[c][1] for c in shown})}
 
         def score(joint: int, which: Sequence[int]) -> Float1D:
-            use = [np.arange(first), *(places[c] for c in (*selected, *which))]
+            others = [c for j, taken in selected.items() if j != joint for c in taken]
+            use = [np.arange(first), *(places[c] for c in (*others, *which))]
             return sums.score_by_joint(np.concatenate(use))[:, joint]
 
-        for j in sorted({self.keys[c][1] for c in shown}):
-            candidates = {
-                c: CERTAIN if QUANTITIES[self.keys[c][0]].pulls else LIKELY
-                for c in shown
-                if self.keys[c][1] == j
-            }
-            together = [c for c in candidates if self.keys[c][0] != REST]
-            taken = _select_forward(partial(score, j), candidates, together)
-            selected += taken
-            opposed += [] if taken else list(candidates)
-        return sorted(selected), opposed
+        for _ in range(SWEEPS):
+            before = dict(selected)
+            for j in selected:
+                candidates = {
+                    c: LIKELY if c in harmless else CERTAIN for c in shown if self.keys[c][1] == j
+                }
+                together = [c for c in candidates if self.keys[c][0] != REST]
+                taken = _select_forward(partial(score, j), candidates, together)
+                taken += [c for c in candidates if taken and c in harmless and c not in taken]
+                selected[j] = taken
+            if selected == before:
+                break
+        opposed = [c for c in shown if not selected[self.keys[c][1]]]
+        return sorted(c for taken in selected.values() for c in taken), opposed
 
     def _chosen(
         self, y: Float2D, noise: Float1D, largest: Float1D
@@ -334,18 +349,18 @@ def _select_forward(
 
     Candidates have the standard errors that their gain has to exceed.
     """
-    selected, before = list[int](), score([])
+    selected, nothing = list[int](), score([])
+    before = nothing
     while rest := [c for c in candidates if c not in selected]:
         gains = [score([*selected, c]) - before for c in rest]
         worths = [worth(gain, candidates[c]) for gain, c in zip(gains, rest, strict=True)]
         best = int(np.argmax(worths))
-        if worths[best] <= 0.0:
+        if worths[best] < LEAST_GAIN:
             break
         selected.append(rest[best])
         before = before + gains[best]
-    if selected or len(together) < 2 or worth(score(together) - before, CERTAIN) <= 0.0:
-        return selected
-    return list(together)
+    gain = worth(score(together) - nothing, CERTAIN)
+    return list(together) if gain > max(float((before - nothing).sum()), LEAST_GAIN) else selected
 
 
 def _without_extremes(y: Float2D, model: Float2D) -> Float2D:

@@ -49,7 +49,7 @@ CERTAIN = 1.5
 """Least gain over its standard error of what has passed a test of the whole sample before."""
 
 LIKELY = 1.0
-"""The same of what is a function of nothing else that is fitted: it can do little harm."""
+"""The same of what can be no parameter of another joint."""
 
 RIDGE = 1e-10
 """Added to the diagonal of the normal equations of unit columns: no fit fails."""
@@ -225,10 +225,20 @@ def worth(gain: Float1D, errors: float = ERRORS) -> float:
 
 
 def predicts_better(before: LinearProblem, after: LinearProblem) -> Bool1D:
-    """Return which joints' blocks, left out, another problem of the same log predicts better, (n,).
+    """Return which joints' blocks, left out, another problem of the same log predicts better.
 
     A gain counts if it exceeds `MARGIN` without the block that speaks most for it, and its standard
     error `ERRORS` times.
+
+    Parameters
+    ----------
+    before, after : LinearProblem
+        Of the same rows.
+
+    Returns
+    -------
+    better : ndarray of bool, shape (n,)
+        By joint.
     """
     old, new = (
         HeldOut.of_problem(problem).score_by_joint(np.arange(problem.basis.rank))

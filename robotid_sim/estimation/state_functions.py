@@ -91,6 +91,11 @@ class Dependence(NamedTuple):
     open_ends: tuple[bool, bool] = (False, False)
     """Whether another motion may go below the first knot, above the last."""
 
+    @property
+    def is_harmless(self) -> bool:
+        """Whether a fit may allow for it anyway: friction of the joint and nothing else."""
+        return self.stays and not self.pulls
+
     def functions(self, states: JointStates, knots: Float1D) -> Float2D:
         """Return the functions of the states, one a knot, shape (N, k)."""
         values = hats(self.of(states), knots, self.period)

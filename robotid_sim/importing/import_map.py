@@ -159,7 +159,17 @@ def _reason(error: ValidationError) -> str:
 
 
 def save_map(mapping: ImportMap, path: str | Path, comment: str = "") -> None:
-    """Write a map as TOML, below a line of comment; `load_map` returns the same one."""
+    """Write a map as TOML; `load_map` returns the same one.
+
+    Parameters
+    ----------
+    mapping : ImportMap
+        The map.
+    path : str or Path
+        Its file.
+    comment : str
+        First line of the file.
+    """
     content = mapping.model_dump(by_alias=True, exclude_defaults=True, mode="json")
     joints, coupling = content.pop("joints", {}), content.pop("coupling", {})
     lines = [f'schema = "{mapping.schema_}"', *_lines(content)]

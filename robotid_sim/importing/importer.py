@@ -12,7 +12,7 @@ from robotid_sim.errors import LogError, OptionError
 from robotid_sim.importing.channels import Channels, channels
 from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap
-from robotid_sim.importing.match import Match, draft, match
+from robotid_sim.importing.match import Match, match, unused_columns
 from robotid_sim.importing.readers import read_foreign_log
 from robotid_sim.importing.resample import linear_at, nearest_times, smooth_at, uniform_grid
 from robotid_sim.importing.springs import with_springs
@@ -133,30 +133,26 @@ def import_segments(
     """Read files of a machine as logs of a robot, one for each part between gaps.
 
     Parts of less than `SHORTEST_SEGMENT` are dropped, but for the longest. All have the same step.
-    Parameters and errors as of `import_log`.
+    Errors as of `import_log`.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path
+        Files of one recording.
+    robot : Robot
+        The robot of the log.
+    mapping : ImportMap, optional
+        What names of columns do not tell.
+    topic : str, optional
+        Of a bag.
+
+    Returns
+    -------
+    logs : list of ImportedLog
+        In the order of time.
     """
     source = _Source.read(paths, robot, mapping, topic)
     return source.imported(source.long_parts())
-
-
-def draft_map(
-    paths: Sequence[str | Path],
-    robot: Robot,
-    mapping: ImportMap | None = None,
-    *,
-    topic: str | None = None,
-) -> tuple[ImportMap, tuple[str, ...]]:
-    """Return the map of files that cannot be imported, and the columns that are left over.
-
-    It is complete where the names of columns tell enough, else a draft with all that they tell.
-    Parameters and errors as of `import_log`, but that no column is missed.
-    """
-    recording = read_foreign_log([Path(path) for path in paths], topic)
-    try:
-        known = match(recording, robot, mapping).mapping
-    except LogError:
-        known = draft(recording, robot, mapping)
-    return known, _unused(recording, known)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -229,7 +225,7 @@ class _Source:
                     mapping=mapping,
                     reasons=self.matched.reasons,
                     notes=notes,
-                    unused=_unused(self.recording, mapping),
+                    unused=unused_columns(self.recording, mapping),
                 )
             )
         return logs
@@ -248,7 +244,7 @@ def _complete(
     missing = int(np.count_nonzero(~whole))
     notes = [*springs, *([f"{missing} samples with missing numbers are dropped"] * bool(missing))]
     if np.count_nonzero(whole) < SHORTEST_LOG:
-        unused = _unused(recording, mapping)
+        unused = unused_columns(recording, mapping)
         values = {
             name: int(np.isfinite(column).sum())
             for name, column in recording.columns.items()
@@ -384,10 +380,3 @@ def _said_of_repeats(q: Float2D) -> list[str]:
         f"{100 * share:.0f} % of the samples repeat the positions of the one before: the robot "
         "rests then, or its controller is slower than the recording"
     ]
-
-
-def _unused(recording: ForeignLog, mapping: ImportMap) -> tuple[str, ...]:
-    used = {mapping.time}
-    for joint in mapping.joints.values():
-        used |= {joint.position, joint.velocity, joint.torque, joint.command, joint.current}
-    return tuple(name for name in recording.columns if name not in used)

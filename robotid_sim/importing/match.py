@@ -240,3 +240,11 @@ def _time(recording: ForeignLog, given: ImportMap) -> tuple[str | None, str | No
     unit = next((u for u, size in UNITS["time"].items() if step * size <= SLOWEST_STEP), "ns")
     note = f"time: column '{name}', taken as {unit} by its usual step of {step:g}"
     return name, unit, note
+
+
+def unused_columns(recording: ForeignLog, mapping: ImportMap) -> tuple[str, ...]:
+    """Return the columns of a recording that a map does not use."""
+    used = {mapping.time}
+    for joint in mapping.joints.values():
+        used |= {joint.position, joint.velocity, joint.torque, joint.command, joint.current}
+    return tuple(name for name in recording.columns if name not in used)

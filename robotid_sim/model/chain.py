@@ -253,3 +253,28 @@ def _suggested(document: UrdfDocument, start: str) -> str:
 def _default_tip(document: UrdfDocument, start: str) -> str:
     tip, _, _ = max(_walk(document, start), key=lambda item: (item[1], -item[2]))
     return tip
+
+
+def chain_notes(chain: Chain, document: UrdfDocument) -> list[str]:
+    """Return what became of the links and joints of a document, one sentence each."""
+    count = len(chain.bodies)
+    notes = [f"chain of {count} joint(s) from '{chain.base}' to '{chain.tip}'"]
+    if chain.locked_joints:
+        notes.append(f"joints off the chain locked at zero: {', '.join(chain.locked_joints)}")
+    mimics = [name for name in chain.locked_joints if document.joints[name].mimic]
+    if mimics:
+        notes.append(f"mimic joints, which do not follow but stay at zero: {', '.join(mimics)}")
+    massless = [b.joint.child for b in chain.bodies if b.phi[0] == 0.0]
+    if massless:
+        notes.append(f"movable bodies without mass: {', '.join(massless)}")
+    moved = [n for b in chain.bodies for n in (b.joint.child, *b.fixed, *b.locked)]
+    links = [document.links[name] for name in moved]
+    shapes = [link.name for link in links if link.shapes and not link.phi.any()]
+    if shapes:
+        notes.append(f"links with a shape and no inertia, which add nothing: {', '.join(shapes)}")
+    tensors = [link.name for link in links if link.phi[0] == 0.0 and link.phi.any()]
+    if tensors:
+        notes.append(
+            f"links with inertia and no mass, which other tools drop: {', '.join(tensors)}"
+        )
+    return notes

@@ -17,7 +17,7 @@ from robotid_sim.errors import (
     suggestion,
 )
 from robotid_sim.model import inertia, parameters
-from robotid_sim.model.chain import Chain, select_chain
+from robotid_sim.model.chain import chain_notes, select_chain
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.joint import (
     Joint,
@@ -29,8 +29,8 @@ from robotid_sim.model.joint import (
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 from robotid_sim.model.link import Link
 from robotid_sim.model.mjcf_reader import is_mjcf, read_mjcf
-from robotid_sim.model.settings import RobotSettings, check_overrides, read_settings
-from robotid_sim.model.settings_terms import require_reach
+from robotid_sim.model.settings import check_overrides, read_settings
+from robotid_sim.model.settings_terms import terms_of_chain
 from robotid_sim.model.urdf import UrdfDocument, read_urdf
 from robotid_sim.representation import public_value
 
@@ -158,7 +158,7 @@ class Robot:
         overrides, assumed_limits = with_assumed_limits(
             document, sources, overrides, assume=assume_limits
         )
-        notes = [*_chain_notes(chain, document), *document.notes, *assumed_limits]
+        notes = [*chain_notes(chain, document), *document.notes, *assumed_limits]
         if chain.base != document.root and not (base or settings.base or document.base):
             notes.append(f"base '{chain.base}', which carries the arm; choose another by --base")
         by_assumption: dict[str, list[str]] = {}
@@ -185,7 +185,7 @@ class Robot:
             assumptions=tuple(notes),
             formal=formal,
             document=document,
-            terms=_terms_of_chain(document, settings, movable),
+            terms=terms_of_chain(document.terms, settings.terms, list(document.joints), movable),
         )
 
     @property
@@ -392,40 +392,3 @@ def _where(document: UrdfDocument | None, link: str) -> str:
 
 def _first(*given: Sequence[float] | None) -> Sequence[float]:
     return next(value for value in given if value is not None)
-
-
-def _terms_of_chain(
-    document: UrdfDocument, settings: RobotSettings, joints: Sequence[Joint]
-) -> tuple[JointTerm, ...]:
-    """Return the terms whose joints all are on the chain; robot.toml is stronger than the URDF."""
-    require_terms_of(settings.terms, list(document.joints), "robot.toml: the robot")
-    stated = {(term.kind, term.joint) for term in settings.terms}
-    terms = [t for t in document.terms if (t.kind, t.joint) not in stated] + [*settings.terms]
-    names = [joint.name for joint in joints]
-    on_chain = [t for t in terms if all(j is None or j in names for j in (t.joint, t.partner))]
-    require_reach([term for term in on_chain if term in settings.terms], joints)
-    return tuple(on_chain)
-
-
-def _chain_notes(chain: Chain, document: UrdfDocument) -> list[str]:
-    count = len(chain.bodies)
-    notes = [f"chain of {count} joint(s) from '{chain.base}' to '{chain.tip}'"]
-    if chain.locked_joints:
-        notes.append(f"joints off the chain locked at zero: {', '.join(chain.locked_joints)}")
-    mimics = [name for name in chain.locked_joints if document.joints[name].mimic]
-    if mimics:
-        notes.append(f"mimic joints, which do not follow but stay at zero: {', '.join(mimics)}")
-    massless = [b.joint.child for b in chain.bodies if b.phi[0] == 0.0]
-    if massless:
-        notes.append(f"movable bodies without mass: {', '.join(massless)}")
-    moved = [n for b in chain.bodies for n in (b.joint.child, *b.fixed, *b.locked)]
-    links = [document.links[name] for name in moved]
-    shapes = [link.name for link in links if link.shapes and not link.phi.any()]
-    if shapes:
-        notes.append(f"links with a shape and no inertia, which add nothing: {', '.join(shapes)}")
-    tensors = [link.name for link in links if link.phi[0] == 0.0 and link.phi.any()]
-    if tensors:
-        notes.append(
-            f"links with inertia and no mass, which other tools drop: {', '.join(tensors)}"
-        )
-    return notes

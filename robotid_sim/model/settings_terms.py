@@ -6,7 +6,13 @@ from typing import Any
 
 from robotid_sim.errors import OptionError, suggestion
 from robotid_sim.model.joint import Joint
-from robotid_sim.model.joint_terms import COUNTERBALANCE, COUPLED, SPRING, JointTerm
+from robotid_sim.model.joint_terms import (
+    COUNTERBALANCE,
+    COUPLED,
+    SPRING,
+    JointTerm,
+    require_terms_of,
+)
 
 TERM_KEYS = (SPRING, COUNTERBALANCE, COUPLED)
 """Keys of ``[joints.NAME]`` that state a term."""
@@ -122,3 +128,22 @@ def _number(value: object, what: str) -> float:
     if not math.isfinite(number := as_float(value)):
         raise OptionError(f"{what} = {number!r} is not a finite number")
     return number
+
+
+def terms_of_chain(
+    in_file: Sequence[JointTerm],
+    stated: Sequence[JointTerm],
+    names: Sequence[str],
+    joints: Sequence[Joint],
+) -> tuple[JointTerm, ...]:
+    """Return the terms whose joints all are on the chain; robot.toml is stronger than the file.
+
+    `names` are those of all joints of the file.
+    """
+    require_terms_of(stated, names, "robot.toml: the robot")
+    known = {(term.kind, term.joint) for term in stated}
+    terms = [t for t in in_file if (t.kind, t.joint) not in known] + [*stated]
+    on_chain = {None, *(joint.name for joint in joints)}
+    kept = [t for t in terms if {t.joint, t.partner} <= on_chain]
+    require_reach([term for term in kept if term in stated], joints)
+    return tuple(kept)

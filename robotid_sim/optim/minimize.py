@@ -94,7 +94,7 @@ def minimize(
         with a note that says when.
     """
     optimizer = _built(method, options)
-    stream = np.random.default_rng(rng)  # of a generator, itself
+    stream = np.random.default_rng(rng) if isinstance(rng, int) else rng
     optimizer.start(lower, upper, stream, max_evals, first)
     search = _Search(fun)
     message = "the target is reached"

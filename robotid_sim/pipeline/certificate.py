@@ -89,6 +89,11 @@ def certificate(
     progress : callable
         Called with the stage and the share done.
 
+    Returns
+    -------
+    certificate : Certificate
+        What every engine says of the others' robots, and the verdict.
+
     Raises
     ------
     MissingExtraError

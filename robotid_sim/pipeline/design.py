@@ -193,7 +193,20 @@ class DesignSummary:
 
 
 def numbered(path: Path, count: int) -> list[Path]:
-    """Return the files of the second and further trajectories."""
+    """Return the files of the second and further trajectories.
+
+    Parameters
+    ----------
+    path : Path
+        File of the first one.
+    count : int
+        Of all trajectories.
+
+    Returns
+    -------
+    files : list of Path
+        With a number at the end of the name.
+    """
     return [path.with_name(f"{path.stem}-{k}{path.suffix}") for k in range(2, count + 1)]
 
 

@@ -5,7 +5,9 @@ from pathlib import Path
 
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.importing.import_map import load_map, save_map
-from robotid_sim.importing.importer import ImportedLog, draft_map, import_log
+from robotid_sim.importing.importer import ImportedLog, import_log
+from robotid_sim.importing.match import draft, match, unused_columns
+from robotid_sim.importing.readers import read_foreign_log
 from robotid_sim.measurement.files import save_log
 from robotid_sim.model.robot import Robot
 
@@ -57,8 +59,13 @@ def convert_log(
     except LogError as error:
         if write_map is None:
             raise
-        drafted, left = draft_map(source, robot, known, topic=topic)
-        save_map(drafted, write_map, f"to be corrected; columns left over: {', '.join(left)}")
+        recording = read_foreign_log(source, topic)
+        try:
+            drafted = match(recording, robot, known).mapping
+        except LogError:
+            drafted = draft(recording, robot, known)
+        left = ", ".join(unused_columns(recording, drafted))
+        save_map(drafted, write_map, f"to be corrected; columns left over: {left}")
         raise LogError(f"{error}; what is known of the columns is in {write_map}") from error
     save_log(imported.log, out)
     if write_map is not None:

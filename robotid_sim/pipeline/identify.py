@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
 
 import numpy as np
 
@@ -23,8 +22,6 @@ from robotid_sim.streams import stream_of
 from robotid_sim.threads import one_blas_thread
 
 DEFAULT = EstimationConfig()
-
-Check = Literal["refuse", "warn", "off"]
 
 
 @one_blas_thread()

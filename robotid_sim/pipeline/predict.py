@@ -95,7 +95,22 @@ class SavedEstimate:
     def of_robot(self, robot: Robot, basis: BaseParameters) -> "SavedEstimate":
         """Return the estimates that are of the base parameters of a robot.
 
-        Raises `FileFormatError` if the chosen one is not, or contradicts its own parameters.
+        Parameters
+        ----------
+        robot : Robot
+            What is known of the robot.
+        basis : BaseParameters
+            Its base parameters.
+
+        Returns
+        -------
+        saved : SavedEstimate
+            With these estimates alone.
+
+        Raises
+        ------
+        FileFormatError
+            If the chosen one is not, or contradicts its own parameters.
         """
         chosen = self.chosen
         if chosen.names != basis.names:
@@ -221,7 +236,20 @@ def _model_error(
 
 
 def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[Lack]:
-    """Return what the model lacked in the fit, as an estimate file says."""
+    """Return what the model lacked in the fit, as an estimate file says.
+
+    Parameters
+    ----------
+    context : mapping
+        Of the file, beside the estimates.
+    nominal : Robot
+        What is known of the robot.
+
+    Returns
+    -------
+    lacks : list of Lack
+        Functions of states of its joints.
+    """
     with _of_identify("lacks"):
         lacks = _read(list[Lack], context.get("lacks", ()))
         for lack in lacks:
@@ -230,7 +258,20 @@ def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[Lack]:
 
 
 def terms_of(context: Mapping[str, Any], nominal: Robot) -> list[JointTerm]:
-    """Return the terms that the fit found joints to have, as an estimate file says."""
+    """Return the terms that the fit found joints to have, as an estimate file says.
+
+    Parameters
+    ----------
+    context : mapping
+        Of the file, beside the estimates.
+    nominal : Robot
+        What is known of the robot.
+
+    Returns
+    -------
+    terms : list of JointTerm
+        Beside the standard ones.
+    """
     keys = ("kind", "joint", "values", "shape", "partner")
     with _of_identify("terms"):
         own = [{key: term[key] for key in keys if key in term} for term in context.get("terms", ())]

@@ -20,7 +20,7 @@ from robotid_sim.frames import data_frame
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
-from robotid_sim.parallel import kept_workers, run_ahead
+from robotid_sim.parallel import kept_workers
 from robotid_sim.pipeline.assess import Assessment, FittedLog
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import StudyConfig
@@ -31,7 +31,7 @@ from robotid_sim.pipeline.kernels import load_kernels
 from robotid_sim.pipeline.refit import Refit, refit_of
 from robotid_sim.pipeline.result import StudyResult
 from robotid_sim.pipeline.setup import Setup
-from robotid_sim.pipeline.study_stages import StudyStages
+from robotid_sim.pipeline.study_stages import Executor, StudyStages
 from robotid_sim.progress import Progress
 from robotid_sim.progress_display import in_notebook, progress_line
 from robotid_sim.representation import public_value
@@ -197,15 +197,15 @@ def run_study(
         If the design was interrupted.
     """
     line = progress_line(enabled=in_notebook()) if progress is None else nullcontext(progress)
-    command = command or "robotid_sim.run_study(setup, out)"
+    command, executor = command or "robotid_sim.run_study(setup, out)", Executor(workers)
     with (
         kept_workers(),
-        _setup_of(study, config, workers) as setup,
+        _setup_of(study, config, executor) as setup,
         study_folder(out, setup, command) as folder,
         _log_file(folder / RUN_LOG),
         line as shown,
     ):
-        stages = StudyStages(setup, folder, workers, meshes, shown)
+        stages = StudyStages(setup, folder, executor, meshes, shown)
         stages.write_nominal()
         known_loops = stages.begin_known_loops()
         designs = stages.design()
@@ -226,7 +226,7 @@ def run_study(
 
 @contextmanager
 def _setup_of(
-    study: Setup | Robot | str | Path, config: StudyConfig | None, workers: int
+    study: Setup | Robot | str | Path, config: StudyConfig | None, executor: Executor
 ) -> Iterator[Setup]:
     """Give the built values of a study; meanwhile another process loads compiled functions."""
     engine = (
@@ -234,7 +234,7 @@ def _setup_of(
         if isinstance(study, Setup)
         else (config or StudyConfig()).experiment.engine
     )
-    run_ahead(partial(load_kernels, engine), workers)
+    executor.begin(partial(load_kernels, engine))
     yield study if isinstance(study, Setup) else build_setup(study, config)
 
 

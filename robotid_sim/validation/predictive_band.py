@@ -25,7 +25,8 @@ from robotid_sim.arrays import Float1D, Float2D, parts_of
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import regressor_parts
-from robotid_sim.estimation.discrepancy import Discrepancy
+from robotid_sim.estimation.discrepancy import FRICTION, Discrepancy
+from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import triangular_factor
 from robotid_sim.estimation.state_functions import (
@@ -78,39 +79,47 @@ class ModelError:
         return {"std": self.std.tolist(), "cov": self.cov.tolist(), "functions": functions}
 
 
-def error_of(problem: LinearProblem, found: Discrepancy, std: Float1D) -> ModelError:
+def error_of(
+    problem: LinearProblem, estimate: Estimate, found: Discrepancy, std: Float1D
+) -> ModelError:
     """Return the error of a model by the rows of its fit and what they show it to lack.
 
     Parameters
     ----------
     problem : LinearProblem
         The rows as the model has them.
+    estimate : Estimate
+        Base parameters of the predictions, with the covariance of their intervals.
     found : Discrepancy
-        What it lacks, with the values that are predicted.
+        What the model lacks, with the values that are predicted.
     std : ndarray, shape (n,)
         RMS error of predictions of motions like that of the fit [N m].
 
     Returns
     -------
     error : ModelError
-        Of predictions below the cut-off of the rows.
+        Of predictions below the cut-off of the rows. What is not predicted of the functions counts
+        by its square, and with it what the parameters would be beside it.
     """
-    b, k = problem.basis.rank, sum(len(function.knots) for function in found.functions)
-    columns = found.columns[:, found.columns.shape[1] - k :]
-    rows = problem.by_joint(np.hstack([problem.W, columns])) / found.noise_std[:, None]
-    R = triangular_factor(np.vstack([rows.reshape(-1, b + k), np.eye(b + k)[b:]]))
-    parts = np.split(
-        np.linalg.inv(R), np.cumsum([b, *(len(f.knots) for f in found.functions)])[:-1]
-    )
+    found = found.whole
+    b, sizes = problem.basis.rank, [len(function.knots) for function in found.functions]
+    mean, root = _joint_posterior(problem, estimate, found, sum(sizes))
+    parts = np.split(np.column_stack([root, mean]), np.cumsum([b, *sizes])[:-1])
     roots: list[Float2D] = [parts[0]]
     variances: list[Float1D] = [np.zeros(b)]
     functions = []
     for lack, function, part in zip(found.lacks, found.functions, parts[1:], strict=True):
+        for symbol, value in zip(FRICTION, lack.friction, strict=True):
+            name = f"{symbol}{problem.joint_names.index(lack.joint) + 1}"
+            if name in problem.basis.names:
+                roots[0][problem.basis.names.index(name), -1] += value
         if QUANTITIES[lack.quantity].stays:
-            uncertain, beyond = _with_open_ends(lack, function)
-            root = np.zeros((len(beyond), b + k))
-            root[beyond == 0.0] = function.root @ part
-            roots.append(root)
+            of_values = function.root @ part
+            uncertain, beyond = _with_open_ends(lack, function, of_values[:, -1])
+            of_knots = np.zeros((len(beyond), part.shape[1]))
+            of_knots[beyond == 0.0] = of_values
+            of_knots[beyond == 0.0, -1] -= lack.values or 0.0
+            roots.append(of_knots)
             variances.append(beyond)
             functions.append(uncertain)
     root = np.concatenate(roots)
@@ -118,22 +127,51 @@ def error_of(problem: LinearProblem, found: Discrepancy, std: Float1D) -> ModelE
     return ModelError(std, cov, tuple(functions))
 
 
-def _with_open_ends(lack: Lack, function: RandomFunction) -> tuple[UncertainFunction, Float1D]:
+def _joint_posterior(
+    problem: LinearProblem, estimate: Estimate, found: Discrepancy, count: int
+) -> tuple[Float1D, Float2D]:
+    """Return mean and root of the covariance of errors of parameters and of the last effects.
+
+    The parameters have the covariance of their estimate, in which the noise of the rows is not
+    white; the effects are what the rows say of them with the parameters given.
+    """
+    b, columns = problem.basis.rank, found.columns[:, found.columns.shape[1] - count :]
+    residual = problem.y - problem.W @ estimate.beta
+    rows = problem.by_joint(np.column_stack([problem.W, columns, residual]))
+    rows = (rows / found.noise_std[:, None]).reshape(-1, b + count + 1)
+    R = triangular_factor(np.vstack([rows, np.eye(b + count + 1)[b:-1]]))
+    mean = np.linalg.solve(R[:-1, :-1], R[:-1, -1])
+    if estimate.cov is None:
+        return mean, np.linalg.inv(R[:-1, :-1])
+    values, vectors = np.linalg.eigh(estimate.cov)
+    root = np.zeros((b + count, b + count))
+    root[:b, :b] = vectors * np.sqrt(np.maximum(values, 0.0))
+    information = R[:-1, b:-1].T @ R[:-1, b:-1]
+    root[b:, :b] = -np.linalg.solve(information, R[:b, b:-1].T @ R[:b, :b] @ root[:b, :b])
+    root[b:, b:] = np.linalg.inv(np.linalg.cholesky(information)).T
+    return mean, root
+
+
+def _with_open_ends(
+    lack: Lack, function: RandomFunction, values: Float1D
+) -> tuple[UncertainFunction, Float1D]:
     """Return a function with knots beyond those that a fit has seen, and the variance there.
 
-    Beyond, the last value is predicted, and any of those that it has is as likely. The variance is
-    zero at the knots that the fit has seen.
+    Beyond, the last value is predicted. A step further any of those that it has is as likely, and
+    as far again as the fit has seen it may have changed as much again. The variance is zero at the
+    knots that the fit has seen.
     """
-    quantity, knots = QUANTITIES[lack.quantity], function.knots
-    below, above = np.array(quantity.open_ends) & (len(knots) > 1)
-    used = np.array([below, *np.ones(len(knots), dtype=bool), above])
-    ends = 2.0 * knots[[0, -1]] - knots[[min(1, len(knots) - 1), max(-2, -len(knots))]]
-    values = np.array(lack.values or np.zeros(len(knots)))
+    quantity, knots, count = QUANTITIES[lack.quantity], function.knots, len(function.knots)
+    below, above = np.array(quantity.open_ends) & (count > 1)
+    used = np.array([below, below, *np.ones(count, dtype=bool), above, above])
+    steps, span = knots[[0, -1]] - knots[[min(1, count - 1), max(-2, -count)]], np.ptp(knots)
+    low, high = knots[[0, -1]] + steps
     each = float((function.root[0] ** 2).sum()) / (1.0 + quantity.level)
-    far = each + (values[[0, -1]] - values.mean()) ** 2
-    variances = np.array([far[0], *np.zeros(len(knots)), far[1]])[used]
-    knots = np.array([ends[0], *knots, ends[1]])[used]
-    mean = np.pad(function.mean, 1)[used]
+    near = each + (values[[0, -1]] - values.mean()) ** 2
+    far = near + (values[-1] - values[0]) ** 2
+    variances = np.array([far[0], near[0], *np.zeros(count), near[1], far[1]])[used]
+    knots = np.array([low - span, low, *knots, high, high + span])[used]
+    mean = np.pad(function.mean, 2)[used]
     known = (lack.joint, lack.quantity, tuple(knots.tolist()), tuple(mean.tolist()))
     return UncertainFunction(*known), variances
 

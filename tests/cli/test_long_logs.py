@@ -213,7 +213,7 @@ def test_faults_of_a_long_hdf5_are_named(tmp_path, short_parts):
 
 
 def test_only_long_logs_are_read_in_parts(tmp_path, short_parts, monkeypatch):
-    save_log(made(2000), tmp_path / "short.csv")
+    save_log(made(4000), tmp_path / "short.csv")
     save_log(made(60_000), tmp_path / "long.h5")
     (tmp_path / "broken.h5").write_bytes(b"\x89HDF\r\n\x1a\n" + bytes(100))
     assert read_logs(tmp_path / "short.csv", arm()).long is None

@@ -118,6 +118,7 @@ BAD = {
     "total_mass": [("nan", "--total-mass"), ("-1", "positive"), ("inf", "--total-mass")],
     "kind": [("estimater", "unknown kind 'estimater' (did you mean 'estimators'?)")],
     "name": [("wlss", "(did you mean 'wls'?)")],
+    ("schema", "name"): [("resul", "(did you mean 'result'?)")],
     "action": [("rn", "rn"), ("", "an empty value")],
     "where": [
         ("encodr", "unknown plan 'encodr' (did you mean 'encoder'?); known: cad, "),
@@ -147,6 +148,7 @@ RIGHT = {
     "export": "2r.urdf -o new.urdf",
     "cad": "2r.urdf --total-mass 3 -o new.urdf",
     "list": "estimators wls",
+    "schema": "result",
 }
 """Words of every command that are accepted, and into which one wrong value is put."""
 

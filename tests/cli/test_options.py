@@ -29,6 +29,7 @@ USED = {
     "export": ROBOT,
     "cad": {"--base", "--tip"},
     "list": {"--plugin"},
+    "schema": set(),
 }
 
 

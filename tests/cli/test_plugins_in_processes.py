@@ -138,8 +138,8 @@ def test_a_paper_and_an_optimizer_of_plugins_run_in_processes(folder) -> None:
 
 @pytest.mark.slow
 def test_a_swarm_around_least_squares_comes_with_an_optimizer(folder) -> None:
-    listed = robotid(folder, "list estimators wls-own-swarm --plugin own.py")
-    assert listed.stdout.startswith("wls-own-swarm: OWN-SWARM on the weighted sum of squares")
+    listed = robotid(folder, "list optimizers own-swarm --plugin own.py")
+    assert listed.stdout.startswith("own-swarm: ")
     words = "run twolink --config study.toml --trust-plugins --workers 2 --quick --out out"
     done = robotid(folder, words)
     assert done.returncode in (0, 1), done.stderr

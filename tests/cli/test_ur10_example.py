@@ -24,11 +24,11 @@ def test_every_joint_is_predicted(identified):
     held = content["held_out"]
     error = np.array(held["error"])
     assert held["samples"] > 900
-    assert (error < [0.06, 0.03, 0.04, 0.11, 0.1, 0.09]).all()
+    assert (error < [0.07, 0.04, 0.05, 0.1, 0.095, 0.09]).all()
+    assert (error < held["error_filtered_parameters"]).all()
     assert (error < held["error_filtered_nominal"]).all()
     added = {"wrist_1_joint", "wrist_2_joint", "wrist_3_joint"}
     assert added <= {lack["joint"] for lack in content["lacks"]}
-    assert (error[3:] < np.array(held["error_filtered_parameters"])[3:]).all()
 
 
 def test_masses_are_those_of_a_robot(identified, robotid, tmp_path):

@@ -132,8 +132,7 @@ def test_a_missing_estimate_or_log_is_one_line(robotid, study, tmp_path):
 
 def test_a_folder_that_cannot_be_written_is_one_line(robotid, study, tmp_path):
     out = tmp_path / "nowhere" / "validation.json"
-    done = validate(robotid, study, "-o", out, "--json", "--workers", "1")
-    one_line(done, "nowhere")
+    one_line(validate(robotid, study, "-o", out, "--workers", "1"), "nowhere")
 
 
 @pytest.mark.parametrize("values", [{"phi": [1.0, 2.0]}, {"phi": [-1.0] * 28}])

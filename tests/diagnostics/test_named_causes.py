@@ -96,12 +96,14 @@ def test_faults_of_all_joints_are_named_without_one(cell):
     assert ("position-units", ()) in named(cell, cell.changed(q=np.degrees(cell.log.q)))
 
 
-@pytest.mark.parametrize(("joint", "factor"), [(1, 0.982), (2, 1.018)])
+@pytest.mark.parametrize(("joint", "factor"), [(0, 0.982), (1, 0.982), (2, 1.018)])
 def test_what_is_not_worth_a_word_explains_what_others_would_be_taken_for(cell, joint, factor):
     scale = np.where(np.arange(cell.log.dof) == joint, factor, 1.0)
     causes, evidence = search(evidence_of(cell, torque_scale=scale))
     assert causes == []
-    np.testing.assert_allclose(evidence.correction.torque[joint, joint], 1.0 / factor, atol=2e-3)
+    if joint > 0:  # gravity does not load the first joint: few blocks show its scale
+        corrected = evidence.correction.torque[joint, joint]
+        np.testing.assert_allclose(corrected, 1.0 / factor, atol=2e-3)
 
 
 def test_a_tie_is_the_likelier_ones_and_the_nominal_model_tells_torque_constants_apart(small_cell):

@@ -14,10 +14,11 @@ from robotid_sim.experiment.disturbance import Constant
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.measurement.files import load_log, save_log
-from robotid_sim.model.friction_laws import CoupledJoints, LoadDependent, StickSlip, Stribeck
+from robotid_sim.model.friction_laws import LoadDependent, StickSlip, Stribeck
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.plant_drives import PLANT_DRIVES, Backlash, Elastic
 from robotid_sim.model.robot import Robot
+from robotid_sim.model.term_laws import CoupledJoints
 from robotid_sim.trajectory.quintic import PointToPoint
 
 EXACT = 1e-9

@@ -17,7 +17,7 @@ from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.config import StudyConfig
 
-SEEDS = range(100, 108)
+SEEDS = range(100, 120)
 
 
 def bound_std(run, noise):

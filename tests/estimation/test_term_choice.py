@@ -189,7 +189,7 @@ def test_a_rotor_that_no_torque_shows_widens_the_interval_of_the_load(case, join
     tau = np.array(motion.tau)
     tau[:, joint] += 0.5 * motion.ddq[:, joint]
     motion, found = replace(motion, tau=tau), []
-    for rotor in (0.5, 0.6):
+    for rotor in (0.5, 0.59):
         phi[place] = rotor
         model = case.robot.with_parameters(phi)
         problem = build_problem(motion, model, base_parameters(model))
@@ -198,8 +198,8 @@ def test_a_rotor_that_no_torque_shows_widens_the_interval_of_the_load(case, join
     assert abs(right.term.values[0] - 0.08) < 3.0 * right.std[0]
     moved = abs(wrong.term.values[0] - right.term.values[0])
     assert (moved < 0.01 * right.std[0]) == shown
-    # The rotor is off by one deviation, nearly all of that of the load's share.
-    assert (0.5 < moved / right.std[0] < 1.05) != shown
+    # The rotor is off by most of a deviation: what the load's share moves by is in its own.
+    assert (right.std[0] > moved > 0.5 * right.std[0]) != shown
 
 
 class TestTorques:

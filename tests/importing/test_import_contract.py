@@ -40,7 +40,7 @@ class Machine:
     def distance(self, path, mapping=None) -> float:
         """Return how far the estimate of a file is from that of the log, worst parameter."""
         nominal = self.cell.nominal
-        logs = [read.log for read in read_logs([path], nominal, mapping)]
+        logs = list(read_logs([path], nominal, mapping))
         beta = fit_logs(logs, nominal, self.cell.basis, PLAN, np.random.default_rng(0)).chosen.beta
         return float((np.abs(beta - self.beta) / self.std).max())
 
@@ -143,7 +143,7 @@ def test_few_uneven_samples_give_the_truth_within_their_deviation(machine, tmp_p
     t = t[t < machine.log.t[-1]]
     path = at_times(machine, t, slice(t.size), tmp_path)
     nominal, basis = machine.cell.nominal, machine.cell.basis
-    log = read_logs([path], nominal)[0].log
+    log = read_logs([path], nominal)[0]
     assert (log.torque_times is None) == (most < 0.03)
     fit = fit_logs(log, nominal, basis, PLAN, np.random.default_rng(0)).chosen
     truth = basis.of(machine.cell.plant.parameters())

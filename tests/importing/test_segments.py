@@ -66,7 +66,7 @@ def test_files_are_read_part_by_part_or_the_longest_alone(robot, tmp_path):
     path = recorded(tmp_path)
     logs = read_logs([path, path], robot)
     names = ["machine.csv", "machine.csv, part 2", "machine.csv, part 3"]
-    assert [log.name for log in logs] == 2 * names
-    assert logs[0].notes
-    assert not logs[1].notes
-    assert read_log(path, robot).log.t[0] == pytest.approx(7.0)
+    assert logs.names == 2 * names
+    assert logs.read[0].notes
+    assert not logs.read[1].notes
+    assert read_log(path, robot)[0].t[0] == pytest.approx(7.0)

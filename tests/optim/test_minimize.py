@@ -157,7 +157,7 @@ def test_costs_of_the_wrong_form_are_one_clear_error(fun, message):
         ({"upper": [2.0, -3.0, 2.0, 2.0]}, OptionError, r"coordinate 1: the bounds \[-1.0, -3.0\]"),
         ({"upper": LOWER}, OptionError, "coordinate 0"),
         ({"max_evals": 0}, OptionError, "budget of evaluations is 0; give at least 1"),
-        ({"rng": 7}, OptionError, "rng is a int; give a numpy.random.Generator"),
+        ({"rng": "x"}, OptionError, "rng is a str; give a numpy.random.Generator"),
         (
             {"method": "psoo"},
             UnknownNameError,

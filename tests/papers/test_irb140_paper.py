@@ -180,9 +180,9 @@ def test_the_quick_reproduction_says_what_holds(tmp_path) -> None:
     judged = {name for name, claim in claims.items() if claim.judged}
     assert judged == {name for name in claims if name in DETERMINED or name.startswith("table-3")}
     for scenario in ("nominal", "disturbed"):
-        for part in ("closest", "settled"):
-            assert claims[f"torque-{part}-{scenario}"].ours >= 3.0
-        assert claims[f"energy-closest-{scenario}"].ours >= 1.5
+        for part in ("torque-closest", "torque-settled", "energy-closest"):
+            claim = claims[f"{part}-{scenario}"]
+            assert claim.band.holds(claim.ours)
     assert claims["qpso-beats-pso-mape-com"].interval[0] > 1.0
     assert claims["equal-clamps-mape-inertia"].interval[1] < 1.0
     assert claims["network-validation"].ours <= 0.61

@@ -152,7 +152,7 @@ def test_the_same_study_runs_by_names_from_the_command_line(tmp_path, own):
     (tmp_path / "study.toml").write_text(STUDY)
     command = [
         *(sys.executable, "-m", "robotid_sim", "run", str(urdf_path("2r"))),
-        *("--quick", "--config", "study.toml", "--workers", "2", "--out", "out"),
+        *("--quick", "--config", "study.toml", "--trust-plugins", "--workers", "2", "--out", "out"),
     ]
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode in (0, 1), done.stderr

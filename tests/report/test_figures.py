@@ -10,6 +10,7 @@ from robotid_sim.diagnostics.directions import weakest_directions, worst_directi
 from robotid_sim.estimation.problem import rows_of
 from robotid_sim.estimation.state_functions import joint_states
 from robotid_sim.excitation.design import excitation_quality
+from robotid_sim.pipeline.trust import binned_residuals
 from robotid_sim.report.figures.closed_loop import (
     energy_differences,
     joint_errors,
@@ -157,9 +158,10 @@ def changed(fit, of_state):
 )
 def test_residuals_over_the_state_show_what_the_model_lacks(study, panel, of_state) -> None:
     fit = study.fit
-    for shown in residuals_over_state(fit).panels:
+    for shown in residuals_over_state(binned_residuals(fit), fit.plain.joint_names).panels:
         assert max(np.abs(mark.y).max() for mark in shown.marks) < SURE
-    shown = residuals_over_state(changed(fit, of_state)).panels[panel]
+    residuals_of = binned_residuals(changed(fit, of_state))
+    shown = residuals_over_state(residuals_of, fit.plain.joint_names).panels[panel]
     sizes = [np.abs(mark.y).max() for mark in shown.marks]
     assert sizes[1] > SURE
     assert max(sizes[:1] + sizes[2:]) < SURE
@@ -176,7 +178,7 @@ def test_singular_values_mark_the_directions_of_the_table(study) -> None:
 
 
 def test_information_over_time_is_by_stretch_and_parameter(study) -> None:
-    matrix = information_over_time(study.fit).panels[0]
+    matrix = information_over_time(study.assessment.information, study.fit.chosen.names).panels[0]
     assert matrix.columns == study.fit.chosen.names
     assert matrix.values.shape == (len(matrix.names), len(matrix.columns))
     assert matrix.names[0].startswith("0 to ")
@@ -187,12 +189,12 @@ def test_information_over_time_is_by_stretch_and_parameter(study) -> None:
 
 def test_the_design_converges_from_the_best_draw_to_the_best_start(study) -> None:
     designs = study.designs.designs
-    panel = design_convergence(designs).panels[0]
+    panel = design_convergence(designs, "d-optimality").panels[0]
     assert panel.levels == (designs[0].value_before, designs[0].value_after)
     assert len(panel.marks) == len(designs[0].start_values)
     assert panel.marks[0].y[0] == designs[0].value_before
     assert designs[0].value_after < designs[0].value_before
-    assert design_convergence((replace(designs[0], histories=()),)) is None
+    assert design_convergence((replace(designs[0], histories=()),), "d-optimality") is None
 
 
 def test_prediction_shows_the_residual_whose_rms_is_stated(study) -> None:
@@ -271,7 +273,7 @@ def test_captions_name_the_task_that_is_drawn(study) -> None:
 
 
 def test_measured_friction_lies_on_the_fitted_curve_away_from_standstill(study) -> None:
-    chart, true = friction(study.fit, [study.log]), study.plant.joints
+    chart, true = friction(study.assessment.friction), study.plant.joints
     pairs = zip(marks(chart, "measured"), marks(chart, "fitted"), true, strict=True)
     for measured, fitted, joint in pairs:
         law = joint.friction

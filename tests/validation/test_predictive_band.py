@@ -8,7 +8,9 @@ from robots import DATA
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.estimation.discrepancy import allowing_for, with_values
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.measurement.motion import Motion, RowFilter
 from robotid_sim.model.catalog import load_robot
@@ -71,14 +73,20 @@ def test_the_spread_grows_where_a_motion_is_faster_than_that_of_the_fit(irb140, 
     motion = case.motion(case.tau + lack + case.white(np.random.default_rng(0)))
     plain = build_problem(motion, case.robot, case.basis)
     found = find_discrepancy(plain, motion, case.robot)
+    problem = allowing_for(plain, found)
+    estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     assert [(lack.joint, lack.quantity) for lack in found.lacks] == [("joint_4", "speed")]
+    phi = case.basis.completed(estimate.beta, case.robot.parameters())
+    model = case.robot.with_parameters(phi, formal=True)
+    found = with_values(found, plain, estimate.beta, motion, model)
+    assert all(lack.values for lack in found.lacks)
     (function,) = found.functions
     of_value = np.sqrt((function.root[0] ** 2).sum())
-    error = error_of(plain, found, np.zeros(6))
-    assert error.functions[0].knots[:-1] == tuple(function.knots)
+    error = error_of(plain, estimate, found, np.zeros(6))
+    assert error.functions[0].knots[:-2] == tuple(function.knots)
     faster = replace(motion, dq=2.0 * dq, ddq=4.0 * ddq)
     seen, unseen = (spread_of(error, m, case.robot, case.basis) for m in (motion, faster))
-    beyond = np.abs(faster.dq[:, joint]) > error.functions[0].knots[-1]
+    beyond = np.abs(faster.dq[:, joint]) > error.functions[0].knots[-2]
     assert beyond.any()
     moving = np.abs(dq[:, joint]) > 0.1
     assert seen[moving, joint].max() < 0.2 * of_value
@@ -104,6 +112,12 @@ def test_bands_hold_on_unseen_motions_with_friction_that_the_model_lacks(name, l
     unseen = replace(run_experiment(setup.cell, setup.unseen, streams("b")), truth=None)
     fit = fit_logs(log, setup.nominal, setup.basis, setup.fit, streams("i"))
     found = predicted(fit, unseen, setup.fit, measured_error(fit, [log], setup.fit)).in_band
+    if law == "asymmetric":
+        # An offset that depends on the direction is nearly gravity's: bands are wide for that, and
+        # of a slow random motion not wide enough for a joint that errs by one offset throughout.
+        assert 0.88 < np.mean(found) < 0.96
+        assert found.min() > 0.7
+        return
     # A joint whose friction errs where the motion of the fit was, and less elsewhere, has more.
     # Which motion that is depends on the processor, and with it how far the mean lies above.
     assert np.mean(found) == pytest.approx(0.905, abs=0.025)

@@ -7,13 +7,9 @@ from functools import cache
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.dynamics.base_parameters import (
-    BaseParameters,
-    grouped,
-    independent_columns,
-    random_states,
-)
+from robotid_sim.dynamics.base_parameters import BaseParameters, grouped, random_states
 from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.dynamics.rank import independent_columns
 from robotid_sim.dynamics.wrench import wrench_regressor
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
