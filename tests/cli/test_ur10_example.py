@@ -68,4 +68,4 @@ def test_rows_by_joint_are_slower_for_the_small_wrist_alone(robotid, tmp_path):
     done = robotid("identify", URDF, LOG, "-o", tmp_path / "e.json", *words)
     held = json.loads(done.out)["held_out"]
     assert "rows of joints up to 5, 5, 5, 5, 5, 2.5 Hz" in held["preprocessing"]
-    assert (np.array(held["error"]) < [0.05, 0.03, 0.05, 0.07, 0.09, 0.2]).all()
+    assert (np.array(held["error"]) < [0.06, 0.03, 0.05, 0.1, 0.1, 0.15]).all()
