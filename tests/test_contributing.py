@@ -1,4 +1,4 @@
-"""The recipes of CONTRIBUTING.md run as they stand there."""
+"""The recipes for parts of every kind run as they stand there."""
 
 import importlib
 import os
@@ -13,9 +13,9 @@ from robotid_sim import testing
 from robotid_sim.part_kinds import KINDS
 from robotid_sim.registry import Registry
 
-TEXT = (Path(__file__).parents[1] / "CONTRIBUTING.md").read_text(encoding="utf-8")
+TEXT = (Path(__file__).parents[1] / "docs" / "how-to" / "recipes.md").read_text(encoding="utf-8")
 RECIPES = dict(
-    re.findall(r"^## Add an? (\w+)(?: of any kind)?\n(.*?)(?=^## )", TEXT, re.DOTALL | re.MULTILINE)
+    re.findall(r"^## Add an? (\w+)(?: of any kind)?\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE)
 )
 BLOCK = re.compile(r"^```(\w+)(?: ([\w.]+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MAY_FAIL_A_VERDICT = "robotid run"
