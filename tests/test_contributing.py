@@ -15,7 +15,9 @@ from robotid_sim.registry import Registry
 
 TEXT = (Path(__file__).parents[1] / "docs" / "how-to" / "recipes.md").read_text(encoding="utf-8")
 RECIPES = dict(
-    re.findall(r"^## Add an? (\w+)(?: of any kind)?\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE)
+    re.findall(
+        r"^## Add an? (\w+)(?: of any kind)?\n(.*?)(?=^## |\Z)", TEXT, re.DOTALL | re.MULTILINE
+    )
 )
 BLOCK = re.compile(r"^```(\w+)(?: ([\w.]+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 MAY_FAIL_A_VERDICT = "robotid run"

@@ -7,6 +7,7 @@ from collections import defaultdict
 from importlib import import_module
 
 import pytest
+from code_lines import ceilings, counts
 from sources import MODULES, PACKAGE, trees
 
 from robotid_sim.cli.commands import COMMANDS
@@ -171,3 +172,8 @@ def test_a_command_module_is_short():
     files = {text.module or name for name, text in COMMANDS.items()}
     sizes = {f: len((PACKAGE / "cli" / f"{f}.py").read_text().splitlines()) for f in files}
     assert {name: size for name, size in sizes.items() if size > 120} == {}
+
+
+def test_no_package_has_more_code_lines_than_its_ceiling():
+    most = ceilings()
+    assert {name: row["code"] for name, row in counts().items() if row["code"] > most[name]} == {}
