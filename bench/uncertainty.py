@@ -99,7 +99,7 @@ def nonlinear(data: Data) -> None:
         fit = estimate_eps(motion, wrong, basis)
         problem = data.problem(0.3 * data.draw(seed))
         known = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
-        eps.append(fit.values[0] / robot.eps - 1.0)
+        eps.append(fit.eps / robot.eps - 1.0)
         linear.append(
             [(fit.estimate.beta - data.beta) / known.std, (known.beta - data.beta) / known.std]
         )

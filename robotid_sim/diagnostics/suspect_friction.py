@@ -78,7 +78,7 @@ def suspect_friction(motion: Motion, nominal: Robot, basis: BaseParameters) -> F
     problem = build_problem(motion, nominal, basis)
     before = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     fit = estimate_eps(motion, nominal, basis)
-    estimated, std = fit.values[0], fit.std[0] / fit.values[0]
+    estimated, std = fit.eps, fit.std / fit.eps
     distance = np.zeros(nominal.dof)
     shown = np.array(fit.shown) & np.isfinite(std)
     distance[shown] = np.abs(np.log(estimated / nominal.eps))[shown] / std[shown]

@@ -1,6 +1,5 @@
-"""Estimating the shape of friction beside all linear parameters, and asking whether it is wrong."""
+"""Estimating transition velocities of friction beside all linear parameters."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -9,12 +8,6 @@ from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.friction_shapes import (
-    FrictionShape,
-    SmoothSign,
-    StribeckShape,
-    checked_start,
-)
 from robotid_sim.estimation.held_out import FOLDS, MARGIN, predicts_better
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import (
@@ -23,7 +16,6 @@ from robotid_sim.estimation.problem import (
     extended,
     joint_columns,
     part_of,
-    rows_of,
 )
 from robotid_sim.estimation.term_rows import TermRows, first_look
 from robotid_sim.estimation.variable_projection import SeparableProblem, nearest, search
@@ -46,146 +38,36 @@ CLEAR = 30.0
 @documented
 @dataclass(frozen=True, slots=True, eq=False)
 class FrictionFit:
-    """Base parameters and the shape of dry friction of every joint, fitted together."""
+    """Base parameters and the transition velocity eps of every joint, fitted together."""
 
     joint_names: tuple[str, ...]
-    nonlinear: tuple[str, ...]
-    values: Float2D
-    """Nonlinear parameters, shape (k, n); those to start with where the data do not show them."""
-    start: Float2D
-    """Those to start with, shape (k, n)."""
-    std: Float2D
-    """Their standard deviations, shape (k, n); NaN where not shown, and of one-sided ones."""
-    linear: tuple[str, ...]
-    """Linear parameters of the shape beyond Fc."""
-    levels: Float2D
-    """Their values [N m], shape (m - 1, n); zero where the shape does not show."""
-    levels_std: Float2D
-    """Their standard deviations, NaN where the shape does not show."""
+    eps: Float1D
+    """Velocities, shape (n,); those to start with where the data do not show them."""
+    start: Float1D
+    """Those to start with, shape (n,)."""
+    std: Float1D
+    """Their standard deviations, shape (n,); NaN where not shown, and of one-sided ones."""
     shown: tuple[bool, ...]
-    """Joints whose motion and friction show the shape."""
+    """Joints whose motion and friction show their velocity."""
     one_sided: tuple[bool, ...]
     """Joints that only show a limit: nothing beyond their value is told from it."""
     estimate: Estimate
-    """Base parameters; the uncertainty of the shape is in their covariance."""
+    """Base parameters; the uncertainty of the velocities is in their covariance."""
     nfev: int
     success: bool
     message: str
 
     def sentences(self) -> list[str]:
-        """Return the fit in words; joints that do not show the shape are not told."""
+        """Return the fit in words; joints that do not show their velocity are not told."""
         sentences = []
         for j in np.flatnonzero(self.shown):
-            name, before = self.joint_names[j], self.start[0, j]
-            rows = zip(self.nonlinear, self.values[:, j], self.std[:, j], strict=True)
-            more = zip(self.linear, self.levels[:, j], self.levels_std[:, j], strict=True)
-            parts = [f"{n} = {v:.4g} ± {s:.2g}" for n, v, s in (*rows, *more)]
+            value, before = self.eps[j], self.start[j]
+            text = f"{value:.4g} ± {self.std[j]:.2g}"
             if self.one_sided[j]:
-                side = "less" if self.values[0, j] < before else "more"
-                parts = [f"{self.nonlinear[0]} = {self.values[0, j]:.4g} or {side}"]
-            sentences.append(f"{name}: {', '.join(parts)} in the log, {before:.4g} in the model.")
+                text = f"{value:.4g} or {'less' if value < before else 'more'}"
+            name = self.joint_names[j]
+            sentences.append(f"{name}: eps = {text} in the log, {before:.4g} in the model.")
         return sentences if self.success else [*sentences, f"The search failed: {self.message}."]
-
-
-def fit_friction(
-    motion: Motion,
-    nominal: Robot,
-    basis: BaseParameters,
-    shape: FrictionShape,
-    *,
-    start: Float2D | Sequence[Sequence[float]] | None = None,
-    block: float | None = None,
-    joints: Int1D | None = None,
-) -> FrictionFit:
-    """Fit base parameters and the shape of friction to a motion.
-
-    The linear parameters are eliminated, see `variable_projection`; weights come from the
-    residuals, as in weighted least squares. Joints that do not show the first nonlinear parameter
-    of the shape keep what they start with: without Coulomb friction, or with a peak below the
-    noise, the data are silent about it. A joint that a single parameter explains clearly better,
-    but no value best, has the value nearest to its start that explains it as well, said to be
-    one-sided: a sign may switch faster than the samples tell.
-
-    Fc must be among the parameters of the basis. The search begins at the nonlinear parameters
-    `start`, shape (k, n), by default those of the shape; `block` is the length of the blocks of the
-    covariance [s], by default as the residuals correlate; the shape of all `joints` is searched,
-    by default of all there are.
-    """
-    problem = SeparableProblem(build_problem(motion, nominal, basis), motion, nominal, shape)
-    begin = checked_start(shape, nominal, start)
-    wls = WeightedLeastSquares(block=block)
-    every = np.arange(nominal.dof)
-    plain = wls.fit(problem.design(begin, every[:0]), np.random.default_rng(0))
-    active = every if joints is None else np.asarray(joints, dtype=np.intp)
-    values, weights, nfev = begin, 1.0 / plain.noise_std, 0
-    message, success = "no joint shows the shape of its friction", True
-    while active.size:
-        guess = values
-        for _ in range(ROUNDS):
-            result = search(problem, weights, active, guess, begin)
-            nfev, success, message = nfev + result.nfev, result.success, result.message
-            guess = result.values
-            now = wls.fit(problem.design(guess, active), np.random.default_rng(0))
-            if now.success:
-                weights = 1.0 / now.noise_std
-        loose = ~(result.log_std[0] < LOOSEST) | result.at_bound
-        clear = (result.gain > CLEAR) & (len(begin) == 1)
-        good = (clear | ~loose)[active]
-        values = np.where(np.isin(every, active[good]), guess, begin)
-        if good.all():
-            break
-        active = active[good]
-    one_sided = np.isin(every, active) & (loose if active.size else False)
-    if one_sided.any():
-        values = nearest(problem, weights, values, begin, np.flatnonzero(one_sided))
-    return _result(problem, begin, values, active, one_sided, wls, (nfev, success, message))
-
-
-def _result(
-    problem: SeparableProblem,
-    start: Float2D,
-    values: Float2D,
-    active: Int1D,
-    one_sided: Bool1D,
-    wls: WeightedLeastSquares,
-    ended: tuple[int, bool, str],
-) -> FrictionFit:
-    """Return the fit at given nonlinear parameters, linearized there for its covariance."""
-    rng, (k, n) = np.random.default_rng(0), values.shape
-    linear = problem.design(values, active)
-    estimate = wls.fit(linear, rng)
-    whole, curved = estimate, active[~one_sided[active]]
-    if curved.size and estimate.success:
-        tangent = problem.tangent(values, estimate.beta, active)
-        kept = np.tile(~one_sided[active], k)
-        tangent = tangent[:, kept]
-        symbols = [f"log {s}{j + 1}" for s in problem.shape.nonlinear for j in curved]
-        whole = wls.fit(extended(linear, tangent, symbols, ["1"] * len(symbols)), rng)
-    nfev, success, message = ended
-    count, more = linear.basis.rank, len(problem.shape.linear) - 1
-    std, levels, levels_std = (np.full(s, np.nan) for s in ((k, n), (more, n), (more, n)))
-    levels[:] = 0.0
-    if active.size and whole.success:
-        first = problem.linear.basis.rank
-        std[:, curved] = values[:, curved] * whole.std[count:].reshape(k, curved.size)
-        levels[:, active] = whole.beta[first:count].reshape(more, active.size)
-        levels_std[:, active] = whole.std[first:count].reshape(more, active.size)
-    return FrictionFit(
-        joint_names=problem.linear.joint_names,
-        nonlinear=problem.shape.nonlinear,
-        values=values,
-        start=start,
-        std=std,
-        linear=problem.shape.linear[1:],
-        levels=levels,
-        levels_std=levels_std,
-        shown=tuple(bool(j in active) for j in range(n)),
-        one_sided=tuple(one_sided.tolist()),
-        estimate=part_of(whole, problem.linear.basis.rank),
-        nfev=nfev,
-        success=success and whole.success,
-        message=message if whole.success else whole.message,
-    )
 
 
 def estimate_eps(
@@ -193,9 +75,75 @@ def estimate_eps(
 ) -> FrictionFit:
     """Estimate the transition velocity eps of the joints, with all linear parameters.
 
-    Parameters and procedure as of `fit_friction`.
+    The linear parameters are eliminated, see `variable_projection`; weights come from the
+    residuals, as in weighted least squares. Joints that do not show their velocity keep the nominal
+    one: without Coulomb friction, or where it is below the noise, the data are silent about it. A
+    joint that another velocity explains clearly better, but no value best, has the value nearest to
+    the nominal one that explains it as well, said to be one-sided: a sign may switch faster than
+    the samples tell.
+
+    Fc must be among the parameters of the basis. All `joints` are searched, by default all there
+    are.
     """
-    return fit_friction(motion, nominal, basis, SmoothSign(), joints=joints)
+    problem = SeparableProblem(build_problem(motion, nominal, basis), motion)
+    begin, wls, every = nominal.eps, WeightedLeastSquares(), np.arange(nominal.dof)
+    plain = wls.fit(problem.design(begin), np.random.default_rng(0))
+    active = every if joints is None else np.asarray(joints, dtype=np.intp)
+    eps, weights, nfev = begin, 1.0 / plain.noise_std, 0
+    message, success = "no joint shows the shape of its friction", True
+    while active.size:
+        guess = eps
+        for _ in range(ROUNDS):
+            result = search(problem, weights, active, guess, begin)
+            nfev, success, message = nfev + result.nfev, result.success, result.message
+            guess = result.eps
+            now = wls.fit(problem.design(guess), np.random.default_rng(0))
+            if now.success:
+                weights = 1.0 / now.noise_std
+        loose = ~(result.log_std < LOOSEST) | result.at_bound
+        good = ((result.gain > CLEAR) | ~loose)[active]
+        eps = np.where(np.isin(every, active[good]), guess, begin)
+        if good.all():
+            break
+        active = active[good]
+    one_sided = np.isin(every, active) & (loose if active.size else False)
+    if one_sided.any():
+        eps = nearest(problem, weights, eps, begin, np.flatnonzero(one_sided))
+    return _result(problem, begin, eps, active, one_sided, (nfev, success, message))
+
+
+def _result(
+    problem: SeparableProblem,
+    start: Float1D,
+    eps: Float1D,
+    active: Int1D,
+    one_sided: Bool1D,
+    ended: tuple[int, bool, str],
+) -> FrictionFit:
+    """Return the fit at given velocities, linearized there for its covariance."""
+    rng, linear, wls = np.random.default_rng(0), problem.design(eps), WeightedLeastSquares()
+    estimate = whole = wls.fit(linear, rng)
+    curved, count = active[~one_sided[active]], linear.basis.rank
+    if curved.size and estimate.success:
+        tangent = problem.tangent(eps, estimate.beta)[:, curved]
+        symbols = [f"log eps{j + 1}" for j in curved]
+        whole = wls.fit(extended(linear, tangent, symbols, ["1"] * len(symbols)), rng)
+    nfev, success, message = ended
+    std = np.full(eps.shape, np.nan)
+    if active.size and whole.success:
+        std[curved] = eps[curved] * whole.std[count:]
+    return FrictionFit(
+        joint_names=problem.linear.joint_names,
+        eps=eps,
+        start=start,
+        std=std,
+        shown=tuple(np.isin(np.arange(eps.size), active).tolist()),
+        one_sided=tuple(one_sided.tolist()),
+        estimate=part_of(whole, count),
+        nfev=nfev,
+        success=success and whole.success,
+        message=message if whole.success else whole.message,
+    )
 
 
 def revise_eps(motion: Motion, nominal: Robot, basis: BaseParameters) -> FrictionFit | None:
@@ -237,7 +185,7 @@ def revise_eps(motion: Motion, nominal: Robot, basis: BaseParameters) -> Frictio
         fit = estimate_eps(motion, nominal, basis, joints=joints)
         if not fit.success:
             return None
-        revised = build_problem(motion, with_eps(nominal, fit.values[0]), basis)
+        revised = build_problem(motion, with_eps(nominal, fit.eps), basis)
         better = predicts_better(problem, revised)[joints] & np.array(fit.shown)[joints]
         if better.all():
             return fit
@@ -264,26 +212,11 @@ def eps_errors(fit: FrictionFit, problem: LinearProblem, motion: Motion, beta: F
     columns : ndarray, shape (N n, k)
         Random effects of a fit that holds the velocities [N m].
     """
-    shape, joints = SmoothSign(), np.isfinite(fit.std[0])
-    names = list(problem.basis.names)
+    shown = np.isfinite(fit.std)
+    names, separable = list(problem.basis.names), SeparableProblem(problem, motion)
     Fc = np.array([beta[names.index(f"Fc{j + 1}")] for j in range(problem.dof)])
-    slopes = rows_of(motion, shape.derivatives(motion.dq, fit.values, fit.values[0])[0, 0])
-    std = np.where(np.isfinite(fit.std[0]), fit.std[0], 0.0)
-    return joint_columns(Fc * slopes * std / fit.values[0])[:, joints]
-
-
-def estimate_stribeck(
-    motion: Motion,
-    nominal: Robot,
-    basis: BaseParameters,
-    *,
-    start: Float2D | Sequence[Sequence[float]] | None = None,
-) -> FrictionFit:
-    """Estimate Stribeck velocity, exponent and peak of every joint, with all linear parameters.
-
-    Parameters and procedure as of `fit_friction`; `start` has the rows vs and delta.
-    """
-    return fit_friction(motion, nominal, basis, StribeckShape(), start=start)
+    std = np.where(shown, fit.std, 0.0)
+    return joint_columns(Fc * separable.slopes(fit.eps) * std / fit.eps)[:, shown]
 
 
 def finer_rows(motion: Motion, factor: float = 2.0) -> Motion:

@@ -1,6 +1,8 @@
-r"""Fitting what is linear in most parameters and nonlinear in a few: variable projection.
+r"""Fitting transition velocities of dry friction beside all linear parameters: variable projection.
 
-For given nonlinear parameters x the linear ones follow by least squares, so that only
+Friction is :math:`F_c \tanh(\dot q / \epsilon)`. For given logarithms x of the velocities
+:math:`\epsilon`, which are known to a factor rather than to a difference, the linear parameters
+follow by least squares, so that only
 
 .. math:: \min_x | P_x^\perp y |^2
 
@@ -22,12 +24,16 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 from scipy.optimize import least_squares
 
-from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
+from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D, Int1D
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation.friction_shapes import FrictionShape, limits
-from robotid_sim.estimation.problem import LinearProblem, extended, joint_columns, rows_of
+from robotid_sim.estimation.problem import LinearProblem, joint_columns, rows_of
 from robotid_sim.measurement.motion import Motion
-from robotid_sim.model.robot import Robot
+
+BOUNDS = (1e-3, 10.0)
+"""Range of a velocity over the nominal one: what a file says of it may be any guess."""
+
+TRIED = 17
+"""Values over that range from whose best a search starts: a ramp or a step has no slope."""
 
 PRECISION = 1e-10
 """Smallest singular value of shaped columns that counts, relative."""
@@ -44,20 +50,18 @@ CONVERGED = 1e-8
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SeparableProblem:
-    """Rows with dry friction of some shape; nonlinear parameters are arrays (k, n)."""
+    """Rows whose dry friction has other transition velocities, arrays of shape (n,)."""
 
     linear: LinearProblem
     """The rows with the friction of the nominal model."""
     motion: Motion
     """Where they come from."""
-    nominal: Robot
-    shape: FrictionShape
     coulomb: Int1D = field(init=False)
     """Columns of the linear problem that are Fc of every joint, shape (n,)."""
 
     def __post_init__(self) -> None:
         names = list(self.linear.basis.names)
-        expected = [f"Fc{j + 1}" for j in range(self.nominal.dof)]
+        expected = [f"Fc{j + 1}" for j in range(self.linear.dof)]
         if missing := [name for name in expected if name not in names]:
             raise OptionError(
                 f"the shape of friction shows through Fc, which the problem lacks: "
@@ -66,89 +70,51 @@ class SeparableProblem:
         indices = np.array([names.index(name) for name in expected], dtype=np.intp)
         object.__setattr__(self, "coulomb", indices)
 
-    def shaped(self, values: Float2D) -> Float:
-        """Return the shaped columns' own rows, shape (m, N, n)."""
-        columns = self.shape.columns(self.motion.dq, values, self.nominal.eps)
-        return np.array([rows_of(self.motion, c) for c in columns])
+    def signs(self, eps: Float1D) -> Float2D:
+        """Return the rows of the smooth sign of every joint, shape (N, n)."""
+        return rows_of(self.motion, np.tanh(self.motion.dq / eps))
 
-    def slopes(self, values: Float2D) -> Float:
-        """Return their derivatives by the logarithms of `values`, shape (k, m, N, n)."""
-        all_slopes = self.shape.derivatives(self.motion.dq, values, self.nominal.eps)
-        return np.array([[rows_of(self.motion, c) for c in row] for row in all_slopes])
+    def slopes(self, eps: Float1D) -> Float2D:
+        """Return their derivatives by the logarithms of the velocities, shape (N, n)."""
+        ratio = self.motion.dq / eps
+        return rows_of(self.motion, -ratio * (1.0 - np.tanh(ratio) ** 2))
 
-    def design(self, values: Float2D, active: Int1D) -> LinearProblem:
-        """Return the linear problem for given nonlinear parameters.
-
-        Parameters
-        ----------
-        values : ndarray, shape (k, n)
-            Nonlinear parameters.
-        active : ndarray of int, shape (a,)
-            Joints that have the further linear parameters of the shape.
-
-        Returns
-        -------
-        problem : LinearProblem
-            Further parameters come last, by parameter.
-        """
-        first, *more = self.shaped(values)
+    def design(self, eps: Float1D) -> LinearProblem:
+        """Return the linear problem for given velocities."""
         W = np.array(self.linear.W)
-        W[:, self.coulomb] = joint_columns(first)
-        problem = replace(self.linear, W=W, nominal=None)
-        if not more or not active.size:
-            return problem
-        symbols = [f"{name}{j + 1}" for name in self.shape.linear[1:] for j in active]
-        units = [self.linear.basis.units[self.coulomb[j]] for _ in more for j in active]
-        columns = np.hstack([joint_columns(rows)[:, active] for rows in more])
-        return extended(problem, columns, symbols, units)
+        W[:, self.coulomb] = joint_columns(self.signs(eps))
+        return replace(self.linear, W=W, nominal=None)
 
-    def tangent(self, values: Float2D, beta: Float1D, active: Int1D) -> Float2D:
-        """Return the torque per change of the active joints' log parameters.
+    def tangent(self, eps: Float1D, beta: Float1D) -> Float2D:
+        """Return the torque per change of the logarithms, shape (N n, n) [N m or N].
 
-        Parameters
-        ----------
-        values : ndarray, shape (k, n)
-            Nonlinear parameters.
-        beta : ndarray
-            Linear parameters of `design`.
-        active : ndarray of int, shape (a,)
-            Joints whose parameters change.
-
-        Returns
-        -------
-        slopes : ndarray, shape (N n, k a)
-            Torque [N m or N].
+        The linear parameters beta are those of `design`.
         """
-        levels = np.zeros((len(self.shape.linear), self.nominal.dof))
-        levels[0] = beta[self.coulomb]
-        levels[1:, active] = beta[self.linear.basis.rank :].reshape(-1, active.size)
-        torque = (self.slopes(values) * levels[:, None]).sum(axis=1)
-        return np.hstack([joint_columns(rows)[:, active] for rows in torque])
+        return joint_columns(self.slopes(eps) * beta[self.coulomb])
 
 
 class Projection:
     """The residual of a separable problem, its linear parameters eliminated.
 
-    The nonlinear parameters of active joints are searched; those of the others are `frozen`,
-    shape (k, n).
+    The velocities of active joints are searched; those of the others are `frozen`, shape (n,).
     """
 
     def __init__(
-        self, problem: SeparableProblem, weights: Float1D, active: Int1D, frozen: Float2D
+        self, problem: SeparableProblem, weights: Float1D, active: Int1D, frozen: Float1D
     ) -> None:
         self.problem, self.active, self.frozen = problem, active, frozen
         self.weight = np.tile(weights, problem.linear.samples)
-        whole = problem.design(frozen, active[:0]).W
+        whole = problem.design(frozen).W
         fixed = np.delete(whole, problem.coulomb[active], axis=1)
         self.Q = np.linalg.qr(fixed * self.weight[:, None])[0]
         self.y = self._beside(problem.linear.y * self.weight)
         self.nfev = 0
 
-    def values(self, x: Float1D) -> Float2D:
-        """Return all nonlinear parameters (k, n) from the logarithms of the active joints'."""
-        values = np.array(self.frozen)
-        values[:, self.active] = np.exp(x).reshape(len(values), -1)
-        return values
+    def eps(self, x: Float1D) -> Float1D:
+        """Return all velocities, shape (n,), from the logarithms of the active joints'."""
+        eps = np.array(self.frozen)
+        eps[self.active] = np.exp(x)
+        return eps
 
     def residual(self, x: Float1D) -> Float1D:
         """Return the weighted residual after the best linear parameters, shape (N n,)."""
@@ -157,28 +123,17 @@ class Projection:
         return np.asarray(self.y - U @ (U.T @ self.y))
 
     def jacobian(self, x: Float1D) -> Float2D:
-        """Return its derivative by x in the form of [2], shape (N n, k a)."""
+        """Return its derivative by x in the form of [2], shape (N n, a)."""
         U, to_levels = self._shaped(x)
-        levels = np.zeros((len(self.problem.shape.linear), self.problem.nominal.dof))
-        levels[:, self.active] = (to_levels @ (U.T @ self.y)).reshape(len(levels), -1)
-        torque = (self.problem.slopes(self.values(x)) * levels[:, None]).sum(axis=1)
-        D = self._beside(self._weighted(torque))
+        levels = np.zeros(self.problem.linear.dof)
+        levels[self.active] = to_levels @ (U.T @ self.y)
+        D = self._beside(self._weighted(self.problem.slopes(self.eps(x)) * levels))
         return np.asarray(-(D - U @ (U.T @ D)))
 
     def best_of(self, x: Float1D, grid: Float2D) -> Float1D:
-        """Return a point with the best first parameter of every joint, one joint after the other.
+        """Return a point with the best value of every joint, one joint after the other.
 
-        Parameters
-        ----------
-        x : ndarray, shape (k a,)
-            Logarithms of the active joints' parameters; tried too.
-        grid : ndarray, shape (m, k a)
-            Values to try.
-
-        Returns
-        -------
-        x : ndarray, shape (k a,)
-            The best of them.
+        Of x, shape (a,), and of the values of a grid, shape (m, a).
         """
         x = np.array(x)
         for i in range(self.active.size):
@@ -189,24 +144,23 @@ class Projection:
 
     def gains(self, x: Float1D) -> Float1D:
         """Return by how much x lowers the squares below those of each joint as frozen, (a,)."""
-        lowest, frozen = float((self.residual(x) ** 2).sum()), np.log(self.frozen[:, self.active])
-        found = np.zeros(self.active.size)
+        lowest, frozen = float((self.residual(x) ** 2).sum()), np.log(self.frozen[self.active])
+        gains = np.zeros(self.active.size)
         for i in range(self.active.size):
-            before = x.reshape(frozen.shape).copy()
-            before[:, i] = frozen[:, i]
-            found[i] = float((self.residual(before.ravel()) ** 2).sum()) - lowest
-        return found
+            before = x.copy()
+            before[i] = frozen[i]
+            gains[i] = float((self.residual(before) ** 2).sum()) - lowest
+        return gains
 
     def _shaped(self, x: Float1D) -> tuple[Float2D, Float2D]:
-        """Return an orthonormal basis of the shaped columns and what maps it to their levels."""
-        C = self._beside(self._weighted(self.problem.shaped(self.values(x))))
+        """Return an orthonormal basis of the signs' columns and what maps it to their levels."""
+        C = self._beside(self._weighted(self.problem.signs(self.eps(x))))
         U, s, Vt = np.linalg.svd(C, full_matrices=False)
         rank = int((s > PRECISION * s[0]).sum())
         return U[:, :rank], Vt[:rank].T / s[:rank]
 
-    def _weighted(self, rows: Float) -> Float2D:
-        columns = [joint_columns(part)[:, self.active] for part in rows]
-        return np.asarray(np.hstack(columns) * self.weight[:, None])
+    def _weighted(self, rows: Float2D) -> Float2D:
+        return np.asarray(joint_columns(rows)[:, self.active] * self.weight[:, None])
 
     def _beside(self, x: Float) -> Float:
         return np.asarray(x - self.Q @ (self.Q.T @ x))
@@ -214,38 +168,37 @@ class Projection:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Search:
-    """Where a search of nonlinear parameters ended."""
+    """Where a search of velocities ended; arrays of shape (n,)."""
 
-    values: Float2D
-    """Nonlinear parameters, shape (k, n)."""
-    log_std: Float2D
-    """Standard deviation of their logarithms for white residuals, shape (k, n); NaN if idle."""
-    at_bound: np.ndarray
-    """Joints at which a parameter ended at its bound, shape (n,)."""
+    eps: Float1D
+    log_std: Float1D
+    """Standard deviation of their logarithms for white residuals; NaN if idle."""
+    at_bound: Bool1D
+    """Joints whose velocity ended at its bound."""
     gain: Float1D
-    """By how much a joint's own parameters lower the weighted squares, shape (n,); else zero."""
+    """By how much a joint's own velocity lowers the weighted squares; else zero."""
     nfev: int
     success: bool
     message: str
 
 
 def search(
-    problem: SeparableProblem, weights: Float1D, active: Int1D, start: Float2D, frozen: Float2D
+    problem: SeparableProblem, weights: Float1D, active: Int1D, start: Float1D, frozen: Float1D
 ) -> Search:
     """Minimize the eliminated residual over the active joints by trust-region Gauss-Newton.
 
     Parameters
     ----------
     problem : SeparableProblem
-        With k nonlinear parameters a joint.
+        Of n joints.
     weights : ndarray, shape (n,)
         Inverse noise of the rows, so that the residual has unit variance [1/(N m) or 1/N].
     active : ndarray of int, shape (a,)
-        Joints whose parameters are searched.
-    start : ndarray, shape (k, n)
+        Joints whose velocities are searched.
+    start : ndarray, shape (n,)
         Where active joints begin.
-    frozen : ndarray, shape (k, n)
-        Parameters of the other joints.
+    frozen : ndarray, shape (n,)
+        Nominal velocities, which the other joints keep.
 
     Returns
     -------
@@ -253,11 +206,11 @@ def search(
         Where it ended.
     """
     projection = Projection(problem, weights, active, frozen)
-    lower, upper = (np.log(b[:, active]).ravel() for b in limits(problem.shape, problem.nominal))
+    lower, upper = (np.log(bound * frozen[active]) for bound in BOUNDS)
     inner = 1e-6 * (upper - lower)
-    x = np.clip(np.log(start[:, active]).ravel(), lower + inner, upper - inner)
-    if problem.shape.tried and np.array_equal(start, frozen):
-        x = projection.best_of(x, np.linspace(lower + inner, upper - inner, problem.shape.tried))
+    x = np.clip(np.log(start[active]), lower + inner, upper - inner)
+    if np.array_equal(start, frozen):
+        x = projection.best_of(x, np.linspace(lower + inner, upper - inner, TRIED))
     result = least_squares(
         projection.residual,
         x,
@@ -269,14 +222,13 @@ def search(
         max_nfev=200,
     )
     log_std = np.full(start.shape, np.nan)
-    log_std[:, active] = _std(projection.jacobian(result.x)).reshape(len(start), -1)
-    near = (np.minimum(result.x - lower, upper - result.x) < 1e-3).reshape(len(start), -1)
-    at_bound = np.zeros(problem.nominal.dof, dtype=bool)
-    at_bound[active] = near.any(axis=0)
-    gain = np.zeros(problem.nominal.dof)
+    log_std[active] = _std(projection.jacobian(result.x))
+    at_bound = np.zeros(start.shape, dtype=bool)
+    at_bound[active] = np.minimum(result.x - lower, upper - result.x) < 1e-3
+    gain = np.zeros(start.shape)
     gain[active] = projection.gains(result.x)
     return Search(
-        values=projection.values(result.x),
+        eps=projection.eps(result.x),
         log_std=log_std,
         at_bound=at_bound,
         gain=gain,
@@ -287,29 +239,29 @@ def search(
 
 
 def nearest(
-    problem: SeparableProblem, weights: Float1D, values: Float2D, start: Float2D, joints: Int1D
-) -> Float2D:
-    """Move parameters toward their start, joint by joint, as far as the rows are explained as well.
+    problem: SeparableProblem, weights: Float1D, eps: Float1D, start: Float1D, joints: Int1D
+) -> Float1D:
+    """Move velocities toward their start, joint by joint, as far as the rows are explained as well.
 
     Parameters
     ----------
     problem : SeparableProblem
-        With k nonlinear parameters a joint.
+        Of n joints.
     weights : ndarray, shape (n,)
         Inverse noise of the rows, so that the residual has unit variance [1/(N m) or 1/N].
-    values, start : ndarray, shape (k, n)
+    eps, start : ndarray, shape (n,)
         Where a search ended, and where it began.
     joints : ndarray of int, shape (a,)
         Joints that show no best value.
 
     Returns
     -------
-    values : ndarray, shape (k, n)
+    eps : ndarray, shape (n,)
         The weighted squares are larger by at most `AS_WELL` for every joint that has moved.
     """
     for j in joints.tolist():
-        projection = Projection(problem, weights, np.array([j]), values)
-        ends = np.log(values[:, j]), np.log(start[:, j])
+        projection = Projection(problem, weights, np.array([j]), eps)
+        ends = np.log(eps[[j]]), np.log(start[[j]])
         least = float((projection.residual(ends[0]) ** 2).sum())
         low, high = 0.0, 1.0
         for _ in range(HALVINGS):
@@ -317,8 +269,8 @@ def nearest(
             x = (1.0 - share) * ends[0] + share * ends[1]
             as_well = float((projection.residual(x) ** 2).sum()) - least < AS_WELL
             low, high = (share, high) if as_well else (low, share)
-        values = projection.values((1.0 - low) * ends[0] + low * ends[1])
-    return values
+        eps = projection.eps((1.0 - low) * ends[0] + low * ends[1])
+    return eps
 
 
 def _std(J: Float2D) -> Float1D:

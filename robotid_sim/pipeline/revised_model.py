@@ -117,7 +117,7 @@ def _with_eps(
     nominal, basis, finer = model.nominal, model.basis, finer_rows(smooth)
     fit = revise_eps(finer, nominal, basis)
     while fit is not None:
-        revised = with_eps(nominal, fit.values[0])
+        revised = with_eps(nominal, fit.eps)
         again = _tuned_again(model, logs, revised, plan)
         before = joined(motions_of(logs, model.preprocessors, nominal))
         after = joined(motions_of(logs, again, revised))

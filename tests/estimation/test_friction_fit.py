@@ -6,19 +6,10 @@ import pytest
 from robotid_sim.diagnostics.suspect_friction import suspect_friction
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation.friction_fit import (
-    eps_errors,
-    estimate_eps,
-    estimate_stribeck,
-    revise_eps,
-    with_eps,
-)
-from robotid_sim.estimation.friction_shapes import SmoothSign, StribeckShape, limits
+from robotid_sim.estimation.friction_fit import eps_errors, estimate_eps, revise_eps, with_eps
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.variable_projection import Projection, SeparableProblem
-from robotid_sim.model.friction_law import column
-from robotid_sim.model.friction_laws import Stribeck
 
 SEEDS = range(5)
 
@@ -27,8 +18,6 @@ RATE = 100.0
 
 LONG = np.sqrt(10.0 * RATE / (20.0 * 1000.0))
 """Noise share with which those say as much as 20 s at 1 kHz, the standard log, at 1 %."""
-
-STARTS = 10
 
 
 @pytest.fixture(scope="module")
@@ -55,10 +44,10 @@ def fits(request, data):
 
 class TestEps:
     def test_it_is_found_from_twice_and_half(self, data, fits):
-        errors = np.array([found.values[0] / data.robot.eps - 1.0 for found, _ in fits])
+        errors = np.array([found.eps / data.robot.eps - 1.0 for found, _ in fits])
         assert all(found.success and all(found.shown) for found, _ in fits)
         assert np.sqrt((errors**2).mean(axis=0)).max() < 0.06  # the shoulder; others 1-3 %
-        stds = np.array([found.std[0] / data.robot.eps for found, _ in fits])
+        stds = np.array([found.std / data.robot.eps for found, _ in fits])
         assert 0.6 < np.sqrt((errors**2 / stds**2).mean()) < 1.5  # 30 values scatter by 13 %
 
     def test_it_costs_the_linear_parameters_little(self, data, fits):
@@ -75,7 +64,7 @@ class TestEps:
 
     def test_the_linear_part_is_weighted_least_squares_at_the_estimate(self, data, fits):
         found, motion = fits[0][0], noisy(data, SEEDS[0])
-        again = fit(motion, with_eps(data.robot, found.values[0]), data.basis)
+        again = fit(motion, with_eps(data.robot, found.eps), data.basis)
         assert (np.abs(found.estimate.beta - again.beta) / again.std).max() < 0.03
 
 
@@ -85,9 +74,9 @@ def test_eps_is_found_from_decades_away(data, factor):
     found = estimate_eps(noisy(data, 0), wrong, data.basis)
     assert all(found.shown)
     assert not any(found.one_sided)
-    errors = found.values[0] / data.robot.eps - 1.0
+    errors = found.eps / data.robot.eps - 1.0
     assert np.abs(errors).max() < 0.15
-    assert (np.abs(errors) < 4.0 * found.std[0] / data.robot.eps).all()
+    assert (np.abs(errors) < 4.0 * found.std / data.robot.eps).all()
 
 
 def test_a_sign_that_switches_at_once_is_one_sided(data):
@@ -98,10 +87,10 @@ def test_a_sign_that_switches_at_once_is_one_sided(data):
     found = estimate_eps(motion, robot, data.basis)
     assert found.success
     assert all(found.shown)
-    assert (found.values[0] < 0.2 * robot.eps).all()
+    assert (found.eps < 0.2 * robot.eps).all()
     limits = np.array(found.one_sided)
     assert limits.any()
-    assert np.isnan(found.std[0][limits]).all()
+    assert np.isnan(found.std[limits]).all()
     assert "or less in the log, 0.03 in the model" in found.sentences()[int(limits.argmax())]
     known = fit(motion, with_eps(robot, 1e-3 * robot.eps), data.basis)
     assert found.estimate.noise_std == pytest.approx(known.noise_std, rel=0.05)
@@ -119,7 +108,7 @@ class TestRevision:
         eps[[1, 4]] *= factor
         found = revise_eps(noisy(data, 0), with_eps(data.robot, eps), data.basis)
         assert np.flatnonzero(found.shown).tolist() == [1, 4]
-        np.testing.assert_allclose(found.values[0], data.robot.eps, rtol=0.15)
+        np.testing.assert_allclose(found.eps, data.robot.eps, rtol=0.15)
 
     def test_a_base_without_coulomb_friction_shows_none(self, data):
         basis = base_parameters(data.robot, ("Fv", "Ia"))
@@ -130,7 +119,7 @@ class TestRevision:
         wrong = with_eps(data.robot, 2.0 * data.robot.eps)
         motion = noisy(data, 0)
         found = revise_eps(motion, wrong, data.basis)
-        rows = build_problem(motion, with_eps(wrong, found.values[0]), data.basis)
+        rows = build_problem(motion, with_eps(wrong, found.eps), data.basis)
         columns = eps_errors(found, rows, motion, found.estimate.beta)
         assert columns.shape == (len(rows.y), data.robot.dof)
         exact = build_problem(motion, data.robot, data.basis)
@@ -146,8 +135,8 @@ def test_joints_without_coulomb_friction_keep_their_eps(exact, iiwa):
     found = estimate_eps(noisy(data, 0), wrong, data.basis)
     assert sum(found.shown) <= 1  # a friction that is all noise may be significant by chance
     hidden = ~np.array(found.shown)
-    np.testing.assert_array_equal(found.values[0][hidden], wrong.eps[hidden])
-    assert np.isnan(found.std[0][hidden]).all()
+    np.testing.assert_array_equal(found.eps[hidden], wrong.eps[hidden])
+    assert np.isnan(found.std[hidden]).all()
     assert found.estimate.success
     assert len(found.sentences()) == sum(found.shown)
 
@@ -159,85 +148,25 @@ def test_eps_without_coulomb_parameters_is_refused(arm, exact):
         estimate_eps(noisy(data, 0), arm, basis)
 
 
-@pytest.mark.parametrize("shape", [SmoothSign(), StribeckShape()])
-def test_slopes_are_the_derivatives_of_the_columns(arm, shape):
-    dq = np.random.default_rng(0).uniform(-0.3, 0.3, (50, 2))
-    values, h = 1.3 * shape.start(arm), 1e-6
-    slopes = shape.derivatives(dq, values, arm.eps)
-    for k in range(len(values)):
-        up, down = (values * np.exp(h * s * np.eye(len(values))[k])[:, None] for s in (1, -1))
-        numeric = (shape.columns(dq, up, arm.eps) - shape.columns(dq, down, arm.eps)) / (2 * h)
-        np.testing.assert_allclose(slopes[k], numeric, atol=1e-8)  # rounding over h
+def test_slopes_are_the_derivatives_of_the_signs(arm, exact):
+    motion = noisy(exact(arm, 100.0), 0)
+    problem = SeparableProblem(build_problem(motion, arm, base_parameters(arm)), motion)
+    eps, h = 1.3 * arm.eps, 1e-6
+    numeric = (problem.signs(eps * np.exp(h)) - problem.signs(eps * np.exp(-h))) / (2 * h)
+    np.testing.assert_allclose(problem.slopes(eps), numeric, atol=1e-8)  # rounding over h
 
 
 def test_projection_is_the_residual_of_the_whole_fit(arm, exact):
     data = exact(arm, 100.0)
     motion = noisy(data, 0)
-    linear = build_problem(motion, arm, data.basis)
-    problem = SeparableProblem(linear, motion, arm, StribeckShape())
-    weights, every = 1.0 / data.noise, np.arange(arm.dof)
-    values = 1.2 * problem.shape.start(arm)
-    projection = Projection(problem, weights, every, values)
-    residual = projection.residual(np.log(values).ravel())
-    whole = problem.design(values, every)
+    problem = SeparableProblem(build_problem(motion, arm, data.basis), motion)
+    weights, every, eps = 1.0 / data.noise, np.arange(arm.dof), 1.2 * arm.eps
+    residual = Projection(problem, weights, every, eps).residual(np.log(eps))
+    whole = problem.design(eps)
     row = np.tile(weights, whole.samples)
     solved = np.linalg.lstsq(whole.W * row[:, None], whole.y * row, rcond=None)[0]
     wanted = (whole.y - whole.W @ solved) * row
     np.testing.assert_allclose(residual, wanted, atol=1e-8 * np.abs(wanted).max())
-
-
-def with_stribeck(data, law):
-    """Return the torque of a plant with that law, and its coefficients."""
-    rows, dq = law.coefficients(data.robot), data.state[1]
-    peak = column(rows, "Fs_forward") - column(rows, "Fc_forward")
-    vs, delta = column(rows, "velocity"), column(rows, "shape")
-    extra = peak * np.exp(-(np.abs(dq / vs) ** delta)) * np.tanh(dq / data.robot.eps)
-    return data.tau + extra, (vs, delta, peak)
-
-
-def random_start(robot, seed):
-    """Return nonlinear parameters anywhere within their bounds."""
-    low, high = limits(StribeckShape(), robot)
-    return np.exp(np.random.default_rng(seed).uniform(np.log(low), np.log(high)))
-
-
-class TestStribeck:
-    law = Stribeck(static=1.5, velocity=0.15, shape=2.0)
-
-    @staticmethod
-    def errors(data, law, share, start):
-        tau, (vs, delta, peak) = with_stribeck(data, law)
-        noise = share * data.white(np.random.default_rng(0))
-        found = estimate_stribeck(data.motion(tau + noise), data.robot, data.basis, start=start)
-        assert found.success
-        assert all(found.shown)
-        return np.array([*(found.values / (vs, delta)), found.levels[0] / peak]) - 1.0
-
-    def test_every_random_start_finds_it(self, exact, arm):
-        data = exact(arm, 200.0)
-        starts = [random_start(arm, seed) for seed in range(STARTS)]
-        errors = np.array([self.errors(data, self.law, 0.3, start) for start in starts])
-        assert np.abs(errors).max() < 0.05
-        assert np.ptp(errors, axis=0).max() < 1e-3  # all end at the same optimum
-
-    @pytest.mark.slow
-    @pytest.mark.parametrize("law", [law, Stribeck(static=1.3, velocity=0.2, shape=1.0)])
-    def test_every_random_start_finds_it_on_six_joints(self, exact, irb140, law):
-        data = exact(irb140, 1000.0)
-        starts = [random_start(irb140, seed) for seed in range(STARTS)]
-        errors = np.array([self.errors(data, law, 0.3, start) for start in starts])
-        assert np.abs(errors).max() < 0.05
-        assert np.ptp(errors, axis=0).max() < 1e-3
-
-    def test_a_robot_without_it_shows_none(self, exact, arm):
-        data = exact(arm, 200.0)
-        shown = [estimate_stribeck(noisy(data, s), arm, data.basis).shown for s in range(4)]
-        assert np.mean(shown) <= 0.25
-
-    def test_a_start_out_of_bounds_is_refused(self, exact, arm):
-        data = exact(arm, 100.0)
-        with pytest.raises(OptionError, match="within its bounds"):
-            estimate_stribeck(noisy(data, 0), arm, data.basis, start=np.full((2, 2), 100.0))
 
 
 class TestSuspicion:

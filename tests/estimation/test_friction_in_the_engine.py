@@ -66,8 +66,8 @@ def test_it_is_estimated_and_costs_the_linear_parameters_little(run, wrong, logs
         assert fit.success
         assert all(fit.shown)
         best = linear_part(motion, run.nominal, run.basis)
-        own = linear_part(motion, with_eps(wrong, fit.values[0]), run.basis)
-        eps.append(fit.values[0] / run.plant.eps - 1.0)
+        own = linear_part(motion, with_eps(wrong, fit.eps), run.basis)
+        eps.append(fit.eps / run.plant.eps - 1.0)
         found.append((own.beta - truth) / best.std)
         known.append((best.beta - truth) / best.std)
     assert np.sqrt(np.square(eps).mean(axis=0)).max() < 0.06
@@ -77,5 +77,5 @@ def test_it_is_estimated_and_costs_the_linear_parameters_little(run, wrong, logs
 def test_the_truth_is_not_looked_at(run, wrong, logs):
     blind = replace(logs[0], truth=None)
     fits = [estimate_eps(RtsSmoother()(log, wrong), wrong, run.basis) for log in (logs[0], blind)]
-    assert fits[0].values.tobytes() == fits[1].values.tobytes()
+    assert fits[0].eps.tobytes() == fits[1].eps.tobytes()
     assert fits[0].estimate.beta.tobytes() == fits[1].estimate.beta.tobytes()
