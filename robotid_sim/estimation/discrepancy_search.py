@@ -279,10 +279,12 @@ class _Explanations:
         """Return the functions with which blocks that are left out are predicted better.
 
         Of the functions of every joint the one that raises the likelihood of its blocks most is
-        taken, then the others are tried again beside it, until none does [1]_; where none does
-        alone, all together are tried, for two large ones hide the gain of each other. Where one is
-        taken, functions of the joint's friction alone stay beside it, for they can be no parameter
-        of another joint. Second come the functions of the joints of which none is taken.
+        taken, then the others are tried again beside it, until none does [1]_; where all of them
+        together gain more, they are taken, for two large ones hide the gain of each other. Where
+        one is taken, functions of the joint's friction alone stay beside it, for they can be no
+        parameter of another joint. As joints share parameters, what one lacks hides what the next
+        does: the joints are gone through until nothing changes. Second come the functions of the
+        joints of which none is taken.
 
         References
         ----------
@@ -345,7 +347,7 @@ def _select_forward(
     candidates: Mapping[int, float],
     together: Sequence[int],
 ) -> list[int]:
-    """Return the candidates that raise a score by block, one by one, or else some together.
+    """Return the candidates that raise a score by block, one by one, or all that do so `together`.
 
     Candidates have the standard errors that their gain has to exceed.
     """
