@@ -182,7 +182,7 @@ def test_the_quick_reproduction_says_what_holds(tmp_path) -> None:
     for scenario in ("nominal", "disturbed"):
         for part in ("torque-closest", "torque-settled", "energy-closest"):
             claim = claims[f"{part}-{scenario}"]
-            assert claim.band.holds(claim.ours)
+            assert claim.printed.band.holds(claim.ours)
     assert claims["qpso-beats-pso-mape-com"].interval[0] > 1.0
     assert claims["equal-clamps-mape-inertia"].interval[1] < 1.0
     assert claims["network-validation"].ours <= 0.61
