@@ -55,12 +55,11 @@ def view(
 ) -> int:
     """Show a motion of ROBOT: a trajectory, a log, a result, a task, or a sweep of every joint.
 
-    ROBOT may be a folder of `robotid run`, wherever it was moved to. The window is PyBullet's: its
-    sliders set time, speed and layers, the mouse with Ctrl turns the view. With --web, or without
-    PyBullet, a browser shows the motion.
+    ROBOT may be a folder of `robotid run`, wherever it was moved to. The window is PyBullet's, with
+    sliders; Ctrl and the mouse turn the view. With --web or without PyBullet a browser shows it.
     """
     from robotid_sim.viewer import sources
-    from robotid_sim.viewer.display import has_window, require_display
+    from robotid_sim.viewer.display import require_display
     from robotid_sim.viewer.view_settings import require_speed
 
     let_signals_raise()
@@ -70,11 +69,8 @@ def view(
     sources.require_one_source(trajectory, log, result)
     if task is not None:
         sources.require_true_robot(folder, result)
-    if record is None and not web and not has_window():
-        of_view.refuse_window_options(size, show)
-        web = True
-    asked = (size, camera, show, joint, renderer or "auto")
-    settings = of_view.view_settings(*asked, windowed=record is None)
+    web = web or of_view.needs_browser(record, size, show)
+    settings = of_view.view_settings(size, camera, show, joint, renderer, windowed=record is None)
     fps, speed = of_view.rates(record, fps, speed)
     if record is not None:
         of_view.recorder().require_recordable(record, settings, fps, speed)

@@ -149,13 +149,21 @@ def print_recording(recorded: Mapping[str, Any], file: Path, *, as_json: bool) -
     output.print_result(recorded, text, [file], as_json=as_json)
 
 
-def refuse_window_options(size: str | None, show: str | None) -> None:
-    """Raise `OptionError` if options of the window are given where a browser shows the motion."""
+def needs_browser(record: Path | None, size: str | None, show: str | None) -> bool:
+    """Return whether a window is asked for where PyBullet is missing.
+
+    Raises `OptionError` if options of the window are given there.
+    """
+    from robotid_sim.viewer.display import has_window
+
+    if record is not None or has_window():
+        return False
     if size is not None or show is not None:
         name = "--size" if show is None else "--show"
         raise OptionError(
             f"{name} has no effect in a browser, which shows the motion where PyBullet is missing"
         )
+    return True
 
 
 def rates(record: Path | None, fps: float | None, speed: float | None) -> tuple[float, float]:
@@ -170,7 +178,7 @@ def view_settings(
     camera: str,
     show: str | None,
     joint: str | None,
-    renderer: str,
+    renderer: str | None,
     *,
     windowed: bool,
 ) -> "ViewSettings":
@@ -180,7 +188,7 @@ def view_settings(
     width, height = _size(size, windowed=windowed)
     layers = _layers(show, joint, windowed=windowed)
     settings = ViewSettings(width=width, height=height, camera=camera, joint=joint)
-    return replace(settings, layers=layers, renderer=renderer)
+    return replace(settings, layers=layers, renderer=renderer or "auto")
 
 
 def _layers(text: str | None, joint: str | None, *, windowed: bool) -> frozenset[str]:
