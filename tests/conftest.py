@@ -33,7 +33,12 @@ from robotid_sim.pipeline.study import Study
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
 WHOLE = ("engine/test_client.py", "engine/test_pybullet_bodies.py", "viewer/test_window.py")
-WHOLE += ("viewer/test_posed_robot.py", "viewer/test_pybullet_renderer.py")
+WHOLE += (
+    "viewer/test_playback_controls.py",
+    "viewer/test_window_scene.py",
+    "viewer/test_posed_robot.py",
+    "viewer/test_pybullet_renderer.py",
+)
 """Files that load PyBullet."""
 
 collect_ignore = [] if is_installed("pybullet") else list(WHOLE)

@@ -131,7 +131,9 @@ ReportFile = Annotated[
 NoReplay = Annotated[
     bool, typer.Option("--no-replay", help="Leave the robot in 3-D out of the page.")
 ]
-ShowMotion = Annotated[bool, typer.Option("--view", help="Then show the motion in a window.")]
+ShowMotion = Annotated[
+    bool, typer.Option("--view", help="Then show the motion in PyBullet's window.")
+]
 Meshes = Annotated[
     MeshMode,
     typer.Option(

@@ -20,14 +20,14 @@ OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction", "plant_drive", "
     *(*OF_SIMULATION, "no_clearance", "plugin"),
     needs={
         **dict.fromkeys(OF_SIMULATION, "trajectory"),
-        **dict.fromkeys(("time", "fps", "renderer"), "record"),
+        **dict.fromkeys(("time", "fps", "renderer", "joint"), "record"),
         **dict.fromkeys(("magnify", "no_clearance"), "task"),
         **dict.fromkeys(("port", "no_open"), "web"),
         **dict.fromkeys(("plant_friction", "plant_drive", "engine"), ("trajectory", "task")),
     },
     excludes={
         **dict.fromkeys(("trajectory", "log"), "task"),
-        **dict.fromkeys(("record", "size", "show", "joint"), "web"),
+        **dict.fromkeys(("record", "size", "show"), "web"),
     },
 )
 def view(
@@ -55,8 +55,8 @@ def view(
 ) -> int:
     """Show a motion of ROBOT: a trajectory, a log, a result, a task, or a sweep of every joint.
 
-    ROBOT may be a folder of `robotid run`, wherever it was moved to. The window plays, pauses and
-    scrubs; its keys are shown in it. With --web a browser does.
+    ROBOT may be a folder of `robotid run`, wherever it was moved to. The window is PyBullet's, with
+    sliders; Ctrl and the mouse turn the view. With --web or without PyBullet a browser shows it.
     """
     from robotid_sim.viewer import sources
     from robotid_sim.viewer.display import require_display
@@ -69,8 +69,8 @@ def view(
     sources.require_one_source(trajectory, log, result)
     if task is not None:
         sources.require_true_robot(folder, result)
-    asked = (size, camera, show, joint, renderer or "auto")
-    settings = of_view.view_settings(*asked, windowed=record is None)
+    web = web or of_view.needs_browser(record, size, show)
+    settings = of_view.view_settings(size, camera, show, joint, renderer, windowed=record is None)
     fps, speed = of_view.rates(record, fps, speed)
     if record is not None:
         of_view.recorder().require_recordable(record, settings, fps, speed)

@@ -19,6 +19,7 @@ from robotid_sim.viewer.choices import (
     PICTURE,
     RENDERERS,
     WINDOW,
+    WINDOW_LAYERS,
 )
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ ResultFolder = Annotated[
     Path | None,
     typer.Option(
         metavar="FOLDER",
-        help="Show the log in this folder of `robotid run`; C shows its models' masses.",
+        help="Show the log in this folder of `robotid run`; the layer inertia is of its models.",
     ),
 ]
 TaskName = Annotated[
@@ -102,7 +103,8 @@ Layers = Annotated[
     typer.Option(
         metavar="LAYER,...",
         help="; ".join(f"{name}: {what}" for name, what in LAYERS.items())
-        + "; none: the robot alone.  [default: panel,path,contacts; in a window curves too]",
+        + f"; none: the robot alone; a window has {', '.join(WINDOW_LAYERS)}.  "
+        "[default: panel,path,contacts]",
     ),
 ]
 JointName = Annotated[
@@ -147,6 +149,23 @@ def print_recording(recorded: Mapping[str, Any], file: Path, *, as_json: bool) -
     output.print_result(recorded, text, [file], as_json=as_json)
 
 
+def needs_browser(record: Path | None, size: str | None, show: str | None) -> bool:
+    """Return whether a window is asked for where PyBullet is missing.
+
+    Raises `OptionError` if options of the window are given there.
+    """
+    from robotid_sim.viewer.display import has_window
+
+    if record is not None or has_window():
+        return False
+    if size is not None or show is not None:
+        name = "--size" if show is None else "--show"
+        raise OptionError(
+            f"{name} has no effect in a browser, which shows the motion where PyBullet is missing"
+        )
+    return True
+
+
 def rates(record: Path | None, fps: float | None, speed: float | None) -> tuple[float, float]:
     """Return frames per second and speed; raise `OptionError` if a picture is given any."""
     if record is not None and record.suffix == PICTURE_SUFFIX and (fps or speed):
@@ -159,7 +178,7 @@ def view_settings(
     camera: str,
     show: str | None,
     joint: str | None,
-    renderer: str,
+    renderer: str | None,
     *,
     windowed: bool,
 ) -> "ViewSettings":
@@ -169,15 +188,19 @@ def view_settings(
     width, height = _size(size, windowed=windowed)
     layers = _layers(show, joint, windowed=windowed)
     settings = ViewSettings(width=width, height=height, camera=camera, joint=joint)
-    return replace(settings, layers=layers, renderer=renderer)
+    return replace(settings, layers=layers, renderer=renderer or "auto")
 
 
 def _layers(text: str | None, joint: str | None, *, windowed: bool) -> frozenset[str]:
     words = {word.strip() for word in (text or "").split(",")}
-    layers = frozenset(words - {"", "none"})
-    if text is None:
-        layers = DEFAULT_LAYERS | ({"curves"} if windowed else set())
-    if joint is not None and not windowed and "curves" not in layers:
+    layers = DEFAULT_LAYERS if text is None else frozenset(words - {"", "none"})
+    beyond = sorted(layers & set(LAYERS) - set(WINDOW_LAYERS))
+    if windowed and text is not None and beyond:
+        raise OptionError(
+            f"a window has no layer {beyond[0]}; --record has it in pictures and films, and --web "
+            "shows the joints in a browser"
+        )
+    if joint is not None and "curves" not in layers:
         raise OptionError("--joint acts only with the layer curves; name it in --show")
     return layers
 

@@ -21,6 +21,9 @@ LAYERS = {
 
 DEFAULT_LAYERS = frozenset({"panel", "path", "contacts"})
 
+WINDOW_LAYERS = ("path", "contacts", "frames", "inertia", "torque")
+"""Layers of PyBullet's window; numbers and curves are for pictures and the page."""
+
 RENDERERS = ("auto", "egl", "software")
 
 FPS = 30.0

@@ -1,4 +1,4 @@
-"""Whether there is a display that the engine can draw on."""
+"""Whether there is a display that PyBullet's window can draw on."""
 
 import ctypes
 import os
@@ -6,8 +6,8 @@ import subprocess
 import sys
 from collections.abc import Callable
 
-from robotid_sim.engine.engines import engine_named
-from robotid_sim.errors import OptionError
+from robotid_sim.engine.engines import is_installed
+from robotid_sim.errors import MissingExtraError, OptionError
 
 WORKS = "robotid-display-works"
 """Token of a child process that opened a window; its return code means nothing.
@@ -25,12 +25,8 @@ def has_name() -> bool:
 
 
 def display_works(timeout: float = TIMEOUT) -> bool:
-    """Return whether a child process could open a window of the engine.
-
-    Raises `MissingExtraError` if no engine is installed.
-    """
-    attempt = try_display if engine_named(None) == "pybullet" else try_window
-    return has_name() and WORKS in child_output(attempt, timeout)
+    """Return whether a child process could open PyBullet's window."""
+    return has_name() and WORKS in child_output(try_display, timeout)
 
 
 def child_output(function: Callable[[], None], timeout: float) -> str:
@@ -53,11 +49,27 @@ def child_output(function: Callable[[], None], timeout: float) -> str:
     return done.stdout.decode(errors="replace")
 
 
-def require_display() -> None:
-    """Raise unless there is a display with OpenGL.
+def has_window() -> bool:
+    """Return whether PyBullet is installed, whose the window is."""
+    return is_installed("pybullet")
 
-    Raises `OptionError` if there is none and names the way around; or `MissingExtraError`.
+
+def require_window() -> None:
+    """Raise `MissingExtraError` unless PyBullet is installed."""
+    if not has_window():
+        raise MissingExtraError(
+            "the window is that of PyBullet, which is not installed: pip install pybullet; "
+            "`robotid view` shows logs, trajectories and results in a browser"
+        )
+
+
+def require_display() -> None:
+    """Raise unless there are PyBullet and a display with OpenGL.
+
+    Raises `MissingExtraError` without PyBullet; `OptionError`, which names the way around, without
+    a display.
     """
+    require_window()
     if not display_works():
         raise OptionError(no_display())
 
@@ -80,17 +92,6 @@ def try_display() -> None:
     if pybullet.connect(pybullet.GUI, options="--width=64 --height=64") >= 0:
         print(f"\n{WORKS}", flush=True)  # noqa: T201 - the parent reads it
         pybullet.disconnect()
-
-
-def try_window() -> None:
-    """Make a window for OpenGL as MuJoCo does, and print the token; for the child process."""
-    import glfw
-
-    if glfw.init():
-        glfw.window_hint(glfw.VISIBLE, 0)
-        if glfw.create_window(64, 64, "", None, None):
-            print(f"\n{WORKS}", flush=True)  # noqa: T201 - the parent reads it
-        glfw.terminate()
 
 
 def exit_at_once() -> None:

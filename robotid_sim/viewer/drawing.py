@@ -62,8 +62,3 @@ class FlatDrawing:
         """Fill a rectangle, at least a pixel wide and high."""
         left, top, right, bottom = (round(value * self.unit) for value in box)
         self.pen.rectangle((left, top, max(left, right - 1), max(top, bottom - 1)), fill=color)
-
-    def rounded(self, box: UnitBox, fill: Rgb, outline: Rgb | None = None) -> None:
-        """Fill a rectangle with rounded corners."""
-        edges, width = [value * self.unit for value in box], round(0.7 * self.unit)
-        self.pen.rounded_rectangle(edges, 3 * self.unit, fill, outline, width if outline else 1)

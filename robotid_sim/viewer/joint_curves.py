@@ -68,8 +68,7 @@ class JointCurves:
         self._scale, self._base, self._joint = scale, FlatDrawing(self.size, scale), -1
 
     def draw(self, time: float, joint: int) -> Image.Image:
-        """Return the curves of a joint, counted round, with a mark at a time [s]."""
-        joint %= self.animation.robot.dof
+        """Return the curves of a joint with a mark at a time [s]."""
         if joint != self._joint:
             self._joint, self._base = joint, FlatDrawing(self.size, self._scale)
             self._draw_base(self._base, joint)

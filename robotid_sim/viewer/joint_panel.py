@@ -92,13 +92,10 @@ class JointPanel:
         self._base, self._notes = FlatDrawing(self.size, scale), notes
         self._draw_base(self._base)
 
-    def draw(self, state: JointState, note: str = "", *, legend: bool = True) -> Image.Image:
-        """Return the panel at a state, with the legend or not; `note` is a word about playing."""
+    def draw(self, state: JointState) -> Image.Image:
+        """Return the panel at a state."""
         drawing = self._base.copy()
-        if legend:
-            self._draw_legend(drawing)
         drawing.text((12, 25), f"t = {state.t:.2f} s", 12.5, colors.INK)
-        drawing.text((WIDTH - 12, 26), note, 10.5, colors.MUTED, anchor="ra")
         robot = self.animation.robot
         values = [state.q, state.dq] if state.tau is None else [state.q, state.dq, state.tau]
         shares = [position_share, velocity_share, torque_share]
@@ -135,8 +132,6 @@ class JointPanel:
                 left, right = self._track(column)
                 top, bottom = self._bar(joint)
                 drawing.bar((left, top, right, bottom), colors.TRACK)
-
-    def _draw_legend(self, drawing: FlatDrawing) -> None:
         for k, (text, color) in enumerate(self._notes):
             y = HEAD + ROW * self.animation.robot.dof + 12 + 15 * k
             drawing.bar((12, y - 2.5, 24, y + 2.5), color)

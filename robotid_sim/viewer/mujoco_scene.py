@@ -10,7 +10,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.errors import RobotIdError
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model.robot import Robot
-from robotid_sim.viewer.colors import Rgb, Rgba
+from robotid_sim.viewer.colors import Rgba
 from robotid_sim.viewer.robot_visuals import VisualPart, part_solid
 
 
@@ -51,18 +51,10 @@ class MujocoRobot:
 
 
 class MujocoScene:
-    """Robots that MuJoCo shows, before a `sky` of a color if there shall be something."""
+    """Robots that MuJoCo draws."""
 
-    def __init__(self, sky: Rgb | None = None) -> None:
+    def __init__(self) -> None:
         self._spec = mujoco.MjSpec()
-        if sky is not None:
-            shade = [value / 255.0 for value in sky]
-            texture = self._spec.add_texture(name="sky", type=mujoco.mjtTexture.mjTEXTURE_SKYBOX)
-            texture.builtin = mujoco.mjtBuiltin.mjBUILTIN_FLAT
-            texture.rgb1, texture.rgb2 = shade, shade
-            texture.width, texture.height = 8, 48
-        lamp = self._spec.visual.headlight  # of the window; pictures have their own
-        lamp.ambient, lamp.diffuse, lamp.specular = [0.45] * 3, [0.6] * 3, [0.05] * 3
         self._spec.visual.quality.offsamples = 0  # the edge of a body shall not mix with nothing
         self._meshes: dict[tuple[object, tuple[float, ...]], str] = {}
         self._robots: list[MujocoRobot] = []

@@ -26,30 +26,18 @@ ELSEWHERE = (0.0, 0.0, -1e4)
 class PosedRobot:
     """Parts on the bodies of a robot, in a client.
 
-    The user's file is never loaded: a private text is written from the kinematics. With `merged`
-    all parts of a body are one link, for Bullet's window gives a link one color only, and every
-    change of a link's color takes it a frame. Raises `RobotIdError` if Bullet refuses a mesh.
+    The user's file is never loaded: a private text is written from the kinematics, with a link per
+    part. Raises `RobotIdError` if Bullet refuses a mesh.
     """
 
-    def __init__(
-        self,
-        client: EngineClient,
-        robot: Robot,
-        parts: Sequence[VisualPart],
-        *,
-        merged: bool = False,
-    ) -> None:
+    def __init__(self, client: EngineClient, robot: Robot, parts: Sequence[VisualPart]) -> None:
         self.parts, self.visible = tuple(parts), True
         self._place: tuple[float, ...] = (0.0, 0.0, 0.0)
         self._client = client
-        self._groups = [[part] for part in parts]
-        if merged:
-            bodies = sorted({part.body for part in parts})
-            self._groups = [[part for part in parts if part.body == body] for body in bodies]
         with tempfile.TemporaryDirectory() as folder, captured_output() as printed:
             path = Path(folder) / "robot.urdf"
             try:
-                path.write_text(_urdf(robot, self._groups, Path(folder)), encoding="utf-8")
+                path.write_text(_urdf(robot, parts, Path(folder)), encoding="utf-8")
             except FileFormatError as error:
                 raise RobotIdError(f"cannot draw '{robot.name}': {error}") from error
             # Bullet would give back the robot that it read from a file of this name before.
@@ -66,7 +54,7 @@ class PosedRobot:
         ]
         names = [joint[1].decode() for joint in joints]
         self._moving = [names.index(f"joint_{k}") for k in range(robot.dof)]
-        self.links = [names.index(f"mount_{k}") for k in range(len(self._groups))]
+        self.links = [names.index(f"mount_{k}") for k in range(len(parts))]
 
     def pose(self, q: Float1D) -> None:
         """Put the joints at `q` [rad or m], shape (n,)."""
@@ -90,27 +78,27 @@ class PosedRobot:
 
     def paint(self, colors: Mapping[int, Rgba | None]) -> None:
         """Give all parts of some bodies a color, or for None their own; -1 is the base."""
-        for group, link in zip(self._groups, self.links, strict=True):
-            if group[0].body in colors:
-                color = colors[group[0].body] or group[0].rgba
+        for part, link in zip(self.parts, self.links, strict=True):
+            if part.body in colors:
+                color = colors[part.body] or part.rgba
                 self._client.changeVisualShape(self._body, link, rgbaColor=color)
 
     def body_of_link(self, link: int) -> int:
         """Return the body that carries a part's link, as a segmentation mask numbers it."""
-        return self._groups[self.links.index(link)][0].body
+        return self.parts[self.links.index(link)].body
 
 
-def _urdf(robot: Robot, groups: Sequence[Sequence[VisualPart]], folder: Path) -> str:
-    """Return a URDF with a link per group of parts; save its meshes in `folder`."""
+def _urdf(robot: Robot, parts: Sequence[VisualPart], folder: Path) -> str:
+    """Return a URDF with a link per part; save its meshes in `folder`."""
     text = ['<robot name="visuals"><link name="base"/>']
     text += [f'<link name="body_{k}"/>{joint_element(robot, k)}' for k in range(robot.dof)]
     files: dict[int | Path, Path] = {}
-    for k, group in enumerate(groups):
-        visuals = "\n".join(_visual(part, f"color_{k}", folder, files) for part in group)
-        body = "base" if group[0].body < 0 else f"body_{group[0].body}"
+    for k, part in enumerate(parts):
+        visual = _visual(part, f"color_{k}", folder, files)
+        body = "base" if part.body < 0 else f"body_{part.body}"
         text.append(
-            f'<link name="group_{k}">{visuals}</link><joint name="mount_{k}" type="fixed">'
-            f'<parent link="{body}"/><child link="group_{k}"/></joint>'
+            f'<link name="part_{k}">{visual}</link><joint name="mount_{k}" type="fixed">'
+            f'<parent link="{body}"/><child link="part_{k}"/></joint>'
         )
     return "\n".join([*text, "</robot>"])  # Bullet breaks lines of more than 8191 characters
 

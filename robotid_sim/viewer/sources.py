@@ -32,7 +32,7 @@ from robotid_sim.validation.prediction import rms
 from robotid_sim.validation.task_motions import TaskMotions, task_motions
 from robotid_sim.viewer import viewer
 from robotid_sim.viewer.animation import Animation, require_showable
-from robotid_sim.viewer.choices import DEFAULT_LAYERS, WINDOW
+from robotid_sim.viewer.choices import WINDOW
 from robotid_sim.viewer.tracking import tracking_animations
 from robotid_sim.viewer.view_settings import ViewSettings
 
@@ -51,11 +51,11 @@ def show_motion(
 ) -> None:
     """Show a log or a trajectory in a window until it is closed.
 
-    With models a key shows their masses. Who calls it asks `require_display` before its work.
+    With models a slider shows their inertia ellipsoids. Who calls it asks `require_display` before
+    its work.
     """
     width, height = map(int, WINDOW.split("x"))
-    layers = DEFAULT_LAYERS | {"curves"}
-    settings = ViewSettings(width=width, height=height, layers=layers)
+    settings = ViewSettings(width=width, height=height)
     if isinstance(motion, Log):
         shown = Animation.of_log(robot, motion, name)
     else:

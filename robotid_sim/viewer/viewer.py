@@ -1,4 +1,4 @@
-"""Showing an animation in a window: PyBullet's, which is another process, else MuJoCo's."""
+"""Showing an animation in PyBullet's window, which is another process."""
 
 import os
 import pickle
@@ -8,11 +8,10 @@ import tempfile
 import threading
 from collections.abc import Mapping, Sequence
 
-from robotid_sim.engine.engines import engine_named
 from robotid_sim.errors import OptionError, RobotIdError
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.animation import Animation, require_showable
-from robotid_sim.viewer.display import has_name, no_display
+from robotid_sim.viewer.display import has_name, no_display, require_window
 from robotid_sim.viewer.view_settings import ViewSettings
 
 OPENING = 120.0
@@ -25,32 +24,29 @@ def show(
     *,
     models: Mapping[str, Robot] | None = None,
     speed: float = 1.0,
-    loop: bool = False,
 ) -> None:
     """Show a motion in a window until that is closed.
 
-    PyBullet's window is another process; whatever ends that, this one goes on. Where there is only
-    MuJoCo its window shows the robot and ghosts, without panel, curves, paths and masses.
+    The window is another process; whatever ends that, this one goes on. Its sliders set time, speed
+    and layers.
 
     Parameters
     ----------
     animations : Animation or sequence of Animation
         The motion; further ones are shown as ghosts, at most four.
     settings : ViewSettings, optional
-        Size of the window; camera and layers at first.
+        Size of the window; camera and layers at first, of which it has `choices.WINDOW_LAYERS`.
     models : mapping of str to Robot, optional
-        Models whose masses can be shown; by default the robot of the motion.
+        Models whose inertia ellipsoids can be shown; by default the robot of the motion.
     speed : float
         Seconds of motion per second.
-    loop : bool
-        Start again at the end.
 
     Raises
     ------
     OptionError
         If there is no display with OpenGL, or there are too many motions.
     MissingExtraError
-        If no engine is installed.
+        If PyBullet is not installed.
     RobotIdError
         If the window cannot show this.
     """
@@ -58,32 +54,15 @@ def show(
     require_showable(len(motions))
     if not speed > 0.0:
         raise OptionError(f"speed {speed:g} is not positive")
-    engine = engine_named(None)
+    require_window()
     if not has_name():
         raise OptionError(no_display())
     settings = settings or ViewSettings(width=1280, height=800)
-    if engine == "mujoco":
-        from robotid_sim.viewer.mujoco_window import show_in_mujoco
-
-        show_in_mujoco(motions, settings, speed=speed, loop=loop)
-    else:
-        robots = dict(models or {"model": motions[0].robot})
-        _show_in_process(motions, robots, settings, speed=speed, loop=loop)
-
-
-def _show_in_process(
-    motions: tuple[Animation, ...],
-    models: Mapping[str, Robot],
-    settings: ViewSettings,
-    *,
-    speed: float,
-    loop: bool,
-) -> None:
-    """Show a motion in PyBullet's window, and say why if that failed."""
     # Imported here, for it loads what only a window needs.
-    from robotid_sim.viewer.window import FAILED, OPENED, ViewerInput
+    from robotid_sim.viewer.window import FAILED, OPENED, WindowInput
 
-    content = ViewerInput(motions, models, settings, speed, loop)
+    robots = dict(models or {"model": motions[0].robot})
+    content = WindowInput(motions, robots, settings, speed)
     with tempfile.TemporaryFile() as letter, tempfile.TemporaryFile() as complaints:
         pickle.dump(content, letter)
         letter.seek(0)

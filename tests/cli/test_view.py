@@ -114,6 +114,7 @@ def test_a_log_and_others_as_ghosts(robotid, tmp_path, result) -> None:
     assert "at most 5 motions can be shown together, got 6" in done.err
 
 
+@pytest.mark.pybullet
 def test_a_result_shows_its_models(robotid, tmp_path, result, robot, monkeypatch) -> None:
     seen = {}
 
@@ -124,7 +125,7 @@ def test_a_result_shows_its_models(robotid, tmp_path, result, robot, monkeypatch
     done = robotid("view", ARM, "--result", result)
     assert (done.code, done.out, done.err) == (0, "", "")
     assert list(seen["models"]) == ["true", "nominal", "identified"]
-    assert seen["view"].layers == {"panel", "curves", "path", "contacts"}
+    assert seen["view"].layers == {"panel", "path", "contacts"}
     assert (seen["view"].width, seen["view"].height) == (1280, 800)
     np.testing.assert_allclose(seen["models"]["true"].parameters(), robot.parameters())
     (result / "identified.urdf").rename(result / "kept")
@@ -135,6 +136,7 @@ def test_a_result_shows_its_models(robotid, tmp_path, result, robot, monkeypatch
     sealed(result)
 
 
+@pytest.mark.pybullet
 def test_a_moved_result_needs_no_robot(robotid, tmp_path, result, monkeypatch) -> None:
     seen = {}
 
@@ -157,6 +159,7 @@ def test_a_moved_result_needs_no_robot(robotid, tmp_path, result, monkeypatch) -
     assert "holds no identified.urdf or nominal.urdf" in done.err
 
 
+@pytest.mark.pybullet
 def test_layers_and_camera_are_chosen_by_name(robotid, monkeypatch) -> None:
     seen: list[ViewSettings] = []
     monkeypatch.setattr(command.viewer, "show", lambda p, view, **words: seen.append(view))
@@ -168,16 +171,25 @@ def test_layers_and_camera_are_chosen_by_name(robotid, monkeypatch) -> None:
     assert (seen[1].width, seen[1].height) == (800, 600)
 
 
+@pytest.mark.pybullet
+@pytest.mark.parametrize("layer", ["panel", "curves"])
+def test_layers_that_a_window_has_not_are_refused(robotid, layer) -> None:
+    done = robotid("view", ARM, "--show", f"path,{layer}")
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert f"a window has no layer {layer}; --record has it" in done.err
+
+
 def test_other_commands_show_what_they_made(monkeypatch, robot) -> None:
     seen = []
     monkeypatch.setattr(command.viewer, "show", lambda p, view, **words: seen.append((view, words)))
     move = PointToPoint(robot.joint_names, robot.home, robot.home + 0.1, 0.0, 1.0)
     command.show_motion(robot, move)
     command.show_motion(robot, move, models={"true": robot, "nominal": robot})
-    assert all(view.layers == {"panel", "curves", "path", "contacts"} for view, _ in seen)
+    assert all(view.layers == {"panel", "path", "contacts"} for view, _ in seen)
     assert list(seen[1][1]["models"]) == ["true", "nominal"]
 
 
+@pytest.mark.pybullet
 @pytest.mark.usefixtures("no_display")
 @pytest.mark.parametrize("words", [(), ("--trajectory", "short.json")])
 def test_without_a_display_one_line_offers_to_record(robotid, words, monkeypatch) -> None:

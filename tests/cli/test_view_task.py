@@ -29,7 +29,7 @@ def result(tmp_path_factory):
 
 
 @pytest.fixture
-def shown(robotid, result, monkeypatch):
+def shown(pybullet, robotid, result, monkeypatch):
     """Return a function that runs the command and gives what its window is to show."""
 
     def run(*words):
@@ -114,6 +114,7 @@ def test_an_unknown_task_is_one_line(robotid, result, task, tmp_path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.pybullet
 def test_without_a_display_no_loop_is_run(robotid, result, monkeypatch) -> None:
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setattr(command, "task_of_result", None)

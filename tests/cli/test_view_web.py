@@ -85,20 +85,13 @@ def served(robotid, monkeypatch):
     return run
 
 
-def test_it_serves_without_display_and_engine_until_ctrl_c(folder, tmp_path) -> None:
+@pytest.mark.parametrize("asked", [("--web", "--no-open"), ()])
+def test_without_display_and_engine_it_serves_until_ctrl_c(folder, tmp_path, asked) -> None:
     (tmp_path / "sitecustomize.py").write_text(HIDING)
     root = Path(robotid_sim.__file__).parents[1]
     paths = os.pathsep.join(map(str, (tmp_path, root)))
     environment = {k: v for k, v in os.environ.items() if k != "DISPLAY"} | {"PYTHONPATH": paths}
-    words = (
-        "view",
-        ARM,
-        "--trajectory",
-        folder / "trajectory.json",
-        "--web",
-        "--no-open",
-        "--json",
-    )
+    words = ("view", ARM, "--trajectory", folder / "trajectory.json", *asked, "--json")
     process = subprocess.Popen(
         [sys.executable, "-m", "robotid_sim", *map(str, words)],
         env=environment,
@@ -123,6 +116,16 @@ def test_it_serves_without_display_and_engine_until_ctrl_c(folder, tmp_path) -> 
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=30)
     assert (process.returncode, out, err) == (0, "", "")
+
+
+@pytest.mark.parametrize("option", [("--size", "800x600"), ("--show", "path")])
+def test_options_of_the_window_are_refused_where_there_is_none(
+    robotid, monkeypatch, option
+) -> None:
+    monkeypatch.setattr("robotid_sim.viewer.display.is_installed", lambda name: False)
+    done = robotid("view", ARM, *option)
+    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
+    assert f"{option[0]} has no effect in a browser" in done.err
 
 
 @pytest.mark.parametrize("broken", [False, True])

@@ -72,7 +72,6 @@ NEEDS = {
         "{folder}/x.h5",
     ],
     "validate": ["validate", ARM, "{folder}/estimate.json"],
-    "view": ["view", ARM],
     "picture": ["view", ARM, "--record", "{folder}/arm.png"],
     "film": ["view", ARM, "--record", "{folder}/arm.gif"],
     "reproduce": ["reproduce", "twolink-elpidso", "--quick", "--out", "{folder}/paper"],

@@ -57,10 +57,11 @@ def test_a_hidden_posed_stands_elsewhere(arm) -> None:
         )
 
 
-def test_merged_parts_are_one_link_per_body(irb140) -> None:
+def test_every_part_is_a_link_of_its_body(irb140) -> None:
+    parts = robot_parts(irb140)
     with EngineClient() as client:
-        merged = PosedRobot(client, irb140, robot_parts(irb140), merged=True)
-        assert sorted(merged.body_of_link(link) for link in merged.links) == list(range(-1, 6))
+        posed = PosedRobot(client, irb140, parts)
+        assert [posed.body_of_link(link) for link in posed.links] == [part.body for part in parts]
 
 
 def test_robots_with_long_names_and_many_parts_load(tmp_path) -> None:

@@ -1,0 +1,185 @@
+"""What stands in PyBullet's window: robot, ghosts, inertia ellipsoids, frames, tool paths, a text.
+
+Commands that change what is drawn, a color, a text or a line, wait for the window's next frame;
+those that move a body do not. So what can be switched is loaded once and stands elsewhere while it
+is off, and one color is changed at a time.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+import numpy as np
+
+from robotid_sim.arrays import Float2D
+from robotid_sim.engine.client import EngineClient
+from robotid_sim.model.robot import Robot
+from robotid_sim.viewer import colors
+from robotid_sim.viewer.animation import Animation, JointState, animation_colors, torque_share
+from robotid_sim.viewer.bounds import visuals_and_bounds
+from robotid_sim.viewer.camera import Camera, Margins
+from robotid_sim.viewer.colors import Rgb
+from robotid_sim.viewer.contact_times import ContactTimes
+from robotid_sim.viewer.posed_robot import PosedRobot
+from robotid_sim.viewer.robot_visuals import VisualPart, frame_parts, inertia_parts, reach
+from robotid_sim.viewer.view_settings import ViewSettings
+
+FOV = 90.0
+"""Field of view of PyBullet's window [deg]."""
+
+SIDE, TOP, BOTTOM = 260, 60, 135
+"""What PyBullet's panels cover of the window at its edges, and some room [pixels]."""
+
+GHOST_OPACITY, FADED = 0.4, 0.25
+
+BEHIND = 0.006
+"""Shift of a ghost over the distance of the camera: where it is in the robot's place, which is its
+normal case beside a reference, it would shimmer otherwise."""
+
+LINES = 400
+"""Lines of all paths together; every one takes PyBullet 2 ms."""
+
+TONES = 24
+"""Steps of the torque color."""
+
+TEXT_EVERY = 0.1
+"""Time between changes of the text [s of motion]."""
+
+
+class WindowScene:
+    """The robot of the first animation in a window, the others as ghosts.
+
+    `models` are those whose inertia ellipsoids the layer ``inertia`` shows.
+    """
+
+    def __init__(
+        self,
+        client: EngineClient,
+        animations: Sequence[Animation],
+        models: Mapping[str, Robot],
+        settings: ViewSettings,
+    ) -> None:
+        self.animation, robot = animations[0], animations[0].robot
+        self._client, self._animations = client, animations
+        bounding = models.values() if "inertia" in settings.layers else ()
+        parts, points = visuals_and_bounds(animations, bounding)
+        tones, size = animation_colors(animations), reach(robot)
+        self._robots = {1.0: PosedRobot(client, robot, parts)}
+        self._robots[FADED] = PosedRobot(client, robot, _tinted(parts, None, FADED))
+        self._painted: dict[float, dict[int, Rgb | None]] = {
+            opacity: dict.fromkeys(range(-1, robot.dof)) for opacity in self._robots
+        }
+        moving = [part for part in parts if part.body >= 0]
+        self._ghosts = [
+            PosedRobot(client, robot, _tinted(moving, tone, GHOST_OPACITY)) for tone in tones[1:]
+        ]
+        self._frames = PosedRobot(client, robot, frame_parts(robot, 0.12 * size))
+        self._masses = []
+        for k, (name, model) in enumerate(models.items()):
+            color = colors.rgba(colors.model_color(name, k))
+            ellipsoids = inertia_parts(model, color, dot=0.014 * size)
+            self._masses.append(PosedRobot(client, model, ellipsoids))
+        self._contacts = ContactTimes.of(self.animation)
+        self._paths = [
+            (_evenly_spaced(animation.tool_path(), LINES // len(animations) + 1).tolist(), tone)
+            for animation, tone in zip(animations, tones, strict=True)
+        ]
+        self._lines: list[int] = []
+        self._text, self._text_item = "", -1
+        self._look(points, settings)
+
+    def update(self, state: JointState, layers: set[str]) -> None:
+        """Bring everything to a state, and show the layers."""
+        opacity = FADED if "inertia" in layers else 1.0
+        for alpha, robot in self._robots.items():
+            robot.show(visible=alpha == opacity)
+            robot.pose(state.q)
+        for animation, ghost in zip(self._animations[1:], self._ghosts, strict=True):
+            ghost.pose(animation.at(state.t).q)
+        for layer, robots in (("frames", [self._frames]), ("inertia", self._masses)):
+            for robot in robots:
+                robot.show(visible=layer in layers)
+                robot.pose(state.q)
+        self._paint(state, layers, opacity)
+        self._draw_paths(visible="path" in layers)
+        self._write(state, layers)
+
+    def _look(self, points: Float2D, settings: ViewSettings) -> None:
+        """Look from the chosen direction, with points and a text above between the panels."""
+        low, high = points.min(axis=0), points.max(axis=0)
+        above = np.array([*(0.5 * (low + high))[:2], high[2] + 0.1 * (high - low)[2]])
+        width, height = settings.width, settings.height
+        side, top, bottom = (
+            min(covered, 0.4) for covered in (SIDE / width, TOP / height, BOTTOM / height)
+        )
+        free = Margins(side, side, top, bottom)
+        seen = np.vstack([points, above])
+        camera = Camera.fitted(seen, settings.camera, width, height, fov=FOV, margins=free)
+        self._client.resetDebugVisualizerCamera(
+            camera.distance, camera.yaw, camera.pitch, camera.target.tolist()
+        )
+        right, _, back = camera.axes.T
+        self._text_place = (above - 0.35 * camera.distance * right).tolist()  # where it begins
+        for ghost in self._ghosts:
+            ghost.shift(-BEHIND * camera.distance * back)
+
+    def _paint(self, state: JointState, layers: set[str], opacity: float) -> None:
+        """Give one body the color that it should have, the one that has waited longest."""
+        robot, painted = self.animation.robot, self._painted[opacity]
+        if "torque" in layers and state.tau is not None:
+            steps = np.round(TONES * torque_share(robot, state.tau)) / TONES
+            wanted: dict[int, Rgb | None] = dict(enumerate(map(colors.warm, steps)))
+            wanted[-1] = colors.warm(0.0)  # the base bears no torque of its own
+        else:
+            red = self._contacts.at(state.t) if "contacts" in layers else frozenset[int]()
+            wanted = {body: colors.CONTACT if body in red else None for body in painted}
+        for body in list(painted):
+            if painted[body] != wanted[body]:
+                del painted[body]
+                painted[body] = color = wanted[body]
+                paint = None if color is None else colors.rgba(color, opacity)
+                self._robots[opacity].paint({body: paint})
+                return
+
+    def _draw_paths(self, *, visible: bool) -> None:
+        if visible == bool(self._lines):
+            return
+        client = self._client
+        client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, 0)  # so that no line waits
+        for line in self._lines:
+            client.removeUserDebugItem(line)
+        self._lines = [
+            client.addUserDebugLine(start, end, colors.rgba(tone)[:3], 2.5)
+            for points, tone in self._paths * visible
+            for start, end in pairwise(points)
+        ]
+        client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, 1)
+
+    def _write(self, state: JointState, layers: set[str]) -> None:
+        """Write robot, motion, time and what touches above the robot."""
+        robot = self.animation.robot
+        time = TEXT_EVERY * round(state.t / TEXT_EVERY)
+        text = f"{robot.name}: {self.animation.name}, {time:z.1f} s"
+        if "contacts" in layers and (red := self._contacts.at(state.t)):
+            names = (robot.base if body < 0 else robot.links[body].name for body in sorted(red))
+            text += f", contact: {', '.join(names)}"
+        if text != self._text:
+            old = {"replaceItemUniqueId": self._text_item} if self._text else {}
+            self._text_item = self._client.addUserDebugText(
+                text, self._text_place, colors.rgba(colors.INK)[:3], 1.3, **old
+            )
+            self._text = text
+
+
+def _evenly_spaced(path: Float2D, count: int) -> Float2D:
+    """Return points at even distances along a path, shape (count, 3)."""
+    along = np.r_[0.0, np.cumsum(np.linalg.norm(np.diff(path, axis=0), axis=1))]
+    even = np.linspace(0.0, along[-1], count)
+    return np.column_stack([np.interp(even, along, axis) for axis in path.T])
+
+
+def _tinted(parts: Sequence[VisualPart], color: Rgb | None, opacity: float) -> list[VisualPart]:
+    """Return the parts in one color, or their own, and translucent."""
+    if color is None:
+        return [replace(part, rgba=(*part.rgba[:3], opacity)) for part in parts]
+    return [replace(part, rgba=colors.rgba(color, opacity)) for part in parts]
