@@ -18,7 +18,7 @@ from robotid_sim.kinematics.forward import tip_jacobian, tip_position
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.kinematics import SINGULAR
-from robotid_sim.papers.irb140.published import ROBOT, ROOT
+from robotid_sim.papers.irb140.model import ROBOT, ROOT
 from robotid_sim.streams import named_stream
 
 SAMPLES = 40_000
@@ -103,7 +103,8 @@ def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) 
     result : dict
         ``train`` and ``validation`` (mean distance [mm]), ``worst`` (largest validation distance),
         ``excluded`` (share of poses left out), ``curve`` (iterations, training and validation error
-        of every look), ``quantiles`` (of the validation distance, at 0, 2, ... 100 %).
+        of every look), ``iterations`` (of the last), ``quantiles`` (of the validation distance, at
+        0, 2, ... 100 %).
     """
     require_sklearn()
     chosen = NETWORKS[network]
@@ -125,6 +126,7 @@ def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) 
         "excluded": excluded,
         "samples": len(q),
         "curve": curve,
+        "iterations": curve[-1][0],
         "quantiles": np.quantile(errors[1], np.linspace(0.0, 1.0, 51)).tolist(),
     }
 

@@ -17,7 +17,7 @@ from robotid_sim.model.parameters import N_INERTIAL
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
-from robotid_sim.papers.irb140.published import (
+from robotid_sim.papers.irb140.model import (
     COM,
     ITERATIONS,
     LINKS,
@@ -33,8 +33,8 @@ from robotid_sim.tasks.task import Circle, RunPlan
 from robotid_sim.trajectory.reference import Reference
 from robotid_sim.validation.prediction import rms
 
-OBJECTIVES = {"eq-20": "eq. (20): parameters", "control-aware": "torque, smoothness, energy"}
-"""What the swarms minimize, as a table names it."""
+OBJECTIVES = ("eq-20", "control-aware")
+"""What the swarms minimize: eq. (20), or shares of torque, smoothness and energy."""
 SWARMS = ("pso", "qubit")
 """The paper's swarms, with the settings of Table 3's runs."""
 HALF_WIDTH = 0.5
@@ -132,21 +132,22 @@ def search(seed: int, run: int, swarm: str, objective: str) -> dict[str, Any]:
     -------
     result : dict
         ``mape_com``, ``mape_inertia`` [%]; ``circle`` and ``unseen``: RMS torque error of the first
-        three joints over the RMS torque, on the circle and on random states; ``estimate`` (27,).
+        three joints over the RMS torque, on the circle and on random states.
     """
     robot, reference = load_robot(ROBOT), published_robot(ROBOT)
     rng = named_stream(seed, ROOT, "performance", swarm, objective, f"run {run}")
-    states = {"circle": _circle(robot), "unseen": _unseen(robot, seed)}
+    states = {"circle": _circle(robot), "unseen": unseen_states(robot, seed)}
     maps = {name: TorqueMap(robot, motion) for name, motion in states.items()}
     targets = {name: _torque(reference, motion) for name, motion in states.items()}
     truth = parameter_vector("reference")
     box = ParameterDistance(truth, HALF_WIDTH, "relative", ITERATIONS)
+    optimizer, options = METHODS[swarm]
     aware = ControlAware(maps["circle"], states["circle"], targets["circle"], LAP / SAMPLES)
     best = minimize(
         box if objective == "eq-20" else lambda X: aware(X * truth),
         box.lower,
         box.upper,
-        method=OPTIMIZERS.build(METHODS[swarm].optimizer, **METHODS[swarm].options),
+        method=OPTIMIZERS.build(optimizer, **options),
         max_evals=PARTICLES * ITERATIONS,
         rng=rng,
     )
@@ -159,7 +160,6 @@ def search(seed: int, run: int, swarm: str, objective: str) -> dict[str, Any]:
             name: float((rms(torque(estimate[None])[0] - targets[name]) / rms(targets[name])).max())
             for name, torque in maps.items()
         },
-        "estimate": estimate.tolist(),
     }
 
 
@@ -169,8 +169,8 @@ def _circle(robot: Robot) -> Reference:
     return path.trajectory(np.linspace(0.0, path.trajectory.duration, SAMPLES))
 
 
-def _unseen(robot: Robot, seed: int) -> Reference:
-    """Return random states within the joint limits, the same for all searches of a seed."""
+def unseen_states(robot: Robot, seed: int) -> Reference:
+    """Draw random states within the joint limits, the same for all searches of a seed."""
     rng = named_stream(seed, ROOT, "performance", "unseen")
     size, limits = (SAMPLES, robot.dof), robot.limits
     return Reference(

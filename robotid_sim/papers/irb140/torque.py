@@ -13,7 +13,7 @@ from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.cad import inertia_from_geometry
 from robotid_sim.model.catalog import load_robot, published_parameters, published_plant
-from robotid_sim.papers.irb140.published import ITERATIONS, LINKS, PARTICLES, ROBOT, ROOT
+from robotid_sim.papers.irb140.model import ITERATIONS, LINKS, PARTICLES, ROBOT, ROOT
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import StudyConfig
@@ -43,7 +43,7 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
     Returns
     -------
     result : dict
-        ``estimates``: by name, ``criterion_over_optimum``, ``error`` (RMS of the error over the
+        ``methods``: by name, ``criterion_over_optimum``, ``error`` (RMS of the error over the
         standard deviation of weighted least squares), ``residual`` (per joint [N m]), ``nfev``,
         ``seconds``.
     """
@@ -64,13 +64,15 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
     estimates = {estimate.estimator: estimate for estimate in identification.estimates}
     std = estimates["wls"].std
     for name in SEARCHES:
-        swarm = {"optimizer": METHODS[name].optimizer, "options": dict(METHODS[name].options)}
-        budget = PARTICLES * ITERATIONS
-        estimator = ESTIMATORS.build("wls-pso", **swarm, fraction=BOX, evaluations=budget)
+        optimizer, options = METHODS[name]
+        budget = {"fraction": BOX, "evaluations": PARTICLES * ITERATIONS}
+        estimator = ESTIMATORS.build(
+            "wls-pso", optimizer=optimizer, options=dict(options), **budget
+        )
         rng = named_stream(seed, ROOT, "torque", name, f"run {run}")
         estimates[name] = estimator.fit(identification.problem, rng)
     return {
-        "estimates": {
+        "methods": {
             name: {
                 "criterion_over_optimum": estimate.criterion_over_optimum,
                 "error": float(rms((estimate.beta - true) / std)),
