@@ -29,7 +29,7 @@ from robotid_sim.papers.irb140.model import (
     mape,
     parameter_vector,
 )
-from robotid_sim.papers.irb140.performance import TorqueMap, unseen_states
+from robotid_sim.papers.irb140.performance import torque_map, unseen_states
 from robotid_sim.papers.irb140.swarms import (
     METHODS,
     QUBIT_CLAMP,
@@ -106,10 +106,10 @@ def test_one_clamp_for_both_turns_the_order_of_the_swarms() -> None:
 
 
 def test_poses_near_a_singularity_are_left_out() -> None:
-    _, positions, excluded = network._poses(None, 2000, np.random.default_rng(0))
+    _, positions, excluded = network.regular_poses(None, 2000, np.random.default_rng(0))
     assert 0.0 < excluded < 0.2
     assert positions.shape == (2000 - round(2000 * excluded), 3)
-    assert network._poses(15.0, 500, np.random.default_rng(0))[2] == 0.0
+    assert network.regular_poses(15.0, 500, np.random.default_rng(0))[2] == 0.0
 
 
 def test_the_slopes_of_a_jacobian_are_its_differences() -> None:
@@ -126,11 +126,11 @@ def test_the_slopes_of_a_jacobian_are_its_differences() -> None:
 def test_the_loss_of_an_inverse_network_has_the_gradient_that_it_says() -> None:
     rng = np.random.default_rng(1)
     x, xyz = rng.uniform(-1.0, 1.0, (20, 6)), rng.uniform(0.2, 0.6, (20, 3))
-    net = inverse_network._Network(6, np.zeros(6), np.ones(6))
+    net = inverse_network.InverseNetwork(6, np.zeros(6), np.ones(6))
     weights = net.start(rng)
     way = rng.standard_normal(weights.size)
     for penalized in (False, True):
-        loss = inverse_network._loss(net, x, xyz, penalized=penalized)
+        loss = inverse_network.eq_33(net, x, xyz, penalized=penalized)
         slope = (loss(weights + 1e-6 * way)[0] - loss(weights - 1e-6 * way)[0]) / 2e-6
         assert loss(weights)[1] @ way == pytest.approx(slope, rel=1e-6)
 
@@ -139,7 +139,7 @@ def test_torques_of_many_candidates_are_those_of_the_formal_robot() -> None:
     robot = load_robot(ROBOT)
     states = unseen_states(robot, 0)
     columns = [parameter_vector(column) for column in SETS]
-    torques = TorqueMap(robot, states)(np.array(columns))
+    torques = torque_map(robot, states)(np.array(columns))
     for tau, name in zip(torques, SETS.values(), strict=True):
         formal = published_robot(ROBOT, name)
         expected = joint_torque(formal, states.q, states.dq, states.ddq)[:, :3]

@@ -146,11 +146,10 @@ def compared_models(table: TrialTable, scenario: str) -> dict[TrialKey, Any]:
 @cache
 def cad_rows() -> tuple[list[ResultRow], ResultRow]:
     """Put Table 2 beside what uniform density makes of our meshes; and its deviations [%]."""
-    links = [cad_step()["links"][link] for link in LINKS]
+    ours = cad_step()["links"]
     phi = published_parameters(ROBOT).phi
     masses = phi[: len(LINKS) * N_INERTIAL : N_INERTIAL]
     reference = parameter_vector("reference").reshape(len(LINKS), -1)
-    ours = np.array([[link["mass"], *link["com"], *link["inertia"]] for link in links])
     printed = np.column_stack([masses, reference])
     share = 100.0 * np.abs(ours / printed - 1.0)
     bodies = [inertia.inconsistency(phi[inertial_slice(k)]) is None for k in range(len(LINKS))]
@@ -191,11 +190,9 @@ def constants() -> ResultRow:
     """Compute what follows from the print and the robot alone."""
     rank, count = visible_directions()
     lower, upper = region_of(None, load_robot(ROBOT))
-    costs = {
-        m: float(((parameter_vector(m) - parameter_vector("reference")) ** 2).sum())
-        for m in ("QPSO", "PSO")
-    }
-    far, near = (inertia_errors(parameter_vector(m)) for m in ("PSO", "QPSO"))
+    printed = [parameter_vector(m) for m in ("PSO", "QPSO")]
+    costs = [float(((of - parameter_vector("reference")) ** 2).sum()) for of in printed]
+    far, near = (inertia_errors(of) for of in printed)
     products, moments = np.divide(far, near)
     best, worst = (SETTINGS["printed"]["search"][swarm]["cost"] for swarm in ("qubit", "pso"))
     low, reduction, high = (
@@ -209,8 +206,8 @@ def constants() -> ResultRow:
         "count": count,
         "wide_share": 100 * WIDE_SHARE,
         "ranges": ", ".join(f"{w:g}" for w in np.degrees(0.5 * (upper - lower)).round(1)),
-        "qpso_cost": costs["QPSO"],
-        "pso_cost": costs["PSO"],
+        "qpso_cost": costs[1],
+        "pso_cost": costs[0],
         "printed_imbalance": float(products / moments),
         "reduction": reduction,
         "reduction_low": low,

@@ -19,13 +19,8 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
-from robotid_sim.papers.irb140.kinematics import (
-    HOME,
-    SINGULAR,
-    SMALLEST,
-    jacobian,
-    singularity_index,
-)
+from robotid_sim.papers.irb140 import kinematics
+from robotid_sim.papers.irb140.kinematics import SINGULAR, jacobian
 from robotid_sim.papers.irb140.model import ROBOT, ROOT
 from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.streams import named_stream
@@ -71,20 +66,20 @@ def train_inverse(
     rng = named_stream(seed, ROOT, "inverse network", f"run {run}")
     order = rng.permutation(len(q))
     cut = round((1.0 - VALIDATION) * len(q))
-    logged = singularity_index(jacobian(q)[0])
+    logged = kinematics.singularity_index(jacobian(q)[0])
     learned, tried = order[:cut], order[cut:]
     if treatment == "omitted":
         learned = learned[logged[learned] <= SINGULAR]
     low, high = q.min(axis=0), q.max(axis=0)
-    network = _Network(inputs.shape[1], 0.5 * (low + high), 0.5 * (high - low))
-    loss = _loss(network, inputs[learned], xyz[learned], penalized=treatment == "penalty")
+    network = InverseNetwork(inputs.shape[1], 0.5 * (low + high), 0.5 * (high - low))
+    loss = eq_33(network, inputs[learned], xyz[learned], penalized=treatment == "penalty")
     best = minimize(
         loss, network.start(rng), jac=True, method="L-BFGS-B", options={"maxiter": iterations}
     )
     reached = network(best.x, inputs)[0]
     jacobians, positions = jacobian(reached)
     distance = 1e3 * np.linalg.norm(positions - xyz, axis=1)
-    index = singularity_index(jacobians[tried])
+    index = kinematics.singularity_index(jacobians[tried])
     return {
         "train": float(distance[learned].mean()),
         "validation": float(distance[tried].mean()),
@@ -106,7 +101,7 @@ def logged_motion(seed: int, run: int, samples: int) -> tuple[Float2D, Float2D, 
         Cell(plant=robot, controller=ComputedTorque(robot)), _motion(robot, rng), rng
     )
     chosen = np.linspace(0, len(log.t) - 1, samples).astype(int)
-    q = log.q + HOME
+    q = log.q + kinematics.HOME
     xyz = jacobian(q)[1]
     velocity = np.gradient(xyz, log.t, axis=0)
     inputs = np.hstack([xyz, velocity])[chosen]
@@ -131,7 +126,7 @@ def _motion(robot: Robot, rng: np.random.Generator) -> FourierTrajectory:
     return path(np.array(CENTER) - 0.5 * size * (low + high), size[:, None])
 
 
-class _Network:
+class InverseNetwork:
     """One hidden layer of logistic units; weights are one vector."""
 
     def __init__(self, inputs: int, middle: Float1D, half: Float1D) -> None:
@@ -139,37 +134,32 @@ class _Network:
         self._middle, self._half = middle, half
 
     def start(self, rng: np.random.Generator) -> Float1D:
-        """Return Glorot's uniform first weights, without biases."""
-        parts = []
-        for shape in self._shapes:
-            bound = np.sqrt(6.0 / sum(shape)) if len(shape) > 1 else 0.0
-            parts.append(rng.uniform(-bound, bound, shape).ravel())
-        return np.concatenate(parts)
-
-    def _split(self, weights: Float1D) -> list[Float]:
-        ends = np.cumsum([int(np.prod(shape)) for shape in self._shapes])[:-1]
-        parts = np.split(weights, ends)
-        return [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
+        """Draw Glorot's uniform first weights, without biases."""
+        bounds = (np.sqrt(6.0 / sum(s)) if len(s) > 1 else 0.0 for s in self._shapes)
+        pairs = zip(bounds, self._shapes, strict=True)
+        return np.concatenate([rng.uniform(-bound, bound, s).ravel() for bound, s in pairs])
 
     def __call__(
         self, weights: Float1D, x: Float2D
     ) -> tuple[Float2D, Callable[[Float2D], Float1D]]:
-        """Return joint angles (N, 6), and what makes weights' gradients of theirs (N, 6)."""
-        first, bias, second, offset = self._split(weights)
+        """Compute joint angles (N, 6), and what makes weights' gradients of theirs (N, 6)."""
+        ends = np.cumsum([int(np.prod(shape)) for shape in self._shapes])[:-1]
+        parts = zip(np.split(weights, ends), self._shapes, strict=True)
+        first, bias, second, offset = (part.reshape(shape) for part, shape in parts)
         hidden = expit(x @ first + bias)
         q = self._middle + self._half * (hidden @ second + offset)
 
         def back(slope: Float2D) -> Float1D:
             outer = slope * self._half
             inner = (outer @ second.T) * hidden * (1.0 - hidden)
-            parts = x.T @ inner, inner.sum(axis=0), hidden.T @ outer, outer.sum(axis=0)
-            return np.concatenate([part.ravel() for part in parts])
+            slopes = x.T @ inner, inner.sum(axis=0), hidden.T @ outer, outer.sum(axis=0)
+            return np.concatenate([part.ravel() for part in slopes])
 
         return q, back
 
 
-def _loss(
-    network: _Network, x: Float2D, xyz: Float2D, *, penalized: bool
+def eq_33(
+    network: InverseNetwork, x: Float2D, xyz: Float2D, *, penalized: bool
 ) -> Callable[[Float1D], tuple[float, Float1D]]:
     """Return eq. (33) with its gradient, as a function of the weights."""
 
@@ -192,7 +182,7 @@ def _loss(
 def _penalty(jacobians: Float) -> tuple[Float1D, Float2D]:
     """Return the penalty of every pose (N,), and its gradient with respect to its angles (N, 6)."""
     u, s, vt = np.linalg.svd(jacobians)
-    s = np.maximum(s, SMALLEST)
+    s = np.maximum(s, kinematics.SMALLEST)
     height = expit(STEEPNESS * np.log(s[:, 0] / s[:, -1] / SINGULAR))
     change = jacobian_slopes(jacobians)
     of_values = (

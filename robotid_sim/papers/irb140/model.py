@@ -4,8 +4,9 @@ from decimal import Decimal
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
-from robotid_sim.model.catalog import published_print
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.model.catalog import published_parameters, published_print
+from robotid_sim.model.parameters import N_INERTIAL
 from robotid_sim.papers.sheet import read_settings
 
 ROOT = "irb140-qpso"
@@ -28,6 +29,25 @@ SETTINGS = read_settings(__file__)
 def parameter_vector(column: str) -> Float1D:
     """Read the 27 parameters of a column of Table 3 [m, kg m^2], in the order of `NAMES`."""
     return np.array([float(value) for value in _printed_numbers(column)])
+
+
+def link_parameters(candidates: Float2D) -> Float2D:
+    """Compute the inertial parameters of the links from the 27 of candidates (m, 27), (m, 30).
+
+    Masses are those of Table 2; the vectorized form of `inertia.pack`.
+    """
+    masses = published_parameters(ROBOT).phi[: len(LINKS) * N_INERTIAL : N_INERTIAL]
+    links = candidates.reshape(len(candidates), len(LINKS), -1)
+    bodies = []
+    for k, mass in enumerate(masses):
+        x, y, z, xx, xy, xz, yy, yz, zz = links[:, k].T
+        bodies += [
+            np.full(len(candidates), mass),
+            *(mass * x, mass * y, mass * z),
+            *(xx + mass * (y * y + z * z), xy - mass * x * y, yy + mass * (x * x + z * z)),
+            *(xz - mass * x * z, yz - mass * y * z, zz + mass * (x * x + y * y)),
+        ]
+    return np.column_stack(bodies)
 
 
 def rounding_of(value: float | Decimal) -> float:

@@ -50,7 +50,7 @@ class Network:
     iterations: int
     """Most iterations (L-BFGS) or epochs."""
     quick: int
-    """The same in a quick run."""
+    """The same in a quick run; two looks at the error make a line."""
 
     @property
     def region(self) -> str:
@@ -63,9 +63,9 @@ class Network:
 _SINGLE, _DEEP = "1 x 50, L-BFGS", "4 x 122 = 488, Adam"
 
 NETWORKS: Mapping[str, Network] = {
-    "single-15": Network(_SINGLE, (50,), "lbfgs", 15.0, 2000, 500),
-    "single-45": Network(_SINGLE, (50,), "lbfgs", 45.0, 1000, 300),
-    "single-wide": Network(_SINGLE, (50,), "lbfgs", None, 1000, 300),
+    "single-15": Network(_SINGLE, (50,), "lbfgs", 15.0, 2000, 2 * CHUNK),
+    "single-45": Network(_SINGLE, (50,), "lbfgs", 45.0, 1000, 2 * CHUNK),
+    "single-wide": Network(_SINGLE, (50,), "lbfgs", None, 1000, 2 * CHUNK),
     "sgd-15": Network("1 x 50, gradient steps from .01", (50,), "sgd", 15.0, 200, 20),
     "deep-15": Network(_DEEP, (122,) * 4, "adam", 15.0, 60, 5),
     "deep-wide": Network(_DEEP, (122,) * 4, "adam", None, 60, 5),
@@ -109,25 +109,33 @@ def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) 
     require_sklearn()
     chosen = NETWORKS[network]
     rng = named_stream(seed, ROOT, "network", network, f"run {run}")
-    q, xyz, excluded = _poses(chosen.half_width, samples, rng)
-    inputs, _ = _scaled(q, 1.0)
-    outputs, half = _scaled(xyz, OUTPUTS)
-    millimeters = 1e3 * half
-    split = round((1.0 - VALIDATION) * len(q))
-    parts = (inputs[:split], outputs[:split]), (inputs[split:], outputs[split:])
-    state = int(rng.integers(2**31))
-    fit = _by_lbfgs if chosen.solver == "lbfgs" else _by_gradient_steps
-    predict, curve = fit(chosen, parts, millimeters, iterations, state)
-    errors = [_distances(predict, x, y, millimeters) for x, y in parts]
+    q, xyz, excluded = regular_poses(chosen.half_width, samples, rng)
+    (inputs, _), (outputs, unit) = _scaled(q, 1.0), _scaled(xyz, OUTPUTS)
+    cut = round((1.0 - VALIDATION) * len(q))
+    perceptron = _perceptron(chosen, iterations, int(rng.integers(2**31)))
+    curve: list[list[float]] = []
+    best, waited, more = np.inf, 0, True
+    while more:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that training ends before convergence
+            perceptron.fit(inputs[:cut], outputs[:cut])
+        apart = (perceptron.predict(inputs) - outputs) * (1e3 * unit)
+        learned, tried = np.split(np.linalg.norm(apart, axis=1), [cut])
+        error = float(tried.mean())
+        done = (len(curve) + 1.0) * CHUNK if chosen.solver == "lbfgs" else perceptron.n_iter_
+        curve.append([float(done), float(learned.mean()), error])
+        best, waited = (error, 0) if error < best else (best, waited + 1)
+        # L-BFGS goes on until the validation error rises; the last state is near the best.
+        more = chosen.solver == "lbfgs" and done < iterations and waited < PATIENCE
     return {
-        "train": float(errors[0].mean()),
-        "validation": float(errors[1].mean()),
-        "worst": float(errors[1].max()),
+        "train": curve[-1][1],
+        "validation": error,
+        "worst": float(tried.max()),
         "excluded": excluded,
         "samples": len(q),
         "curve": curve,
         "iterations": curve[-1][0],
-        "quantiles": np.quantile(errors[1], np.linspace(0.0, 1.0, 51)).tolist(),
+        "quantiles": np.quantile(tried, np.linspace(0.0, 1.0, 51)).tolist(),
     }
 
 
@@ -139,10 +147,10 @@ def region_of(half_width: float | None, robot: Robot) -> tuple[Float1D, Float1D]
     return robot.limits.middle - half, robot.limits.middle + half
 
 
-def _poses(
+def regular_poses(
     half_width: float | None, samples: int, rng: np.random.Generator
 ) -> tuple[Float2D, Float2D, float]:
-    """Return joint angles, positions [m], and the share of poses that were left out."""
+    """Draw joint angles, positions [m], and the share of poses that are left out as singular."""
     robot = load_robot(ROBOT)
     lower, upper = region_of(half_width, robot)
     drawn = rng.uniform(lower, upper, (samples, robot.dof))
@@ -159,59 +167,15 @@ def _scaled(values: Float2D, largest: float) -> tuple[Float2D, Float1D]:
     return (values - low) / unit - largest, unit
 
 
-TrainingParts = tuple[tuple[Float2D, Float2D], tuple[Float2D, Float2D]]
-
-
-def _distances(predict: Any, x: Float2D, y: Float2D, millimeters: Float1D) -> Float1D:
-    """Return the distance of predicted from true positions [mm], shape (N,)."""
-    return np.asarray(np.linalg.norm((predict(x) - y) * millimeters, axis=1))
-
-
-def _perceptron(chosen: Network, state: int, **options: Any) -> Any:
-    """Return an untrained network of logistic units."""
+def _perceptron(chosen: Network, iterations: int, state: int) -> Any:
+    """Make an untrained network of logistic units: for L-BFGS in chunks, or for batches."""
     from sklearn.neural_network import MLPRegressor
 
-    layers, solver = chosen.layers, chosen.solver
+    options: dict[str, Any] = {"max_iter": CHUNK, "max_fun": 10 * CHUNK, "tol": 0.0}
+    if chosen.solver != "lbfgs":
+        rate = {"sgd": 0.01, "adam": 1e-3}[chosen.solver]
+        options = {"learning_rate": "adaptive", "learning_rate_init": rate, "tol": 1e-6}
+        options |= {"max_iter": iterations, "early_stopping": True, "n_iter_no_change": 10}
     paper = {"activation": "logistic", "alpha": 0.0, "random_state": state}
-    return MLPRegressor(hidden_layer_sizes=layers, solver=solver, **paper, **options)
-
-
-def _fitted(network: Any, parts: TrainingParts, millimeters: Float1D) -> list[float]:
-    """Train a network, and return its errors on both parts [mm]."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that training ends before convergence
-        network.fit(*parts[0])
-    return [float(_distances(network.predict, *part, millimeters).mean()) for part in parts]
-
-
-def _by_lbfgs(
-    chosen: Network, parts: TrainingParts, millimeters: Float1D, iterations: int, state: int
-) -> tuple[Any, list[list[float]]]:
-    """Train in chunks until the validation error rises; the last state is near the best."""
-    chunk = {"max_iter": CHUNK, "max_fun": 10 * CHUNK, "warm_start": True}
-    network = _perceptron(chosen, state, tol=0.0, **chunk)
-    curve: list[list[float]] = []
-    best, waited = np.inf, 0
-    while len(curve) * CHUNK < iterations and waited < PATIENCE:
-        errors = _fitted(network, parts, millimeters)
-        curve.append([(len(curve) + 1.0) * CHUNK, *errors])
-        best, waited = (errors[1], 0) if errors[1] < best else (best, waited + 1)
-    return network.predict, curve
-
-
-def _by_gradient_steps(
-    chosen: Network, parts: TrainingParts, millimeters: Float1D, iterations: int, state: int
-) -> tuple[Any, list[list[float]]]:
-    """Train by back-propagation in batches, with scikit-learn's early stopping."""
-    network = _perceptron(
-        chosen,
-        state,
-        learning_rate="adaptive",
-        learning_rate_init=0.01 if chosen.solver == "sgd" else 1e-3,
-        max_iter=iterations,
-        early_stopping=True,
-        n_iter_no_change=10,
-        tol=1e-6,
-    )
-    errors = _fitted(network, parts, millimeters)
-    return network.predict, [[float(network.n_iter_), *errors]]
+    warm = chosen.solver == "lbfgs"
+    return MLPRegressor(chosen.layers, solver=chosen.solver, warm_start=warm, **paper, **options)

@@ -9,7 +9,7 @@ from robotid_sim.papers.irb140 import figures
 from robotid_sim.papers.irb140.computed import CLAMPS, with_computed
 from robotid_sim.papers.irb140.inverse_network import TREATMENTS
 from robotid_sim.papers.irb140.model import ROOT, SETTINGS
-from robotid_sim.papers.irb140.network import CHUNK, NETWORKS, SAMPLES, TASK, require_sklearn
+from robotid_sim.papers.irb140.network import NETWORKS, SAMPLES, TASK, require_sklearn
 from robotid_sim.papers.irb140.performance import OBJECTIVES, SWARMS
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
@@ -55,16 +55,12 @@ class QuantumSwarms(TrialPaper):
 def _networks(lab: Lab, runs: int) -> Iterator[PlannedTrial]:
     """Plan the networks: that of the print several times."""
     for name, network in NETWORKS.items():
-        options = {"network": name, "samples": SAMPLES, "iterations": network.iterations}
-        if lab.quick:
-            share = 8 if name == TASK else 16
-            # Two looks at the error make a line.
-            most = 2 * CHUNK if network.solver == "lbfgs" else network.quick
-            options |= {"samples": SAMPLES // share, "iterations": most}
+        most = lab.choose(network.iterations, network.quick)
+        samples = lab.choose(SAMPLES, SAMPLES // (8 if name == TASK else 16))
+        options = {"network": name, "samples": samples, "iterations": most}
         key = ("network", network.region, network.label)
-        yield from lab.cells(
-            key, f"{__package__}.network:train", runs if name == TASK else 1, **options
-        )
+        count = runs if name == TASK else 1
+        yield from lab.cells(key, f"{__package__}.network:train", count, **options)
 
 
 def _loops(lab: Lab, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
