@@ -6,7 +6,7 @@ singularity index above 1000 are left out, which is what its penalty on them com
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from robotid_sim.kinematics.forward import tip_jacobian, tip_position
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.kinematics import SINGULAR
-from robotid_sim.papers.irb140.model import ROBOT, ROOT
+from robotid_sim.papers.irb140.model import ROBOT, ROOT, SETTINGS
 from robotid_sim.streams import named_stream
 
 SAMPLES = 40_000
@@ -42,38 +42,17 @@ class Network:
     """A network, how it is trained, and on what."""
 
     label: str
-    layers: tuple[int, ...]
+    layers: Sequence[int]
     solver: str
-    half_width: float | None
+    region: str
+    iterations: Sequence[int]
+    """Most iterations (L-BFGS) or epochs, the second in a quick run; two looks make a line."""
+    half_width: float | None = None
     """Of the region in every joint, about the middle of the task region [deg]; None: `WIDE_SHARE`
     of the ranges."""
-    iterations: int
-    """Most iterations (L-BFGS) or epochs."""
-    quick: int
-    """The same in a quick run; two looks at the error make a line."""
-
-    @property
-    def region(self) -> str:
-        """The region in words."""
-        if self.half_width is None:
-            return f"{100.0 * WIDE_SHARE:.0f} % of the joint ranges"
-        return f"± {self.half_width:g}°"
 
 
-_SINGLE, _DEEP = "1 x 50, L-BFGS", "4 x 122 = 488, Adam"
-
-NETWORKS: Mapping[str, Network] = {
-    "single-15": Network(_SINGLE, (50,), "lbfgs", 15.0, 2000, 2 * CHUNK),
-    "single-45": Network(_SINGLE, (50,), "lbfgs", 45.0, 1000, 2 * CHUNK),
-    "single-wide": Network(_SINGLE, (50,), "lbfgs", None, 1000, 2 * CHUNK),
-    "sgd-15": Network("1 x 50, gradient steps from .01", (50,), "sgd", 15.0, 200, 20),
-    "deep-15": Network(_DEEP, (122,) * 4, "adam", 15.0, 60, 5),
-    "deep-wide": Network(_DEEP, (122,) * 4, "adam", None, 60, 5),
-}
-"""Both architectures that the paper states, logistic units, with solvers and regions.
-
-The network that is held against the print trains longest.
-"""
+NETWORKS = {name: Network(**fields) for name, fields in SETTINGS["networks"].items()}
 TASK = "single-15"
 """The network that is held against the printed error."""
 
@@ -176,6 +155,6 @@ def _perceptron(chosen: Network, iterations: int, state: int) -> Any:
         rate = {"sgd": 0.01, "adam": 1e-3}[chosen.solver]
         options = {"learning_rate": "adaptive", "learning_rate_init": rate, "tol": 1e-6}
         options |= {"max_iter": iterations, "early_stopping": True, "n_iter_no_change": 10}
-    paper = {"activation": "logistic", "alpha": 0.0, "random_state": state}
-    warm = chosen.solver == "lbfgs"
-    return MLPRegressor(chosen.layers, solver=chosen.solver, warm_start=warm, **paper, **options)
+    options["warm_start"] = chosen.solver == "lbfgs"
+    paper = {"activation": "logistic", "alpha": 0.0, "solver": chosen.solver}
+    return MLPRegressor(hidden_layer_sizes=chosen.layers, random_state=state, **paper, **options)

@@ -55,9 +55,9 @@ class QuantumSwarms(TrialPaper):
 def _networks(lab: Lab, runs: int) -> Iterator[PlannedTrial]:
     """Plan the networks: that of the print several times."""
     for name, network in NETWORKS.items():
-        most = lab.choose(network.iterations, network.quick)
         samples = lab.choose(SAMPLES, SAMPLES // (8 if name == TASK else 16))
-        options = {"network": name, "samples": samples, "iterations": most}
+        options = {"network": name, "samples": samples}
+        options["iterations"] = lab.choose(*network.iterations)
         key = ("network", network.region, network.label)
         count = runs if name == TASK else 1
         yield from lab.cells(key, f"{__package__}.network:train", count, **options)

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
+from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.model import inertia
-from robotid_sim.model.catalog import load_robot, published_parameters, published_robot
+from robotid_sim.model.catalog import load_robot, published_parameters
 from robotid_sim.model.parameters import N_INERTIAL
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.methods import OPTIMIZERS
@@ -98,12 +98,11 @@ def search(seed: int, run: int, swarm: str, objective: str) -> dict[str, Any]:
         ``mape_com``, ``mape_inertia`` [%]; ``circle`` and ``unseen``: RMS torque error of the first
         three joints over the RMS torque, on the circle and on random states.
     """
-    robot, reference = load_robot(model.ROBOT), published_robot(model.ROBOT)
+    robot, truth = load_robot(model.ROBOT), model.parameter_vector("reference")
     rng = named_stream(seed, model.ROOT, "performance", swarm, objective, f"run {run}")
     states = {"circle": _circle(robot), "unseen": unseen_states(robot, seed)}
     maps = {name: torque_map(robot, motion) for name, motion in states.items()}
-    targets = {name: _torque(reference, motion) for name, motion in states.items()}
-    truth = model.parameter_vector("reference")
+    targets = {name: torques(truth[None])[0] for name, torques in maps.items()}
     box = ParameterDistance(truth, HALF_WIDTH, "relative", model.ITERATIONS)
     optimizer, options = METHODS[swarm]
     aware = control_aware_cost(maps["circle"], states["circle"], targets["circle"], LAP / SAMPLES)
@@ -142,9 +141,3 @@ def unseen_states(robot: Robot, seed: int) -> Reference:
         rng.uniform(-UNSEEN_SPEED, UNSEEN_SPEED, size),
         rng.uniform(-UNSEEN_ACCELERATION, UNSEEN_ACCELERATION, size),
     )
-
-
-def _torque(reference: Robot, states: Reference) -> Float2D:
-    """Return the reference's torques of the first three joints, shape (N, 3) [N m]."""
-    tau = joint_torque(reference, states.q, states.dq, states.ddq)
-    return np.asarray(tau[:, : len(model.LINKS)])
