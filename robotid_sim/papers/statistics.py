@@ -90,26 +90,9 @@ def deviation(values: ArrayLike) -> float:
     return float(sample.std(ddof=1)) if sample.size > 1 else 0.0
 
 
-def above_one(interval: Ends) -> Ends:
-    """Return by how much the ends of the interval of a ratio are above one [%]."""
-    if interval is None:
-        return None
-    return 100.0 * (interval[0] - 1.0), 100.0 * (interval[1] - 1.0)
-
-
 def lower_end(value: float, interval: Ends) -> float:
     """Return the lower end of an interval; the value itself if there is none."""
     return value if interval is None else interval[0]
-
-
-def upper_end(value: float, interval: Ends) -> float:
-    """Return the upper end of an interval; the value itself if there is none."""
-    return value if interval is None else interval[1]
-
-
-def interval_of_ratio(values: ArrayLike, others: ArrayLike, *, paired: bool = False) -> Ends:
-    """Estimate the interval of the ratio of two means; see `ratio_of_means`."""
-    return ratio_of_means(values, others, paired=paired)[1]
 
 
 def _resampled(samples: Any, statistic: Callable[..., Any], **options: Any) -> tuple[float, float]:
