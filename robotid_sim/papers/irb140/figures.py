@@ -133,26 +133,32 @@ def network_error(table: TrialTable) -> Chart:
     )
 
 
+def model_curves(
+    table: TrialTable, case: tuple[str, str], quantity: str, j: int, *, start: float, unit: float
+) -> list[Curve]:
+    """Draw a quantity of a joint for all models in a study and scenario, from a time on [s].
+
+    With a unit it is the difference to the reference's, with zero the quantity itself.
+    """
+    study, scenario = case
+    curves = {m: table.runs(f"{study} curves", m, scenario)[0] for m in MODELS}
+    values = {m: np.array(curve[quantity])[:, j] for m, curve in curves.items()}
+    t, true = np.array(curves["reference"]["t"]), values["reference"]
+    if unit:
+        values = {m: (v - true) / unit for m, v in values.items() if m != "reference"}
+    later = t >= start
+    return [Curve(t[later], v[later], m, ROLES[m], "solid", 1.2) for m, v in values.items()]
+
+
 def loops(table: TrialTable) -> Iterator[Chart]:
     """Draw figures 15 to 17, torques and energy beside their difference, and those of the arms."""
-
-    def lines(
-        study: str, scenario: str, quantity: str, j: int, *, start: float, unit: float = 0.0
-    ) -> list[Curve]:
-        """Draw a quantity of all models; with a unit its difference to the reference's."""
-        curves = {m: table.runs(f"{study} curves", m, scenario)[0] for m in MODELS}
-        values = {m: np.array(curve[quantity])[:, j] for m, curve in curves.items()}
-        t, true = np.array(curves["reference"]["t"]), values["reference"]
-        if unit:
-            values = {m: (v - true) / unit for m, v in values.items() if m != "reference"}
-        later = t >= start
-        return [Curve(t[later], v[later], m, ROLES[m], "solid", 1.2) for m, v in values.items()]
 
     def pair(
         scenario: str, quantity: str, j: int, labels: Sequence[str], start: float
     ) -> list[Panel]:
-        whole = lines("loop", scenario, quantity, j, start=-np.inf)
-        apart = lines("loop", scenario, quantity, j, start=start, unit=1e-3)
+        case = ("loop", scenario)
+        whole = model_curves(table, case, quantity, j, start=-np.inf, unit=0.0)
+        apart = model_curves(table, case, quantity, j, start=start, unit=1e-3)
         difference = f"difference [{labels[1]}]"
         return [plotted(whole, "time [s]", labels[0]), plotted(apart, "time [s]", difference)]
 
@@ -173,7 +179,7 @@ def loops(table: TrialTable) -> Iterator[Chart]:
     panels = []
     for label, quantity, j, start in (*rows, ("energy of joint 2 [J]", "energy", 1, 0.0)):
         for scenario in SCENARIOS:
-            marks = lines("arms", scenario, quantity, j, start=start, unit=1.0)
+            marks = model_curves(table, ("arms", scenario), quantity, j, start=start, unit=1.0)
             title = scenario if len(panels) < len(SCENARIOS) else ""
             panels.append(plotted(marks, "time [s]", label, title=title))
     yield drawing("arms", *panels, columns=2, height=1.2, share_x=True)

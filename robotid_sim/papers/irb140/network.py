@@ -73,17 +73,10 @@ def require_sklearn() -> None:
 
 
 def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) -> dict[str, Any]:
-    """Return the errors of a trained network [mm]; the trial of Figure 12.
+    """Train a network on poses and first weights of its own; the trial of Figure 12.
 
-    Every run draws its own poses and first weights.
-
-    Returns
-    -------
-    result : dict
-        ``train`` and ``validation`` (mean distance [mm]), ``worst`` (largest validation distance),
-        ``excluded`` (share of poses left out), ``curve`` (iterations, training and validation error
-        of every look), ``iterations`` (of the last), ``quantiles`` (of the validation distance, at
-        0, 2, ... 100 %).
+    Errors are mean distances [mm], ``worst`` is the largest in validation. ``curve`` has iterations
+    and both errors of every look, ``quantiles`` those of the validation at 0, 2, ... 100 %.
     """
     require_sklearn()
     chosen = NETWORKS[network]

@@ -144,13 +144,9 @@ def search_once(
 ) -> dict[str, Any]:
     """Search the minimum of eq. (20) once.
 
-    Returns
-    -------
-    row : dict
-        ``cost``; errors [%]: ``mape_com``, ``mape_inertia``, ``products`` and ``moments`` of
-        inertia, and ``imbalance``, their quotient; iterations: ``converged``, ``last_gain``;
-        ``reach``; processor times: ``time`` [us an iteration], ``time_to_converge`` [us];
-        ``estimate`` (27 values), ``curve`` (best cost after every iteration), ``evaluations``.
+    The row has errors in [%], with ``imbalance`` that of the products of inertia over that of the
+    moments, iterations until the search has ``converged`` and until its ``last_gain``, processor
+    times in [us], an iteration and until convergence, and the best cost after every iteration.
     """
     reference = parameter_vector("reference")
     cost = ParameterDistance(reference, half_width, scaling, ITERATIONS)
