@@ -8,14 +8,13 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Points, Space, Style
 from robotid_sim.palette import joint_role
+from robotid_sim.papers.statistics import are_outliers
 from robotid_sim.papers.trial_table import TrialTable
 
 BAR = 3.0
 """Thickness of a bar [pt]."""
 HALF_BOX = 0.3
 """Half height of a box."""
-OUTLYING = 1.5
-"""Quartile distances beyond which a value is an outlier."""
 Drawn = Panel | Matrix | Space
 
 
@@ -110,9 +109,8 @@ def box(values: Float1D, place: float, labels: tuple[str, str], role: str) -> tu
     what lies beyond is a point. The labels are those of boxes and of outliers.
     """
     low, middle, high = np.percentile(values, (25.0, 50.0, 75.0))
-    reach = OUTLYING * (high - low)
-    inside = values[(values >= low - reach) & (values <= high + reach)]
-    outside = np.setdiff1d(values, inside)
+    outlying = are_outliers(values)
+    inside, outside = values[~outlying], np.unique(values[outlying])
     nan = np.nan
     left, right = inside.min(), inside.max()
     x = np.array([left, low, nan, low, high, high, low, low, nan, middle, middle, nan, high, right])

@@ -77,6 +77,8 @@ class Measure(Declared):
     """Method; of several, all runs; with ``each = "of"`` none stands for all."""
     over: str | tuple[str, ...] = ""
     """Method that the statistic compares with."""
+    over_case: str = ""
+    """Case that the statistic compares with; by default the same."""
     by: str = ""
     """Other value of the same runs that the statistic compares with."""
     run: int | None = None
@@ -99,8 +101,11 @@ class Measure(Declared):
     """What a ratio is shown as."""
     scale: float = 1.0
     text: str = ""
-    """How each is written in a list, such as ``{name} {value:.3g}``; the number is this text."""
+    """How each is written in a list, such as ``{name} {value:.3g}``; the number is this text, with
+    a least or greatest pick that of the one alone."""
     separator: str = ", "
+    absent: str = "-"
+    """What stands where there is no number."""
     interval: bool = True
     """Whether the interval is of use."""
 
@@ -133,9 +138,11 @@ class Measure(Declared):
             values = [self._shown(value) for value, _ in parts]
             return self.text.format(low=min(values), high=max(values)), None
         if self.text:
-            names = self._names(table)
-            shown = zip(names, (self._shown(value) for value, _ in parts), strict=True)
-            return self.separator.join(self.text.format(name=n, value=v) for n, v in shown), None
+            named = list(zip(self._names(table), (value for value, _ in parts), strict=True))
+            if self.pick:
+                chosen = max if self.pick == "greatest" else min
+                named = [chosen(named, key=lambda part: part[1])]
+            return self.separator.join(self._written(*part) for part in named), None
         value, ends = _picked(parts, self.pick)
         if self.end and ends is not None:
             return self._shown(ends[self.end == "upper"]), None
@@ -143,6 +150,11 @@ class Measure(Declared):
             return self._shown(value), None
         low, high = sorted(map(self._shown, ends))
         return self._shown(value), (low, high)
+
+    def _written(self, name: str, value: float) -> str:
+        if np.isnan(value):
+            return self.absent
+        return self.text.format(name=name, value=self._shown(value))
 
     def _shown(self, value: float) -> float:
         changed = TRANSFORMS[self.shown](value)
@@ -186,7 +198,8 @@ class Measure(Declared):
         values = part.values_of(table, part.of, part.metric, whole=whole)
         if name in ALONE:
             return ALONE[name](values)
-        others = part.values_of(table, part.over or part.of, part.by or part.metric, whole=whole)
+        beside = part.model_copy(update={"case": part.over_case or part.case})
+        others = beside.values_of(table, part.over or part.of, part.by or part.metric, whole=whole)
         if name in RUN_BY_RUN:
             return ALONE["mean"](_reduced(RUN_BY_RUN[name](values, others), reduction))
         return BESIDE[name](values, others)

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.stats import binom, bootstrap, iqr, mannwhitneyu, spearmanr, ttest_ind
 from scipy.stats import t as student
 
@@ -23,6 +24,8 @@ MIN_RUNS_OF_SPREAD = 12
 """Runs below which a ratio of spreads has no interval: draws of one run alone would decide it."""
 MIN_RUNS_OF_LOGS = 4
 """Runs below which Welch's interval and that of a correlation say nothing."""
+OUTLYING = 1.5
+"""Quartile distances outside of the quartiles beyond which a value is an outlier."""
 TINY = 1e-12
 """Stands for a deviation of zero, by which others are divided."""
 
@@ -87,26 +90,9 @@ def deviation(values: ArrayLike) -> float:
     return float(sample.std(ddof=1)) if sample.size > 1 else 0.0
 
 
-def above_one(interval: Ends) -> Ends:
-    """Return by how much the ends of the interval of a ratio are above one [%]."""
-    if interval is None:
-        return None
-    return 100.0 * (interval[0] - 1.0), 100.0 * (interval[1] - 1.0)
-
-
 def lower_end(value: float, interval: Ends) -> float:
     """Return the lower end of an interval; the value itself if there is none."""
     return value if interval is None else interval[0]
-
-
-def upper_end(value: float, interval: Ends) -> float:
-    """Return the upper end of an interval; the value itself if there is none."""
-    return value if interval is None else interval[1]
-
-
-def interval_of_ratio(values: ArrayLike, others: ArrayLike, *, paired: bool = False) -> Ends:
-    """Estimate the interval of the ratio of two means; see `ratio_of_means`."""
-    return ratio_of_means(values, others, paired=paired)[1]
 
 
 def _resampled(samples: Any, statistic: Callable[..., Any], **options: Any) -> tuple[float, float]:
@@ -176,6 +162,26 @@ def _gain_of_minima(a: Float1D, b: Float1D) -> Measurement:
     return float(gain(b, a, 0)), None if few else _resampled((b, a), gain, vectorized=True)
 
 
+def are_outliers(a: Float1D) -> NDArray[np.bool_]:
+    """Tell which values lie more than 1.5 quartile distances outside of the quartiles."""
+    low, high = np.percentile(a, (25.0, 75.0))
+    reach = OUTLYING * (high - low)
+    return np.asarray((a < low - reach) | (a > high + reach))
+
+
+def _difference_of_outliers(a: Float1D, b: Float1D) -> Measurement:
+    """Subtract the shares of outliers; the interval is that of normal distributions."""
+    shares = [are_outliers(part).astype(float) for part in (a, b)]
+    value = float(shares[0].mean() - shares[1].mean())
+    half = 1.96 * float(np.sqrt(sum(share.var() / share.size for share in shares)))
+    return value, (value - half, value + half)
+
+
+def _mean_where_reached(a: Float1D) -> Measurement:
+    """Average the runs that have a number; NaN if none has."""
+    return _mean(a[np.isfinite(a)]) if np.isfinite(a).any() else (np.nan, None)
+
+
 def _rank_test(a: Float1D, b: Float1D, *, alternative: Any) -> Measurement:
     """Return the p of Wilcoxon's rank-sum test; a single run stands for as many as the others."""
     size = max(a.size, b.size)
@@ -206,6 +212,8 @@ ALONE: Mapping[str, Callable[[Float1D], Measurement]] = {
     "sample deviation": lambda a: (deviation(a) if a.size > 1 else np.nan, None),
     "spread": lambda a: (float(np.std(a)), None),
     "geometric mean": _geometric_mean,
+    "mean where reached": _mean_where_reached,
+    "share of outliers": lambda a: (float(are_outliers(a).mean()), None),
 }
 """Statistics of values, shape (R,)."""
 BESIDE: Mapping[str, Callable[[Float1D, Float1D], Measurement]] = {
@@ -213,12 +221,15 @@ BESIDE: Mapping[str, Callable[[Float1D, Float1D], Measurement]] = {
     "paired ratio of means": partial(ratio_of_means, paired=True),
     "ratio of medians": _ratio_of_medians,
     "ratio of minima": lambda a, b: (float(a.min() / b.min()), None),
+    "least ratio": lambda a, b: (float((a / b).min()), None),
+    "largest ratio": lambda a, b: (float((a / b).max()), None),
     "geometric ratio": geometric_ratio,
     "unpaired geometric ratio": _unpaired_geometric_ratio,
     "ratio of deviations": lambda a, b: (deviation(a) / max(deviation(b), TINY), None),
     "ratio of spreads": partial(_ratio_of_spreads, spread=np.std),
     "ratio of quartile distances": partial(_ratio_of_spreads, spread=iqr),
     "gain of minima": _gain_of_minima,
+    "difference of outlier shares": _difference_of_outliers,
     "lead of largest": lambda a, b: (float(b.max()) - float(a.max()), None),
     "rank test": partial(_rank_test, alternative="less"),
     "two-sided rank test": partial(_rank_test, alternative="two-sided"),

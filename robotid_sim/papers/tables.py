@@ -57,8 +57,6 @@ class Column(Measure):
     """Significant digits of a number."""
     format: str = ""
     """How Python writes the number, such as ``.2e`` or ``repr``; ``%`` for a share in percent."""
-    absent: str = "-"
-    """What stands where there is no number."""
 
     @model_validator(mode="before")
     @classmethod

@@ -8,7 +8,7 @@ from robotid_sim.kinematics.forward import tip_jacobian, tip_pose
 from robotid_sim.kinematics.inverse import singularity_index as index_of_urdf
 from robotid_sim.model.catalog import load_robot, published_print
 from robotid_sim.papers.irb140 import kinematics
-from robotid_sim.papers.irb140.published import NAMES, mape, parameter_vector
+from robotid_sim.papers.irb140.model import NAMES, mape, parameter_vector
 from robotid_sim.papers.irb140.torque import cad_step, visible_directions
 
 POSES = np.random.default_rng(0).uniform(-np.pi, np.pi, (50, 6))
@@ -42,25 +42,25 @@ def orientation_entries(q: np.ndarray) -> np.ndarray:
 
 def singularity_index(q: np.ndarray) -> float:
     """Return kappa(J) at the paper's joint angles."""
-    return float(np.linalg.cond(kinematics.jacobian(q)))
+    return float(np.linalg.cond(kinematics.jacobian(q[None])[0][0]))
 
 
 def test_the_closed_form_is_the_product_of_the_transforms() -> None:
-    tools = np.array([kinematics.dh_frames(q)[-1] for q in POSES])
+    tools = kinematics.dh_frames(POSES)[-1]
     assert np.abs(kinematics.position(POSES) - tools[:, :3, 3]).max() < 2e-15
     entries = np.array([orientation_entries(q) for q in POSES])
     assert np.abs(entries - tools[:, [0, 2, 2, 2], [2, 2, 0, 1]]).max() < 2e-15
 
 
 def test_the_table_describes_the_urdf(robot) -> None:
-    for q in POSES:
-        ours = kinematics.dh_frames(q + kinematics.HOME)[-1]
+    tools = kinematics.dh_frames(POSES + kinematics.HOME)[-1]
+    for ours, q in zip(tools, POSES, strict=True):
         assert np.abs(ours - tip_pose(robot, q)).max() < 1e-14
 
 
 def test_jacobian_and_singularity_index_are_those_of_the_urdf(robot) -> None:
-    for q in POSES:
-        ours = kinematics.jacobian(q + kinematics.HOME)
+    jacobians, _ = kinematics.jacobian(POSES + kinematics.HOME)
+    for ours, q in zip(jacobians, POSES, strict=True):
         assert np.abs(ours - tip_jacobian(robot, q)).max() < 1e-14
         index = singularity_index(q + kinematics.HOME)
         assert index == pytest.approx(index_of_urdf(robot, q), rel=1e-9)
@@ -111,8 +111,7 @@ def test_torques_show_fifteen_directions_of_the_27_parameters() -> None:
 
 def test_the_cad_step_shares_the_mass_by_volume() -> None:
     found = cad_step()
-    for link in found["links"].values():
-        assert link["mass"] == pytest.approx(1e-3 * found["density"] * link["volume"], rel=1e-12)
-    masses = [link["mass"] for link in found["links"].values()]
-    assert masses == sorted(masses, reverse=True)
-    assert sum(masses) < 98.0
+    masses = found["links"][:, 0]
+    assert masses == pytest.approx(1e-3 * found["density"] * found["volumes"], rel=1e-12)
+    assert masses.tolist() == sorted(masses, reverse=True)
+    assert masses.sum() < 98.0

@@ -1,7 +1,6 @@
 """ABB IRB 140: searches, network, loop, and the quick reproduction."""
 
 import sys
-from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -13,20 +12,16 @@ from robotid_sim.errors import MissingExtraError
 from robotid_sim.model.catalog import load_robot, published_robot
 from robotid_sim.model.inertia import inconsistency
 from robotid_sim.papers import find_paper
-from robotid_sim.papers.grid import RunGrid, values_of
-from robotid_sim.papers.irb140 import inverse_network, kinematics, network, plants
-from robotid_sim.papers.irb140.campaign import (
-    BOX,
+from robotid_sim.papers.irb140 import control, inverse_network, kinematics, network
+from robotid_sim.papers.irb140.computed import (
     CLAMPS,
     EQUAL_SHARES,
     EQUAL_STEPS,
-    QuantumResults,
-    run_campaign,
+    WIDE,
+    with_computed,
 )
 from robotid_sim.papers.irb140.control import SCENARIOS
-from robotid_sim.papers.irb140.measurements import measurements
-from robotid_sim.papers.irb140.performance import TorqueMap, _unseen
-from robotid_sim.papers.irb140.published import (
+from robotid_sim.papers.irb140.model import (
     ITERATIONS,
     PARTICLES,
     ROBOT,
@@ -34,6 +29,7 @@ from robotid_sim.papers.irb140.published import (
     mape,
     parameter_vector,
 )
+from robotid_sim.papers.irb140.performance import torque_map, unseen_states
 from robotid_sim.papers.irb140.swarms import (
     METHODS,
     QUBIT_CLAMP,
@@ -42,6 +38,7 @@ from robotid_sim.papers.irb140.swarms import (
     search,
 )
 from robotid_sim.papers.paper import Lab
+from robotid_sim.papers.trial_table import TrialTable
 
 
 def test_the_cost_is_zero_at_the_answer_and_grows_outside_the_box() -> None:
@@ -81,10 +78,9 @@ def test_printed_settings_fly_away() -> None:
 
 
 def test_a_clamp_is_a_share_of_what_the_particles_fly_in() -> None:
-    assert clamped(METHODS["pso"], 0.1).options["velocity_limit"] == 0.1
-    assert clamped(METHODS["qubit"], 0.1).options["velocity_limit"] == pytest.approx(0.05 * np.pi)
-    same = clamped(METHODS["qubit"], QUBIT_CLAMP)
-    assert same.options["velocity_limit"] == pytest.approx(0.1)
+    assert clamped("pso", 0.1)[1]["velocity_limit"] == 0.1
+    assert clamped("qubit", 0.1)[1]["velocity_limit"] == pytest.approx(0.05 * np.pi)
+    assert clamped("qubit", QUBIT_CLAMP)[1]["velocity_limit"] == pytest.approx(0.1)
     default, wider = (search("qubit", "relative", 0.5, 1, 0, clamp) for clamp in (None, 0.4))
     assert wider["runs"][0]["cost"] != default["runs"][0]["cost"]
 
@@ -99,9 +95,9 @@ def test_equal_steps_are_equal_in_the_middle_of_the_box() -> None:
 def test_one_clamp_for_both_turns_the_order_of_the_swarms() -> None:
     assert (QUBIT_CLAMP, QUBIT_CLAMP) in EQUAL_SHARES
     errors = {
-        (method, clamp): values_of(
-            search(method, "relative", 0.5, 4, 0, clamp)["runs"], "mape_com"
-        ).mean()
+        (method, clamp): np.mean(
+            [run["mape_com"] for run in search(method, "relative", 0.5, 4, 0, clamp)["runs"]]
+        )
         for method in ("pso", "qubit")
         for clamp in (QUBIT_CLAMP, None)
     }
@@ -110,41 +106,40 @@ def test_one_clamp_for_both_turns_the_order_of_the_swarms() -> None:
 
 
 def test_poses_near_a_singularity_are_left_out() -> None:
-    _, positions, excluded = network._poses(None, 2000, np.random.default_rng(0))
+    _, positions, excluded = network.regular_poses(None, 2000, np.random.default_rng(0))
     assert 0.0 < excluded < 0.2
     assert positions.shape == (2000 - round(2000 * excluded), 3)
-    assert network._poses(15.0, 500, np.random.default_rng(0))[2] == 0.0
+    assert network.regular_poses(15.0, 500, np.random.default_rng(0))[2] == 0.0
 
 
-def test_the_jacobian_of_a_batch_and_its_slopes_are_those_of_the_kinematics() -> None:
+def test_the_slopes_of_a_jacobian_are_its_differences() -> None:
     q = np.random.default_rng(0).uniform(-2.0, 2.0, (5, 6))
-    jacobians, positions = inverse_network._jacobian(q)
-    assert np.allclose(jacobians, [kinematics.jacobian(pose) for pose in q], atol=1e-14)
+    jacobians, positions = kinematics.jacobian(q)
     assert np.allclose(positions, kinematics.position(q), atol=1e-14)
     step = 1e-6
-    slopes = inverse_network._jacobian_slopes(jacobians)
+    slopes = inverse_network.jacobian_slopes(jacobians)
     for k, unit in enumerate(step * np.eye(6)):
-        ends = [inverse_network._jacobian(q + side * unit)[0] for side in (1.0, -1.0)]
+        ends = [kinematics.jacobian(q + side * unit)[0] for side in (1.0, -1.0)]
         assert np.allclose(np.subtract(*ends) / (2.0 * step), slopes[:, k], atol=1e-8)
 
 
 def test_the_loss_of_an_inverse_network_has_the_gradient_that_it_says() -> None:
     rng = np.random.default_rng(1)
     x, xyz = rng.uniform(-1.0, 1.0, (20, 6)), rng.uniform(0.2, 0.6, (20, 3))
-    net = inverse_network._Network(6, np.zeros(6), np.ones(6))
+    net = inverse_network.InverseNetwork(6, np.zeros(6), np.ones(6))
     weights = net.start(rng)
     way = rng.standard_normal(weights.size)
     for penalized in (False, True):
-        loss = inverse_network._loss(net, x, xyz, penalized=penalized)
+        loss = inverse_network.eq_33(net, x, xyz, penalized=penalized)
         slope = (loss(weights + 1e-6 * way)[0] - loss(weights - 1e-6 * way)[0]) / 2e-6
         assert loss(weights)[1] @ way == pytest.approx(slope, rel=1e-6)
 
 
 def test_torques_of_many_candidates_are_those_of_the_formal_robot() -> None:
     robot = load_robot(ROBOT)
-    states = _unseen(robot, 0)
+    states = unseen_states(robot, 0)
     columns = [parameter_vector(column) for column in SETS]
-    torques = TorqueMap(robot, states)(np.array(columns))
+    torques = torque_map(robot, states)(np.array(columns))
     for tau, name in zip(torques, SETS.values(), strict=True):
         formal = published_robot(ROBOT, name)
         expected = joint_torque(formal, states.q, states.dq, states.ddq)[:, :3]
@@ -154,8 +149,8 @@ def test_torques_of_many_candidates_are_those_of_the_formal_robot() -> None:
 @pytest.mark.parametrize("column", SETS)
 def test_an_arm_has_the_torques_of_its_column_and_can_exist(column) -> None:
     robot = load_robot(ROBOT)
-    arm = plants.equivalent(robot, base_parameters(robot, ()), column)
-    states = _unseen(robot, 0)
+    arm = control.equivalent(robot, base_parameters(robot, ()), column)
+    states = unseen_states(robot, 0)
     apart, formal = (
         joint_torque(model, states.q, states.dq, states.ddq)
         for model in (arm, published_robot(ROBOT, SETS[column]))
@@ -190,30 +185,24 @@ def test_the_quick_reproduction_says_what_holds(tmp_path) -> None:
     again = find_paper("irb140-qpso").reproduce(lab)
     assert again.claims == found.claims
     assert set(found.tables) >= {"table-3-parameters", "table-4-tracking", "clamps"}
-    check_replacements(run_campaign(lab))
+    check_replacements(find_paper("irb140-qpso").run(lab))
 
 
-def check_replacements(results: QuantumResults) -> None:
+def check_replacements(table: TrialTable) -> None:
     """Assert what the verdicts become if something else stands in the place of a method."""
-    judged = verdicts(results)
+    judged = verdicts(table)
     for name in ("qpso-beats-pso-mape-com", "qpso-beats-pso-mape-inertia", "final-fitness"):
         assert judged[name] == "conditional"
     for put, expected in REPLACED:
-        found = verdicts(put(results))
+        found = verdicts(with_computed(table | TrialTable(put(table))))
         assert {name: found[name] for name in expected} == expected, put.__name__
 
 
-def verdicts(results: QuantumResults) -> dict[str, str]:
-    return verdicts_of("irb140-qpso", measurements(results))
+def verdicts(table: TrialTable) -> dict[str, str]:
+    return verdicts_of("irb140-qpso", find_paper("irb140-qpso").measurements(table))
 
 
-def with_rows(results: QuantumResults, change) -> QuantumResults:
-    """Return results with other rows, by case, method and rows."""
-    rows = {key: change(*key, old) for key, old in results.grid.rows.items()}
-    return replace(results, grid=RunGrid(rows))
-
-
-def random_search(results: QuantumResults) -> QuantumResults:
+def random_search(table: TrialTable) -> dict:
     """Put the best of as many random points in the place of the qubits."""
     truth = parameter_vector("reference")
     box = ParameterDistance(truth, 0.5, "relative", ITERATIONS)
@@ -225,67 +214,57 @@ def random_search(results: QuantumResults) -> QuantumResults:
         com, inertia = mape(best * truth, truth)
         return {"cost": float(box(best[None])[0]), "mape_com": com, "mape_inertia": inertia}
 
-    return qubits_with(results, drawn)
+    return qubits_with(table, drawn)
 
 
-def truth_found(results: QuantumResults) -> QuantumResults:
+def truth_found(table: TrialTable) -> dict:
     """Put the truth, up to rounding, in the place of the qubits' results, whatever their clamp."""
 
     def exact(run: int) -> dict[str, float]:
         size = 1e-10 * (1 + run)
         return {"cost": size**2, "mape_com": size, "mape_inertia": size}
 
-    return qubits_with(results, exact)
+    return qubits_with(table, exact)
 
 
-def qubits_with(results: QuantumResults, found) -> QuantumResults:
-    most = max(len(rows) for rows in results.grid.rows.values())
-    values = [found(run) for run in range(most)]
+def qubits_with(table: TrialTable, found) -> dict:
+    searched = {
+        key: rows
+        for key, rows in table.rows.items()
+        if key[0] in ("search", "clamp") and key[2] == "qubit"
+    }
+    values = [found(run) for run in range(max(map(len, searched.values())))]
+    return {
+        key: [{**row, **values[k]} for k, row in enumerate(rows)] for key, rows in searched.items()
+    }
 
-    def change(_, method, old):
-        return [{**row, **values[k]} for k, row in enumerate(old)] if method == "qubit" else old
 
-    return with_rows(results, change)
-
-
-def one_clamp(results: QuantumResults) -> QuantumResults:
+def one_clamp(table: TrialTable) -> dict:
     """Let PSO fly with the qubits' clamp: without what makes the difference."""
-    rows = results.grid.rows
-    return with_rows(
-        results,
-        lambda case, m, old: (
-            rows[("clamp", QUBIT_CLAMP), "pso"] if (case, m) == (("relative", BOX), "pso") else old
-        ),
-    )
+    return {("search", WIDE, "pso"): table.runs("clamp", "pso", f"{QUBIT_CLAMP:.4f}")}
 
 
-def same_model(results: QuantumResults) -> QuantumResults:
+def same_model(table: TrialTable) -> dict:
     """Put the model of PSO in the place of QPSO's, in controllers and as arms."""
-    rows = results.grid.rows
-    return with_rows(results, lambda case, m, old: rows[case, "PSO"] if m == "QPSO" else old)
+    return {
+        (study, scenario, "QPSO"): table.runs(study, "PSO", scenario)
+        for study in ("loop", "arms")
+        for scenario in SCENARIOS
+    }
 
 
-def no_penalty(results: QuantumResults) -> QuantumResults:
+def no_penalty(table: TrialTable) -> dict:
     """Put networks that end on singular poses in the place of those with the penalty."""
-    return with_rows(
-        results,
-        lambda case, m, old: (
-            [{**row, "singular": 0.17} for row in old]
-            if (case, m) == ("inverse", "penalty")
-            else old
-        ),
-    )
+    rows = table.runs("inverse", "penalty")
+    return {("inverse", "", "penalty"): [{**row, "singular": 0.17} for row in rows]}
 
 
-def parameters_alone(results: QuantumResults) -> QuantumResults:
+def parameters_alone(table: TrialTable) -> dict:
     """Put the searches by eq. (20) in the place of those by torque."""
-    rows = results.grid.rows
-    return with_rows(
-        results,
-        lambda case, m, old: (
-            rows[("performance", "eq-20"), m] if case == ("performance", "control-aware") else old
-        ),
-    )
+    return {
+        ("performance", swarm, "control-aware"): table.runs("performance", "eq-20", swarm)
+        for swarm in table.cases("performance")
+    }
 
 
 DETERMINED = {"parameters-visible", "cad-error", "cad-masses", "cad-bodies", "fitness-reduction"}

@@ -7,44 +7,57 @@ import pytest
 
 from robotid_sim.papers import find_paper
 from robotid_sim.papers.claims import OUT_OF_BAND, Claim, Measured, measured
-from robotid_sim.papers.grid import RunGrid
-from robotid_sim.papers.irb140.campaign import CLAMPS, SEARCH_CASES, QuantumResults
-from robotid_sim.papers.irb140.control import MODELS, SCENARIOS
-from robotid_sim.papers.irb140.measurements import (
-    _accuracy,
-    _fitness,
-    _iterations,
-    _stagnation,
-    _time,
-    control_measurements,
+from robotid_sim.papers.irb140.computed import (
+    CLAMPS,
+    SMALL,
+    WIDE,
+    compared_models,
+    constants,
+    pairs_of_clamps,
 )
-from robotid_sim.papers.irb140.published import parameter_vector
-from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP
+from robotid_sim.papers.irb140.control import MODELS, SCENARIOS
+from robotid_sim.papers.irb140.swarms import METHODS, PSO_CLAMP, QUBIT_CLAMP
+from robotid_sim.papers.trial_table import TrialTable
 
+SHEET = find_paper("irb140-qpso").sheet
+SHARED = {"pso_clamp": PSO_CLAMP, "qubit_clamp": QUBIT_CLAMP}
+"""Facts of the whole paper that claims name."""
+LOOP = (
+    "torque-closest", "torque-settled", "torque-smoother", "table-4", "tracking-error",
+    "energy-closest", "energy-higher",
+)  # fmt: skip
+CONTROL = (*(f"{name}-{s}" for name in LOOP for s in SCENARIOS), "energy-rises", "resilience")
+SEARCHED = (
+    *(f"{n}-{m}" for n in ("qpso-beats-pso", "equal-clamps") for m in ("mape-com", "mape-inertia")),
+    "delta-well-beats-pso-com", "delta-well-beats-pso-inertia", "final-fitness",
+    "equal-clamps-final-fitness", "iterations-qpso", "iterations-pso", "iterations-ratio",
+    "iterations-qpso-spread", "iterations-pso-spread", "equal-clamps-iterations-ratio",
+    "pso-stagnates-early", "pso-flies-away", "time-per-iteration",
+)  # fmt: skip
+"""Claims on what is made up here."""
 RUNS = 8
 WIGGLE = 1.0 + 0.01 * np.sin(np.arange(RUNS))
 """Runs differ by a percent."""
 
 
-def searched(error: float) -> list[dict[str, object]]:
+def searched(error: float, clamp: float = 0.0) -> list[dict[str, object]]:
     """Return runs of a search that all end near one error."""
-    estimate = parameter_vector("reference").tolist()
-    alike = {"last_gain": 2.0, "reach": 1e9, "estimate": estimate, "evaluations": 18_000}
+    alike = {"last_gain": 2.0, "reach": 1e9, "clamp": clamp}
     return [
         {
             "cost": (error * wiggle) ** 2,
             "mape_com": error * wiggle,
             "mape_inertia": error * wiggle,
             "converged": 30.0 * wiggle,
-            "seconds": wiggle,
+            "time": wiggle,
             **alike,
         }
         for wiggle in WIGGLE
     ]
 
 
-def case(scenario: str, model: str, **values: float | list[float]) -> dict[str, object]:
-    """Return a case of the loop, all joints alike."""
+def case(model: str, **values: float | list[float]) -> dict[str, object]:
+    """Return a row of the loop, all joints alike."""
     step = dict.fromkeys(("rise_time", "settling_time", "overshoot", "steady_state_error"), 0.1)
     apart = {"reference": 0.0, "QPSO": 0.1, "PSO": 0.5}[model]
     values_of_joints = {
@@ -54,48 +67,58 @@ def case(scenario: str, model: str, **values: float | list[float]) -> dict[str, 
         "torque_rate_settled": 1.0,
         "energy": 100.0 + apart,
         "energy_signed": 20.0,
-        "energy_settled": 99.0 + apart,
-        "rms_error": 1.0,
+        "energy_gap": apart,
+        "energy_gap_settled": apart,
     }
-    alike = {name: [value] * 6 for name, value in values_of_joints.items()}
-    changes = {k: v if isinstance(v, list) else [v] * 6 for k, v in values.items() if k not in step}
+    alike = {name: [value] * 3 for name, value in values_of_joints.items()}
     step |= {name: value for name, value in values.items() if name in step}
-    loop = {"scenario": scenario, "model": model, "step_bandwidth": 5.0}
-    return {**loop, **alike, **changes, "step": step}
+    error = {"tracking_error": values.pop("tracking_error", 1.0), "step_bandwidth": 5.0}
+    changes = {name: [value] * 3 for name, value in values.items() if name not in step}
+    return {**alike, **error, **changes, "step": list(step.values())}
 
 
 def results(
     loop: Callable[[str, str, int], dict[str, object]] = lambda scenario, model, run: {},
     errors: dict[tuple[str, float], float] | None = None,
-) -> QuantumResults:
-    """Return results in which the loop and the clamped searches are as given."""
+) -> TrialTable:
+    """Return a table in which the loop and the clamped searches are as given."""
     given = errors or {}
-    searches = {
-        ((scaling, box), method): searched(0.1 if method == "delta-well" else 5.0)
-        for method, scaling, box in SEARCH_CASES
+    rows = {
+        ("search", box, method): searched(0.1 if method == "delta-well" else 5.0)
+        for method in METHODS
+        for box in (WIDE, SMALL)
     }
-    searches |= {
-        (("clamp", clamp), method): searched(given.get((method, clamp), 5.0))
+    rows |= {
+        ("clamp", f"{clamp:.4f}", method): searched(given.get((method, clamp), 5.0), clamp)
         for method, clamp in CLAMPS
     }
-    rows = [(key, run) for key, runs in searches.items() for run in runs]
-    runs = [("nominal", 0), *(("disturbed", run) for run in range(RUNS))]
-    rows += [((s, m), case(s, m, **loop(s, m, run))) for s, run in runs for m in MODELS]
-    curve = {"energy": np.linspace(0.0, 1.0, 5)[:, None].repeat(3, axis=1).tolist()}
-    curves = {f"{s} {model}": curve for s in SCENARIOS for model in MODELS}
-    return QuantumResults(RunGrid.of(rows), curves, {}, {})
+    rows |= {
+        (study, scenario, model): [case(model, **loop(scenario, model, run)) for run in range(runs)]
+        for study in ("loop", "arms")
+        for scenario, runs in (("nominal", 1), ("disturbed", RUNS))
+        for model in MODELS
+    }
+    table = TrialTable(rows) | TrialTable.computed(**constants())
+    table |= TrialTable(pairs_of_clamps(table))
+    for scenario in SCENARIOS:
+        table |= TrialTable(compared_models(table, scenario))
+    return table
 
 
-def judged(*groups: dict[str, Measured]) -> dict[str, Claim]:
+def judged(measurements: dict[str, Measured]) -> dict[str, Claim]:
     """Return the claims of some measurements, as with enough runs."""
-    values = {name: value for group in groups for name, value in group.items()}
-    printed = {claim.name: claim for claim in find_paper("irb140-qpso").sheet.claim}
-    return {name: printed[name].judge(value, judged=True) for name, value in values.items()}
+    printed = {claim.name: claim for claim in SHEET.claim}
+    return {name: printed[name].judge(value, judged=True) for name, value in measurements.items()}
 
 
-def search_claims(tried: QuantumResults) -> dict[str, Claim]:
-    parts = (_accuracy, _fitness, _iterations, _stagnation)
-    return judged(*(part(tried) for part in parts), {"time-per-iteration": _time(tried)})
+def claims_on(table: TrialTable, names: tuple[str, ...]) -> dict[str, Claim]:
+    """Return some claims by what is measured in a table."""
+    printed = {claim.name: claim for claim in SHEET.claim}
+    return judged({name: printed[name].measure(table, SHARED) for name in names})
+
+
+def search_claims(table: TrialTable) -> dict[str, Claim]:
+    return claims_on(table, SEARCHED)
 
 
 @pytest.mark.parametrize(
@@ -119,7 +142,7 @@ def search_claims(tried: QuantumResults) -> dict[str, Claim]:
     ],
 )  # fmt: skip
 def test_rules_judge_by_all_that_a_claim_needs(name, value, verdict) -> None:
-    texts = ("runs", "joint", "after", "settled", "clamp", "equal", "low", "high")
+    texts = ("runs", "joint", "after", "qubit_clamp", "equal", "low", "high")
     facts = {**dict.fromkeys(texts, 1.0), **value.facts}
     (claim,) = judged({name: measured(value.ours, value.interval, **facts)}).values()
     assert claim.verdict == verdict
@@ -150,7 +173,7 @@ def test_a_search_without_a_difference_has_no_order() -> None:
 
 
 def claims_of(loop: Callable[[str, str, int], dict[str, object]]) -> dict[str, Claim]:
-    return judged(control_measurements(results(loop)))
+    return claims_on(results(loop), CONTROL)
 
 
 def test_torques_are_judged_over_the_lap_and_after_it_has_settled() -> None:
@@ -180,7 +203,7 @@ def test_metrics_of_table_4_count_where_every_run_has_their_order() -> None:
             "overshoot": 0.1 + 0.01 * better + 0.001 * np.sin(run),
             "rise_time": 0.1 + noise,
             "settling_time": None,
-            "rms_error": 1.0 + noise,
+            "tracking_error": 1.0 + noise,
         }
 
     claims = claims_of(loop)
@@ -212,6 +235,10 @@ def test_energy_must_be_nearer() -> None:
         assert claims[f"energy-closest-{scenario}"].ours == pytest.approx(5.0)
         assert claims[f"energy-closest-{scenario}"].verdict == "reproduced"
     turned = {"QPSO": 101.0, "PSO": 100.5, "reference": 100.0}
-    claims = claims_of(lambda scenario, model, run: {"energy": turned[model]})
+
+    def loop(scenario: str, model: str, run: int) -> dict[str, object]:
+        return {"energy": turned[model], "energy_gap": abs(turned[model] - turned["reference"])}
+
+    claims = claims_of(loop)
     assert claims["energy-closest-nominal"].outcome == "missed"
     assert claims["energy-closest-nominal"].verdict == "not-reproducible"

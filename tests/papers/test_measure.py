@@ -97,3 +97,18 @@ def test_a_table_takes_from_its_rows_what_its_columns_do_not_say() -> None:
     assert first[0] == "Method A"
     assert (first[2], second[2]) == ("2.25", "-")
     assert (first[3], first[4], first[7], first[8]) == ("1", "2.5", "2.5", "7.5")
+
+
+def test_another_case_and_the_name_of_the_least_are_found() -> None:
+    twice = measure(case="hard", over_case="easy", of="a", statistic="ratio of means")
+    assert twice[0] == 2.0
+    both = {"of": ["a", "b"], "statistic": "mean", "each": "of", "text": "{name} {value:.3g}"}
+    assert measure(**both)[0] == "a 2.5, b 4"
+    assert measure(**both, pick="least")[0] == "a 2.5"
+    assert measure(**both, pick="greatest")[0] == "b 4"
+
+
+def test_what_is_never_reached_is_said_in_a_list() -> None:
+    table = TrialTable({("s", "", "a"): [{"x": [1.0, None]}, {"x": [2.0, 3.0]}]})
+    listed = Measure(study="s", metric="x", of="a", statistic="mean", each="entry", text="{value}")
+    assert listed.estimate(table)[0] == "1.5, -"

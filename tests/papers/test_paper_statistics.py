@@ -1,16 +1,17 @@
-"""Intervals of means, medians and ratios, and the grid of runs."""
+"""Intervals of means, medians and ratios, and outliers."""
 
 import numpy as np
 import pytest
 
-from robotid_sim.papers.grid import RunGrid
 from robotid_sim.papers.statistics import (
     ALONE,
+    BESIDE,
+    are_outliers,
     deviation,
     geometric_ratio,
     interval_of_mean,
     interval_of_median,
-    interval_of_ratio,
+    ratio_of_means,
 )
 
 
@@ -26,15 +27,15 @@ def test_the_interval_of_the_mean_covers_it_as_often_as_stated() -> None:
 def test_the_interval_of_a_ratio_covers_it_about_as_often_as_stated() -> None:
     rng = np.random.default_rng(0)
     draws = rng.normal((4.0, 2.0), 0.5, (200, 20, 2))
-    ends = np.array([interval_of_ratio(*pair.T) for pair in draws])
+    ends = np.array([ratio_of_means(*pair.T)[1] for pair in draws])
     covered = ((ends[:, 0] < 2.0) & (ends[:, 1] > 2.0)).mean()
     assert covered == pytest.approx(0.94, abs=0.05)
-    assert interval_of_ratio([1.0], [2.0]) is None
+    assert ratio_of_means([1.0], [2.0])[1] is None
 
 
 def test_pairs_narrow_the_interval_of_a_ratio() -> None:
     common = np.random.default_rng(0).uniform(1.0, 10.0, 20)
-    free, paired = (interval_of_ratio(2.0 * common, common, paired=p) for p in (False, True))
+    free, paired = (ratio_of_means(2.0 * common, common, paired=p)[1] for p in (False, True))
     assert paired == pytest.approx((2.0, 2.0))
     assert free[1] - free[0] > 0.5
 
@@ -56,15 +57,18 @@ def test_a_geometric_ratio_is_that_of_geometric_means() -> None:
     assert geometric_ratio([6.0], [2.0]) == (pytest.approx(3.0), None)
 
 
-def test_a_grid_gives_the_statistics_of_method_and_case() -> None:
-    rows = [(("easy", "pso"), 4.0), (("easy", "de"), 2.0), (("easy", "pso"), 6.0)]
-    grid = RunGrid.of([(key, {"cost": cost, "x": [cost, None]}) for key, cost in rows])
-    np.testing.assert_array_equal(grid.values("pso", "cost", "easy"), [4.0, 6.0])
-    assert grid.mean("pso", "cost", "easy") == grid.median("pso", "cost", "easy") == 5.0
-    assert grid.best("pso", "cost", "easy")["cost"] == 4.0
-    assert grid.ratio("pso", "de", "cost", "easy") == (2.5, None)
-    assert list(grid.case("easy")) == ["pso", "de"]
-    assert np.isnan(grid.values("de", "x", "easy")[0, 1])
+def test_outliers_lie_beyond_the_reach_of_the_quartiles() -> None:
+    values = np.append(np.arange(9.0), 100.0)
+    assert are_outliers(values).tolist() == [False] * 9 + [True]
+    value, (low, high) = BESIDE["difference of outlier shares"](values, np.arange(10.0))
+    assert value == pytest.approx(0.1)
+    assert low < 0.0 < value < high
+
+
+def test_runs_that_never_reach_something_are_left_out_of_its_mean() -> None:
+    statistic = ALONE["mean where reached"]
+    assert statistic(np.array([1.0, np.nan, 3.0])) == (2.0, None)
+    assert np.isnan(statistic(np.array([np.nan]))[0])
 
 
 def test_a_single_run_has_no_spread() -> None:

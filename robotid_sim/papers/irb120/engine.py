@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, MotionArrays
-from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters, random_states
 from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import PathError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
@@ -19,13 +17,11 @@ from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.excitation.space import ExcitationSpace
 from robotid_sim.excitation.swarm_design import DesignCost
-from robotid_sim.experiment.rollout import rollout
-from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
+from robotid_sim.papers.driving import LOW_PASS, drive, with_encoders
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.trials import PAPER
-from robotid_sim.preprocess.linear_filters import Butterworth
 from robotid_sim.streams import named_stream
 
 RATE = 500.0
@@ -34,10 +30,6 @@ FRICTION = ("Fv", "Fc")
 """Joint parameters of the fit beside the inertial ones; the paper's model has none."""
 TORQUE_NOISE = 0.1
 """Standard deviation of the torque noise [N m], 1 to 3 % of the RMS torque of a joint."""
-ENCODER_NOISE = 2e-5
-"""Standard deviation of the position noise [rad]."""
-PREPROCESSING = Butterworth(cutoff=10.0, order=4)
-"""Low-pass of the positions before they are differentiated."""
 UNSEEN_SAMPLES = 200
 """Samples of the motion on which torques are predicted."""
 NOISE_BOUND = 3.0
@@ -66,12 +58,8 @@ def identification(
     """
     plant, basis = model.arm(), base()
     trajectory = driven().trajectory(np.array(x))
-    with Plant(plant, dt=1.0 / RATE) as engine:
-        clean = rollout(engine, ComputedTorque(plant), trajectory)
-    sensors = (
-        SENSORS.build("torque-noise", relative=0.0, absolute=TORQUE_NOISE),
-        SENSORS.build("encoder-noise", revolute=ENCODER_NOISE),
-    )
+    clean = drive(plant, trajectory, RATE)
+    sensors = with_encoders("torque-noise", relative=0.0, absolute=TORQUE_NOISE)
     rng = named_stream(seed, PAPER, "engine", kind, f"run {run}")
     estimates = [_estimate(measure(clean, sensors, rng), basis) for _ in range(logs)]
     inertial = slice(basis.inertial_rank)
@@ -112,7 +100,7 @@ def drivable(x: Sequence[float]) -> bool:
 def _estimate(log: Log, basis: BaseParameters) -> Estimate:
     """Return the weighted least-squares estimate from a measured log."""
     arm = model.arm()
-    problem = build_problem(PREPROCESSING(log, arm), arm, basis)
+    problem = build_problem(LOW_PASS(log, arm), arm, basis)
     return WeightedLeastSquares().fit(problem, np.random.default_rng(0))
 
 

@@ -1,4 +1,10 @@
-"""Three models under sliding-mode control on the circle: the published sets as formal models."""
+"""The paper's three models under sliding-mode control on the circle, in both readings.
+
+The paper does not say whether its models stand in the controller or in the simulated arm; section 3
+"establishes three dynamic models" and drives each. Here they are formal models in the controller of
+one arm, or three arms, of which every controller knows its own exactly. Table 3's links are no
+rigid bodies: the engine runs a possible set with the same torques.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -8,10 +14,13 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.control.sliding_mode import SlidingMode
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.errors import InconsistentInertiaError
+from robotid_sim.estimation.cone_program import ConsistentProgram
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.conditions import (
     Condition,
@@ -23,7 +32,7 @@ from robotid_sim.experiment.conditions import (
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.model.catalog import published_plant, published_robot
 from robotid_sim.model.robot import Robot
-from robotid_sim.papers.irb140.published import ROBOT, ROOT, SETS, TRACKING
+from robotid_sim.papers.irb140.model import ROBOT, ROOT, SETS, SETTINGS
 from robotid_sim.streams import named_stream
 from robotid_sim.tasks.steps import JointStep
 from robotid_sim.tasks.task import Circle, TaskRun
@@ -37,8 +46,8 @@ SCENARIOS: Mapping[str, tuple[str, Condition]] = {
     "disturbed": ("sinusoidal", SinusoidalTorque()),
 }
 """By the paper's names of the scenarios: ours, and what acts."""
-MODELS = ("reference", "QPSO", "PSO")
-"""Sets of Table 3 that are in the controller; the reference is the plant itself."""
+MODELS = tuple(SETS)
+"""Sets of Table 3; the reference is the plant itself."""
 RATE = 1000.0
 """Control rate [Hz]."""
 SUBSTEPS = 2
@@ -55,31 +64,62 @@ DRAWN = 250
 """Samples of a curve that is kept."""
 EVERY_SAMPLE = 1_000_000
 """More samples than a lap has: torques that settle within milliseconds cannot be thinned."""
+JOINTS = 3
+"""Joints whose links the paper identifies."""
 
 
-def track(seed: int, run: int, scenario: str, *, lap: float = 30.0) -> dict[str, Any]:
-    """Return the circle, in `lap` [s], and the step with all models in one of `SCENARIOS`.
+def track(seed: int, run: int, scenario: str, *, arms: bool, lap: float = 30.0) -> dict[str, Any]:
+    """Drive the circle, in `lap` [s], and the step with all models in one of `SCENARIOS`.
 
-    Run r draws the phases of the disturbance, which are the same for all models. Nothing is drawn
-    in the nominal scenario, so that one run of it is all there is.
+    The models stand in the controller of the reference, or are arms, each with a controller that
+    knows it. Run r draws the phases of the disturbance, a sinusoid of 40 % of the peak torque of
+    the reference, which are the same for all models. Nothing is drawn in the nominal scenario, so
+    that one run of it is all there is. All have the gains of the reference.
+
+    Returns
+    -------
+    result : dict
+        ``studies``: rows of `loop_row` by model, and of run 0 those of `curve_row`.
     """
     plant = published_plant(ROBOT)
-    known = {"reference": plant}
-    known |= {model: published_robot(ROBOT, SETS[model]) for model in ("QPSO", "PSO")}
-    tasks = prepare_tasks(lap)
+    study = "arms" if arms else "loop"
     name, condition = SCENARIOS[scenario]
-    runs: dict[tuple[str, str], ControlRun] = {}
+    if arms:
+        basis = base_parameters(plant, ())
+        models = {model: equivalent(plant, basis, model) for model in MODELS}
+    else:
+        models = {m: published_robot(ROBOT, SETS[m]) for m in MODELS} | {"reference": plant}
+    tasks = prepare_tasks(lap)
+    stream = ("plants", f"run {run}") if arms else ("loop", f"run {run}", "run 0", name)
+    runs: dict[str, dict[str, ControlRun]] = {m: {} for m in MODELS}
     for key, each in tasks.items():
         size = LoopSize(plant, each.peak, each.task.trajectory.duration)
-        rng = named_stream(named_stream(seed, ROOT, "loop", f"run {run}"), "run 0", name)
-        acting = compose(name, (condition,), size, rng)
-        for m in MODELS:
-            runs[m, key] = run_task(plant, known[m], each.gains, each.task, acting)
+        acting = compose(name, (condition,), size, named_stream(seed, ROOT, *stream))
+        for model, robot in models.items():
+            arm = robot if arms else plant
+            runs[model][key] = run_task(arm, robot, each.gains, each.task, acting)
+    true = runs["reference"][CIRCLE]
     bandwidth = {"step_bandwidth": tasks[STEP].gains.bandwidth}
-    return {
-        "cases": [_case(runs, scenario, model) | bandwidth for model in MODELS],
-        "curves": _curves(runs, scenario) if run == 0 else {},
-    }
+    rows = {m: loop_row(of[CIRCLE], of[STEP], true) | bandwidth for m, of in runs.items()}
+    curves = {m: curve_row(of[CIRCLE]) for m, of in runs.items() if run == 0}
+    return {"studies": {study: {"methods": rows}, f"{study} curves": {"methods": curves}}}
+
+
+def equivalent(robot: Robot, basis: BaseParameters, column: str) -> Robot:
+    """Find a possible arm with the joint torques of a column of Table 3.
+
+    Of all sets with the same base parameters it is the one nearest to `robot`.
+
+    Raises
+    ------
+    InconsistentInertiaError
+        If no rigid bodies have these torques.
+    """
+    beta = basis.of(published_robot(ROBOT, SETS[column]).parameters())
+    phi = ConsistentProgram(robot, basis).exact(beta)
+    if phi is None:
+        raise InconsistentInertiaError(f"no rigid bodies have the torques of '{column}' of Table 3")
+    return robot.with_parameters(phi)
 
 
 @dataclass(frozen=True)
@@ -93,7 +133,7 @@ class PreparedTask:
     shape (n,)."""
 
 
-@lru_cache(maxsize=1)
+@lru_cache(maxsize=2)
 def prepare_tasks(lap: float) -> dict[str, PreparedTask]:
     """Prepare the circle of `lap` [s] and the joint step, by name.
 
@@ -104,8 +144,8 @@ def prepare_tasks(lap: float) -> dict[str, PreparedTask]:
     asked = {"circle": Circle(), STEP: JointStep(seconds=STEP_TIME)}
     fast, *_ = paths = task_runs(plant, Comparison(tasks=asked, slow_lap=lap))
     tasks = {task.name: task for task in paths}
-    times = np.arange(0.0, fast.trajectory.duration, 1.0 / RATE)
-    path = fast.trajectory(times)
+    path = fast.trajectory(np.arange(0.0, fast.trajectory.duration, 1.0 / RATE))
+    printed_rise = SETTINGS["printed"]["nominal"]["reference"]["step"][0]
 
     def gains_of(bandwidth: float) -> LoopGains:
         return LoopGains.from_specification(
@@ -113,10 +153,9 @@ def prepare_tasks(lap: float) -> dict[str, PreparedTask]:
         )
 
     def rise_beyond_print(bandwidth: float) -> float:
-        metrics = run_task(plant, plant, gains_of(bandwidth), tasks[STEP]).step
-        assert metrics is not None
-        assert metrics.rise_time is not None
-        return metrics.rise_time - TRACKING["nominal"]["reference"][0]
+        rise, *_ = step_metrics(run_task(plant, plant, gains_of(bandwidth), tasks[STEP]))
+        assert rise is not None
+        return rise - float(printed_rise)
 
     slow = gains_of(brentq(rise_beyond_print, *STEP_BANDWIDTHS, xtol=1e-3))
     gains = LoopGains.from_specification(plant, path, rate=RATE)
@@ -129,7 +168,7 @@ def prepare_tasks(lap: float) -> dict[str, PreparedTask]:
 def run_task(
     plant: Robot, model: Robot, gains: LoopGains, task: TaskRun, scenario: Scenario | None = None
 ) -> ControlRun:
-    """Return the run of an arm on a task, with a model in its sliding-mode controller."""
+    """Run an arm on a task, with a model in its sliding-mode controller."""
     run = run_loop(
         LoopTask(
             cell=Cell(plant=plant, controller=ComputedTorque(plant), rate=RATE, substeps=SUBSTEPS),
@@ -151,50 +190,66 @@ def run_task(
     return run
 
 
-def trace_of(run: ControlRun) -> Trace:
-    """Return the time series of a run, which all runs here keep."""
+def step_metrics(run: ControlRun) -> list[float | None]:
+    """List the metrics of a joint step, as in `STEP_KEYS`; None for what is not reached."""
+    assert run.step is not None
+    return [getattr(run.step, name) for name in STEP_KEYS]
+
+
+def _settled(run: ControlRun) -> tuple[Trace, slice]:
+    """Find the samples of the time series, which all runs here keep, after the loop has settled."""
     assert run.trace is not None
-    return run.trace
+    return run.trace, slice(int(np.argmax(run.trace.t >= SETTLED)), None)
 
 
-def _case(runs: Mapping[tuple[str, str], ControlRun], scenario: str, model: str) -> dict[str, Any]:
-    """Return what tables and claims need of one model in one scenario."""
-    run, step = runs[model, CIRCLE], runs[model, STEP]
-    assert step.step is not None
-    trace, true = trace_of(run), trace_of(runs["reference", CIRCLE])
-    apart, later = trace.tau - true.tau, trace.t >= SETTLED
+def loop_row(lap: ControlRun, step: ControlRun, true: ControlRun) -> dict[str, Any]:
+    """Measure the circle and the step of a model, of the circle beside the reference's.
+
+    Of the first joints: torque differences, RMS [N m], energies, the integral of abs(tau dq) [J],
+    torque rates, RMS [N m/s], and errors, RMS [rad], some also after `SETTLED`; of all joints the
+    norm of the errors [mrad]; of the step the metrics of Table 4.
+    """
+    trace, later = _settled(lap)
+    ideal, _ = _settled(true)
+    apart = trace.tau - ideal.tau
+    rate = np.diff(trace.tau[later], axis=0) / np.diff(trace.t[later])[:, None]
+
+    def energy_settled(of: Trace) -> Float1D:
+        return np.asarray(of.energy[-1] - of.energy[later][0])
+
+    values: dict[str, Float1D] = {
+        "torque_difference": rms(apart),
+        "torque_difference_settled": rms(apart[later]),
+        "energy": lap.energy,
+        "energy_signed": lap.energy_signed,
+        "energy_gap": np.abs(lap.energy - true.energy),
+        "energy_gap_settled": np.abs(energy_settled(trace) - energy_settled(ideal)),
+        "torque_rate": lap.torque_variation,
+        "torque_rate_settled": rms(rate),
+        "rms_error": lap.rms_error,
+    }
     return {
-        "scenario": scenario,
-        "model": model,
-        "torque_difference": rms(apart).tolist(),
-        "torque_difference_settled": rms(apart[later]).tolist(),
-        "energy": run.energy.tolist(),
-        "energy_signed": run.energy_signed.tolist(),
-        "energy_settled": (trace.energy[-1] - trace.energy[later][0]).tolist(),
-        "torque_rate": run.torque_variation.tolist(),
-        "torque_rate_settled": torque_rate(trace).tolist(),
-        "rms_error": run.rms_error.tolist(),
-        "step": {name: getattr(step.step, name) for name in STEP_KEYS},
+        **{name: value[:JOINTS].tolist() for name, value in values.items()},
+        "tracking_error": 1e3 * float(np.linalg.norm(lap.rms_error)),
+        "step": step_metrics(step),
     }
 
 
-def torque_rate(trace: Trace) -> Float1D:
-    """Return the RMS torque rate after the loop has settled [N m/s], shape (n,)."""
-    later = trace.t >= SETTLED
-    return rms(np.diff(trace.tau[later], axis=0) / np.diff(trace.t[later])[:, None])
+def curve_row(lap: ControlRun) -> dict[str, Any]:
+    """Thin the time series of the first joints and of the tool; its largest error is in [mm]."""
+    trace, _ = _settled(lap)
+    drawn = slice(None, None, max(1, trace.t.size // DRAWN))
 
+    def thin(values: Float2D, digits: int) -> Float2D:
+        return np.round(values[drawn, :JOINTS], digits)
 
-def _curves(runs: Mapping[tuple[str, str], ControlRun], scenario: str) -> Mapping[str, Any]:
-    """Return thinned time series of the first three joints, by scenario and model."""
-    curves: dict[str, Any] = {}
-    for model in MODELS:
-        trace = trace_of(runs[model, CIRCLE])
-        drawn = slice(None, None, max(1, trace.t.size // DRAWN))
-        curves[f"{scenario} {model}"] = {
-            "t": trace.t[drawn].tolist(),
-            "tau": np.round(trace.tau[drawn, :3], 6).tolist(),
-            "energy": np.round(trace.energy[drawn, :3], 6).tolist(),
-            "tip": np.round(trace.tip[drawn], 7).tolist(),
-            "tip_reference": np.round(trace.tip_reference[drawn], 7).tolist(),
-        }
-    return curves
+    tau, tip, wanted = thin(trace.tau, 6), thin(trace.tip, 7), thin(trace.tip_reference, 7)
+    return {
+        "t": trace.t[drawn].tolist(),
+        "tau": tau.tolist(),
+        "energy": thin(trace.energy, 6).tolist(),
+        "tip": tip.tolist(),
+        "tip_reference": wanted.tolist(),
+        "tau_rms": rms(tau).tolist(),
+        "tip_error": 1e3 * float(np.linalg.norm(tip - wanted, axis=1).max()),
+    }

@@ -19,18 +19,15 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
-from robotid_sim.papers.irb140.kinematics import DH, HOME, SINGULAR
-from robotid_sim.papers.irb140.published import ROBOT, ROOT
+from robotid_sim.papers.irb140 import kinematics
+from robotid_sim.papers.irb140.kinematics import SINGULAR, jacobian
+from robotid_sim.papers.irb140.model import ROBOT, ROOT
 from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
-TREATMENTS = {
-    "none": "none",
-    "omitted": "poses with kappa(J) > 1000 left out",
-    "penalty": "penalty on kappa(J), eq. (33)",
-}
-"""What is done about singular poses, as a table names it."""
+TREATMENTS = ("none", "omitted", "penalty")
+"""What is done about singular poses: nothing, left out of the data, eq. (33)."""
 CENTER = (0.0, 0.3, -0.2, 0.0, 0.1, 0.0)
 """Middle of the logged motion, in the URDF's joint angles [rad]: it passes the wrist's singularity,
 where axes 4 and 6 are one."""
@@ -49,8 +46,6 @@ STEEPNESS = 4.0
 """Of the penalty, a logistic unit of ln(kappa / 1000): the paper's f is not printed."""
 WEIGHT = 0.01
 """Of the penalty: a singular pose counts as much as this error [m]."""
-SMALLEST = 1e-12
-"""Singular values below this are taken for it, so that the index stays a number."""
 
 
 def train_inverse(
@@ -71,20 +66,20 @@ def train_inverse(
     rng = named_stream(seed, ROOT, "inverse network", f"run {run}")
     order = rng.permutation(len(q))
     cut = round((1.0 - VALIDATION) * len(q))
-    logged = singularity_index(_jacobian(q)[0])
+    logged = kinematics.singularity_index(jacobian(q)[0])
     learned, tried = order[:cut], order[cut:]
     if treatment == "omitted":
         learned = learned[logged[learned] <= SINGULAR]
     low, high = q.min(axis=0), q.max(axis=0)
-    network = _Network(inputs.shape[1], 0.5 * (low + high), 0.5 * (high - low))
-    loss = _loss(network, inputs[learned], xyz[learned], penalized=treatment == "penalty")
+    network = InverseNetwork(inputs.shape[1], 0.5 * (low + high), 0.5 * (high - low))
+    loss = eq_33(network, inputs[learned], xyz[learned], penalized=treatment == "penalty")
     best = minimize(
         loss, network.start(rng), jac=True, method="L-BFGS-B", options={"maxiter": iterations}
     )
     reached = network(best.x, inputs)[0]
-    jacobians, positions = _jacobian(reached)
+    jacobians, positions = jacobian(reached)
     distance = 1e3 * np.linalg.norm(positions - xyz, axis=1)
-    index = singularity_index(jacobians[tried])
+    index = kinematics.singularity_index(jacobians[tried])
     return {
         "train": float(distance[learned].mean()),
         "validation": float(distance[tried].mean()),
@@ -106,8 +101,8 @@ def logged_motion(seed: int, run: int, samples: int) -> tuple[Float2D, Float2D, 
         Cell(plant=robot, controller=ComputedTorque(robot)), _motion(robot, rng), rng
     )
     chosen = np.linspace(0, len(log.t) - 1, samples).astype(int)
-    q = log.q + HOME
-    xyz = _jacobian(q)[1]
+    q = log.q + kinematics.HOME
+    xyz = jacobian(q)[1]
     velocity = np.gradient(xyz, log.t, axis=0)
     inputs = np.hstack([xyz, velocity])[chosen]
     low, high = inputs.min(axis=0), inputs.max(axis=0)
@@ -131,7 +126,7 @@ def _motion(robot: Robot, rng: np.random.Generator) -> FourierTrajectory:
     return path(np.array(CENTER) - 0.5 * size * (low + high), size[:, None])
 
 
-class _Network:
+class InverseNetwork:
     """One hidden layer of logistic units; weights are one vector."""
 
     def __init__(self, inputs: int, middle: Float1D, half: Float1D) -> None:
@@ -139,49 +134,44 @@ class _Network:
         self._middle, self._half = middle, half
 
     def start(self, rng: np.random.Generator) -> Float1D:
-        """Return Glorot's uniform first weights, without biases."""
-        parts = []
-        for shape in self._shapes:
-            bound = np.sqrt(6.0 / sum(shape)) if len(shape) > 1 else 0.0
-            parts.append(rng.uniform(-bound, bound, shape).ravel())
-        return np.concatenate(parts)
-
-    def _split(self, weights: Float1D) -> list[Float]:
-        ends = np.cumsum([int(np.prod(shape)) for shape in self._shapes])[:-1]
-        parts = np.split(weights, ends)
-        return [part.reshape(shape) for part, shape in zip(parts, self._shapes, strict=True)]
+        """Draw Glorot's uniform first weights, without biases."""
+        bounds = (np.sqrt(6.0 / sum(s)) if len(s) > 1 else 0.0 for s in self._shapes)
+        pairs = zip(bounds, self._shapes, strict=True)
+        return np.concatenate([rng.uniform(-bound, bound, s).ravel() for bound, s in pairs])
 
     def __call__(
         self, weights: Float1D, x: Float2D
     ) -> tuple[Float2D, Callable[[Float2D], Float1D]]:
-        """Return joint angles (N, 6), and what makes weights' gradients of theirs (N, 6)."""
-        first, bias, second, offset = self._split(weights)
+        """Compute joint angles (N, 6), and what makes weights' gradients of theirs (N, 6)."""
+        ends = np.cumsum([int(np.prod(shape)) for shape in self._shapes])[:-1]
+        parts = zip(np.split(weights, ends), self._shapes, strict=True)
+        first, bias, second, offset = (part.reshape(shape) for part, shape in parts)
         hidden = expit(x @ first + bias)
         q = self._middle + self._half * (hidden @ second + offset)
 
         def back(slope: Float2D) -> Float1D:
             outer = slope * self._half
             inner = (outer @ second.T) * hidden * (1.0 - hidden)
-            parts = x.T @ inner, inner.sum(axis=0), hidden.T @ outer, outer.sum(axis=0)
-            return np.concatenate([part.ravel() for part in parts])
+            slopes = x.T @ inner, inner.sum(axis=0), hidden.T @ outer, outer.sum(axis=0)
+            return np.concatenate([part.ravel() for part in slopes])
 
         return q, back
 
 
-def _loss(
-    network: _Network, x: Float2D, xyz: Float2D, *, penalized: bool
+def eq_33(
+    network: InverseNetwork, x: Float2D, xyz: Float2D, *, penalized: bool
 ) -> Callable[[Float1D], tuple[float, Float1D]]:
     """Return eq. (33) with its gradient, as a function of the weights."""
 
     def loss(weights: Float1D) -> tuple[float, Float1D]:
         q, back = network(weights, x)
-        jacobian, reached = _jacobian(q)
+        jacobians, reached = jacobian(q)
         apart = reached - xyz
         size = np.sqrt(apart**2 + ROUNDING**2)
-        slope = np.einsum("ni,nij->nj", apart / size, jacobian[:, :3]) / apart.size
+        slope = np.einsum("ni,nij->nj", apart / size, jacobians[:, :3]) / apart.size
         value = float(size.mean())
         if penalized:
-            punished, slopes = _penalty(jacobian)
+            punished, slopes = _penalty(jacobians)
             value += WEIGHT * float(punished.mean())
             slope += WEIGHT * slopes / len(q)
         return value, back(slope)
@@ -189,12 +179,12 @@ def _loss(
     return loss
 
 
-def _penalty(jacobian: Float) -> tuple[Float1D, Float2D]:
+def _penalty(jacobians: Float) -> tuple[Float1D, Float2D]:
     """Return the penalty of every pose (N,), and its gradient with respect to its angles (N, 6)."""
-    u, s, vt = np.linalg.svd(jacobian)
-    s = np.maximum(s, SMALLEST)
+    u, s, vt = np.linalg.svd(jacobians)
+    s = np.maximum(s, kinematics.SMALLEST)
     height = expit(STEEPNESS * np.log(s[:, 0] / s[:, -1] / SINGULAR))
-    change = _jacobian_slopes(jacobian)
+    change = jacobian_slopes(jacobians)
     of_values = (
         np.einsum("ni,nkij,nj->nk", u[:, :, k], change, vt[:, k]) / s[:, k, None] for k in (0, -1)
     )
@@ -202,33 +192,14 @@ def _penalty(jacobian: Float) -> tuple[Float1D, Float2D]:
     return height, (STEEPNESS * height * (1.0 - height))[:, None] * (most - least)
 
 
-def _jacobian(q: Float2D) -> tuple[Float, Float2D]:
-    """Return Jacobians (N, 6, 6) and tool positions (N, 3) [m] at the paper's angles (N, 6)."""
-    frame = np.tile(np.eye(4), (len(q), 1, 1))
-    axes, origins = [], []
-    for (a, alpha, d, offset), angle in zip(DH, q.T, strict=True):
-        axes.append(frame[:, :3, 2])
-        origins.append(frame[:, :3, 3])
-        c, s, ca, sa = np.cos(angle + offset), np.sin(angle + offset), np.cos(alpha), np.sin(alpha)
-        step = np.zeros_like(frame)
-        step[:, 0] = np.column_stack([c, -s * ca, s * sa, a * c])
-        step[:, 1] = np.column_stack([s, c * ca, -c * sa, a * s])
-        step[:, 2:] = [[0.0, sa, ca, d], [0.0, 0.0, 0.0, 1.0]]
-        frame = frame @ step
-    tool = frame[:, :3, 3]
-    z = np.stack(axes, axis=1)
-    linear = np.cross(z, tool[:, None] - np.stack(origins, axis=1))
-    return np.concatenate([linear, z], axis=2).transpose(0, 2, 1), tool
-
-
-def _jacobian_slopes(jacobian: Float) -> Float:
+def jacobian_slopes(jacobians: Float) -> Float:
     """Return the derivatives of Jacobians with respect to every angle, shape (N, 6, 6, 6).
 
     Entry (n, k) is the derivative with respect to angle k: an axis turns with the joints before it,
     and its arm to the tool with all of them.
     """
-    linear, z = jacobian[:, :3].transpose(0, 2, 1), jacobian[:, 3:].transpose(0, 2, 1)
-    slopes = np.zeros((len(jacobian), 6, 6, 6))
+    linear, z = jacobians[:, :3].transpose(0, 2, 1), jacobians[:, 3:].transpose(0, 2, 1)
+    slopes = np.zeros((len(jacobians), 6, 6, 6))
     for k in range(6):
         for j in range(6):
             turned, moved = (k, j) if k <= j else (j, k)
@@ -236,9 +207,3 @@ def _jacobian_slopes(jacobian: Float) -> Float:
             if k < j:
                 slopes[:, k, 3:, j] = np.cross(z[:, k], z[:, j])
     return slopes
-
-
-def singularity_index(jacobian: Float) -> Float1D:
-    """Return kappa(J) = |J| |J^-1| of Jacobians (N, 6, 6), eq. (32)."""
-    values = np.linalg.svd(jacobian, compute_uv=False)
-    return np.asarray(values[:, 0] / np.maximum(values[:, -1], SMALLEST))

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import ArrayLike, Float1D, Float2D
+from robotid_sim.arrays import ArrayLike, Float, Float1D, Float2D
 from robotid_sim.kinematics.forward import tip_jacobian, tip_position
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.papers.irb140.published import ROBOT, ROOT
+from robotid_sim.papers.irb140.model import ROBOT, ROOT
 from robotid_sim.streams import named_stream
 
 DH = (
@@ -28,26 +28,23 @@ SINGULAR = 1000.0
 """Singularity index kappa(J) = |J| |J^-1| above which a pose is left out (sec. 2.4)."""
 HOME = np.array([0.0, 0.0, np.pi, 0.0, 0.0, 0.0])
 """Joint angles of the paper at the URDF's zero [rad]: its own zero folds the forearm back."""
+SMALLEST = 1e-12
+"""Singular values below this are taken for it, so that the index stays a number."""
 
 
-def dh_transform(a: float, alpha: float, d: float, theta: float) -> Float2D:
-    """Return the standard transform Rz(theta) Tz(d) Tx(a) Rx(alpha), shape (4, 4)."""
-    ct, st, ca, sa = np.cos(theta), np.sin(theta), np.cos(alpha), np.sin(alpha)
-    return np.array(
-        [
-            [ct, -st * ca, st * sa, a * ct],
-            [st, ct * ca, -ct * sa, a * st],
-            [0.0, sa, ca, d],
-            [0.0, 0.0, 0.0, 1.0],
-        ]
-    )
+def dh_frames(q: Float2D) -> Float:
+    """Compute base and link frames at the paper's joint angles q (N, 6) [rad].
 
-
-def dh_frames(q: ArrayLike) -> Float2D:
-    """Return base and link frames at the paper's joint angles q (6,) [rad], shape (7, 4, 4)."""
-    frames = [np.eye(4)]
-    for (a, alpha, d, offset), angle in zip(DH, np.asarray(q, dtype=float), strict=True):
-        frames.append(frames[-1] @ dh_transform(a, alpha, d, float(angle) + offset))
+    The product of standard transforms Rz(theta) Tz(d) Tx(a) Rx(alpha), shape (7, N, 4, 4).
+    """
+    frames = [np.tile(np.eye(4), (len(q), 1, 1))]
+    for (a, alpha, d, offset), angle in zip(DH, q.T, strict=True):
+        c, s, ca, sa = np.cos(angle + offset), np.sin(angle + offset), np.cos(alpha), np.sin(alpha)
+        step = np.zeros_like(frames[0])
+        step[:, 0] = np.column_stack([c, -s * ca, s * sa, a * c])
+        step[:, 1] = np.column_stack([s, c * ca, -c * sa, a * s])
+        step[:, 2:] = [[0.0, sa, ca, d], [0.0, 0.0, 0.0, 1.0]]
+        frames.append(frames[-1] @ step)
     return np.array(frames)
 
 
@@ -82,19 +79,26 @@ def position(q: ArrayLike) -> Float1D:
     return np.stack([x, y, z], axis=-1)
 
 
-def jacobian(q: ArrayLike) -> Float2D:
-    """Return the geometric Jacobian of eq. (4)-(6), linear rows first, shape (6, 6).
+def jacobian(q: Float2D) -> tuple[Float, Float2D]:
+    """Compute Jacobians of eq. (4)-(6) and tool positions [m] at the paper's angles q (N, 6).
 
-    Column j is (z x (p - o), z) with axis z and origin o of frame j - 1 and the tool's position p.
+    Shapes (N, 6, 6), linear rows first, and (N, 3). Column j is (z x (p - o), z) with axis z and
+    origin o of frame j - 1 and the tool's position p.
     """
-    frames = dh_frames(q)
-    tool = frames[-1][:3, 3]
-    axes, origins = frames[:-1, :3, 2], frames[:-1, :3, 3]
-    return np.vstack([np.cross(axes, tool - origins).T, axes.T])
+    frames = dh_frames(q).transpose(1, 0, 2, 3)
+    tool, z = frames[:, -1, :3, 3], frames[:, :-1, :3, 2]
+    linear = np.cross(z, tool[:, None] - frames[:, :-1, :3, 3])
+    return np.concatenate([linear, z], axis=2).transpose(0, 2, 1), tool
+
+
+def singularity_index(jacobians: Float) -> Float1D:
+    """Compute kappa(J) = |J| |J^-1| of Jacobians (N, 6, 6), eq. (32)."""
+    values = np.linalg.svd(jacobians, compute_uv=False)
+    return np.asarray(values[:, 0] / np.maximum(values[:, -1], SMALLEST))
 
 
 def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
-    """Return how far the paper's kinematics are from the URDF's; the trial of sections 2.1 to 2.4.
+    """Compare the paper's kinematics with the URDF's; the trial of sections 2.1 to 2.4.
 
     The poses are uniform within the URDF's joint limits.
 
@@ -109,7 +113,7 @@ def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
     robot = load_robot(ROBOT)
     rng = named_stream(seed, ROOT, "kinematics")
     q = rng.uniform(robot.limits.lower, robot.limits.upper, (poses, robot.dof))
-    paper = np.array([jacobian(pose + HOME) for pose in q])
+    paper = jacobian(q + HOME)[0]
     urdf = np.array([tip_jacobian(robot, pose) for pose in q])
     kappa, kappa_urdf = np.linalg.cond(paper), np.linalg.cond(urdf)
     regular = kappa <= SINGULAR

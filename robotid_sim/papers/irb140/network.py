@@ -6,7 +6,7 @@ singularity index above 1000 are left out, which is what its penalty on them com
 """
 
 import warnings
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from robotid_sim.kinematics.forward import tip_jacobian, tip_position
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.kinematics import SINGULAR
-from robotid_sim.papers.irb140.published import ROBOT, ROOT
+from robotid_sim.papers.irb140.model import ROBOT, ROOT, SETTINGS
 from robotid_sim.streams import named_stream
 
 SAMPLES = 40_000
@@ -42,38 +42,17 @@ class Network:
     """A network, how it is trained, and on what."""
 
     label: str
-    layers: tuple[int, ...]
+    layers: Sequence[int]
     solver: str
-    half_width: float | None
+    region: str
+    iterations: Sequence[int]
+    """Most iterations (L-BFGS) or epochs, the second in a quick run; two looks make a line."""
+    half_width: float | None = None
     """Of the region in every joint, about the middle of the task region [deg]; None: `WIDE_SHARE`
     of the ranges."""
-    iterations: int
-    """Most iterations (L-BFGS) or epochs."""
-    quick: int
-    """The same in a quick run."""
-
-    @property
-    def region(self) -> str:
-        """The region in words."""
-        if self.half_width is None:
-            return f"{100.0 * WIDE_SHARE:.0f} % of the joint ranges"
-        return f"± {self.half_width:g}°"
 
 
-_SINGLE, _DEEP = "1 x 50, L-BFGS", "4 x 122 = 488, Adam"
-
-NETWORKS: Mapping[str, Network] = {
-    "single-15": Network(_SINGLE, (50,), "lbfgs", 15.0, 2000, 500),
-    "single-45": Network(_SINGLE, (50,), "lbfgs", 45.0, 1000, 300),
-    "single-wide": Network(_SINGLE, (50,), "lbfgs", None, 1000, 300),
-    "sgd-15": Network("1 x 50, gradient steps from .01", (50,), "sgd", 15.0, 200, 20),
-    "deep-15": Network(_DEEP, (122,) * 4, "adam", 15.0, 60, 5),
-    "deep-wide": Network(_DEEP, (122,) * 4, "adam", None, 60, 5),
-}
-"""Both architectures that the paper states, logistic units, with solvers and regions.
-
-The network that is held against the print trains longest.
-"""
+NETWORKS = {name: Network(**fields) for name, fields in SETTINGS["networks"].items()}
 TASK = "single-15"
 """The network that is held against the printed error."""
 
@@ -94,38 +73,41 @@ def require_sklearn() -> None:
 
 
 def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) -> dict[str, Any]:
-    """Return the errors of a trained network [mm]; the trial of Figure 12.
+    """Train a network on poses and first weights of its own; the trial of Figure 12.
 
-    Every run draws its own poses and first weights.
-
-    Returns
-    -------
-    result : dict
-        ``train`` and ``validation`` (mean distance [mm]), ``worst`` (largest validation distance),
-        ``excluded`` (share of poses left out), ``curve`` (iterations, training and validation error
-        of every look), ``quantiles`` (of the validation distance, at 0, 2, ... 100 %).
+    Errors are mean distances [mm], ``worst`` is the largest in validation. ``curve`` has iterations
+    and both errors of every look, ``quantiles`` those of the validation at 0, 2, ... 100 %.
     """
     require_sklearn()
     chosen = NETWORKS[network]
     rng = named_stream(seed, ROOT, "network", network, f"run {run}")
-    q, xyz, excluded = _poses(chosen.half_width, samples, rng)
-    inputs, _ = _scaled(q, 1.0)
-    outputs, half = _scaled(xyz, OUTPUTS)
-    millimeters = 1e3 * half
-    split = round((1.0 - VALIDATION) * len(q))
-    parts = (inputs[:split], outputs[:split]), (inputs[split:], outputs[split:])
-    state = int(rng.integers(2**31))
-    fit = _by_lbfgs if chosen.solver == "lbfgs" else _by_gradient_steps
-    predict, curve = fit(chosen, parts, millimeters, iterations, state)
-    errors = [_distances(predict, x, y, millimeters) for x, y in parts]
+    q, xyz, excluded = regular_poses(chosen.half_width, samples, rng)
+    (inputs, _), (outputs, unit) = _scaled(q, 1.0), _scaled(xyz, OUTPUTS)
+    cut = round((1.0 - VALIDATION) * len(q))
+    perceptron = _perceptron(chosen, iterations, int(rng.integers(2**31)))
+    curve: list[list[float]] = []
+    best, waited, more = np.inf, 0, True
+    while more:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that training ends before convergence
+            perceptron.fit(inputs[:cut], outputs[:cut])
+        apart = (perceptron.predict(inputs) - outputs) * (1e3 * unit)
+        learned, tried = np.split(np.linalg.norm(apart, axis=1), [cut])
+        error = float(tried.mean())
+        done = (len(curve) + 1.0) * CHUNK if chosen.solver == "lbfgs" else perceptron.n_iter_
+        curve.append([float(done), float(learned.mean()), error])
+        best, waited = (error, 0) if error < best else (best, waited + 1)
+        # L-BFGS goes on until the validation error rises; the last state is near the best.
+        more = chosen.solver == "lbfgs" and done < iterations and waited < PATIENCE
     return {
-        "train": float(errors[0].mean()),
-        "validation": float(errors[1].mean()),
-        "worst": float(errors[1].max()),
+        "train": curve[-1][1],
+        "validation": error,
+        "worst": float(tried.max()),
         "excluded": excluded,
         "samples": len(q),
         "curve": curve,
-        "quantiles": np.quantile(errors[1], np.linspace(0.0, 1.0, 51)).tolist(),
+        "iterations": curve[-1][0],
+        "quantiles": np.quantile(tried, np.linspace(0.0, 1.0, 51)).tolist(),
     }
 
 
@@ -137,10 +119,10 @@ def region_of(half_width: float | None, robot: Robot) -> tuple[Float1D, Float1D]
     return robot.limits.middle - half, robot.limits.middle + half
 
 
-def _poses(
+def regular_poses(
     half_width: float | None, samples: int, rng: np.random.Generator
 ) -> tuple[Float2D, Float2D, float]:
-    """Return joint angles, positions [m], and the share of poses that were left out."""
+    """Draw joint angles, positions [m], and the share of poses that are left out as singular."""
     robot = load_robot(ROBOT)
     lower, upper = region_of(half_width, robot)
     drawn = rng.uniform(lower, upper, (samples, robot.dof))
@@ -157,59 +139,15 @@ def _scaled(values: Float2D, largest: float) -> tuple[Float2D, Float1D]:
     return (values - low) / unit - largest, unit
 
 
-TrainingParts = tuple[tuple[Float2D, Float2D], tuple[Float2D, Float2D]]
-
-
-def _distances(predict: Any, x: Float2D, y: Float2D, millimeters: Float1D) -> Float1D:
-    """Return the distance of predicted from true positions [mm], shape (N,)."""
-    return np.asarray(np.linalg.norm((predict(x) - y) * millimeters, axis=1))
-
-
-def _perceptron(chosen: Network, state: int, **options: Any) -> Any:
-    """Return an untrained network of logistic units."""
+def _perceptron(chosen: Network, iterations: int, state: int) -> Any:
+    """Make an untrained network of logistic units: for L-BFGS in chunks, or for batches."""
     from sklearn.neural_network import MLPRegressor
 
-    layers, solver = chosen.layers, chosen.solver
-    paper = {"activation": "logistic", "alpha": 0.0, "random_state": state}
-    return MLPRegressor(hidden_layer_sizes=layers, solver=solver, **paper, **options)
-
-
-def _fitted(network: Any, parts: TrainingParts, millimeters: Float1D) -> list[float]:
-    """Train a network, and return its errors on both parts [mm]."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # that training ends before convergence
-        network.fit(*parts[0])
-    return [float(_distances(network.predict, *part, millimeters).mean()) for part in parts]
-
-
-def _by_lbfgs(
-    chosen: Network, parts: TrainingParts, millimeters: Float1D, iterations: int, state: int
-) -> tuple[Any, list[list[float]]]:
-    """Train in chunks until the validation error rises; the last state is near the best."""
-    chunk = {"max_iter": CHUNK, "max_fun": 10 * CHUNK, "warm_start": True}
-    network = _perceptron(chosen, state, tol=0.0, **chunk)
-    curve: list[list[float]] = []
-    best, waited = np.inf, 0
-    while len(curve) * CHUNK < iterations and waited < PATIENCE:
-        errors = _fitted(network, parts, millimeters)
-        curve.append([(len(curve) + 1.0) * CHUNK, *errors])
-        best, waited = (errors[1], 0) if errors[1] < best else (best, waited + 1)
-    return network.predict, curve
-
-
-def _by_gradient_steps(
-    chosen: Network, parts: TrainingParts, millimeters: Float1D, iterations: int, state: int
-) -> tuple[Any, list[list[float]]]:
-    """Train by back-propagation in batches, with scikit-learn's early stopping."""
-    network = _perceptron(
-        chosen,
-        state,
-        learning_rate="adaptive",
-        learning_rate_init=0.01 if chosen.solver == "sgd" else 1e-3,
-        max_iter=iterations,
-        early_stopping=True,
-        n_iter_no_change=10,
-        tol=1e-6,
-    )
-    errors = _fitted(network, parts, millimeters)
-    return network.predict, [[float(network.n_iter_), *errors]]
+    options: dict[str, Any] = {"max_iter": CHUNK, "max_fun": 10 * CHUNK, "tol": 0.0}
+    if chosen.solver != "lbfgs":
+        rate = {"sgd": 0.01, "adam": 1e-3}[chosen.solver]
+        options = {"learning_rate": "adaptive", "learning_rate_init": rate, "tol": 1e-6}
+        options |= {"max_iter": iterations, "early_stopping": True, "n_iter_no_change": 10}
+    options["warm_start"] = chosen.solver == "lbfgs"
+    paper = {"activation": "logistic", "alpha": 0.0, "solver": chosen.solver}
+    return MLPRegressor(hidden_layer_sizes=chosen.layers, random_state=state, **paper, **options)

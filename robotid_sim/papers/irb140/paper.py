@@ -1,21 +1,33 @@
 """Fazilat, Zioui (2025): PSO against QPSO on an ABB IRB 140."""
 
+from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any, ClassVar
 
-import numpy as np
+from robotid_sim.chart import Chart
+from robotid_sim.papers.irb140 import figures
+from robotid_sim.papers.irb140.computed import CLAMPS, with_computed
+from robotid_sim.papers.irb140.inverse_network import TREATMENTS
+from robotid_sim.papers.irb140.model import ROOT, SETTINGS
+from robotid_sim.papers.irb140.network import NETWORKS, SAMPLES, TASK, require_sklearn
+from robotid_sim.papers.irb140.performance import OBJECTIVES, SWARMS
+from robotid_sim.papers.irb140.swarms import METHODS
+from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
+from robotid_sim.papers.trial_table import TrialTable
 
-from robotid_sim.papers.irb140 import figures, tables
-from robotid_sim.papers.irb140.campaign import EQUAL_STEPS, QuantumResults, run_campaign
-from robotid_sim.papers.irb140.loop_measurements import tip_error
-from robotid_sim.papers.irb140.measurements import EQUAL, measurements, pair_ratio
-from robotid_sim.papers.irb140.network import require_sklearn
-from robotid_sim.papers.irb140.published import ROOT
-from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP
-from robotid_sim.papers.paper import Lab, Paper, Reproduction
-from robotid_sim.papers.statistics import geometric_ratio
+BOX, SMALL_BOX = 0.5, 0.1
+_SMALL = ("pso", "pso-literal", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
+SEARCHES: Mapping[tuple[str, float], tuple[str, ...]] = {
+    ("relative", BOX): tuple(METHODS),
+    ("relative", SMALL_BOX): _SMALL,
+    ("raw", BOX): ("pso", "pso-decreasing", "qubit-decreasing", "delta-well"),
+}
+"""Methods by scaling and half width of the box."""
+COUNTED = ("pso", "qubit")
+"""Whose iterations are counted, in the small box."""
 
 
-class QuantumSwarms(Paper):
+class QuantumSwarms(TrialPaper):
     """PSO against QPSO on an ABB IRB 140, with neural kinematics and sliding-mode control."""
 
     name: ClassVar[str] = ROOT
@@ -24,45 +36,71 @@ class QuantumSwarms(Paper):
         """Raise unless scikit-learn is installed; see `Paper.require`."""
         require_sklearn()
 
-    def reproduce(self, lab: Lab) -> Reproduction:
-        """Run what is not finished; see `Paper.reproduce`."""
-        results = run_campaign(lab)
-        shown = figures.all_charts(results), tables.all_tables(results)
-        values = measurements(results)
-        ordered = values["arms-table-4-nominal"].ours
-        facts = {**_facts(results), "arm_ordered": ordered}
-        return self.reproduction(lab, values, facts, *shown)
+    def run(self, lab: Lab) -> TrialTable:
+        """Run what is not finished; see `Paper`."""
+        effort = {name: lab.runs_of(*sizes) for name, sizes in SETTINGS["effort"].items()}
+        limited = SETTINGS["limited"].items()
+        effort |= {name: min(most, lab.runs_of(most, few)) for name, (most, few) in limited}
+        # The longest first, so that no process is left alone with one at the end.
+        cells = [*_networks(lab, effort["network"]), *_loops(lab, effort), *_searches(lab, effort)]
+        function, poses = f"{__package__}.kinematics:compare_with_urdf", SETTINGS["poses"]
+        cells.append(lab.cell(("kinematics", "", ""), function, poses=poses))
+        return with_computed(lab.tabulate("irb140", cells))
+
+    def charts(self, table: TrialTable) -> Iterator[Chart]:
+        """Draw Figures 6 to 9, 12 and 14 to 17 of the paper, the clamps, and the models as arms."""
+        return figures.all_charts(table, self.sheet.labels)
 
 
-def _facts(results: QuantumResults) -> dict[str, Any]:
-    """Return what fills the texts of the page."""
-    pso, qubit = (results.search(swarm, "mape_com") for swarm in ("pso", "qubit"))
-    far, near = (
-        results.loop("nominal", model, "torque_difference_settled")[0, :3]
-        for model in ("PSO", "QPSO")
-    )
-    arm_pso, arm_qpso = (results.plants("nominal", model, "tau")[0, 1] for model in ("PSO", "QPSO"))
-    own, true = (results.plants("nominal", m, "energy")[0, 1] for m in ("PSO", "reference"))
-    tracking = {
-        model: 1e3 * np.linalg.norm(results.loop("nominal", model, "rms_error")[0])
-        for model in ("PSO", "QPSO")
-    }
-    return {
-        "track_pso": tracking["PSO"],
-        "track_qpso": tracking["QPSO"],
-        "arm_pso": arm_pso,
-        "arm_energy": 100.0 * (own / true - 1.0),
-        "arm_qpso": arm_qpso,
-        "pso_clamp": PSO_CLAMP,
-        "qubit_clamp": QUBIT_CLAMP,
-        "ratio": geometric_ratio(pso, qubit)[0],
-        "equal": 1.0 / pair_ratio(results, EQUAL, "mape_com")[0],
-        "step": pair_ratio(results, EQUAL_STEPS[0], "mape_com")[0],
-        "torque": np.median(results.torque("qubit", "criterion_over_optimum")),
-        "nearer_least": (far / near).min(),
-        "nearer_most": (far / near).max(),
-        "network": results.network("validation").mean(),
-        "wide": results.network("validation", "single-wide")[0],
-        "lap": results.lap,
-        "tip_error": tip_error(results),
-    }
+def _networks(lab: Lab, runs: int) -> Iterator[PlannedTrial]:
+    """Plan the networks: that of the print several times."""
+    for name, network in NETWORKS.items():
+        samples = lab.choose(SAMPLES, SAMPLES // (8 if name == TASK else 16))
+        options = {"network": name, "samples": samples}
+        options["iterations"] = lab.choose(*network.iterations)
+        key = ("network", network.region, network.label)
+        count = runs if name == TASK else 1
+        yield from lab.cells(key, f"{__package__}.network:train", count, **options)
+
+
+def _loops(lab: Lab, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
+    """Plan what is in the engine: the models in the loop, and logs for networks and searches.
+
+    Nothing is drawn in the nominal scenario, which is run once.
+    """
+    function = f"{__package__}.control:track"
+    for study, scenario in product(("loop", "arms"), ("nominal", "disturbed")):
+        runs = effort[study] if scenario == "disturbed" else 1
+        options = {"scenario": scenario, "lap": lab.choose(*SETTINGS["lap"][study])}
+        yield from lab.cells((study, scenario, ""), function, runs, arms=study == "arms", **options)
+    function = f"{__package__}.inverse_network:train_inverse"
+    most = lab.choose(*SETTINGS["inverse_iterations"])
+    for name in TREATMENTS:
+        key = ("inverse", "", name)
+        yield from lab.cells(key, function, effort["inverse"], treatment=name, iterations=most)
+    function = f"{__package__}.torque:identify_from_torque"
+    yield from lab.cells(("torque", "", ""), function, effort["torque"])
+
+
+def _searches(lab: Lab, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
+    """Plan the searches by eq. (20), those with other clamps, and those by performance."""
+    function = f"{__package__}.swarms:search"
+    for (scaling, box), methods in SEARCHES.items():
+        for method in methods:
+            more = lab.choose(*SETTINGS["more"]) if method in COUNTED and box == SMALL_BOX else 1
+            yield lab.cell(
+                ("search", f"{scaling}, {box:g}", method),
+                function,
+                method=method,
+                scaling=scaling,
+                half_width=box,
+                runs=more * effort["search"],
+            )
+    same: dict[str, Any] = {"scaling": "relative", "half_width": BOX, "runs": effort["search"]}
+    for method, clamp in CLAMPS:
+        key = ("clamp", f"{clamp:.4f}", method)
+        yield lab.cell(key, function, method=method, clamp=clamp, **same)
+    function = f"{__package__}.performance:search"
+    for objective, swarm in product(OBJECTIVES, SWARMS):
+        key, options = ("performance", swarm, objective), {"swarm": swarm, "objective": objective}
+        yield from lab.cells(key, function, effort["performance"], **options)

@@ -7,7 +7,6 @@ swarm shrinks to a point.
 
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
@@ -17,7 +16,15 @@ from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.qpso import QUARTER, QubitSwarm
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.irb140.published import ITERATIONS, PARTICLES, ROOT, mape, parameter_vector
+from robotid_sim.papers.irb140.model import (
+    IS_COM,
+    IS_MOMENT,
+    ITERATIONS,
+    PARTICLES,
+    ROOT,
+    mape,
+    parameter_vector,
+)
 from robotid_sim.streams import named_stream
 
 Scaling = Literal["relative", "raw"]
@@ -37,38 +44,23 @@ _QUBIT = setting("fazilat-2025-qpso")
 _PSO = setting("fazilat-2025-pso")
 
 
-@dataclass(frozen=True, slots=True)
-class SwarmReading:
-    """A swarm with its options, as a table names it."""
-
-    label: str
-    optimizer: str
-    options: Mapping[str, Any]
-
-
-def _swarm(label: str, **changes: Any) -> SwarmReading:
-    return SwarmReading(f"PSO, {label}", _PSO.method, {**_PSO.options, **changes})
-
-
-def _qubits(label: str, **changes: Any) -> SwarmReading:
-    return SwarmReading(f"QPSO, {label}", _QUBIT.method, {**_QUBIT.options, **changes})
-
-
 _PLAIN = {"population": PARTICLES}
-_DECREASING = {**_PLAIN, "c1": 2.5, "c2": 1.5, "w_start": 0.99, "w_end": 0.4, **_CLAMPED}
+SwarmReading = tuple[str, Mapping[str, Any]]
+"""An optimizer with its options."""
 
 METHODS: Mapping[str, SwarmReading] = {
-    "pso": _swarm("w .99, clamped", **_CLAMPED),
-    "pso-literal": _swarm(
-        "w .99, as printed (no clamp, no walls)", velocity_limit=float("inf"), bounds="none"
+    "pso": (_PSO.method, {**_PSO.options, **_CLAMPED}),
+    "pso-literal": (_PSO.method, {**_PSO.options, "velocity_limit": np.inf, "bounds": "none"}),
+    "pso-decreasing": (
+        "ldw-pso",
+        {**_PLAIN, "c1": 2.5, "c2": 1.5, "w_start": 0.99, "w_end": 0.4, **_CLAMPED},
     ),
-    "pso-decreasing": SwarmReading("PSO, w .99 to .4 (eq. 18), clamped", "ldw-pso", _DECREASING),
-    "pso-constricted": SwarmReading("PSO, w .73, c 1.5 (Clerc, Kennedy)", "pso", _PLAIN),
-    "qubit": _qubits("qubits, expectation, w .99"),
-    "qubit-decreasing": _qubits("qubits, expectation, w .99 to .4", w_end=0.4),
-    "qubit-bits": _qubits("12 measured qubits a parameter", reading="bits"),
-    "qubit-single": _qubits("one measured qubit a parameter (literal)", reading="bits", bits=1),
-    "delta-well": SwarmReading("QPSO, delta well (Sun et al.)", "qpso-delta", _PLAIN),
+    "pso-constricted": ("pso", _PLAIN),
+    "qubit": (_QUBIT.method, _QUBIT.options),
+    "qubit-decreasing": (_QUBIT.method, {**_QUBIT.options, "w_end": 0.4}),
+    "qubit-bits": (_QUBIT.method, {**_QUBIT.options, "reading": "bits"}),
+    "qubit-single": (_QUBIT.method, {**_QUBIT.options, "reading": "bits", "bits": 1}),
+    "delta-well": ("qpso-delta", _PLAIN),
 }
 """The readings of the paper's two algorithms, and what the literature has."""
 
@@ -107,14 +99,17 @@ class ParameterDistance:
         return np.asarray(((X - self.target) ** 2).sum(axis=1) + factor * (outside**2).sum(axis=1))
 
 
-def clamped(method: SwarmReading, share: float) -> SwarmReading:
-    """Return a method whose steps are at most a share of the range that its particles fly in.
+def clamped(method: str, share: float | None) -> SwarmReading:
+    """Limit the steps of one of `METHODS` to a share of the range that its particles fly in.
 
-    The range is the box, or for qubits the quarter turn of their angle.
+    The range is the box, or for qubits the quarter turn of their angle. Without a share the limit
+    is the method's own.
     """
-    unit = QUARTER if method.optimizer == _QUBIT.method else 1.0
-    options = {**method.options, "velocity_limit": share * unit}
-    return SwarmReading(method.label, method.optimizer, options)
+    optimizer, options = METHODS[method]
+    if share is None:
+        return optimizer, options
+    unit = QUARTER if optimizer == _QUBIT.method else 1.0
+    return optimizer, {**options, "velocity_limit": share * unit}
 
 
 def search(
@@ -125,7 +120,7 @@ def search(
     seed: int,
     clamp: float | None = None,
 ) -> dict[str, Any]:
-    """Return the runs of one of `METHODS` on one box; the trial of Table 3 and of figures 6 to 9.
+    """Run one of `METHODS` on one box; the trial of Table 3 and of figures 6 to 9.
 
     For scaling and half width see `ParameterDistance`, for another clamp than the method's
     `clamped`.
@@ -133,40 +128,59 @@ def search(
     Returns
     -------
     result : dict
-        ``runs``, each with ``cost``, ``mape_com``, ``mape_inertia`` [%], ``converged`` and
-        ``last_gain`` (iterations), ``reach``, ``seconds`` (of the processor), ``estimate``
-        (27 values), ``curve`` (best cost after every iteration), ``evaluations``.
+        ``runs``, each a row of `search_once`.
     """
-    chosen = METHODS[method] if clamp is None else clamped(METHODS[method], clamp)
+    chosen = clamped(method, clamp)
     names = [ROOT, method, scaling, f"{half_width:g}"]
     names += [] if clamp is None else [f"clamp {clamp:.4f}"]
     streams = (named_stream(seed, *names, f"run {run}") for run in range(runs))
-    return {"runs": [_run(chosen, scaling, half_width, rng) for rng in streams]}
+    described = {"scaling": scaling, "box": f"± {100.0 * half_width:g} %", "clamp": clamp}
+    found = (search_once(chosen, scaling, half_width, rng) for rng in streams)
+    return {"runs": [described | row for row in found]}
 
 
-def _run(
+def search_once(
     method: SwarmReading, scaling: Scaling, half_width: float, rng: np.random.Generator
 ) -> dict[str, Any]:
+    """Search the minimum of eq. (20) once.
+
+    The row has errors in [%], with ``imbalance`` that of the products of inertia over that of the
+    moments, iterations until the search has ``converged`` and until its ``last_gain``, processor
+    times in [us], an iteration and until convergence, and the best cost after every iteration.
+    """
     reference = parameter_vector("reference")
     cost = ParameterDistance(reference, half_width, scaling, ITERATIONS)
-    optimizer = OPTIMIZERS.build(method.optimizer, **method.options)
+    optimizer, options = method
+    built = OPTIMIZERS.build(optimizer, **options)
     began = time.process_time()  # other processes do not count
     best = minimize(
-        cost, cost.lower, cost.upper, method=optimizer, max_evals=PARTICLES * ITERATIONS, rng=rng
+        cost, cost.lower, cost.upper, method=built, max_evals=PARTICLES * ITERATIONS, rng=rng
     )
-    seconds = time.process_time() - began
+    each = 1e6 * (time.process_time() - began) / ITERATIONS
     curve = best.history[:, 1]
     estimate = best.x * reference if scaling == "relative" else best.x
     com, inertia = mape(estimate, reference)
+    products, moments = inertia_errors(estimate)
+    converged = int(np.argmax(curve - curve[-1] <= CLOSE * (curve[0] - curve[-1]))) + 1
     return {
         "cost": best.fun,
         "mape_com": com,
         "mape_inertia": inertia,
-        "converged": int(np.argmax(curve - curve[-1] <= CLOSE * (curve[0] - curve[-1]))) + 1,
+        "products": products,
+        "moments": moments,
+        "imbalance": products / moments,
+        "converged": converged,
         "last_gain": int(np.flatnonzero(np.diff(curve, prepend=np.inf))[-1]) + 1,
         "reach": cost.reach,
-        "seconds": seconds,
+        "time": each,
+        "time_to_converge": each * converged,
         "estimate": estimate.tolist(),
         "curve": curve.tolist(),
         "evaluations": best.nfev,
     }
+
+
+def inertia_errors(estimate: Float1D) -> tuple[float, float]:
+    """Compute the mean absolute error of products and of moments of inertia [%]."""
+    share = 100.0 * np.abs(estimate / parameter_vector("reference") - 1.0)
+    return float(share[~IS_COM & ~IS_MOMENT].mean()), float(share[IS_MOMENT].mean())

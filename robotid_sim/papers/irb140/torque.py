@@ -7,13 +7,21 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.estimation import ESTIMATORS
-from robotid_sim.model import inertia, parameters
+from robotid_sim.model import inertia
 from robotid_sim.model.cad import inertia_from_geometry
 from robotid_sim.model.catalog import load_robot, published_parameters, published_plant
-from robotid_sim.papers.irb140.published import ITERATIONS, LINKS, PARTICLES, ROBOT, ROOT
+from robotid_sim.papers.irb140.model import (
+    ITERATIONS,
+    LINKS,
+    NAMES,
+    PARTICLES,
+    ROBOT,
+    ROOT,
+    link_parameters,
+    parameter_vector,
+)
 from robotid_sim.papers.irb140.swarms import METHODS
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import StudyConfig
@@ -43,7 +51,7 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
     Returns
     -------
     result : dict
-        ``estimates``: by name, ``criterion_over_optimum``, ``error`` (RMS of the error over the
+        ``methods``: by name, ``criterion_over_optimum``, ``error`` (RMS of the error over the
         standard deviation of weighted least squares), ``residual`` (per joint [N m]), ``nfev``,
         ``seconds``.
     """
@@ -64,13 +72,15 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
     estimates = {estimate.estimator: estimate for estimate in identification.estimates}
     std = estimates["wls"].std
     for name in SEARCHES:
-        swarm = {"optimizer": METHODS[name].optimizer, "options": dict(METHODS[name].options)}
-        budget = PARTICLES * ITERATIONS
-        estimator = ESTIMATORS.build("wls-pso", **swarm, fraction=BOX, evaluations=budget)
+        optimizer, options = METHODS[name]
+        budget = {"fraction": BOX, "evaluations": PARTICLES * ITERATIONS}
+        estimator = ESTIMATORS.build(
+            "wls-pso", optimizer=optimizer, options=dict(options), **budget
+        )
         rng = named_stream(seed, ROOT, "torque", name, f"run {run}")
         estimates[name] = estimator.fit(identification.problem, rng)
     return {
-        "estimates": {
+        "methods": {
             name: {
                 "criterion_over_optimum": estimate.criterion_over_optimum,
                 "error": float(rms((estimate.beta - true) / std)),
@@ -84,56 +94,36 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
 
 
 def visible_directions() -> tuple[int, int]:
-    """Return how many combinations of the paper's 27 parameters joint torques show, and of 27.
+    """Count the combinations of the paper's 27 parameters that joint torques show, of 27.
 
     Masses are known, as in the paper: the rank of the derivative of the base parameters of three
     links with respect to centers of mass and central inertia.
     """
-    published = published_parameters(ROBOT)
-    basis = base_parameters(load_robot(ROBOT, tip=published.tip), ())
-    width = parameters.N_INERTIAL
-    columns = []
-    for k in range(len(LINKS)):
-        link = parameters.inertial_slice(k)
-        mass, com, central = inertia.unpack(published.phi[link])
-        start = np.concatenate([com, central[np.triu_indices(3)]])
-        for step in np.eye(start.size):
-            ends = (_packed(mass, start + sign * 0.5 * step) for sign in (1.0, -1.0))
-            change = np.zeros(basis.B.shape[1])
-            change[k * width : (k + 1) * width] = np.subtract(*ends)  # exact: quadratic in com
-            columns.append(basis.B @ change)
-    matrix = np.column_stack(columns)
-    return int(np.linalg.matrix_rank(matrix)), matrix.shape[1]
-
-
-def _packed(mass: float, values: Float1D) -> Float1D:
-    """Return ten parameters from a mass, a center of mass and six entries of central inertia."""
-    central = np.zeros((3, 3))
-    central[np.triu_indices(3)] = values[3:]
-    return inertia.pack(mass, values[:3], central + np.triu(central, 1).T)
+    basis = base_parameters(load_robot(ROBOT, tip=published_parameters(ROBOT).tip), ())
+    steps = 0.5 * np.eye(len(NAMES))
+    ends = (link_parameters(parameter_vector("reference") + side * steps) for side in (1.0, -1.0))
+    change = np.subtract(*ends)  # exact: quadratic in the centers of mass
+    shown = basis.B[:, : change.shape[1]] @ change.T
+    return int(np.linalg.matrix_rank(shown)), len(NAMES)
 
 
 def cad_step() -> dict[str, Any]:
-    """Return mass properties of the links from their meshes, in the paper's link frames (sec. 2.6).
+    """Compute mass properties of the links from their meshes, in the paper's frames (sec. 2.6).
 
     Returns
     -------
     result : dict
-        By link: ``volume`` [l], ``mass`` [kg], ``com`` [m], ``inertia`` about the center of mass
-        (Ixx, Ixy, Ixz, Iyy, Iyz, Izz [kg m^2]); ``density`` [kg/m^3].
+        ``links``, shape (3, 10): mass [kg], center of mass [m], inertia about it (Ixx, Ixy, Ixz,
+        Iyy, Iyz, Izz [kg m^2]); ``volumes`` [l], shape (3,); ``density`` [kg/m^3].
     """
-    solids = inertia_from_geometry(load_robot(ROBOT), TOTAL_MASS)
-    frames = published_parameters(ROBOT).frames
-    rows = {}
-    by_name = {link.name: link for link in solids.links}
-    for name, frame in zip(LINKS, frames, strict=True):
-        link = by_name[name]
-        mass, com, central = inertia.unpack(inertia.transformed(link.phi, np.linalg.inv(frame)))
-        rows[name] = {
-            "volume": 1e3 * link.volume,
-            "mass": mass,
-            "com": com.tolist(),
-            "inertia": central[np.triu_indices(3)].tolist(),
-        }
-    volume = sum(link.volume for link in solids.links)
-    return {"links": rows, "density": TOTAL_MASS / volume}
+    solids = {s.name: s for s in inertia_from_geometry(load_robot(ROBOT), TOTAL_MASS).links}
+    rows = []
+    for name, frame in zip(LINKS, published_parameters(ROBOT).frames, strict=True):
+        phi = inertia.transformed(solids[name].phi, np.linalg.inv(frame))
+        mass, com, central = inertia.unpack(phi)
+        rows.append([mass, *com, *central[np.triu_indices(3)]])
+    return {
+        "links": np.array(rows),
+        "volumes": 1e3 * np.array([solids[name].volume for name in LINKS]),
+        "density": TOTAL_MASS / sum(solid.volume for solid in solids.values()),
+    }

@@ -13,24 +13,22 @@ from robotid_sim.chart import thinned
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.engine.plant import Plant
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.problem import LinearProblem, build_problem
-from robotid_sim.experiment.rollout import rollout
-from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.settings import setting
+from robotid_sim.papers.driving import LOW_PASS, drive, with_encoders
 from robotid_sim.papers.rocr6.excitation import nominal_six, trajectory_of
 from robotid_sim.papers.rocr6.model import ROBOT, TABLE_3
 from robotid_sim.papers.rocr6.searches import BOX, CLAMP
 from robotid_sim.preprocess.kalman_torque import five_point_cubic, kalman_torque, likelihood_gain
-from robotid_sim.preprocess.linear_filters import Butterworth
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.validation.prediction import rms
 
 RATE = 1000.0
 """Rate of the cell [Hz]."""
@@ -42,9 +40,6 @@ TORQUE_NOISE = TABLE_3["WLS-RWPSO"]
 """Torque noise that the noise of the current makes [N m]: chosen as the residuals of Table 3."""
 PEAK_CURRENT = 10.0
 """Motor current at the effort limit [A]; assumed, it cancels out."""
-ENCODER_NOISE = 2e-5  # [rad]
-BUTTERWORTH = Butterworth(cutoff=10.0, order=4)
-"""Low-pass of the positions before they are differentiated; the paper prints neither number."""
 REVERSAL = 0.1
 """Speed below which friction turns its sign [rad/s]; faster samples are smooth."""
 SHOWN = 300
@@ -77,7 +72,7 @@ def experiment(
         with_noise(clean_log(seed, json.dumps(content)), plant, seed, f"{what}, run {run}")
         for what, content in (("excitation", excitation), ("verification", verification))
     ]
-    motions = [BUTTERWORTH(log, nominal) for log in logs]
+    motions = [LOW_PASS(log, nominal) for log in logs]
     filtered = [filtered_torques(log, m, nominal) for log, m in zip(logs, motions, strict=True)]
     basis = base_parameters(nominal, PARAMETERS)
     problem, unseen = (
@@ -108,8 +103,7 @@ def clean_log(seed: int, trajectory: str) -> Log:
 
 def driven(plant: Robot, nominal: Robot, trajectory: FourierTrajectory) -> Log:
     """Return the log of the plant along a trajectory, without sensors."""
-    with Plant(plant, dt=1.0 / RATE) as engine:
-        return rollout(engine, ComputedTorque(nominal), trajectory)
+    return drive(plant, trajectory, RATE, ComputedTorque(nominal))
 
 
 def with_noise(clean: Log, plant: Robot, seed: int, stream: str) -> Log:
@@ -119,10 +113,7 @@ def with_noise(clean: Log, plant: Robot, seed: int, stream: str) -> Log:
         "torque_constant": tuple(constant.tolist()),
         "noise": tuple((np.array(TORQUE_NOISE) / constant).tolist()),
     }
-    sensors = (
-        SENSORS.build("motor-current", error_std=0.0, **current),
-        SENSORS.build("encoder-noise", revolute=ENCODER_NOISE),
-    )
+    sensors = with_encoders("motor-current", error_std=0.0, **current)
     return measure(clean, sensors, named_stream(seed, ROBOT, "sensors", stream))
 
 
@@ -192,7 +183,7 @@ def _residuals(beta: Float1D, problem: LinearProblem, log: Log) -> dict[str, lis
     predicted = problem.by_joint(problem.W @ beta)
     used = used_samples(log)
     return {
-        f"{name}_rms": np.sqrt(((tau[used] - predicted) ** 2).mean(axis=0)).tolist()
+        f"{name}_rms": rms(tau[used] - predicted).tolist()
         for name, tau in (("measured", log.tau_meas), ("true", log.truth.tau))
     }
 

@@ -9,15 +9,15 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
-from robotid_sim.engine.plant import Plant
-from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
+from robotid_sim.papers.driving import drive
 from robotid_sim.papers.rocr6 import cell
 from robotid_sim.papers.rocr6.excitation import nominal_six, trajectory_of
 from robotid_sim.papers.rocr6.model import ROBOT
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.reference import Reference
+from robotid_sim.validation.prediction import rms
 
 TRACKED = 4.0
 """Part of the verification trajectory that is tracked [s], after it has started from rest."""
@@ -78,16 +78,15 @@ def track(
 
 def tracked(plant: Robot, model: Robot, path: Beginning) -> dict[str, Any]:
     """Return how well a controller with a model tracks a path: errors by joint [rad]."""
-    with Plant(plant, dt=1.0 / cell.RATE) as engine:
-        log = rollout(engine, ComputedTorque(model, *GAINS), path)
+    log = drive(plant, path, cell.RATE, ComputedTorque(model, *GAINS))
     truth = log.truth
     assert truth is not None
     later = log.t >= 0.0
     error = (truth.q - path(log.t).q)[later]
     rate = np.diff(truth.tau[later], axis=0) * cell.RATE
     return {
-        "rms": np.sqrt((error**2).mean(axis=0)).tolist(),
+        "rms": rms(error).tolist(),
         "largest": np.abs(error).max(axis=0).tolist(),
-        "torque_rate": np.sqrt((rate**2).mean(axis=0)).tolist(),
+        "torque_rate": rms(rate).tolist(),
         "curve": np.round(1e3 * error[::SHOWN], 6).T.tolist(),
     }

@@ -15,10 +15,12 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
+from robotid_sim.papers.driving import LOW_PASS
 from robotid_sim.papers.rocr6 import cell
 from robotid_sim.papers.rocr6.excitation import nominal_six, trajectory_of
 from robotid_sim.papers.rocr6.model import ROBOT
 from robotid_sim.preprocess.kalman_torque import kalman_torque, likelihood_gain
+from robotid_sim.validation.prediction import rms
 
 ROUNDS = 2
 """How often weighted least squares estimates its weights anew."""
@@ -49,7 +51,7 @@ def estimates(
     transients = []
     for run in range(runs):
         log = cell.with_noise(clean, plant, seed, f"excitation, run {run}")
-        motion = cell.BUTTERWORTH(log, nominal)
+        motion = LOW_PASS(log, nominal)
         filtered = cell.filtered_torques(log, motion, nominal)
         if run < RECURSIVE_RUNS:
             filtered[RECURSION], lengths = recursion(log, motion, nominal)
@@ -120,5 +122,5 @@ def weighted(problem: LinearProblem) -> Float1D:
 
 def torque_rms(problem: LinearProblem, difference: Float1D) -> list[float]:
     """Return the RMS torque that a difference of parameters makes, joint by joint [N m]."""
-    torque = problem.by_joint(problem.W @ difference)
-    return [float(value) for value in np.sqrt((torque**2).mean(axis=0))]
+    torques: list[float] = rms(problem.by_joint(problem.W @ difference)).tolist()
+    return torques

@@ -17,6 +17,7 @@ from robotid_sim.papers.rocr6.excitation import OPTIONS, SAMPLES, sample_times, 
 from robotid_sim.papers.rocr6.model import ROBOT, FirstThree
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.validation.prediction import rms
 
 NOISE = (0.35, 0.2, 0.35)
 """Torque noise of joints 1 to 3 [N m], about the residuals of Table 3."""
@@ -165,5 +166,5 @@ def _scored(
     return {
         "parameters": beta.tolist(),
         "fitness": float(np.sqrt(fitness(beta[None])[0] / rows)),
-        "unseen_rms": np.sqrt((errors**2).mean(axis=0)).tolist(),
+        "unseen_rms": rms(errors).tolist(),
     }

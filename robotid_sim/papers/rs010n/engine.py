@@ -8,21 +8,17 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.control.controller import Controller, Setpoint
-from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import random_states
 from robotid_sim.dynamics.dynamics import mass_matrix
 from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.excitation.draws import feasible_draws
-from robotid_sim.experiment.cell import Cell
-from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
+from robotid_sim.papers.driving import LOW_PASS, drive, tracking_error, with_encoders
 from robotid_sim.papers.rs010n import model
 from robotid_sim.papers.rs010n.trials import CLAMPED, PAPER, VARIANTS, box_middle, search_once
-from robotid_sim.pipeline.experiment import clean_run
-from robotid_sim.preprocess.linear_filters import Butterworth
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.validation.prediction import rms
@@ -31,10 +27,6 @@ EXACT_RATE, RATE = 1000.0, 500.0
 """Control and sampling rate [Hz] of the run with exact motion, and of the noisy ones."""
 NOISE_SHARE = 0.01
 """Standard deviation of torque noise, share of the RMS of every joint."""
-ENCODER_NOISE = 2e-5
-"""Standard deviation of the position noise [rad]."""
-PREPROCESSING = Butterworth(cutoff=10.0, order=4)
-"""Low-pass of the positions before they are differentiated."""
 BANDWIDTH = 15.0
 """Of the joint controllers whose torque is compensated [rad/s]."""
 NOMINAL_ERROR = 0.1
@@ -50,7 +42,7 @@ def identification(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any
     """Identify the feasible robot from exact motion and noisy torques, by all methods."""
     truth = model.true_of_engine()
     trajectory = model.problem().space.trajectory(np.array(x))
-    log = _drive(trajectory, EXACT_RATE)
+    log = drive(model.arm(), trajectory, EXACT_RATE)
     assert log.truth is not None
     used, true = _used(log), log.truth
     q, dq, ddq, tau = (part[used] for part in (true.q, true.dq, true.ddq, true.tau))
@@ -105,7 +97,7 @@ def compensation(*, seed: int, run: int, count: int, x: Sequence[float]) -> dict
     drawn = feasible_draws(plain, named_stream(seed, PAPER, "unseen motion"), 1)
     unseen = plain.space.trajectory(drawn[0].x)
     excitation = model.problem().space.trajectory(np.array(x))
-    clean = [_drive(path, RATE) for path in (excitation, unseen)]
+    clean = [drive(model.arm(), path, RATE) for path in (excitation, unseen)]
     W, tau = _rows(clean[1])
     numbers = range(run * count, (run + 1) * count)
     identified = [_identify(clean, tau, seed, number) for number in numbers]
@@ -130,10 +122,7 @@ def _identify(
 ) -> tuple[dict[str, Float1D], dict[str, Any]]:
     """Return all sets of a noisy run, and what each of them leaves of the unseen torque."""
     rng = named_stream(seed, PAPER, "compensation", f"run {number}")
-    sensors = (
-        SENSORS.build("torque-noise", relative=NOISE_SHARE),
-        SENSORS.build("encoder-noise", revolute=ENCODER_NOISE),
-    )
+    sensors = with_encoders("torque-noise", relative=NOISE_SHARE)
     (W, y), (unseen, tau) = (_rows(measure(log, sensors, rng)) for log in clean)
     truth, fitness = model.true_of_engine(), AbsoluteFitness(W, y)
     off = named_stream(seed, PAPER, "nominal", f"run {number}").uniform(-1.0, 1.0, truth.size)
@@ -162,7 +151,7 @@ def _left(tau: Float1D, predicted: Float1D) -> list[float]:
 
 def _rows(log: Log) -> tuple[Float2D, Float1D]:
     """Return regressor and torque of the samples of a log that are used, stacked."""
-    motion, used = PREPROCESSING(log, model.arm()), _used(log)
+    motion, used = LOW_PASS(log, model.arm()), _used(log)
     q, dq, ddq, tau = (part[used] for part in (motion.q, motion.dq, motion.ddq, log.tau_meas))
     W = model.regressor(q, dq, ddq, np.tanh(dq / model.arm().eps))
     return W.reshape(-1, W.shape[-1]), tau.ravel()
@@ -172,12 +161,6 @@ def _used(log: Log) -> Int1D:
     """Return which samples of a log are used."""
     step = round(model.PERIOD / model.SAMPLES / log.dt)
     return np.asarray(np.flatnonzero(log.t >= -0.5 * log.dt)[::step])
-
-
-def _drive(path: Excitation, rate: float, controller: Controller | None = None) -> Log:
-    """Drive the feasible robot along a path, by default by computed torque."""
-    law = controller or ComputedTorque(model.arm())
-    return clean_run(Cell(plant=model.arm(), controller=law, rate=rate), path)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -208,6 +191,4 @@ def track(path: Excitation, beta: Float1D | None) -> Float1D:
         torque = model.regressor(reference.q, reference.dq, reference.ddq, smooth) @ beta
     inertia = np.diagonal(mass_matrix(arm, random_states(arm)[0]), axis1=1, axis2=2).mean(axis=0)
     law = FedForward(path.start, torque, BANDWIDTH**2 * inertia, 2.0 * BANDWIDTH * inertia)
-    log = _drive(path, RATE, law)
-    later = log.t >= 0.0
-    return rms(log.q[later] - reference.q[later])
+    return tracking_error(drive(arm, path, RATE, law), path)

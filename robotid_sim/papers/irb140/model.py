@@ -1,12 +1,13 @@
-"""What the paper on the ABB IRB 140 prints, and the 27 parameters it identifies."""
+"""The 27 parameters that the paper on the ABB IRB 140 identifies, and what it prints of them."""
 
 from decimal import Decimal
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
-from robotid_sim.model.catalog import published_print
-from robotid_sim.papers.printed import read_printed
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.model.catalog import published_parameters, published_print
+from robotid_sim.model.parameters import N_INERTIAL
+from robotid_sim.papers.sheet import read_settings
 
 ROOT = "irb140-qpso"
 """Name of the paper and of its random streams."""
@@ -18,19 +19,11 @@ INERTIA = ("Ixx", "Ixy", "Ixz", "Iyy", "Iyz", "Izz")
 LINKS = ("link_1", "link_2", "link_3")
 NAMES = tuple(f"{name}{k}" for k in range(1, 4) for name in (*COM, *INERTIA))
 """The 27 parameters, link by link, in the order of Table 3."""
-IS_COM = np.array([name[:-1] in COM for name in NAMES])
-
-RUNS, PARTICLES, ITERATIONS = 30, 120, 150
-
-_PRINTED = read_printed(__file__)
-MAPE: dict[str, list[float]] = _PRINTED["mape"]
-"""Mean absolute percentage errors that the text states: centers of mass, inertia [%]."""
-FITNESS: dict[str, list[float]] = _PRINTED["fitness"]
-"""Mean and standard deviation of the final fitness over 30 runs."""
-TRACKING: dict[str, dict[str, list[float]]] = _PRINTED["tracking"]
-"""Table 4, by scenario and model: rise and settling time [s], overshoot, steady-state error [%]."""
-NETWORK: list[float] = _PRINTED["network"]
-"""Position error of the network in training and validation [mm]."""
+KINDS = np.array([name[:-1] for name in NAMES])
+IS_COM = np.isin(KINDS, COM)
+IS_MOMENT = np.isin(KINDS, ("Ixx", "Iyy", "Izz"))
+PARTICLES, ITERATIONS = 120, 150
+SETTINGS = read_settings(__file__)
 
 
 def parameter_vector(column: str) -> Float1D:
@@ -38,11 +31,36 @@ def parameter_vector(column: str) -> Float1D:
     return np.array([float(value) for value in _printed_numbers(column)])
 
 
+def link_parameters(candidates: Float2D) -> Float2D:
+    """Compute the inertial parameters of the links from the 27 of candidates (m, 27), (m, 30).
+
+    Masses are those of Table 2; the vectorized form of `inertia.pack`.
+    """
+    masses = published_parameters(ROBOT).phi[: len(LINKS) * N_INERTIAL : N_INERTIAL]
+    links = candidates.reshape(len(candidates), len(LINKS), -1)
+    bodies = []
+    for k, mass in enumerate(masses):
+        x, y, z, xx, xy, xz, yy, yz, zz = links[:, k].T
+        bodies += [
+            np.full(len(candidates), mass),
+            *(mass * x, mass * y, mass * z),
+            *(xx + mass * (y * y + z * z), xy - mass * x * y, yy + mass * (x * x + z * z)),
+            *(xz - mass * x * z, yz - mass * y * z, zz + mass * (x * x + y * y)),
+        ]
+    return np.column_stack(bodies)
+
+
 def rounding_of(value: float | Decimal) -> float:
     """Half a unit of the last digit of a number as it is printed."""
     exponent = Decimal(str(value)).as_tuple().exponent
     assert isinstance(exponent, int)
     return 0.5 * 10.0**exponent
+
+
+def distance_from_print(printed: float, ends: tuple[float, float]) -> float:
+    """Measure how far a printed number, to its last digit, is from a range; zero if they meet."""
+    half = rounding_of(printed)
+    return max(0.0, ends[0] - (printed + half), printed - half - ends[1])
 
 
 def mape(estimate: Float1D, reference: Float1D) -> tuple[float, float]:

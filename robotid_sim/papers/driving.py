@@ -1,0 +1,46 @@
+"""What papers do in the engine alike: motions driven, seen by encoders, low-passed, and tracked."""
+
+from collections.abc import Sequence
+
+from robotid_sim.arrays import Float1D
+from robotid_sim.control.controller import Controller
+from robotid_sim.control.linear_feedback import ComputedTorque
+from robotid_sim.experiment.cell import Cell
+from robotid_sim.experiment.rollout import rollout
+from robotid_sim.measurement import SENSORS
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.sensors import Sensor
+from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.linear_filters import Butterworth
+from robotid_sim.trajectory.reference import Trajectory
+from robotid_sim.validation.prediction import rms
+
+ENCODER_NOISE = 2e-5
+"""Standard deviation of the position noise [rad]."""
+LOW_PASS = Butterworth(cutoff=10.0, order=4)
+"""Of the positions before they are differentiated; no paper prints its numbers."""
+
+
+def drive(plant: Robot, path: Trajectory, rate: float, controller: Controller | None = None) -> Log:
+    """Drive a plant along a path, by default by the computed torque of its own model.
+
+    Returns
+    -------
+    log : Log
+        Without sensors, at the rate [Hz].
+    """
+    law = controller or ComputedTorque(plant)
+    with Cell(plant=plant, controller=law, rate=rate).open() as engine:
+        return rollout(engine, law, path)
+
+
+def with_encoders(sensor: str, **options: float | Sequence[float]) -> tuple[Sensor, ...]:
+    """Build a sensor of torques by its name, and the encoders beside it."""
+    encoders = SENSORS.build("encoder-noise", revolute=ENCODER_NOISE)
+    return SENSORS.build(sensor, **options), encoders
+
+
+def tracking_error(log: Log, path: Trajectory) -> Float1D:
+    """Measure the RMS tracking error of every joint from time zero on [rad], shape (n,)."""
+    later = log.t >= 0.0
+    return rms(log.q[later] - path(log.t[later]).q)

@@ -1,0 +1,216 @@
+"""What the reproduction computes without a run of its own: from the print, and from all runs."""
+
+from functools import cache
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from robotid_sim.model import inertia
+from robotid_sim.model.catalog import load_robot, published_parameters
+from robotid_sim.model.parameters import N_INERTIAL, inertial_slice
+from robotid_sim.papers.irb140.control import JOINTS, MODELS, SCENARIOS
+from robotid_sim.papers.irb140.model import (
+    COM,
+    INERTIA,
+    LINKS,
+    NAMES,
+    ROBOT,
+    SETTINGS,
+    distance_from_print,
+    mape,
+    mape_ranges,
+    parameter_vector,
+    rounding_of,
+)
+from robotid_sim.papers.irb140.network import WIDE_SHARE, region_of
+from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP, inertia_errors
+from robotid_sim.papers.irb140.torque import cad_step, visible_directions
+from robotid_sim.papers.statistics import interval_of_mean, lower_end
+from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
+
+WIDE, SMALL = "relative, 0.5", "relative, 0.1"
+"""Cases of the searches: boxes of ± 50 % and ± 10 % about the parameters over their reference."""
+EQUAL_SHARES = tuple((share, share) for share in (0.5 * QUBIT_CLAMP, QUBIT_CLAMP, 0.1, 0.2, 0.4))
+EQUAL_STEPS = tuple((step, step * 2.0 / np.pi) for step in (0.1, 0.2))
+PAIRS: dict[str, tuple[tuple[float, float], ...]] = {
+    "as in all other searches": ((PSO_CLAMP, QUBIT_CLAMP),),
+    "equal shares of the ranges": EQUAL_SHARES,
+    "equal steps in the middle of the box": EQUAL_STEPS,
+}
+"""Clamps of PSO and of the qubits. With equal steps the largest step in the middle of the box is
+the same: x = cos(angle)^2 has slope 1 there, and the angle's range is pi / 2."""
+SWARMS = ("pso", "qubit")
+CLAMPS: tuple[tuple[str, float], ...] = tuple(
+    dict.fromkeys(
+        clamp
+        for pairs in PAIRS.values()
+        for pair in pairs
+        for clamp in zip(SWARMS, pair, strict=True)
+    )
+)
+"""Method and clamp of every search of the sweep."""
+RANKED = ("PSO", "QPSO", "reference")
+"""Models from best to worst, by Table 4."""
+ORDERS = {
+    True: "The order is the opposite one: a better model tracks better.",
+    False: "Paired differences show no such order.",
+}
+REDUCTION = 51.35
+"""Printed reduction of the mean fitness [%]."""
+
+
+def with_computed(table: TrialTable) -> TrialTable:
+    """Add what tables, figures and claims need beside the runs."""
+    rows = {**pairs_of_clamps(table), **errors_of_print()}
+    for scenario in SCENARIOS:
+        rows |= compared_models(table, scenario)
+    rows["table 2", "", ""], cad = cad_rows()
+    rows["table 3", "", ""] = [parameter_columns(table)]
+    curves = {m: table.runs("arms curves", m, "nominal")[0]["energy"] for m in MODELS}
+    gap = np.subtract(curves["PSO"], curves["reference"])[:, 1]
+    (lap, *_) = table.runs("loop curves", "reference", "nominal")
+    facts = {
+        "gap_end": float(gap[-1]),
+        "gap_first": float(gap[len(gap) // 10]),
+        "gap_lowest": float(gap.min()),
+        "lap": float(np.round(lap["t"][-1])),
+    }
+    printed = TrialTable.printed(SETTINGS["printed"])
+    return table | TrialTable(rows) | printed | TrialTable.computed(**facts, **cad, **constants())
+
+
+def pairs_of_clamps(table: TrialTable) -> dict[TrialKey, Any]:
+    """Put the searches with a pair of clamps beside each other, as cases of their kind."""
+    return {
+        (kind, f"{pair[0]:.3g} and {pair[1]:.3g}", m): table.runs("clamp", m, f"{clamp:.4f}")
+        for kind, pairs in PAIRS.items()
+        for pair in pairs
+        for m, clamp in zip(SWARMS, pair, strict=True)
+    }
+
+
+def errors_of_print() -> dict[TrialKey, Any]:
+    """Compute what Table 3 means, and how far the stated errors are from what its digits allow."""
+    rows: dict[TrialKey, Any] = {}
+    reference = parameter_vector("reference")
+    for column, swarm in (("QPSO", "qubit"), ("PSO", "pso")):
+        errors = mape(parameter_vector(column), reference)
+        for error, ends, what in zip(errors, mape_ranges(column), ("com", "inertia"), strict=True):
+            off = distance_from_print(SETTINGS["printed"]["search"][swarm][f"mape_{what}"], ends)
+            why = f"The last printed digits allow {ends[0]:.3g} to {ends[1]:.3g} %."
+            row = {"mape": round(error, 4), "off": off, "why": why}
+            rows["sums of print", what, column] = [row]
+    return rows
+
+
+def compared_models(table: TrialTable, scenario: str) -> dict[TrialKey, Any]:
+    """Compute what compares all models in a scenario, and not two of them.
+
+    For every joint the largest and the least torque rate; how much of the squared torque
+    differences arises at the start [%]; whether errors have the opposite order; and in how many
+    metrics of Table 4 every run has PSO < QPSO < reference.
+    """
+    rows: dict[TrialKey, Any] = {}
+    for study in ("loop", "arms"):
+        steps = [table.values(study, model, "step", scenario) for model in RANKED]
+        ordered = (np.diff(steps, axis=0) > 0.0).all(axis=(0, 1))
+        rows["models", scenario, study] = [{"ordered": int(ordered.sum())}]
+
+    def values(name: str, models: tuple[str, ...]) -> np.ndarray:
+        return np.array([table.values("loop", m, name, scenario) for m in models])
+
+    extremes: dict[str, Any] = {"largest": {}, "least": {}}
+    for name in ("torque_rate", "torque_rate_settled"):
+        rates = values(name, MODELS)[..., :JOINTS]
+        ranks = rates.mean(axis=1).argsort(axis=0)[:, None]
+        for place, k in (("largest", -1), ("least", 0)):
+            extremes[place][name] = np.take_along_axis(rates, ranks[k][None], axis=0)[0]
+    for place, parts in extremes.items():
+        runs = zip(*parts.values(), strict=True)
+        rows["extremes", scenario, place] = [dict(zip(parts, run, strict=True)) for run in runs]
+    whole, later = (
+        values(name, RANKED[:2])[..., :JOINTS].mean(axis=1)
+        for name in ("torque_difference", "torque_difference_settled")
+    )
+    shares = 100.0 * (1.0 - (later / whole) ** 2)  # the start is a hundredth of the lap
+    apart = [a - b for a, b in pairwise(values("tracking_error", RANKED))]
+    turned = all(lower_end(float(d.mean()), interval_of_mean(d)) > 0.0 for d in apart)
+    rows["models", scenario, "loop"][0] |= {
+        "start": f"{shares.min():.0f} to {shares.max():.0f}",
+        "order": ORDERS[turned],
+    }
+    return rows
+
+
+@cache
+def cad_rows() -> tuple[list[ResultRow], ResultRow]:
+    """Put Table 2 beside what uniform density makes of our meshes; and its deviations [%]."""
+    ours = cad_step()["links"]
+    phi = published_parameters(ROBOT).phi
+    masses = phi[: len(LINKS) * N_INERTIAL : N_INERTIAL]
+    reference = parameter_vector("reference").reshape(len(LINKS), -1)
+    printed = np.column_stack([masses, reference])
+    share = 100.0 * np.abs(ours / printed - 1.0)
+    bodies = [inertia.inconsistency(phi[inertial_slice(k)]) is None for k in range(len(LINKS))]
+    column = {
+        "name": [f"{name}{k + 1}" for k in range(len(LINKS)) for name in ("m", *COM, *INERTIA)],
+        "unit": ["kg", *["m"] * len(COM), *["kg m²"] * len(INERTIA)] * len(LINKS),
+        "printed": printed.ravel().tolist(),
+        "ours": (ours.round(9) + 0.0).ravel().tolist(),
+    }
+    first = 1 + len(COM)
+    return [column], {
+        "cad_error": float(np.median(share[:, 1:])),
+        "cad_masses": float(share[:, 0].max()),
+        "bodies": sum(bodies),
+        "ixx": float(ours[0, first]),
+        "ixx_printed": float(printed[0, first]),
+    }
+
+
+def parameter_columns(table: TrialTable) -> ResultRow:
+    """List Table 3 beside the estimates of the runs with the median cost; last their errors [%]."""
+    reference = parameter_vector("reference")
+    columns = {"reference": reference}
+    for column, swarm in (("QPSO", "qubit"), ("PSO", "pso")):
+        runs = sorted(table.runs("search", swarm, WIDE), key=lambda row: float(row["cost"]))
+        columns[f"{column}, printed"] = parameter_vector(column)
+        columns[f"{column}, ours"] = np.array(runs[(len(runs) - 1) // 2]["estimate"])
+    units = ["m" if name[:-1] in COM else "kg m²" for name in NAMES]
+    return {
+        "name": [*NAMES, "MAPE, centers of mass", "MAPE, inertia"],
+        "unit": [*units, "%", "%"],
+        **{name: [*values, *mape(values, reference)] for name, values in columns.items()},
+    }
+
+
+@cache
+def constants() -> ResultRow:
+    """Compute what follows from the print and the robot alone."""
+    rank, count = visible_directions()
+    lower, upper = region_of(None, load_robot(ROBOT))
+    printed = [parameter_vector(m) for m in ("PSO", "QPSO")]
+    costs = [float(((of - parameter_vector("reference")) ** 2).sum()) for of in printed]
+    far, near = (inertia_errors(of) for of in printed)
+    products, moments = np.divide(far, near)
+    best, worst = (SETTINGS["printed"]["search"][swarm]["cost"] for swarm in ("qubit", "pso"))
+    low, reduction, high = (
+        100.0 * (1.0 - (best + sign * rounding_of(best)) / (worst - sign * rounding_of(worst)))
+        for sign in (1.0, 0.0, -1.0)
+    )
+    return {
+        "pso_clamp": PSO_CLAMP,
+        "qubit_clamp": QUBIT_CLAMP,
+        "rank": rank,
+        "count": count,
+        "wide_share": 100 * WIDE_SHARE,
+        "ranges": ", ".join(f"{w:g}" for w in np.degrees(0.5 * (upper - lower)).round(1)),
+        "qpso_cost": costs[1],
+        "pso_cost": costs[0],
+        "printed_imbalance": float(products / moments),
+        "reduction": reduction,
+        "reduction_low": low,
+        "reduction_high": high,
+        "reduction_off": distance_from_print(REDUCTION, (low, high)),
+    }
