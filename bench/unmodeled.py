@@ -181,7 +181,7 @@ def trial(setup: Setup, clean: Log, unseen: Log, seed: int) -> Trial:
 
 
 @cache
-def designed(name: str) -> tuple[Setup, Excitation]:
+def default_motion(name: str) -> tuple[Setup, Excitation]:
     """Return the setup of a robot and its default motion."""
     setup = build_setup(ROBOTS[name](), load_config(None, {"control": {"enabled": False}}))
     given = (setup.nominal, setup.basis, setup.excitation, setup.streams("design"))
@@ -190,7 +190,7 @@ def designed(name: str) -> tuple[Setup, Excitation]:
 
 def row(name: str, world: str, seeds: int) -> tuple[float, float]:
     """Print a row of the table; return the coverage and the worst ratio of errors."""
-    setup, motion = designed(name)
+    setup, motion = default_motion(name)
     runs = (delayed(engine_run)(world, setup, m) for m in (motion, setup.unseen))
     clean, unseen = Parallel(n_jobs=2)(runs)
     jobs = (delayed(trial)(setup, clean, unseen, seed) for seed in range(seeds))

@@ -185,4 +185,4 @@ def measured_error(
 ) -> ModelError:
     """Return how far predictions of a fit may be off: by data held out, else by its own logs."""
     prediction = held_out or pooled([predicted(fit, log, plan) for log in logs])
-    return error_of(fit.plain, fit.chosen, fit.discrepancy, prediction.identified.torque_rms)
+    return error_of(fit.plain, fit.chosen.beta, fit.discrepancy, prediction.identified.torque_rms)

@@ -19,14 +19,15 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from scipy.linalg import block_diag
 from scipy.special import ndtri
 
 from robotid_sim.arrays import Float1D, Float2D, parts_of
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import regressor_parts
-from robotid_sim.estimation.discrepancy import FRICTION, Discrepancy
-from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.discrepancy import FRICTION, Discrepancy, allowing_for
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import triangular_factor
 from robotid_sim.estimation.state_functions import (
@@ -79,17 +80,15 @@ class ModelError:
         return {"std": self.std.tolist(), "cov": self.cov.tolist(), "functions": functions}
 
 
-def error_of(
-    problem: LinearProblem, estimate: Estimate, found: Discrepancy, std: Float1D
-) -> ModelError:
+def error_of(problem: LinearProblem, beta: Float1D, found: Discrepancy, std: Float1D) -> ModelError:
     """Return the error of a model by the rows of its fit and what they show it to lack.
 
     Parameters
     ----------
     problem : LinearProblem
         The rows as the model has them.
-    estimate : Estimate
-        Base parameters of the predictions, with the covariance of their intervals.
+    beta : ndarray, shape (b,)
+        Base parameters of the predictions.
     found : Discrepancy
         What the model lacks, with the values that are predicted.
     std : ndarray, shape (n,)
@@ -101,12 +100,12 @@ def error_of(
         Of predictions below the cut-off of the rows. What is not predicted of the functions counts
         by its square, and with it what the parameters would be beside it.
     """
-    found = found.whole
+    cov, found = _covariance_beside(problem, found), found.whole
     b, sizes = problem.basis.rank, [len(function.knots) for function in found.functions]
-    mean, root = _joint_posterior(problem, estimate, found, sum(sizes))
+    mean, root = _joint_posterior(problem, beta, cov, found, sum(sizes))
     parts = np.split(np.column_stack([root, mean]), np.cumsum([b, *sizes])[:-1])
     roots: list[Float2D] = [parts[0]]
-    variances: list[Float1D] = [np.zeros(b)]
+    ends: list[Float2D] = [np.zeros((b, 0))]
     functions = []
     for lack, function, part in zip(found.lacks, found.functions, parts[1:], strict=True):
         for symbol, value in zip(FRICTION, lack.friction, strict=True):
@@ -116,34 +115,46 @@ def error_of(
         if QUANTITIES[lack.quantity].stays:
             of_values = function.root @ part
             uncertain, beyond = _with_open_ends(lack, function, of_values[:, -1])
-            of_knots = np.zeros((len(beyond), part.shape[1]))
-            of_knots[beyond == 0.0] = of_values
-            of_knots[beyond == 0.0, -1] -= lack.values or 0.0
+            of_knots, seen = np.zeros((len(beyond), part.shape[1])), ~beyond.any(axis=1)
+            of_knots[seen] = of_values
+            of_knots[seen, -1] -= lack.values or 0.0
             roots.append(of_knots)
-            variances.append(beyond)
+            ends.append(beyond)
             functions.append(uncertain)
-    root = np.concatenate(roots)
-    cov = root @ root.T + np.diag(np.concatenate(variances))
-    return ModelError(std, cov, tuple(functions))
+    root = np.hstack([np.concatenate(roots), block_diag(*ends)])
+    return ModelError(std, root @ root.T, tuple(functions))
+
+
+def _covariance_beside(problem: LinearProblem, found: Discrepancy) -> Float2D | None:
+    """Return the covariance of parameters beside the functions that the fit allows for.
+
+    Residuals are correlated, and what the fit leaves out is an error of its parameters; None if the
+    fit fails.
+    """
+    left_out = found.left_out.columns if found.left_out is not None else None
+    parts = [part for part in (left_out, problem.random) if part is not None and part.size]
+    random = np.hstack(parts) if parts else None
+    rows = replace(allowing_for(problem, found), random=random)
+    return WeightedLeastSquares().fit(rows, np.random.default_rng(0)).cov
 
 
 def _joint_posterior(
-    problem: LinearProblem, estimate: Estimate, found: Discrepancy, count: int
+    problem: LinearProblem, beta: Float1D, cov: Float2D | None, found: Discrepancy, count: int
 ) -> tuple[Float1D, Float2D]:
     """Return mean and root of the covariance of errors of parameters and of the last effects.
 
-    The parameters have the covariance of their estimate, in which the noise of the rows is not
-    white; the effects are what the rows say of them with the parameters given.
+    The parameters have the covariance `cov`, else that of white noise; the effects are what the
+    rows say of them with the parameters given.
     """
     b, columns = problem.basis.rank, found.columns[:, found.columns.shape[1] - count :]
-    residual = problem.y - problem.W @ estimate.beta
+    residual = problem.y - problem.W @ beta
     rows = problem.by_joint(np.column_stack([problem.W, columns, residual]))
     rows = (rows / found.noise_std[:, None]).reshape(-1, b + count + 1)
     R = triangular_factor(np.vstack([rows, np.eye(b + count + 1)[b:-1]]))
     mean = np.linalg.solve(R[:-1, :-1], R[:-1, -1])
-    if estimate.cov is None:
+    if cov is None:
         return mean, np.linalg.inv(R[:-1, :-1])
-    values, vectors = np.linalg.eigh(estimate.cov)
+    values, vectors = np.linalg.eigh(cov)
     root = np.zeros((b + count, b + count))
     root[:b, :b] = vectors * np.sqrt(np.maximum(values, 0.0))
     information = R[:-1, b:-1].T @ R[:-1, b:-1]
@@ -154,12 +165,12 @@ def _joint_posterior(
 
 def _with_open_ends(
     lack: Lack, function: RandomFunction, values: Float1D
-) -> tuple[UncertainFunction, Float1D]:
-    """Return a function with knots beyond those that a fit has seen, and the variance there.
+) -> tuple[UncertainFunction, Float2D]:
+    """Return a function with knots beyond those that a fit has seen, and its deviation there.
 
     Beyond, the last value is predicted. A step further any of those that it has is as likely, and
-    as far again as the fit has seen it may have changed as much again. The variance is zero at the
-    knots that the fit has seen.
+    as far again as the fit has seen it may have changed as much again. The deviation, shape (k, 2),
+    of one standard deviation below and of one above, is zero at the knots that the fit has seen.
     """
     quantity, knots, count = QUANTITIES[lack.quantity], function.knots, len(function.knots)
     below, above = np.array(quantity.open_ends) & (count > 1)
@@ -169,11 +180,12 @@ def _with_open_ends(
     each = float((function.root[0] ** 2).sum()) / (1.0 + quantity.level)
     near = each + (values[[0, -1]] - values.mean()) ** 2
     far = near + (values[-1] - values[0]) ** 2
-    variances = np.array([far[0], near[0], *np.zeros(count), near[1], far[1]])[used]
+    std = np.zeros((count + 4, 2))
+    std[[1, -2], [0, 1]], std[[0, -1], [0, 1]] = np.sqrt(near), np.sqrt(far)
     knots = np.array([low - span, low, *knots, high, high + span])[used]
     mean = np.pad(function.mean, 2)[used]
     known = (lack.joint, lack.quantity, tuple(knots.tolist()), tuple(mean.tolist()))
-    return UncertainFunction(*known), variances
+    return UncertainFunction(*known), std[used]
 
 
 def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Float2D) -> Float2D:

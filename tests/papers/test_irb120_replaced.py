@@ -8,7 +8,7 @@ from judging import judged_claims
 from robotid_sim.papers import find_paper
 from robotid_sim.papers.claims import Claim
 from robotid_sim.papers.irb120 import engine, model, trials
-from robotid_sim.papers.irb120.computed import computed
+from robotid_sim.papers.irb120.computed import compute_rows
 from robotid_sim.papers.irb120.paper import DRIVEN, SINGLE
 from robotid_sim.papers.trial_table import TrialTable
 
@@ -92,7 +92,7 @@ def by_the_truth(table: TrialTable) -> Mapping[tuple[str, str, str], list]:
 
 def verdicts(table: TrialTable, rows: Mapping[tuple[str, str, str], list]) -> dict[str, Claim]:
     changed = table | TrialTable(rows)
-    changed = changed | computed(changed, 0, EFFORT)
+    changed = changed | compute_rows(changed, 0, EFFORT)
     return judged_claims("irb120-mupso", find_paper("irb120-mupso").measurements(changed))
 
 

@@ -82,7 +82,7 @@ def test_the_spread_grows_where_a_motion_is_faster_than_that_of_the_fit(irb140, 
     assert all(lack.values for lack in found.lacks)
     (function,) = found.functions
     of_value = np.sqrt((function.root[0] ** 2).sum())
-    error = error_of(plain, estimate, found, np.zeros(6))
+    error = error_of(plain, estimate.beta, found, np.zeros(6))
     assert error.functions[0].knots[:-2] == tuple(function.knots)
     faster = replace(motion, dq=2.0 * dq, ddq=4.0 * ddq)
     seen, unseen = (spread_of(error, m, case.robot, case.basis) for m in (motion, faster))
@@ -96,7 +96,7 @@ def test_the_spread_grows_where_a_motion_is_faster_than_that_of_the_fit(irb140, 
     plain_lacks = tuple(replace(k, values=(), friction=(0.0, 0.0, 0.0)) for k in found.lacks)
     left_out = replace(found.part([False]), left_out=replace(found, lacks=plain_lacks))
     counted = spread_of(
-        error_of(plain, estimate, left_out, np.zeros(6)), motion, case.robot, case.basis
+        error_of(plain, estimate.beta, left_out, np.zeros(6)), motion, case.robot, case.basis
     )
     assert counted[:, joint].max() > 5.0 * seen[moving, joint].max()
 
@@ -118,11 +118,11 @@ def test_bands_hold_on_unseen_motions_with_friction_that_the_model_lacks(name, l
     unseen = replace(run_experiment(setup.cell, setup.unseen, streams("b")), truth=None)
     fit = fit_logs(log, setup.nominal, setup.basis, setup.fit, streams("i"))
     found = predicted(fit, unseen, setup.fit, measured_error(fit, [log], setup.fit)).in_band
-    if law == "asymmetric":
-        # An offset that depends on the direction is nearly gravity's: bands are wide for that, and
-        # of a slow random motion not wide enough for a joint that errs by one offset throughout.
-        assert 0.88 < np.mean(found) < 0.96
-        assert found.min() > 0.7
+    if (name, law, solver) == ("rs010n", "asymmetric", "random"):
+        # Along this slow motion the offsets of the first joints are nearly gravity's: errors are
+        # up to 47 % of the torque, of one seed to the next, and bands hold them (94 % in seven).
+        assert 0.88 < np.mean(found) < 0.97
+        assert found.min() > 0.81
         return
     # A joint whose friction errs where the motion of the fit was, and less elsewhere, has more.
     # Which motion that is depends on the processor, and with it how far the mean lies above.

@@ -28,7 +28,7 @@ ROUNDING = 1e-12
 """Parameters below this are zero, in SI units; the smallest one that is printed is 1e-6."""
 
 
-def computed(table: TrialTable, seed: int, effort: Mapping[str, int]) -> TrialTable:
+def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> TrialTable:
     """Compute what needs no run, and what is more than a statistic of runs."""
     motions = model.published_motions()
     rows: dict[tuple[str, str, str], list[ResultRow]] = {

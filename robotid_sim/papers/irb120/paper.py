@@ -12,7 +12,7 @@ from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import drawing, motion_chart, plotted
 from robotid_sim.papers.irb120 import engine, model
-from robotid_sim.papers.irb120.computed import best_motion, computed, conditions
+from robotid_sim.papers.irb120.computed import best_motion, compute_rows, conditions
 from robotid_sim.papers.irb120.trials import PAPER
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
 from robotid_sim.papers.trial_table import TrialTable
@@ -48,7 +48,7 @@ class MutatingSwarmPaper(TrialPaper):
         table = lab.tabulate("search", _searches(lab, effort))
         table = table | _descents(table)
         table = table | _driven(lab, effort, table)
-        return table | computed(table, lab.seed, effort)
+        return table | compute_rows(table, lab.seed, effort)
 
     def charts(self, table: TrialTable) -> Iterator[Chart]:
         """Draw Figures 2 to 5 of the paper, and errors in the engine."""
