@@ -48,7 +48,7 @@ REDUCTIONS: Mapping[str, Callable[..., Float]] = {
     "rms": lambda x, axis: np.sqrt((x**2).mean(axis=axis)),
     "mean square": lambda x, axis: (x**2).mean(axis=axis),
     "largest": np.max,
-    "all": lambda x, axis: x.ravel(),  # noqa: ARG005 - every entry counts as a run
+    "all": lambda x, axis: np.moveaxis(x, axis, -1).ravel(),
 }
 """How the entries of a run, such as its joints, become one number."""
 TRANSFORMS: Mapping[str, Callable[[float], float]] = {
