@@ -86,9 +86,18 @@ class SeparableProblem:
         return replace(self.linear, W=W, nominal=None)
 
     def tangent(self, eps: Float1D, beta: Float1D) -> Float2D:
-        """Return the torque per change of the logarithms, shape (N n, n) [N m or N].
+        """Return the torque per change of the logarithms of the velocities.
 
-        The linear parameters beta are those of `design`.
+        Parameters
+        ----------
+        eps : ndarray, shape (n,)
+            Transition velocities [rad/s or m/s].
+        beta : ndarray, shape (p,)
+            Linear parameters of `design`.
+
+        Returns
+        -------
+        ndarray, shape (N n, n) [N m or N]
         """
         return joint_columns(self.slopes(eps) * beta[self.coulomb])
 
@@ -133,7 +142,16 @@ class Projection:
     def best_of(self, x: Float1D, grid: Float2D) -> Float1D:
         """Return a point with the best value of every joint, one joint after the other.
 
-        Of x, shape (a,), and of the values of a grid, shape (m, a).
+        Parameters
+        ----------
+        x : ndarray, shape (a,)
+            Logarithms of the velocities of active joints, the first point.
+        grid : ndarray, shape (m, a)
+            Values to be tried for every joint.
+
+        Returns
+        -------
+        ndarray, shape (a,)
         """
         x = np.array(x)
         for i in range(self.active.size):
