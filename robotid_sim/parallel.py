@@ -304,7 +304,9 @@ def _end_workers() -> None:
     _begun.clear()
     with _ended_quietly():
         while _ahead:
-            _stop(_ahead.pop())
+            outputs = _ahead.pop()
+            with suppress(_Unwanted):
+                outputs.throw(_Unwanted())
         # They have no task whose result is wanted, and take a second to end by themselves.
         get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 
@@ -353,12 +355,6 @@ def _collect(
         if outputs is not None:
             outputs.throw(stop)  # ends the workers, which closing the generator would warn of
         raise
-
-
-def _stop(outputs: Outputs) -> None:
-    """End tasks whose results nobody wants, and their workers, without a warning."""
-    with suppress(_Unwanted):
-        outputs.throw(_Unwanted())
 
 
 class _Unwanted(Exception):

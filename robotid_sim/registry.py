@@ -109,13 +109,6 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         """
         if cls is None:
             return lambda decorated: self.register(name, decorated)
-        self._require_acceptable(name, cls)
-        self._entries = dict(sorted({**self._entries, name: cls}.items()))
-        if not cls.__module__.startswith(f"{__package__}."):
-            self._origins[name] = cls.__module__
-        return cls
-
-    def _require_acceptable(self, name: str, cls: type[T]) -> None:
         what = f"{self.noun} '{name}'"
         if not KEBAB.fullmatch(name):
             raise PluginError(f"{what}: a name is lower-case words joined by '-'")
@@ -127,6 +120,10 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         if missing or not issubclass(cls, self.base):
             lacks = f"lacks {', '.join(missing)}" if missing else "does not derive from it"
             raise PluginError(f"{what} must be a {self.base.__name__}: it {lacks}")
+        self._entries = dict(sorted({**self._entries, name: cls}.items()))
+        if not cls.__module__.startswith(f"{__package__}."):
+            self._origins[name] = cls.__module__
+        return cls
 
     def __getitem__(self, name: str) -> type[T]:
         name, _ = self._meant(name)

@@ -146,11 +146,7 @@ def check_sensor(sensor: Sensor) -> None:
     without = sensor(replace(log, truth=None), np.random.default_rng(0))
     assert _channels(without) == _channels(measured), "looks at the truth"
     _deterministic(lambda rng: _channels(sensor(log, rng)), random=sensor.random)
-    assert _same(_state_of(sensor), options), "changes its own options"
-
-
-def _same(first: Any, second: Any) -> bool:
-    return repr(first) == repr(second)
+    assert repr(_state_of(sensor)) == repr(options), "changes its own options"
 
 
 def check_preprocessor(preprocessor: Preprocessor) -> None:

@@ -246,7 +246,9 @@ class Evidence:
 
         What a model without friction leaves looks like delays and wrong columns.
         """
-        kinds = _joint_kinds(self.basis, self.nominal)
+        # Which joint parameters a base considers.
+        tail = range(parameters.N_INERTIAL * self.nominal.dof, parameters.size(self.nominal.dof))
+        kinds = {self.basis.symbols[c][:2] for c in self.basis.considered if c in tail}
         if {"Fv", "Fc"} <= kinds:
             return self
         return replace(self, basis=_considering(self.nominal, kinds | {"Fv", "Fc"}))
@@ -270,12 +272,6 @@ def _coarse(row_filter: RowFilter) -> tuple[RowFilter, slice]:
 
 def _considering(nominal: Robot, kinds: set[str]) -> BaseParameters:
     return base_parameters(nominal, [s for s in parameters.JOINT if s in kinds])
-
-
-def _joint_kinds(basis: BaseParameters, nominal: Robot) -> set[str]:
-    """Return which joint parameters a base considers."""
-    tail = range(parameters.N_INERTIAL * nominal.dof, parameters.size(nominal.dof))
-    return {basis.symbols[c][:2] for c in basis.considered if c in tail}
 
 
 def _near(bad: Bool2D, reach: int) -> Bool2D:

@@ -137,7 +137,31 @@ class Plausibility:
         known = corrected.nominal is self.evidence.nominal
         prior = self.prior if known else RoughPrior.of(corrected.nominal, corrected.basis)
         moving = self.moving if corrected.q is self.evidence.q else MotionSizes.of(corrected)
-        return _plausibility(corrected, gram, prior, moving)
+        n, b, use = corrected.dof, corrected.basis.rank, corrected.use
+        size = np.maximum(corrected.size, np.finfo(float).tiny)
+        center, L = prior.center, prior.factor_for(moving, size)
+        # Columns of joint j in units of the prior, and its offset after those of the other joints.
+        to_prior = np.zeros((n, b + 1, b + n))
+        to_prior[:, :b, :b] = L
+        to_prior[np.arange(n), b, b + np.arange(n)] = OFFSET * size
+        W = corrected.W[:, :, :b]
+        y = (corrected.y - W @ center) * use
+        products = to_prior.transpose(0, 2, 1) @ gram @ to_prior
+        columns = (W * y[:, :, None]).sum(axis=0)
+        moments = np.einsum("jkp,jk->jp", to_prior, np.column_stack([columns, y.sum(axis=0)]))
+        count, p, yy = use.sum(axis=0), b + n, (y**2).sum(axis=0)
+        sigma = OFFSET * size
+        for _ in range(ROUNDS):
+            H = np.tensordot(1.0 / (COLORED * sigma**2), products, 1) + np.eye(p)
+            z = np.linalg.solve(H, (1.0 / (COLORED * sigma**2)) @ moments)
+            squares = np.maximum(yy - 2.0 * moments @ z + (products @ z) @ z, 0.0)
+            sigma = np.sqrt(squares / np.maximum(count, 1) + (NOISE * size) ** 2)
+        H = np.tensordot(1.0 / (COLORED * sigma**2), products, 1) + np.eye(p)
+        likelihood = float(-(count * np.log(sigma)).sum() - 0.5 * (squares / sigma**2).sum())
+        likelihood += corrected.volume * float(count.mean())
+        likelihood /= COLORED
+        likelihood -= 0.5 * float(z @ z) + 0.5 * float(np.linalg.slogdet(H)[1])
+        return likelihood - LIMITED * (int(moving.outside) + int(_too_strong(corrected)))
 
 
 def _gram(evidence: Evidence) -> Float:
@@ -146,34 +170,6 @@ def _gram(evidence: Evidence) -> Float:
     rows = np.concatenate([W, np.ones((*W.shape[:2], 1))], axis=2) * evidence.use[:, :, None]
     by_joint = rows.transpose(1, 2, 0)
     return np.asarray(by_joint @ by_joint.transpose(0, 2, 1))
-
-
-def _plausibility(evidence: Evidence, gram: Float, prior: RoughPrior, moving: MotionSizes) -> float:
-    n, b, use = evidence.dof, evidence.basis.rank, evidence.use
-    size = np.maximum(evidence.size, np.finfo(float).tiny)
-    center, L = prior.center, prior.factor_for(moving, size)
-    # Columns of joint j in units of the prior, and its offset after those of the other joints.
-    to_prior = np.zeros((n, b + 1, b + n))
-    to_prior[:, :b, :b] = L
-    to_prior[np.arange(n), b, b + np.arange(n)] = OFFSET * size
-    W = evidence.W[:, :, :b]
-    y = (evidence.y - W @ center) * use
-    products = to_prior.transpose(0, 2, 1) @ gram @ to_prior
-    columns = (W * y[:, :, None]).sum(axis=0)
-    moments = np.einsum("jkp,jk->jp", to_prior, np.column_stack([columns, y.sum(axis=0)]))
-    count, p, yy = use.sum(axis=0), b + n, (y**2).sum(axis=0)
-    sigma = OFFSET * size
-    for _ in range(ROUNDS):
-        H = np.tensordot(1.0 / (COLORED * sigma**2), products, 1) + np.eye(p)
-        z = np.linalg.solve(H, (1.0 / (COLORED * sigma**2)) @ moments)
-        squares = np.maximum(yy - 2.0 * moments @ z + (products @ z) @ z, 0.0)
-        sigma = np.sqrt(squares / np.maximum(count, 1) + (NOISE * size) ** 2)
-    H = np.tensordot(1.0 / (COLORED * sigma**2), products, 1) + np.eye(p)
-    likelihood = float(-(count * np.log(sigma)).sum() - 0.5 * (squares / sigma**2).sum())
-    likelihood += evidence.volume * float(count.mean())
-    likelihood /= COLORED
-    likelihood -= 0.5 * float(z @ z) + 0.5 * float(np.linalg.slogdet(H)[1])
-    return likelihood - LIMITED * (int(moving.outside) + int(_too_strong(evidence)))
 
 
 def _too_strong(evidence: Evidence) -> bool:

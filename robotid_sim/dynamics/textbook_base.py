@@ -76,22 +76,18 @@ def textbook_base(robot: Robot, basis: BaseParameters | None = None) -> BasePara
     11
     """
     before = base_parameters(robot) if basis is None else basis
-    order = _by_preference(robot, before)
-    # Columns of B depend on one another as those of the regressor do: Y = Y_b B.
-    leads = order[_leading(before.B[:, order], FAINT if before.faint else INDEPENDENT)]
-    return before.regrouped(np.sort(leads), parameters.units(robot.prismatic))
-
-
-def _by_preference(robot: Robot, basis: BaseParameters) -> Int1D:
-    """Return the considered columns in the order in which they shall lead."""
-    index = {symbol: k for k, symbol in enumerate(basis.symbols)}
+    # The considered columns in the order in which they shall lead.
+    index = {symbol: k for k, symbol in enumerate(before.symbols)}
     inertial = [
         index[f"{symbol}{k}"]
         for k, joint in enumerate(robot.joints, start=1)
         for symbol in _preferred(joint)
     ]
-    others = [c for c in basis.considered.tolist() if c not in set(inertial)]
-    return np.array([*inertial, *others], dtype=np.intp)
+    others = [c for c in before.considered.tolist() if c not in set(inertial)]
+    order = np.array([*inertial, *others], dtype=np.intp)
+    # Columns of B depend on one another as those of the regressor do: Y = Y_b B.
+    leads = order[_leading(before.B[:, order], FAINT if before.faint else INDEPENDENT)]
+    return before.regrouped(np.sort(leads), parameters.units(robot.prismatic))
 
 
 def _preferred(joint: Joint) -> tuple[str, ...]:

@@ -51,7 +51,22 @@ class MujocoConvexBodies(ConvexBodies):
         spec = mujoco.MjSpec()
         spec.option.ccd_tolerance, spec.option.ccd_iterations = TOLERANCE, ITERATIONS
         for shape in shapes:
-            self._add(spec, shape)
+            first, world = sum(map(len, self._geoms)), spec.worldbody
+            hulls = _corners(shape)
+            for k, points in enumerate(hulls, start=first):
+                mesh = spec.add_mesh(name=f"hull_{k}", uservert=points.ravel())
+                mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
+                world.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh.name)
+            if hulls:
+                margin, points = MARGIN * (shape.kind == "mesh"), np.vstack(hulls)
+                box = points.min(axis=0) - margin, points.max(axis=0) + margin
+            else:
+                radius, length = shape.size[0], shape.size[-1] if len(shape.size) > 1 else 0.0
+                world.add_geom(type=KINDS[shape.kind], size=[radius, 0.5 * length, 0.0])
+                up = 0.5 * length + (0.0 if shape.kind == "cylinder" else radius)
+                box = -np.array([radius, radius, up]), np.array([radius, radius, up])
+            self._boxes.append(box)
+            self._geoms.append(list(range(first, first + max(len(hulls), 1))))
         try:
             self._model = spec.compile()
         except ValueError as error:
@@ -96,25 +111,6 @@ class MujocoConvexBodies(ConvexBodies):
             length = max(float(np.linalg.norm(normal)), SAME)
         sign = 1.0 if least >= 0.0 else -1.0
         return ClosestPoints(least - margin, points[:3], points[3:], normal * (sign / length))
-
-    def _add(self, spec: "mujoco.MjSpec", shape: GeometryShape) -> None:
-        """Add the geoms of a shape, and note a box around them."""
-        first, world = sum(map(len, self._geoms)), spec.worldbody
-        hulls = _corners(shape)
-        for k, points in enumerate(hulls, start=first):
-            mesh = spec.add_mesh(name=f"hull_{k}", uservert=points.ravel())
-            mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
-            world.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh.name)
-        if hulls:
-            margin, points = MARGIN * (shape.kind == "mesh"), np.vstack(hulls)
-            box = points.min(axis=0) - margin, points.max(axis=0) + margin
-        else:
-            radius, length = shape.size[0], shape.size[-1] if len(shape.size) > 1 else 0.0
-            world.add_geom(type=KINDS[shape.kind], size=[radius, 0.5 * length, 0.0])
-            up = 0.5 * length + (0.0 if shape.kind == "cylinder" else radius)
-            box = -np.array([radius, radius, up]), np.array([radius, radius, up])
-        self._boxes.append(box)
-        self._geoms.append(list(range(first, first + max(len(hulls), 1))))
 
 
 def _corners(shape: GeometryShape) -> list[Float2D]:

@@ -108,7 +108,12 @@ class Proximity(Closing):
         self._seen = max(cutoff, SEEN)
         self._bodies = convex_bodies_of(self.engine, self._hulls())
         try:
-            self._measure()
+            boxes = [self._bodies.box(k) for k in range(len(self._links))]
+            self._centers = np.array([0.5 * (low + high) for low, high in boxes])
+            self._halves = np.array([0.5 * (high - low) for low, high in boxes])
+            self._radii = np.linalg.norm(self._halves, axis=1)
+            for k in range(self._moving, len(self._links)):
+                _stand(self._bodies, k, self._in_link[k])
             self.pairs, self._candidates = self._possible_pairs()
             self._paths.clear()  # of more candidates
         except BaseException:
@@ -296,15 +301,6 @@ class Proximity(Closing):
         self._in_link = np.array([shape.T_body_shape for shape in hulls])
         """Placement of a hull in the frame of its link, shape (H, 4, 4)."""
         return hulls
-
-    def _measure(self) -> None:
-        """Note a box around every hull in its own frame, and place those that stand still."""
-        boxes = [self._bodies.box(k) for k in range(len(self._links))]
-        self._centers = np.array([0.5 * (low + high) for low, high in boxes])
-        self._halves = np.array([0.5 * (high - low) for low, high in boxes])
-        self._radii = np.linalg.norm(self._halves, axis=1)
-        for k in range(self._moving, len(self._links)):
-            _stand(self._bodies, k, self._in_link[k])
 
     def bottom(self) -> float | None:
         """Return the height of the lowest point of the base in the root frame [m].

@@ -216,21 +216,16 @@ def without_pull(
         stay = [bool(k.values) or not QUANTITIES[k.quantity].pulls for k in lacks]
         if all(stay):
             return discrepancy
-        discrepancy = _with_some(discrepancy, stay)
-
-
-def _with_some(discrepancy: Discrepancy, stay: Sequence[bool]) -> Discrepancy:
-    """Return a discrepancy that is allowed for by some of its functions, by intervals in all."""
-    columns = discrepancy.columns
-    gains = columns[:, : columns.shape[1] - sum(len(f.knots) for f in discrepancy.functions)]
-    chosen = discrepancy.part(stay)
-    left_out = replace(discrepancy.part([not s for s in stay]), left_out=discrepancy.left_out)
-    return replace(
-        chosen,
-        columns=np.hstack([gains, chosen.columns]),
-        repeats=discrepancy.repeats,
-        left_out=left_out.whole,
-    )
+        columns = discrepancy.columns
+        gains = columns[:, : columns.shape[1] - sum(len(f.knots) for f in discrepancy.functions)]
+        chosen = discrepancy.part(stay)
+        left_out = replace(discrepancy.part([not s for s in stay]), left_out=discrepancy.left_out)
+        discrepancy = replace(
+            chosen,
+            columns=np.hstack([gains, chosen.columns]),
+            repeats=discrepancy.repeats,
+            left_out=left_out.whole,
+        )
 
 
 def _gains_by_block(lacks: Sequence[Lack], motion: Motion, model: Robot) -> Mapping[str, Float1D]:

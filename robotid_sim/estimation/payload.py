@@ -125,7 +125,16 @@ def estimate_payload(
     show in neither: they widen the standard deviations. Raises `RankDeficientError` if no joint
     torque depends on a load at all.
     """
-    leads, K = _groups(nominal, np.asarray(loaded.tau.any(axis=0)))
+    # Those that the torques of some of the joints, `measured` (n,), depend on.
+    measured = np.asarray(loaded.tau.any(axis=0))
+    last = parameters.inertial_slice(nominal.dof - 1)
+    Y = torque_regressor(nominal, *random_states(nominal), columns=range(last.start, last.stop))
+    flat = Y[:, measured].reshape(-1, 10)
+    leads = np.sort(independent_columns(flat))
+    if not leads.size:
+        raise RankDeficientError("no joint torque depends on a load at the tip")
+    K: Float2D = np.asarray(np.linalg.lstsq(flat[:, leads], flat, rcond=None)[0])
+    K[np.abs(K) < RANK_TOLERANCE] = 0.0
     problem = payload_problem(unloaded, loaded, nominal, basis, leads)
     method = estimator or WeightedLeastSquares()
     whole = method.fit(problem, np.random.default_rng(0))
@@ -188,22 +197,6 @@ def payload_problem(
             columns = payload_columns(motion, nominal)[:, leads]
         parts.append(extended(problem, columns, symbols, units))
     return stacked(parts)
-
-
-def _groups(nominal: Robot, measured: Bool1D) -> tuple[Int1D, Float2D]:
-    """Return independent parameters of a load and all as combinations of them, (leads, 10).
-
-    Those that the torques of some of the joints, `measured` (n,), depend on.
-    """
-    last = parameters.inertial_slice(nominal.dof - 1)
-    Y = torque_regressor(nominal, *random_states(nominal), columns=range(last.start, last.stop))
-    flat = Y[:, measured].reshape(-1, 10)
-    leads = np.sort(independent_columns(flat))
-    if not leads.size:
-        raise RankDeficientError("no joint torque depends on a load at the tip")
-    K: Float2D = np.asarray(np.linalg.lstsq(flat[:, leads], flat, rcond=None)[0])
-    K[np.abs(K) < RANK_TOLERANCE] = 0.0
-    return leads, K
 
 
 def unknown_beside_mass(nominal: Robot) -> Int1D:

@@ -117,7 +117,11 @@ def _settled(rows: TermRows, chosen: Sequence[Candidate]) -> list[Candidate]:
         end, tried = rows.problem.basis.rank + columns.shape[1], list(best)
         steps = np.clip(whole.beta[end:], -LONGEST, LONGEST)
         for k, step in zip(curved, steps.tolist(), strict=True):
-            tried[k] = _with_step(rows, best[k], step)
+            one = best[k]
+            assert one.shape is not None
+            low, high = _bounds(rows, one)
+            constant = min(max(one.shape * float(np.exp(step)), low), high)
+            tried[k] = rows.candidate(one.kind, one.joint, one.partner, constant)
         raised = rows.fit(tried).likelihood
         if raised <= likelihood:
             break
@@ -125,14 +129,6 @@ def _settled(rows: TermRows, chosen: Sequence[Candidate]) -> list[Candidate]:
         if np.all(np.abs(steps) <= SETTLED * whole.std[end:]):
             break
     return best
-
-
-def _with_step(rows: TermRows, one: Candidate, step: float) -> Candidate:
-    """Return a term whose constant has grown by a step of its logarithm, within its bounds."""
-    assert one.shape is not None
-    low, high = _bounds(rows, one)
-    constant = min(max(one.shape * float(np.exp(step)), low), high)
-    return rows.candidate(one.kind, one.joint, one.partner, constant)
 
 
 def _bounds(rows: TermRows, one: Candidate) -> tuple[float, ...]:

@@ -240,7 +240,12 @@ def search(
         max_nfev=200,
     )
     log_std = np.full(start.shape, np.nan)
-    log_std[active] = _std(projection.jacobian(result.x))
+    J = projection.jacobian(result.x)
+    _, s, Vt = np.linalg.svd(J, full_matrices=False)
+    seen = s > 1e-8 * max(float(s.max(initial=0.0)), 1e-300)
+    variance = ((Vt[seen] / s[seen, None]) ** 2).sum(axis=0)
+    blind = (Vt[~seen] ** 2).sum(axis=0) > 1e-6
+    log_std[active] = np.where(blind, np.inf, np.sqrt(variance))
     at_bound = np.zeros(start.shape, dtype=bool)
     at_bound[active] = np.minimum(result.x - lower, upper - result.x) < 1e-3
     gain = np.zeros(start.shape)
@@ -289,12 +294,3 @@ def nearest(
             low, high = (share, high) if as_well else (low, share)
         eps = projection.eps((1.0 - low) * ends[0] + low * ends[1])
     return eps
-
-
-def _std(J: Float2D) -> Float1D:
-    """Return the standard deviations of a fit with this Jacobian, infinite where it is blind."""
-    _, s, Vt = np.linalg.svd(J, full_matrices=False)
-    seen = s > 1e-8 * max(float(s.max(initial=0.0)), 1e-300)
-    variance = ((Vt[seen] / s[seen, None]) ** 2).sum(axis=0)
-    blind = (Vt[~seen] ** 2).sum(axis=0) > 1e-6
-    return np.where(blind, np.inf, np.sqrt(variance))

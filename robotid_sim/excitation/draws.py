@@ -68,7 +68,19 @@ def _all_draws(
     problem: ExcitationProblem, rng: np.random.Generator, candidates: int, progress: Progress
 ) -> list[Draw]:
     if isinstance(problem.options, FourierOptions) and not problem.extra and problem.start is None:
-        return _fourier_draws(problem, rng, candidates, progress)
+        assert isinstance(problem.options, FourierOptions)
+        designs = random_designs(
+            problem.nominal,
+            problem.basis,
+            rng,
+            options=problem.options,
+            criterion=problem.criterion,
+            candidates=candidates,
+            progress=progress,
+        )
+        return [
+            Draw(problem.space.coordinates(design.trajectory), design.value) for design in designs
+        ]
     require_rest(problem)
     if problem.extra:
         return _promising_draws(problem, rng, candidates, progress)
@@ -99,23 +111,6 @@ def _promising_draws(
         x = feasible(problem, lambda: problem.space.random(rng))
         mended.append(Draw(x, problem.value(x)))
     return sorted(mended, key=lambda draw: draw.value)
-
-
-def _fourier_draws(
-    problem: ExcitationProblem, rng: np.random.Generator, candidates: int, progress: Progress
-) -> list[Draw]:
-    """Return draws of plain Fourier series, whose offsets use the room that is left."""
-    assert isinstance(problem.options, FourierOptions)
-    designs = random_designs(
-        problem.nominal,
-        problem.basis,
-        rng,
-        options=problem.options,
-        criterion=problem.criterion,
-        candidates=candidates,
-        progress=progress,
-    )
-    return [Draw(problem.space.coordinates(design.trajectory), design.value) for design in designs]
 
 
 def feasible(problem: ExcitationProblem, draw: Callable[[], Float1D]) -> Float1D:

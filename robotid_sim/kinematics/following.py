@@ -85,7 +85,12 @@ def follow(
         violation = _violation(robot, spline, len(phase))
         if violation is not None:
             return _cut(solution, targets, *violation)
-        off = _deviation(robot, spline, poses, phase, demand)
+        middle = 0.5 * (phase[1:] + phase[:-1])
+        pairs = zip(poses(middle), spline(middle), strict=True)
+        error = np.array([pose_error(target, tip_pose(robot, q)) for target, q in pairs])
+        distance = np.linalg.norm(error[:, :3], axis=1) / POSITION_TOLERANCE
+        angle = np.linalg.norm(error[:, 3 : demand.rows], axis=1) / ANGLE_TOLERANCE
+        off = np.asarray(np.maximum(distance, angle))
         if off.max() <= 1.0:
             return solution
         if off.max() > SHRINKAGE * before:
@@ -129,18 +134,6 @@ def _violation(robot: Robot, spline: BSpline, points: int) -> tuple[int, str] | 
     reason = beyond_limits(robot, dense[first])
     assert reason is not None
     return first // DENSITY, reason
-
-
-def _deviation(
-    robot: Robot, spline: BSpline, poses: Poses, phase: Float1D, demand: Demand
-) -> Float1D:
-    """Return how far the tip is off its path halfway between the points, over the tolerances."""
-    middle = 0.5 * (phase[1:] + phase[:-1])
-    pairs = zip(poses(middle), spline(middle), strict=True)
-    error = np.array([pose_error(target, tip_pose(robot, q)) for target, q in pairs])
-    distance = np.linalg.norm(error[:, :3], axis=1) / POSITION_TOLERANCE
-    angle = np.linalg.norm(error[:, 3 : demand.rows], axis=1) / ANGLE_TOLERANCE
-    return np.asarray(np.maximum(distance, angle))
 
 
 def _cut(solution: PathSolution, targets: Float, k: int, reason: str) -> PathSolution:

@@ -77,7 +77,22 @@ def save_log(log: Log, path: str | Path) -> None:
         if Path(path).suffix.lower() == ".csv":
             _write_csv(log, temporary)
         else:
-            _write_hdf5(log, temporary)
+            with h5py.File(temporary, "w") as file:
+                file.attrs["schema"] = _schema(log)
+                file.attrs["joint_names"] = list(log.joint_names)
+                file.attrs["joint_units"] = list(log.joint_units)
+                file.attrs["origin"] = log.origin
+                for key in _HEADER:
+                    value = getattr(log, key)
+                    if value is not None:
+                        file.attrs[key] = value
+                file.attrs["provenance"] = json.dumps(dict(log.provenance), sort_keys=True)
+                for name in ("t", "torque_times"):
+                    if getattr(log, name) is not None:
+                        file.create_dataset(name, data=getattr(log, name)).attrs["unit"] = "s"
+                _write_channels(file, log, CHANNELS, log.joint_units)
+                if log.truth is not None:
+                    _write_channels(file.create_group("truth"), log.truth, TRUTH, log.joint_units)
 
 
 def load_log(path: str | Path) -> Log:
@@ -123,25 +138,6 @@ def _schema(log: Log) -> str:
     return schema_tag("log", VERSION if log.torque_times is not None else VERSION - 1)
 
 
-def _write_hdf5(log: Log, path: Path) -> None:
-    with h5py.File(path, "w") as file:
-        file.attrs["schema"] = _schema(log)
-        file.attrs["joint_names"] = list(log.joint_names)
-        file.attrs["joint_units"] = list(log.joint_units)
-        file.attrs["origin"] = log.origin
-        for key in _HEADER:
-            value = getattr(log, key)
-            if value is not None:
-                file.attrs[key] = value
-        file.attrs["provenance"] = json.dumps(dict(log.provenance), sort_keys=True)
-        for name in ("t", "torque_times"):
-            if getattr(log, name) is not None:
-                file.create_dataset(name, data=getattr(log, name)).attrs["unit"] = "s"
-        _write_channels(file, log, CHANNELS, log.joint_units)
-        if log.truth is not None:
-            _write_channels(file.create_group("truth"), log.truth, TRUTH, log.joint_units)
-
-
 def _write_channels(
     group: Any, source: object, channels: Mapping[str, str], joint_units: tuple[str, ...]
 ) -> None:
@@ -176,30 +172,26 @@ def read_rows(path: Path, rows: slice) -> Log:
             f"{path} is no HDF5 file, or a truncated one; a CSV log has a name that ends in .csv"
         )
     with reading_hdf5(path) as file:
-        return _hdf5_log(file, rows, path)
-
-
-def _hdf5_log(file: h5py.File, rows: slice, path: Path) -> Log:
-    version = check_schema(file.attrs.get("schema"), "log", VERSION, path)
-    channels = {name: file[name][rows] for name in SAMPLED if name in file}
-    truth = None
-    if "truth" in file:
-        stored = [n for n in TRUTH if n not in _OPTIONAL_TRUTH or n in file["truth"]]
-        truth = Truth(**{name: file["truth"][name][rows] for name in stored})
-    header = {key: file.attrs[key].item() for key in _HEADER if key in file.attrs}
-    if rows.start:
-        header.pop("period", None)
-    return Log(
-        t=file["t"][rows],
-        torque_constant=file["torque_constant"][()] if "torque_constant" in file else None,
-        joint_names=tuple(str(name) for name in file.attrs["joint_names"]),
-        joint_units=tuple(str(unit) for unit in file.attrs["joint_units"]),
-        origin=_origin(version, file.attrs),
-        truth=truth,
-        provenance=json.loads(file.attrs.get("provenance", "{}")),
-        **channels,
-        **header,
-    )
+        version = check_schema(file.attrs.get("schema"), "log", VERSION, path)
+        channels = {name: file[name][rows] for name in SAMPLED if name in file}
+        truth = None
+        if "truth" in file:
+            stored = [n for n in TRUTH if n not in _OPTIONAL_TRUTH or n in file["truth"]]
+            truth = Truth(**{name: file["truth"][name][rows] for name in stored})
+        header = {key: file.attrs[key].item() for key in _HEADER if key in file.attrs}
+        if rows.start:
+            header.pop("period", None)
+        return Log(
+            t=file["t"][rows],
+            torque_constant=file["torque_constant"][()] if "torque_constant" in file else None,
+            joint_names=tuple(str(name) for name in file.attrs["joint_names"]),
+            joint_units=tuple(str(unit) for unit in file.attrs["joint_units"]),
+            origin=_origin(version, file.attrs),
+            truth=truth,
+            provenance=json.loads(file.attrs.get("provenance", "{}")),
+            **channels,
+            **header,
+        )
 
 
 def _origin(version: int, header: Mapping[str, Any]) -> Any:

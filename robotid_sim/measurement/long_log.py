@@ -160,7 +160,12 @@ def copy_of_csv(path: Path, folder: Path) -> Path:
                     save_log(log, target)
                     _make_growing(target)
                 else:
-                    _append(log, target)
+                    with h5py.File(target, "r+") as file:
+                        for name in ("t", *SAMPLED):
+                            if name in file:
+                                more = getattr(log, name)
+                                file[name].resize(len(file[name]) + len(more), axis=0)
+                                file[name][-len(more) :] = more
     except LogError as error:
         raise LogError(f"{path}: {error}") from error
     except (OSError, UnicodeDecodeError) as error:
@@ -200,13 +205,3 @@ def _make_growing(path: Path) -> None:
                 shape = data.shape[1:]
                 options = {"maxshape": (None, *shape), "chunks": (LINES, *shape)}
                 file.create_dataset(name, data=data, **options).attrs.update(attributes)
-
-
-def _append(log: Log, path: Path) -> None:
-    """Add the samples of a log to those of another one in HDF5 that can grow."""
-    with h5py.File(path, "r+") as file:
-        for name in ("t", *SAMPLED):
-            if name in file:
-                more = getattr(log, name)
-                file[name].resize(len(file[name]) + len(more), axis=0)
-                file[name][-len(more) :] = more

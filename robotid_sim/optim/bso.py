@@ -205,7 +205,14 @@ class AnnealedBeetleSwarm(BeetleSwarm):
             return self._candidate[None, :]
         self._disturbed = 0
         self._T *= self.cooling
-        self._iterate()
+        swarm = self._swarm
+        self._move(self._own)
+        self._iteration += 1
+        count = self.population_at(min(1.0, self._iteration / self._iterations))
+        if count < len(swarm.x):
+            swarm.keep(np.sort(np.argsort(swarm.best_f, kind="stable")[:count]))
+        elif count > len(swarm.x):
+            swarm.add(self.box.scatter(count - len(swarm.x), self.region, self.rng))
         return self._with_whiskers()
 
     def _disturb(self, g: Float1D) -> Float1D:
@@ -227,14 +234,3 @@ class AnnealedBeetleSwarm(BeetleSwarm):
         # The comparison with 1 minus a random number keeps the logarithm finite.
         if rise <= 0.0 or rise < -self._T * log(1.0 - self.rng.random()):
             self._current = (candidate, f)
-
-    def _iterate(self) -> None:
-        """Move the beetles, then let the worst of them go, or new ones come."""
-        swarm = self._swarm
-        self._move(self._own)
-        self._iteration += 1
-        count = self.population_at(min(1.0, self._iteration / self._iterations))
-        if count < len(swarm.x):
-            swarm.keep(np.sort(np.argsort(swarm.best_f, kind="stable")[:count]))
-        elif count > len(swarm.x):
-            swarm.add(self.box.scatter(count - len(swarm.x), self.region, self.rng))

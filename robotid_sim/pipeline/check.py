@@ -70,7 +70,17 @@ class RobotCheck:
         if self.unlikely_masses is not None:
             content["unlikely_masses"] = list(self.unlikely_masses)
         if self.repair is not None:
-            content["repair"] = _repair(self.repair, self.robot)
+            bodies = zip(self.robot.links, self.repair.distance.tolist(), strict=True)
+            joints = zip(self.robot.joint_names, self.repair.torque.tolist(), strict=True)
+            content["repair"] = {
+                "metric": self.repair.metric,
+                "distance": {link.name: distance for link, distance in bodies},
+                "parameters": [
+                    {"name": name, "before": before, "after": after}
+                    for name, before, after in self.repair.changed
+                ],
+                "torque_change_relative": dict(joints),
+            }
         return content | dict(self.prospect)
 
 
@@ -182,18 +192,4 @@ def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]
         "in_combination": list(basis.in_combination),
         "no_effect": list(basis.no_effect),
         "faint": list(basis.faint),
-    }
-
-
-def _repair(report: RepairReport, robot: Robot) -> dict[str, Any]:
-    bodies = zip(robot.links, report.distance.tolist(), strict=True)
-    joints = zip(robot.joint_names, report.torque.tolist(), strict=True)
-    return {
-        "metric": report.metric,
-        "distance": {link.name: distance for link, distance in bodies},
-        "parameters": [
-            {"name": name, "before": before, "after": after}
-            for name, before, after in report.changed
-        ],
-        "torque_change_relative": dict(joints),
     }

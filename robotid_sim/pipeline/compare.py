@@ -100,7 +100,12 @@ def compare(estimates: Sequence[SavedEstimate | Identification | str | Path]) ->
     FileFormatError
         If a file is no estimate, or they are of different joints or base parameters.
     """
-    _require_several(estimates)
+    if len(estimates) < 2:
+        raise OptionError(f"a comparison needs at least 2 estimates, got {len(estimates)}")
+    paths = [Path(each) for each in estimates if isinstance(each, str | Path)]
+    for one, two in combinations(paths, 2):
+        if real_path(one) == real_path(two):
+            raise OptionError(f"{one} is given twice; give estimates of independent logs")
     sources = tuple(_source(each, k) for k, each in enumerate(estimates, start=1))
     _require_one_kind(sources)
     agreement = compare_estimates([source.compared for source in sources])
@@ -112,15 +117,6 @@ def tracking_rows(result: StudyResult) -> list[Row]:
     units = result.robot.joint_units
     quantities = {unit: rms_of_unit(units, unit) for unit in dict.fromkeys(units)}
     return summarize([run for run in result.control if run.model == IDENTIFIED], quantities)
-
-
-def _require_several(estimates: Sequence[object]) -> None:
-    if len(estimates) < 2:
-        raise OptionError(f"a comparison needs at least 2 estimates, got {len(estimates)}")
-    paths = [Path(each) for each in estimates if isinstance(each, str | Path)]
-    for one, two in combinations(paths, 2):
-        if real_path(one) == real_path(two):
-            raise OptionError(f"{one} is given twice; give estimates of independent logs")
 
 
 def _files_of(path: Path) -> tuple[Path, Path | None]:

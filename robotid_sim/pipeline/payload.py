@@ -18,7 +18,6 @@ from robotid_sim.estimation.payload import (
 from robotid_sim.estimation.torque_constants import TorqueConstants, estimate_torque_constants
 from robotid_sim.importing.reading import Logs
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build_fit import build_preprocessor
 from robotid_sim.pipeline.config_tables import PayloadConfig
@@ -52,7 +51,13 @@ class PayloadResult:
         if isinstance(estimate, PayloadEstimate):
             values = _load_content(estimate)
         else:
-            values = _gains_content(estimate)
+            values = {
+                "message": estimate.message,
+                "joint_names": list(estimate.joint_names),
+                "true_over_believed": estimate.gains.tolist(),
+                "std": estimate.std.tolist(),
+                "shown": estimate.shown.tolist(),
+            }
         content = {"robot": self.robot, "success": estimate.success, **values}
         return content | ({"doubt": self.doubt} if self.doubt else {})
 
@@ -116,7 +121,7 @@ def payload(
     doubt = check_logs(logs.read, nominal, basis, refuse=not force).errors
     if isinstance(preprocessor, str):
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
-    bare, heavy = (_motion(part, nominal, preprocessor) for part in (first, second))
+    bare, heavy = (preprocessor.tuned(part, nominal)(part, nominal) for part in (first, second))
     if load is None:
         gain_std = torque_gain_std or 0.0
         estimate = estimate_payload(bare, heavy, nominal, basis, gain_std=gain_std)
@@ -127,10 +132,6 @@ def payload(
     constants = estimate_torque_constants(bare, heavy, phi, nominal, basis)
     doubt = "; ".join(filter(None, (doubt, constants.suspicion)))
     return PayloadResult(nominal.name, logs, constants, doubt)
-
-
-def _motion(log: Log, nominal: Robot, preprocessor: Preprocessor) -> Motion:
-    return preprocessor.tuned(log, nominal)(log, nominal)
 
 
 def _tensor(load: PayloadConfig) -> Float2D:
@@ -151,14 +152,4 @@ def _load_content(estimate: PayloadEstimate) -> dict[str, Any]:
         "com_std": numbers(estimate.com_std),
         "parameters": dict(zip(SYMBOLS, numbers(estimate.phi), strict=True)),
         "parameters_std": dict(zip(SYMBOLS, numbers(estimate.phi_std), strict=True)),
-    }
-
-
-def _gains_content(estimate: TorqueConstants) -> dict[str, Any]:
-    return {
-        "message": estimate.message,
-        "joint_names": list(estimate.joint_names),
-        "true_over_believed": estimate.gains.tolist(),
-        "std": estimate.std.tolist(),
-        "shown": estimate.shown.tolist(),
     }

@@ -10,7 +10,7 @@ from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion, gated
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.delay import Delay, estimate_delay, remaining_delay, without_delay
+from robotid_sim.preprocess.delay import estimate_delay, remaining_delay, without_delay
 from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
 from robotid_sim.preprocess.faults import THRESHOLD, Faults, find_faults, repaired
 from robotid_sim.preprocess.fourier_fit import FourierFit
@@ -161,7 +161,9 @@ class Adaptive(RowPreprocessor):
             found = estimate_delay(whole, start.smoother(whole, robot), robot)
             decided = tune(found.taken)
             if found.taken and self.method == "errors-in-variables":
-                found = _judged_again(found, decided, log, robot, faults)
+                prepared, sound = _prepared(log, found.taken, faults)
+                rest = remaining_delay(decided.joint.motion(prepared, robot, sound), robot)
+                found = replace(rest, value=found.value + rest.value)
                 decided = tune(found.taken)
             said.append(f"torque delay of {found.message} {found.verdict}")
         return replace(decided, message="; ".join([*said, f"method {self.method}"]))
@@ -202,15 +204,6 @@ def _tuned_at(
         joint = replace(start.joint, rows=start.rows, smoother=start.smoother)
         decided = replace(decided, joint=joint.tuned(log, robot, sound, noise))
     return decided
-
-
-def _judged_again(
-    found: Delay, decided: Adaptive, log: Log, robot: Robot, faults: Faults | None
-) -> Delay:
-    """Return a delay that was taken off, with what the rows without it show of a rest."""
-    prepared, sound = _prepared(log, found.taken, faults)
-    rest = remaining_delay(decided.joint.motion(prepared, robot, sound), robot)
-    return replace(rest, value=found.value + rest.value)
 
 
 def _noise_text(log: Log, noise: Float1D) -> str:

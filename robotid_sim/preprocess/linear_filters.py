@@ -7,7 +7,6 @@ import numpy as np
 import scipy
 from scipy.ndimage import convolve1d
 
-from robotid_sim.arrays import Float1D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.log import Log
@@ -110,18 +109,13 @@ class SavitzkyGolay(RowPreprocessor):
             )
         if 2 * half + 1 > log.t.size:
             raise LogError(f"the log is too short for a Savitzky-Golay window of {self.window:g} s")
-        taps = _taps(half, self.order, log.dt, log.torque_time_offset)
+        x = np.arange(-half, half + 1) / half  # a well-conditioned basis
+        fit = np.linalg.pinv(np.vander(x, self.order + 1, increasing=True))
+        at, powers = log.torque_time_offset / (half * log.dt), np.arange(self.order + 1)
+        value = at**powers
+        slope = powers * at ** np.maximum(powers - 1, 0) / (half * log.dt)
+        curvature = powers * (powers - 1) * at ** np.maximum(powers - 2, 0) / (half * log.dt) ** 2
+        taps = [weights @ fit for weights in (value, slope, curvature)]
         # At the ends, which rows leave out, the outermost positions stand for what is missing.
         q, dq, ddq = (convolve1d(log.q, tap[::-1], axis=0, mode="nearest") for tap in taps)
         return self.motion_of(log, q, dq, ddq)
-
-
-def _taps(half: int, order: int, dt: float, offset: float) -> list[Float1D]:
-    """Return weights of 2 half + 1 samples for value, slope and curvature at `offset` [s]."""
-    x = np.arange(-half, half + 1) / half  # a well-conditioned basis
-    fit = np.linalg.pinv(np.vander(x, order + 1, increasing=True))
-    at, powers = offset / (half * dt), np.arange(order + 1)
-    value = at**powers
-    slope = powers * at ** np.maximum(powers - 1, 0) / (half * dt)
-    curvature = powers * (powers - 1) * at ** np.maximum(powers - 2, 0) / (half * dt) ** 2
-    return [weights @ fit for weights in (value, slope, curvature)]

@@ -101,24 +101,6 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
     row or a column is not usable; the text names it.
     """
     file = Path(path)
-    rows = _cells(file)
-    names = [_plain(name.strip(), joint_names) for name in rows[0]] if rows else []
-    columns, order = _columns(file.name, names, joint_names)
-    if len(rows) - 1 < FEWEST_ROWS:
-        raise FileFormatError(
-            f"{file.name}: {len(rows) - 1} row(s) below the header line, at least {FEWEST_ROWS} "
-            "are needed; add points"
-        )
-    table = _table(file.name, names, rows[1:])
-    values = table[:, order]
-    if columns == "pose":
-        values[:, 3:] = _quaternions(file.name, values[:, 3:])
-    t = _times(file.name, table[:, names.index("t")]) if "t" in names else None
-    return Waypoints(file.name, columns, values, t)
-
-
-def _cells(file: Path) -> list[list[str]]:
-    """Return the cells of all lines that are no comments."""
     try:
         lines = read_file(file).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
@@ -133,7 +115,19 @@ def _cells(file: Path) -> list[list[str]]:
         raise FileFormatError(
             f"{file.name}, {place}: cannot be cut into cells: {error}; correct it"
         ) from error
-    return rows
+    names = [_plain(name.strip(), joint_names) for name in rows[0]] if rows else []
+    columns, order = _columns(file.name, names, joint_names)
+    if len(rows) - 1 < FEWEST_ROWS:
+        raise FileFormatError(
+            f"{file.name}: {len(rows) - 1} row(s) below the header line, at least {FEWEST_ROWS} "
+            "are needed; add points"
+        )
+    table = _table(file.name, names, rows[1:])
+    values = table[:, order]
+    if columns == "pose":
+        values[:, 3:] = _quaternions(file.name, values[:, 3:])
+    t = _times(file.name, table[:, names.index("t")]) if "t" in names else None
+    return Waypoints(file.name, columns, values, t)
 
 
 def _plain(name: str, joint_names: Sequence[str]) -> str:
