@@ -37,21 +37,9 @@ def parts_of(x: Float) -> Iterator[Float]:
 def readonly(value: ArrayLike, *, shape: Sequence[int | None], name: str) -> Float:
     """Return `value` as a read-only, finite float64 array of the given shape.
 
-    It is copied, unless it is such an array already and nobody else's view.
-
-    Parameters
-    ----------
-    value : array_like
-        The numbers.
-    shape : sequence of int or None
-        Expected shape; None accepts any length along that axis.
-    name : str
-        What the array is, for the message.
-
-    Raises
-    ------
-    ShapeError
-        If the shape differs or an entry is not a finite number.
+    It is copied, unless it is such an array already and nobody else's view. None in the shape
+    accepts any length along that axis; the name is what messages call the array. Raises
+    `ShapeError` if the shape differs or an entry is not a finite number.
     """
     if value is None or isinstance(value, str):
         raise ShapeError(f"{name} is not an array of numbers: {value!r}")
@@ -90,12 +78,7 @@ def freeze(
 def states(*values: ArrayLike, dof: int, names: Sequence[str]) -> tuple[list[Float2D], bool]:
     """Return contiguous (N, dof) arrays from arguments that are all (dof,) or all (N, dof).
 
-    Returns
-    -------
-    arrays : list of ndarray, shape (N, dof)
-        The arguments as batches.
-    single : bool
-        True if the arguments were single samples.
+    The second value is True if they were single samples, (dof,).
     """
     arrays = [np.ascontiguousarray(_as_float(v, n)) for v, n in zip(values, names, strict=True)]
     first = arrays[0].shape
@@ -118,19 +101,6 @@ def _as_float(value: Any, name: str) -> Float:
 
 
 def relative_std(beta: Float1D, std: Float1D) -> Float1D:
-    """Return standard deviations over the size of the values, infinite at zero.
-
-    Parameters
-    ----------
-    beta : ndarray, shape (b,)
-        Values.
-    std : ndarray, shape (b,)
-        Standard deviations, in the units of the values.
-
-    Returns
-    -------
-    relative : ndarray, shape (b,)
-        Standard deviations over sizes.
-    """
+    """Return standard deviations over the size of the values, shape (b,), infinite at zero."""
     size = np.abs(beta)
     return np.where(size > 0.0, std / np.where(size > 0.0, size, 1.0), np.inf)

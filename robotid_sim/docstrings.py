@@ -60,12 +60,7 @@ class _Docstring(str):
 def with_attributes(docstring: str, attributes: dict[str, tuple[str, str]]) -> str:
     """Return a class docstring with the section Attributes; one that has it is left as it is.
 
-    Parameters
-    ----------
-    docstring : str
-        The docstring.
-    attributes : dict of str to tuple of str
-        Type and text of every attribute by name, see `attributes_of`.
+    Type and text of the attributes are those of `attributes_of`.
     """
     text = inspect.cleandoc(docstring)
     if not attributes or re.search(r"^Attributes\n-+$", text, re.MULTILINE):

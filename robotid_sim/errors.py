@@ -6,20 +6,7 @@ from typing import Self
 
 
 def suggestion(name: str, known: Iterable[str]) -> str:
-    """Return a question in brackets for the known name that a wrong one may mean.
-
-    Parameters
-    ----------
-    name : str
-        The wrong name.
-    known : iterable of str
-        Names that there are.
-
-    Returns
-    -------
-    question : str
-        Empty if no name is near.
-    """
+    """Return a question in brackets for the known name that a wrong one may mean, if any does."""
     close = get_close_matches(name.lower(), [str(word) for word in known], n=1)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
@@ -50,22 +37,7 @@ class UnknownNameError(RobotIdError, LookupError):
 
     @classmethod
     def of(cls, noun: str, name: str, known: Iterable[str]) -> Self:
-        """Return the error for a name of some kind, with the nearest of the known ones.
-
-        Parameters
-        ----------
-        noun : str
-            The kind.
-        name : str
-            The wrong name.
-        known : iterable of str
-            Names that there are.
-
-        Returns
-        -------
-        error : UnknownNameError
-            To be raised.
-        """
+        """Return the error for a name of some kind (noun), with the nearest of the known ones."""
         names = list(known)
         return cls(f"unknown {noun} '{name}'{suggestion(name, names)}; known: {', '.join(names)}")
 
@@ -79,24 +51,7 @@ class ArgumentTypeError(RobotIdError, TypeError):
 
 
 def require_type(value: object, kind: type, name: str, remedy: str) -> None:
-    """Require a value of a type.
-
-    Parameters
-    ----------
-    value : object
-        What is checked.
-    kind : type
-        Expected type.
-    name : str
-        What the value is, for the message.
-    remedy : str
-        End of the message.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If the value is of another type.
-    """
+    """Raise `ArgumentTypeError` for a value of another type; the message ends with the remedy."""
     if not isinstance(value, kind):
         given = type(value).__name__
         raise ArgumentTypeError(f"{name} is of type {given}, expected {kind.__name__}: {remedy}")
@@ -131,20 +86,7 @@ class MissingExtraError(RobotIdError, ImportError):
 
     @classmethod
     def of(cls, need: str, extra: str) -> Self:
-        """Return the error for what an extra of the package provides.
-
-        Parameters
-        ----------
-        need : str
-            What needs the extra, a sentence without its end.
-        extra : str
-            Name of the extra.
-
-        Returns
-        -------
-        error : MissingExtraError
-            To be raised.
-        """
+        """Return the error for what an extra provides; the need is a sentence without its end."""
         return cls(f"{need}: {install_command(extra)}")
 
 

@@ -193,16 +193,8 @@ def package_folders() -> list[Path]:
 def require_nameable(owner: Path, file: Path, what: str, largest: float = float("inf")) -> None:
     """Raise `FileFormatError` if a file that another one names is not to be read.
 
-    Parameters
-    ----------
-    owner : Path
-        The file that has the name.
-    file : Path
-        What it names; may be missing.
-    what : str
-        What messages call it.
-    largest : float
-        Size up to which it is read [bytes].
+    It may be missing; `what` is what messages call it, and `largest` the size up to which it is
+    read [bytes].
     """
     if os.path.lexists(file) and not is_nameable(owner, file):
         raise FileFormatError(

@@ -87,17 +87,8 @@ def run_ahead(work: Callable[[], Result], workers: int) -> Callable[[], Result]:
     With one worker, outside `kept_workers`, within a worker or with another backend of joblib it
     runs here, when its result is asked for.
 
-    Parameters
-    ----------
-    work : callable
-        Is pickled: a function of a module, or a `functools.partial` of one.
-    workers : int
-        Processes that there may be.
-
-    Returns
-    -------
-    wait : callable
-        Returns the result, or raises what the work raised.
+    The work is pickled: a function of a module, or a `functools.partial` of one. Waiting returns
+    its result, or raises what it raised.
     """
     if workers < 2 or not _keeping or _inside_a_worker() or not _own_pool():
         return partial(_alone, _called, work)
@@ -134,24 +125,10 @@ def map_tasks(
     depend on `workers`. Inside a worker all tasks run serially. A ``joblib.parallel_config`` around
     the call sends the tasks to another backend, such as a cluster.
 
-    Parameters
-    ----------
-    function : callable
-        With more than one worker it and the tasks are pickled: a function of a module, or a
-        `functools.partial` of one.
-    tasks : sequence
-        The arguments.
-    workers : int
-        Number of processes, started afresh unless within `kept_workers`; one means this process.
-    progress : callable
-        Called in this process with the tasks done.
-
-    Raises
-    ------
-    Interrupted
-        At Ctrl-C, after the processes have ended.
-    OptionError
-        If `workers` is not positive.
+    With more than one worker, started afresh unless within `kept_workers`, function and tasks are
+    pickled: a function of a module, or a `functools.partial` of one. `progress` is called in this
+    process with the tasks done. Raises `Interrupted` at Ctrl-C, after the processes have ended, and
+    `OptionError` if `workers` is not positive.
     """
     if workers < 1:
         raise OptionError(f"the number of workers must be at least 1, got {workers}")
@@ -188,27 +165,12 @@ def each_task(
 ) -> None:
     """Run ``function(task)`` of every task and give each result away when it is there.
 
-    Processes as for `map_tasks`.
-
-    Parameters
-    ----------
-    function : callable
-        As for `map_tasks`.
-    tasks : sequence
-        The arguments.
-    workers : int
-        Number of processes.
-    take : callable
-        Called in this process, in the order in which tasks end, with the number of the task and
-        its result, or None and the exception that it raised. What it raises ends all.
-    going : callable
-        Asked before every further task whether there shall be one.
-    apart : bool
-        Whether with several workers a single task goes to one, too, so that this process outlives
-        one that dies.
-    batch_size : int or "auto"
-        Tasks that a process is given at a time; ``auto`` gives more of those that are short, for
-        which to be sent and taken costs as much: as many as take 0.2 s to 2 s.
+    Processes are as for `map_tasks`. `take` is called in this process, in the order in which tasks
+    end, with the number of the task and its result, or None and the exception that it raised; what
+    it raises ends all. `going` is asked before every further task. With `apart` a single task goes
+    to one of several workers, too, so that this process outlives one that dies. Tasks that are
+    short are given in batches (``auto``: as many as take 0.2 s to 2 s), for to send and take them
+    costs as much.
     """
     if workers < 1:
         raise OptionError(f"the number of workers must be at least 1, got {workers}")

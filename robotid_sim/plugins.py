@@ -57,21 +57,10 @@ def load_plugins(names: Iterable[str], folder: Path | None = None) -> None:
 
 
 def require_trusted(names: Iterable[str], where: str, folder: Path | None = None) -> None:
-    """Raise if a file names a plugin that the user has not loaded otherwise.
+    """Raise `PluginError` if a file names a plugin that the user has not loaded otherwise.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Modules, or files that end in ``.py``.
-    where : str
-        What messages call the file that has the names.
-    folder : Path, optional
-        What relative files are relative to; by default the working directory.
-
-    Raises
-    ------
-    PluginError
-        With what trusts it.
+    Names are modules, or files that end in ``.py``, relative to the folder, by default the working
+    directory; `where` is what messages call the file. The text says what trusts it.
     """
     for name in names:
         if _key(name, folder) not in _loaded:

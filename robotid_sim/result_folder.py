@@ -83,24 +83,9 @@ def result_folder(
     After an error, and in a run that is killed, they stay in the folder ``incomplete``, and an
     earlier run in its place.
 
-    Parameters
-    ----------
-    path : str or Path
-        The result folder; created if need be.
-    names : iterable of str
-        Files and folders that the run may write in it.
-    run : Run
-        Kind, subject and command of the run.
-    space : float
-        Free space that the run needs [bytes].
-
-    Raises
-    ------
-    OptionError
-        If the folder holds another subject's results or other files at `names`, or another run
-        writes into it.
-    FileFormatError
-        If it cannot be written, or has too little space.
+    The run writes only what is named, and needs some free space [bytes]. Raises `OptionError` if
+    the folder holds another subject's results or other files at `names`, or another run writes into
+    it, and `FileFormatError` if it cannot be written, or has too little space.
     """
     folder = make_folder(path)
     with locked(folder):

@@ -11,12 +11,8 @@ from robotid_sim.docstrings import documented
 def named_stream(source: int | np.random.Generator, *names: str) -> np.random.Generator:
     """Return the child stream of a seed or generator, by name; `source` is not advanced.
 
-    Parameters
-    ----------
-    source : int or numpy.random.Generator
-        A seed, or a generator made by `default_rng`.
-    *names : str
-        Path of names, as in ``named_stream(seed, "control", "run 3")``.
+    A generator is one made by `default_rng`; names are a path, as in ``named_stream(seed,
+    "control", "run 3")``.
     """
     if isinstance(source, np.random.Generator):
         sequence = source.bit_generator.seed_seq

@@ -30,12 +30,7 @@ def excitation_bandwidth(nominal: Robot, rate: float) -> float:
     without rotors have a large a: a fifth of :math:`M^{-1} g` at the worst of random poses, or of
     what dry friction gives the joint alone, which turns around with the joint.
 
-    Parameters
-    ----------
-    nominal : Robot
-        The model in the controller.
-    rate : float
-        Control rate [Hz].
+    The control rate is in Hz.
     """
     q = _poses(nominal)
     falling = np.linalg.solve(mass_matrix(nominal, q), gravity_torque(nominal, q)[..., None])
@@ -53,17 +48,8 @@ def friction_inertia(nominal: Robot, rate: float) -> Float1D:
     less, gains in proportion to its inertia are next to nothing beside its friction: it goes where
     the errors of the friction's model drive it, and h :math:`F_v` in all is what the rate bears.
 
-    Parameters
-    ----------
-    nominal : Robot
-        The model in the controller.
-    rate : float
-        Control rate [Hz].
-
-    Returns
-    -------
-    inertia : ndarray, shape (n,)
-        To be added to that of the model; zero for other joints.
+    The control rate is in Hz. The inertia, shape (n,), is added to that of the model; zero for
+    other joints.
     """
     viscous = np.array([joint.friction.Fv for joint in nominal.joints])
     lacking = viscous / rate - _lightest(nominal, _poses(nominal))

@@ -205,23 +205,8 @@ def bearable_inertia(
     with the others free, :math:`I_j \le \theta / [M^{-1}]_{jj}`, as large as `largest` admits;
     the trace bounds the eigenvalue, so :math:`\theta` = `largest` / n always does.
 
-    Parameters
-    ----------
-    nominal : Robot
-        Model of the mass matrix.
-    q : ndarray, shape (N, n)
-        Positions along the path [rad or m].
-    inertia : ndarray, shape (n,)
-        Wanted inertia [kg m^2 or kg].
-    largest : float
-        Largest coupling that is admitted.
-
-    Returns
-    -------
-    inertia : ndarray, shape (n,)
-        The wanted inertia, or less [kg m^2 or kg].
-    coupling : float
-        Largest eigenvalue of :math:`M^{-1} I` along the path.
+    Positions have shape (N, n), along the path. The coupling is the largest eigenvalue of
+    :math:`M^{-1} I` along it.
     """
     poses = q[:: max(1, len(q) // POSES)]
     M = mass_matrix(nominal, poses)
@@ -243,20 +228,7 @@ def bearable_inertia(
 
 
 def require_size(gains: LoopGains, model: Robot) -> None:
-    """Require gains for as many joints as a model has.
-
-    Parameters
-    ----------
-    gains : LoopGains
-        What is checked.
-    model : Robot
-        The model of a controller.
-
-    Raises
-    ------
-    OptionError
-        If the gains are for another number of joints.
-    """
+    """Raise `OptionError` for gains of another number of joints than a model has."""
     if gains.gain.size != model.dof:
         raise OptionError(
             f"the gains are for {gains.gain.size} joints, '{model.name}' has {model.dof}"
@@ -264,20 +236,7 @@ def require_size(gains: LoopGains, model: Robot) -> None:
 
 
 def positive(name: str, value: float) -> None:
-    """Refuse a number that is not positive and finite.
-
-    Parameters
-    ----------
-    name : str
-        What the number is, for the message.
-    value : float
-        What is checked.
-
-    Raises
-    ------
-    OptionError
-        If it is not.
-    """
+    """Raise `OptionError` for a number, by its name, that is not positive and finite."""
     if not 0.0 < value < np.inf:
         raise OptionError(f"{name} is {value}; give a positive number")
 
@@ -285,17 +244,8 @@ def positive(name: str, value: float) -> None:
 def check_gains(law: Any, *, zero: bool = False) -> None:
     """Check the options of a law: positive numbers, and arrays of one per joint of its model.
 
-    Parameters
-    ----------
-    law : dataclass
-        Its arrays are frozen.
-    zero : bool
-        Whether gains may be zero.
-
-    Raises
-    ------
-    OptionError
-        If a gain or a number is not positive, or not finite.
+    The arrays are frozen. Raises `OptionError` if a gain or a number is not finite, negative, or
+    zero unless that is allowed.
     """
     for field in fields(law):
         name = field.name

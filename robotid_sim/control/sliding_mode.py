@@ -93,19 +93,8 @@ def sliding(
     .. math:: s = \dot e + \lambda e, \quad v = \dot q_d + \lambda e, \quad
         a = \ddot q_d + \lambda \dot e, \qquad e = q_d - q
 
-    Parameters
-    ----------
-    bandwidth : float
-        Rate lambda at which the error decays on the surface [rad/s].
-    q, dq : ndarray, shape (n,)
-        Position [rad or m], velocity [rad/s or m/s].
-    setpoint : Setpoint
-        Desired state.
-
-    Returns
-    -------
-    s, v, a : ndarray, shape (n,)
-        [rad/s or m/s], the same, [rad/s^2 or m/s^2].
+    The bandwidth is lambda, the rate at which the error decays on the surface [rad/s]. All have
+    shape (n,).
     """
     e, de = setpoint.q - q, setpoint.dq - dq
     lag = bandwidth * e
@@ -113,18 +102,7 @@ def sliding(
 
 
 def clipped(value: Float1D, bound: Float1D) -> Float1D:
-    """Return `value` within plus and minus `bound`; faster than numpy's clip on a few joints.
-
-    Parameters
-    ----------
-    value, bound : ndarray, shape (n,)
-        Of one unit.
-
-    Returns
-    -------
-    clipped : ndarray, shape (n,)
-        In the same unit.
-    """
+    """Return `value` within plus and minus `bound`; faster than numpy's clip on a few joints."""
     return np.asarray(np.minimum(np.maximum(value, -bound), bound))
 
 
@@ -134,19 +112,8 @@ def unwound(step: Float1D, command: Float1D, effort: Float1D) -> Float1D:
     Conditional integration [1]_: while a command is beyond what the drive can give, its
     integral may only come back.
 
-    Parameters
-    ----------
-    step : ndarray, shape (n,)
-        What a sample adds to the integral.
-    command : ndarray, shape (n,)
-        Torque that the integral raises [N m or N].
-    effort : ndarray, shape (n,)
-        Torque limit [N m or N].
-
-    Returns
-    -------
-    step : ndarray, shape (n,)
-        Zero for joints that it would drive further.
+    The step is what a sample adds to the integral, the command the torque that it raises, the
+    effort the torque limit [N m or N], all of shape (n,).
 
     References
     ----------

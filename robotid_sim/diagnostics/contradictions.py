@@ -49,19 +49,8 @@ def contradictions(log: Log, nominal: Robot, basis: BaseParameters) -> Contradic
     columns, a delay. The nominal model may be wrong by its own size. The motion is that of the
     positions alone: one that follows from the model too hides what is wrong with either.
 
-    Parameters
-    ----------
-    log : Log
-        A measured log of the robot; its truth is not looked at.
-    nominal : Robot
-        What is known of it.
-    basis : BaseParameters
-        The parameters that are to be identified.
-
-    Returns
-    -------
-    against : Contradictions
-        Nothing for a log that may be right, and no gross error if it is too short for a comparison.
+    The log is a measured one, of which the truth is not looked at. Nothing is returned for a log
+    that may be right, and no gross error if it is too short for a comparison.
     """
     clipped = clipped_torques(log.tau_meas)
     if far := _beyond_limits(log, nominal, FAR):

@@ -23,19 +23,8 @@ def information_shares(
 ) -> Float2D:
     """Return the share of the information on every parameter that stretches of a motion give.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of the motion.
-    weights : ndarray, shape (n,)
-        What a row of every joint weighs: one over its noise.
-    stretches : sequence of ndarray, shape (N,)
-        Which samples belong to each stretch.
-
-    Returns
-    -------
-    shares : ndarray, shape (stretches, b)
-        Between 0 and 1; those of one parameter need not sum to 1.
+    A row of every joint weighs one over its noise; a stretch is a mask of samples, shape (N,).
+    Shares have shape (stretches, b), between 0 and 1; those of one parameter need not sum to 1.
     """
     factors = np.array([reduce_rows(problem, use).whole(weights)[:-1, :-1] for use in stretches])
     size = np.linalg.norm(factors, axis=(0, 1))

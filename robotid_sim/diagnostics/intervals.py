@@ -95,28 +95,8 @@ def confidence_intervals(
     degrees of freedom. A parameter at its bound of zero has a one-sided interval. An estimate with
     degrees of freedom of its own, whose covariance is not that of a fit of these rows, keeps both.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        What the estimate was fitted to.
-    estimate : Estimate
-        An estimate by least squares, weighted or not.
-    level : float
-        Probability to cover the true value.
-    residuals : str
-        ``blocks`` or ``white``.
-    block : float, optional
-        Length of the blocks [s]; by default that of the estimate's covariance.
-
-    Returns
-    -------
-    intervals : Intervals
-        Ends, standard deviations and degrees of freedom, by parameter.
-
-    Raises
-    ------
-    OptionError
-        If `level` is no probability, or the estimate has failed.
+    The estimate is by least squares, weighted or not; blocks have a length [s], by default that of
+    its covariance. Raises `OptionError` if `level` is no probability, or the estimate has failed.
     """
     if not 0.0 < level < 1.0:
         raise OptionError(f"a confidence level lies between 0 and 1, got {level}")

@@ -171,19 +171,8 @@ def coarse_positions(log: Log, ddq: Float2D, corners: Sequence[float]) -> list[C
     with the corner :math:`f_c`, whose gain is :math:`1 / (1 + (f / f_c)^6)`. It is worse: a slow
     joint holds one value for long, and no smoother knows where in the step it is.
 
-    Parameters
-    ----------
-    log : Log
-        Sampled in steps h.
-    ddq : ndarray, shape (N, n)
-        Smoothed accelerations [rad/s^2 or m/s^2].
-    corners : sequence of float
-        Corners of the smoother [Hz].
-
-    Returns
-    -------
-    causes : list of Cause
-        One a joint.
+    The accelerations are smoothed, shape (N, n), with a corner [Hz] a joint; a cause is of one
+    joint.
     """
     step = resolution(log.q)
     gain = (2.0 * np.pi) ** 2 * np.power(corners, 2.5) * np.sqrt(0.349 * log.dt)

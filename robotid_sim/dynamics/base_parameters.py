@@ -112,20 +112,10 @@ class BaseParameters:
         return np.asarray(self.B @ phi)
 
     def completed(self, beta: Float1D, phi: Float1D) -> Float1D:
-        """Return a full parameter vector with given base parameters.
+        """Return a full parameter vector, shape (p,), with given base parameters, shape (b,).
 
-        Parameters
-        ----------
-        beta : ndarray, shape (b,)
-            Base parameters.
-        phi : ndarray, shape (p,)
-            Full parameters for what the base parameters leave open.
-
-        Returns
-        -------
-        completed : ndarray, shape (p,)
-            `phi` with the columns that lead the base parameters changed: it gives the torques of
-            `beta` exactly, and its bodies may be impossible.
+        It is `phi`, which says what the base parameters leave open, with the columns that lead them
+        changed: it gives the torques of `beta` exactly, and its bodies may be impossible.
         """
         completed = np.array(phi, dtype=float)
         completed[self.columns] += beta - self.of(phi)
@@ -136,22 +126,9 @@ class BaseParameters:
 
         The torques stay what they are: :math:`Y_c \, B' \phi = Y_b \, B \phi`.
 
-        Parameters
-        ----------
-        columns : sequence of int, shape (b,)
-            Columns of the full regressor that shall lead, in the order of the new base.
-        units : sequence of str
-            Unit of every full parameter, shape (p,); see `parameters.units`.
-
-        Returns
-        -------
-        base : BaseParameters
-            Its `faint` is that of this base, without what leads now.
-
-        Raises
-        ------
-        RankDeficientError
-            If the columns are not as many as the base parameters, or are not independent.
+        The b columns of the full regressor lead in this order; units are those of all p parameters,
+        see `parameters.units`. Raises `RankDeficientError` if the columns are not as many as the
+        base parameters, or are not independent.
         """
         leads = np.array(columns, dtype=np.intp)
         change = self.B[:, leads]
@@ -179,12 +156,8 @@ class BaseParameters:
         .. math:: \beta' = T \beta, \qquad \Sigma' = T \, \Sigma \, T^T .
 
         It stands in the map of the other base, because ``B`` is the identity on `columns`:
-        :math:`B' = T B` there reads :math:`B'_{:,c} = T`.
-
-        Raises
-        ------
-        ShapeError
-            If the other base is of another number of parameters.
+        :math:`B' = T B` there reads :math:`B'_{:,c} = T`. Raises `ShapeError` if that is of another
+        number of parameters.
         """
         if other.B.shape != self.B.shape:
             raise ShapeError(
@@ -239,19 +212,7 @@ def base_parameters_like(
 ) -> BaseParameters:
     """Return the base parameters of a robot with the joint parameters that a basis considers.
 
-    Parameters
-    ----------
-    basis : BaseParameters
-        Of a robot with the same joints.
-    robot : Robot
-        The other robot.
-    measured : ndarray of bool, shape (n,), optional
-        Joints whose torques are measured; by default all.
-
-    Returns
-    -------
-    base : BaseParameters
-        Of the other robot.
+    The basis is of a robot with the same joints; torques are measured of all or of some.
     """
     symbols = {basis.symbols[c] for c in basis.considered}
     kinds = [kind for kind in parameters.JOINT if f"{kind}1" in symbols]
@@ -259,22 +220,10 @@ def base_parameters_like(
 
 
 def require_basis_of(robot: Robot, basis: BaseParameters) -> None:
-    """Raise unless a robot's regressor is that of the base parameters times ``B``.
+    """Raise `ShapeError` unless a robot's regressor is that of the base parameters times ``B``.
 
     Other robots, also of as many joints, have other dependent columns. Joints whose torque was not
     measured may have rows that do not fit: those that fit have to show every base parameter.
-
-    Parameters
-    ----------
-    robot : Robot
-        The robot.
-    basis : BaseParameters
-        The base parameters, of all joints or of those that were measured.
-
-    Raises
-    ------
-    ShapeError
-        If the basis is of another robot.
     """
     fits = tuple(robot.parameter_names) == tuple(basis.symbols)
     if fits:
@@ -294,19 +243,8 @@ def grouped(
 ) -> BaseParameters:
     """Return the base parameters of a regressor, whatever is measured and in whatever frames.
 
-    Parameters
-    ----------
-    W : ndarray, shape (R, c)
-        Regressor of the considered parameters, rich enough for its rank to be that of the model.
-    considered : ndarray of int, shape (c,)
-        Which of the full parameters its columns are, in their order.
-    symbols, units : sequence of str
-        Symbol and unit of every full parameter, shape (p,).
-
-    Returns
-    -------
-    basis : BaseParameters
-        Base parameters, named by the symbols.
+    The regressor has shape (R, c), rich enough for its rank to be that of the model; `considered`
+    says which of the p full parameters, which have symbols and units, its columns are.
     """
     n_inertial = int((considered < _n_inertial(symbols)).sum())
     first, faint_first = columns_by_strength(W[:, :n_inertial])
@@ -333,20 +271,7 @@ def grouped(
 
 
 def random_states(robot: Robot, count: int = N_STATES) -> tuple[Float2D, Float2D, Float2D]:
-    """Return random states, a function of kinematics, gravity and limits alone.
-
-    Parameters
-    ----------
-    robot : Robot
-        The robot.
-    count : int
-        Number of states.
-
-    Returns
-    -------
-    q, dq, ddq : ndarray, shape (count, n)
-        Positions within limits, velocities and accelerations.
-    """
+    """Return random q, dq and ddq, (count, n), a function of kinematics, gravity and limits."""
     rng = np.random.default_rng(int(robot.fingerprint()[:16], 16))
     limits, shape = robot.limits, (count, robot.dof)
     q = rng.uniform(limits.lower, limits.upper, shape)

@@ -118,21 +118,9 @@ def gravity_torque(robot: Robot, q: ArrayLike) -> Float:
 
 
 def potential_energy(robot: Robot, q: ArrayLike) -> float:
-    """Energy of gravity at a pose, zero where the mass is at the root.
+    """Energy of gravity [J] at a pose, shape (n,), zero where the mass is at the root.
 
     Its gradient is `gravity_torque`.
-
-    Parameters
-    ----------
-    robot : Robot
-        The robot.
-    q : array_like, shape (n,)
-        Position [rad or m].
-
-    Returns
-    -------
-    energy : float
-        Energy [J].
     """
     (batch,), _ = states(q, dof=robot.dof, names=("q",))
     poses = kernels.link_poses(robot.geometry, batch[0])
@@ -334,43 +322,17 @@ def regressor_parts(
 ) -> Iterator[Float]:
     """Yield `torque_regressor` of a long motion in parts; as a whole it would fill the memory.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot.
-    q, dq, ddq : ndarray, shape (N, n)
-        Position [rad or m], velocity [rad/s or m/s], acceleration [rad/s^2 or m/s^2].
-    columns : sequence of int, shape (c,)
-        Which of the full parameters to give, in this order.
-
-    Yields
-    ------
-    part : ndarray, shape (K, n, c)
-        Torque per unit parameter of K samples in a row [N m or N].
+    The motion has shape (N, n), a part (K, n, c): torque per unit parameter of K samples in a row
+    [N m or N], of c columns in this order.
     """
     for state in zip(parts_of(q), parts_of(dq), parts_of(ddq), strict=True):
         yield torque_regressor(robot, *state, columns)
 
 
 def effective_inertia(robot: Robot, q: Float2D) -> Float2D:
-    r"""Inertia that each joint feels with the others free, :math:`1/[M^{-1}]_{jj}`.
+    r"""Inertia [kg m^2 or kg], (N, n), of joints with the others free, :math:`1/[M^{-1}]_{jj}`.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot.
-    q : ndarray, shape (N, n)
-        Position [rad or m].
-
-    Returns
-    -------
-    inertia : ndarray, shape (N, n)
-        Inertia [kg m^2], or mass [kg] of a prismatic joint.
-
-    Raises
-    ------
-    RankDeficientError
-        If a mass matrix is not positive definite.
+    Raises `RankDeficientError` if a mass matrix is not positive definite.
     """
     M = mass_matrix(robot, np.atleast_2d(q))
     if not (np.linalg.eigvalsh(M)[:, 0] > 0.0).all():

@@ -15,14 +15,9 @@ RATIO = 50.0
 
 
 def require_moved_inertia(robot: Robot) -> None:
-    """Raise if a joint moves no body with inertia: no engine can accelerate it.
+    """Raise `RankDeficientError` if a joint moves no body with inertia.
 
-    Rotor inertia does not help, for the engines do not know of it.
-
-    Raises
-    ------
-    RankDeficientError
-        If there is such a joint; names it and its link.
+    No engine can accelerate it. Rotor inertia does not help, for the engines do not know of it.
     """
     moved = np.diagonal(mass_matrix(robot, robot.home, rotors=False))
     if not (moved > 0.0).all():

@@ -23,38 +23,15 @@ dependent columns by 1e-6, and no signal would ever show that.
 
 
 def independent_columns(W: Float2D, scale: float | None = None) -> Int1D:
-    """Return independent columns of a matrix, most independent first.
+    """Return the indices of independent columns of W, shape (R, c), most independent first.
 
-    Parameters
-    ----------
-    W : ndarray, shape (R, c)
-        The columns.
-    scale : float, optional
-        Size of entries that dependence is judged by; by default that of the largest column.
-
-    Returns
-    -------
-    columns : ndarray of int
-        Indices of independent columns.
+    Dependence is judged by the size of entries, by default that of the largest column.
     """
     return np.concatenate(columns_by_strength(W, scale))
 
 
 def columns_by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, Int1D]:
-    """Return the columns of `independent_columns` on both sides of the largest gap; see `FAINT`.
-
-    Parameters
-    ----------
-    W : ndarray, shape (R, c)
-        The columns.
-    scale : float, optional
-        Size of entries that dependence is judged by; by default that of the largest column.
-
-    Returns
-    -------
-    strong, faint : tuple of ndarray of int
-        Indices of columns.
-    """
+    """Return the columns of `independent_columns` on both sides of the largest gap; see `FAINT`."""
     if W.shape[1] == 0:
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     R, order = qr(W, mode="r", pivoting=True)

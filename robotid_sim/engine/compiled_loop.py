@@ -20,68 +20,28 @@ _jit = jit_calling(kernels, *_VERSIONS)
 
 
 def advance(bodies: Any, tau: Float1D) -> None:
-    """Take one engine step under joint torques.
+    """Take one engine step under joint torques, shape (n,) [N m or N]; it changes `bodies`.
 
-    For compiled code; an engine gives this and `read` a version for the type of its `bodies`.
-
-    Parameters
-    ----------
-    bodies : object
-        State of an engine, changed in place.
-    tau : ndarray, shape (n,)
-        Joint torque [N m or N].
-
-    Raises
-    ------
-    NotImplementedError
-        If called from Python: Numba compiles the version of an engine.
+    For compiled code; an engine gives this and `read` a version for the type of its `bodies`: Numba
+    compiles that one, and Python raises `NotImplementedError`.
     """
     raise NotImplementedError  # Numba compiles the version of an engine, never this
 
 
 def read(bodies: Any, q: Float1D, dq: Float1D) -> None:
-    """Put the engine's state into `q` and `dq`; see `advance`.
-
-    Parameters
-    ----------
-    bodies : object
-        State of an engine.
-    q, dq : ndarray, shape (n,)
-        Filled with position [rad or m] and velocity [rad/s or m/s].
-
-    Raises
-    ------
-    NotImplementedError
-        If called from Python.
-    """
+    """Put the engine's state into `q` and `dq`, both of shape (n,); see `advance`."""
     raise NotImplementedError  # Numba compiles the version of an engine, never this
 
 
 @_jit
 def step_of(bodies: Any, tau: Float1D) -> None:
-    """Take one engine step from Python.
-
-    Parameters
-    ----------
-    bodies : object
-        State of an engine, changed in place.
-    tau : ndarray, shape (n,)
-        Joint torque [N m or N].
-    """
+    """Take one engine step from Python, under joint torques, shape (n,) [N m or N]."""
     advance(bodies, tau)
 
 
 @_jit
 def state_of(bodies: Any, q: Float1D, dq: Float1D) -> None:
-    """Read the engine's state from Python.
-
-    Parameters
-    ----------
-    bodies : object
-        State of an engine.
-    q, dq : ndarray, shape (n,)
-        Filled with position [rad or m] and velocity [rad/s or m/s].
-    """
+    """Read the engine's state into `q` and `dq` from Python, both of shape (n,)."""
     read(bodies, q, dq)
 
 
@@ -101,32 +61,12 @@ def smooth_steps(
 ) -> tuple[Float1D, Float1D, Float1D, Float1D, Float1D, Float1D, bool]:
     """Take `count` engine steps under constant drive torques; see `kernels.plant_step`.
 
-    Parameters
-    ----------
-    bodies : object
-        State of an engine, changed in place.
-    geometry, gravity, phi, rows : ndarray
-        The plant, as `kernels.plant_step` takes it.
-    q, dq : ndarray, shape (n,)
-        Position [rad or m] and velocity [rad/s or m/s] at the start.
-    tau : ndarray, shape (n,)
-        Drive torque [N m or N].
-    dt : float
-        Time of an implicit step [s]; 0 for forces of the velocity at the start.
-    coupling : ndarray, shape (n, n), optional
-        Inertia of rotors that joints share [kg m^2].
-    count : int
-        Number of steps.
-
-    Returns
-    -------
-    q, dq : ndarray, shape (n,)
-        Position and velocity at the end.
-    held, ddq, v, friction : ndarray, shape (n,)
-        Of the first step: torque for the engine, acceleration, velocity at which forces act, and
-        friction torque.
-    ok : bool
-        False if a step has no solution: then the state is that before it.
+    The bodies are changed in place; geometry, gravity, phi and rows are those of the plant. An
+    implicit step has the time dt [s], 0 for forces of the velocity at the start; joints may share
+    the inertia of rotors, shape (n, n) [kg m^2]. The first two arrays are position and velocity at
+    the end; the next four, of the first step, torque for the engine, acceleration, velocity at
+    which forces act, and friction torque. The last is False if a step has no solution: then the
+    state is that before it.
     """
     q, dq = q.copy(), dq.copy()
     first = np.zeros((4, q.shape[0]))
@@ -145,20 +85,7 @@ def smooth_steps(
 
 @_jit
 def is_sound(q: Float1D, dq: Float1D, fastest: Float1D) -> bool:
-    """Return whether positions are finite and no joint is faster than its bound.
-
-    Parameters
-    ----------
-    q, dq : ndarray, shape (n,)
-        Position [rad or m], velocity [rad/s or m/s].
-    fastest : ndarray, shape (n,)
-        Bound of the speed [rad/s or m/s].
-
-    Returns
-    -------
-    sound : bool
-        False also for velocities that are not numbers.
-    """
+    """Return whether positions are finite and no joint is faster than its bound [rad/s or m/s]."""
     for j in range(q.shape[0]):
         if not (np.isfinite(q[j]) and abs(dq[j]) < fastest[j]):
             return False

@@ -50,37 +50,14 @@ class Drive(Protocol):
 
 
 def terms_of(robot: Robot, law: FrictionLaw | None) -> tuple[JointTerm, ...]:
-    """Return the terms of a plant: those of its robot, and of its law.
-
-    Parameters
-    ----------
-    robot : Robot
-        The plant.
-    law : FrictionLaw, optional
-        Its friction, where it is not the robot's own.
-
-    Returns
-    -------
-    terms : tuple of JointTerm
-        Those of the robot first.
-    """
+    """Return the terms of a plant: those of its robot, and of its law."""
     return (*robot.terms, *(() if law is None else law.terms(robot)))
 
 
 def rows_of_drive(robot: Robot, law: FrictionLaw | None) -> Float2D:
-    """Return the coefficients of friction without the dry friction that only builds up.
+    """Return the coefficients of friction without the dry friction that only builds up, (n, 11).
 
-    Parameters
-    ----------
-    robot : Robot
-        The plant.
-    law : FrictionLaw, optional
-        Its friction, where it is not the robot's own.
-
-    Returns
-    -------
-    rows : ndarray, shape (n, 11)
-        Columns are `robotid_sim.model.friction_law.COLUMNS`.
+    Columns are `robotid_sim.model.friction_law.COLUMNS`.
     """
     rows = coefficients_of(robot) if law is None else checked_coefficients(law, robot)
     for term in terms_of(robot, law):
@@ -114,30 +91,10 @@ class SmoothDrive:
     def steps(
         self, bodies: tuple[Any, ...], q: Float1D, dq: Float1D, tau: Float1D, count: int
     ) -> tuple[Float1D, Float1D, DriveStep]:
-        """Return the state after some sub-steps of an engine, and the first one.
+        """Return the state after some sub-steps of an engine under drive torques, and the first.
 
-        Parameters
-        ----------
-        bodies : tuple
-            What compiled loops know the engine's bodies by; changed in place.
-        q, dq : ndarray, shape (n,)
-            Position [rad or m], velocity [rad/s or m/s].
-        tau : ndarray, shape (n,)
-            Drive torque [N m or N].
-        count : int
-            Number of sub-steps.
-
-        Returns
-        -------
-        q, dq : ndarray, shape (n,)
-            Position and velocity at the end.
-        first : DriveStep
-            The first sub-step.
-
-        Raises
-        ------
-        RobotIdError
-            If a sub-step has no solution.
+        Compiled loops know the engine's bodies, which are changed, by the tuple `bodies`. Raises
+        `RobotIdError` if a sub-step has no solution.
         """
         q_end, dq_end, held, ddq, v, friction, ok = compiled_loop.smooth_steps(
             bodies, *self._model, q, dq, tau, self._dt, self._coupling, count
@@ -214,20 +171,7 @@ class StickSlipDrive:
 
 
 def no_solution(robot: Robot, q: Float1D) -> str:
-    """Return the message for friction that asks for more than its torques allow.
-
-    Parameters
-    ----------
-    robot : Robot
-        The plant.
-    q : ndarray, shape (n,)
-        Position at which it is so [rad or m].
-
-    Returns
-    -------
-    message : str
-        For an error.
-    """
+    """Return the message for friction that asks for more than its torques allow at a position."""
     return (
         f"the friction of '{robot.name}' has no solution at q = {q}; its law asks for more than "
         "its torques allow"
@@ -235,29 +179,11 @@ def no_solution(robot: Robot, q: Float1D) -> str:
 
 
 def drive_of(robot: Robot, law: FrictionLaw | None, dt: float, *, leapfrog: bool) -> Drive:
-    """Return the drives of a plant.
+    """Return the drives of a plant, of stick and slip if the law sticks, with sub-steps of dt [s].
 
-    Parameters
-    ----------
-    robot : Robot
-        The plant.
-    law : FrictionLaw, optional
-        Its friction; by default, and with `SmoothCoulomb`, the robot's own.
-    dt : float
-        Time of a sub-step [s].
-    leapfrog : bool
-        Whether forces of velocity act within the sub-step, not at its start.
-
-    Returns
-    -------
-    drive : Drive
-        Of stick and slip if the law sticks.
-
-    Raises
-    ------
-    OptionError
-        If a joint has negative friction, which no law is made for, or the law, one of a user, has
-        coefficients that no joint can have.
+    With leapfrog, forces of velocity act within the sub-step, not at its start. Raises
+    `OptionError` if a joint has negative friction, which no law is made for, or the law, one of a
+    user, has coefficients that no joint can have.
     """
     if law is None or type(law) is SmoothCoulomb:  # a law derived from it has its own
         return SmoothDrive(robot, dt if leapfrog else 0.0)

@@ -81,18 +81,7 @@ class ElasticDrive:
         self.reset(robot.home, np.zeros(n))
 
     def reset(self, q: Float1D, dq: Float1D) -> Float1D:
-        """Put the rotors into a state.
-
-        Parameters
-        ----------
-        q, dq : ndarray, shape (n,)
-            Position [rad or m] and velocity [rad/s or m/s] of the rotors.
-
-        Returns
-        -------
-        links : ndarray, shape (n,)
-            Positions where the springs hold the links [rad or m].
-        """
+        """Put the rotors into a state; return where the springs hold the links [rad or m]."""
         self.outside: Float1D = np.zeros(q.size)
         self._next = (q.copy(), dq.copy())
         self._load: Float1D = np.zeros(q.size)
@@ -112,17 +101,9 @@ class ElasticDrive:
         return {"stiffness": stiffness, "damping": damping, "play": play}
 
     def moved(self, q: Float1D, dq: Float1D) -> tuple[Float1D, Float1D]:
-        """Take the state of the links in the engine.
+        """Take the state of the links in the engine; return that of the rotors.
 
-        Parameters
-        ----------
-        q, dq : ndarray, shape (n,)
-            Position [rad or m] and velocity [rad/s or m/s] of the links.
-
-        Returns
-        -------
-        q, dq : ndarray, shape (n,)
-            Those of the rotors; of rigid joints the same.
+        Of rigid joints both are the same.
         """
         self._links = (q, dq)
         rotors = self._next

@@ -97,12 +97,8 @@ def pybullet_has_wheels() -> bool:
 def engine_named(name: str | None) -> str:
     """Return the name of an engine that is installed, by default the first that is.
 
-    Raises
-    ------
-    UnknownNameError
-        If there is no such engine.
-    MissingExtraError
-        If it is not installed; the text says how to install it.
+    Raises `UnknownNameError` if there is no such engine, and `MissingExtraError` if it is not
+    installed; the text says how to install it.
     """
     found = default_engine() if name is None else name
     if found not in ENGINES:

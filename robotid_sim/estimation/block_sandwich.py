@@ -26,22 +26,7 @@ def check_block(block: float | None) -> None:
 
 
 def length_of(problem: LinearProblem, beta: Float1D, block: float | None) -> float:
-    """Return the length of the blocks of a covariance.
-
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of the fit.
-    beta : ndarray, shape (b,)
-        Its solution.
-    block : float, optional
-        The length [s]; None: by the correlation of the residuals.
-
-    Returns
-    -------
-    length : float
-        In seconds.
-    """
+    """Return the length of the blocks of a covariance [s]; without one given, by the residuals."""
     if block is not None:
         return block
     residual = problem.by_joint(problem.y - problem.W @ beta)
@@ -63,23 +48,8 @@ def block_sandwich(
     with few blocks the form errs on the large side, by a quarter for 300 blocks of white
     residuals and 52 parameters.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of the fit.
-    beta : ndarray, shape (b,)
-        Its solution.
-    weights : ndarray, shape (n,)
-        Weights of the joints in the fit.
-    inverse : ndarray, shape (b, b)
-        Inverse of the triangular factor of the weighted regressor: ``A = inverse inverse^T``.
-    block : float
-        Length of the blocks [s].
-
-    Returns
-    -------
-    cov : ndarray, shape (b, b)
-        Of the base parameters.
+    The weights of the joints have shape (n,); ``A = inverse inverse^T``, so the inverse is that of
+    the triangular factor of the weighted regressor. The result has shape (b, b).
 
     References
     ----------
@@ -98,25 +68,9 @@ def row_blocks(
 ) -> Iterator[tuple[Float, Float]]:
     """Yield the blocks of one joint after the other; those with fewer rows than others end with 0.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of the fit.
-    beta : ndarray, shape (b,)
-        Its solution.
-    weights : ndarray, shape (n,)
-        Weights of the joints in the fit.
-    inverse : ndarray, shape (b, b)
-        Inverse of the triangular factor of the weighted regressor.
-    block : float
-        Length of the blocks [s].
-
-    Yields
-    ------
-    Z : ndarray, shape (m, l, b)
-        Rows of unit Gram matrix of m blocks of l rows: ``Z Z^T`` is the leverage.
-    residual : ndarray, shape (m, l, 1)
-        Weighted residuals.
+    First come the rows Z of unit Gram matrix, shape (m, l, b), of m blocks of l rows: ``Z Z^T`` is
+    the leverage; then the weighted residuals, shape (m, l, 1). The inverse is that of the
+    triangular factor of the weighted regressor, blocks are given by their length [s].
     """
     samples = block_samples(problem, block)
     residual = problem.by_joint(problem.y - problem.W @ beta) * weights
@@ -135,17 +89,8 @@ def block_samples(problem: LinearProblem, block: float) -> Int2D:
     as there are periods. Too few such blocks show no covariance: then, and where nothing repeats,
     blocks follow one another, and samples left over at the end are dropped.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of the fit.
-    block : float
-        Length of the blocks [s].
-
-    Returns
-    -------
-    samples : ndarray of int, shape (m, l)
-        Indices of the samples of m blocks, `NO_SAMPLE` where one has fewer than l.
+    The indices have shape (m, l), with `NO_SAMPLE` where a block of this length [s] has fewer than
+    l.
     """
     N = problem.samples
     if problem.repeats and problem.period is not None:
@@ -163,58 +108,19 @@ def block_samples(problem: LinearProblem, block: float) -> Int2D:
 
 
 def same_phase(problem: LinearProblem, count: int) -> Int1D:
-    """Return which part of its period every sample is in.
-
-    Parameters
-    ----------
-    problem : LinearProblem
-        With a period.
-    count : int
-        Number of parts of equal length.
-
-    Returns
-    -------
-    part : ndarray of int, shape (N,)
-        From 0 to count - 1.
-    """
+    """Return which of so many equal parts of its period every sample is in, shape (N,), from 0."""
     assert problem.period is not None
     phase = np.arange(problem.samples) * problem.dt / problem.period % 1.0
     return np.minimum((phase * count).astype(np.intp), count - 1)
 
 
 def row_blocks_of(problem: LinearProblem, block: float) -> int:
-    """Return how many blocks the rows of a joint have.
-
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of the fit.
-    block : float
-        Length of the blocks [s].
-
-    Returns
-    -------
-    count : int
-        The same for every joint.
-    """
+    """Return how many blocks of a length [s] the rows of a joint have, the same for every joint."""
     return len(block_samples(problem, block))
 
 
 def share_in_blocks(problem: LinearProblem, block: float) -> float:
-    """Return the share of the samples that blocks hold.
-
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of the fit.
-    block : float
-        Length of the blocks [s].
-
-    Returns
-    -------
-    share : float
-        At most 1.
-    """
+    """Return the share of the samples that blocks of a length [s] hold, at most 1."""
     return float((block_samples(problem, block) != NO_SAMPLE).sum() / problem.samples)
 
 

@@ -102,21 +102,8 @@ class ConsistentProgram:
         solution this is the constrained least-squares fit; the squares are taken on slack
         variables, because forming B^T R^T R B loses half of the digits.
 
-        Parameters
-        ----------
-        beta : ndarray, shape (b,)
-            Base parameters.
-        R : ndarray, shape (b, b)
-            Root of their weight.
-        pull : float
-            Lambda, in units of the nominal's parameters.
-        divergence : float
-            Weight gamma of the divergence of bodies that have a nominal mass.
-
-        Returns
-        -------
-        phi : ndarray, shape (p,), or None
-            None if the solver fails.
+        `pull` is :math:`\lambda` and `divergence` :math:`\gamma`; bodies without a nominal mass
+        have none. The result has shape (p,), and is None if the solver fails.
         """
         count, extra = self.free.size, len(beta)
         whole, offset = R @ self.B, R @ (beta - self.basis.of(self.phi0))

@@ -124,24 +124,9 @@ def with_values(
     predict it beyond doubt, those that are what parameters may be that joints share, and weaker
     than what another joint lacks and none predicts.
 
-    Parameters
-    ----------
-    discrepancy : Discrepancy
-        Of the problem.
-    problem : LinearProblem
-        The plain rows, which do not allow for it.
-    beta : ndarray, shape (b,)
-        Base parameters.
-    motion : Motion
-        Made from positions alone, as for predictions; its rows should be finer than those of the
-        problem, which say little of a reversal.
-    model : Robot
-        With the base parameters, and all terms.
-
-    Returns
-    -------
-    valued : Discrepancy
-        The knots and values of its functions are in its `lacks`.
+    The problem has the plain rows, which do not allow for the discrepancy. The motion is made from
+    positions alone, as for predictions; its rows should be finer than those of the problem, which
+    say little of a reversal. The model has the base parameters beta and all terms.
     """
     lacks, noise = discrepancy.lacks, discrepancy.noise_std
     residual = problem.by_joint(problem.y - problem.W @ beta) / noise
@@ -190,21 +175,9 @@ def without_pull(
 ) -> Discrepancy:
     """Leave out of a discrepancy what pulls the parameters and is not predicted beside them.
 
-    Parameters
-    ----------
-    discrepancy : Discrepancy
-        Of the problem.
-    problem : LinearProblem
-        The plain rows, which do not allow for it.
-    motion : Motion
-        Made from positions alone, as for `with_values`.
-    nominal : Robot
-        Its parameters complete the base parameters.
-
-    Returns
-    -------
-    discrepancy : Discrepancy
-        The fit allows for what is predicted, the intervals for all.
+    The problem has the plain rows; the motion is made from positions alone, as for `with_values`;
+    the nominal completes the base parameters. Intervals allow for all, the fit for what is
+    predicted.
     """
     while True:
         estimate = WeightedLeastSquares().fit(allowing_for(problem, discrepancy))
@@ -247,17 +220,7 @@ def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProb
     With the functions :math:`\Phi D^{1/2} / \sigma = Q \Lambda^{1/2} V^T` of a joint,
     :math:`(1 + \Phi D \Phi^T / \sigma^2)^{-1/2} = 1 - Q (1 - (1 + \Lambda)^{-1/2}) Q^T`.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        The plain rows.
-    discrepancy : Discrepancy
-        What their model lacks.
-
-    Returns
-    -------
-    problem : LinearProblem
-        Rows weighed; random effects of the discrepancy come before its own.
+    Random effects of the discrepancy come before those of the plain problem.
     """
     random = [discrepancy.whole.columns, problem.random]
     known = [part for part in random if part is not None and part.size]
@@ -298,17 +261,8 @@ def _part(problem: LinearProblem, discrepancy: Discrepancy, k: int) -> _Part:
 def freed(rows: Float, columns: Float) -> Float:
     """Return rows times the inverse root of ``1 + columns columns^T``, joint by joint.
 
-    Parameters
-    ----------
-    rows : ndarray, shape (N, n, m)
-        What is weighed.
-    columns : ndarray, shape (N, n, k)
-        One standard deviation of every random effect over the noise.
-
-    Returns
-    -------
-    weighed : ndarray, shape (N, n, m)
-        In the unit of the rows.
+    Rows have shape (N, n, m), columns (N, n, k): one standard deviation of every random effect over
+    the noise.
     """
     result = rows.copy()
     for j in range(rows.shape[1]):
@@ -320,26 +274,11 @@ def freed(rows: Float, columns: Float) -> Float:
 
 
 def widening(problem: LinearProblem, plain: LinearProblem, noise_std: Float1D) -> Float1D:
-    """Return how much wider the intervals are than noise alone makes them.
+    """Return how much wider the intervals are than noise alone makes them, shape (b,).
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows that allow for what the model lacks.
-    plain : LinearProblem
-        The same rows without that.
-    noise_std : ndarray, shape (n,)
-        Noise of the rows in the fit [N m or N].
-
-    Returns
-    -------
-    factor : ndarray, shape (b,)
-        One for every base parameter.
-
-    Raises
-    ------
-    numpy.linalg.LinAlgError
-        If the motion does not determine all parameters.
+    The problem allows for what the model lacks, `plain` has the same rows without that; the noise
+    is that of the rows in the fit [N m or N]. Raises `numpy.linalg.LinAlgError` if the motion does
+    not determine all parameters.
     """
     weights = 1.0 / noise_std
     alone = np.sqrt(np.diag(cramer_rao(plain, noise_std)))

@@ -61,25 +61,10 @@ def find_discrepancy(
     gain_std: float = 0.0,
     significance: float = SIGNIFICANCE,
 ) -> Discrepancy:
-    """Return what the model of a problem lacks, by the rows themselves.
+    """Return what the model of a problem lacks, by the rows themselves; empty if the fit fails.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of the motion.
-    motion : Motion
-        State of the joints.
-    nominal : Robot
-        Kinematics and friction velocities.
-    gain_std : float
-        Standard deviation of the relative errors of the torque constants.
-    significance : float
-        Probability that something is found where nothing is.
-
-    Returns
-    -------
-    found : Discrepancy
-        Without lacks if nothing is found or the fit fails.
+    Torque constants have relative errors of standard deviation `gain_std`; `significance` is the
+    probability that something is found where nothing is.
     """
     estimate, nothing = _by_noise_alone(problem, gain_std)
     if not estimate.success:
@@ -93,19 +78,8 @@ def nothing_lacking(
 ) -> Discrepancy:
     """Return what `find_discrepancy` returns for rows whose model lacks no function.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows, of which a part has shown nothing.
-    gain_std : float
-        Standard deviation of the relative errors of the torque constants.
-    significance : float
-        Probability that residuals are said to repeat where they do not.
-
-    Returns
-    -------
-    discrepancy : Discrepancy
-        Without lacks; residuals may repeat with the period.
+    A part of the rows has shown nothing; residuals may repeat with the period, and are said to with
+    probability `significance` where they do not. Torque constants err by `gain_std`.
     """
     estimate, nothing = _by_noise_alone(problem, gain_std)
     repeats = estimate.success and _repeats(problem, nothing, significance)

@@ -34,29 +34,9 @@ def draw_robots(
     torques do not show, which the prior decides, and agree in the base parameters as far as the
     log showed them. The covariance is that of the estimate: what the model lacks widens it.
 
-    Parameters
-    ----------
-    estimate : Estimate
-        With a covariance.
-    nominal : Robot
-        What was known of the robot.
-    basis : BaseParameters
-        What the estimate is of.
-    count : int
-        Number of robots.
-    rng : numpy.random.Generator
-        Source of randomness.
-    spread : float
-        Relative error that masses, centers of mass and inertia of the nominal model may have.
-    progress : callable
-        Called with the stage and the share done.
-
-    Raises
-    ------
-    OptionError
-        If no robot is asked for.
-    InconsistentInertiaError
-        If the estimate failed, or no robot can exist near one of the draws.
+    The nominal's masses, centers of mass and inertia may be wrong by the relative error `spread`.
+    Raises `OptionError` if no robot is asked for, and `InconsistentInertiaError` if the estimate
+    failed or no robot can exist near one of the draws.
 
     References
     ----------

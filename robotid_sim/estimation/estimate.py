@@ -138,17 +138,7 @@ class Estimate:
 
 
 def save_estimates(estimates: list[Estimate], path: str | Path, **context: Any) -> None:
-    """Write estimates of one log as JSON.
-
-    Parameters
-    ----------
-    estimates : list of Estimate
-        What is written.
-    path : str or Path
-        File to write.
-    **context : Any
-        Further entries of the file, such as the robot's name.
-    """
+    """Write estimates of one log as JSON, with further entries of the file."""
     content = {**context, "estimates": [estimate.content() for estimate in estimates]}
     write_json(path, "estimate", VERSION, content)
 

@@ -153,20 +153,9 @@ def revise_eps(motion: Motion, nominal: Robot, basis: BaseParameters) -> Frictio
     `choose_structure`, are searched; a velocity is taken where blocks of the log that are left out
     of the fit are predicted better with it, joint by joint.
 
-    Parameters
-    ----------
-    motion : Motion
-        Made from positions alone: one that follows from the model hides its friction.
-    nominal : Robot
-        With the transition velocities that are taken for known.
-    basis : BaseParameters
-        The parameters that are identified.
-
-    Returns
-    -------
-    fit : FrictionFit or None
-        Joints without another velocity keep the nominal one; None if there is none with another,
-        or the basis has not Fc of every joint, through which it shows.
+    The motion is made from positions alone: one that follows from the model hides its friction.
+    Joints without another velocity keep the nominal one; the result is None if there is none with
+    another, or the basis has not Fc of every joint, through which it shows.
     """
     if not {f"Fc{j + 1}" for j in range(nominal.dof)} <= set(basis.names):
         return None
@@ -194,23 +183,10 @@ def revise_eps(motion: Motion, nominal: Robot, basis: BaseParameters) -> Frictio
 
 
 def eps_errors(fit: FrictionFit, problem: LinearProblem, motion: Motion, beta: Float1D) -> Float2D:
-    """Return the torque of one standard deviation of every transition velocity of a fit.
+    """Return the torque of one standard deviation of every transition velocity of a fit [N m].
 
-    Parameters
-    ----------
-    fit : FrictionFit
-        Of `revise_eps`; joints without a standard deviation have no column.
-    problem : LinearProblem
-        Rows of the motion with the velocities of the fit.
-    motion : Motion
-        N samples that become rows.
-    beta : ndarray, shape (b,)
-        Base parameters.
-
-    Returns
-    -------
-    columns : ndarray, shape (N n, k)
-        Random effects of a fit that holds the velocities [N m].
+    These are random effects, shape (N n, k), of a fit that holds the velocities; joints without a
+    standard deviation have no column.
     """
     shown = np.isfinite(fit.std)
     names, separable = list(problem.basis.names), SeparableProblem(problem, motion)

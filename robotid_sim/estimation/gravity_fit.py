@@ -107,19 +107,7 @@ def revise_gravity(motion: Motion, nominal: Robot, basis: BaseParameters) -> Gra
     Direction and strength are hypotheses of their own. Each is taken where blocks of the log that
     are left out of the fit are predicted better with it, and on no joint certainly worse.
 
-    Parameters
-    ----------
-    motion : Motion
-        N samples.
-    nominal : Robot
-        With the gravity that is taken for known.
-    basis : BaseParameters
-        The parameters that are identified.
-
-    Returns
-    -------
-    fit : GravityFit or None
-        None if the log does not show another gravity, or the robot has none.
+    The result is None if the log does not show another gravity, or the robot has none.
     """
     if not nominal.gravity.any():
         return None
@@ -176,21 +164,7 @@ def gravity_errors(
     Where its strength is not the given one, that is also the torque of the parameters that a clock
     would be wrong by.
 
-    Parameters
-    ----------
-    fit : GravityFit
-        Of the log.
-    problem : LinearProblem
-        Rows of the motion by its model.
-    motion : Motion
-        N samples that become rows.
-    beta : ndarray, shape (b,)
-        Base parameters of the bodies.
-
-    Returns
-    -------
-    columns : ndarray, shape (N n, k)
-        Random effects of a fit that holds gravity.
+    These are random effects of a fit that holds gravity.
     """
     values, vectors = np.linalg.eigh(fit.cov)
     columns = gravity_columns(problem, motion, beta).reshape(len(problem.y), 3)

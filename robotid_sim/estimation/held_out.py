@@ -86,25 +86,11 @@ class HeldOut:
 
     @classmethod
     def of(cls, A: Float, fold: Int1D, use: Bool2D, floor: Float1D, volume: float = 0.0) -> Self:
-        """Return the sums of rows.
+        """Return the sums of rows by block and joint.
 
-        Parameters
-        ----------
-        A : ndarray, shape (N, n, p + 1)
-            Rows, zero where they are not used; the torque comes last.
-        fold : ndarray of int, shape (N,)
-            Block of every sample, see `blocks_of`.
-        use : ndarray of bool, shape (N, n)
-            Which rows are used.
-        floor : ndarray, shape (n,)
-            Least noise [N m or N].
-        volume : float
-            Logarithm of the change of the torque's unit, per sample.
-
-        Returns
-        -------
-        sums : HeldOut
-            By block and joint.
+        Rows have shape (N, n, p + 1), the torque last, zero where they are not used; `fold` is the
+        block of every sample, see `blocks_of`, `floor` the least noise of joints [N m or N], and
+        `volume` the logarithm of the change of the torque's unit, per sample.
         """
         blocks = range(int(fold.max()) + 1)
         by_joint = [A[fold == f].transpose(1, 2, 0) for f in blocks]
@@ -114,21 +100,10 @@ class HeldOut:
 
     @classmethod
     def of_problem(cls, problem: LinearProblem, *columns: Float, random: bool = False) -> Self:
-        """Return the sums of the rows of a problem and of further columns beside them.
+        """Return the sums of the rows of a problem and of further columns behind them, (N, n, k).
 
-        Parameters
-        ----------
-        problem : LinearProblem
-            The same phases of all its periods are left out together, see `blocks_of`.
-        *columns : ndarray, shape (N, n, k)
-            Further columns.
-        random : bool
-            Whether these are random effects, torque of one standard deviation [N m].
-
-        Returns
-        -------
-        sums : HeldOut
-            The base parameters come first; the least noise of a joint is `FLOOR` of its torque.
+        The columns may be random effects: torque of one standard deviation [N m]. The least noise
+        of a joint is `FLOOR` of its torque.
         """
         y = problem.by_joint(problem.y)
         size = np.sqrt((y**2).mean(axis=0))
@@ -140,20 +115,7 @@ class HeldOut:
         return replace(sums, effects=sum(part.shape[2] for part in columns) if random else 0)
 
     def fit(self, columns: Sequence[int] | Int1D, without: int | None = None) -> Fit:
-        """Return the weighted fit of some columns.
-
-        Parameters
-        ----------
-        columns : sequence of int
-            Indices of the columns.
-        without : int, optional
-            Block that is left out; by default none is.
-
-        Returns
-        -------
-        fit : Fit
-            Weights follow from its own residuals.
-        """
+        """Return the fit of some columns, without a block if one is given, by its own weights."""
         products, count = self.products.sum(axis=0), self.count.sum(axis=0)
         if without is not None:
             products, count = products - self.products[without], count - self.count[without]
@@ -180,18 +142,7 @@ class HeldOut:
         return np.asarray(self.score_by_joint(columns).sum(axis=1))
 
     def score_by_joint(self, columns: Sequence[int] | Int1D) -> Float2D:
-        """Return the likelihood of every block and joint by the fit to the other blocks.
-
-        Parameters
-        ----------
-        columns : sequence of int
-            Indices of the columns.
-
-        Returns
-        -------
-        scores : ndarray, shape (folds, n)
-            Their sum over the joints is that of the block.
-        """
+        """Return the likelihood of blocks and joints by the fit to the other blocks, (folds, n)."""
         chosen = np.asarray(columns, dtype=np.intp)
         scores = np.empty(self.count.shape)
         for f, products in enumerate(self.products):
@@ -207,19 +158,10 @@ class HeldOut:
 
 
 def worth(gain: Float1D, errors: float = ERRORS) -> float:
-    """Return what a gain by block is worth: nothing if it may be chance, or one block's alone.
+    """Return what a gain of log-likelihood by block, shape (folds,), is worth beside chance.
 
-    Parameters
-    ----------
-    gain : ndarray, shape (folds,)
-        Of the log-likelihood of every block.
-    errors : float
-        Gain over its standard error from which it is no chance.
-
-    Returns
-    -------
-    gain : float
-        Without that of the block that speaks most for it; minus infinity if it may be chance.
+    That is the gain without the block that speaks most for it; minus infinity if it is less than
+    `errors` of its standard errors.
     """
     return float(gain.sum() - gain.max()) if certainty(gain) > errors else -np.inf
 
@@ -229,16 +171,6 @@ def predicts_better(before: LinearProblem, after: LinearProblem) -> Bool1D:
 
     A gain counts if it exceeds `MARGIN` without the block that speaks most for it, and its standard
     error `ERRORS` times.
-
-    Parameters
-    ----------
-    before, after : LinearProblem
-        Of the same rows.
-
-    Returns
-    -------
-    better : ndarray of bool, shape (n,)
-        By joint.
     """
     old, new = (
         HeldOut.of_problem(problem).score_by_joint(np.arange(problem.basis.rank))
@@ -260,19 +192,9 @@ def _squares(beta: Float1D, A: Float, z: Float2D, yy: Float1D) -> Float1D:
 
 
 def blocks_of(times: Float1D, period: float | None) -> Int1D:
-    """Return the block of every row: the same phases of all periods are left out together.
+    """Return the block of every row, shape (N,), from 0 to `FOLDS` - 1, by its time [s].
 
-    Parameters
-    ----------
-    times : ndarray, shape (N,)
-        Ascending times of the rows [s].
-    period : float, optional
-        Time after which the motion repeats [s].
-
-    Returns
-    -------
-    block : ndarray of int, shape (N,)
-        From 0 to `FOLDS` - 1.
+    The same phases of all periods are left out together.
     """
     elapsed = times - times[0]
     if period is not None and elapsed[-1] > 1.5 * period:

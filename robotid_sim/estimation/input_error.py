@@ -77,20 +77,8 @@ class InputError(Estimator):
 def holding(robot: Robot, recording: RecordedLog, bandwidth: float) -> Observer:
     """Return the loop that holds a simulated robot to a recording, its innovations as torques.
 
-    Parameters
-    ----------
-    robot : Robot
-        The model; its mass matrix counts.
-    recording : RecordedLog
-        Its positions are followed.
-    bandwidth : float
-        Of the loop [rad/s], the same for all joints.
-
-    Returns
-    -------
-    observer : Observer
-        Its weighted innovations are the torques that the loop adds [N m or N], zero until it has
-        forgotten the start and what it missed.
+    All joints have one bandwidth [rad/s]. The weighted innovations are the torques that the loop
+    adds [N m or N], zero until it has forgotten the start and what it missed.
     """
     weights = bandwidth**2 * mass_matrix(robot, recording.q)
     weights[~settled(bandwidth, recording)] = 0.0

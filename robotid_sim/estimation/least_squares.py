@@ -129,27 +129,11 @@ def fit_rows(
     options: dict[str, Any],
     reduction: Reduction | None = None,
 ) -> Estimate:
-    """Return the least-squares estimate of a problem.
+    """Return the least-squares estimate of a problem; without success where the rank is deficient.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of the fit.
-    name : str
-        What the estimate says of its estimator.
-    rounds : int
-        How often weights are estimated anew; 0 for ordinary least squares.
-    block : float, optional
-        Length of the blocks of the covariance [s]; None: by the correlation of the residuals.
-    options : dict
-        What the estimate says of the estimator's options.
-    reduction : Reduction, optional
-        Of the rows; made unless it is given.
-
-    Returns
-    -------
-    estimate : Estimate
-        With success False where the motion does not excite every parameter.
+    Weights are estimated anew in so many rounds; 0 is ordinary least squares. Blocks of the
+    covariance have a length [s], or follow from the correlation of the residuals. Name and options
+    are what the estimate says of its estimator.
     """
     began = time.perf_counter()
     result = estimate_of(problem, name, len(problem.W), options)
@@ -186,22 +170,9 @@ def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = No
     bounds of the parts cut: their length follows the residuals of the first part unless it is
     given.
 
-    Parameters
-    ----------
-    parts : callable
-        Returns the parts of the log from the first one, see `ProblemStream`.
-    estimator : WeightedLeastSquares, optional
-        Its options count; by default those of the class.
-
-    Returns
-    -------
-    estimate : Estimate
-        With success False where the motion does not excite every parameter.
-
-    Raises
-    ------
-    LogError
-        If there are no parts.
+    The function `parts` returns the parts from the first one, each time that it is called. Raises
+    `LogError` if there are none. The estimate has no success where the motion does not excite every
+    parameter.
     """
     began, method = time.perf_counter(), estimator or WeightedLeastSquares()
     first = next(iter(parts()), None)
@@ -227,23 +198,9 @@ def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = No
 def estimate_of(
     problem: LinearProblem, name: str, rows: int, options: dict[str, Any]
 ) -> Callable[..., Estimate]:
-    """Return what makes an estimate of a problem's parameters, for `fit_reduction`.
+    """Return what makes an estimate of the numbers of a fit, for `fit_reduction`.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Names and units are of its parameters.
-    name : str
-        What the estimate says of its estimator.
-    rows : int
-        Number of rows of the fit.
-    options : dict
-        What the estimate says of the estimator's options.
-
-    Returns
-    -------
-    result : callable
-        `Estimate` that lacks the numbers of the fit.
+    Name, number of rows and options are what the estimate says of its fit.
     """
     return partial(
         Estimate,
@@ -264,22 +221,10 @@ def fit_reduction(
 ) -> Estimate:
     """Return the least-squares estimate of rows that are given by their triangular factors.
 
-    Parameters
-    ----------
-    reduction : Reduction
-        Triangular factors of the rows of every joint.
-    rounds : int
-        How often weights are estimated anew; 0 for ordinary least squares.
-    result : callable
-        Makes the estimate of its numbers, see `estimate_of`.
-    sandwich : callable
-        Returns the covariance for colored residuals, shape (b, b), from the solution, shape (b,),
-        the weights, shape (n,), and the inverse of the triangular factor, shape (b, b).
-
-    Returns
-    -------
-    estimate : Estimate
-        With success False where the rows are rank-deficient.
+    Weights are estimated anew in so many rounds; 0 is ordinary least squares. `result` makes the
+    estimate, see `estimate_of`; `sandwich` returns the covariance for colored residuals, shape (b,
+    b), from solution, shape (b,), weights, shape (n,), and the inverse of the triangular factor.
+    Without success where the rows are rank-deficient.
     """
     weights: Float1D = np.ones(reduction.dof)
     rank = reduction.factors.shape[2] - 1
@@ -308,21 +253,9 @@ def fit_reduction(
 
 
 def noise_std(reduction: Reduction, beta: Float1D, rank: float) -> Float1D:
-    """Return the noise of every joint's rows.
+    """Return the noise of every joint's rows [N m or N], shape (n,), nowhere zero.
 
-    Parameters
-    ----------
-    reduction : Reduction
-        Triangular factors of the rows.
-    beta : ndarray, shape (b,)
-        Base parameters.
-    rank : float
-        Degrees of freedom of the fit, which joints share.
-
-    Returns
-    -------
-    sigma : ndarray, shape (n,)
-        Standard deviation [N m or N], nowhere zero.
+    The degrees of freedom `rank` of the fit are shared by the joints.
     """
     squares = reduction.squared_residuals(beta)
     sigma = np.sqrt(squares / max(reduction.samples - rank / reduction.dof, 1.0))
@@ -337,21 +270,8 @@ def white_covariance(
     .. math:: A \Big( \sum_j w_j^4 \sigma_j^2 W_j^T W_j \Big) A, \qquad
         A = \Big( \sum_j w_j^2 W_j^T W_j \Big)^{-1}.
 
-    Parameters
-    ----------
-    reduction : Reduction
-        Triangular factors of the rows.
-    weights : ndarray, shape (n,)
-        Weights w of the joints.
-    sigma : ndarray, shape (n,)
-        Noise of their rows [N m or N].
-    inverse : ndarray, shape (b, b)
-        Inverse of the triangular factor of the weighted regressor: ``A = inverse inverse^T``.
-
-    Returns
-    -------
-    cov : ndarray, shape (b, b)
-        Of the base parameters.
+    Weights w and noise sigma [N m or N] are by joint; ``A = inverse inverse^T``. The result has
+    shape (b, b).
     """
     scaled = reduction.factors[:, :, :-1] * (weights**2 * sigma)[:, None, None]
     half = scaled.reshape(-1, scaled.shape[2]) @ (inverse @ inverse.T)
@@ -359,21 +279,10 @@ def white_covariance(
 
 
 def random_errors(problem: LinearProblem, weights: Float1D, inverse: Float2D) -> Float2D:
-    """Return the errors of the parameters by one standard deviation of every random effect.
+    """Return the errors of the parameters by one standard deviation of every random effect, (b, k).
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        With k random effects, or none.
-    weights : ndarray, shape (n,)
-        Weights of the joints in the fit.
-    inverse : ndarray, shape (b, b)
-        Inverse of the triangular factor of the weighted regressor.
-
-    Returns
-    -------
-    errors : ndarray, shape (b, k)
-        In the units of the base parameters.
+    The weights are those of the joints in the fit, the inverse that of the triangular factor of the
+    weighted regressor.
     """
     if problem.random is None:
         return np.zeros((len(inverse), 0))

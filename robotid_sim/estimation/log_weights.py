@@ -21,12 +21,7 @@ def weights_by_log(problem: LinearProblem, log_of: Int1D) -> Float2D:
     With them the noise of every joint's rows is that of the joint in the fit of all logs: iterated
     weighted least squares with one variance a log and joint.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of all logs, not weighed yet.
-    log_of : ndarray of int, shape (N,)
-        Which log every sample is of, from 0.
+    The rows are not weighed yet; `log_of` says which log every sample is of, from 0.
     """
     logs = int(log_of.max()) + 1
     weights = np.ones((logs, problem.dof))

@@ -94,17 +94,7 @@ class LinearProblem:
 def with_rows_changed(problem: LinearProblem, change: Callable[[Float], Float]) -> LinearProblem:
     """Return a problem whose rows are a linear map of its rows, joint by joint.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        What is mapped: W, y, instruments and random effects.
-    change : callable
-        From rows of any columns, shape (N, n, m), to rows of the same shape.
-
-    Returns
-    -------
-    changed : LinearProblem
-        All else is as it was.
+    W, y, instruments and random effects are mapped, each as rows of shape (N, n, m).
     """
     parts = [problem.W, problem.y[:, None]]
     parts += [part for part in (problem.instruments, problem.random) if part is not None]
@@ -201,26 +191,8 @@ def extended(
     No robot has these parameters: of the estimators of full parameters the consistent one fits them
     beside its robot, others refuse.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        With b base parameters.
-    columns : ndarray, shape (N n, e)
-        Torque per unit parameter [N m or N], rows as of the problem.
-    symbols : sequence of str
-        Names of the e parameters.
-    units : sequence of str
-        Their units.
-
-    Returns
-    -------
-    problem : LinearProblem
-        With b + e parameters, the further ones last.
-
-    Raises
-    ------
-    ShapeError
-        If the columns have other rows than the problem, or are not one per symbol.
+    Columns are the torque per unit parameter [N m or N], shape (N n, e), and come last. Raises
+    `ShapeError` if they have other rows than the problem, or are not one per symbol.
     """
     if columns.shape != (len(problem.W), len(symbols)):
         raise ShapeError(
@@ -265,19 +237,9 @@ def robot_part(problem: LinearProblem) -> BaseParameters:
 
 
 def restricted(problem: LinearProblem, columns: Sequence[int] | Int1D) -> LinearProblem:
-    """Return the problem with some base parameters only; the others are zero.
+    """Return the problem with some base parameters only, ascending; the others are zero.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        With b base parameters.
-    columns : sequence of int
-        Indices of those that stay, ascending.
-
-    Returns
-    -------
-    problem : LinearProblem
-        Without a nominal robot.
+    It has no nominal robot.
     """
     basis, which = problem.basis, np.array(columns, dtype=np.intp)
     smaller = replace(
@@ -311,20 +273,7 @@ def stacked(problems: Sequence[LinearProblem]) -> LinearProblem:
 
 
 def part_of(estimate: Estimate, count: int) -> Estimate:
-    """Return the first `count` parameters of an estimate, with their marginal covariance.
-
-    Parameters
-    ----------
-    estimate : Estimate
-        Of b parameters.
-    count : int
-        At most b.
-
-    Returns
-    -------
-    part : Estimate
-        All else is as it was.
-    """
+    """Return the first `count` parameters of an estimate, with their marginal covariance."""
 
     def corner(cov: Float2D | None) -> Float2D | None:
         return None if cov is None else cov[:count, :count]
@@ -340,20 +289,7 @@ def part_of(estimate: Estimate, count: int) -> Estimate:
 
 
 def rows_of(motion: Motion, signal: Float) -> Float:
-    """Return a signal of a motion as `build_problem` makes rows of its torque.
-
-    Parameters
-    ----------
-    motion : Motion
-        Its mask or row filter is applied.
-    signal : ndarray, shape (N, n, ...)
-        One entry per sample and joint.
-
-    Returns
-    -------
-    rows : ndarray, shape (M, n, ...)
-        In the unit of the signal.
-    """
+    """Return a signal, shape (N, n, ...), as `build_problem` makes rows of the motion's torque."""
     if motion.row_filter is not None:
         return motion.row_filter.apply(signal[motion.row_filter.used])
     return signal if motion.mask is None else signal[motion.mask]
@@ -371,22 +307,7 @@ def joint_columns(rows: Float2D) -> Float2D:
 
 
 def joint_only(rows: Float2D, joint: int, dof: int) -> Float:
-    """Return rows of one joint as columns that are zero for all other joints.
-
-    Parameters
-    ----------
-    rows : ndarray, shape (N, k)
-        Rows of one joint.
-    joint : int
-        Its index.
-    dof : int
-        Number of joints n.
-
-    Returns
-    -------
-    columns : ndarray, shape (N, n, k)
-        In the unit of the rows.
-    """
+    """Return rows of one joint, (N, k), as columns (N, n, k) that are zero for all other joints."""
     columns = np.zeros((len(rows), dof, rows.shape[1]))
     columns[:, joint] = rows
     return columns

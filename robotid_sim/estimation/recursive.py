@@ -44,16 +44,10 @@ from robotid_sim.estimation.reduction import Reduction
 
 @jit
 def fold(factors: Float, rows: Float, keep: float) -> None:
-    """Rotate rows into triangular factors, in place, sample by sample.
+    """Rotate rows into upper triangular factors, in place, sample by sample.
 
-    Parameters
-    ----------
-    factors : ndarray, shape (n, d, d)
-        Upper triangular, changed in place.
-    rows : ndarray, shape (N, n, d)
-        Weighted rows in the order of time.
-    keep : float
-        Factor of what was there before, with every sample; 1 forgets nothing.
+    Factors have shape (n, d, d), rows (N, n, d); what was there before is kept by the factor `keep`
+    with every sample.
     """
     samples, n, d = rows.shape
     for k in range(samples):
@@ -85,20 +79,7 @@ class Running:
         return cls(empty, empty)
 
     def after(self, problem: LinearProblem, fading: float) -> "Running":
-        """Return what is known after the rows of a problem.
-
-        Parameters
-        ----------
-        problem : LinearProblem
-            The next samples.
-        fading : float
-            Factor of the weight of older rows, a sample; 1 forgets nothing.
-
-        Returns
-        -------
-        running : Running
-            A new value.
-        """
+        """Return what is known after rows of a problem; older ones fade by a factor a sample."""
         rows = np.dstack([problem.by_joint(problem.W), problem.by_joint(problem.y)])
         first = _after(self.reduction, rows, fading)
         return Running(first, first if fading == 1.0 else _after(self.twice, rows, fading**2))

@@ -60,19 +60,9 @@ class Reduction:
 
 
 def reduce_rows(problem: LinearProblem, use: Bool1D | None = None) -> Reduction:
-    """Return the triangular factors of a problem, reading its rows once in blocks.
+    """Return the triangular factors, (n, b + 1, b + 1), of a problem, reading its rows in blocks.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows and torques.
-    use : ndarray of bool, shape (N,), optional
-        Samples that count; by default all.
-
-    Returns
-    -------
-    reduction : Reduction
-        Triangular factor of every joint, shape (n, b + 1, b + 1).
+    All samples count, or those in `use`, shape (N,).
     """
     joint_rows, torques = problem.by_joint(problem.W), problem.by_joint(problem.y)
     if use is not None:
@@ -86,18 +76,7 @@ def reduce_rows(problem: LinearProblem, use: Bool1D | None = None) -> Reduction:
 
 
 def merged(first: Reduction, other: Reduction) -> Reduction:
-    """Return the triangular factors of the rows of two reductions together.
-
-    Parameters
-    ----------
-    first, other : Reduction
-        Of the same parameters.
-
-    Returns
-    -------
-    reduction : Reduction
-        Of all their rows.
-    """
+    """Return the triangular factors of the rows of two reductions together."""
     pairs = zip(first.factors, other.factors, strict=True)
     factors = np.array([triangular_factor(np.vstack(pair)) for pair in pairs])
     return Reduction(factors, first.samples + other.samples)
@@ -121,20 +100,7 @@ def triangular_factor(A: Float2D) -> Float2D:
 
 
 def factor_of_rows(*columns: Float1D | Float2D, at_a_time: int = BLOCK) -> Float2D:
-    """Return the triangular factor of columns side by side, of which no whole copy is made.
-
-    Parameters
-    ----------
-    *columns : ndarray, shape (N, k) or (N,)
-        Columns of the same rows.
-    at_a_time : int
-        Rows that are taken at a time.
-
-    Returns
-    -------
-    R : ndarray, shape (b, b)
-        With as many columns as there are in all, of N rows if these are fewer.
-    """
+    """Return the triangular factor of columns side by side, of which no whole copy is made."""
     R: Float2D = np.zeros((0, sum(1 if part.ndim == 1 else part.shape[1] for part in columns)))
     for first in range(0, len(columns[0]), at_a_time):
         rows = slice(first, first + at_a_time)

@@ -85,12 +85,9 @@ class RestrictedLeastSquares(Estimator):
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the estimate; `rng` is not used.
 
-        Raises
-        ------
-        UnknownNameError
-            If a joint or parameter that an option names is not of the problem.
-        OptionError
-            If no joint is left, or a prior is asked for without a nominal robot.
+        Raises `UnknownNameError` if a joint or parameter that an option names is not of the
+        problem, and `OptionError` if no joint is left, or a prior is asked for without a nominal
+        robot.
         """
         require_type(problem, LinearProblem, "problem", PROBLEM)
         began = time.perf_counter()

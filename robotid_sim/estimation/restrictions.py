@@ -130,18 +130,9 @@ class Restrictions:
     ) -> Float2D:
         """Return the covariance of all parameters, shape (b, b).
 
-        Parameters
-        ----------
-        reduction : Reduction
-            The rows of the fit.
-        fit : RestrictedFit
-            The fit.
-        std : ndarray, shape (b,)
-            Standard deviations of the fit of all rows; fixed parameters have a little of it.
-        random : ndarray, shape (p, k)
-            Errors by random effects.
-        color : ndarray, shape (b,)
-            Standard deviations over those of white residuals.
+        `std` are the standard deviations of the fit of all rows, of which fixed parameters have a
+        little; `random` the errors by random effects, shape (p, k); `color` standard deviations
+        over those of white residuals.
         """
         inverse, free = np.linalg.inv(fit.R), fit.free
         part = Reduction(reduction.factors[:, :, np.append(free, True)], reduction.samples)

@@ -124,20 +124,7 @@ NO_TERMS = Structure((), np.zeros((0, 0)), np.zeros((0, 0)))
 
 
 def without(rows: Float, columns: Float) -> Float:
-    """Return rows without what columns can explain of them, joint by joint.
-
-    Parameters
-    ----------
-    rows : ndarray, shape (N, n, m)
-        What is projected.
-    columns : ndarray, shape (N, n, k)
-        What is projected out.
-
-    Returns
-    -------
-    left : ndarray, shape (N, n, m)
-        In the unit of the rows.
-    """
+    """Return rows, (N, n, m), without what columns, (N, n, k), can explain, joint by joint."""
     result = rows.copy()
     for j in range(rows.shape[1]):
         Q = span_of(columns[:, j])
@@ -150,21 +137,8 @@ def with_term_values(
 ) -> Structure:
     """Return a structure with the parameters of its terms beside given base parameters.
 
-    Parameters
-    ----------
-    structure : Structure
-        Its terms have columns of the problem.
-    problem : LinearProblem
-        Rows of the model without its terms.
-    beta : ndarray, shape (b,)
-        Base parameters.
-    noise_std : ndarray, shape (n,)
-        Noise of the rows [N m or N].
-
-    Returns
-    -------
-    structure : Structure
-        With the values of least weighted squares.
+    The problem has the rows without the terms, and noise of joints [N m or N]. The values are those
+    of least weighted squares.
     """
     if not structure.terms:
         return structure

@@ -52,30 +52,10 @@ NEAR = 2.5
 def choose_structure(
     problem: LinearProblem, motion: Motion, nominal: Robot, kinds: Sequence[str]
 ) -> Structure:
-    """Return the terms that a log speaks for.
+    """Return the terms that a log speaks for, fitted; `NO_TERMS` if none does or the fit fails.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of the motion.
-    motion : Motion
-        State of the joints.
-    nominal : Robot
-        Kinematics and friction velocities.
-    kinds : sequence of str
-        Kinds of terms that may be there; see `robotid_sim.model.joint_terms.KINDS`.
-
-    Returns
-    -------
-    structure : Structure
-        The chosen terms, fitted; `NO_TERMS` if there are none or the fit fails.
-
-    Raises
-    ------
-    OptionError
-        If a kind is unknown.
-    LogError
-        If the log has too few rows to leave blocks of them out.
+    Kinds are those of `robotid_sim.model.joint_terms.KINDS`. Raises `OptionError` if one is
+    unknown, and `LogError` if the log has too few rows to leave blocks of them out.
     """
     wanted = checked_kinds(kinds)
     plain = WeightedLeastSquares().fit(problem, np.random.default_rng(0))

@@ -86,18 +86,9 @@ class SeparableProblem:
         return replace(self.linear, W=W, nominal=None)
 
     def tangent(self, eps: Float1D, beta: Float1D) -> Float2D:
-        """Return the torque per change of the logarithms of the velocities.
+        """Return the torque per change of the logarithms, shape (N n, n) [N m or N].
 
-        Parameters
-        ----------
-        eps : ndarray, shape (n,)
-            Transition velocities [rad/s or m/s].
-        beta : ndarray, shape (p,)
-            Linear parameters of `design`.
-
-        Returns
-        -------
-        ndarray, shape (N n, n) [N m or N]
+        The linear parameters beta are those of `design`.
         """
         return joint_columns(self.slopes(eps) * beta[self.coulomb])
 
@@ -142,16 +133,7 @@ class Projection:
     def best_of(self, x: Float1D, grid: Float2D) -> Float1D:
         """Return a point with the best value of every joint, one joint after the other.
 
-        Parameters
-        ----------
-        x : ndarray, shape (a,)
-            Logarithms of the velocities of active joints, the first point.
-        grid : ndarray, shape (m, a)
-            Values to be tried for every joint.
-
-        Returns
-        -------
-        ndarray, shape (a,)
+        It begins at x, shape (a,), and tries the values of a grid, shape (m, a).
         """
         x = np.array(x)
         for i in range(self.active.size):
@@ -205,23 +187,8 @@ def search(
 ) -> Search:
     """Minimize the eliminated residual over the active joints by trust-region Gauss-Newton.
 
-    Parameters
-    ----------
-    problem : SeparableProblem
-        Of n joints.
-    weights : ndarray, shape (n,)
-        Inverse noise of the rows, so that the residual has unit variance [1/(N m) or 1/N].
-    active : ndarray of int, shape (a,)
-        Joints whose velocities are searched.
-    start : ndarray, shape (n,)
-        Where active joints begin.
-    frozen : ndarray, shape (n,)
-        Nominal velocities, which the other joints keep.
-
-    Returns
-    -------
-    search : Search
-        Where it ended.
+    Weights are the inverse noise of the rows, so that the residual has unit variance; active joints
+    begin at `start`, the others keep their `frozen` velocities, both of shape (n,).
     """
     projection = Projection(problem, weights, active, frozen)
     lower, upper = (np.log(bound * frozen[active]) for bound in BOUNDS)
@@ -266,21 +233,8 @@ def nearest(
 ) -> Float1D:
     """Move velocities toward their start, joint by joint, as far as the rows are explained as well.
 
-    Parameters
-    ----------
-    problem : SeparableProblem
-        Of n joints.
-    weights : ndarray, shape (n,)
-        Inverse noise of the rows, so that the residual has unit variance [1/(N m) or 1/N].
-    eps, start : ndarray, shape (n,)
-        Where a search ended, and where it began.
-    joints : ndarray of int, shape (a,)
-        Joints that show no best value.
-
-    Returns
-    -------
-    eps : ndarray, shape (n,)
-        The weighted squares are larger by at most `AS_WELL` for every joint that has moved.
+    Of the joints that show no best value; the weighted squares are larger by at most `AS_WELL` for
+    every joint that has moved. Weights as for `search`.
     """
     for j in joints.tolist():
         projection = Projection(problem, weights, np.array([j]), eps)

@@ -126,23 +126,11 @@ def choose_components(
 ) -> VarianceComponents:
     """Return the variance components that the data ask for.
 
-    Parameters
-    ----------
-    X : ndarray, shape (R, b)
-        Fixed effects, of full rank; rows have noise of unit variance.
-    y : ndarray, shape (R,)
-        Data.
-    Z : ndarray, shape (R, k)
-        Random effects, all columns of all components.
-    groups : sequence of ndarray
-        Columns of every component.
-    significance : float
-        Probability that any component enters although none is there.
-    last : sequence of int
-        Components that enter only once no other does.
-    largest : ndarray, shape (c,), optional
-        Largest variance of every component. One that fixed effects nearly explain would else have
-        any variance: what is left of it is hardly more than that of noise.
+    Fixed effects X, shape (R, b), have full rank, rows noise of unit variance; random effects Z,
+    shape (R, k), are in groups of columns, a component each. `significance` is the probability that
+    any component enters although none is there; those in `last` enter only once no other does. One
+    that fixed effects nearly explain would have any variance, for what is left of it is hardly more
+    than noise: `largest`, shape (c,), bounds it.
     """
     b, k = X.shape[1], Z.shape[1]
     R = factor_of_rows(X, Z, y, at_a_time=AT_A_TIME)

@@ -119,12 +119,8 @@ class CartesianFourierOptions(ExcitationFamily):
     def space(self, robot: Robot) -> "CartesianFourierSpace":
         """Return the space of the family for a robot.
 
-        Raises
-        ------
-        PathError
-            If no three or six joints can follow a path, or the center is out of reach.
-        InfeasibleError
-            If the period is too short for any motion within the limits.
+        Raises `PathError` if no three or six joints can follow a path, or the center is out of
+        reach, and `InfeasibleError` if the period is too short for any motion within the limits.
         """
         return CartesianFourierSpace(robot, self)
 
@@ -205,12 +201,8 @@ class CartesianFourierSpace:
     def trajectory(self, x: Float1D) -> HomedTrajectory:
         """Return the runs with the given coordinates, with their approach from home.
 
-        Raises
-        ------
-        PathError
-            If the arm cannot follow.
-        InfeasibleError
-            If home, or the start, is outside the limits.
+        Raises `PathError` if the arm cannot follow, and `InfeasibleError` if home, or the start, is
+        outside the limits.
         """
         options = self.options
         a, b, c = np.split(self._coefficients() @ x, 3)

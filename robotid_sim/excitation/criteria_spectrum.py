@@ -152,19 +152,10 @@ class Extremes(NamedTuple):
 
 
 def extremes(s: Float1D, p: float) -> Extremes:
-    """Return the ends of a spectrum.
+    """Return the ends of a spectrum: logarithms and their derivatives.
 
-    Parameters
-    ----------
-    s : ndarray, shape (b,)
-        Singular values in falling order.
-    p : float
-        Exponent of the norm, for the squares of s; infinite for the largest and smallest.
-
-    Returns
-    -------
-    ends : Extremes
-        Logarithms and their derivatives.
+    Singular values s are in falling order; p is the exponent of the norm, for their squares,
+    infinite for the largest and smallest.
     """
     log_large, log_small = float(np.log(s[0])), float(np.log(s[-1]))
     if np.isinf(p):

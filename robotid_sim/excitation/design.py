@@ -123,36 +123,10 @@ def random_designs(
     candidates: int = 200,
     progress: Progress = silent,
 ) -> list[RandomDesign]:
-    """Return random feasible Fourier series, the best first.
+    """Return random feasible Fourier series, the best by a criterion first, one a draw.
 
-    Parameters
-    ----------
-    nominal : Robot
-        Model for torques and regressor.
-    basis : BaseParameters
-        Which parameters count.
-    rng : numpy.random.Generator
-        Source of the draws.
-    options : FourierOptions
-        The family with its limits.
-    criterion : Criterion, optional
-        By default D-optimality.
-    candidates : int
-        Number of draws.
-    progress : callable, optional
-        Called with the stage and the share that is done.
-
-    Returns
-    -------
-    designs : list of RandomDesign
-        One per draw.
-
-    Raises
-    ------
-    OptionError
-        If there is no candidate.
-    InfeasibleError
-        If no draw satisfies the limits; the text names the joint that failed most.
+    The criterion is by default D-optimality. Raises `OptionError` if there is no candidate, and
+    `InfeasibleError` if no draw satisfies the limits; the text names the joint that failed most.
     """
     if candidates < 1:
         raise OptionError(f"a design needs at least 1 candidate, got {candidates}")
@@ -172,24 +146,7 @@ def random_feasible(
 ) -> FourierTrajectory:
     """Return one random Fourier series within position, velocity, acceleration and torque limits.
 
-    Parameters
-    ----------
-    nominal : Robot
-        Model for limits and torques.
-    rng : numpy.random.Generator
-        Source of the draws.
-    options : FourierOptions
-        The family with its limits.
-
-    Returns
-    -------
-    trajectory : FourierTrajectory
-        With its approach from home.
-
-    Raises
-    ------
-    InfeasibleError
-        If all draws need too much torque.
+    It has its approach from home. Raises `InfeasibleError` if all draws need too much torque.
     """
     worst = np.zeros(nominal.dof)
     for k in range(2 * DROPPED):
@@ -229,23 +186,9 @@ def torque_scale(robot: Robot) -> Float1D:
 def excitation_quality(
     robot: Robot, basis: BaseParameters, trajectory: Trajectory, samples: int = 2000
 ) -> ExcitationQuality:
-    """Return criterion, condition numbers and use of the limits on a dense grid.
+    """Return criterion, condition numbers and use of the limits, 1 at a limit, on a dense grid.
 
-    Parameters
-    ----------
-    robot : Robot
-        Model for limits, torques and regressor.
-    basis : BaseParameters
-        Which parameters count.
-    trajectory : Trajectory
-        The regressor takes its part after time zero, the limits all of it.
-    samples : int
-        Points of the limits.
-
-    Returns
-    -------
-    assessment : ExcitationQuality
-        Ratios are 1 at a limit.
+    The regressor takes the part of the trajectory after time zero, the limits all of it.
     """
     period = trajectory.period or trajectory.duration
     W = base_regressor(robot, basis, trajectory, np.linspace(0.0, period, 500, endpoint=False))
@@ -305,22 +248,7 @@ def _grid(trajectory: FourierTrajectory, samples: int) -> Float1D:
 
 
 def torque_ratios(robot: Robot, trajectory: FourierTrajectory, samples: int = 400) -> Float1D:
-    """Return the largest torque of every joint over its limit, approach included.
-
-    Parameters
-    ----------
-    robot : Robot
-        Model for torques and limits.
-    trajectory : FourierTrajectory
-        The motion.
-    samples : int
-        Points after time zero.
-
-    Returns
-    -------
-    ratios : ndarray, shape (n,)
-        1 at the limit.
-    """
+    """Return the largest torque of every joint over its limit, shape (n,), approach included."""
     lead = np.linspace(trajectory.start, 0.0, samples // 8)
     t = np.concatenate([lead, _grid(trajectory, samples)])
     reference = trajectory(t)
@@ -331,23 +259,6 @@ def torque_ratios(robot: Robot, trajectory: FourierTrajectory, samples: int = 40
 def base_regressor(
     robot: Robot, basis: BaseParameters, trajectory: Trajectory, t: Float1D
 ) -> Float:
-    """Return the base columns of the regressor along a trajectory.
-
-    Parameters
-    ----------
-    robot : Robot
-        Model for the regressor.
-    basis : BaseParameters
-        Which b columns are taken.
-    trajectory : Trajectory
-        The motion.
-    t : ndarray, shape (N,)
-        Times [s].
-
-    Returns
-    -------
-    W : ndarray, shape (N, n, b)
-        Torque per unit parameter [N m or N].
-    """
+    """Return the base columns of the regressor at times t [s] of a trajectory, shape (N, n, b)."""
     reference = trajectory(t)
     return torque_regressor(robot, reference.q, reference.dq, reference.ddq, basis.columns)

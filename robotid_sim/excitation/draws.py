@@ -41,12 +41,8 @@ def feasible_draws(
 ) -> list[Draw]:
     """Return random motions that keep all limits, the best first.
 
-    Raises
-    ------
-    InfeasibleError
-        If there are none; names the constraint.
-    RankDeficientError
-        If none determines the parameters.
+    Raises `InfeasibleError` if there are none, naming the constraint, and `RankDeficientError` if
+    none determines the parameters.
     """
     if candidates < 1:
         raise OptionError(f"a design needs at least 1 candidate, got {candidates}")

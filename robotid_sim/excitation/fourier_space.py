@@ -137,23 +137,9 @@ class FourierSpace(JointSpace):
 def with_approach(
     robot: Robot, q0: Float1D, a: Float2D, b: Float2D, options: FourierOptions
 ) -> FourierTrajectory:
-    """Return a Fourier series with an approach from home that is slow enough.
+    """Return a Fourier series with an approach from home, before time zero, that is slow enough.
 
-    Parameters
-    ----------
-    robot : Robot
-        Its home pose and limits.
-    q0 : ndarray, shape (n,)
-        Middle of the series [rad or m].
-    a, b : ndarray, shape (n, H)
-        Coefficients as of `FourierTrajectory`.
-    options : FourierOptions
-        Period and number of periods.
-
-    Returns
-    -------
-    trajectory : FourierTrajectory
-        Begins at home, before time zero.
+    The middle q0 has shape (n,), coefficients a and b as of `FourierTrajectory` (n, H).
     """
     bare = FourierTrajectory(robot.joint_names, q0, a, b, options.period, options.periods)
     first = bare(np.zeros(1)).q[0]

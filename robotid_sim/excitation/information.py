@@ -74,17 +74,7 @@ class Prior:
     def of_rows(cls, W: Float, noise_std: Float1D) -> Self:
         """Return the prior of regressor rows, such as those of a linear problem.
 
-        Parameters
-        ----------
-        W : ndarray, shape (N n, b) or (N, n, b)
-            Rows, sample-major.
-        noise_std : ndarray, shape (n,)
-            Noise of the joints [N m or N].
-
-        Returns
-        -------
-        prior : Prior
-            The information of all rows.
+        Rows are sample-major, shape (N n, b) or (N, n, b); the noise is by joint [N m or N].
         """
         noise = np.asarray(noise_std, dtype=float)
         rows = np.asarray(W).reshape(-1, noise.size, np.shape(W)[-1]) / noise[:, None]
@@ -134,82 +124,29 @@ class Prior:
 
 
 def assumed_noise(nominal: Robot, trajectory: Excitation) -> Float1D:
-    """Return 1 % of the RMS of the nominal torques on a trajectory.
-
-    Parameters
-    ----------
-    nominal : Robot
-        The nominal model.
-    trajectory : Excitation
-        The motion.
-
-    Returns
-    -------
-    std : ndarray, shape (n,)
-        Torque noise of every joint [N m or N].
-    """
+    """Return 1 % of the RMS of the nominal torques on a trajectory, shape (n,) [N m or N]."""
     rms = np.sqrt(_mean_squared_torque(nominal, trajectory))
     floor = 1e-3 * max(float(rms.max()), np.finfo(float).tiny)  # of a joint that needs no torque
     return np.asarray(NOISE_SHARE * np.maximum(rms, floor))
 
 
 def design_noise(nominal: Robot, trajectory: Excitation, floor: float = FLOOR) -> Float1D:
-    """Return the torque noise that criteria assume on a trajectory.
+    """Return the torque noise that criteria assume on a trajectory, shape (n,) [N m or N].
 
     One percent of the root of the mean squared nominal torque plus that of the joint's torque scale
     times `floor`: see `Criterion`. It is larger than `assumed_noise`, which has no such floor.
-
-    Parameters
-    ----------
-    nominal : Robot
-        The nominal model.
-    trajectory : Excitation
-        The motion.
-    floor : float
-        Share of the torque scale of a joint that counts beside its torque.
-
-    Returns
-    -------
-    std : ndarray, shape (n,)
-        Torque noise of every joint [N m or N].
     """
     variance = _mean_squared_torque(nominal, trajectory) + (floor * torque_scale(nominal)) ** 2
     return np.asarray(NOISE_SHARE * np.sqrt(variance))
 
 
 def log_samples(family: ExcitationFamily, dt: float) -> float:
-    """Return how many samples of a log are used: those of all periods.
-
-    Parameters
-    ----------
-    family : ExcitationFamily
-        Kind of motion, with its period and number of periods.
-    dt : float
-        Time between the samples of a log [s].
-
-    Returns
-    -------
-    samples : float
-        Number of samples.
-    """
+    """Return how many samples, dt apart [s], of a family's log are used: those of all periods."""
     return family.periods * family.period / dt
 
 
 def samples_of(trajectory: Excitation, dt: float) -> float:
-    """Return how many samples of a trajectory's log are used; see `log_samples`.
-
-    Parameters
-    ----------
-    trajectory : Excitation
-        The motion.
-    dt : float
-        Time between the samples of a log [s].
-
-    Returns
-    -------
-    samples : float
-        Number of samples.
-    """
+    """Return how many samples, dt apart [s], of a trajectory's log are used; see `log_samples`."""
     return float(getattr(trajectory, "motion", trajectory).duration) / dt
 
 
@@ -227,25 +164,8 @@ def planned_information(
     For exactly known motion and white torque noise, over `log_samples` samples of each
     trajectory. It is the prior for the design of the next one.
 
-    Parameters
-    ----------
-    nominal : Robot
-        The nominal model.
-    basis : BaseParameters
-        The parameters.
-    trajectories : sequence of Excitation
-        The motions; none give a prior of no data.
-    noise_std : ndarray, shape (n,), optional
-        Noise of every joint [N m or N]; by default the `design_noise`.
-    floor : float
-        Of `design_noise`.
-    dt : float
-        Time between the samples of a log [s].
-
-    Returns
-    -------
-    prior : Prior
-        The information of all logs together.
+    The noise is by joint [N m or N], by default the `design_noise` with its floor; samples are dt
+    apart [s]. No trajectories give a prior of no data.
     """
     rows = [np.zeros((1, basis.rank))]
     for trajectory in trajectories:
@@ -268,23 +188,8 @@ def expected_std(
     The Cramér-Rao bound :math:`\sqrt{\operatorname{diag} (W^T \Sigma^{-1} W)^{-1}}` of
     `planned_information`.
 
-    Parameters
-    ----------
-    nominal : Robot
-        The nominal model.
-    basis : BaseParameters
-        The parameters.
-    trajectory : Excitation
-        The motion.
-    noise_std : ndarray, shape (n,), optional
-        Noise of every joint [N m or N]; by default the `assumed_noise`.
-    dt : float
-        Time between the samples of a log [s].
-
-    Returns
-    -------
-    std : ndarray, shape (b,)
-        In the units of the base parameters; infinite if the motion does not determine them.
+    The noise is by joint [N m or N], by default the `assumed_noise`; samples are dt apart [s]. The
+    result has shape (b,), infinite if the motion does not determine the parameters.
     """
     noise = assumed_noise(nominal, trajectory) if noise_std is None else noise_std
     return planned_information(nominal, basis, [trajectory], noise_std=noise, dt=dt).std

@@ -157,26 +157,10 @@ def optimal_design(
 
 
 def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arrival:
-    """Return where sequential quadratic programming arrives from one start.
+    """Return where sequential quadratic programming arrives from one start, shape (d,).
 
-    Parameters
-    ----------
-    problem : ExcitationProblem
-        What is minimized under which constraints.
-    iterations : int
-        Most iterations of a run; a stage of the criterion has one or two.
-    start : ndarray, shape (d,)
-        Coordinates in the space of the problem.
-
-    Returns
-    -------
-    arrival : Arrival
-        Success is that of the last run.
-
-    Raises
-    ------
-    Interrupted
-        At Ctrl-C, with the arrival so far.
+    A stage of the criterion has one or two runs of at most so many iterations; success is that of
+    the last. Raises `Interrupted` at Ctrl-C, with the arrival so far.
     """
     kinematic = problem.kinematic_constraints()
     everything = [*kinematic, *problem.motion_constraints()]
@@ -215,23 +199,9 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
 def best_of(
     problem: ExcitationProblem, draw: Draw, arrivals: list[Arrival], *, interrupted: bool = False
 ) -> DesignResult:
-    """Return the best of the arrivals, or the draw if none is better.
+    """Return the best of the arrivals, or the best random draw if none is better, `mended`.
 
-    Parameters
-    ----------
-    problem : ExcitationProblem
-        What was minimized.
-    draw : Draw
-        The best random motion.
-    arrivals : list of Arrival
-        One per start.
-    interrupted : bool
-        Whether starts are missing.
-
-    Returns
-    -------
-    result : DesignResult
-        Its trajectory is `mended`.
+    Interrupted says that starts are missing.
     """
     ends: list[tuple[float, Arrival | None, Float1D]] = [(draw.value, None, draw.x)]
     ends += [(arrival.value, arrival, arrival.x) for arrival in arrivals]
@@ -270,17 +240,7 @@ def mended(problem: ExcitationProblem, x: Float1D) -> Float1D:
 
     What holds on the grids of the solver may miss by a little between them.
 
-    Parameters
-    ----------
-    problem : ExcitationProblem
-        Its constraints.
-    x : ndarray, shape (d,)
-        Coordinates in the space of the problem.
-
-    Returns
-    -------
-    x : ndarray, shape (d,)
-        The same if nothing is violated, or nothing helps.
+    The point, shape (d,), stays the same if nothing is violated, or nothing helps.
     """
     if not problem.violated(x):
         return x

@@ -83,15 +83,8 @@ def optimal_sequence(
     Each is designed given the prior and the logs of those before it. All together are one program
     with `count` times the unknowns and one start, the sequence, so that it is never worse; the
     order of its trajectories has no meaning. Rows count by their noise, whatever the criterion. At
-    Ctrl-C the result is what there is so far; before the first design there is nothing. Arguments
-    are those of `optimal_design`.
-
-    Raises
-    ------
-    InfeasibleError, OptionError
-        As by `optimal_design`.
-    KeyboardInterrupt
-        At Ctrl-C before there is any design.
+    Ctrl-C the result is what there is so far; before the first design there is nothing, and
+    `KeyboardInterrupt` is raised. Arguments, and what is raised, are those of `optimal_design`.
     """
     count, jointly, search = plan.count, plan.jointly, plan.gradient
     if count < 1:

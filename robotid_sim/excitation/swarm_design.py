@@ -86,14 +86,8 @@ def swarm_design(
 
     Arguments are those of `optimal_design`; the plan has a `SwarmSearch`. Its budget is population
     times generations, in evaluations of the criterion; a ready optimizer has a population of its
-    own.
-
-    Raises
-    ------
-    InfeasibleError
-        If no point of the budget keeps the limits.
-    UnknownNameError, OptionError
-        If the method or a value is refused.
+    own. Raises `InfeasibleError` if no point of the budget keeps the limits, `UnknownNameError` or
+    `OptionError` if the method or a value is refused.
     """
     search = plan.search
     if not isinstance(search, SwarmSearch):

@@ -39,7 +39,22 @@ class Condition(ABC):
 
     @abstractmethod
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
-        """Return the scenario with this condition on top."""
+        """Return the scenario with this condition on top.
+
+        Parameters
+        ----------
+        scenario : Scenario
+            What acts on the robot without it.
+        size : LoopSize
+            Nominal model, peak torques and duration that the condition is sized by.
+        rng : numpy.random.Generator
+            For what is drawn.
+
+        Returns
+        -------
+        scenario : Scenario
+            A new value.
+        """
 
 
 def _share(condition: Condition, *names: str) -> None:

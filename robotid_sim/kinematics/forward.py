@@ -61,20 +61,7 @@ def tip_pose(robot: Robot, q: ArrayLike) -> Float2D:
 
 
 def tip_position(robot: Robot, q: ArrayLike) -> Float2D:
-    """Positions of the tip in the root frame.
-
-    Parameters
-    ----------
-    robot : Robot
-        The robot.
-    q : array_like, shape (N, n)
-        Position [rad or m].
-
-    Returns
-    -------
-    positions : ndarray, shape (N, 3)
-        Positions of the tip [m].
-    """
+    """Positions of the tip in the root frame [m], shape (N, 3), at joint positions (N, n)."""
     batch, _ = states(q, dof=robot.dof, names=("q",))
     poses = (kernels.link_poses(robot.geometry, sample)[-1] for sample in batch[0])
     tip = np.append(robot.T_last_tip[:3, 3], 1.0)

@@ -71,23 +71,9 @@ def inverse_kinematics(
     toward the middle of its ranges in the null space meanwhile. The damping also covers directions
     in which the tip cannot move, such as across the plane of a planar arm.
 
-    Parameters
-    ----------
-    robot : Robot
-        At least six joints for an arbitrary pose.
-    T_root_tip : ndarray, shape (4, 4)
-        Wanted pose in the root frame.
-    q_start : ndarray, shape (n,)
-        Where the search starts.
-    demand : Demand
-        Whether the pose or only the position counts.
-
-    Returns
-    -------
-    q : ndarray, shape (n,)
-        The last iterate.
-    found : bool
-        Whether it reaches the pose within POSE_TOLERANCE.
+    The pose T_root_tip has shape (4, 4), and the search starts at `q_start`; an arbitrary pose
+    needs six joints. The last iterate is returned, and whether it reaches what is demanded, the
+    pose or only the position, within POSE_TOLERANCE.
     """
     q = np.array(q_start, dtype=float)
     for step in range(STEPS):

@@ -152,20 +152,8 @@ def _write_channels(
 def read_rows(path: Path, rows: slice) -> Log:
     """Return the samples of a slice of a log in HDF5; only these are read.
 
-    Parameters
-    ----------
-    path : Path
-    rows : slice
-        Of samples; the period stays where they begin with the log.
-
-    Returns
-    -------
-    log : Log
-
-    Raises
-    ------
-    FileFormatError
-        If it is no whole HDF5 file; see also `load_log`.
+    The period stays where they begin with the log. Raises `FileFormatError` if it is no whole HDF5
+    file; see also `load_log`.
     """
     if not h5py.is_hdf5(path):
         raise FileFormatError(
@@ -230,25 +218,9 @@ def _read_csv(path: Path) -> Log:
 
 
 def log_of_columns(header: Mapping[str, str], names: list[str], values: Float2D, path: Path) -> Log:
-    """Return the log that the lines of a CSV are.
+    """Return the log that the lines of a CSV are, with comment lines by key, see `CSV_KEYS`.
 
-    Parameters
-    ----------
-    header : mapping of str to str
-        Comment lines by key; see `CSV_KEYS`.
-    names : list of str, length k
-    values : ndarray, shape (N, k)
-        Numbers in SI units.
-    path : Path
-
-    Returns
-    -------
-    log : Log
-
-    Raises
-    ------
-    LogError
-        If a column is missing.
+    Values in SI units have shape (N, k), one column a name. Raises `LogError` if one is missing.
     """
     names = [name.strip() for name in names]
     joints = tuple(name.removeprefix("q.") for name in names if name.startswith("q."))
@@ -303,17 +275,7 @@ def _csv_parts(path: Path) -> tuple[dict[str, str], list[list[str]]]:
 
 
 def csv_header(comments: Sequence[str], path: Path) -> dict[str, str]:
-    """Return what the comment lines of a CSV say, by key.
-
-    Parameters
-    ----------
-    comments : sequence of str
-    path : Path
-
-    Returns
-    -------
-    header : dict of str to str
-    """
+    """Return what the comment lines of a CSV say, by key."""
     header: dict[str, str] = {}
     for line in comments:
         key, _, value = line.removeprefix("#").partition(":")
@@ -345,26 +307,10 @@ def _header_number(header: Mapping[str, str], key: str) -> float | None:
 
 
 def numbers_of(rows: list[list[str]], path: Path, names: list[str], first: int = 1) -> Float2D:
-    """Return the numbers in the cells of a CSV.
+    """Return the numbers in the cells of a CSV, shape (N, k), one column a name.
 
-    Parameters
-    ----------
-    rows : list of list of str
-    path : Path
-    names : list of str, length k
-    first : int
-        Number of the first row, for messages.
-
-    Returns
-    -------
-    values : ndarray, shape (N, k)
-
-    Raises
-    ------
-    FileFormatError
-        If a row has more or fewer cells than the names.
-    LogError
-        If a cell is no number.
+    `first` is the number of the first row, for messages. Raises `FileFormatError` if a row has more
+    or fewer cells than the names, and `LogError` if a cell is no number.
     """
     for k, row in enumerate(rows, start=first):
         if len(row) != len(names):

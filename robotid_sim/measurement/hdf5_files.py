@@ -25,11 +25,8 @@ DAMAGE = (
 def reading_hdf5(path: Path) -> Iterator[h5py.File]:
     """Open an HDF5 file for reading that holds all that it names.
 
-    Raises
-    ------
-    FileFormatError
-        If it is damaged, within the block too, names data in other files, or claims more data than
-        a file of its size can hold.
+    Raises `FileFormatError` if it is damaged, within the block too, names data in other files, or
+    claims more data than a file of its size can hold.
     """
     require_file(path)
     try:

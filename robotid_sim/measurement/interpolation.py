@@ -21,17 +21,8 @@ def between_samples(x: Float2D, position: Float1D) -> Float2D:
     that turns around, rings by at most a tenth over three samples. At the ends of the signal
     the eight samples lie on one side.
 
-    Parameters
-    ----------
-    x : ndarray, shape (N, n)
-        At least eight samples.
-    position : ndarray, shape (M,)
-        In samples from the first; outside, the first or the last counts.
-
-    Returns
-    -------
-    value : ndarray, shape (M, n)
-        In the unit of the signal.
+    The signal x has at least eight samples, shape (N, n); positions are counted in samples from the
+    first, and outside the first or the last one counts.
 
     References
     ----------

@@ -77,10 +77,7 @@ def _split(parts: Iterable[Float], lengths: Sequence[int]) -> Iterator[Iterator[
 def joined(motions: Sequence[Motion]) -> Motion:
     """Return motions one after the other, as one on a time grid that goes on.
 
-    Raises
-    ------
-    LogError
-        If the motions differ in joints or sample rate, or have no row filter.
+    Raises `LogError` if the motions differ in joints or sample rate, or have no row filter.
     """
     first = motions[0]
     if len(motions) == 1:

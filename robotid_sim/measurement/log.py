@@ -277,21 +277,9 @@ class Log:
 
 
 def check_period(period: float | None, length: float, dt: float) -> None:
-    """Require a period that can be that of a log.
+    """Require a period that can be that of a log of a length [s], samples dt apart [s].
 
-    Parameters
-    ----------
-    period : float, optional
-        What is checked [s].
-    length : float
-        Duration of the log [s].
-    dt : float
-        Sample time [s].
-
-    Raises
-    ------
-    LogError
-        If the period is shorter than two samples or longer than the log.
+    Raises `LogError` if it is shorter than two samples or longer than the log.
     """
     if period is not None and not 2.0 * dt <= period <= length + 0.5 * dt:
         raise LogError(

@@ -79,20 +79,7 @@ class RowFilter:
         return min(self.cutoffs or (self.cutoff,))
 
     def resampled(self, factor: float, **changes: Any) -> Self:
-        """Return the filter with all cut-offs times a factor, and other changes.
-
-        Parameters
-        ----------
-        factor : float
-            Of the cut-offs.
-        **changes : object
-            Fields with their values.
-
-        Returns
-        -------
-        row_filter : RowFilter
-            Of the same kind.
-        """
+        """Return the filter with all cut-offs times a factor, and other changes of its fields."""
         cutoffs = self.cutoffs and tuple(factor * cutoff for cutoff in self.cutoffs)
         return replace(self, cutoff=factor * self.cutoff, cutoffs=cutoffs, **changes)
 
@@ -132,17 +119,8 @@ def low_pass(order: int, cutoff: float) -> Float1D:
 
     Its spectrum is :math:`1 / (1 + (\tan \pi f / \tan \pi f_c)^{2 m})`.
 
-    Parameters
-    ----------
-    order : int
-        Order m.
-    cutoff : float
-        Cut-off :math:`f_c` [cycles a sample].
-
-    Returns
-    -------
-    response : ndarray, shape (2 k + 1,)
-        Symmetric; ends where it has decayed to some 1e-9.
+    The cut-off :math:`f_c` is in cycles a sample, m the order. The response has shape (2 k + 1,)
+    and ends where it has decayed to some 1e-9.
     """
     reach = round(RINGING / cutoff)
     warped = np.tan(np.pi * np.fft.rfftfreq(8 * reach)) / np.tan(np.pi * cutoff)
@@ -157,19 +135,8 @@ def filtered_rows(parts: Iterable[Float], kernel: Float1D, samples: Int1D) -> Fl
     noise is not low-passed and would be that of the first rows. Only the samples that are asked for
     are computed, as sums over the parts.
 
-    Parameters
-    ----------
-    parts : iterable of ndarray, shape (k, ...)
-        The signal, N samples in all.
-    kernel : ndarray, shape (2 k + 1,)
-        Impulse response, symmetric.
-    samples : ndarray of int, shape (M,)
-        Indices of the samples.
-
-    Returns
-    -------
-    rows : ndarray, shape (M, ...)
-        In the unit of the signal.
+    The parts have shape (k, ...), the response is symmetric, shape (2 k + 1,), and the indices of
+    the samples have shape (M,).
     """
     step = int(samples[1] - samples[0]) if len(samples) > 1 else 1
     if step < DENSE:
@@ -196,24 +163,9 @@ def _convolved(x: Float, kernel: Float1D) -> Float:
 
 
 def first_order(x: Float, gains: Sequence[float]) -> Float:
-    """Return a signal after ``y += gain (x - y)`` from rest.
+    """Return a signal, shape (N, n, ...), after ``y += gain (x - y)`` from rest, a gain a joint.
 
-    Parameters
-    ----------
-    x : ndarray, shape (N, n, ...)
-        The signal.
-    gains : sequence of float
-        One per joint.
-
-    Returns
-    -------
-    filtered : ndarray, shape (N, n, ...)
-        In the unit of the signal.
-
-    Raises
-    ------
-    OptionError
-        If there are more or fewer gains than joints.
+    Raises `OptionError` if there are more or fewer gains than joints.
     """
     if len(gains) != x.shape[1]:
         raise OptionError(f"{len(gains)} filter gains for {x.shape[1]} joints")
@@ -337,20 +289,7 @@ def ungated(row_filter: RowFilter) -> RowFilter:
 
 
 def gated(row_filter: RowFilter, gate: Bool2D) -> RowFilter:
-    """Return a row filter with a gate added to its own.
-
-    Parameters
-    ----------
-    row_filter : RowFilter
-        What is gated.
-    gate : ndarray of bool, shape (N, n)
-        False for samples of a log that do not count.
-
-    Returns
-    -------
-    row_filter : RowFilter
-        The same if the gate shuts nothing.
-    """
+    """Return a row filter with a gate, False for samples that do not count, added to its own."""
     cut = gate[row_filter.used]
     if cut.all():
         return row_filter

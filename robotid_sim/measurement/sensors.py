@@ -145,21 +145,8 @@ def measured_again(
 ) -> Log:
     """Return what sensors make of a clean log in a replicate of the experiment.
 
-    Parameters
-    ----------
-    log : Log
-        A clean log.
-    sensors : sequence of Sensor
-        Applied in this order; `settled` gives those of the same cell.
-    rng : numpy.random.Generator
-        Source of all noise.
-    share : float
-        Of a step of an encoder by which this replicate lies elsewhere, between 0 and 1.
-
-    Returns
-    -------
-    measured : Log
-        With the same truth.
+    They apply in this order; `settled` gives those of the same cell. `share`, between 0 and 1, is
+    that of a step of an encoder by which this replicate lies elsewhere. The truth is the same.
     """
     for sensor in sensors:
         log = _sensed(sensor, log, partial(sensor.again, log, rng, share))
@@ -172,18 +159,6 @@ def settled(sensors: Sequence[Sensor], log: Log) -> tuple[Sensor, ...]:
     Torque constants, offsets and phases of harmonics are drawn once for a cell: in a replicate of
     the experiment they are the same, and only the noise differs. A log without notes of these
     sensors, such as one of a machine, gives them back as they are.
-
-    Parameters
-    ----------
-    sensors : sequence of Sensor
-        Those of the cell.
-    log : Log
-        What they measured.
-
-    Returns
-    -------
-    sensors : tuple of Sensor
-        With what they drew once.
     """
     notes = log.provenance.get(PROVENANCE, [])
     if [note["sensor"] for note in notes] != [type(sensor).__name__ for sensor in sensors]:
@@ -200,21 +175,7 @@ def applied(
     A new torque moves the motor current with it, for the torque is the current times its
     constant.
 
-    Parameters
-    ----------
-    sensor : Sensor
-        A dataclass; its options go into the note.
-    log : Log
-        What it measured.
-    facts : mapping of str to Any, optional
-        What it drew or counted; goes into the note too.
-    **channels : ndarray or None
-        New values of fields of the log.
-
-    Returns
-    -------
-    log : Log
-        All else is as it was.
+    Facts are what the sensor drew or counted; its options and they go into the note.
     """
     if "tau_meas" in channels and "current" not in channels and log.torque_constant is not None:
         channels["current"] = channels["tau_meas"] / log.torque_constant
@@ -233,21 +194,8 @@ def _jsonable(values: Mapping[str, Any]) -> dict[str, Any]:
 def keep_numbers(sensor: Sensor, *names: str, signed: bool = False, positive: bool = False) -> None:
     """Check options that are one number or one per joint, and freeze lists into tuples.
 
-    Parameters
-    ----------
-    sensor : Sensor
-        A dataclass.
-    *names : str
-        Fields to check.
-    signed : bool
-        Whether numbers may be negative.
-    positive : bool
-        Whether zero is refused.
-
-    Raises
-    ------
-    OptionError
-        If one is no number, not finite, or negative or zero where that is refused.
+    Raises `OptionError` if one is no number, not finite, negative unless `signed`, or zero where it
+    has to be `positive`.
     """
     for name in names:
         value = getattr(sensor, name)
@@ -264,26 +212,9 @@ def keep_numbers(sensor: Sensor, *names: str, signed: bool = False, positive: bo
 
 
 def per_joint(sensor: Sensor, name: str, log: Log) -> Float1D:
-    """Return an option as one number per joint of the log.
+    """Return an option as one number per joint of the log, shape (n,).
 
-    Parameters
-    ----------
-    sensor : Sensor
-        A dataclass.
-    name : str
-        A field, one number or one per joint.
-    log : Log
-        Its joints count.
-
-    Returns
-    -------
-    values : ndarray, shape (n,)
-        In the unit of the option.
-
-    Raises
-    ------
-    OptionError
-        If the option has another number of entries than the log has joints.
+    Raises `OptionError` if it has another number of entries than the log has joints.
     """
     value = np.asarray(getattr(sensor, name), dtype=float)
     if value.ndim == 1 and value.size != log.dof:
@@ -295,20 +226,7 @@ def per_joint(sensor: Sensor, name: str, log: Log) -> Float1D:
 
 
 def by_kind(sensor: Sensor, log: Log) -> Float1D:
-    """Return the options `revolute` and `prismatic` joint by joint.
-
-    Parameters
-    ----------
-    sensor : Sensor
-        Has both options.
-    log : Log
-        Its joints count.
-
-    Returns
-    -------
-    values : ndarray, shape (n,)
-        In the unit of the option of the joint.
-    """
+    """Return the options `revolute` and `prismatic` joint by joint, shape (n,)."""
     both = (per_joint(sensor, name, log) for name in ("prismatic", "revolute"))
     return np.asarray(np.where(is_prismatic(log), *both))
 
@@ -360,26 +278,10 @@ class HarmonicSensor(Sensor):
             )
 
     def harmonics(self, log: Log, rng: np.random.Generator) -> tuple[Float2D, Float2D]:
-        """Return the error over its amplitude, and the phases.
+        """Return the error over its amplitude, (N, n), and the phases, (len(orders), n) [rad].
 
-        Parameters
-        ----------
-        log : Log
-            Its positions count.
-        rng : numpy.random.Generator
-            Source of phases that are not given.
-
-        Returns
-        -------
-        error : ndarray, shape (N, n)
-            Over the amplitude A.
-        phase : ndarray, shape (len(orders), n)
-            Phases [rad].
-
-        Raises
-        ------
-        OptionError
-            If phases are given, but not one per order and joint.
+        Phases that are not given are drawn. Raises `OptionError` if they are given, but not one per
+        order and joint.
         """
         shape = (len(self.orders), log.dof)
         if self.phase is None:

@@ -38,9 +38,7 @@ class PlantDrive(ABC):
 
     @abstractmethod
     def springs(self, robot: Robot, load: Float1D, inertia: Float1D) -> Float2D:
-        """Return stiffness, damping and play of every joint, shape (n, 3).
-
-        A joint with stiffness zero is rigid.
+        """Return stiffness, damping and play of every joint.
 
         Parameters
         ----------
@@ -50,6 +48,11 @@ class PlantDrive(ABC):
             Largest torque of every joint [N m].
         inertia : ndarray, shape (n,)
             Inertia of rotor and links against one another, :math:`1 / (1/I_a + 1/M)` [kg m^2].
+
+        Returns
+        -------
+        springs : ndarray, shape (n, 3)
+            A joint with stiffness zero is rigid.
         """
 
 

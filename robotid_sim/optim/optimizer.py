@@ -57,9 +57,17 @@ class Optimizer(ABC):
     ) -> None:
         """Begin a new search; forget the last one.
 
-        The bounds, shape (d,), are copied; `max_evals` is what the search may cost. The first
-        population shall have the points `first` of the box, shape (k, d); CMA-ES, which has a mean
-        and no population, does without them.
+        Parameters
+        ----------
+        lower, upper : array_like, shape (d,)
+            Bounds of the box, copied.
+        rng : numpy.random.Generator
+            For what is drawn.
+        max_evals : int
+            What the search may cost.
+        first : array_like, shape (k, d), optional
+            Points of the box that the first population shall have; CMA-ES, which has a mean and no
+            population, does without them.
 
         Raises
         ------
@@ -87,7 +95,12 @@ class Optimizer(ABC):
     def tell(self, X: ArrayLike, f: ArrayLike) -> None:
         """Learn the costs of the points asked last.
 
-        The points X, shape (m, d), are as `ask` returned them; the costs f have shape (m,).
+        Parameters
+        ----------
+        X : array_like, shape (m, d)
+            The points as `ask` returned them.
+        f : array_like, shape (m,)
+            Their costs.
 
         Raises
         ------

@@ -187,8 +187,23 @@ class Paper(ABC):
     ) -> Reproduction:
         """Judge the claims as far as the lab's effort allows, and lay out the page.
 
-        Measurements are by claim, and facts fill the texts of the page. Charts and tables find
-        their places by their names; tables without one are written only.
+        Parameters
+        ----------
+        lab : Lab
+            Effort and seed.
+        measurements : mapping of str to Measured
+            By claim.
+        facts : mapping of str to Any
+            What fills the texts of the page.
+        charts, tables : iterable
+            They find their places by their names; tables without one are written only.
+        table : TrialTable
+            All values of trials.
+
+        Returns
+        -------
+        reproduction : Reproduction
+            Claims with their verdicts, and the page.
         """
         enough: dict[RunsNeeded, bool] = {"full": not lab.quick, "runs": lab.judged(), "any": True}
         complete = self.sheet.tables(facts, tables, table)

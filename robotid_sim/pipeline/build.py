@@ -150,34 +150,11 @@ def build_cell(
     sensors: tuple[Sensor, ...] | None = None,
     friction: FrictionLaw | None = None,
 ) -> Cell:
-    """Return the cell of an experiment.
+    """Return the cell of an experiment, with the nominal model in a controller for excitations.
 
-    Parameters
-    ----------
-    plant : Robot
-        The truth.
-    nominal : Robot
-        The model in the controller.
-    config : StudyConfig
-        Sensors, rate, friction law, drive and engine.
-    sensors : tuple of Sensor, optional
-        By default built here.
-    friction : FrictionLaw, optional
-        By default built here.
-
-    Returns
-    -------
-    cell : Cell
-        Its controller follows an excitation.
-
-    Raises
-    ------
-    OptionError, UnknownNameError
-        If a sensor, a friction law, a drive or an engine is refused.
-    MissingExtraError
-        If the engine is not installed.
-    RankDeficientError
-        If a joint moves no inertia.
+    Sensors and friction law are those of the configuration unless given. Raises `OptionError` or
+    `UnknownNameError` if one of them, a drive or an engine is refused, `MissingExtraError` if the
+    engine is not installed, and `RankDeficientError` if a joint moves no inertia.
     """
     for robot in (plant, nominal):
         require_moved_inertia(robot)
@@ -242,26 +219,11 @@ def _factories(names: tuple[str, ...]) -> dict[str, ControllerFactory]:
 
 
 def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Condition, ...]:
-    """Return the conditions of a scenario.
+    """Return the conditions of a scenario such as ``payload+sinusoidal``, in the order of its name.
 
-    Parameters
-    ----------
-    name : str
-        Names of conditions, as in ``payload+sinusoidal``.
-    options : mapping of str to mapping
-        Options by condition; those that the scenario does not name are checked too.
-
-    Returns
-    -------
-    conditions : tuple of Condition
-        In the order of the name.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such condition.
-    OptionError
-        If an option is refused, or a condition is named twice.
+    Options by condition are checked also where the scenario does not name them. Raises
+    `UnknownNameError` if there is no such condition, and `OptionError` if an option is refused or a
+    condition is named twice.
     """
     for other, values in options.items():  # also those that no scenario names
         CONDITIONS.build(other, **values)
@@ -276,26 +238,8 @@ def build_models(
 ) -> dict[str, Robot | None]:
     """Return the models that the closed loop compares beside true, nominal and identified.
 
-    Parameters
-    ----------
-    plant : Robot
-        Its published sets are looked up by its name.
-    config : ControlConfig
-        Names of the models.
-    estimators : tuple of str
-        Names of the estimators that run.
-
-    Returns
-    -------
-    models : dict of str to Robot or None
-        None stands for the estimate of that name.
-
-    Raises
-    ------
-    OptionError
-        If a name is neither one of the estimators nor a published set.
-    UnknownNameError
-        If the robot has no such published set.
+    None stands for the estimate of that name. Raises `OptionError` if a name is neither one of the
+    estimators that run nor a published set, and `UnknownNameError` if the robot has no such set.
     """
     models: dict[str, Robot | None] = {}
     for name in config.models:

@@ -69,28 +69,10 @@ def build_robot(
 def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
     """Return what is known of the plant before the identification: a file, or the plant perturbed.
 
-    Parameters
-    ----------
-    plant : Robot
-        The truth.
-    config : StudyConfig
-        Its seed decides the perturbation.
-
-    Returns
-    -------
-    nominal : Robot
-        Its home pose is one that it can hold.
-
-    Raises
-    ------
-    UrdfError, UnknownNameError
-        If the nominal file cannot be used.
-    InconsistentInertiaError
-        If a body of the nominal file has impossible inertia that is not to be repaired.
-    OptionError
-        If the nominal file is of another robot.
-    InfeasibleError
-        If gravity is beyond the torque limits in every pose.
+    Its home pose is one that it can hold. Raises `UrdfError` or `UnknownNameError` if the file
+    cannot be used, `InconsistentInertiaError` if a body of it has impossible inertia that is not to
+    be repaired, `OptionError` if it is of another robot, and `InfeasibleError` if gravity is beyond
+    the torque limits in every pose.
     """
     settings: NominalConfig = config.nominal
     if settings.file is not None:
@@ -106,24 +88,7 @@ def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
 def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
     """Return the nominal model for a log: of a machine's log the robot itself, or the file.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot of the log.
-    log : Log
-        Of a machine, or virtual.
-    config : StudyConfig
-        As for `build_nominal`.
-
-    Returns
-    -------
-    nominal : Robot
-        For a virtual log as by `build_nominal`.
-
-    Raises
-    ------
-    UrdfError, UnknownNameError, InconsistentInertiaError, OptionError, InfeasibleError
-        As by `build_nominal`.
+    For a virtual log, and what it raises: as by `build_nominal`.
     """
     if log.origin == "machine" and config.nominal.file is None:
         return robot
@@ -134,25 +99,8 @@ def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
 def build_basis(
     nominal: Robot, config: StudyConfig, measured: Bool1D | None = None
 ) -> BaseParameters:
-    """Return the base parameters that a study looks for.
+    """Return the base parameters that a study looks for, of the joints whose torque is measured.
 
-    Parameters
-    ----------
-    nominal : Robot
-        What is known of the robot.
-    config : StudyConfig
-        Says which joint parameters are considered.
-    measured : ndarray of bool, shape (n,), optional
-        The joints whose torque is known; by default all.
-
-    Returns
-    -------
-    basis : BaseParameters
-        Base parameters with names, units and groupings.
-
-    Raises
-    ------
-    OptionError
-        If a joint parameter is unknown.
+    Raises `OptionError` if a joint parameter that the configuration considers is unknown.
     """
     return base_parameters(nominal, config.estimation.joint_parameters, measured)

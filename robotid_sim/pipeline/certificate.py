@@ -77,27 +77,9 @@ def certificate(
 ) -> Certificate:
     """Run the study of every seed in both engines, and judge all of them together.
 
-    Parameters
-    ----------
-    setup_of : callable
-        Returns the built values of the study of a seed: nominal model, excitation and noise are its
-        own.
-    seeds : sequence of int
-        One or more.
-    workers : int
-        Processes: for the seeds, or for the loops of a single one.
-    progress : callable
-        Called with the stage and the share done.
-
-    Returns
-    -------
-    certificate : Certificate
-        What every engine says of the others' robots, and the verdict.
-
-    Raises
-    ------
-    MissingExtraError
-        If an engine is not installed.
+    `setup_of` returns the built values of the study of a seed: nominal model, excitation and noise
+    are its own. Workers are for the seeds, or for the loops of a single one. Raises
+    `MissingExtraError` if an engine is not installed.
     """
     engines = both_engines()
     if len(seeds) == 1:

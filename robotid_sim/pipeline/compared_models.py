@@ -27,25 +27,9 @@ def compared_models(
     An estimate is taken as it is: its model has exactly the estimated base parameters, even where
     no rigid bodies can have them.
 
-    Parameters
-    ----------
-    identified : Robot
-        The chosen model.
-    estimates : sequence of Estimate
-        What the estimators returned.
-    nominal : Robot
-        Resolves what base parameters leave open.
-    basis : BaseParameters
-        What was estimated.
-    models : mapping of str to Robot or None
-        Further models; None stands for the estimate of that name.
-    refits : mapping of str to sequence of Estimate, optional
-        Fits of the runs after the first, of estimators that draw; see `refits_of`.
-
-    Returns
-    -------
-    compared : dict of str to Robot or list of Robot
-        A list has a model for every run; estimates that failed are left out.
+    None among the models stands for the estimate of that name. Estimators that draw have fits of
+    the runs after the first, see `refits_of`: their list has a model for every run. Estimates that
+    failed are left out.
     """
     by_name = {estimate.estimator: estimate for estimate in estimates}
     compared: dict[str, Robot | Sequence[Robot]] = {IDENTIFIED: identified}
@@ -71,23 +55,8 @@ def refits_of(
 ) -> dict[str, list[Estimate]]:
     """Return new fits for every run but the first, of the compared estimators that draw.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of the fit.
-    estimators : mapping of str to Estimator
-        Those that have run.
-    models : mapping of str to Robot or None
-        Compared models; None stands for the estimate of that name.
-    runs : int
-        Number of runs, the first one counted.
-    rng : numpy.random.Generator
-        Every run draws from a child of it.
-
-    Returns
-    -------
-    refits : dict of str to list of Estimate
-        For every estimator that draws, one fit for each of the further runs.
+    None among the models stands for the estimate of that name; every run draws from a child of
+    `rng`.
     """
     drawn = [name for name, model in models.items() if model is None and estimators[name].random]
     return {

@@ -28,14 +28,7 @@ def contacts(
 
     By the convex hulls of the links; those that touch at home already do not count.
 
-    Parameters
-    ----------
-    robot : Robot
-        The kinematics and geometry.
-    motions : mapping of str to Trajectory
-        What is run, by name.
-    floor : float, optional
-        Height of the floor in the root frame [m]; None for none.
+    The floor has a height in the root frame [m], or there is none.
     """
     found = []
     with Proximity(robot, floor=floor, cutoff=CUTOFF) as proximity:

@@ -140,16 +140,7 @@ def crossing(
 ) -> Crossing:
     """Identify from the run of every engine, with independent noise, and prove it in all of them.
 
-    Parameters
-    ----------
-    setup : Setup
-        What the runs were made with; its seed is that of the noise.
-    runs : EngineRuns
-        One excitation in the engines; see `engine_runs`.
-    workers : int
-        Processes of the closed loops.
-    progress : callable
-        Called with the stage and the share done.
+    The seed of the setup is that of the noise; workers are for the closed loops.
     """
     engines = tuple(runs.excitation)
     setups = {name: replace(setup, cell=replace(setup.cell, engine=name)) for name in engines}

@@ -127,24 +127,11 @@ class DesignSummary:
         return kept and not self.designs.interrupted
 
     def write(self, path: str | Path, csv: str | Path | None = None) -> list[Path]:
-        """Write the trajectories.
+        """Write the trajectories; return their files.
 
-        Parameters
-        ----------
-        path : str or Path
-            File of the first one (JSON); further ones have a number behind its name.
-        csv : str or Path, optional
-            Table of the first one, for a machine.
-
-        Returns
-        -------
-        paths : list of Path
-            The files of the trajectories.
-
-        Raises
-        ------
-        FileFormatError
-            If a file cannot be written.
+        The path (JSON) is that of the first one; further ones have a number behind its name. The
+        table (CSV) is of the first one, for a machine. Raises `FileFormatError` if a file cannot be
+        written.
         """
         files = [Path(path), *numbered(Path(path), len(self.trajectories))]
         for trajectory, file in zip(self.trajectories, files, strict=True):
@@ -193,20 +180,7 @@ class DesignSummary:
 
 
 def numbered(path: Path, count: int) -> list[Path]:
-    """Return the files of the second and further trajectories.
-
-    Parameters
-    ----------
-    path : Path
-        File of the first one.
-    count : int
-        Of all trajectories.
-
-    Returns
-    -------
-    files : list of Path
-        With a number at the end of the name.
-    """
+    """Return the files of the second and further trajectories, numbered behind the name."""
     return [path.with_name(f"{path.stem}-{k}{path.suffix}") for k in range(2, count + 1)]
 
 

@@ -64,25 +64,8 @@ def design_excitation(
 ) -> Designs:
     """Return excitations, designed with the nominal model alone.
 
-    Parameters
-    ----------
-    nominal : Robot
-        The model.
-    basis : BaseParameters
-        The parameters that the excitations make visible.
-    plan : DesignPlan
-        What to design.
-    rng : numpy.random.Generator
-        Source of randomness.
-    workers : int
-        Processes; the result does not depend on their number.
-    progress : callable
-        Called with the stage and the share done.
-
-    Raises
-    ------
-    InfeasibleError
-        If nothing keeps the limits.
+    The result does not depend on the number of workers. Raises `InfeasibleError` if nothing keeps
+    the limits.
     """
     with in_space(nominal, plan) as (plan, relaxed):
         if isinstance(plan.search, SwarmSearch):

@@ -18,60 +18,22 @@ from robotid_sim.trajectory.reference import Excitation
 
 @one_blas_thread()
 def clean_run(cell: Cell, trajectory: Excitation, *, progress: Progress = silent) -> Log:
-    """Run the plant in the engine along a trajectory.
+    """Run the plant in the engine along a trajectory; return the clean log, with what was true.
 
-    Parameters
-    ----------
-    cell : Cell
-        Plant and controller.
-    trajectory : Excitation
-        The reference.
-    progress : callable
-        Called with the stage and the share done.
-
-    Returns
-    -------
-    log : Log
-        The clean log, with what was true.
-
-    Raises
-    ------
-    SimulationDiverged
-        If the loop leaves every sensible range; carries the log up to there.
-    ControllerError
-        If the controller returns anything but finite torques; carries the log up to there.
-    LogError
-        If the trajectory is of another robot.
-    InconsistentInertiaError, RankDeficientError
-        If a body of the plant cannot exist, or a joint of it moves no inertia.
+    Raises `SimulationDiverged` if the loop leaves every sensible range, and `ControllerError` if
+    the controller returns anything but finite torques: both carry the log up to there. Raises
+    `LogError` if the trajectory is of another robot, `InconsistentInertiaError` or
+    `RankDeficientError` if a body of the plant cannot exist, or a joint of it moves no inertia.
     """
     with cell.open() as engine:
         return rollout(engine, cell.controller, trajectory, progress=progress)
 
 
 def measured(cell: Cell, clean: Log, rng: np.random.Generator, *, seed: int | None = None) -> Log:
-    """Return what the sensors of a cell see of a clean run.
+    """Return what the sensors of a cell see of a clean run, which is the log's truth.
 
-    Parameters
-    ----------
-    cell : Cell
-        Its sensors are applied in their order.
-    clean : Log
-        A clean log, as by `clean_run`.
-    rng : numpy.random.Generator
-        Source of the noise.
-    seed : int, optional
-        What the log shall say of it.
-
-    Returns
-    -------
-    log : Log
-        The clean one is its truth.
-
-    Raises
-    ------
-    OptionError
-        If a sensor has options for another number of joints.
+    The seed is what the log says of it. Raises `OptionError` if a sensor has options for another
+    number of joints.
     """
     log = measure(clean, cell.sensors, rng)
     return replace(log, seed=seed, provenance={**log.provenance, "robot": cell.plant.name})
@@ -87,22 +49,7 @@ def run_experiment(
 ) -> Log:
     """Run the virtual experiment: the plant in the engine, then what the sensors see of it.
 
-    Parameters
-    ----------
-    cell : Cell
-        Plant, controller and sensors.
-    trajectory : Excitation
-        The reference.
-    rng : numpy.random.Generator
-        Source of the noise.
-    seed : int, optional
-        What the log shall say of it.
-    progress : callable
-        Called with the stage and the share done.
-
-    Returns
-    -------
-    log : Log
-        What a real cell would give, and the truth for scoring.
+    The log is what a real cell would give, and the truth for scoring; the seed is what it says of
+    it.
     """
     return measured(cell, clean_run(cell, trajectory, progress=progress), rng, seed=seed)

@@ -40,22 +40,7 @@ SOURCE_CODE = {Format.PYTHON: write_python, Format.C: write_c}
 def format_of(out: Path, given: Format | str | None = None) -> Format:
     """Return the format of a file by its suffix.
 
-    Parameters
-    ----------
-    out : Path
-        The file.
-    given : Format or str, optional
-        What is asked for.
-
-    Returns
-    -------
-    format : Format
-        That of the suffix.
-
-    Raises
-    ------
-    OptionError, UnknownNameError
-        If the suffix is unknown, or another format is asked for.
+    Raises `OptionError` or `UnknownNameError` if that is unknown, or another format is asked for.
     """
     if given is not None and given not in [*Format]:
         raise UnknownNameError.of("format", given, [*Format])

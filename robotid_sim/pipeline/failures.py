@@ -26,26 +26,10 @@ def saved_if_diverged(path: Path | None) -> Iterator[None]:
 
 
 def save_failures(loop: ClosedLoop, folder: Path, of: str = "") -> list[Path]:
-    """Save the logs of runs that ended before their time.
+    """Save the logs of runs that ended before their time, oldest first; return the files.
 
-    Parameters
-    ----------
-    loop : ClosedLoop
-        Its failures count.
-    folder : Path
-        Where the files go; earlier ones of such names are removed.
-    of : str
-        What the names begin with.
-
-    Returns
-    -------
-    paths : list of Path
-        The files, oldest run first.
-
-    Raises
-    ------
-    FileFormatError
-        If a file cannot be written.
+    Their names begin with `of`; earlier files of such names are removed. Raises `FileFormatError`
+    if one cannot be written.
     """
     for old in folder.glob(f"{of}failed-*.h5"):
         old.unlink()

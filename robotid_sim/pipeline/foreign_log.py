@@ -24,32 +24,10 @@ def convert_log(
 ) -> ImportedLog:
     """Import a log and write it; with `write_map` also what was concluded of its columns.
 
-    Parameters
-    ----------
-    source : sequence of Path
-        Files of one log.
-    robot : Robot
-        Its joints, units and limits.
-    out : Path
-        Log to write, HDF5 or CSV.
-    mapping, write_map : Path, optional
-        Map to follow, and map to write; a draft of it if the import fails.
-    topic : str, optional
-        Topic of a bag with several of joint states.
-    segment : int, optional
-        Part of a log with gaps, from 1; by default the longest.
-
-    Returns
-    -------
-    imported : ImportedLog
-        The log, and how it came out of the files.
-
-    Raises
-    ------
-    FileFormatError
-        If a file cannot be read or written.
-    LogError
-        If the columns do not tell which joint and quantity they are.
+    The files are of one log; `mapping` is a map to follow. If the import fails, a draft of the map
+    is written. Of a bag with several topics of joint states one is taken, of a log with gaps a
+    segment, from 1 and by default the longest. Raises `FileFormatError` if a file cannot be read or
+    written, and `LogError` if the columns do not tell which joint and quantity they are.
     """
     if out.suffix.lower() not in (".h5", ".hdf5", ".csv"):
         raise FileFormatError(f"cannot write {out}: give a log a name that ends in .h5 or .csv")

@@ -301,17 +301,7 @@ def with_doubt(fit: Identification, why: str) -> Identification:
 
     A wrong zero, a unit of all torques or a delay leave a fit that looks sound.
 
-    Parameters
-    ----------
-    fit : Identification
-        In doubt already, or not.
-    why : str
-        What speaks against its logs; empty for nothing.
-
-    Returns
-    -------
-    fit : Identification
-        As it was if its fit failed or nothing speaks against its logs.
+    A fit that failed, or that nothing speaks against, stays as it is.
     """
     if not fit.chosen.success or not why:
         return fit

@@ -22,15 +22,7 @@ def load_kernels(engine: str | None = None) -> None:
     Where nobody has compiled them yet that takes half a minute, of which a process beside the one
     that designs can take its share.
 
-    Parameters
-    ----------
-    engine : str, optional
-        By default the first that is installed.
-
-    Raises
-    ------
-    MissingExtraError
-        If the engine is not installed.
+    The engine is by default the first that is installed; raises `MissingExtraError` if it is not.
     """
     robot, config = load_robot("twolink"), StudyConfig()
     with Plant(robot, engine=engine) as plant:  # first what takes longest and is asked for last

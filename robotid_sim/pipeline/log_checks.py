@@ -28,26 +28,8 @@ def check_logs(
 ) -> LogWarnings:
     """Look for errors of logs that no robot like the nominal one can have recorded.
 
-    Parameters
-    ----------
-    logs : sequence of ReadLog
-        Their truths are ignored.
-    nominal : Robot
-        What is known of the robot.
-    basis : BaseParameters
-        The parameters that are to be identified.
-    refuse : bool
-        Whether an error is an exception.
-
-    Returns
-    -------
-    warnings : LogWarnings
-        Errors and coupled joints by the name of the log.
-
-    Raises
-    ------
-    LogError
-        If a log holds a wrong sign, unit, zero or column, a delay, or clipped torques.
+    Those are a wrong sign, unit, zero or column, a delay, and clipped torques: by the name of the
+    log, beside coupled joints, or, to be refused, a `LogError`. Truths of the logs are ignored.
     """
     found = [contradictions(log.log, nominal, basis) for log in logs]
     errors, couplings = (

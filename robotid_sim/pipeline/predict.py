@@ -236,20 +236,7 @@ def _model_error(
 
 
 def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[Lack]:
-    """Return what the model lacked in the fit, as an estimate file says.
-
-    Parameters
-    ----------
-    context : mapping
-        Of the file, beside the estimates.
-    nominal : Robot
-        What is known of the robot.
-
-    Returns
-    -------
-    lacks : list of Lack
-        Functions of states of its joints.
-    """
+    """Return what the model lacked in the fit, as the content of an estimate file says."""
     with _of_identify("lacks"):
         lacks = _read(list[Lack], context.get("lacks", ()))
         for lack in lacks:
@@ -258,20 +245,7 @@ def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[Lack]:
 
 
 def terms_of(context: Mapping[str, Any], nominal: Robot) -> list[JointTerm]:
-    """Return the terms that the fit found joints to have, as an estimate file says.
-
-    Parameters
-    ----------
-    context : mapping
-        Of the file, beside the estimates.
-    nominal : Robot
-        What is known of the robot.
-
-    Returns
-    -------
-    terms : list of JointTerm
-        Beside the standard ones.
-    """
+    """Return the terms that the fit found joints to have, as an estimate file says."""
     keys = ("kind", "joint", "values", "shape", "partner")
     with _of_identify("terms"):
         own = [{key: term[key] for key in keys if key in term} for term in context.get("terms", ())]

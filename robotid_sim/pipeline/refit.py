@@ -58,15 +58,7 @@ class Refit:
 
 @one_blas_thread()
 def refit_of(fit: Identification, unseen: LinearProblem | None = None) -> Refit | None:
-    """Return what a page fits again from; None without a weighted fit of the rows.
-
-    Parameters
-    ----------
-    fit : Identification
-        What was identified.
-    unseen : LinearProblem, optional
-        Rows of a log that the fit has not seen.
-    """
+    """Return what a page fits again from, also unseen rows; None without a weighted fit."""
     start = WeightedLeastSquares().fit(fit.problem)
     if not start.success:
         return None

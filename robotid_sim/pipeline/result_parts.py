@@ -40,17 +40,7 @@ def describe_robot(robot: Robot) -> RobotResult:
 def describe_trajectory(setup: Setup, trajectory: Excitation) -> TrajectoryResult:
     """Return the trajectory's part of the result.
 
-    Parameters
-    ----------
-    setup : Setup
-        Robots, parameters and how the trajectory was designed.
-    trajectory : Excitation
-        The excitation.
-
-    Returns
-    -------
-    part : TrajectoryResult
-        Use of the limits by the nominal model and, of the torque, by the plant.
+    Use of the limits is that by the nominal model and, of the torque, by the plant.
     """
     nominal = excitation_quality(setup.nominal, setup.basis, trajectory)
     true = excitation_quality(setup.cell.plant, setup.basis, trajectory)
@@ -70,19 +60,9 @@ def describe_trajectory(setup: Setup, trajectory: Excitation) -> TrajectoryResul
 
 
 def describe_measurement(log: Log, preset: str | None = None) -> MeasurementResult:
-    """Return the log's part of the result.
+    """Return the log's part of the result; the preset is the name of a set of sensors.
 
-    Parameters
-    ----------
-    log : Log
-        What the sensors saw.
-    preset : str, optional
-        Name of the set of sensors.
-
-    Returns
-    -------
-    part : MeasurementResult
-        Noise is that of the samples against the truth, unknown where there is none.
+    Noise is that of the samples against the truth, unknown where there is none.
     """
     torque: list[float | None] = [None] * log.dof
     encoder: list[float | None] = [None] * log.dof

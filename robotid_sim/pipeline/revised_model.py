@@ -74,23 +74,8 @@ def revise_model(
 ) -> RevisedModel:
     """Estimate the constants of a model that logs show to be others, as far as a plan asks for it.
 
-    Parameters
-    ----------
-    logs : sequence of Log
-        Of one robot.
-    preprocessors : tuple of Preprocessor
-        As tuned to every log by the nominal model.
-    nominal : Robot
-        What is known of the robot.
-    basis : BaseParameters
-        The parameters that are identified.
-    plan : FitPlan
-        What is estimated beside them.
-
-    Returns
-    -------
-    model : RevisedModel
-        As given where the logs show nothing else.
+    The preprocessors are as tuned to every log by the nominal model, which stays as it is where the
+    logs show nothing else.
     """
     model = RevisedModel(preprocessors, nominal, basis)
     if not plan.estimate_eps and not plan.estimate_gravity:

@@ -11,22 +11,9 @@ DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
 
 def schema(name: str) -> dict[str, Any]:
-    """Return the JSON Schema of a kind of files.
+    """Return the JSON Schema of ``result``, ``estimate``, ``log``, ``study`` or ``map``.
 
-    Parameters
-    ----------
-    name : str
-        ``result``, ``estimate``, ``log``, ``study`` or ``map``.
-
-    Returns
-    -------
-    schema : dict
-        As JSON values.
-
-    Raises
-    ------
-    UnknownNameError
-        If there is no such kind.
+    Raises `UnknownNameError` if there is no such kind.
     """
     if name not in SCHEMAS:
         raise UnknownNameError.of("schema", name, SCHEMAS)

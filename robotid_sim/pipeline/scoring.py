@@ -66,19 +66,7 @@ def score_estimate(
 def scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResult]:
     """Return the estimates beside the truth and tried on the unseen log.
 
-    Parameters
-    ----------
-    plant : Robot
-        The truth.
-    unseen : Log
-        A log that the estimates have not seen.
-    fit : Identification
-        With the estimates.
-
-    Returns
-    -------
-    results : list of EstimateResult
-        In the order of the estimates; those that failed predict nothing.
+    They keep their order; those that failed predict nothing.
     """
     betas = [estimate.beta for estimate in fit.estimates if estimate.success]
     motion = fit.preprocessor(unseen, fit.nominal)

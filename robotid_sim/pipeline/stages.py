@@ -45,26 +45,8 @@ def fit_logs(
 ) -> Identification:
     """Preprocess logs and estimate; nothing here looks at a log's truth.
 
-    Parameters
-    ----------
-    logs : Log or sequence of Log
-        Virtual or of a machine, at one rate: each is preprocessed by itself, and the rows of every
-        log and joint weigh by their noise.
-    nominal : Robot
-        What is known of the robot.
-    basis : BaseParameters
-        Its parameters to look for.
-    plan : FitPlan
-        Preprocessor and estimators.
-    rng : numpy.random.Generator
-        For estimators that draw.
-    progress : callable
-        Called with the stage and the share done.
-
-    Returns
-    -------
-    identification : Identification
-        Estimates, the chosen one, the identified robot.
+    Logs are virtual or of a machine, at one rate: each is preprocessed by itself, and the rows of
+    every log and joint weigh by their noise. The random numbers are for estimators that draw.
     """
     logs = (logs,) if isinstance(logs, Log) else logs
     for log in logs:
@@ -91,27 +73,8 @@ def estimated(
 ) -> Identification:
     """Return the identification from the rows of a motion, and from what their model lacks.
 
-    Parameters
-    ----------
-    seen : FittedMotion
-        Motion, terms of joints, and rows without the terms.
-    plain : LinearProblem
-        The rows beside the terms.
-    discrepancy : Discrepancy
-        What the model of the plain rows lacks.
-    plan : FitPlan
-        Its estimators run.
-    rng : numpy.random.Generator
-        For estimators that draw.
-    heard : LoopNoise or None
-        Noise of the encoders that shakes the robot, if the plan heeds it.
-    progress : callable
-        Called with the stage and the share done.
-
-    Returns
-    -------
-    identification : Identification
-        Estimates, the chosen one, the identified robot.
+    The plain rows are those beside the terms of joints, and the discrepancy is what their model
+    lacks; `heard` is noise of the encoders that shakes the robot, if the plan heeds it.
     """
     nominal, structure, rows = seen.model.nominal, seen.structure, seen.rows
     fine = finer_rows(seen.smooth, FINER)
@@ -185,21 +148,9 @@ def _fitted(
 
 
 def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> Lift | None:
-    """Return the consistent robot of an estimate.
+    """Return the consistent robot of an estimate; None if the fit or the search for one failed.
 
-    Parameters
-    ----------
-    estimate : Estimate
-        Of base parameters, or of full ones too.
-    nominal : Robot
-        Resolves what base parameters leave open.
-    basis : BaseParameters
-        What was estimated.
-
-    Returns
-    -------
-    lift : Lift or None
-        None if the fit or the search for a consistent robot failed.
+    The nominal resolves what base parameters leave open.
     """
     if not estimate.success or estimate.cov is None:
         return None

@@ -243,21 +243,7 @@ def plan_study(
 ) -> dict[str, Any]:
     """Return what `run_study` would do, as JSON values; raise what it would refuse.
 
-    Parameters
-    ----------
-    robot : Robot, str or Path
-        The plant.
-    out : str or Path
-        Folder for the results; nothing is written.
-    config : StudyConfig, optional
-        Names and options.
-    command : str
-        What does it again.
-
-    Returns
-    -------
-    plan : dict
-        Robot, excitation, sensors, estimators and files.
+    Nothing is written into the folder; the command is what does it again.
     """
     config = config or StudyConfig()
     setup = build_setup(robot, config)

@@ -91,19 +91,8 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
     gravity, by several samples. Residuals fix the weights, once at no delay and twice at the
     one found.
 
-    Parameters
-    ----------
-    log : Log
-        Free of outliers.
-    motion : Motion
-        That of the log's stated torque times, with a row filter.
-    robot : Robot
-        Kinematics and friction velocities; inertial parameters do not matter.
-
-    Returns
-    -------
-    delay : Delay
-        With its standard deviation.
+    The log is free of outliers; the motion is that of its stated torque times, with a row filter.
+    Of the robot kinematics and friction velocities count, not inertial parameters.
 
     References
     ----------
@@ -139,17 +128,7 @@ def remaining_delay(motion: Motion, robot: Robot) -> Delay:
     of the motion, as those of `ErrorsInVariables`, the estimate has no bias: that of a smoothed
     motion has, by a tenth of a sample, for noise of the regressor pulls at it as at a parameter.
 
-    Parameters
-    ----------
-    motion : Motion
-        With a row filter.
-    robot : Robot
-        Kinematics and friction velocities.
-
-    Returns
-    -------
-    delay : Delay
-        With its standard deviation.
+    Of the robot kinematics and friction velocities count.
     """
     fit = RowFit.of(motion, robot)
     standard = standard_of(motion, robot)
@@ -194,22 +173,8 @@ def without_delay(log: Log, delay: float) -> Log:
     Whole samples are moved, for smoothers should not have to reach over several. Samples that have
     no torque then repeat the last one there is: rows leave out the ends.
 
-    Parameters
-    ----------
-    log : Log
-        The log.
-    delay : float
-        Time by which torques come late [s].
-
-    Returns
-    -------
-    log : Log
-        Fractions of a sample are in `torque_time_offset`.
-
-    Raises
-    ------
-    LogError
-        If the delay is longer than the log.
+    The delay is the time by which torques come late [s]; fractions of a sample are in
+    `torque_time_offset`. Raises `LogError` if it is longer than the log.
     """
     if delay == 0.0:
         return log

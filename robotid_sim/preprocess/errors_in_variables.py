@@ -103,28 +103,11 @@ class ErrorsInVariables(RowPreprocessor):
         return self.motion(log, robot, np.ones(log.q.shape, dtype=bool))
 
     def motion(self, log: Log, robot: Robot, sound: Bool2D) -> Motion:
-        """Return the motion of largest likelihood.
+        """Return the motion of largest likelihood at the torque times, with a whitening row filter.
 
-        Parameters
-        ----------
-        log : Log
-            Positions and torques.
-        robot : Robot
-            The nominal model.
-        sound : ndarray of bool, shape (N, n)
-            False for samples without weight.
-
-        Returns
-        -------
-        motion : Motion
-            At the torque times, with a row filter that whitens.
-
-        Raises
-        ------
-        LogError
-            If the log is too short.
-        OptionError
-            If it is sampled too slowly, or the smoother has corners for another number of joints.
+        Samples that are not sound, shape (N, n), have no weight. Raises `LogError` if the log is
+        too short, and `OptionError` if it is sampled too slowly, or the smoother has corners for
+        another number of joints.
         """
         tuned = self if self.parameters is not None else self.tuned(log, robot, sound)
         assert tuned.parameters is not None
@@ -137,26 +120,9 @@ class ErrorsInVariables(RowPreprocessor):
         return motion
 
     def started(self, log: Log, robot: Robot) -> Motion:
-        """Return the smoothed motion.
+        """Return the smoothed motion at the torque times, with the row filter of `rows`.
 
-        Parameters
-        ----------
-        log : Log
-            Positions and torques.
-        robot : Robot
-            The nominal model.
-
-        Returns
-        -------
-        motion : Motion
-            At the torque times, with the row filter of `rows`.
-
-        Raises
-        ------
-        LogError
-            If the log is too short.
-        OptionError
-            If it is sampled too slowly, or the smoother has corners for another number of joints.
+        Raises as `motion` does.
         """
         return replace(self.smoother, rows=self.rows)(log, robot)
 
@@ -208,19 +174,7 @@ def _open(motion: Motion, sound: Bool2D) -> Bool2D:
 def fitted(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
     """Return the robot with the parameters that explain a motion's torque best.
 
-    Parameters
-    ----------
-    fit : RowFit
-        Regressor of the motion.
-    motion : Motion
-        With its torque and row filter.
-    robot : Robot
-        Says what the motion leaves open.
-
-    Returns
-    -------
-    model : Robot
-        Its bodies may be ones that cannot exist.
+    It says what the motion leaves open; its bodies may be ones that cannot exist.
     """
     beta = fit.solution(fit.rows(standard_of(motion, robot)))
     phi = fit.parameters.completed(beta, robot.parameters())
@@ -230,19 +184,7 @@ def fitted(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
 def torque_noise(log: Log, motion: Motion, model: Robot) -> Float1D:
     """Return the white noise of the torques by third differences of what a model leaves.
 
-    Parameters
-    ----------
-    log : Log
-        Its torques.
-    motion : Motion
-        At the torque times.
-    model : Robot
-        What is taken off.
-
-    Returns
-    -------
-    noise : ndarray, shape (n,)
-        Standard deviation of a sample [N m or N], at least `least_noise`.
+    Standard deviation of a sample by joint [N m or N], at least `least_noise`.
     """
     left = log.tau_meas - joint_torque(model, motion.q, motion.dq, motion.ddq)
     spread = np.median(np.abs(np.diff(left, 3, axis=0)), axis=0) / (0.6745 * np.sqrt(20.0))
@@ -256,20 +198,7 @@ def least_noise(log: Log) -> Float1D:
 
 
 def unfiltered(rows: Float1D, motion: Motion) -> Float1D:
-    """Return the white noise of the samples that would make the noise of the rows.
-
-    Parameters
-    ----------
-    rows : ndarray, shape (n,)
-        Noise of the rows of every joint [N m or N].
-    motion : Motion
-        With their row filter.
-
-    Returns
-    -------
-    noise : ndarray, shape (n,)
-        Standard deviation of a sample [N m or N].
-    """
+    """Return the white noise of samples that would make the noise of every joint's rows."""
     row_filter = motion.row_filter
     assert row_filter is not None
     middle = np.zeros((round(8.0 / row_filter.lowest), len(rows)))
@@ -280,25 +209,10 @@ def unfiltered(rows: Float1D, motion: Motion) -> Float1D:
 
 
 def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D) -> Motion:
-    """Return the motion of largest likelihood about a motion, with the rows that go with it.
+    """Return the motion of largest likelihood about a motion, with a row filter that whitens.
 
-    Parameters
-    ----------
-    log : Log
-        Positions and torques.
-    motion : Motion
-        What is improved, with a row filter.
-    model : Robot
-        With the parameters that were identified so far.
-    noise : Noise
-        Of both channels.
-    sound : ndarray of bool, shape (N, n)
-        False for samples without weight.
-
-    Returns
-    -------
-    motion : Motion
-        With a row filter that whitens.
+    The model has the parameters that were identified so far; samples that are not sound, shape (N,
+    n), have no weight.
     """
     stencil, old = Stencil.of(log), (motion.q, motion.dq, motion.ddq)
     partial = slopes_of(model, *old, log.dt)

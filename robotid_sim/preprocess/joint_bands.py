@@ -32,19 +32,7 @@ def rows_by_joint(motion: Motion, robot: Robot, rows: Rows) -> Rows:
     more of it than it leaves; the cut-off lies an octave above. Rows then come as often as the
     fastest joint needs, and their edges are as long as the slowest one rings.
 
-    Parameters
-    ----------
-    motion : Motion
-        With a row filter.
-    robot : Robot
-        Kinematics and friction velocities.
-    rows : Rows
-        What the fit is made with; its rate over its cut-off stays.
-
-    Returns
-    -------
-    rows : Rows
-        With `cutoffs`.
+    Of the rows as they are, the rate over the cut-off stays; those returned have `cutoffs`.
     """
     fit = RowFit.of(motion, robot)
     torque = standard_of(motion, robot)
@@ -63,19 +51,10 @@ def rows_by_joint(motion: Motion, robot: Robot, rows: Rows) -> Rows:
 
 
 def explained(model: Float2D, rest: Float2D, rate: float) -> Float1D:
-    """Return up to which frequency a model explains more than it leaves.
+    """Return up to which frequency a model explains more than it leaves, shape (n,) [Hz].
 
-    Parameters
-    ----------
-    model, rest : ndarray, shape (N, n)
-        Torque of the model and what it leaves [N m].
-    rate : float
-        Samples a second [Hz].
-
-    Returns
-    -------
-    ends : ndarray, shape (n,)
-        Upper edges of the last band of every joint [Hz]; the lowest one counts always.
+    By the torque of the model and what it leaves, both of shape (N, n), at a sample rate [Hz]. It
+    is the upper edge of the last such band; the lowest one counts always.
     """
     length = min(len(model), round(WINDOW * rate))
     f, of_model = welch(model, rate, nperseg=length, axis=0)

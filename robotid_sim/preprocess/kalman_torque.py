@@ -172,37 +172,15 @@ def kalman_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
     So ``x - u`` is a first-order low-pass F of ``z - u``, and ``x = F z + (1 - F) u``: what the
     filter takes away from the noise it replaces by the model.
 
-    Parameters
-    ----------
-    z, u : ndarray, shape (N,)
-        Measured and predicted torque [N m or N].
-    gain : float
-        K in (0, 1]; a small one trusts the prediction.
-
-    Returns
-    -------
-    x : ndarray, shape (N,)
-        Estimated torque [N m or N].
+    Measured torque z and predicted u have shape (N,), and the gain K is in (0, 1]: a small one
+    trusts the prediction.
     """
     start = [(1.0 - gain) * (z[0] - u[0])]  # begins at the first measurement
     return np.asarray(u + scipy.signal.lfilter([gain], [1.0, gain - 1.0], z - u, zi=start)[0])
 
 
 def rts_torque(z: Float1D, u: Float1D, gain: float) -> Float1D:
-    """Return the Rauch-Tung-Striebel estimate for the same model: forward, then backward.
-
-    Parameters
-    ----------
-    z, u : ndarray, shape (N,)
-        Measured and predicted torque [N m or N].
-    gain : float
-        As of `kalman_torque`.
-
-    Returns
-    -------
-    x : ndarray, shape (N,)
-        Estimated torque [N m or N].
-    """
+    """Return the Rauch-Tung-Striebel estimate for the model of `kalman_torque`."""
     forward = kalman_torque(z, u, gain) - u
     # x_s(k) = x(k) + (1 - K) (x_s(k+1) - x^-(k+1)), and x^-(k+1) = x(k) once u is taken out
     backward = scipy.signal.lfilter(
@@ -216,16 +194,6 @@ def likelihood_gain(z: Float1D, u: Float1D) -> float:
 
     In the steady state the innovations have one variance, so that the likelihood is largest where
     their mean square is smallest.
-
-    Parameters
-    ----------
-    z, u : ndarray, shape (N,)
-        Measured and predicted torque [N m or N].
-
-    Returns
-    -------
-    gain : float
-        As of `kalman_torque`.
     """
 
     def cost(logit: float) -> float:

@@ -92,15 +92,9 @@ class Rows:
     ) -> RowFilter:
         """Return the row filter of a log; the approach before time zero is dropped.
 
-        `low_velocity` needs the velocity dq, shape (N, n); `samples` are used instead of
-        those that `tail` leaves.
-
-        Raises
-        ------
-        LogError
-            If the log is too short.
-        OptionError
-            If it is sampled too slowly, or joints have no cut-off.
+        `low_velocity` needs the velocity dq, shape (N, n); `samples` are used instead of those that
+        `tail` leaves. Raises `LogError` if the log is too short, and `OptionError` if it is sampled
+        too slowly, or joints have no cut-off.
         """
         self.require_joints(log.dof)
         if samples is None:
@@ -173,29 +167,10 @@ def takes_rows(cls: type[Preprocessor]) -> bool:
 def motion_of_log(preprocessor: Preprocessor, log: Log, robot: Robot) -> Motion:
     """Return what a preprocessor, which may be one of a user, makes of a log.
 
-    Parameters
-    ----------
-    preprocessor : Preprocessor
-        The preprocessor.
-    log : Log
-        What was measured, N samples.
-    robot : Robot
-        The nominal model.
-
-    Returns
-    -------
-    motion : Motion
-        Of N samples and the joints of the log, with a row filter.
-
-    Raises
-    ------
-    ArgumentTypeError
-        If it returns another thing than a motion.
-    ShapeError
-        If an array of its motion has another shape or is not finite.
-    OptionError
-        If the motion is of other samples or joints, or has no row filter: the low-pass that torque
-        and regressor share, by which logs are joined and predictions have a band.
+    Raises `ArgumentTypeError` if it returns another thing than a motion, `ShapeError` if an array
+    of the motion has another shape or is not finite, and `OptionError` if the motion is of other
+    samples or joints, or has no row filter: the low-pass that torque and regressor share, by which
+    logs are joined and predictions have a band.
     """
     name = type(preprocessor).__name__
     what = f"what {name} returned"

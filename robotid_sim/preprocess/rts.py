@@ -48,24 +48,12 @@ def kalman_filter(
     P_pred: Float2D,
     innovations: Float2D,
 ) -> None:
-    """Run the filter with measurement variance 1 over samples.
+    """Run the filter with measurement variance 1 over samples z, shape (N,) [rad or m].
 
-    Parameters
-    ----------
-    z : ndarray, shape (N,)
-        Measured positions [rad or m].
-    h : float
-        Sample time [s].
-    lam : float
-        Intensity of the white jerk over the measurement variance [1/s^5].
-    H : ndarray, shape (3,)
-        Measurement row: the state is position, velocity and acceleration.
-    x_pred : ndarray, shape (N, 3)
-        Filled with the predictions.
-    P_pred : ndarray, shape (N, 6)
-        Filled with their covariances, upper triangle by rows.
-    innovations : ndarray, shape (N, 2)
-        Filled with value and variance.
+    They are h [s] apart; `lam` is the intensity of the white jerk over the measurement variance
+    [1/s^5]; H the measurement row of the state of position, velocity and acceleration. Filled are
+    the predictions, shape (N, 3), the upper triangles of their covariances by rows, (N, 6), and
+    value and variance of the innovations, (N, 2).
     """
     Q = _process_noise(h, lam)
     x = np.array([z[0], 0.0, 0.0])
@@ -112,16 +100,8 @@ def smooth(
 
     With the adjoint l, l <- H^T (-y / S) + (1 - K H)^T F^T l and x = x_pred - P_pred l.
 
-    Parameters
-    ----------
-    h : float
-        Sample time [s].
-    H : ndarray, shape (3,)
-        Measurement row.
-    x_pred, P_pred, innovations : ndarray
-        As `kalman_filter` fills them.
-    x : ndarray, shape (N, 3)
-        Filled with the smoothed states.
+    Arguments are those of `kalman_filter`, filled by it; x, shape (N, 3), is filled with the
+    smoothed states.
     """
     l = np.zeros(3)
     PH = np.empty(3)
@@ -202,21 +182,9 @@ class RtsSmoother(RowPreprocessor):
 
 
 def likelihood_corner(z: Float1D, log: Log) -> tuple[float, float]:
-    """Return the corner of largest innovation likelihood and the encoder noise it implies.
+    """Return the corner [Hz] of largest innovation likelihood, and the encoder noise for it.
 
-    Parameters
-    ----------
-    z : ndarray, shape (N,)
-        Positions of one joint [rad or m].
-    log : Log
-        Its sample time and torque time count.
-
-    Returns
-    -------
-    corner : float
-        Corner frequency [Hz].
-    noise : float
-        Standard deviation [rad or m].
+    The positions z are of one joint; of the log sample time and torque time count.
     """
     work = _workspace(z.size)
 

@@ -19,19 +19,8 @@ def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) ->
     Those of rigid bodies change slowly and are taken at some of the samples; that of the smooth
     sign is exact.
 
-    Parameters
-    ----------
-    robot : Robot
-        The model.
-    q, dq, ddq : ndarray, shape (N, n)
-        Position [rad or m], velocity [rad/s or m/s], acceleration [rad/s^2 or m/s^2].
-    dt : float
-        Time between samples [s].
-
-    Returns
-    -------
-    slopes : ndarray, shape (3, N, n)
-        Torque [N m or N] per unit of position, velocity and acceleration.
+    Motions have shape (N, n), the slopes (3, N, n): torque [N m or N] per unit of position,
+    velocity and acceleration.
     """
     some = _some_of(len(q), dt)
     at, result = (q[some], dq[some], ddq[some]), np.empty((3, *q.shape))
@@ -57,19 +46,7 @@ def slopes_of(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, dt: float) ->
 def inertia_of(robot: Robot, q: Float2D, dt: float) -> Float:
     """Return the mass matrices with motors that joints share, interpolated between some samples.
 
-    Parameters
-    ----------
-    robot : Robot
-        The model.
-    q : ndarray, shape (N, n)
-        Position [rad or m].
-    dt : float
-        Time between samples [s].
-
-    Returns
-    -------
-    inertia : ndarray, shape (N, n, n)
-        Torque [N m or N] per unit of acceleration.
+    Positions have shape (N, n), samples dt apart [s], and the matrices shape (N, n, n).
     """
     some, coupling = _some_of(len(q), dt), rotor_coupling(robot, robot.terms)
     found = make_interp_spline(some, mass_matrix(robot, q[some]), k=1)(np.arange(len(q)))

@@ -34,17 +34,8 @@ class WhiteningRowFilter(RowFilter):
 def whitened(parts: Iterable[Float], factors: Float) -> Iterator[Float]:
     """Yield the parts of a signal with the factors of the joints solved for, forward.
 
-    Parameters
-    ----------
-    parts : iterable of ndarray, shape (M, n, ...)
-        Consecutive parts of a signal of N samples.
-    factors : ndarray, shape (n, 6, N)
-        Cholesky factors of the joints, see `factor_of`.
-
-    Yields
-    ------
-    part : ndarray, shape (M, n, ...)
-        The part, whitened.
+    The parts, shape (M, n, ...), are consecutive ones of N samples; factors, shape (n, 6, N), are
+    those of `factor_of`.
     """
     before, begin = np.zeros(0), 0
     for part in parts:
@@ -76,19 +67,10 @@ def _solve_forward(factors: Float, begin: int, x: Float) -> None:
 
 
 def factor_of(slopes: Float2D, torque_std: Float1D) -> Float2D:
-    """Return the lower bands of the Cholesky factor of ``diag(std^2) + slopes slopes^T``.
+    """Return the lower bands of the Cholesky factor of ``diag(std^2) + slopes slopes^T``, (6, N).
 
-    Parameters
-    ----------
-    slopes : ndarray, shape (N, 6)
-        Torque by one standard deviation of the positions of the samples k - 2 to k + 3, in row k.
-    torque_std : ndarray, shape (N,)
-        Noise of the torque, positive, in the unit of the slopes.
-
-    Returns
-    -------
-    factor : ndarray, shape (6, N)
-        The diagonal first.
+    Row k of the slopes, shape (N, 6), is the torque by one standard deviation of the positions of
+    the samples k - 2 to k + 3; the noise of the torque is positive. The diagonal comes first.
     """
     bands = _products(np.ascontiguousarray(slopes))
     bands[0] += torque_std**2

@@ -155,22 +155,7 @@ class TimedPath:
 
 
 def joint_space_path(robot: Robot, task: str, points: Float2D) -> JointPath:
-    """Return a path that is given in joint space, with the singularity index along it.
-
-    Parameters
-    ----------
-    robot : Robot
-        Kinematics.
-    task : str
-        Name of the path.
-    points : ndarray, shape (N, n)
-        Positions along it [rad or m].
-
-    Returns
-    -------
-    path : JointPath
-        Through the points.
-    """
+    """Return a path through joint positions, shape (N, n), with the singularity index along it."""
     demand = tip_demand(robot)
     index = [singularity_index(robot, q, demand) for q in points]
     return JointPath(robot.joint_names, task, points, np.array(index))

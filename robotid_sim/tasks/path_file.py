@@ -49,12 +49,8 @@ class PathFile(Task):
     def joint_path(self, robot: Robot) -> JointPath:
         """Return the path in joint space.
 
-        Raises
-        ------
-        FileFormatError
-            If the file is not usable.
-        PathError
-            If the robot cannot follow the path; the text names the first bad point.
+        Raises `FileFormatError` if the file is not usable, and `PathError` if the robot cannot
+        follow the path; the text names the first bad point.
         """
         return self._joint_path(robot, read_waypoints(self.path, robot.joint_names))
 

@@ -82,7 +82,20 @@ class Task(ABC):
 
     @abstractmethod
     def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
-        """Return the runs of the task on a robot; by kinematics, limits and the given model."""
+        """Return the runs of the task on a robot.
+
+        Parameters
+        ----------
+        robot : Robot
+            What is known of it.
+        plan : RunPlan
+            What the runs keep, and how long they may take.
+
+        Returns
+        -------
+        runs : list of TaskRun
+            A fast one first.
+        """
 
 
 def lap_runs(robot: Robot, path: JointPath, plan: RunPlan) -> list[TaskRun]:

@@ -30,18 +30,7 @@ def cartesian_basis(t: Float1D, harmonics: int, period: float) -> tuple[Float, F
     .. math:: Q_x = \sum_k a_k \cos P + S, \quad Q_y = \sum_k a_k \sin P + S, \quad Q_z = S, \qquad
         S = \sum_k \frac{b_k}{k \omega} \sin k \omega t - \frac{c_k}{k \omega} \cos k \omega t
 
-    Parameters
-    ----------
-    t : ndarray, shape (N,)
-        Times within a run [s].
-    harmonics : int
-        Number of harmonics H.
-    period : float
-        Time of a run [s].
-
-    Returns
-    -------
-    position, velocity, acceleration : ndarray, shape (N, 3, 3 H)
+    Times within a run [s] have shape (N,), the maps (N, 3, 3 H).
     """
     s = t / period
     P, dP, ddP = (

@@ -37,27 +37,10 @@ def export_csv(
     from zero, ``q.<joint>``, ``dq.<joint>``, ``ddq.<joint>``. Numbers keep all bits. With positions
     only, the file is one that `robotid_sim.tasks.path_file.PathFile` reads.
 
-    Parameters
-    ----------
-    trajectory : Excitation
-        The motion.
-    path : str or Path
-        The file.
-    rate : float
-        Samples per second [1/s]. After the end one sample more may rest, to fill the last step.
-    robot : Robot
-        Gives home, limits and units.
-    quantities : sequence of str
-        Which of ``q``, ``dq``, ``ddq``.
-
-    Raises
-    ------
-    OptionError
-        If the rate is not positive, a quantity unknown, or the joints are those of another robot.
-    InfeasibleError
-        If a sample is outside the limits of the robot; the text names joint, limit and time.
-    FileFormatError
-        If the file cannot be written.
+    The rate is in samples a second; after the end one sample more may rest, to fill the last step.
+    Raises `OptionError` if it is not positive, a quantity unknown, or the joints are those of
+    another robot, `InfeasibleError` if a sample is outside the limits of the robot (the text names
+    joint, limit and time), and `FileFormatError` if the file cannot be written.
     """
     _check(trajectory, rate, robot, quantities)
     moves = trajectory

@@ -142,20 +142,9 @@ class FourierTrajectory:
 
 
 def fourier_basis(t: Float1D, harmonics: int, period: float) -> tuple[Float, Float, Float]:
-    """Return matrices from coefficients (a, b) to position - q0, velocity and acceleration.
+    """Return matrices (N, 2 H) from (a, b) to position - q0, velocity and acceleration.
 
-    Parameters
-    ----------
-    t : ndarray, shape (N,)
-        Times [s].
-    harmonics : int
-        Number of harmonics H.
-    period : float
-        Base period [s].
-
-    Returns
-    -------
-    position, velocity, acceleration : ndarray, shape (N, 2 H)
+    Of times [s], number of harmonics H and period [s].
     """
     kw = 2.0 * np.pi / period * np.arange(1, harmonics + 1)
     s, c = np.sin(np.outer(t, kw)), np.cos(np.outer(t, kw))
@@ -163,22 +152,7 @@ def fourier_basis(t: Float1D, harmonics: int, period: float) -> tuple[Float, Flo
 
 
 def fourier_jerk_basis(t: Float1D, harmonics: int, period: float) -> Float2D:
-    """Return the matrix from coefficients to the jerk; see `fourier_basis`.
-
-    Parameters
-    ----------
-    t : ndarray, shape (N,)
-        Times [s].
-    harmonics : int
-        Number of harmonics H.
-    period : float
-        Period [s].
-
-    Returns
-    -------
-    basis : ndarray, shape (N, 2 H)
-        Sine coefficients first [1/s^2].
-    """
+    """Return the matrix (N, 2 H) from coefficients to the jerk, sine first; see `fourier_basis`."""
     kw = 2.0 * np.pi / period * np.arange(1, harmonics + 1)
     s, c = np.sin(np.outer(t, kw)), np.cos(np.outer(t, kw))
     return np.hstack([-c * kw**2, -s * kw**2])

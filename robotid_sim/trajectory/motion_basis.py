@@ -222,14 +222,9 @@ def control_points(function: Callable[[Float1D], Float2D], edges: Float1D, degre
     """Return Bernstein coefficients of a function on every piece between edges.
 
     Exact for piecewise polynomials of the degree; others are interpolated at Chebyshev points.
-
     `function` takes times (N,) to values (N, d) and is continuous if the degree is not zero;
-    `edges` are the ends of the M pieces, shape (M + 1,).
-
-    Returns
-    -------
-    rows : ndarray, shape (M degree + 1, d)
-        The coefficients in whose convex hull the function runs; for degree zero (M, d).
+    `edges` are the ends of the M pieces, shape (M + 1,). The function runs in the convex hull of
+    the rows, shape (M degree + 1, d), for degree zero (M, d).
     """
     if degree == 0:
         return function(0.5 * (edges[1:] + edges[:-1]))

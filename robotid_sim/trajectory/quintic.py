@@ -72,20 +72,7 @@ class PointToPoint:
 
 
 def unit_quintic(s: Float, order: int = 0) -> Float:
-    """Return a derivative of the unit quintic 10 s^3 - 15 s^4 + 6 s^5.
-
-    Parameters
-    ----------
-    s : ndarray
-        Share of the duration, from 0 to 1.
-    order : int
-        Order of the derivative, 0 to 3.
-
-    Returns
-    -------
-    value : ndarray, shape as s
-        Derivative by s.
-    """
+    """Return the derivative of order 0 to 3 of the unit quintic 10 s^3 - 15 s^4 + 6 s^5."""
     if order == 0:
         value = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
     elif order == 1:
@@ -100,19 +87,7 @@ def unit_quintic(s: Float, order: int = 0) -> Float:
 def approach_duration(limits: Limits, q_start: Float1D, q_end: Float1D, share: float) -> float:
     """Return a duration that keeps a quintic within a share of velocity and acceleration limits.
 
-    Parameters
-    ----------
-    limits : Limits
-        Velocity [rad/s or m/s] and acceleration [rad/s^2 or m/s^2].
-    q_start, q_end : ndarray, shape (n,)
-        Ends of the motion [rad or m].
-    share : float
-        Share of the limits.
-
-    Returns
-    -------
-    duration : float
-        At least one second, rounded up to a multiple of `APPROACH_STEP` [s].
+    At least one second, rounded up to a multiple of `APPROACH_STEP` [s]; the ends have shape (n,).
     """
     delta = np.abs(q_end - q_start)
     by_velocity = PEAK_VELOCITY * delta / (share * limits.velocity)

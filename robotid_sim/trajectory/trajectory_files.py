@@ -37,20 +37,11 @@ def save_trajectory(trajectory: Excitation, path: str | Path, robot: Robot) -> N
 
 
 def load_trajectory(path: str | Path, robot: Robot | None = None) -> Excitation:
-    """Read a trajectory of any family.
+    """Read a trajectory of any family, of a robot if one is given.
 
-    Parameters
-    ----------
-    path : str or Path
-        The file.
-    robot : Robot, optional
-        Whose trajectory it must be.
-
-    Raises
-    ------
-    FileFormatError
-        If the file is missing, incomplete, or of another kind, family or newer schema; or if its
-        joints are not those of the robot, by their names or, if the file says it, their places.
+    Raises `FileFormatError` if the file is missing, incomplete, or of another kind, family or newer
+    schema; or if its joints are not those of the robot, by their names or, if the file says it,
+    their places.
     """
     content = read_json(path, "trajectory", SCHEMA_VERSION)
     worst = max(map(abs, _numbers(content)), default=0.0)

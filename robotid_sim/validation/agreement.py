@@ -283,17 +283,10 @@ def compare_estimates(
 
     Estimates under constraints are taken with the covariance that they hold, which is a guide then.
 
-    Parameters
-    ----------
-    estimates : sequence of ComparedEstimate
-        Two or more, of the same base parameters and of logs that have no noise in common.
-    false_alarm : float
-        Share of sets of estimates of one robot that are called different, at most.
-
-    Raises
-    ------
-    OptionError
-        If there are fewer than two, they have other parameters, or the share is none.
+    The two or more estimates are of the same base parameters, and of logs that have no noise in
+    common; `false_alarm` is the share of sets of one robot that are called different, at most.
+    Raises `OptionError` if there are fewer than two, they have other parameters, or the share is
+    none.
     """
     if not 0.0 < false_alarm < 1.0:
         raise OptionError(f"a false-alarm rate lies between 0 and 1, got {false_alarm}")

@@ -62,19 +62,10 @@ class ClosedLoop:
     def find(
         self, model: str, scenario: str, task: str, controller: str | None = None
     ) -> ControlRun | None:
-        """Return the first run of a model, scenario, task and controller.
+        """Return the first run of a model, scenario, task and controller; None if there is none.
 
-        Parameters
-        ----------
-        model, scenario, task : str
-            Names in the comparison.
-        controller : str, optional
-            By default the one that decides gaps and figures.
-
-        Returns
-        -------
-        run : ControlRun or None
-            None if there is no such run, or it failed.
+        The controller is by default the one that decides gaps and figures. Runs that failed do not
+        count.
         """
         key = (controller or self.controller, model, scenario, task)
         for run in self.runs:
@@ -104,17 +95,8 @@ class ClosedLoop:
         nominal model tracks no worse than the true one there is no gap, and what the third one adds
         is over the error of the true one.
 
-        Parameters
-        ----------
-        units : sequence of str
-            Unit of every joint.
-        model : str
-            Name of the third model.
-
-        Returns
-        -------
-        share : float or None
-            0 if the third model tracks as well as the true one; None if a run is missing.
+        The share is 0 if the third model tracks as well as the true one, None if a run is missing.
+        Units are by joint.
         """
         compared = self._compared(units, lambda run: run.rms_error, model)
         tiny = float(np.finfo(float).tiny)
@@ -255,25 +237,9 @@ def _run(
 def undisturbed_task(
     cell: Cell, gains: LoopGains, task: TaskRun, rng: np.random.Generator, comparison: Comparison
 ) -> LoopTask:
-    """Return the undisturbed run of a task with the first controller and the true model.
+    """Return the undisturbed run of a task with first controller and true model, not done yet.
 
-    Parameters
-    ----------
-    cell : Cell
-        Holds the plant, whose own model is the true one.
-    gains : LoopGains
-        Of the controller.
-    task : TaskRun
-        What the robot is to do.
-    rng : numpy.random.Generator
-        For the loop, though nothing is drawn in an undisturbed one.
-    comparison : Comparison
-        Its first controller runs.
-
-    Returns
-    -------
-    task : LoopTask
-        The run, not done yet.
+    The random numbers are for the loop, though nothing is drawn in an undisturbed one.
     """
     name, factory = next(iter(comparison.controllers.items()))
     return LoopTask(

@@ -89,28 +89,10 @@ class Comparison:
 
 
 def task_runs(nominal: Robot, comparison: Comparison) -> list[TaskRun]:
-    """Return the runs of the tasks, at the speeds that the nominal model allows.
+    """Return the runs of the tasks, in their order, at the speeds that the nominal model allows.
 
-    Parameters
-    ----------
-    nominal : Robot
-        What is known of the robot.
-    comparison : Comparison
-        Tasks, slow lap, and the space in which the robot may move.
-
-    Returns
-    -------
-    runs : list of TaskRun
-        In the order of the tasks.
-
-    Raises
-    ------
-    PathError
-        If a path or a step is not within reach.
-    FileFormatError
-        If the file of a path cannot be used.
-    InfeasibleError
-        If a link is below the floor of the space at rest.
+    Raises `PathError` if a path or a step is not within reach, `FileFormatError` if the file of a
+    path cannot be used, and `InfeasibleError` if a link is below the floor of the space at rest.
     """
     if comparison.space is None:
         return _task_runs(nominal, comparison.tasks, RunPlan(slow_lap=comparison.slow_lap))
@@ -131,29 +113,10 @@ def _task_runs(nominal: Robot, tasks: Mapping[str, Task], shared: RunPlan) -> li
 def loop_gains(
     nominal: Robot, tasks: Sequence[TaskRun], comparison: Comparison, rate: float
 ) -> LoopGains:
-    """Return the gains for all tasks together, from the fast run of every path.
+    """Return the gains of all models for all tasks together, from the fast run of every path.
 
-    Parameters
-    ----------
-    nominal : Robot
-        What is known of the robot.
-    tasks : sequence of TaskRun
-        As by `task_runs`; without paths their steps count.
-    comparison : Comparison
-        Tracking error to keep, and the smallest bandwidth.
-    rate : float
-        Control rate [Hz].
-
-    Returns
-    -------
-    gains : LoopGains
-        The same for all models.
-
-    Raises
-    ------
-    OptionError
-        If the rate, the error or the bandwidth is not positive, or a task has too many samples
-        or none.
+    Without paths the steps count; the control rate is in Hz. Raises `OptionError` if the rate, the
+    error or the bandwidth is not positive, or a task has too many samples or none.
     """
     for task in tasks:
         _require_usual_length(task, rate)

@@ -54,19 +54,8 @@ class Range(NamedTuple):
 def nees_range(problem: LinearProblem, estimate: Estimate, false_alarm: float) -> Range:
     """Return where the NEES per parameter of a least-squares estimate lies [1].
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Its rows give the number of blocks.
-    estimate : Estimate
-        Its parameters count.
-    false_alarm : float
-        Share of sound runs that may lie outside.
-
-    Returns
-    -------
-    range : Range
-        Widened by `TOLERATED`.
+    The rows give the number of blocks; the share `false_alarm` of sound runs may lie outside. The
+    range is widened by `TOLERATED`.
     """
     b = len(estimate.beta)
     B = row_blocks_of(problem, block_of(estimate)) * problem.dof
@@ -82,17 +71,7 @@ def nees_range(problem: LinearProblem, estimate: Estimate, false_alarm: float) -
 def difference_range(pairs: Sequence[Difference], false_alarm: float) -> Range:
     """Return where the squared difference per direction lies, the mean over independent pairs.
 
-    Parameters
-    ----------
-    pairs : sequence of Difference
-        Each with its `f_dof`.
-    false_alarm : float
-        Share of sound runs that may lie outside.
-
-    Returns
-    -------
-    range : Range
-        Widened by `TOLERATED`.
+    It is widened by `TOLERATED`; the share `false_alarm` of sound runs may lie outside.
     """
     ranks = np.array([pair.rank for pair in pairs], dtype=float)
     freedom = np.array([pair.f_dof for pair in pairs], dtype=float)
@@ -111,21 +90,10 @@ def difference_range(pairs: Sequence[Difference], false_alarm: float) -> Range:
 
 
 def share_limit(pairs: Sequence[Difference], false_alarm: float) -> float:
-    """Return the least share of differences within their intervals.
+    """Return the least share, 0 to 1, of differences of independent pairs within their intervals.
 
-    Pairs of more parameters count more; variances may be `TOLERATED` times as large as stated.
-
-    Parameters
-    ----------
-    pairs : sequence of Difference
-        Independent of each other.
-    false_alarm : float
-        Share of sound sets of pairs that may fall short.
-
-    Returns
-    -------
-    share : float
-        From 0 to 1.
+    Pairs of more parameters count more; variances may be `TOLERATED` times as large as stated. The
+    share `false_alarm` of sound sets of pairs may fall short.
     """
     counts = np.array([len(pair.names) for pair in pairs], dtype=float)
     independent = np.array([pair.independent for pair in pairs])
@@ -138,17 +106,7 @@ def share_limit(pairs: Sequence[Difference], false_alarm: float) -> float:
 def constrained_cost(problem: LinearProblem, constrained: Estimate, free: Estimate) -> float:
     """Return by how much constraints raise the weighted squared residual, per parameter.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Rows of both fits.
-    constrained, free : Estimate
-        The noise is that of the free one.
-
-    Returns
-    -------
-    cost : float
-        In units of the noise variance, not below zero.
+    In units of the noise variance of the free fit, not below zero.
     """
     costs = []
     for beta in (constrained.beta, free.beta):
@@ -160,17 +118,7 @@ def constrained_cost(problem: LinearProblem, constrained: Estimate, free: Estima
 def constrained_limit(problem: LinearProblem, false_alarm: float) -> float:
     """Return what `constrained_cost` does not exceed in sound runs [2].
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Its rows and base parameters count.
-    false_alarm : float
-        Share of sound runs that may exceed it.
-
-    Returns
-    -------
-    limit : float
-        In units of the noise variance.
+    The share `false_alarm` of them may.
     """
     b = problem.basis.rank
     return float(fdtri(b, max(len(problem.y) - b, 1), 1.0 - false_alarm))
@@ -179,19 +127,8 @@ def constrained_limit(problem: LinearProblem, false_alarm: float) -> float:
 def residual_limit(problem: LinearProblem, noise: ResidualNoise, false_alarm: float) -> float:
     """Return what the largest ratio of residual to expected noise does not exceed in sound runs.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        Its rows, parameters and joints count; the joint is the worst of all.
-    noise : ResidualNoise
-        Its replicates give the freedom.
-    false_alarm : float
-        Share of sound runs that may exceed it.
-
-    Returns
-    -------
-    limit : float
-        A ratio, `NEGLIGIBLE` for many rows.
+    The joint is the worst of all, replicates of the noise give the freedom, and the share
+    `false_alarm` of sound runs may exceed it. It is `NEGLIGIBLE` for many rows.
     """
     rows, R = problem.samples - problem.basis.rank / problem.dof, noise.replicates
     freedom = max(rows, 1.0) * R, max(rows, 1.0) * (R - 1)

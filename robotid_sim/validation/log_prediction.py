@@ -126,24 +126,10 @@ def predict_log(
 ) -> LogPrediction:
     """Compare the torque that an estimate predicts along a log's motion with that of the log.
 
-    Parameters
-    ----------
-    beta : ndarray, shape (b,)
-        Base parameters of the estimate.
-    log : Log
-        A log that it has not seen, virtual or of a machine.
-    nominal : Robot
-        The nominal model, with the friction velocities of the estimate.
-    basis : BaseParameters
-        What the estimate is of.
-    preprocessor : Preprocessor
-        Makes the motion from positions alone; see `by_positions`.
-    lacks : sequence of Lack
-        What the model lacked in the fit. Functions of the state are predicted, those of time not.
-    terms : sequence of JointTerm
-        Terms that the fit found joints to have; those of time are not predicted.
-    error : ModelError, optional
-        How far the model may be off; with it there is a band about the prediction.
+    The log is one that it has not seen, virtual or of a machine; the nominal has the friction
+    velocities of the estimate, and the preprocessor makes the motion from positions alone, see
+    `by_positions`. Of what the model lacked and of the terms of joints, functions of the state are
+    predicted, those of time not. With the error of the model there is a band about the prediction.
     """
     log.require_robot(nominal).require_torques()
     blind = replace(log, truth=None)

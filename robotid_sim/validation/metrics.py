@@ -40,14 +40,9 @@ class StepMetrics:
 
 
 def step_metrics(t: Float1D, error: Float1D) -> StepMetrics:
-    """Return the metrics of one step response.
+    """Return the metrics of one step response at times from the step on [s], both of shape (N,).
 
-    Parameters
-    ----------
-    t : ndarray, shape (N,)
-        Time from the step on [s].
-    error : ndarray, shape (N,)
-        Setpoint minus response; ``error[0]`` is the size of the step, not zero.
+    The error is the setpoint minus the response; ``error[0]`` is the size of the step, not zero.
     """
     way = 1.0 - error / error[0]
     rise = None
@@ -86,16 +81,9 @@ def _settled_at(t: Float1D, way: Float1D, last: int) -> float:
 def chattering_index(tau: Float2D, dt: float, needed: Float2D | None = None) -> Float1D:
     """Return the share of torque-rate energy above 50 Hz of every joint, shape (n,).
 
-    Parameters
-    ----------
-    tau : ndarray, shape (N, n)
-        Applied torque.
-    dt : float
-        Sample time [s].
-    needed : ndarray, shape (N, n), optional
-        Torque that perfect tracking needs. The energy that it has above 50 Hz is no chatter:
-        friction turns around within milliseconds where a joint reverses, and no controller can help
-        it. Only what the applied torque has beyond it counts.
+    Of the torque that perfect tracking needs, shape (N, n), the energy above 50 Hz is no chatter:
+    friction turns around within milliseconds where a joint reverses, and no controller can help it.
+    Only what the applied torque has beyond it counts.
     """
     fast = np.fft.rfftfreq(len(tau) - 1, dt) > CHATTER
     energy = _rate_energy(tau)

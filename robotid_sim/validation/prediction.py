@@ -50,18 +50,9 @@ def predict(
 def predict_all(
     betas: Sequence[Float1D], log: Log, motion: Motion, nominal: Robot, basis: BaseParameters
 ) -> list[Prediction]:
-    """Compare the torques that several models predict with those of a log.
+    """Compare the torques that several models predict with those of a log, by base parameters.
 
-    Parameters
-    ----------
-    betas : sequence of ndarray, shape (b,)
-        Base parameters of the models.
-    log : Log
-        A log that the estimates have not seen; with truth for the model error.
-    motion : Motion
-        What a preprocessor makes of it.
-    nominal, basis
-        As for the estimates.
+    The estimates have not seen the log, of which the truth gives the model error.
     """
     problem = build_problem(motion, nominal, basis)
     measured = problem.by_joint(problem.y)

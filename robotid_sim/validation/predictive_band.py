@@ -83,22 +83,10 @@ class ModelError:
 def error_of(problem: LinearProblem, beta: Float1D, found: Discrepancy, std: Float1D) -> ModelError:
     """Return the error of a model by the rows of its fit and what they show it to lack.
 
-    Parameters
-    ----------
-    problem : LinearProblem
-        The rows as the model has them.
-    beta : ndarray, shape (b,)
-        Base parameters of the predictions.
-    found : Discrepancy
-        What the model lacks, with the values that are predicted.
-    std : ndarray, shape (n,)
-        RMS error of predictions of motions like that of the fit [N m].
-
-    Returns
-    -------
-    error : ModelError
-        Of predictions below the cut-off of the rows. What is not predicted of the functions counts
-        by its square, and with it what the parameters would be beside it.
+    The rows are as the model has them, `found` has the values that are predicted, and `std` is the
+    RMS error of predictions of motions like that of the fit [N m]. The error is that of predictions
+    below the cut-off of the rows. What is not predicted of the functions counts by its square, and
+    with it what the parameters would be beside it.
     """
     cov, found = _covariance_beside(problem, found), found.whole
     b, sizes = problem.basis.rank, [len(function.knots) for function in found.functions]
@@ -189,23 +177,11 @@ def _with_open_ends(
 
 
 def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Float2D) -> Float2D:
-    """Return half the width of the band about every predicted torque.
+    """Return half the width of the band about every predicted torque [N m], shape (N, n).
 
-    Parameters
-    ----------
-    residual : ndarray, shape (N, n)
-        Measured minus predicted torque of the samples that the motion's row filter uses [N m].
-    motion : Motion
-        Has a row filter.
-    model_std : ndarray, shape (n,)
-        RMS error of the model below the cut-off of the rows [N m].
-    spread : ndarray, shape (N, n)
-        Standard deviation of the prediction by its parameters [N m].
-
-    Returns
-    -------
-    half : ndarray, shape (N, n)
-        For a share `LEVEL` of the samples [N m].
+    It holds a share `LEVEL` of the samples. The residual, measured minus predicted, is of the
+    samples that the motion's row filter uses; the RMS error of the model is that below the cut-off
+    of the rows, and the spread the standard deviation of the prediction by its parameters.
     """
     row_filter = motion.row_filter
     assert row_filter is not None
@@ -217,23 +193,9 @@ def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Fl
 
 
 def spread_of(error: ModelError, motion: Motion, robot: Robot, basis: BaseParameters) -> Float2D:
-    """Return the standard deviation of predicted torques by that of parameters and functions.
+    """Return the standard deviation [N m] of predictions by parameters and functions, (N, n).
 
-    Parameters
-    ----------
-    error : ModelError
-        Covariance of both.
-    motion : Motion
-        What is predicted, N samples.
-    robot : Robot
-        The functions depend on its torques.
-    basis : BaseParameters
-        What the parameters mean.
-
-    Returns
-    -------
-    spread : ndarray, shape (N, n)
-        Standard deviation [N m].
+    The functions depend on the torques of the robot.
     """
     values, vectors = np.linalg.eigh(error.cov)
     root = vectors * np.sqrt(np.maximum(values, 0.0))

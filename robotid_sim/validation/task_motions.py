@@ -49,29 +49,10 @@ def task_motions(
 
     These are runs of `closed_loop` with the same arguments, of its first controller.
 
-    Parameters
-    ----------
-    cell : Cell
-        Holds the plant; its sensors play no part.
-    nominal : Robot
-        What the gains and the paths come from.
-    models : mapping of str to Robot
-        What the controller believes, by name.
-    name : str
-        A run of a task, such as ``circle-fast``; of a path such as ``circle``, its first run.
-    rng : numpy.random.Generator
-        For the loop, though nothing is drawn in an undisturbed one.
-    comparison : Comparison, optional
-        Controllers, tasks and gains; what else it holds plays no part.
-    progress : callable
-        Called with the stage and the share done.
-
-    Raises
-    ------
-    UnknownNameError
-        If no run is of that name.
-    SimulationDiverged, ControllerError
-        If a loop fails; the text names the model.
+    The models are what the controller believes, by name. The task is a run, such as
+    ``circle-fast``; of a path such as ``circle`` it is the first run. Raises `UnknownNameError` if
+    no run is of that name, `SimulationDiverged` or `ControllerError` if a loop fails; the text
+    names the model.
     """
     comparison = comparison or Comparison()
     runs = task_runs(nominal, comparison)
