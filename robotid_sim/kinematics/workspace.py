@@ -93,12 +93,7 @@ def starts(
         pose[:3, 3] = position
         if R is not None:
             pose[:3, :3] = R
-        yield pose, _start_near(robot, pose, q, demand)
-
-
-def _start_near(robot: Robot, pose: Float2D, q: Float1D, demand: Demand) -> Float1D:
-    """Return joint positions at a pose, whole turns taken back; `q` itself if none is found."""
-    solved, reached = inverse_kinematics(robot, pose, q, demand)
-    turns = np.round((solved - robot.limits.middle) / (2.0 * np.pi))
-    turns[np.array(robot.prismatic)] = 0.0
-    return solved - 2.0 * np.pi * turns if reached else q
+        solved, reached = inverse_kinematics(robot, pose, q, demand)
+        turns = np.round((solved - robot.limits.middle) / (2.0 * np.pi))
+        turns[np.array(robot.prismatic)] = 0.0
+        yield pose, (solved - 2.0 * np.pi * turns if reached else q)

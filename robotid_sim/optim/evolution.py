@@ -226,7 +226,8 @@ class SimulatedAnnealing(Population):
 
     def _next(self, f: Float1D) -> Float2D:
         if not self._T:
-            self._T = _spread(f) * self.heat
+            finite = f[np.isfinite(f)]
+            self._T = float(np.abs(finite).sum() if finite.size < 2 else finite.std()) * self.heat
         T = geometric(self._T, self._T * self.cold, self.progress) if self._T else 0.0
         patience = T * self.rng.exponential(size=f.size)  # f' - f < -T ln(u) is Metropolis' rule
         goes = f <= np.where(np.isfinite(self._f), self._f + patience, np.inf)
@@ -236,9 +237,3 @@ class SimulatedAnnealing(Population):
         step = self._h * self.box.width * self.rng.standard_normal(self._x.shape)
         self._proposed = put_inside(self._x + step, self.box, self.bounds)
         return self._proposed
-
-
-def _spread(f: Float1D) -> float:
-    """Return the standard deviation of the finite costs; of a single one its size."""
-    finite = f[np.isfinite(f)]
-    return float(np.abs(finite).sum() if finite.size < 2 else finite.std())

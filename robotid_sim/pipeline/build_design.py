@@ -66,11 +66,17 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
         raise OptionError(f"design.harmonics is {design.harmonics}, but a period of {most}")
     require_samples(family.periods * family.period, rate, f"design.periods = {family.periods}")
     start = _per_joint(nominal, "start", design.constraints.start)
+    given = design.constraints
+    constraints: list[MotionConstraint] = []
+    if given.uncertainty > 0.0:
+        constraints.append(TorqueLimit(nominal, design.torque_ratio, given.uncertainty))
+    constraints += [TipBox(nominal, np.array(b.lower), np.array(b.upper)) for b in given.boxes]
+    constraints += [TipPlane(nominal, np.array(p.normal), p.offset) for p in given.planes]
     plan = DesignPlan(
         family=family,
         criterion=build_criterion(design),
         search=build_search(design),
-        constraints=_constraints(nominal, design),
+        constraints=tuple(constraints),
         start=start,
         **_space(nominal, start, design.constraints),
         noise_std=_per_joint(nominal, "noise_std", design.noise_std),
@@ -102,16 +108,6 @@ def build_search(design: DesignConfig) -> GradientSearch | SwarmSearch:
         generations=design.generations,
         handling=design.handling,
     )
-
-
-def _constraints(nominal: Robot, design: DesignConfig) -> tuple[MotionConstraint, ...]:
-    given = design.constraints
-    constraints: list[MotionConstraint] = []
-    if given.uncertainty > 0.0:
-        constraints.append(TorqueLimit(nominal, design.torque_ratio, given.uncertainty))
-    constraints += [TipBox(nominal, np.array(b.lower), np.array(b.upper)) for b in given.boxes]
-    constraints += [TipPlane(nominal, np.array(p.normal), p.offset) for p in given.planes]
-    return tuple(constraints)
 
 
 def build_space(nominal: Robot, config: StudyConfig) -> FreeSpace | None:

@@ -152,11 +152,13 @@ def crossing(
         loop = _closed_loop(setups[name], fits, workers, progress)
         failed += 0 if loop is None else len(loop.failures)
         proofs += [_proof(setup, source, name, fit, unseen, loop) for source, fit in fits.items()]
+    compared = [_compared_estimate(ENGINES[name].words, fit) for name, fit in fits.items()]
+    sound = [estimate for estimate in compared if estimate is not None]
     return Crossing(
         robot=setup.cell.plant.name,
         seed=setup.streams.seed,
         proofs=tuple(sorted(proofs, key=lambda proof: engines.index(proof.identified_in))),
-        difference=_difference(fits),
+        difference=(compare_estimates(sound).pairs[0] if len(sound) == len(fits) else None),
         failed_loops=failed,
         assumptions=tuple(setup.assumptions),
         limits=setup.limits,
@@ -233,13 +235,6 @@ def _proof(
         model_error=error,
         gap_left=None if loop is None else loop.gap_left(units, _loop_name(source)),
     )
-
-
-def _difference(fits: Mapping[str, Identification]) -> Difference | None:
-    """Return the difference of the estimates of both engines; None if a fit failed."""
-    compared = [_compared_estimate(ENGINES[name].words, fit) for name, fit in fits.items()]
-    sound = [estimate for estimate in compared if estimate is not None]
-    return compare_estimates(sound).pairs[0] if len(sound) == len(fits) else None
 
 
 def _compared_estimate(label: str, fit: Identification) -> ComparedEstimate | None:

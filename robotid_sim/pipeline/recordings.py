@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from robotid_sim.arrays import Bool2D, Float1D, Float2D
+from robotid_sim.arrays import Bool2D, Float2D
 from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.measurement.log import Log
@@ -48,6 +48,11 @@ def recording_of(log: Log, preprocessor: Preprocessor, motion: Motion, robot: Ro
     tau = standard_torque(robot, motion.q, motion.dq, motion.ddq, log.tau_meas)
     tau, lead = _paired(log, tau)
     used = slice(None) if motion.row_filter is None else motion.row_filter.used
+    joint = preprocessor.joint if isinstance(preprocessor, Adaptive) else preprocessor
+    if isinstance(joint, ErrorsInVariables) and joint.noise is not None:
+        noise = joint.noise.position
+    else:
+        noise = np.array([likelihood_corner(z, log)[1] for z in log.q.T])
     return RecordedLog(
         q=log.q[used],
         tau=tau[used],
@@ -55,7 +60,7 @@ def recording_of(log: Log, preprocessor: Preprocessor, motion: Motion, robot: Ro
         sound=sound[used],
         dt=log.dt,
         lead=lead,
-        position_noise=_position_noise(log, preprocessor),
+        position_noise=np.asarray(np.maximum(noise, ROUNDING * np.abs(log.q).max())),
     )
 
 
@@ -71,13 +76,3 @@ def _paired(log: Log, tau: Float2D) -> tuple[Float2D, float]:
     whole = round(late)
     source = np.clip(np.arange(len(tau)) - whole, 0, len(tau) - 1)
     return tau[source], (whole - late) * log.dt
-
-
-def _position_noise(log: Log, preprocessor: Preprocessor) -> Float1D:
-    """Return the noise of the positions that a preprocessor found, or the likeliest, (n,)."""
-    joint = preprocessor.joint if isinstance(preprocessor, Adaptive) else preprocessor
-    if isinstance(joint, ErrorsInVariables) and joint.noise is not None:
-        noise = joint.noise.position
-    else:
-        noise = np.array([likelihood_corner(z, log)[1] for z in log.q.T])
-    return np.asarray(np.maximum(noise, ROUNDING * np.abs(log.q).max()))

@@ -18,7 +18,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 from robotid_sim.tasks.steps import JointStep
 from robotid_sim.tasks.task import Circle, RunPlan, Task, TaskRun
-from robotid_sim.trajectory.reference import Reference, Trajectory
+from robotid_sim.trajectory.reference import Reference
 from robotid_sim.trajectory.runnable import require_samples
 from robotid_sim.validation.control_run import TRACE_SAMPLES
 
@@ -122,9 +122,11 @@ def loop_gains(
         _require_usual_length(task, rate)
     paths = [task for task in tasks if not task.is_step]
     fast = [task for task in paths if not task.slow] or paths or tasks
+    trajectories = [task.trajectory for task in fast]
+    parts = [path(np.arange(0.0, path.duration, 1.0 / rate)) for path in trajectories]
     return LoopGains.from_specification(
         nominal,
-        _joined([task.trajectory for task in fast], rate),
+        Reference(*(np.vstack([getattr(p, name) for p in parts]) for name in ("q", "dq", "ddq"))),
         rate=rate,
         error=comparison.error,
         bandwidth=comparison.bandwidth,
@@ -140,9 +142,3 @@ def _require_usual_length(task: TaskRun, rate: float) -> None:
             f"task {task.name} takes {seconds:.3g} s, less than a sample at {rate:g} Hz; give a "
             "longer time, in seconds"
         )
-
-
-def _joined(trajectories: Sequence[Trajectory], rate: float) -> Reference:
-    """Return the samples of several trajectories, one after the other."""
-    parts = [path(np.arange(0.0, path.duration, 1.0 / rate)) for path in trajectories]
-    return Reference(*(np.vstack([getattr(p, name) for p in parts]) for name in ("q", "dq", "ddq")))
