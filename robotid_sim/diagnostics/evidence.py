@@ -246,7 +246,6 @@ class Evidence:
 
         What a model without friction leaves looks like delays and wrong columns.
         """
-        # Which joint parameters a base considers.
         tail = range(parameters.N_INERTIAL * self.nominal.dof, parameters.size(self.nominal.dof))
         kinds = {self.basis.symbols[c][:2] for c in self.basis.considered if c in tail}
         if {"Fv", "Fc"} <= kinds:

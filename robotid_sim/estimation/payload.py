@@ -125,7 +125,7 @@ def estimate_payload(
     show in neither: they widen the standard deviations. Raises `RankDeficientError` if no joint
     torque depends on a load at all.
     """
-    # Those that the torques of some of the joints, `measured` (n,), depend on.
+    # Independent parameters of a load that measured torques depend on, all as combinations of them.
     measured = np.asarray(loaded.tau.any(axis=0))
     last = parameters.inertial_slice(nominal.dof - 1)
     Y = torque_regressor(nominal, *random_states(nominal), columns=range(last.start, last.stop))

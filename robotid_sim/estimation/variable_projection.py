@@ -211,7 +211,7 @@ def search(
     _, s, Vt = np.linalg.svd(J, full_matrices=False)
     seen = s > 1e-8 * max(float(s.max(initial=0.0)), 1e-300)
     variance = ((Vt[seen] / s[seen, None]) ** 2).sum(axis=0)
-    blind = (Vt[~seen] ** 2).sum(axis=0) > 1e-6
+    blind = (Vt[~seen] ** 2).sum(axis=0) > 1e-6  # velocities that the residual does not show
     log_std[active] = np.where(blind, np.inf, np.sqrt(variance))
     at_bound = np.zeros(start.shape, dtype=bool)
     at_bound[active] = np.minimum(result.x - lower, upper - result.x) < 1e-3
