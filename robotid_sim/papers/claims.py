@@ -22,8 +22,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
-from robotid_sim.papers.measure import Declared, Measure
-from robotid_sim.papers.ranges import ClaimRange
+from robotid_sim.papers.measure import ClaimRange, Declared, Measure
 from robotid_sim.papers.statistics import Ends
 from robotid_sim.papers.trial_table import TrialTable
 

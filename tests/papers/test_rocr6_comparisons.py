@@ -6,15 +6,14 @@ import pytest
 from robotid_sim.estimation.least_squares import noise_std
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.papers.rocr6.control import Beginning, tracked
-from robotid_sim.papers.rocr6.excitation import design, nominal_six, trajectory_of
-from robotid_sim.papers.rocr6.filtering import recursive_kalman
-from robotid_sim.papers.rocr6.model import ROBOT, FirstThree
-from robotid_sim.papers.rocr6.searches import NOISE, noisy_problem
-from robotid_sim.papers.rocr6.weighting import (
+from robotid_sim.papers.rocr6.cell import Beginning, recursive_kalman, tracked
+from robotid_sim.papers.rocr6.model import ROBOT, FirstThree, design, nominal_six, trajectory_of
+from robotid_sim.papers.rocr6.searches import (
     AS_PRINTED,
+    NOISE,
     PAPER_DIVISOR,
     noise_by_the_paper,
+    noisy_problem,
     weighted_estimates,
 )
 from robotid_sim.preprocess.kalman_torque import kalman_torque

@@ -10,8 +10,15 @@ from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.inertia import inconsistency
 from robotid_sim.model.parameters import inertial_slice
 from robotid_sim.papers.rocr6.cell import filter_errors, filtered_torques, rows_of
-from robotid_sim.papers.rocr6.excitation import OPTIONS, design, trajectory_of
-from robotid_sim.papers.rocr6.model import GAINS, TABLE_2, TABLE_3, FirstThree
+from robotid_sim.papers.rocr6.model import (
+    GAINS,
+    OPTIONS,
+    TABLE_2,
+    TABLE_3,
+    FirstThree,
+    design,
+    trajectory_of,
+)
 from robotid_sim.papers.rocr6.searches import METHODS, BoxedSwarm, search, search_run, settled_after
 from robotid_sim.papers.rocr6.study import base_ranks, second_moment_determinant
 

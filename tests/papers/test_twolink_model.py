@@ -4,10 +4,16 @@ import numpy as np
 import pytest
 
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.criterion import TorqueCriterion, mean_squared_error, relative_error
-from robotid_sim.papers.twolink.motion import drive_in_engine, integrate
+from robotid_sim.papers.twolink.model import drive_in_engine, integrate
 from robotid_sim.papers.twolink.study import identity_errors
-from robotid_sim.papers.twolink.trials import best_at, differentiated, search
+from robotid_sim.papers.twolink.trials import (
+    TorqueCriterion,
+    best_at,
+    differentiated,
+    mean_squared_error,
+    relative_error,
+    search,
+)
 
 
 def test_parameters_are_those_the_paper_prints() -> None:

@@ -11,8 +11,8 @@ from robotid_sim.papers import find_paper
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.trial_table import TrialTable
 from robotid_sim.papers.twolink import model, study
-from robotid_sim.papers.twolink.criterion import TorqueCriterion
 from robotid_sim.papers.twolink.study import LOADED, RHOS, VARIANT, criterion_of
+from robotid_sim.papers.twolink.trials import TorqueCriterion
 
 pytestmark = pytest.mark.slow
 

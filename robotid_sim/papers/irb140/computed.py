@@ -6,10 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model import inertia
+from robotid_sim.model.cad import inertia_from_geometry
 from robotid_sim.model.catalog import load_robot, published_parameters
 from robotid_sim.model.parameters import N_INERTIAL, inertial_slice
 from robotid_sim.papers.irb140.control import JOINTS, MODELS, SCENARIOS
+from robotid_sim.papers.irb140.kinematics import WIDE_SHARE, region_of
 from robotid_sim.papers.irb140.model import (
     COM,
     INERTIA,
@@ -18,14 +21,13 @@ from robotid_sim.papers.irb140.model import (
     ROBOT,
     SETTINGS,
     distance_from_print,
+    link_parameters,
     mape,
     mape_ranges,
     parameter_vector,
     rounding_of,
 )
-from robotid_sim.papers.irb140.network import WIDE_SHARE, region_of
 from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP, inertia_errors
-from robotid_sim.papers.irb140.torque import cad_step, visible_directions
 from robotid_sim.papers.statistics import interval_of_mean, lower_end
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 
@@ -56,6 +58,8 @@ ORDERS = {
     True: "The order is the opposite one: a better model tracks better.",
     False: "Paired differences show no such order.",
 }
+TOTAL_MASS = 98.0
+"""Mass of the whole robot, base included, from its data sheet [kg]."""
 REDUCTION = 51.35
 """Printed reduction of the mean fitness [%]."""
 
@@ -213,4 +217,40 @@ def constants() -> ResultRow:
         "reduction_low": low,
         "reduction_high": high,
         "reduction_off": distance_from_print(REDUCTION, (low, high)),
+    }
+
+
+def visible_directions() -> tuple[int, int]:
+    """Count the combinations of the paper's 27 parameters that joint torques show, of 27.
+
+    Masses are known, as in the paper: the rank of the derivative of the base parameters of three
+    links with respect to centers of mass and central inertia.
+    """
+    basis = base_parameters(load_robot(ROBOT, tip=published_parameters(ROBOT).tip), ())
+    steps = 0.5 * np.eye(len(NAMES))
+    ends = (link_parameters(parameter_vector("reference") + side * steps) for side in (1.0, -1.0))
+    change = np.subtract(*ends)  # exact: quadratic in the centers of mass
+    shown = basis.B[:, : change.shape[1]] @ change.T
+    return int(np.linalg.matrix_rank(shown)), len(NAMES)
+
+
+def cad_step() -> dict[str, Any]:
+    """Compute mass properties of the links from their meshes, in the paper's frames (sec. 2.6).
+
+    Returns
+    -------
+    result : dict
+        ``links``, shape (3, 10): mass [kg], center of mass [m], inertia about it (Ixx, Ixy, Ixz,
+        Iyy, Iyz, Izz [kg m^2]); ``volumes`` [l], shape (3,); ``density`` [kg/m^3].
+    """
+    solids = {s.name: s for s in inertia_from_geometry(load_robot(ROBOT), TOTAL_MASS).links}
+    rows = []
+    for name, frame in zip(LINKS, published_parameters(ROBOT).frames, strict=True):
+        phi = inertia.transformed(solids[name].phi, np.linalg.inv(frame))
+        mass, com, central = inertia.unpack(phi)
+        rows.append([mass, *com, *central[np.triu_indices(3)]])
+    return {
+        "links": np.array(rows),
+        "volumes": 1e3 * np.array([solids[name].volume for name in LINKS]),
+        "density": TOTAL_MASS / sum(solid.volume for solid in solids.values()),
     }

@@ -6,26 +6,43 @@ swarm shrinks to a point.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.model import inertia
+from robotid_sim.model.catalog import load_robot, published_parameters, published_plant
+from robotid_sim.model.parameters import N_INERTIAL
+from robotid_sim.model.robot import Robot
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.qpso import QUARTER, QubitSwarm
 from robotid_sim.optim.settings import setting
+from robotid_sim.papers.irb140 import model
 from robotid_sim.papers.irb140.model import (
     IS_COM,
     IS_MOMENT,
     ITERATIONS,
     PARTICLES,
+    ROBOT,
     ROOT,
     mape,
     parameter_vector,
 )
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.config_tables import ConstraintsConfig, ControlConfig, DesignConfig
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.identify import identify
 from robotid_sim.streams import named_stream
+from robotid_sim.tasks.task import Circle, RunPlan
+from robotid_sim.trajectory.reference import Reference
+from robotid_sim.validation.prediction import rms
 
 Scaling = Literal["relative", "raw"]
 
@@ -184,3 +201,178 @@ def inertia_errors(estimate: Float1D) -> tuple[float, float]:
     """Compute the mean absolute error of products and of moments of inertia [%]."""
     share = 100.0 * np.abs(estimate / parameter_vector("reference") - 1.0)
     return float(share[~IS_COM & ~IS_MOMENT].mean()), float(share[IS_MOMENT].mean())
+
+
+OBJECTIVES = ("eq-20", "control-aware")
+"""What the swarms minimize: eq. (20), or shares of torque, smoothness and energy."""
+SWARMS = ("pso", "qubit")
+"""The paper's swarms, with the settings of Table 3's runs."""
+HALF_WIDTH = 0.5
+"""Half width of the box, as in Table 3's runs."""
+LAP = 30.0
+"""Time of the circle [s]."""
+SAMPLES = 300
+"""Instants of the circle, and poses of the motion that was not searched on."""
+UNSEEN_SPEED, UNSEEN_ACCELERATION = 1.0, 3.0
+"""Largest speed [rad/s] and acceleration [rad/s^2] of the motion that was not searched on."""
+
+
+def torque_map(robot: Robot, states: Reference) -> Callable[[Float2D], Float2D]:
+    """Make the function from candidates (m, 27) to torques of the first joints (m, N, 3) [N m].
+
+    Masses are those of Table 2, wrist, friction and rotors those of the catalog's arm.
+    """
+    n = len(model.LINKS)
+    own = slice(0, n * N_INERTIAL)
+    rows = torque_regressor(robot, states.q, states.dq, states.ddq)
+    of_first = rows.reshape(len(states.q), robot.dof, -1)[:, :n].reshape(len(states.q) * n, -1)
+    columns = of_first[:, own] @ inertia.frame_map(published_parameters(model.ROBOT).frames)
+    known = robot.parameters()
+    known[own] = 0.0
+    rest = of_first @ known
+
+    def torques(candidates: Float2D) -> Float2D:
+        tau = model.link_parameters(candidates) @ columns.T + rest
+        return np.asarray(tau.reshape(len(candidates), -1, n))
+
+    return torques
+
+
+def control_aware_cost(
+    torques: Callable[[Float2D], Float2D], states: Reference, target: Float2D, dt: float
+) -> Callable[[Float2D], Float1D]:
+    r"""Make the cost: squared shares of torque error, change of energy and of torque rate.
+
+    .. math:: f = \sum_j \left(\frac{|\tau_j - \tau_j^*|}{|\tau_j^*|}\right)^2
+        + \left(\frac{E_j}{E_j^*} - 1\right)^2
+        + \left(\frac{|\dot\tau_j|}{|\dot\tau_j^*|} - 1\right)^2
+
+    with RMS values over a motion, the star for the reference's torque, and eq. (29) for the energy,
+    absolute.
+    """
+
+    def indices(tau: Float2D) -> tuple[Float2D, Float2D]:
+        energy = np.abs(tau * states.dq[:, : len(model.LINKS)]).sum(axis=1) * dt
+        return energy, np.sqrt((np.diff(tau, axis=1) ** 2).mean(axis=1)) / dt
+
+    energy_true, rate_true = indices(target[None])
+
+    def cost(candidates: Float2D) -> Float1D:
+        tau = torques(candidates)
+        energy, rate = indices(tau)
+        share = ((tau - target) ** 2).mean(axis=1) / (target**2).mean(axis=0)
+        parts = share + (energy / energy_true - 1.0) ** 2 + (rate / rate_true - 1.0) ** 2
+        return np.asarray(parts.sum(axis=1))
+
+    return cost
+
+
+def search_by_performance(seed: int, run: int, swarm: str, objective: str) -> dict[str, Any]:
+    """Return what one of `SWARMS` finds with one of `OBJECTIVES`; both have the same budget.
+
+    Returns
+    -------
+    result : dict
+        ``mape_com``, ``mape_inertia`` [%]; ``circle`` and ``unseen``: RMS torque error of the first
+        three joints over the RMS torque, on the circle and on random states.
+    """
+    robot, truth = load_robot(model.ROBOT), model.parameter_vector("reference")
+    rng = named_stream(seed, model.ROOT, "performance", swarm, objective, f"run {run}")
+    states = {"circle": _circle(robot), "unseen": unseen_states(robot, seed)}
+    maps = {name: torque_map(robot, motion) for name, motion in states.items()}
+    targets = {name: torques(truth[None])[0] for name, torques in maps.items()}
+    box = ParameterDistance(truth, HALF_WIDTH, "relative", model.ITERATIONS)
+    optimizer, options = METHODS[swarm]
+    aware = control_aware_cost(maps["circle"], states["circle"], targets["circle"], LAP / SAMPLES)
+    best = minimize(
+        box if objective == "eq-20" else lambda X: aware(X * truth),
+        box.lower,
+        box.upper,
+        method=OPTIMIZERS.build(optimizer, **options),
+        max_evals=model.PARTICLES * model.ITERATIONS,
+        rng=rng,
+    )
+    estimate = best.x * truth
+    com, moments = model.mape(estimate, truth)
+    return {
+        "mape_com": com,
+        "mape_inertia": moments,
+        **{
+            name: float((rms(torque(estimate[None])[0] - targets[name]) / rms(targets[name])).max())
+            for name, torque in maps.items()
+        },
+    }
+
+
+def _circle(robot: Robot) -> Reference:
+    """Return the slow circle at `SAMPLES` instants."""
+    path = next(run for run in Circle().runs(robot, RunPlan(slow_lap=LAP)) if run.slow)
+    return path.trajectory(np.linspace(0.0, path.trajectory.duration, SAMPLES))
+
+
+def unseen_states(robot: Robot, seed: int) -> Reference:
+    """Draw random states within the joint limits, the same for all searches of a seed."""
+    rng = named_stream(seed, model.ROOT, "performance", "unseen")
+    size, limits = (SAMPLES, robot.dof), robot.limits
+    return Reference(
+        rng.uniform(limits.lower, limits.upper, size),
+        rng.uniform(-UNSEEN_SPEED, UNSEEN_SPEED, size),
+        rng.uniform(-UNSEEN_ACCELERATION, UNSEEN_ACCELERATION, size),
+    )
+
+
+TIP = "link_3"
+"""The paper's chain; the wrist is locked and belongs to the last link."""
+CLASSICAL = ("ols", "wls", "consistent")
+FROM_TORQUE = ("pso", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
+
+
+def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
+    """Return classical estimators and swarms on one log of the arm in the engine.
+
+    Excitation, experiment and preprocessing are those of a quick study; sensors are its default
+    ones. The swarms get the paper's budget and the weighted sum of squared torque residuals.
+
+    Returns
+    -------
+    result : dict
+        ``methods``: by name, ``criterion_over_optimum``, ``error`` (RMS of the error over the
+        standard deviation of weighted least squares), ``residual`` (per joint [N m]), ``nfev``,
+        ``seconds``.
+    """
+    log_seed = int(named_stream(seed, ROOT, "log", f"run {run}").integers(2**31))
+    config = StudyConfig(
+        seed=log_seed,
+        design=DesignConfig(constraints=ConstraintsConfig(contact=True)),  # as in the paper
+        control=ControlConfig(enabled=False),
+    )
+    plant = published_plant(ROBOT, TIP)
+    setup = build_setup(plant, config.quick().with_estimators(CLASSICAL))
+    nominal, basis, streams = setup.nominal, setup.basis, setup.streams
+    designs = design_excitation(nominal, basis, setup.excitation, streams("design"))
+    log = run_experiment(setup.cell, designs.trajectories[0], streams("measure"))
+    rng = streams("identify")
+    identification = identify(log, nominal, basis=basis, plan=setup.fit, check=False, rng=rng)
+    true = identification.basis.of(plant.parameters())
+    estimates = {estimate.estimator: estimate for estimate in identification.estimates}
+    std = estimates["wls"].std
+    for name in FROM_TORQUE:
+        optimizer, options = METHODS[name]
+        budget = {"fraction": HALF_WIDTH, "evaluations": PARTICLES * ITERATIONS}
+        estimator = ESTIMATORS.build(
+            "wls-pso", optimizer=optimizer, options=dict(options), **budget
+        )
+        rng = named_stream(seed, ROOT, "torque", name, f"run {run}")
+        estimates[name] = estimator.fit(identification.problem, rng)
+    return {
+        "methods": {
+            name: {
+                "criterion_over_optimum": estimate.criterion_over_optimum,
+                "error": float(rms((estimate.beta - true) / std)),
+                "residual": estimate.torque_rms.tolist(),
+                "nfev": estimate.nfev,
+                "seconds": estimate.seconds,
+            }
+            for name, estimate in estimates.items()
+        }
+    }

@@ -10,8 +10,8 @@ from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import convergence_curves, drawing, joint_chart, plotted
 from robotid_sim.papers.paper import Lab, TrialPaper
 from robotid_sim.papers.rocr6.cell import METHODS as ESTIMATORS
-from robotid_sim.papers.rocr6.control import TRACKED
-from robotid_sim.papers.rocr6.excitation import OPTIONS, trajectory_of
+from robotid_sim.papers.rocr6.cell import TRACKED
+from robotid_sim.papers.rocr6.model import OPTIONS, trajectory_of
 from robotid_sim.papers.rocr6.searches import METHODS
 from robotid_sim.papers.rocr6.study import SIX, THREE, run_all
 from robotid_sim.papers.trial_table import TrialTable

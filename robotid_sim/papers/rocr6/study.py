@@ -11,8 +11,7 @@ from robotid_sim.model.catalog import published_plant
 from robotid_sim.optim.settings import setting
 from robotid_sim.optim.stability import Moving, stability
 from robotid_sim.papers.paper import Lab, PlannedTrial
-from robotid_sim.papers.rocr6.cell import TORQUE_NOISE
-from robotid_sim.papers.rocr6.filtering import RECURSION
+from robotid_sim.papers.rocr6.cell import RECURSION, TORQUE_NOISE
 from robotid_sim.papers.rocr6.model import FRICTION, GAINS, PRINTED, ROBOT, TABLE_2, FirstThree
 from robotid_sim.papers.rocr6.searches import CLAMP
 from robotid_sim.papers.statistics import interval_of_mean
@@ -63,11 +62,11 @@ def run_all(lab: Lab) -> TrialTable:
     searches = cells("search", "searches:search_run", "3")
     table = designs | lab.tabulate("search and experiment", [*experiments, *searches])
     comparisons = [
-        *all_runs("draws", "weighting:readings", "3"),
-        *all_runs("filter", "filtering:estimates", "6"),
+        *all_runs("draws", "searches:readings", "3"),
+        *all_runs("filter", "cell:filtered_estimates", "6"),
     ]
     table = table | lab.tabulate("weights and filters", comparisons)
-    weighted = cells("weighted", "weighting:weighted_searches", "3")
+    weighted = cells("weighted", "searches:weighted_searches", "3")
     table = table | lab.tabulate("weighted cost", weighted)
     tried = _controllers(lab, table, min(runs["control"], runs["cell"]), paths["6"])
     return with_computed(table | lab.tabulate("track with the models", tried))
@@ -75,7 +74,7 @@ def run_all(lab: Lab) -> TrialTable:
 
 def _designs(lab: Lab) -> TrialTable:
     # The bands of joints 1 to 3 were set with the best of 60 random series, not improved.
-    function = f"{FUNCTIONS}.excitation:design"
+    function = f"{FUNCTIONS}.model:design"
     cells = [
         lab.cell(("design", str(joints), ""), function, joints=joints, iterations=most)
         for joints, most in ((3, 0), (6, lab.choose(*ITERATIONS)))
@@ -96,7 +95,7 @@ def _controllers(
             ("tracking", "", ""),
             lab.trial(
                 f"control-{k}",
-                f"{FUNCTIONS}.control:track",
+                f"{FUNCTIONS}.cell:track",
                 estimates=estimates_of_run,
                 run=max(k - 1, 0),
                 **path,

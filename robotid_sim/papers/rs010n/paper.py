@@ -25,12 +25,13 @@ from robotid_sim.papers.charts import (
 )
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
 from robotid_sim.papers.rs010n import model
-from robotid_sim.papers.rs010n.engine import MIDDLE, NOMINAL
 from robotid_sim.papers.rs010n.trials import (
     ABLATIONS,
     CLAMPED,
     FREE,
     METHODS,
+    MIDDLE,
+    NOMINAL,
     PAPER,
     SETTING,
     VARIANTS,
@@ -41,7 +42,7 @@ from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.section import percent
 from robotid_sim.threads import one_blas_thread
 
-TRIALS, ENGINE = f"{__package__}.trials", f"{__package__}.engine"
+TRIALS = f"{__package__}.trials"
 WIDTHS = (1.0, 0.3, 0.1)
 """Half-widths of the box in which the genetic algorithm searches with the printed penalty."""
 POPULATION = 50
@@ -146,9 +147,9 @@ def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
     more = runs if lab.quick or lab.runs else effort["more_runs"][0]
     parts = 2 if lab.quick else min(runs, effort["ablation_runs"][0])
     batches = lab.choose(*effort["batches"])
-    function = f"{ENGINE}:compensation"
+    function = f"{TRIALS}:compensation"
     cells = [
-        lab.cell(("engine", "", ""), f"{ENGINE}:identification", runs=runs, x=x),
+        lab.cell(("engine", "", ""), f"{TRIALS}:identification", runs=runs, x=x),
         *lab.cells(("compensation", "", ""), function, batches, count=count, x=x),
     ]
     function = f"{TRIALS}:search"

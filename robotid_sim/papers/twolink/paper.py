@@ -16,9 +16,7 @@ from robotid_sim.papers.paper import Lab, TrialPaper
 from robotid_sim.papers.statistics import geometric_ratio
 from robotid_sim.papers.trial_table import TrialTable
 from robotid_sim.papers.twolink import model, stability
-from robotid_sim.papers.twolink.criterion import LS_IN_BOX
-from robotid_sim.papers.twolink.model import known_torque
-from robotid_sim.papers.twolink.motion import integrate
+from robotid_sim.papers.twolink.model import integrate, known_torque
 from robotid_sim.papers.twolink.study import (
     AVERAGES,
     ENCODERS,
@@ -36,8 +34,7 @@ from robotid_sim.papers.twolink.study import (
     run_all,
     torque_errors,
 )
-from robotid_sim.papers.twolink.trials import SETTINGS, checkpoints
-from robotid_sim.papers.twolink.variants import POINTS, VARIANTS
+from robotid_sim.papers.twolink.trials import LS_IN_BOX, POINTS, SETTINGS, VARIANTS, checkpoints
 from robotid_sim.section import number
 from robotid_sim.table import Table
 

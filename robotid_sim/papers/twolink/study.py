@@ -11,13 +11,17 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.papers.paper import Lab, PlannedTrial
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.papers.twolink import model, stability
-from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion, relative_error
-from robotid_sim.papers.twolink.motion import Driven, integrate
-from robotid_sim.papers.twolink.trials import checkpoints
-from robotid_sim.papers.twolink.variants import LOADS, VARIANTS
+from robotid_sim.papers.twolink.model import Driven, integrate
+from robotid_sim.papers.twolink.trials import (
+    LOADS,
+    LS_IN_BOX,
+    VARIANTS,
+    TorqueCriterion,
+    checkpoints,
+    relative_error,
+)
 
-PACKAGE = "robotid_sim.papers.twolink"
-TRIALS = f"{PACKAGE}.trials"
+TRIALS = f"{__package__}.trials"
 SEARCHES = ("GA", "SPSO", "ELPIDSO")
 """The searches of the paper, in the order of its tables."""
 METHODS = ("LS", *SEARCHES)
@@ -109,7 +113,7 @@ def _searches(lab: Lab, exact: Criteria, noisy: Criteria) -> list[PlannedTrial]:
             stream = [f"rho {float(rho)}", f"run {run}"]
             options: dict[str, Any] = {"criterion": goal.content(), "max_evals": max_evals}
             if study == "variants":
-                function = f"{PACKAGE}.variants:observed"
+                function = f"{TRIALS}:observed"
                 options |= {"variant": method, "stream": stream}
             else:
                 function = f"{TRIALS}:search"
@@ -136,7 +140,7 @@ def _numbered(
 
 def _loads(lab: Lab) -> TrialTable:
     """Change the payload in the engine, and identify the arm again."""
-    function, loads = f"{PACKAGE}.variants:loaded_run", {}
+    function, loads = f"{TRIALS}:loaded_run", {}
     for load, (mass, below) in LOADS.items():
         loads[load] = lab.cell(("load", load, ""), function, mass=mass, below=below, rho=LOAD_RHO)
     changed = lab.tabulate("change the payload", list(loads.values()))
