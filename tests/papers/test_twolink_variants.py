@@ -14,12 +14,12 @@ from robotid_sim.papers.twolink.stability import (
     radius,
     routh_hurwitz,
 )
-from robotid_sim.papers.twolink.study import accumulated_error
 from robotid_sim.papers.twolink.trials import (
     LOADS,
     POINTS,
     VARIANTS,
     TorqueCriterion,
+    accumulated_error,
     loaded_parameters,
     loaded_run,
     observed,

@@ -1,7 +1,7 @@
 """Joints 1 to 3 with the parameters of Table 2: least squares and the swarms around it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -20,6 +20,7 @@ from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.rocr6.model import (
     OPTIONS,
+    PRINTED,
     ROBOT,
     SAMPLES,
     FirstThree,
@@ -41,47 +42,22 @@ Without them w = 1.3 diverges. The limit is a fifth of the box's half width. Wit
 nearest to its printed generations, with 0.2 the PSO does; no limit gives both, and the page shows
 all three.
 """
-FREE = {"velocity_limit": float("inf"), "bounds": "none"}
 SETTLED = 0.99
 """Share of the whole fall of the fitness at which a search counts as converged."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoxedSwarm:
-    """A swarm in a box about a least-squares estimate."""
+    """A swarm in a box about a least-squares estimate, as ``settings.toml`` has it."""
 
     setting: str
-    """Published configuration."""
-    changes: Mapping[str, Any]
-    """What the paper does not print, or what is changed."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
     start: str = "WLS"
-    """Center of the box: ``LS`` or ``WLS``."""
     knows_start: bool = False
-    """Whether the swarm begins with that estimate among its particles."""
     weighted: bool = False
-    """Whether residuals count by the inverse of their joint's noise, as in WLS."""
 
 
-_PSO, _RWPSO = "tang-2023-pso", "tang-2023-rwpso"
-METHODS = {
-    "LS-PSO": BoxedSwarm(_PSO, CLAMP, start="LS"),
-    "WLS-PSO": BoxedSwarm(_PSO, CLAMP),
-    "WLS-RWPSO": BoxedSwarm(_RWPSO, CLAMP),
-    "WLS-RWPSO, eq. (15) as printed": BoxedSwarm(_RWPSO, {**CLAMP, "form": "literal"}),
-    "WLS-PSO without clamp and walls": BoxedSwarm(_PSO, FREE),
-    "WLS-PSO, w = 0.7, c = 1.5": BoxedSwarm(_PSO, {**CLAMP, "w": 0.7, "c1": 1.5, "c2": 1.5}),
-    "WLS-PSO that knows WLS": BoxedSwarm(_PSO, CLAMP, knows_start=True),
-    "WLS-RWPSO that knows WLS": BoxedSwarm(_RWPSO, CLAMP, knows_start=True),
-    "WLS-PSO that knows WLS, weighted": BoxedSwarm(_PSO, CLAMP, knows_start=True, weighted=True),
-    "WLS-RWPSO that knows WLS, weighted": BoxedSwarm(
-        _RWPSO, CLAMP, knows_start=True, weighted=True
-    ),
-    "WLS-PSO, limit 0.05": BoxedSwarm(_PSO, {**CLAMP, "velocity_limit": 0.05}),
-    "WLS-PSO, limit 0.2": BoxedSwarm(_PSO, {**CLAMP, "velocity_limit": 0.2}),
-    "WLS-RWPSO, limit 0.05": BoxedSwarm(_RWPSO, {**CLAMP, "velocity_limit": 0.05}),
-    "WLS-RWPSO, limit 0.2": BoxedSwarm(_RWPSO, {**CLAMP, "velocity_limit": 0.2}),
-}
-"""The searches, those of the paper first."""
+METHODS = {name: BoxedSwarm(**fields) for name, fields in PRINTED["searches"].items()}
 
 
 def search_run(
@@ -158,7 +134,7 @@ def search(
     """
     chosen, half = setting(method.setting), BOX * np.abs(center)
     ends, most = (center - half, center + half), chosen.max_evals
-    optimizer = chosen.build(**method.changes)
+    optimizer = chosen.build(**{**CLAMP, **method.changes})
     first = center[None] if method.knows_start else None
     result = minimize(fitness, *ends, method=optimizer, max_evals=most, rng=rng, first=first)
     return result.x, np.sqrt(result.history[:, 1] / rows)
@@ -182,11 +158,6 @@ def _scored(
 
 
 PAPER_DIVISOR, AS_PRINTED = "WLS, divisor of eq. (11)", "WLS, eq. (11) as printed"
-WEIGHTED = {
-    "WLS-PSO, weighted": BoxedSwarm("tang-2023-pso", CLAMP, weighted=True),
-    "WLS-RWPSO, weighted": BoxedSwarm("tang-2023-rwpso", CLAMP, weighted=True),
-}
-"""The swarms with the weighted residuals as their cost, as `cell.METHODS` has them."""
 
 
 def readings(
@@ -247,7 +218,8 @@ def weighted_searches(
     fitness = SquaredFitness.of(reduction, 1.0 / start.noise_std)
     plain = SquaredFitness.of(reduction, np.ones(problem.dof))
     results: dict[str, Any] = {}
-    for name, method in WEIGHTED.items():
+    for name, fields in PRINTED["weighted_searches"].items():
+        method = BoxedSwarm(**fields)
         stream = named_stream(seed, ROBOT, "search", name, f"run {run}")
         beta, curve = search(method, start.beta, fitness, problem.y.size, stream)
         results[name] = {

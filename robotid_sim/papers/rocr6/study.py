@@ -18,18 +18,6 @@ from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 
 FUNCTIONS = "robotid_sim.papers.rocr6"
-EFFORT: Mapping[str, tuple[int, int]] = {
-    "search": (60, 5),
-    "cell": (60, 2),
-    "draws": (4000, 100),
-    "weighted": (60, 3),
-    "filter": (100, 3),
-    "control": (8, 1),
-}
-"""Runs of a full reproduction, and of a quick one: of the searches on joints 1 to 3, of which the
-paper shows one; of the experiment on six joints; draws of the noise for the weights, which need no
-search; searches with weighted residuals; draws of the sensors for estimates from filtered torques;
-runs whose estimates are tried in a controller."""
 ITERATIONS = (200, 30)
 """Of the design for six joints."""
 CONTROLLED = ("LS-PSO", "WLS-PSO", "WLS-RWPSO", "WLS")
@@ -47,7 +35,7 @@ def run_all(lab: Lab) -> TrialTable:
         joints: {name: design[name] for name in ("excitation", "verification")}
         for joints, (design,) in ((k, designs.runs("design", "", k)) for k in ("3", "6"))
     }
-    runs = {name: lab.runs_of(*sizes) for name, sizes in EFFORT.items()}
+    runs = {name: lab.runs_of(*sizes) for name, sizes in PRINTED["effort"].items()}
 
     def cells(name: str, function: str, path: str, **options: Any) -> list[PlannedTrial]:
         function = f"{FUNCTIONS}.{function}"

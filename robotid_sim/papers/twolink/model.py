@@ -23,19 +23,15 @@ from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.robot import Robot
+from robotid_sim.papers.sheet import read_settings
 from robotid_sim.trajectory.reference import Reference
 
-PRINTED = (6.7333, 3.4, 3.0, 0.0)
-"""lambda as the paper prints it [kg m^2]."""
+SETTINGS = read_settings(__file__)
+PRINTED, LOWER, UPPER = (np.array(SETTINGS[name]) for name in ("parameters", "lower", "upper"))
+FITTED, VALIDATED = (tuple[float, ...](SETTINGS[name]) for name in ("fitted", "validated"))
 NAMES = ("α", "β", "ε", "η")
-LOWER, UPPER = np.zeros(4), np.array([10.0, 5.0, 5.0, 5.0])
-"""Search ranges of the paper [kg m^2]; the true eta lies on the edge."""
 AMPLITUDE = 0.1
 """Amplitude of both torques [N m]."""
-FITTED = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""rho of the trajectories for the estimation [Hz]."""
-VALIDATED = (5.0, 5.5, 6.0)
-"""rho of the trajectories for the validation [Hz]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,9 +268,7 @@ class Hanging:
 
 
 def drive_in_engine(rho: float, robot: Robot | None = None) -> Driven:
-    """Return the run under the reference torques in the engine, a sample every `STEP`.
-
-    The robot is the paper's unless another one is given.
+    """Run the arm, by default the paper's, under the reference torques, a sample every `STEP`.
 
     Positions, velocities, accelerations and torques are those at which the engine's own step
     fulfills the equation of motion, without sensors.

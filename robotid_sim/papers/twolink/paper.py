@@ -1,19 +1,18 @@
 """Yan, Lu, Levy (2015): ELPIDSO on the two-link arm."""
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import asdict
 from itertools import product
 from typing import ClassVar
 
 import numpy as np
-from scipy.stats import mannwhitneyu
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import Chart, Curve, Panel, Style
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.charts import convergence_curves, drawing, plotted
 from robotid_sim.papers.paper import Lab, TrialPaper
-from robotid_sim.papers.statistics import geometric_ratio
+from robotid_sim.papers.statistics import BESIDE, deviation, geometric_ratio
 from robotid_sim.papers.trial_table import TrialTable
 from robotid_sim.papers.twolink import model, stability
 from robotid_sim.papers.twolink.model import integrate, known_torque
@@ -27,14 +26,18 @@ from robotid_sim.papers.twolink.study import (
     SEARCHES,
     SIGNIFICANCE,
     UNSEEN,
-    criterion_of,
     estimate,
     final,
-    relative_parameter_error,
     run_all,
+)
+from robotid_sim.papers.twolink.trials import (
+    LS_IN_BOX,
+    POINTS,
+    VARIANTS,
+    checkpoints,
+    relative_parameter_error,
     torque_errors,
 )
-from robotid_sim.papers.twolink.trials import LS_IN_BOX, POINTS, SETTINGS, VARIANTS, checkpoints
 from robotid_sim.section import number
 from robotid_sim.table import Table
 
@@ -93,7 +96,7 @@ class TwoLinkElpidso(TrialPaper):
 
 def _physical() -> Table:
     """List masses and lengths, and what follows of them: Table 1."""
-    values = [(f.name, getattr(model.ARM, f.name)) for f in fields(model.ARM)]
+    values = asdict(model.ARM).items()
     rows = [(name, number(value), unit) for (name, value), unit in zip(values, UNITS, strict=True)]
     rows.append(("e1 = m1 l1 lc1 - I1 - m1 lc1²", number(model.ARM.e1), "kg m²"))
     rows.append(("e2 = g / l1", number(model.ARM.e2), "1/s²"))
@@ -106,7 +109,7 @@ def _settings(table: TrialTable) -> Table:
     """List the settings of the searches: Table 2."""
     rows = []
     for method in SEARCHES:
-        chosen = setting(SETTINGS[method][0])
+        chosen = setting(model.SETTINGS["searches"][method]["name"])
         options = {k: v for k, v in vars(chosen.build()).items() if k != "population"}
         text = ", ".join(f"{name} {value}" for name, value in options.items())
         evaluations = table.runs("exact", method)[0]["evaluations"]
@@ -116,53 +119,41 @@ def _settings(table: TrialTable) -> Table:
 
 def _estimates(table: TrialTable, study: str, rho: str, place: int) -> Table:
     """Fill one of Tables 3 to 7: the estimates on one trajectory, from one kind of data."""
-    floor = criterion_of(table.runs("goal", study, rho)[0]).floor
+    floor, noisy = table.runs("goal", study, rho)[0]["floor"], study == "noisy"
     rows = [("true", *(number(value, 6) for value in model.TRUE), *["-"] * 7)]
-    direct = {"LS": "LS, eq. (29)", LS_IN_BOX: "LS in the search box"}
-    for method, label in list(direct.items())[: 2 if study == "noisy" else 1]:
-        (run,) = table.runs(study, method, rho)
-        parameters = (number(value, 6) for value in run["parameters"])
-        costs = [_cost(floor + run["excess"])] * 3
-        significance = _significance(table, study, rho, method) if method == "LS" else ("-", "-")
-        error = f"{run['error']:.2g}"
-        rows.append((label, *parameters, *costs, error, "0", *significance))
-    for method in SEARCHES:
-        costs_of_runs = floor + table.values(study, method, "excess", rho)
-        costs = [_cost(float(how(costs_of_runs))) for how in (np.mean, np.median, np.min)]
-        own = method == "ELPIDSO"
+    labels = {"LS": "LS, eq. (29)"} | ({LS_IN_BOX: "LS in the search box"} if noisy else {})
+    for method in (*labels, *SEARCHES):
+        runs, excess = table.runs(study, method, rho), table.values(study, method, "excess", rho)
+        parameters = table.values(study, method, "parameters", rho)
+        costs = (_cost(float(how(floor + excess))) for how in (np.mean, np.median, np.min))
+        p = rank_sum(table.values(study, "ELPIDSO", "excess", rho), excess)
+        tested = method not in (LS_IN_BOX, "ELPIDSO")
         rows.append(
             (
-                method,
-                *_with_spread(table.values(study, method, "parameters", rho)),
+                labels.get(method, method),
+                *(
+                    [number(v, 6) for v in parameters[0]]
+                    if method in labels
+                    else _with_spread(parameters)
+                ),
                 *costs,
                 f"{np.median(table.values(study, method, 'error', rho)):.2g}",
-                str(table.runs(study, method, rho)[0]["evaluations"]),
-                *(("-", "-") if own else _significance(table, study, rho, method)),
+                str(runs[0].get("evaluations", 0)),
+                *((f"{p:.2g}", str(int(p < SIGNIFICANCE))) if tested else ("-", "-")),
             )
         )
-    return Table((), tuple(rows), name=f"table-{place}{'-noise' if study == 'noisy' else ''}")
-
-
-def _significance(table: TrialTable, study: str, rho: str, method: str) -> tuple[str, str]:
-    """Test that ELPIDSO and another method differ in J: p, and whether it is significant (1)."""
-    p = rank_sum(*(table.values(study, name, "excess", rho) for name in ("ELPIDSO", method)))
-    return f"{p:.2g}", str(int(p < SIGNIFICANCE))
+    return Table((), tuple(rows), name=f"table-{place}{'-noise' if noisy else ''}")
 
 
 def rank_sum(ours: Float1D, others: Float1D) -> float:
     """Compute Wilcoxon's p that costs differ; below rounding they are equal."""
-    ours, others = np.maximum(ours, ROUNDING), np.maximum(others, ROUNDING)
-    others = np.broadcast_to(others, ours.shape)  # least squares has one
-    if np.ptp(np.concatenate([ours, others])) == 0.0:
-        return 1.0
-    return float(mannwhitneyu(ours, others).pvalue)
+    floored = np.maximum(ours, ROUNDING), np.maximum(others, ROUNDING)
+    return BESIDE["two-sided rank test"](*floored)[0]
 
 
 def _with_spread(estimates: Float2D) -> list[str]:
     """Write mean and standard deviation of every parameter over the rows of estimates."""
-    deviations = estimates.std(axis=0, ddof=1) if len(estimates) > 1 else np.zeros(4)
-    means = estimates.mean(axis=0)
-    return [f"{m:.5g} ± {spread:.1g}" for m, spread in zip(means, deviations, strict=True)]
+    return [f"{column.mean():.5g} ± {deviation(column):.1g}" for column in estimates.T]
 
 
 def _cost(value: float) -> str:

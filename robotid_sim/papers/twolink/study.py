@@ -5,18 +5,19 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.stats import mannwhitneyu
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D
 from robotid_sim.papers.paper import Lab, PlannedTrial
+from robotid_sim.papers.statistics import BESIDE
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.papers.twolink import model, stability
-from robotid_sim.papers.twolink.model import Driven, integrate
+from robotid_sim.papers.twolink.model import integrate
 from robotid_sim.papers.twolink.trials import (
     LOADS,
     LS_IN_BOX,
     VARIANTS,
     TorqueCriterion,
+    accumulated_error,
     checkpoints,
     relative_error,
 )
@@ -30,17 +31,7 @@ VARIANT = "ELPIDSO without I, D"
 RHOS = tuple(f"{rho:g}" for rho in model.FITTED)
 UNSEEN = tuple(f"{rho:g}" for rho in model.VALIDATED)
 LOADED = "ELPIDSO, median"
-EFFORT: Mapping[str, tuple[int, int]] = {
-    "runs": (10, 3),
-    "full": (15_000, 1_500),
-    "short": (3_000, 1_500),
-    "variants": (1_500, 300),
-    "load_runs": (6, 3),
-    "repeats": (3, 1),
-}
-"""Numbers of a full run, and of a quick one: runs; generations of 20 members of the paper's
-searches, of those that are shorter as with all the swarms reach rounding on easy trajectories, and
-of those that lack a part; runs with another payload; draws of the noise of encoders."""
+EFFORT: Mapping[str, tuple[int, int]] = model.SETTINGS["effort"]
 LOAD_RHO = 0.5
 """rho of the trajectory on which the arm with another payload is identified [Hz]."""
 POPULATION = 20
@@ -75,7 +66,10 @@ def run_all(lab: Lab) -> TrialTable:
          for rho in (*model.FITTED, *model.VALIDATED)],
     )  # fmt: skip
     exact = dict(zip(RHOS, map(TorqueCriterion.of_run, integrate(model.FITTED)), strict=True))
-    noisy = {rho: criterion_of(engine.runs("engine", "", rho)[0]["noisy"]) for rho in RHOS}
+    noisy = {
+        rho: TorqueCriterion.from_content(engine.runs("engine", "", rho)[0]["noisy"])
+        for rho in RHOS
+    }
     table = engine | lab.tabulate("search", _searches(lab, exact, noisy)) | _loads(lab)
     table = table | _direct({"exact": exact, "short": exact, "noisy": noisy})
     table = table | lab.tabulate("compare with least squares", _second_looks(lab, table))
@@ -84,14 +78,14 @@ def run_all(lab: Lab) -> TrialTable:
 
 def with_computed(table: TrialTable) -> TrialTable:
     """Compute what needs no run, from the results of all."""
-    driven = dict(zip(UNSEEN, integrate(model.VALIDATED), strict=True))
-    table = table | _unseen(table, driven)
-    return table | TrialTable.computed(**_orders(table), **_eta(table), **_of_model())
-
-
-def criterion_of(content: Mapping[str, Any]) -> TorqueCriterion:
-    """Read a criterion that a trial returned."""
-    return TorqueCriterion.from_content(content)
+    table = table | _unseen(table)
+    return table | TrialTable.computed(
+        **_orders(table),
+        **_evaluations_needed(table),
+        **_against_least_squares(table),
+        **_eta(table),
+        **_of_model(),
+    )
 
 
 def _searches(lab: Lab, exact: Criteria, noisy: Criteria) -> list[PlannedTrial]:
@@ -140,12 +134,13 @@ def _numbered(
 
 def _loads(lab: Lab) -> TrialTable:
     """Change the payload in the engine, and identify the arm again."""
-    function, loads = f"{TRIALS}:loaded_run", {}
+    function, cells = f"{TRIALS}:loaded_run", []
     for load, (mass, below) in LOADS.items():
-        loads[load] = lab.cell(("load", load, ""), function, mass=mass, below=below, rho=LOAD_RHO)
-    changed = lab.tabulate("change the payload", list(loads.values()))
+        key = ("load", load, "")
+        cells.append(lab.cell(key, function, mass=mass, below=below, rho=LOAD_RHO))
+    changed = lab.tabulate("change the payload", cells)
     cells, max_evals = [], lab.choose(*EFFORT["full"]) * POPULATION
-    for load, run in product(loads, range(lab.runs_of(*EFFORT["load_runs"]))):
+    for load, run in product(LOADS, range(lab.runs_of(*EFFORT["load_runs"]))):
         options = {
             "method": "ELPIDSO",
             "criterion": changed.runs("load", "", load)[0]["criterion"],
@@ -167,7 +162,13 @@ def with_payloads(table: TrialTable) -> TrialTable:
         rows["loaded", load, "true"] = [{"parameters": content["true"]}]
         found: dict[str, Sequence[ResultRow]] = {
             "before the change": [{"parameters": model.TRUE.tolist()}],
-            "LS": [{"parameters": criterion_of(content["criterion"]).least_squares.tolist()}],
+            "LS": [
+                {
+                    "parameters": TorqueCriterion.from_content(
+                        content["criterion"]
+                    ).least_squares.tolist()
+                }
+            ],
             LOADED: table.runs("loaded", LOADED, load),
         }
         for method, runs in found.items():
@@ -225,14 +226,15 @@ def _second_looks(lab: Lab, table: TrialTable) -> list[PlannedTrial]:
     return cells
 
 
-def _unseen(table: TrialTable, driven: Mapping[str, Driven]) -> TrialTable:
+def _unseen(table: TrialTable) -> TrialTable:
     """Predict the torques of unseen trajectories: relative errors, and their sums of eq. (30).
 
     Rows are those of the three rho and both joints, shape (6,). The print of eq. (30) is lost; by
     its words it is the sum of the absolute errors of a torque [N m].
     """
     rows: dict[TrialKey, list[ResultRow]] = {}
-    scale = sum(np.abs(run.tau).sum() for run in driven.values())
+    driven = integrate(model.VALIDATED)
+    scale = sum(np.abs(run.tau).sum() for run in driven)
 
     def put(kind: str, average: str, method: str, errors: Float1D) -> None:
         largest = float(errors.max())
@@ -244,21 +246,11 @@ def _unseen(table: TrialTable, driven: Mapping[str, Driven]) -> TrialTable:
         put("unseen noisy", average, method, np.concatenate(checked))
         if method != LS_IN_BOX:
             found = final(table, "exact", method, average)
-            relative = [relative_error(run, found) for run in driven.values()]
-            sums = [accumulated_error(run, found) for run in driven.values()]
+            relative = [relative_error(run, found) for run in driven]
+            sums = [accumulated_error(run, found) for run in driven]
             put("unseen exact", average, method, np.concatenate(relative))
             put("unseen sums", average, method, np.concatenate(sums))
     return TrialTable(rows)
-
-
-def accumulated_error(run: Driven, parameters: Float1D) -> Float1D:
-    """Sum the absolute torque errors over the samples, by joint, shape (2,) [N m]."""
-    return np.asarray(np.abs(torque_errors(run, parameters)).sum(axis=0))
-
-
-def torque_errors(run: Driven, parameters: Float1D) -> Float2D:
-    """Compute the torque errors of a run, shape (N, 2) [N m]."""
-    return np.asarray((run.target() - run.regressor() @ parameters).reshape(-1, 2))
 
 
 def _orders(table: TrialTable) -> ResultRow:
@@ -266,10 +258,17 @@ def _orders(table: TrialTable) -> ResultRow:
     evaluations = table.runs("exact", "SPSO")[0]["evaluations"]
     medians = {rho: np.median(table.values("exact", "SPSO", "excess", rho)) for rho in RHOS}
     ties = ", ".join(rho for rho, cost in medians.items() if cost < ROUNDING)
-    errors = {rho: {m: _error_of_mean(table, rho, m) for m in METHODS} for rho in RHOS}
+    # The largest errors of mean estimates; below a tie there is only rounding.
+    errors = {
+        rho: {
+            m: max(float(np.abs(estimate(table, "exact", rho, m) - model.TRUE).max()), TIE)
+            for m in METHODS
+        }
+        for rho in RHOS
+    }
     largest = {m: max(of_rho[m] for of_rho in errors.values()) for m in METHODS}
     ga = max(np.median(table.values("exact", "GA", "error", rho)) for rho in RHOS)
-    direct = max(table.values("exact", "LS", "error", rho)[0] for rho in RHOS)
+    direct = table.values("exact", "LS", "error").max()
     unseen = {m: table.runs("unseen noisy", m, "medians")[0]["largest"] for m in ("ELPIDSO", "LS")}
     of_noise = unseen["ELPIDSO"] <= 1.05 * unseen["LS"]
     costs = [table.runs("costs", "searches", rho)[0] for rho in RHOS]
@@ -291,14 +290,7 @@ def _orders(table: TrialTable) -> ResultRow:
             for rho in RHOS
         ),
         **{f"steps_{average}": _steps(table, average) for average in AVERAGES},
-        **_evaluations_needed(table),
-        **_against_least_squares(table),
     }
-
-
-def _error_of_mean(table: TrialTable, rho: str, method: str) -> float:
-    """Measure the largest error of the mean estimate; below a tie there is only rounding."""
-    return max(float(np.abs(estimate(table, "exact", rho, method) - model.TRUE).max()), TIE)
 
 
 def count_below(excess: Float1D) -> int:
@@ -335,9 +327,8 @@ def _against_least_squares(table: TrialTable) -> ResultRow:
     for rho in RHOS:
         excess = np.maximum(table.values("noisy", "ELPIDSO", "excess", rho), -LEAST_GAIN)
         least = np.zeros_like(excess)
-        if np.ptp(np.concatenate([excess, least])) > 0.0:
-            better += bool(mannwhitneyu(excess, least, alternative="less").pvalue < SIGNIFICANCE)
-            worse += bool(mannwhitneyu(least, excess, alternative="less").pvalue < SIGNIFICANCE)
+        better += BESIDE["rank test"](excess, least)[0] < SIGNIFICANCE
+        worse += BESIDE["rank test"](least, excess)[0] < SIGNIFICANCE
     return {"significantly_better": better, "significantly_worse": worse}
 
 
@@ -395,8 +386,3 @@ def identity_errors() -> tuple[float, float]:
     printed = model.torque(q, dq, ddq) - model.regressor(q, dq, ddq) @ model.TRUE
     right = printed - model.known_torque(q)
     return float(np.abs(right).max()), float(np.abs(printed).max())
-
-
-def relative_parameter_error(found: Sequence[float] | Float1D) -> float:
-    """Divide the norm of the error of an estimate by that of the true parameters."""
-    return float(np.linalg.norm(np.asarray(found) - model.TRUE) / np.linalg.norm(model.TRUE))

@@ -50,19 +50,15 @@ class TorqueCriterion:
     """J at that estimate [N^2 m^2]."""
 
     @classmethod
-    def of(cls, W: Float2D, y: Float1D, samples: int) -> Self:
-        """Return the criterion of data, ``y = W @ lambda``, from so many samples."""
+    def of_run(cls, run: Driven) -> Self:
+        """Return the criterion of a run of the arm, ``y = W @ lambda``."""
+        W, y, samples = run.regressor(), run.target(), run.t.size
         Q, R = np.linalg.qr(W)
         estimate = np.linalg.solve(R, Q.T @ y)
         # One step of refinement: what is left of the exact data is then rounding alone.
         estimate += np.linalg.solve(R, Q.T @ (y - W @ estimate))
         residual = y - W @ estimate
         return cls(R / np.sqrt(samples), estimate, float(residual @ residual) / samples)
-
-    @classmethod
-    def of_run(cls, run: Driven) -> Self:
-        """Return the criterion of a run of the arm."""
-        return cls.of(run.regressor(), run.target(), run.t.size)
 
     @classmethod
     def from_content(cls, content: Mapping[str, Any]) -> Self:
@@ -95,23 +91,24 @@ def mean_squared_error(run: Driven, parameters: Float1D) -> float:
     return float(residual @ residual) / run.t.size
 
 
+def torque_errors(run: Driven, parameters: Float1D) -> Float2D:
+    """Compute the torque errors of a run, shape (N, 2) [N m]."""
+    return np.asarray((run.target() - run.regressor() @ parameters).reshape(-1, 2))
+
+
+def accumulated_error(run: Driven, parameters: Float1D) -> Float1D:
+    """Sum the absolute torque errors over the samples, by joint, shape (2,) [N m]."""
+    return np.asarray(np.abs(torque_errors(run, parameters)).sum(axis=0))
+
+
 def relative_error(run: Driven, parameters: Float1D) -> Float1D:
     """Return the accumulated torque error over the accumulated torque of both joints, shape (2,).
 
     The print of eq. (31) is lost and its words give no number: our reading of E_r is the sum of
     absolute errors over that of absolute torques.
     """
-    errors = (run.target() - run.regressor() @ parameters).reshape(-1, 2)
-    return np.asarray(np.abs(errors).sum(axis=0) / np.abs(run.tau).sum(axis=0))
+    return np.asarray(accumulated_error(run, parameters) / np.abs(run.tau).sum(axis=0))
 
-
-SETTINGS = {
-    "ELPIDSO": ("yan-2015-elpidso", {}),
-    "SPSO": ("yan-2015-spso", {}),
-    "GA": ("yan-2015-ga", {}),
-    "ELPIDSO without I, D": ("yan-2015-elpidso", {"ki": 0.0, "kd": 0.0}),
-}
-"""The searches by the paper's names: published setting, and what is changed of it."""
 
 TORQUE_NOISE = 0.005
 """Standard deviation of the noise of measured torques, share of their amplitude."""
@@ -174,13 +171,15 @@ def with_torque_noise(run: Driven, rho: float, seed: int) -> Driven:
 def search(
     method: str, criterion: Mapping[str, Any], max_evals: int, seed: int, stream: list[str]
 ) -> dict[str, Any]:
-    """Search the parameters by one of `SETTINGS` and return them with the convergence curve.
+    """Search the parameters by one of the paper's searches; return them with the curve of costs.
 
     The criterion is the content of a `TorqueCriterion`; `stream` names the random stream.
     """
-    name, changes = SETTINGS[method]
+    chosen = model.SETTINGS["searches"][method]
     goal = TorqueCriterion.from_content(criterion)
-    optimizer, rng = setting(name).build(**changes), named_stream(seed, "twolink", *stream)
+    changes = {key: value for key, value in chosen.items() if key != "name"}
+    optimizer = setting(chosen["name"]).build(**changes)
+    rng = named_stream(seed, "twolink", *stream)
     bounds = model.LOWER, model.UPPER
     best = minimize(goal.excess, *bounds, method=optimizer, max_evals=max_evals, rng=rng)
     return {
@@ -203,6 +202,11 @@ def best_at(history: Float2D, evaluations: Float1D) -> Float1D:
     return np.asarray(history[np.maximum(last, 0), 1])
 
 
+def relative_parameter_error(found: Float1D) -> float:
+    """Divide the norm of the error of an estimate by that of the true parameters."""
+    return float(np.linalg.norm(found - model.TRUE) / np.linalg.norm(model.TRUE))
+
+
 def differentiated(
     rho: float, noise: float, max_evals: int, seed: int, stream: list[str]
 ) -> dict[str, Any]:
@@ -218,18 +222,20 @@ def differentiated(
     data = Driven(run.t, q, dq, np.gradient(dq, STEP, axis=0), run.tau)
     goal = TorqueCriterion.of_run(data)
     best = search("ELPIDSO", goal.content(), max_evals, seed, [*stream, "search"])
-    found = {"LS": goal.least_squares, LS_IN_BOX: goal.in_the_box()}
-    excess = {"LS": 0.0, LS_IN_BOX: float(goal.excess(found[LS_IN_BOX][None])[0])}
-    found["ELPIDSO"], excess["ELPIDSO"] = np.array(best["parameters"]), best["excess"]
-    scale = np.linalg.norm(model.TRUE)
+    boxed = goal.in_the_box()
+    found = {
+        "LS": (goal.least_squares, 0.0),
+        LS_IN_BOX: (boxed, float(goal.excess(boxed[None])[0])),
+        "ELPIDSO": (np.array(best["parameters"]), best["excess"]),
+    }
     rows = {
         method: {
             "parameters": x.tolist(),
             "floor": goal.floor,
-            "excess": excess[method],
-            "relative": float(np.linalg.norm(x - model.TRUE) / scale),
+            "excess": excess,
+            "relative": relative_parameter_error(x),
         }
-        for method, x in found.items()
+        for method, (x, excess) in found.items()
     }
     return {"methods": rows}
 
@@ -288,18 +294,14 @@ class RandomSearch(Population):
         return self._first()
 
 
-def _published(name: str, **changes: Any) -> Callable[[], Optimizer]:
-    return lambda: setting(name).build(**changes)
-
-
 ELPIDSO, SPSO = "yan-2015-elpidso", "yan-2015-spso"
 VARIANTS: Mapping[str, Callable[[], Optimizer]] = {
-    "ELPIDSO": _published(ELPIDSO),
-    "without I, D": _published(ELPIDSO, ki=0.0, kd=0.0),
-    "without ELS": _published(ELPIDSO, patience=NEVER),
+    "ELPIDSO": setting(ELPIDSO).build,
+    "without I, D": lambda: setting(ELPIDSO).build(ki=0.0, kd=0.0),
+    "without ELS": lambda: setting(ELPIDSO).build(patience=NEVER),
     "without mutation": lambda: UnmutatedPidSwarm(**setting(ELPIDSO).options),
     "drawn velocities": lambda: DrawnVelocityPidSwarm(**setting(ELPIDSO).options),
-    "SPSO": _published(SPSO),
+    "SPSO": setting(SPSO).build,
     "SPSO, drawn velocities": lambda: DrawnVelocitySwarm(**setting(SPSO).options),
     "random search": lambda: RandomSearch(population=setting(SPSO).options["population"]),
 }
@@ -362,7 +364,7 @@ def loaded_run(mass: float, below: float, rho: float, seed: int) -> dict[str, An
     Torques are noisy as in `trials.engine_run`. Beside it stand the torque error of the parameters
     before the change, and of the true ones.
     """
-    run = drive_loaded(mass, below, rho)
+    run = drive_in_engine(rho, paper_robot().with_payload(mass, (0.0, 0.0, -below)))
     noisy = with_torque_noise(run, rho, seed)
     true = loaded_parameters(mass, below)
     return {
@@ -371,8 +373,3 @@ def loaded_run(mass: float, below: float, rho: float, seed: int) -> dict[str, An
         "residual": float(np.abs(run.target() - run.regressor() @ true).max()),
         "rms_before": float(np.sqrt(mean_squared_error(run, model.TRUE))),
     }
-
-
-def drive_loaded(mass: float, below: float, rho: float) -> Driven:
-    """Return the run of the arm with a payload more under the reference torques in the engine."""
-    return drive_in_engine(rho, paper_robot().with_payload(mass, (0.0, 0.0, -below)))
