@@ -66,29 +66,16 @@ class PathReading:
 
     family: str = "cartesian-fourier"
     criterion: str = "normalized-condition-number"
-    center: tuple[float, float, float] = CENTER
+    center: Sequence[float] = CENTER
     harmonics: int = HARMONICS
     period: float = PERIOD
 
 
 MAIN_READING = "Cartesian path, unit columns"
-READINGS = {
-    MAIN_READING: PathReading(),
-    "Cartesian path, SI columns": PathReading(criterion="condition-number"),
-    "Cartesian path, eq. (44) with y = 1": PathReading(criterion="combined-condition"),
-    "joint Fourier series, unit columns": PathReading(family="fourier"),
-    "joint Fourier series, SI columns": PathReading(family="fourier", criterion="condition-number"),
-}
-"""Spaces of the path, and criteria."""
-UNPRINTED = {
-    "center 10 cm further out": PathReading(center=(0.45, 0.0, 0.45)),
-    "center 15 cm higher": PathReading(center=(0.35, 0.0, 0.6)),
-    "center 15 cm lower": PathReading(center=(0.35, 0.0, 0.3)),
-    "2 harmonics": PathReading(harmonics=2),
-    "5 harmonics": PathReading(harmonics=5),
-    "20 s a run": PathReading(period=20.0),
-}
-"""Other values of what the paper does not print, one at a time."""
+READINGS, UNPRINTED = (
+    {name: PathReading(**fields) for name, fields in PRINTED[kind].items()}
+    for kind in ("readings", "unprinted")
+)
 
 
 @cache

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, MotionArrays
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import thinned
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters, random_states
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import PathError
-from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation import CRITERIA
@@ -24,7 +23,6 @@ from robotid_sim.excitation.plan import Handling
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.space import ExcitationSpace
 from robotid_sim.excitation.swarm_design import DesignCost
-from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.mupso import MutatingSwarm
@@ -198,7 +196,11 @@ def identification(
     clean = drive(plant, trajectory, RATE)
     sensors = with_encoders("torque-noise", relative=0.0, absolute=TORQUE_NOISE)
     rng = named_stream(seed, PAPER, "engine", kind, f"run {run}")
-    estimates = [_estimate(measure(clean, sensors, rng), basis) for _ in range(logs)]
+    problems = (
+        build_problem(LOW_PASS(measure(clean, sensors, rng), plant), plant, basis)
+        for _ in range(logs)
+    )
+    estimates = [WeightedLeastSquares().fit(each, np.random.default_rng(0)) for each in problems]
     inertial = slice(basis.inertial_rank)
     true = basis.of(plant.parameters())
     errors = np.array([fit.beta - true for fit in estimates])
@@ -234,13 +236,6 @@ def drivable(x: Sequence[float]) -> bool:
     return True
 
 
-def _estimate(log: Log, basis: BaseParameters) -> Estimate:
-    """Return the weighted least-squares estimate from a measured log."""
-    arm = model.arm()
-    problem = build_problem(LOW_PASS(log, arm), arm, basis)
-    return WeightedLeastSquares().fit(problem, np.random.default_rng(0))
-
-
 def _relative(errors: Float2D, true: Float1D) -> Float1D:
     """Return the error of every estimate over the size of the true parameters [%], shape (m,).
 
@@ -258,7 +253,9 @@ def _unseen(errors: Float2D, true: Float1D, seed: int) -> Float1D:
     The motion is a random Fourier series of the joints over their whole range; friction, which the
     paper does not model, is left out.
     """
-    W = _inertial_rows(*unseen_motion(seed))
+    fourier = model.problem("joint Fourier series, unit columns")
+    (drawn,) = feasible_draws(fourier, named_stream(seed, PAPER, "unseen motion"), 1)
+    W = _inertial_rows(*fourier.space.on_grid(UNSEEN_SAMPLES).motion(drawn.x))
     rms = np.sqrt(np.mean((W @ errors.T) ** 2, axis=0))
     return np.asarray(100.0 * rms / np.sqrt(np.mean((W @ true) ** 2)))
 
@@ -267,14 +264,6 @@ def _inertial_rows(q: Float2D, dq: Float2D, ddq: Float2D) -> Float2D:
     """Return the stacked regressor of the 15 inertial base parameters, shape (3 N, 15)."""
     columns = base().columns[: base().inertial_rank]
     return torque_regressor(model.arm(), q, dq, ddq, columns).reshape(-1, columns.size)
-
-
-@cache
-def unseen_motion(seed: int) -> MotionArrays:
-    """Return position, velocity and acceleration of a motion that no fit has seen."""
-    fourier = model.problem("joint Fourier series, unit columns")
-    drawn = feasible_draws(fourier, named_stream(seed, PAPER, "unseen motion"), 1)
-    return fourier.space.on_grid(UNSEEN_SAMPLES).motion(drawn[0].x)
 
 
 @cache
