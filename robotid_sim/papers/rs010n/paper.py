@@ -26,7 +26,6 @@ from robotid_sim.papers.charts import (
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
 from robotid_sim.papers.rs010n import model
 from robotid_sim.papers.rs010n.trials import (
-    ABLATIONS,
     CLAMPED,
     FREE,
     METHODS,
@@ -100,7 +99,7 @@ class AnnealedBeetlePaper(TrialPaper):
                 convergence_curves(table, "search", styles, case=variant, **look),
                 "evaluations / 1000 [-]",
                 "" if k else "fitness [N m]",
-                title=f"{variant}, ± {how.half_width:g}",
+                title=f"{variant}, ± {how['half_width']:g}",
                 y_scale="log",
             )
             for k, (variant, how) in enumerate(VARIANTS.items())
@@ -157,7 +156,7 @@ def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
         cells += lab.cells(("search", v, m), function, runs, method=m, variant=v, x=x)
     for m in ("SEDSABSO", "BSO"):
         cells += lab.cells(("beetles", "", m), function, more, method=m, variant=CLAMPED, x=x)
-    for part in ABLATIONS:
+    for part in model.SETTINGS["ablations"]:
         cells += lab.cells(("beetles", "", part), f"{TRIALS}:ablation", parts, part=part, x=x)
     return cells
 
@@ -196,7 +195,7 @@ def computed(table: TrialTable, best: ResultRow) -> TrialTable:
     return (
         TrialTable(rows)
         | TrialTable.printed({"table_5": columns, **model.SETTINGS["printed"]})
-        | settings_rows({m: METHODS[m].setting for m in model.PRINTED})
+        | settings_rows({m: METHODS[m]["setting"] for m in model.PRINTED})
         | TrialTable.computed(
             least_squares=float(np.abs(least - truth).max()),
             limit_use=best["limit_use"],
@@ -211,7 +210,7 @@ def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
     """Compute what follows from the print and the robot alone, and what guessing would reach."""
     base, truth, impossible = model.base(), model.theoretical(), impossible_links()
     indefinite = [name for name, column in columns.items() if column["least_inertia"] <= 0.0]
-    rng, half = np.random.default_rng(0), VARIANTS[FREE].half_width
+    rng, half = np.random.default_rng(0), VARIANTS[FREE]["half_width"]
     middle = half * rng.uniform(-0.5, 0.5, (GUESSES, truth.size))
     guess = np.abs(middle + rng.uniform(-half, half, middle.shape))
     cost = {

@@ -1,7 +1,7 @@
 """The searches of the reproduction: for excitations, and for parameters from noise-free torques."""
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,46 +38,9 @@ ROUNDING = 1e-9
 """Use of a limit above one that counts as none."""
 
 
-@dataclass(frozen=True, slots=True)
-class BeetleSearch:
-    """A search: its published setting, and what is changed of it."""
-
-    setting: str
-    changes: Mapping[str, Any]
-    budget: str | None = None
-    """Setting whose number of evaluations it gets; None for its own."""
-
-
 SETTING = "kou-2022-sedsabso"
-METHODS = {
-    "SEDSABSO": BeetleSearch(SETTING, {}),
-    "SEDSABSO, literal": BeetleSearch(SETTING, {"form": "literal"}),
-    "BSO": BeetleSearch("kou-2022-bso", {}),
-    "BSO, literal": BeetleSearch("kou-2022-bso", {"form": "literal"}),
-    "LDWPSO": BeetleSearch("kou-2022-ldwpso", {}),
-    "LDWPSO, as many evaluations": BeetleSearch("kou-2022-ldwpso", {}, SETTING),
-}
-"""Searches of the page; those of the paper without a suffix are in the corrected form."""
-
-
-@dataclass(frozen=True, slots=True)
-class SearchVariant:
-    """What the paper does not print: the box of the search, and the clamp of velocities."""
-
-    half_width: float
-    """Of the box, in every parameter, in its SI unit."""
-    velocity_limit: float
-    """Share of the box per iteration."""
-
-
-FREE = "no velocity clamp"
-CLAMPED = "velocities clamped"
-VARIANTS = {
-    FREE: SearchVariant(0.5, 1e6),
-    CLAMPED: SearchVariant(0.5, 0.2),
-    "clamped, wide box": SearchVariant(5.0, 0.2),
-}
-"""Velocity limits of a million boxes are none; at the walls points are clipped."""
+METHODS, VARIANTS = model.SETTINGS["searches"], model.SETTINGS["variants"]
+FREE, CLAMPED, _ = VARIANTS
 
 
 def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
@@ -134,8 +97,12 @@ def penalized_excitation(
 
 def penalized_cost(points: Float2D) -> Float1D:
     """Compute the condition number of motions, plus the penalty outside of Table 3, shape (m,)."""
-    condition = [float(np.exp(model.problem().value(x))) for x in points]
-    return condition + np.array([0.0 if is_within_limits(x) else PENALTY for x in points])
+    return np.array(
+        [
+            float(np.exp(model.problem().value(x))) + PENALTY * (not is_within_limits(x))
+            for x in points
+        ]
+    )
 
 
 def is_within_limits(x: Float1D) -> bool:
@@ -172,14 +139,12 @@ def search_once(
     fitness: AbsoluteFitness, truth: Float1D, method: str, variant: str, seed: int, run: int
 ) -> dict[str, Any]:
     """Run a search of the minimum of eq. (17); the true parameters (21,) place its box."""
-    chosen, how = METHODS[method], VARIANTS[variant]
-    middle = box_middle(truth, how.half_width, seed, run)
-    budget = setting(chosen.budget or chosen.setting).max_evals
-    free = {"bounds": "clip"} if variant == FREE else {}
-    optimizer = setting(chosen.setting).build(
-        **chosen.changes, **free, velocity_limit=how.velocity_limit
-    )
-    ends = middle - how.half_width, middle + how.half_width
+    options = {**METHODS[method], **VARIANTS[variant]}
+    half_width, name = options.pop("half_width"), options.pop("setting")
+    budget = setting(options.pop("budget", name)).max_evals
+    optimizer = setting(name).build(**options)
+    middle = box_middle(truth, half_width, seed, run)
+    ends = middle - half_width, middle + half_width
     rng = named_stream(seed, PAPER, method, variant, f"run {run}")
     began = time.process_time()
     best = minimize(fitness, *ends, method=optimizer, max_evals=budget, rng=rng)
@@ -225,30 +190,17 @@ class MisprintedBeetleSwarm(AnnealedBeetleSwarm):
         return round(self.population**2 / fallen) if self.equation == 16 else fallen
 
 
-FIXED_SHARE = 50 / 90
-"""Share of the initial 90 beetles that makes the fixed population of BSO."""
-MISPRINTS = {number: f"with eq. ({number}) as printed" for number in (12, 14, 16)}
-ABLATIONS: Mapping[str, tuple[type[AnnealedBeetleSwarm], Mapping[str, Any]]] = {
-    "without disturbances": (AnnealedBeetleSwarm, {"disturbances": 0}),
-    "with a fixed population of 50": (
-        AnnealedBeetleSwarm,
-        {"f_max": FIXED_SHARE, "f_min": FIXED_SHARE},
-    ),
-    **{text: (MisprintedBeetleSwarm, {"equation": n}) for n, text in MISPRINTS.items()},
-}
-"""SEDSABSO, corrected and with velocities clamped, without one of its parts."""
-
-
 def ablation(*, seed: int, run: int, part: str, x: Sequence[float]) -> dict[str, Any]:
     """Search by SEDSABSO without a part, from noise-free torques in the clamped box."""
-    how, published = VARIANTS[CLAMPED], setting(SETTING)
-    method, changes = ABLATIONS[part]
-    options = {**published.options, **changes, "velocity_limit": how.velocity_limit}
-    middle = box_middle(model.theoretical(), how.half_width, seed, run)
+    published, changes = setting(SETTING), model.SETTINGS["ablations"][part]
+    options = {**published.options, **VARIANTS[CLAMPED], **changes}
+    half_width = options.pop("half_width")
+    method = MisprintedBeetleSwarm if "equation" in changes else AnnealedBeetleSwarm
+    middle = box_middle(model.theoretical(), half_width, seed, run)
     best = minimize(
         noise_free(np.array(x)),
-        middle - how.half_width,
-        middle + how.half_width,
+        middle - half_width,
+        middle + half_width,
         method=method(**options),
         max_evals=published.max_evals,
         rng=named_stream(seed, PAPER, "ablation", part, f"run {run}"),
@@ -302,11 +254,10 @@ def _estimates(
     W, y, truth = fitness.W, fitness.y, model.true_of_engine()
     step = model.PERIOD / model.SAMPLES
     problem = LinearProblem(W, y, model.base(), model.arm().joint_names, step)
+    weighted = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     estimates = {
         "least squares": [np.linalg.lstsq(W, y, rcond=None)[0]],
-        "weighted least squares": [
-            WeightedLeastSquares().fit(problem, np.random.default_rng(0)).beta
-        ],
+        "weighted least squares": [weighted.beta],
         "L1 optimum (LP)": [fitness.minimum()],
     }
     for method in model.PRINTED:
@@ -361,7 +312,7 @@ def _identify(
     off = named_stream(seed, PAPER, "nominal", f"run {number}").uniform(-1.0, 1.0, truth.size)
     sets = {
         NOMINAL: truth * (1.0 + NOMINAL_ERROR * off),
-        MIDDLE: box_middle(truth, VARIANTS[CLAMPED].half_width, seed, number),
+        MIDDLE: box_middle(truth, VARIANTS[CLAMPED]["half_width"], seed, number),
         **{name: beta for name, (beta,) in _estimates(fitness, seed, [number]).items()},
     }
     scores = {
@@ -375,11 +326,10 @@ def _identify(
     return sets, scores
 
 
-def _left(tau: Float1D, predicted: Float1D) -> list[float]:
+def _left(tau: Float1D, predicted: Float1D) -> Any:
     """Measure what is left of the torque of every joint, by RMS, after compensation [%]."""
     left, size = (rms(part.reshape(-1, model.arm().dof)) for part in (tau - predicted, tau))
-    shares: list[float] = (100.0 * left / size).tolist()
-    return shares
+    return (100.0 * left / size).tolist()
 
 
 def _rows(log: Log) -> tuple[Float2D, Float1D]:
