@@ -24,10 +24,7 @@ LOW_PASS = Butterworth(cutoff=10.0, order=4)
 def drive(plant: Robot, path: Trajectory, rate: float, controller: Controller | None = None) -> Log:
     """Drive a plant along a path, by default by the computed torque of its own model.
 
-    Returns
-    -------
-    log : Log
-        Without sensors, at the rate [Hz].
+    The log is without sensors, at the rate [Hz].
     """
     law = controller or ComputedTorque(plant)
     with Cell(plant=plant, controller=law, rate=rate).open() as engine:

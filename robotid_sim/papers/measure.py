@@ -75,13 +75,7 @@ class ClaimRange:
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read the range of a text.
-
-        Raises
-        ------
-        OptionError
-            With the forms that are understood.
-        """
+        """Read the range of a text; raises `OptionError` with the forms that are understood."""
         bare = text.removesuffix(WITH_INTERVAL)
         for pattern, ends in _FORMS.items():
             if match := re.fullmatch(pattern, bare):

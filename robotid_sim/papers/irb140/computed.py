@@ -27,7 +27,7 @@ from robotid_sim.papers.irb140.model import (
     parameter_vector,
     rounding_of,
 )
-from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP, inertia_errors
+from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP, SWARMS, inertia_errors
 from robotid_sim.papers.statistics import interval_of_mean, lower_end
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 
@@ -42,7 +42,6 @@ PAIRS: dict[str, tuple[tuple[float, float], ...]] = {
 }
 """Clamps of PSO and of the qubits. With equal steps the largest step in the middle of the box is
 the same: x = cos(angle)^2 has slope 1 there, and the angle's range is pi / 2."""
-SWARMS = ("pso", "qubit")
 CLAMPS: tuple[tuple[str, float], ...] = tuple(
     dict.fromkeys(
         clamp
@@ -237,11 +236,8 @@ def visible_directions() -> tuple[int, int]:
 def cad_step() -> dict[str, Any]:
     """Compute mass properties of the links from their meshes, in the paper's frames (sec. 2.6).
 
-    Returns
-    -------
-    result : dict
-        ``links``, shape (3, 10): mass [kg], center of mass [m], inertia about it (Ixx, Ixy, Ixz,
-        Iyy, Iyz, Izz [kg m^2]); ``volumes`` [l], shape (3,); ``density`` [kg/m^3].
+    The ``links`` have shape (3, 10): mass [kg], center of mass [m], inertia about it (Ixx, Ixy,
+    Ixz, Iyy, Iyz, Izz [kg m^2]); volumes are in [l], shape (3,), the density is in [kg/m^3].
     """
     solids = {s.name: s for s in inertia_from_geometry(load_robot(ROBOT), TOTAL_MASS).links}
     rows = []

@@ -53,14 +53,10 @@ def train_inverse(
 ) -> dict[str, Any]:
     """Return the errors of a network that was trained with one of `TREATMENTS`.
 
-    All treatments of a run have the same log, split and first weights.
-
-    Returns
-    -------
-    result : dict
-        ``train``, ``validation`` (mean distance of the reached from the wanted position [mm]),
-        ``singular`` (share of validation poses with an index above `SINGULAR`), ``kappa`` (median
-        and 99 % quantile of their index), ``logged`` (share of the log's own poses above it).
+    All treatments of a run have the same log, split and first weights. Errors are mean distances
+    of the reached from the wanted position [mm]; ``singular`` is the share of validation poses with
+    an index above `SINGULAR`, ``kappa`` median and 99 % quantile of their index, ``logged`` the
+    share of the log's own poses above it.
     """
     q, inputs, xyz = logged_motion(seed, run, samples)
     rng = named_stream(seed, ROOT, "inverse network", f"run {run}")
@@ -97,9 +93,8 @@ def logged_motion(seed: int, run: int, samples: int) -> tuple[Float2D, Float2D, 
     """
     robot = published_plant(ROBOT)
     rng = named_stream(seed, ROOT, "logged motion", f"run {run}")
-    log = run_experiment(
-        Cell(plant=robot, controller=ComputedTorque(robot)), _motion(robot, rng), rng
-    )
+    cell = Cell(plant=robot, controller=ComputedTorque(robot))
+    log = run_experiment(cell, _motion(robot, rng), rng)
     chosen = np.linspace(0, len(log.t) - 1, samples).astype(int)
     q = log.q + kinematics.HOME
     xyz = jacobian(q)[1]

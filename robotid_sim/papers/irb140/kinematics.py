@@ -54,7 +54,7 @@ def dh_frames(q: Float2D) -> Float:
 
 
 def position(q: ArrayLike) -> Float1D:
-    r"""Return the tool's position in closed form, shape (..., 3) [m].
+    r"""Return the tool's position in closed form, shape (..., 3) [m], of the paper's angles [rad].
 
     With :math:`\tilde q_2 = q_2 + \pi/2`, angle sums in the indices and :math:`a_2 = -0.36` m,
 
@@ -66,11 +66,6 @@ def position(q: ArrayLike) -> Float1D:
              - d_6 (C_5 S_1 S_{\tilde 2 3} + S_5 (C_4 S_1 C_{\tilde 2 3} - C_1 S_4)) \\
         Z &= d_1 - a_2 S_{\tilde 2} - d_4 C_{\tilde 2 3}
              - d_6 (C_5 C_{\tilde 2 3} - C_4 S_5 S_{\tilde 2 3})
-
-    Parameters
-    ----------
-    q : array_like, shape (..., 6)
-        Joint angles of the paper [rad].
     """
     q1, q2, q3, q4, q5, _ = np.moveaxis(np.asarray(q, dtype=float), -1, 0)
     q2 = q2 + 0.5 * np.pi
@@ -105,15 +100,10 @@ def singularity_index(jacobians: Float) -> Float1D:
 def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
     """Compare the paper's kinematics with the URDF's; the trial of sections 2.1 to 2.4.
 
-    The poses are uniform within the URDF's joint limits.
-
-    Returns
-    -------
-    result : dict
-        Largest differences: ``position`` [mm] of the closed form, ``jacobian``
-        [m/rad and rad/rad]; ``kappa`` (smallest, median and largest singularity index),
-        ``kappa_difference`` (largest relative one, of poses below `SINGULAR`), ``singular`` (share
-        of the poses above it).
+    The poses are uniform within the URDF's joint limits. Differences are the largest ones, of the
+    closed form's position [mm], of the Jacobian [m/rad and rad/rad], and of the index, relative and
+    of poses below `SINGULAR`; ``kappa`` has its quartiles 0, 2 and 4, ``singular`` is the share of
+    poses above.
     """
     robot = load_robot(ROBOT)
     rng = named_stream(seed, ROOT, "kinematics")
@@ -169,13 +159,7 @@ TASK = "single-15"
 
 
 def require_sklearn() -> None:
-    """Raise unless scikit-learn is installed.
-
-    Raises
-    ------
-    MissingExtraError
-        With the install command.
-    """
+    """Raise `MissingExtraError`, with the install command, unless scikit-learn is installed."""
     try:
         import sklearn.neural_network  # noqa: F401 - only whether it is there
     except ImportError as error:

@@ -57,14 +57,10 @@ PSO_CLAMP = 0.2
 QUBIT_CLAMP = QubitSwarm.velocity_limit / QUARTER
 """Largest step of a qubit, 0.1 rad, as a share of its angle's range. The paper has none."""
 _CLAMPED = {"velocity_limit": PSO_CLAMP, "bounds": "clip"}
-_QUBIT = setting("fazilat-2025-qpso")
-_PSO = setting("fazilat-2025-pso")
-
-
+_QUBIT, _PSO = setting("fazilat-2025-qpso"), setting("fazilat-2025-pso")
 _PLAIN = {"population": PARTICLES}
 SwarmReading = tuple[str, Mapping[str, Any]]
 """An optimizer with its options."""
-
 METHODS: Mapping[str, SwarmReading] = {
     "pso": (_PSO.method, {**_PSO.options, **_CLAMPED}),
     "pso-literal": (_PSO.method, {**_PSO.options, "velocity_limit": np.inf, "bounds": "none"}),
@@ -85,16 +81,10 @@ METHODS: Mapping[str, SwarmReading] = {
 class ParameterDistance:
     """Equation (20): squared distance to the reference, and a penalty outside the box.
 
-    The box is `half_width` below each of the 27 parameters, as a share of it; the scaling
+    The box, of shape (27,), is `half_width` below each parameter, as a share of it; the scaling
     ``relative`` searches p over its reference, ``raw`` the parameters themselves. After so many
-    calls as there are iterations the penalty factor has its full size.
-
-    Attributes
-    ----------
-    lower, upper : ndarray, shape (27,)
-        The box.
-    reach : float
-        Largest distance of a candidate from the middle of the box so far, in widths of the box.
+    calls as there are iterations the penalty factor has its full size. The ``reach`` is the largest
+    distance of a candidate from the middle of the box so far, in widths of the box.
     """
 
     def __init__(
@@ -140,12 +130,7 @@ def search(
     """Run one of `METHODS` on one box; the trial of Table 3 and of figures 6 to 9.
 
     For scaling and half width see `ParameterDistance`, for another clamp than the method's
-    `clamped`.
-
-    Returns
-    -------
-    result : dict
-        ``runs``, each a row of `search_once`.
+    `clamped`; each of the ``runs`` is a row of `search_once`.
     """
     chosen = clamped(method, clamp)
     names = [ROOT, method, scaling, f"{half_width:g}"]
@@ -270,20 +255,19 @@ def control_aware_cost(
 def search_by_performance(seed: int, run: int, swarm: str, objective: str) -> dict[str, Any]:
     """Return what one of `SWARMS` finds with one of `OBJECTIVES`; both have the same budget.
 
-    Returns
-    -------
-    result : dict
-        ``mape_com``, ``mape_inertia`` [%]; ``circle`` and ``unseen``: RMS torque error of the first
-        three joints over the RMS torque, on the circle and on random states.
+    Beside errors [%], ``circle`` and ``unseen`` are RMS torque errors of the first three joints
+    over the RMS torque, on the circle and on random states.
     """
     robot, truth = load_robot(model.ROBOT), model.parameter_vector("reference")
     rng = named_stream(seed, model.ROOT, "performance", swarm, objective, f"run {run}")
-    states = {"circle": _circle(robot), "unseen": unseen_states(robot, seed)}
+    path = next(run for run in Circle().runs(robot, RunPlan(slow_lap=LAP)) if run.slow).trajectory
+    circle = path(np.linspace(0.0, path.duration, SAMPLES))
+    states = {"circle": circle, "unseen": unseen_states(robot, seed)}
     maps = {name: torque_map(robot, motion) for name, motion in states.items()}
     targets = {name: torques(truth[None])[0] for name, torques in maps.items()}
     box = ParameterDistance(truth, HALF_WIDTH, "relative", model.ITERATIONS)
     optimizer, options = METHODS[swarm]
-    aware = control_aware_cost(maps["circle"], states["circle"], targets["circle"], LAP / SAMPLES)
+    aware = control_aware_cost(maps["circle"], circle, targets["circle"], LAP / SAMPLES)
     best = minimize(
         box if objective == "eq-20" else lambda X: aware(X * truth),
         box.lower,
@@ -302,12 +286,6 @@ def search_by_performance(seed: int, run: int, swarm: str, objective: str) -> di
             for name, torque in maps.items()
         },
     }
-
-
-def _circle(robot: Robot) -> Reference:
-    """Return the slow circle at `SAMPLES` instants."""
-    path = next(run for run in Circle().runs(robot, RunPlan(slow_lap=LAP)) if run.slow)
-    return path.trajectory(np.linspace(0.0, path.trajectory.duration, SAMPLES))
 
 
 def unseen_states(robot: Robot, seed: int) -> Reference:
@@ -331,14 +309,9 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
     """Return classical estimators and swarms on one log of the arm in the engine.
 
     Excitation, experiment and preprocessing are those of a quick study; sensors are its default
-    ones. The swarms get the paper's budget and the weighted sum of squared torque residuals.
-
-    Returns
-    -------
-    result : dict
-        ``methods``: by name, ``criterion_over_optimum``, ``error`` (RMS of the error over the
-        standard deviation of weighted least squares), ``residual`` (per joint [N m]), ``nfev``,
-        ``seconds``.
+    ones. The swarms get the paper's budget and the weighted sum of squared torque residuals. The
+    ``error`` is the RMS of that over the standard deviation of weighted least squares, the
+    ``residual`` is by joint [N m].
     """
     log_seed = int(named_stream(seed, ROOT, "log", f"run {run}").integers(2**31))
     config = StudyConfig(
