@@ -46,16 +46,9 @@ Sample = dict[str, float]
 def read_bag(path: Path, topic: str | None = None) -> ForeignLog:
     """Read the joint states of one topic of a bag, or of ROS 2 storage files without metadata.
 
-    Raises
-    ------
-    FileFormatError
-        If the bag is broken.
-    LogError
-        If it has no joint states, or several topics of them and none is given.
-    UnknownNameError
-        If the topic given has no joint states.
-    MissingExtraError
-        If the reader of bags is not installed.
+    Raises `FileFormatError` if the bag is broken, `LogError` if it has no joint states, or several
+    topics of them and none is given, `UnknownNameError` if the topic given has none, and
+    `MissingExtraError` if the reader of bags is not installed.
     """
     try:
         from rosbags.highlevel import AnyReader

@@ -27,13 +27,9 @@ class Channels(NamedTuple):
 def channels(recording: ForeignLog, mapping: ImportMap, robot: Robot) -> Channels:
     r"""Return the channels that a complete map describes.
 
-    With motors that drive several joints, :math:`q = R^{-1} q_m + q_0` and
-    :math:`\tau = R^T \tau_m`, as power is the same on both sides.
-
-    Raises
-    ------
-    OptionError
-        If a coupling has another shape than the robot needs, is singular or stands beside gears.
+    With motors that drive several joints, :math:`q = R^{-1} q_m + q_0` and :math:`\tau = R^T
+    \tau_m`, as power is the same on both sides. Raises `OptionError` if a coupling has another
+    shape than the robot needs, is singular or stands beside gears.
     """
     position, torque = _transmission(mapping, robot)
     joints = [mapping.joints[name] for name in robot.joint_names]

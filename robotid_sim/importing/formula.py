@@ -35,24 +35,10 @@ OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
 
 
 def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
-    """Evaluate a formula of numbers, names, ``+ - * / **`` and `FUNCTIONS`.
+    """Evaluate a formula of numbers, names with their values, ``+ - * / **`` and `FUNCTIONS`.
 
-    Parameters
-    ----------
-    text : str
-        The formula.
-    values : mapping of str to ndarray
-        What its names stand for.
-
-    Returns
-    -------
-    value : ndarray or float
-        NaN or infinite where the formula has no value.
-
-    Raises
-    ------
-    ValueError
-        If the text is no such formula; says why.
+    NaN or infinite where the formula has no value; raises `ValueError`, which says why, if the text
+    is no such formula.
     """
     if len(text) > MAX_LENGTH:
         raise ValueError(f"it has {len(text)} characters, at most {MAX_LENGTH} are read")

@@ -48,12 +48,9 @@ class Match:
 def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -> Match:
     """Return the map of a recording to a robot; what `given` says is not inferred.
 
-    Raises
-    ------
-    UnknownNameError
-        If the map names a joint that the robot or a column that the recording does not have.
-    LogError
-        If there is no time, or a joint has no position, or neither torque nor current.
+    Raises `UnknownNameError` if the map names a joint that the robot or a column that the recording
+    does not have, `LogError` if there is no time, or a joint has no position, or neither torque nor
+    current.
     """
     given = given or ImportMap()
     _require_names(given, recording, robot)
@@ -85,19 +82,7 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
 def draft(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -> ImportMap:
     """Return what `match` has for every joint, without requiring that it is all that a log needs.
 
-    Parameters
-    ----------
-    recording : ForeignLog
-        Names of columns.
-    robot : Robot
-        Names of joints, in their order.
-    given : ImportMap, optional
-        What is known.
-
-    Returns
-    -------
-    mapping : ImportMap
-        A section for each joint with its columns, as far as names tell them.
+    Every joint has a section with its columns, as far as names tell them.
     """
     given = given or ImportMap()
     chosen, _ = _chosen(recording, robot, given)

@@ -20,19 +20,9 @@ _BEGINNINGS = {b"PK\x03\x04": read_npz, b"PAR1": read_parquet, b"MATLAB 5.0": re
 def read_foreign_log(paths: Sequence[Path], topic: str | None = None) -> ForeignLog:
     """Return the columns of a file or folder, or of several files that are columns of one log.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        Text, NPZ, MAT, HDF5, Parquet, a ROS bag or MCAP file, told apart by content.
-    topic : str, optional
-        Topic of a bag that has several of joint states.
-
-    Raises
-    ------
-    FileFormatError
-        If a file is missing, broken or of an unknown form.
-    OptionError
-        If a topic is given and no file is a bag.
+    Text, NPZ, MAT, HDF5, Parquet, a ROS bag or MCAP file, told apart by content; the topic is that
+    of a bag that has several of joint states. Raises `FileFormatError` if a file is missing, broken
+    or of an unknown form, `OptionError` if a topic is given and no file is a bag.
     """
     bags = [path for path in paths if path.is_dir() or _beginning(path).startswith(_BAGS)]
     if topic is not None and not bags:

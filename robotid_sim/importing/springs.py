@@ -18,12 +18,8 @@ def with_springs(
     r"""Return samples with the torques of known springs added, and what is said of them.
 
     The drive and the spring move a joint together, :math:`\tau_m + \tau_s(q)` is what bodies and
-    friction take.
-
-    Raises
-    ------
-    OptionError
-        If an expression cannot be evaluated, or a table does not hold the positions of the log.
+    friction take. Raises `OptionError` if an expression cannot be evaluated, or a table does not
+    hold the positions of the log.
     """
     springs = {
         name: spring

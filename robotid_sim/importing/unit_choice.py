@@ -34,28 +34,10 @@ def chosen_units(
 ) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
     """Return the unit of every quantity of every joint, and what was concluded from numbers.
 
-    Parameters
-    ----------
-    columns : mapping
-        Names of columns by quantity and joint.
-    recording : ForeignLog
-        Their numbers.
-    robot : Robot
-        Its limits tell radians from degrees.
-    mapping : ImportMap
-        The column of the time, and units that are given.
-
-    Returns
-    -------
-    units : dict
-        By joint and key of a `JointMap`.
-    notes : tuple of str
-        One sentence for every unit that no name told.
-
-    Raises
-    ------
-    LogError
-        If a unit of length is that of a revolute joint, or the other way round.
+    Units are by joint and key of a `JointMap`; there is a sentence for every unit that no name
+    told. The limits of the robot tell radians from degrees, the map has the column of the time, and
+    units that are given. Raises `LogError` if a unit of length is that of a revolute joint, or the
+    other way round.
     """
     units: dict[str, dict[str, str]] = {joint: {} for joint in robot.joint_names}
     notes: list[str] = []

@@ -64,24 +64,14 @@ class Chain:
 def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> Chain:
     """Return the chain from `base` to `tip`, with the rest of the tree locked and fused.
 
-    Parameters
-    ----------
-    document : UrdfDocument
-        The tree.
-    base, tip : str, optional
-        Names of links. Default: what the file's ``<robotid>`` element says. Else, with a tip alone,
-        the base is where the longest run of joints toward it begins that no other moving branch
-        leaves: the body that carries an arm, behind wheels, legs, lift or waist. Without a tip, the
-        base is the root and the tip the end of the longest chain that is left when mimic joints and
-        joints below a branch whose siblings also move are locked; among equals, the one with the
-        fewest links.
+    By default base and tip are what the file's ``<robotid>`` element says. Else, with a tip alone,
+    the base is where the longest run of joints toward it begins that no other moving branch leaves:
+    the body that carries an arm, behind wheels, legs, lift or waist. Without a tip, the base is the
+    root and the tip the end of the longest chain that is left when mimic joints and joints below a
+    branch whose siblings also move are locked; among equals, the one with the fewest links.
 
-    Raises
-    ------
-    UnknownNameError
-        If a name is not a link of the robot.
-    UrdfError
-        If the tip is not below the base or no joint moves between them.
+    Raises `UnknownNameError` if a name is not a link of the robot, `UrdfError` if the tip is not
+    below the base or no joint moves between them.
     """
     base, tip = base or document.base, tip or document.tip
     if tip and not base:

@@ -42,30 +42,13 @@ def write_mjcf(
 ) -> tuple[str, ...]:
     """Write `robot` as MJCF and, beside it with the suffix ``.toml``, what MJCF cannot hold.
 
-    Copied meshes that MuJoCo does not read, such as Collada, are converted to STL.
+    Copied meshes that MuJoCo does not read, such as Collada, are converted to STL. Returns what
+    could not be written, such as meshes that are missing.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot; its bodies must be possible.
-    path : str or Path
-        The MJCF file.
-    meshes : MeshMode
-        Whether the meshes come along.
-
-    Returns
-    -------
-    notes : tuple of str
-        What could not be written, such as meshes that are missing.
-
-    Raises
-    ------
-    InconsistentInertiaError
-        If a body has parameters that no rigid body can have.
-    OptionError
-        If the meshes shall be those of a ROS package, which MJCF does not know.
-    FileFormatError
-        If a file cannot be written, or one that is no side car of it has its side car's name.
+    Raises `InconsistentInertiaError` if a body has parameters that no rigid body can have,
+    `OptionError` if the meshes shall be those of a ROS package, which MJCF does not know, and
+    `FileFormatError` if a file cannot be written, or one that is no side car of it has its side
+    car's name.
     """
     if meshes is MeshMode.PACKAGE:
         raise OptionError("MJCF knows no packages; choose --meshes copy or keep")

@@ -39,15 +39,7 @@ class MjcfDrives:
 
 
 def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
-    """Return the drives of a compiled model.
-
-    Parameters
-    ----------
-    model : mujoco.MjModel
-        The model.
-    joint_names : list of str
-        What its joints are called.
-    """
+    """Return the drives of a compiled ``mujoco.MjModel``, whose joints have these names."""
     joints = range(model.njnt)
     single = [j for j in joints if model.jnt_type[j] in (HINGE, SLIDE)]
     notes: list[str] = []

@@ -37,12 +37,8 @@ _DECLARATION = re.compile(r"^\s*<\?xml.*?\?>", re.DOTALL)
 def mjcf_parts(file: Path) -> dict[Path, bytes]:
     """Read an MJCF file and those that it includes, the file itself first.
 
-    Raises
-    ------
-    UrdfError
-        If one is no well-formed XML, or stands for too much.
-    FileFormatError
-        If a file that one names is no regular one, is too large, or is not below the folder.
+    Raises `UrdfError` if one is no well-formed XML, or stands for too much, `FileFormatError` if a
+    file that one names is no regular one, is too large, or is not below the folder.
     """
     parts: dict[Path, bytes] = {}
     roots: dict[Path, etree._Element] = {}

@@ -44,14 +44,8 @@ def is_mjcf(path: str | Path) -> bool:
 def read_mjcf(path: str | Path) -> UrdfDocument:
     """Return the tree of an MJCF file, with what of the file has no counterpart in its notes.
 
-    Raises
-    ------
-    MissingExtraError
-        If MuJoCo is not installed.
-    UrdfError
-        If MuJoCo refuses the file; the text is MuJoCo's.
-    FileFormatError
-        If the TOML beside it is none.
+    Raises `MissingExtraError` if MuJoCo is not installed, `UrdfError`, with MuJoCo's text, if it
+    refuses the file, and `FileFormatError` if the TOML beside it is none.
     """
     file = Path(path)
     spec, model = _compiled(file)

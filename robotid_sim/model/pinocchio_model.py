@@ -43,10 +43,8 @@ def build_pinocchio(
 def read_pinocchio(model: Any) -> tuple[tuple[Joint, ...], tuple[Link, ...], Float1D]:
     """Read joints, links and gravity of a Pinocchio model that is a chain.
 
-    Raises
-    ------
-    UrdfError
-        If the model branches, or a joint has other than one degree of freedom or lacks limits.
+    Raises `UrdfError` if the model branches, or a joint has other than one degree of freedom or
+    lacks limits.
     """
     pin = _pinocchio()
     if list(model.parents)[1:] != list(range(model.njoints - 1)):

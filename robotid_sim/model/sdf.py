@@ -34,19 +34,12 @@ def write_sdf(
 
     Viscous and Coulomb friction are ``<damping>`` and ``<friction>`` of the joints, a spring is
     ``<spring_stiffness>`` about ``<spring_reference>``; other terms of joints are noted. Meshes of
-    a package are named by ``model://``, as Gazebo looks for them.
+    a package are named by ``model://``, as Gazebo looks for them. Returns what could not be
+    written, one sentence each.
 
-    Returns
-    -------
-    notes : tuple of str
-        What could not be written, one sentence each.
-
-    Raises
-    ------
-    InconsistentInertiaError
-        If a body has parameters that no rigid body can have, or no mass.
-    FileFormatError
-        If a file cannot be written, or one that is no side car of it has its side car's name.
+    Raises `InconsistentInertiaError` if a body has parameters that no rigid body can have, or no
+    mass, `FileFormatError` if a file cannot be written, or one that is no side car of it has its
+    side car's name.
     """
     for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
         if reason is None and link.phi[0] <= 0.0:

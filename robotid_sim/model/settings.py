@@ -56,12 +56,8 @@ class RobotSettings:
 def read_settings(urdf: Path) -> RobotSettings:
     """Return the robot.toml beside a URDF that names it, else neutral settings.
 
-    Raises
-    ------
-    FileFormatError
-        If the file is not TOML or of another schema.
-    OptionError
-        If it has an unknown key or a value of the wrong type.
+    Raises `FileFormatError` if the file is not TOML or of another schema, `OptionError` if it has
+    an unknown key or a value of the wrong type.
     """
     path, content = urdf.parent / "robot.toml", read_robot_toml(urdf)
     if not content:

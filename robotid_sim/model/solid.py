@@ -93,19 +93,10 @@ class Solid:
         return np.asarray(frame @ about @ frame.T)
 
     def parameters(self, *, mass: float | None = None, density: float | None = None) -> Float1D:
-        """Return the ten inertial parameters of the solid filled evenly.
+        """Return the ten inertial parameters of the solid filled evenly, by mass or density.
 
-        Parameters
-        ----------
-        mass : float, optional
-            Mass [kg].
-        density : float, optional
-            Density [kg/m^3]; give this or the mass.
-
-        Raises
-        ------
-        OptionError
-            If not exactly one of them is given or it is negative, or the solid has no volume.
+        They are in [kg] and [kg/m^3]. Raises `OptionError` if not exactly one of them is given or
+        it is negative, or the solid has no volume.
         """
         if (mass is None) == (density is None):
             raise OptionError("give the mass or the density of a solid, not both or none")
@@ -138,12 +129,8 @@ class Solid:
 def union(solids: Sequence[Solid]) -> Solid:
     """Return what is in any of the solids; overlaps count once.
 
-    Raises
-    ------
-    OptionError
-        If one of several is not closed.
-    MissingExtraError
-        If manifold3d is needed and not installed.
+    Raises `OptionError` if one of several is not closed, `MissingExtraError` if manifold3d is
+    needed and not installed.
     """
     if len(solids) == 1:
         return solids[0]
@@ -160,12 +147,8 @@ def union(solids: Sequence[Solid]) -> Solid:
 def read_mesh(path: str | Path) -> Solid:
     """Return the mesh of a file, open or closed; formats are trimesh's: STL, OBJ, PLY and more.
 
-    Raises
-    ------
-    FileFormatError
-        If the file is missing or holds no triangles.
-    MissingExtraError
-        If a package that the format needs is not installed.
+    Raises `FileFormatError` if the file is missing or holds no triangles, `MissingExtraError` if a
+    package that the format needs is not installed.
     """
     file = Path(path)
     try:
