@@ -14,9 +14,17 @@ from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.match import Match, match, unused_columns
 from robotid_sim.importing.readers import read_foreign_log
-from robotid_sim.importing.resample import linear_at, nearest_times, smooth_at, uniform_grid
 from robotid_sim.importing.springs import with_springs
-from robotid_sim.importing.stamps import Segment, ordered, seconds, segments
+from robotid_sim.importing.stamps import (
+    Segment,
+    linear_at,
+    nearest_times,
+    ordered,
+    seconds,
+    segments,
+    smooth_at,
+    uniform_grid,
+)
 from robotid_sim.measurement.log import SHORTEST_LOG, Log, not_uniform_after
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value

@@ -9,7 +9,7 @@ from scipy.spatial import ConvexHull, QhullError
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.model import inertia
 from robotid_sim.model.cad import vertices
-from robotid_sim.model.link import Link
+from robotid_sim.model.geometry import Link
 from robotid_sim.model.robot import Robot
 
 ENGINE_MASSLESS = "Bullet moves it as a body of zero mass; ours fuses it or refuses the joint"

@@ -17,9 +17,8 @@ from robotid_sim.files import atomic_path
 from robotid_sim.inputs import real_path
 from robotid_sim.model import inertia
 from robotid_sim.model.chain import select_chain
-from robotid_sim.model.geometry import number_text, rpy_from_rotation
+from robotid_sim.model.geometry import Link, number_text, rpy_from_rotation
 from robotid_sim.model.joint_terms import names_of
-from robotid_sim.model.link import Link
 from robotid_sim.model.mesh_files import (
     FOLDER,
     MUJOCO_MESHES,
@@ -31,7 +30,7 @@ from robotid_sim.model.mesh_files import (
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.transmissions import write_rotor_inertia
 from robotid_sim.model.urdf import EXTENSION, parse_urdf, parse_xml
-from robotid_sim.model.urdf_terms import attributes_of
+from robotid_sim.model.urdf_elements import attributes_of
 
 INDENT = "  "
 TRIANGLE_MARGIN = 1e-6

@@ -19,6 +19,7 @@ from robotid_sim.errors import (
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.chain import chain_notes, select_chain
 from robotid_sim.model.friction import Friction
+from robotid_sim.model.geometry import Link
 from robotid_sim.model.joint import (
     Joint,
     Limits,
@@ -27,10 +28,8 @@ from robotid_sim.model.joint import (
     with_assumed_limits,
 )
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
-from robotid_sim.model.link import Link
 from robotid_sim.model.mjcf_reader import is_mjcf, read_mjcf
-from robotid_sim.model.settings import check_overrides, read_settings
-from robotid_sim.model.settings_terms import terms_of_chain
+from robotid_sim.model.settings import check_overrides, read_settings, terms_of_chain
 from robotid_sim.model.urdf import UrdfDocument, read_urdf
 from robotid_sim.representation import public_value
 

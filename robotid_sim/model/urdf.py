@@ -22,8 +22,7 @@ from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape, rotation_from_rpy, transform
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.mesh_files import resolve_mesh
-from robotid_sim.model.urdf_elements import checked_elements
-from robotid_sim.model.urdf_terms import terms_in
+from robotid_sim.model.urdf_elements import checked_elements, terms_in
 from robotid_sim.representation import public_value
 
 V = TypeVar("V")
