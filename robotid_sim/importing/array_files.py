@@ -93,7 +93,9 @@ def read_parquet(path: Path) -> ForeignLog:
         if pa.types.is_list(column.type) or pa.types.is_fixed_size_list(column.type):
             arrays[name] = _rows(column.to_pylist())
         elif pa.types.is_timestamp(column.type) or pa.types.is_duration(column.type):
-            arrays[f"{name}_ns"] = _nanoseconds(column.to_numpy(zero_copy_only=False))
+            times = column.to_numpy(zero_copy_only=False)
+            kind = "datetime64[ns]" if times.dtype.kind == "M" else "timedelta64[ns]"
+            arrays[f"{name}_ns"] = times.astype(kind).astype(np.int64)
         else:
             arrays[name] = column.to_numpy(zero_copy_only=False)
     return log_of_arrays(arrays)
@@ -105,8 +107,3 @@ def _rows(rows: list[Any]) -> NDArray[Any]:
         return np.array(rows, dtype=float)
     except (TypeError, ValueError):
         return np.array([], dtype=str)
-
-
-def _nanoseconds(times: NDArray[Any]) -> NDArray[Any]:
-    kind = "datetime64[ns]" if times.dtype.kind == "M" else "timedelta64[ns]"
-    return times.astype(kind).astype(np.int64)

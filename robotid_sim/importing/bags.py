@@ -52,11 +52,18 @@ def read_bag(path: Path, topic: str | None = None) -> ForeignLog:
     """
     try:
         from rosbags.highlevel import AnyReader
+        from rosbags.typesys import Stores, get_types_from_msg, get_typestore
     except ImportError as error:
         raise MissingExtraError.of("ROS bags need rosbags", "logs") from error
     try:
         _require_own_files(path)
-        with AnyReader(_storage(path), default_typestore=_definitions()) as reader:
+        store = get_typestore(Stores.ROS2_HUMBLE)
+        for name, text in _DEFINITIONS.items():
+            store.register(get_types_from_msg(text, name))
+        files = [path]
+        if path.is_dir() and not (path / "metadata.yaml").exists():  # the bag has lost it
+            files = sorted(f for f in path.iterdir() if f.suffix in STORAGE) or files
+        with AnyReader(files, default_typestore=store) as reader:
             return _read(reader, topic, path)
     except RobotIdError:
         raise
@@ -87,22 +94,6 @@ def _has_computed(rows: sqlite3.Connection, table: str) -> bool:
     return any(
         hidden for (hidden,) in rows.execute("SELECT hidden FROM pragma_table_xinfo(?)", (table,))
     )
-
-
-def _storage(path: Path) -> list[Path]:
-    """Return the bag, or the storage files of a ROS 2 bag that has lost its metadata."""
-    if not path.is_dir() or (path / "metadata.yaml").exists():
-        return [path]
-    return sorted(file for file in path.iterdir() if file.suffix in STORAGE) or [path]
-
-
-def _definitions() -> Any:
-    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-
-    store = get_typestore(Stores.ROS2_HUMBLE)
-    for name, text in _DEFINITIONS.items():
-        store.register(get_types_from_msg(text, name))
-    return store
 
 
 def _read(reader: "AnyReader", topic: str | None, path: Path) -> ForeignLog:

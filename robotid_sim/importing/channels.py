@@ -7,7 +7,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.importing.foreign_log import ForeignLog
-from robotid_sim.importing.import_map import Coupling, ImportMap, MatrixRows
+from robotid_sim.importing.import_map import ImportMap, MatrixRows
 from robotid_sim.importing.units import UNITS, default_unit
 from robotid_sim.model.robot import Robot
 
@@ -100,11 +100,8 @@ def _transmission(mapping: ImportMap, robot: Robot) -> tuple[Float2D, Float2D]:
     turns = _square(coupling.position, "position", robot)
     if np.linalg.matrix_rank(turns) < robot.dof:
         raise OptionError("map: coupling.position is singular; two motors drive the same motion")
-    return np.linalg.inv(turns), _torque_matrix(coupling, turns, robot)
-
-
-def _torque_matrix(coupling: Coupling, turns: Float2D, robot: Robot) -> Float2D:
-    return turns.T if coupling.torque is None else _square(coupling.torque, "torque", robot)
+    torque = turns.T if coupling.torque is None else _square(coupling.torque, "torque", robot)
+    return np.linalg.inv(turns), torque
 
 
 def _square(matrix: MatrixRows, name: str, robot: Robot) -> Float2D:

@@ -90,13 +90,9 @@ def joined(recordings: Sequence[ForeignLog], paths: Iterable[Path]) -> ForeignLo
         for name, column in recording.columns.items():
             sharing = [r.columns[name] for r in recordings if name in r.columns]
             same = all(np.array_equal(column, other, equal_nan=True) for other in sharing)
-            is_alike = len(sharing) == 1 or (same and _is_clock(column))
+            is_alike = len(sharing) == 1 or (same and (np.diff(column) > 0.0).all())
             columns[name if is_alike else f"{stem}.{name}"] = column
     return ForeignLog(columns, tuple(note for r in recordings for note in r.notes))
-
-
-def _is_clock(column: Float1D) -> bool:
-    return bool((np.diff(column) > 0.0).all())
 
 
 def _floats(array: NDArray[Any]) -> Float1D:

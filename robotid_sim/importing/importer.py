@@ -160,7 +160,10 @@ def import_segments(
         In the order of time.
     """
     source = _Source.read(paths, robot, mapping, topic)
-    return source.imported(source.long_parts())
+    # The longest segment and all that are long enough for rows of a fit.
+    longest = source.part(None)
+    long = [p for p in source.parts if p == longest or source.seconds(p) >= SHORTEST_SEGMENT]
+    return source.imported(long)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -211,11 +214,6 @@ class _Source:
                 "identification needs seconds of data"
             )
         return part
-
-    def long_parts(self) -> list[Segment]:
-        """Return the longest segment and all that are long enough for rows of a fit."""
-        longest = self.part(None)
-        return [p for p in self.parts if p == longest or self.seconds(p) >= SHORTEST_SEGMENT]
 
     def imported(self, taken: Sequence[Segment]) -> list[ImportedLog]:
         """Return segments as logs of one step, each on a uniform grid."""
@@ -315,7 +313,13 @@ def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[
     rows = slice(part.start, part.stop)
     t, here = source.t[rows], _of_rows(source.samples, rows)
     mapping, recording, robot = source.matched.mapping, source.recording, source.robot
-    notes = _said_of_repeats(here.q)
+    notes = []
+    repeated = float(np.mean((np.diff(here.q, axis=0) == 0.0).all(axis=1)))
+    if repeated > REPEATED:
+        notes.append(
+            f"{100 * repeated:.0f} % of the samples repeat the positions of the one before: the "
+            "robot rests then, or its controller is slower than the recording"
+        )
     torque_times = None
     if step is not None:
         steps = np.diff(t)
@@ -378,13 +382,3 @@ def _resampled(
             current=taken(samples.current),
         ),
     )
-
-
-def _said_of_repeats(q: Float2D) -> list[str]:
-    share = float(np.mean((np.diff(q, axis=0) == 0.0).all(axis=1)))
-    if share <= REPEATED:
-        return []
-    return [
-        f"{100 * share:.0f} % of the samples repeat the positions of the one before: the robot "
-        "rests then, or its controller is slower than the recording"
-    ]

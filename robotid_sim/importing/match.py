@@ -53,7 +53,13 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     current.
     """
     given = given or ImportMap()
-    _require_names(given, recording, robot)
+    for joint in given.joints:
+        if joint not in robot.joint_names:
+            what = f"joint in the map of '{robot.name}'"
+            raise UnknownNameError.of(what, joint, robot.joint_names)
+    for column in [given.time, *(getattr(j, q) for j in given.joints.values() for q in QUANTITIES)]:
+        if column is not None and column not in recording.columns:
+            raise UnknownNameError.of("column in the map", column, recording.columns)
     chosen, reasons = _chosen(recording, robot, given)
     for quantity, columns in chosen.items():
         by_map = [joint for joint in columns if _given(given, joint, quantity)]
@@ -108,7 +114,9 @@ def _chosen(
         columns, reason = ({}, "") if len(known) == robot.dof else _columns(names, quantity, robot)
         if columns or known:
             chosen[quantity] = columns | known
-            reasons[quantity] = _with_map(reason, list(known), robot)
+            mapped = f"{', '.join(known)} {BY_MAP}" if known else ""
+            both = "; ".join(filter(None, (reason, mapped)))
+            reasons[quantity] = BY_MAP if len(known) == robot.dof else both
     return chosen, reasons
 
 
@@ -116,25 +124,6 @@ def _given(given: ImportMap, joint: str, quantity: str) -> str | None:
     """Return the column that a map names, if any."""
     column: str | None = getattr(given.joints.get(joint, JointMap()), quantity)
     return column
-
-
-def _with_map(reason: str, by_map: Sequence[str], robot: Robot) -> str:
-    """Return why columns are taken, of which the map names some."""
-    if len(by_map) == robot.dof:
-        return BY_MAP
-    return "; ".join(filter(None, (reason, f"{', '.join(by_map)} {BY_MAP}" if by_map else "")))
-
-
-def _require_names(given: ImportMap, recording: ForeignLog, robot: Robot) -> None:
-    columns = [given.time, *(getattr(j, q) for j in given.joints.values() for q in QUANTITIES)]
-    for joint in given.joints:
-        if joint not in robot.joint_names:
-            raise UnknownNameError.of(
-                f"joint in the map of '{robot.name}'", joint, robot.joint_names
-            )
-    for column in columns:
-        if column is not None and column not in recording.columns:
-            raise UnknownNameError.of("column in the map", column, recording.columns)
 
 
 def _columns(

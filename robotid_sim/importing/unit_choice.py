@@ -51,7 +51,12 @@ def chosen_units(
             if unit is None:
                 silent.append(joint)
                 unit = default_unit(kind, prismatic=joint.prismatic)
-            _require_kind(joint, quantity, unit)
+            if quantity != "current" and (unit in OF_LENGTH) != joint.prismatic:
+                shape = "prismatic" if joint.prismatic else "revolute"
+                raise LogError(
+                    f"joint '{joint.name}' is {shape}, and '{unit}' is no unit of its {quantity}; "
+                    "give the right one in a map"
+                )
             units[joint.name].setdefault(key, unit)
         if quantity == "position" and mapping.coupling is None:
             for prismatic in (False, True):
@@ -65,15 +70,6 @@ def chosen_units(
                 units |= {joint: {**units[joint], key: "deg/s"} for joint in revolute}
                 notes.append("velocities are those of the positions in deg/s")
     return units, tuple(notes)
-
-
-def _require_kind(joint: Joint, quantity: str, unit: str) -> None:
-    if quantity != "current" and (unit in OF_LENGTH) != joint.prismatic:
-        kind = "prismatic" if joint.prismatic else "revolute"
-        raise LogError(
-            f"joint '{joint.name}' is {kind}, and '{unit}' is no unit of its {quantity}; give the "
-            "right one in a map"
-        )
 
 
 def _unit_by_limits(

@@ -79,13 +79,20 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
         start = _longest_run(document, end).first
     else:
         start = _known(document, base) if base else document.root
-        end = _known(document, tip) if tip else _default_tip(document, start)
+        end = (
+            _known(document, tip)
+            if tip
+            else max(_walk(document, start), key=lambda item: (item[1], -item[2]))[0]
+        )
     path = _path(document, start, end)
     moving = [joint for joint in path if joint.movable and not joint.mimic]
     if not moving:
         line = document.links[start].line
+        runs = {_longest_run(document, leaf) for leaf in _leaves(document, start)}
+        longest = sorted(runs, key=lambda run: (-run.joints, run.last))[:SUGGESTED]
+        tips = ", ".join(f"{run.last} with {run.joints} joints from {run.first}" for run in longest)
         text = f"the chain from '{start}' to '{end}' has no movable joint"
-        document.fail(line, f"{text}; choose --tip ({_suggested(document, start)})")
+        document.fail(line, f"{text}; choose --tip ({tips})")
     if len(moving) > MAX_JOINTS:
         line, count = document.links[start].line, len(moving)
         text = f"the chain from '{start}' to '{end}' has {count} joints, at most {MAX_JOINTS}"
@@ -231,18 +238,6 @@ def _moves(document: UrdfDocument, joint: UrdfJoint) -> bool:
 
 def _longest_run(document: UrdfDocument, end: str) -> _Run:
     return max(_runs(document, end), key=lambda run: run.joints)  # of equals nearest to the root
-
-
-def _suggested(document: UrdfDocument, start: str) -> str:
-    """Return the tips of the longest runs below a link, with their joints, for messages."""
-    runs = {_longest_run(document, leaf) for leaf in _leaves(document, start)}
-    longest = sorted(runs, key=lambda run: (-run.joints, run.last))[:SUGGESTED]
-    return ", ".join(f"{run.last} with {run.joints} joints from {run.first}" for run in longest)
-
-
-def _default_tip(document: UrdfDocument, start: str) -> str:
-    tip, _, _ = max(_walk(document, start), key=lambda item: (item[1], -item[2]))
-    return tip
 
 
 def chain_notes(chain: Chain, document: UrdfDocument) -> list[str]:

@@ -74,6 +74,11 @@ def diagnose_body(link: Link) -> BodyDiagnosis:
     mass, com, central = inertia.unpack(link.phi)
     reason = inertia.inconsistency(link.phi)
     margin = inertia.triangle_margin(link.phi)
+    # Collision shapes, else visual ones.
+    clouds = [vertices(s) for s in link.shapes if s.collision] or list(map(vertices, link.shapes))
+    readable = [points for points in clouds if points is not None]
+    is_known = mass > 0.0 and readable and len(readable) == len(clouds)
+    inside = in_hull(np.vstack(readable), com) if is_known else None
     return BodyDiagnosis(
         name=link.name,
         reason=reason,
@@ -83,7 +88,7 @@ def diagnose_body(link: Link) -> BodyDiagnosis:
         moments=np.linalg.eigvalsh(central),
         triangle_margin=margin,
         pseudo_inertia=np.linalg.eigvalsh(inertia.pseudo_inertia(link.phi)),
-        com_inside=_com_inside(link, com) if mass > 0.0 else None,
+        com_inside=inside,
     )
 
 
@@ -95,16 +100,6 @@ def _engine(mass: float, reason: str | None, margin: float, central: Float2D) ->
     if reason is not None:
         return ENGINE_ZEROED
     return ENGINE_BOUNDARY if central.any() and margin < BOUNDARY else None
-
-
-def _com_inside(link: Link, com: Float1D) -> bool | None:
-    """Return whether the COM lies in the hull of the geometry: collision shapes, else visuals."""
-    shapes = [s for s in link.shapes if s.collision] or list(link.shapes)
-    clouds = [vertices(shape) for shape in shapes]
-    readable = [points for points in clouds if points is not None]
-    if not readable or len(readable) < len(clouds):
-        return None
-    return in_hull(np.vstack(readable), com)
 
 
 def in_hull(points: Float2D, x: Float1D) -> bool | None:

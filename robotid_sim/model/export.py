@@ -139,7 +139,9 @@ def _text_of(root: etree._Element) -> bytes:
 
 def _tree(robot: Robot) -> etree._Element:
     """Return the file that the robot was read from, or a bare one, with the robot's numbers."""
-    root = _skeleton(robot) if robot.document is None else _source_tree(robot)
+    root = _skeleton(robot)
+    if robot.document is not None:
+        root = parse_xml(robot.document.xml, robot.document.path)
     for link in robot.links:
         _write_body(root, robot, link)
     for k in range(robot.dof):
@@ -148,11 +150,6 @@ def _tree(robot: Robot) -> etree._Element:
         _indent(transmission, level=1)
     _write_extension(root, robot)
     return root
-
-
-def _source_tree(robot: Robot) -> etree._Element:
-    assert robot.document is not None
-    return parse_xml(robot.document.xml, robot.document.path)
 
 
 def _skeleton(robot: Robot) -> etree._Element:
@@ -186,11 +183,16 @@ def _skeleton(robot: Robot) -> etree._Element:
 def _write_body(root: etree._Element, robot: Robot, link: Link) -> None:
     phi = np.array(link.phi)
     if link.locked and robot.document is not None:
-        phi -= _behind_locked(robot, link)
+        # What the links behind locked joints, as the file has them, add to the body.
+        whole = select_chain(robot.document, robot.base, robot.tip)
+        phi -= next(b for b in whole.bodies if b.joint.child == link.name).phi_locked
         if inertia.inconsistency(phi) is None:
             _write_inertial(root, link.name, phi)
         else:  # what is left for the link itself is impossible: make the locked joints rigid
-            _fix_joints_to(root, link.locked)
+            for joint in root.findall("joint"):
+                child = joint.find("child")
+                if child is not None and child.get("link") in link.locked:
+                    joint.set("type", "fixed")
             _write_inertial(root, link.name, np.array(link.phi))
             for name in link.locked:
                 _write_inertial(root, name, np.zeros(10))
@@ -198,21 +200,6 @@ def _write_body(root: etree._Element, robot: Robot, link: Link) -> None:
         _write_inertial(root, link.name, phi)
     for name in link.fixed:
         _write_inertial(root, name, np.zeros(10))
-
-
-def _behind_locked(robot: Robot, link: Link) -> Float1D:
-    """Return what the links behind locked joints, as the file has them, add to the body."""
-    assert robot.document is not None
-    whole = select_chain(robot.document, robot.base, robot.tip)
-    body = next(b for b in whole.bodies if b.joint.child == link.name)
-    return np.asarray(body.phi_locked)
-
-
-def _fix_joints_to(root: etree._Element, links: tuple[str, ...]) -> None:
-    for joint in root.findall("joint"):
-        child = joint.find("child")
-        if child is not None and child.get("link") in links:
-            joint.set("type", "fixed")
 
 
 def _write_inertial(root: etree._Element, name: str, phi: Float1D) -> None:

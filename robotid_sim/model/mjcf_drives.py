@@ -57,14 +57,17 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
     ]
     effort = _efforts(model, joint_names, notes)
     notes += _curved(model, single, joint_names)
+    coupled = _coupled(model)
+    if names := ", ".join(dict.fromkeys(joint_names[j] for j in coupled)):
+        notes.append(f"joints that follow others do not move: {names}")
     return MjcfDrives(
         effort=effort,
         Fv=fields["dof_damping"],
         Fc=fields["dof_frictionloss"],
         Ia=fields["dof_armature"],
-        coupled=frozenset(_coupled(model)),
+        coupled=frozenset(coupled),
         springs=tuple(springs),
-        notes=(*notes, *_couplings(model, joint_names), *_left_out(model)),
+        notes=(*notes, *_left_out(model)),
     )
 
 
@@ -125,11 +128,6 @@ def _coupled(model: Any) -> Iterable[int]:
     for e in range(model.neq):
         if model.eq_type[e] == EQUALITY_JOINT:
             yield int(model.eq_obj1id[e])
-
-
-def _couplings(model: Any, joint_names: list[str]) -> list[str]:
-    names = dict.fromkeys(joint_names[j] for j in _coupled(model))
-    return [f"joints that follow others do not move: {', '.join(names)}"] if names else []
 
 
 def _curved(model: Any, single: list[int], joint_names: list[str]) -> list[str]:

@@ -164,7 +164,9 @@ def read_mjcf(path: str | Path) -> UrdfDocument:
     """
     file = Path(path)
     spec, model = _compiled(file)
-    stated = _side_car(file)
+    # What a writer of ours put beside the file; nothing if there is none.
+    content = read_beside(file, file.with_suffix(".toml").name)
+    stated = content if content.get("model") == file.name else {}
     names = MjcfNames(model, str(stated.get("base", WORLD)), spec.modelname or file.stem)
     drives = read_drives(model, names.joints)
     tree = MjcfTree(spec, model, drives, names)
@@ -204,7 +206,7 @@ def _compiled(file: Path) -> tuple[Any, Any]:
         ) from error
     mjcf_parts(file)
     # MuJoCo writes a file for every warning otherwise.
-    mujoco.set_mju_user_warning(_tell)
+    mujoco.set_mju_user_warning(lambda message: _log.warning("MuJoCo: %s", message))
     try:
         spec = mujoco.MjSpec.from_file(str(file))
         model = spec.compile()
@@ -214,22 +216,12 @@ def _compiled(file: Path) -> tuple[Any, Any]:
     return spec, model
 
 
-def _tell(message: str) -> None:
-    _log.warning("MuJoCo: %s", message)
-
-
 def _joint_of(model: Any, names: MjcfNames, source: UrdfJoint) -> UrdfJoint:
     """Return a joint of the tree by the name of its type in MJCF, without a line."""
     if source.name not in names.joints:
         return replace(source, line=0)
     kind = int(model.jnt_type[names.joints.index(source.name)])
     return replace(source, line=0, kind=OTHER_KINDS.get(kind, source.kind))
-
-
-def _side_car(file: Path) -> dict[str, Any]:
-    """Return what a writer of ours put beside the file; nothing if there is none."""
-    content = read_beside(file, file.with_suffix(".toml").name)
-    return content if content.get("model") == file.name else {}
 
 
 def _notes(model: Any, names: MjcfNames, drives: MjcfDrives, tree: MjcfTree) -> tuple[str, ...]:

@@ -60,7 +60,7 @@ def read_pinocchio(model: Any) -> tuple[tuple[Joint, ...], tuple[Link, ...], Flo
     frames = {
         frame.parentJoint: frame.name
         for frame in reversed(list(model.frames))
-        if _is_body(pin, frame)
+        if frame.type == pin.FrameType.BODY
     }
     links = tuple(
         Link(frames.get(k, model.names[k]), model.inertias[k].toDynamicParameters())
@@ -104,10 +104,6 @@ def _joint(model: Any, k: int, motion: Any) -> Joint:
 
 def _add_frame(pin: Any, model: Any, name: str, joint: int, T: Float2D, kind: str) -> None:
     model.addFrame(pin.Frame(name, joint, pin.SE3(np.array(T)), getattr(pin.FrameType, kind)))
-
-
-def _is_body(pin: Any, frame: Any) -> bool:
-    return bool(frame.type == pin.FrameType.BODY)
 
 
 def _pinocchio() -> Any:

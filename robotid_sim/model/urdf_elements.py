@@ -47,20 +47,19 @@ def checked_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
                 _fail(path, second, f"{_owner(element)}: {text}")
     for tag, key in LARGEST:
         for element in root.iter(tag):
-            _require_magnitude(path, element, key, *LARGEST[tag, key])
+            largest, unit = LARGEST[tag, key]
+            worst = max((abs(value) for value in _numbers(element, key)), default=0.0)
+            if largest < worst < float("inf"):  # what is infinite is refused when it is read
+                text = f"{tag} {key}='{element.get(key)}' is more than {largest:g} {unit}"
+                _fail(path, element, f"{_owner(element)}: {text}: is it in another unit?")
     flat = _without_flat_shapes(root, path)
-    bare = [str(e.getparent().get("name")) for e in root.iter("inertial") if _lacks_inertia(e)]
+    bare = [
+        str(inertial.getparent().get("name"))
+        for inertial in root.iter("inertial")
+        if inertial.find("inertia") is None and inertial.getparent() is not None
+    ]
     notes = {"shapes without a volume are left out": flat, "missing <inertia> taken as zero": bare}
     return tuple(f"{text}: {', '.join(dict.fromkeys(of))}" for text, of in notes.items() if of)
-
-
-def _require_magnitude(
-    path: Path, element: etree._Element, key: str, largest: float, unit: str
-) -> None:
-    worst = max((abs(value) for value in _numbers(element, key)), default=0.0)
-    if largest < worst < float("inf"):  # what is infinite is refused when it is read
-        text = f"{element.tag} {key}='{element.get(key)}' is more than {largest:g} {unit}"
-        _fail(path, element, f"{_owner(element)}: {text}: is it in another unit?")
 
 
 def _without_flat_shapes(root: etree._Element, path: Path) -> list[str]:
@@ -85,10 +84,6 @@ def _numbers(element: etree._Element, key: str) -> list[float]:
         return [float(word) for word in element.get(key, "").split()]
     except ValueError:
         return []
-
-
-def _lacks_inertia(inertial: etree._Element) -> bool:
-    return inertial.find("inertia") is None and inertial.getparent() is not None
 
 
 def _owner(element: etree._Element) -> str:

@@ -30,6 +30,8 @@ ROUNDING = 1e-12
 def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> TrialTable:
     """Compute what needs no run, and what is more than a statistic of runs."""
     motions = model.published_motions()
+    evaluable = any(motion.followed and motion.start_speed < AT_REST for motion in motions)
+    best = min(motions, key=lambda motion: motion.condition)
     rows: dict[tuple[str, str, str], list[ResultRow]] = {
         ("published", "", motion.reading): [
             {
@@ -57,18 +59,27 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
     rows["table 4", "", "printed"] = [_table_4_as_printed(identified)]
     rows["table 4", "", "engine"] = [_driven_parameters(table)]
     settings = {method: f"umar-2021-{method}" for method in model.METHODS}
+    mupso = table.runs("table 3", "mupso")
+    mutated = [row for row in mupso if row["mutations"]]
     return (
         TrialTable(rows)
         | TrialTable.printed({name: model.PRINTED[name] for name in ("table_3", "figure_2")})
         | settings_rows(settings)
         | TrialTable.computed(
             **effort,
-            **_published_optimum(motions),
+            optimum=best.condition if evaluable else "not evaluable",
+            radii=sum(model.PRINTED["optimum"]["a"]),
+            speed=best.start_speed,
+            scale=best.scale,
+            condition=best.condition,
             **_identifiability(),
             **_identified(identified),
             **_comparison(table),
             **_times(table),
-            **_mutations(table),
+            mutations=max(len(row["mutations"]) for row in mupso),
+            mutated=len(mutated),
+            at_ten=sum(10 in row["mutations"] for row in mutated),
+            helped=sum(row["best_at"] > row["mutations"][0] for row in mutated),
         )
     )
 
@@ -145,29 +156,6 @@ def _times(table: TrialTable) -> ResultRow:
         "slower": clear.count(True),
         "slowest": max(seconds.values()) / min(seconds.values()),
         "least": model.METHODS[least],
-    }
-
-
-def _mutations(table: TrialTable) -> ResultRow:
-    rows = table.runs("table 3", "mupso")
-    mutated = [row for row in rows if row["mutations"]]
-    return {
-        "mutations": max(len(row["mutations"]) for row in rows),
-        "mutated": len(mutated),
-        "at_ten": sum(10 in row["mutations"] for row in mutated),
-        "helped": sum(row["best_at"] > row["mutations"][0] for row in mutated),
-    }
-
-
-def _published_optimum(motions: Sequence[model.PublishedMotion]) -> ResultRow:
-    evaluable = any(motion.followed and motion.start_speed < AT_REST for motion in motions)
-    best = min(motions, key=lambda motion: motion.condition)
-    return {
-        "optimum": best.condition if evaluable else "not evaluable",
-        "radii": sum(model.PRINTED["optimum"]["a"]),
-        "speed": best.start_speed,
-        "scale": best.scale,
-        "condition": best.condition,
     }
 
 

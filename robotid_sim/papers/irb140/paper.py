@@ -146,7 +146,15 @@ def all_charts(table: TrialTable, labels: Mapping[str, str]) -> Iterator[Chart]:
     curves = list(convergence_curves(table, "search", STYLES, case=WIDE, x=steps, labels=labels))
     axes = ("iteration [-]", "cost [-]")
     yield convergence_chart("figure-8-convergence", {"": curves}, axes, 3.0, y_scale="log")
-    yield final_costs(table, labels)
+    marks: list[Mark] = []
+    texts = ("quartiles, last value within 1.5 of their distance", "outlier")
+    for k, name in enumerate(STYLES):
+        role = "nominal" if name.startswith("pso") else "identified"
+        marks += box(table.values("search", name, "cost", WIDE), float(k), texts, role)
+    panel = plotted(
+        marks, "final cost [-]", x_scale="log", y_ticks=tuple(labels[name] for name in STYLES)
+    )
+    yield drawing("figure-9-final-costs", panel, height=0.28 * len(STYLES) + 0.6)
     yield clamps(table)
     yield network_error(table)
     tips = {(s, m): table.runs("loop curves", m, s)[0] for s in SCENARIOS for m in MODELS}
@@ -179,18 +187,6 @@ def estimates(table: TrialTable, *, com: bool) -> Chart:
     errors = plotted(marks, "deviation [%]", y_ticks=names, verticals=(0.0,))
     name, height = f"figure-{7 if com else 6}-estimates", 0.21 * len(names) + 0.5
     return drawing(name, drawn, errors, columns=2, height=height)
-
-
-def final_costs(table: TrialTable, labels: Mapping[str, str]) -> Chart:
-    """Draw figure 9: the final costs of all runs, as boxes."""
-    marks: list[Mark] = []
-    texts = ("quartiles, last value within 1.5 of their distance", "outlier")
-    for k, name in enumerate(STYLES):
-        role = "nominal" if name.startswith("pso") else "identified"
-        marks += box(table.values("search", name, "cost", WIDE), float(k), texts, role)
-    names = tuple(labels[name] for name in STYLES)
-    panel = plotted(marks, "final cost [-]", x_scale="log", y_ticks=names)
-    return drawing("figure-9-final-costs", panel, height=0.28 * len(names) + 0.6)
 
 
 def clamps(table: TrialTable) -> Chart:

@@ -172,22 +172,17 @@ def filter_errors(log: Log, torques: Mapping[str, Float2D]) -> dict[str, Any]:
 def _estimated(
     method: str, problem: LinearProblem, unseen: LinearProblem, log: Log, seed: int, run: int
 ) -> dict[str, Any]:
+    """Estimate once; residuals are RMS of measured and true less predicted torque [N m]."""
     estimator, options = METHODS[method]
     rng = named_stream(seed, ROBOT, "estimate", method, f"run {run}")
     fit = ESTIMATORS.build(estimator, **options).fit(problem, rng)
-    residuals = _residuals(fit.beta, unseen, log)
-    evaluations = int(fit.nfev or 0) if "PSO" in method else 0
-    return {"parameters": fit.beta.tolist(), "evaluations": evaluations, **residuals}
-
-
-def _residuals(beta: Float1D, problem: LinearProblem, log: Log) -> dict[str, list[float]]:
-    """Return the RMS of measured and of true less predicted torque on unseen rows [N m]."""
+    predicted, used = unseen.by_joint(unseen.W @ fit.beta), used_samples(log)
     assert log.truth is not None
-    predicted = problem.by_joint(problem.W @ beta)
-    used = used_samples(log)
     return {
-        f"{name}_rms": rms(tau[used] - predicted).tolist()
-        for name, tau in (("measured", log.tau_meas), ("true", log.truth.tau))
+        "parameters": fit.beta.tolist(),
+        "evaluations": int(fit.nfev or 0) if "PSO" in method else 0,
+        "measured_rms": rms(log.tau_meas[used] - predicted).tolist(),
+        "true_rms": rms(log.truth.tau[used] - predicted).tolist(),
     }
 
 
