@@ -19,8 +19,8 @@ from robotid_sim.papers.rocr6.model import (
     design,
     trajectory_of,
 )
+from robotid_sim.papers.rocr6.paper import base_ranks, second_moment_determinant
 from robotid_sim.papers.rocr6.searches import METHODS, BoxedSwarm, search, search_run, settled_after
-from robotid_sim.papers.rocr6.study import base_ranks, second_moment_determinant
 
 
 @pytest.fixture(scope="module")

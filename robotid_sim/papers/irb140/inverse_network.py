@@ -166,25 +166,20 @@ def eq_33(
         slope = np.einsum("ni,nij->nj", apart / size, jacobians[:, :3]) / apart.size
         value = float(size.mean())
         if penalized:
-            punished, slopes = _penalty(jacobians)
-            value += WEIGHT * float(punished.mean())
+            u, s, vt = np.linalg.svd(jacobians)
+            s = np.maximum(s, kinematics.SMALLEST)
+            height = expit(STEEPNESS * np.log(s[:, 0] / s[:, -1] / SINGULAR))
+            change = jacobian_slopes(jacobians)
+            most, least = (  # slopes of the logarithms of both singular values
+                np.einsum("ni,nkij,nj->nk", u[:, :, k], change, vt[:, k]) / s[:, k, None]
+                for k in (0, -1)
+            )
+            slopes = (STEEPNESS * height * (1.0 - height))[:, None] * (most - least)
+            value += WEIGHT * float(height.mean())
             slope += WEIGHT * slopes / len(q)
         return value, back(slope)
 
     return loss
-
-
-def _penalty(jacobians: Float) -> tuple[Float1D, Float2D]:
-    """Return the penalty of every pose (N,), and its gradient with respect to its angles (N, 6)."""
-    u, s, vt = np.linalg.svd(jacobians)
-    s = np.maximum(s, kinematics.SMALLEST)
-    height = expit(STEEPNESS * np.log(s[:, 0] / s[:, -1] / SINGULAR))
-    change = jacobian_slopes(jacobians)
-    of_values = (
-        np.einsum("ni,nkij,nj->nk", u[:, :, k], change, vt[:, k]) / s[:, k, None] for k in (0, -1)
-    )
-    most, least = of_values
-    return height, (STEEPNESS * height * (1.0 - height))[:, None] * (most - least)
 
 
 def jacobian_slopes(jacobians: Float) -> Float:

@@ -81,7 +81,13 @@ class TwoLinkElpidso(TrialPaper):
 
     def tables(self, table: TrialTable) -> Iterator[Table]:
         """Fill the tables of the paper, which are lost, as far as they are more than statistics."""
-        yield _physical()
+        values = asdict(model.ARM).items()
+        rows = [(name, number(v), unit) for (name, v), unit in zip(values, UNITS, strict=True)]
+        rows.append(("e1 = m1 l1 lc1 - I1 - m1 lc1²", number(model.ARM.e1), "kg m²"))
+        rows.append(("e2 = g / l1", number(model.ARM.e2), "1/s²"))
+        for name, ours, printed in zip(model.NAMES, model.TRUE, model.PRINTED, strict=True):
+            rows.append((name, f"{number(ours, 5)} (printed: {printed:g})", "kg m²"))
+        yield Table((), tuple(rows), name="table-1")
         yield _settings(table)
         for (place, rho), study in product(enumerate(RHOS, start=3), ("exact", "noisy")):
             yield _estimates(table, study, rho, place)
@@ -92,17 +98,6 @@ class TwoLinkElpidso(TrialPaper):
         yield _variants(table)
         yield _gains()
         yield _differentiated(table)
-
-
-def _physical() -> Table:
-    """List masses and lengths, and what follows of them: Table 1."""
-    values = asdict(model.ARM).items()
-    rows = [(name, number(value), unit) for (name, value), unit in zip(values, UNITS, strict=True)]
-    rows.append(("e1 = m1 l1 lc1 - I1 - m1 lc1²", number(model.ARM.e1), "kg m²"))
-    rows.append(("e2 = g / l1", number(model.ARM.e2), "1/s²"))
-    for name, ours, printed in zip(model.NAMES, model.TRUE, model.PRINTED, strict=True):
-        rows.append((name, f"{number(ours, 5)} (printed: {printed:g})", "kg m²"))
-    return Table((), tuple(rows), name="table-1")
 
 
 def _settings(table: TrialTable) -> Table:

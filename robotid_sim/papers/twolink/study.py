@@ -72,7 +72,19 @@ def run_all(lab: Lab) -> TrialTable:
     }
     table = engine | lab.tabulate("search", _searches(lab, exact, noisy)) | _loads(lab)
     table = table | _direct({"exact": exact, "short": exact, "noisy": noisy})
-    table = table | lab.tabulate("compare with least squares", _second_looks(lab, table))
+    # What is done with the estimates from noisy torques: other torques, and J anew.
+    cells = []
+    for average, rho in product(AVERAGES, model.VALIDATED):
+        estimates = {
+            m: final(table, "noisy", m, average).tolist() for m in ("LS", LS_IN_BOX, *SEARCHES)
+        }
+        key, function = ("checked", f"{rho:g}", average), f"{TRIALS}:check_in_engine"
+        cells.append(lab.cell(key, function, rho=rho, estimates=estimates))
+    for rho, name in zip(model.FITTED, RHOS, strict=True):
+        found = [row["parameters"] for m in SEARCHES for row in table.runs("noisy", m, name)]
+        key = ("costs", name, "searches")
+        cells.append(lab.cell(key, f"{TRIALS}:costs_in_engine", rho=rho, estimates=found))
+    table = table | lab.tabulate("compare with least squares", cells)
     return with_computed(table)
 
 
@@ -208,22 +220,6 @@ def estimate(
 ) -> Float1D:
     """Average the estimates of the runs on a trajectory, shape (4,)."""
     return np.asarray(AVERAGES[average](table.values(study, method, "parameters", rho), axis=0))
-
-
-def _second_looks(lab: Lab, table: TrialTable) -> list[PlannedTrial]:
-    """Plan what is done with the estimates from noisy torques: other torques, and J anew."""
-    cells = []
-    for average, rho in product(AVERAGES, model.VALIDATED):
-        estimates = {
-            m: final(table, "noisy", m, average).tolist() for m in ("LS", LS_IN_BOX, *SEARCHES)
-        }
-        key, function = ("checked", f"{rho:g}", average), f"{TRIALS}:check_in_engine"
-        cells.append(lab.cell(key, function, rho=rho, estimates=estimates))
-    for rho, name in zip(model.FITTED, RHOS, strict=True):
-        found = [row["parameters"] for m in SEARCHES for row in table.runs("noisy", m, name)]
-        key = ("costs", name, "searches")
-        cells.append(lab.cell(key, f"{TRIALS}:costs_in_engine", rho=rho, estimates=found))
-    return cells
 
 
 def _unseen(table: TrialTable) -> TrialTable:
