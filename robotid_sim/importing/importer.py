@@ -9,12 +9,11 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import LogError, OptionError
-from robotid_sim.importing.channels import Channels, channels
+from robotid_sim.importing.channels import Channels, channels, with_springs
 from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.match import Match, match, unused_columns
 from robotid_sim.importing.readers import read_foreign_log
-from robotid_sim.importing.springs import with_springs
 from robotid_sim.importing.stamps import (
     Segment,
     linear_at,
@@ -54,27 +53,18 @@ REPEATED = 0.2
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class ImportedLog:
-    """A log, and how it came out of the files.
-
-    Attributes
-    ----------
-    log : Log
-        What `robotid_sim` works with.
-    mapping : ImportMap
-        The complete map: given, inferred, with units.
-    reasons : mapping of str to str
-        By quantity, how its columns were matched.
-    notes : tuple of str
-        What was read, concluded, dropped and resampled, one sentence each.
-    unused : tuple of str
-        Columns that are not in the log.
-    """
+    """A log, and how it came out of the files."""
 
     log: Log
+    """What `robotid_sim` works with."""
     mapping: ImportMap
+    """The complete map: given, inferred, with units."""
     reasons: Mapping[str, str]
+    """By quantity, how its columns were matched."""
     notes: tuple[str, ...]
+    """What was read, concluded, dropped and resampled, one sentence each."""
     unused: tuple[str, ...]
+    """Columns that are not in the log."""
 
     def content(self) -> dict[str, Any]:
         """Return what was made of the columns as JSON values."""

@@ -28,21 +28,14 @@ _PREFERRED = frozenset({"actual", "measured", "meas", "joint", "joints", "j", "s
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A complete map of a recording, and how it came about.
-
-    Attributes
-    ----------
-    mapping : ImportMap
-        Every column that is used, with its unit.
-    reasons : mapping of str to str
-        By quantity, how its columns were matched.
-    notes : tuple of str
-        What was concluded from numbers.
-    """
+    """A complete map of a recording, and how it came about."""
 
     mapping: ImportMap
+    """Every column that is used, with its unit."""
     reasons: Mapping[str, str] = field(default_factory=dict)
+    """By quantity, how its columns were matched."""
     notes: tuple[str, ...] = ()
+    """What was concluded from numbers."""
 
 
 def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -> Match:

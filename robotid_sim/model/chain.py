@@ -21,33 +21,23 @@ SUGGESTED = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """A movable body: the link behind a chain joint with all that is fixed to it.
-
-    Attributes
-    ----------
-    joint : UrdfJoint
-        The chain joint that moves the body.
-    T_parent_joint : ndarray, shape (4, 4)
-        Joint frame at zero in the frame of the previous body (of the URDF root for the first).
-    phi : ndarray, shape (10,)
-        Inertial parameters of the fused body about the frame of its link.
-    phi_locked : ndarray, shape (10,)
-        The share of `phi` that sits behind joints locked at zero.
-    fixed : tuple of str
-        Names of the links fused to it through fixed joints only.
-    locked : tuple of str
-        Names of the links fused to it behind at least one joint locked at zero.
-    shapes : tuple of GeometryShape
-        Shapes of all of them, placed in the frame of the body.
-    """
+    """A movable body: the link behind a chain joint with all that is fixed to it."""
 
     joint: UrdfJoint
+    """The chain joint that moves the body."""
     T_parent_joint: Float2D
+    """Joint frame at zero in the frame of the previous body (of the URDF root for the first), shape
+    (4, 4)."""
     phi: Float1D
+    """Inertial parameters of the fused body about the frame of its link, shape (10,)."""
     phi_locked: Float1D
+    """The share of `phi` that sits behind joints locked at zero, shape (10,)."""
     fixed: tuple[str, ...]
+    """Names of the links fused to it through fixed joints only."""
     locked: tuple[str, ...]
+    """Names of the links fused to it behind at least one joint locked at zero."""
     shapes: tuple[GeometryShape, ...]
+    """Shapes of all of them, placed in the frame of the body."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -125,19 +125,18 @@ def repair_report(before: Robot, after: Robot, change: Float2D, size: Float1D) -
     old, new = before.parameters(), after.parameters()
     moved = np.flatnonzero(~np.isclose(old, new, rtol=1e-12, atol=0.0))
     names = before.parameter_names
-    pairs = zip(before.links, after.links, strict=True)
+    tensors = [
+        (inertia.unpack(a.phi)[2], inertia.unpack(b.phi)[2])
+        for a, b in zip(before.links, after.links, strict=True)
+    ]
     return RepairReport(
         metric=METRIC,
-        distance=np.array([_distance(a.phi, b.phi) for a, b in pairs]),
+        distance=np.array(
+            [np.linalg.norm(new - old) / (np.linalg.norm(old) or np.inf) for old, new in tensors]
+        ),
         changed=tuple((names[k], float(old[k]), float(new[k])) for k in moved),
         torque=np.sqrt((change**2).mean(axis=0)) / np.maximum(size, np.finfo(float).tiny),
     )
-
-
-def _distance(before: Float1D, after: Float1D) -> float:
-    old, new = inertia.unpack(before)[2], inertia.unpack(after)[2]
-    size = float(np.linalg.norm(old))
-    return float(np.linalg.norm(new - old)) / size if size > 0.0 else 0.0
 
 
 def summary(bodies: Sequence[BodyDiagnosis]) -> str:

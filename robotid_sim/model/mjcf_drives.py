@@ -48,7 +48,10 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
     for name, values in fields.items():
         values[single] = getattr(model, name)[model.jnt_dofadr[single]]
     for field, name in (("actuator_armature", "dof_armature"), ("actuator_damping", "dof_damping")):
-        fields[name] += _of_actuators(model, field)
+        # What actuators add to a joint is by the square of their gear.
+        values = np.asarray(getattr(model, field, np.zeros(model.nu)))
+        added = model.actuator_gear[:, 0] ** 2 * values
+        fields[name] += [float(sum(added[k] for k in _on_joint(model, j))) for j in joints]
     springs = [
         JointTerm(SPRING, joint_names[j], (float(k), float(-k * rest)))
         for j in single
@@ -78,14 +81,6 @@ def _on_joint(model: Any, j: int) -> list[int]:
         for k in range(model.nu)
         if model.actuator_trntype[k] in ON_JOINT and model.actuator_trnid[k, 0] == j
     ]
-
-
-def _of_actuators(model: Any, field: str) -> Float1D:
-    """Return what actuators add to a joint by the square of their gear, shape (njnt,)."""
-    values = np.asarray(getattr(model, field, np.zeros(model.nu)))
-    gears = model.actuator_gear[:, 0] ** 2
-    rows = [[gears[k] * values[k] for k in _on_joint(model, j)] for j in range(model.njnt)]
-    return np.array([float(sum(row)) for row in rows])
 
 
 def _efforts(model: Any, joint_names: list[str], notes: list[str]) -> Float1D:

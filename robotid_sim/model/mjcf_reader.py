@@ -30,7 +30,7 @@ from robotid_sim.inputs import (
 from robotid_sim.model.mjcf_drives import BALL, FREE, HINGE, SLIDE, MjcfDrives, read_drives
 from robotid_sim.model.mjcf_tree import MjcfNames, MjcfTree
 from robotid_sim.model.settings import check_overrides
-from robotid_sim.model.urdf import UrdfDocument, UrdfJoint, parse_urdf
+from robotid_sim.model.urdf import UrdfDocument, parse_urdf
 
 MAX_FILES = 100
 """Files that an MJCF file may be made of."""
@@ -182,7 +182,15 @@ def read_mjcf(path: str | Path) -> UrdfDocument:
         source.dynamics.update({k: v for k, v in values.items() if k != "velocity"})
     # Lines are those of a text that nobody sees.
     links = {name: replace(link, line=0) for name, link in document.links.items()}
-    joints = {name: _joint_of(model, names, source) for name, source in document.joints.items()}
+    kinds = {  # by the names of types in MJCF
+        name: OTHER_KINDS.get(int(model.jnt_type[j]), document.joints[name].kind)
+        for j, name in enumerate(names.joints)
+        if name in document.joints
+    }
+    joints = {
+        name: replace(source, line=0, kind=kinds.get(name, source.kind))
+        for name, source in document.joints.items()
+    }
     return replace(
         document,
         links=links,
@@ -214,14 +222,6 @@ def _compiled(file: Path) -> tuple[Any, Any]:
         text = " ".join(str(error).split())
         raise UrdfError(f"{file}: MuJoCo refuses it: {text}") from error
     return spec, model
-
-
-def _joint_of(model: Any, names: MjcfNames, source: UrdfJoint) -> UrdfJoint:
-    """Return a joint of the tree by the name of its type in MJCF, without a line."""
-    if source.name not in names.joints:
-        return replace(source, line=0)
-    kind = int(model.jnt_type[names.joints.index(source.name)])
-    return replace(source, line=0, kind=OTHER_KINDS.get(kind, source.kind))
 
 
 def _notes(model: Any, names: MjcfNames, drives: MjcfDrives, tree: MjcfTree) -> tuple[str, ...]:

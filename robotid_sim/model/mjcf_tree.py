@@ -45,7 +45,12 @@ class MjcfTree:
                 shifts[b] = self._add_joints(b, shifts[model.body_parentid[b]])
             self._add_link(b, shifts[b])
         for s in range(model.nsite):
-            self._add_site(s, shifts[model.site_bodyid[s]])
+            name, body = model.site(s).name, model.site_bodyid[s]
+            # A link of its own, for it may be the tip; one without a name may not.
+            if name and not names.is_taken(name):
+                etree.SubElement(self.root, "link", name=name)
+                T = _moved(-shifts[body]) @ _pose(model.site_pos[s], model.site_quat[s])
+                self._add_fixed(names.bodies[body], name, T)
 
     def _add_joints(self, b: int, shift: Float1D) -> Float1D:
         """Add what connects a body to its parent, whose link is shifted; return the own shift."""
@@ -118,15 +123,6 @@ class MjcfTree:
         first = int(model.body_geomadr[b])
         for g in range(first, first + int(model.body_geomnum[b])):
             self._add_shape(link, g, shift)
-
-    def _add_site(self, s: int, shift: Float1D) -> None:
-        """Add a site as a link of its own, for it may be the tip; one without a name may not."""
-        model, name = self._model, self._model.site(s).name
-        if not name or self._names.is_taken(name):
-            return
-        etree.SubElement(self.root, "link", name=name)
-        T = _moved(-shift) @ _pose(model.site_pos[s], model.site_quat[s])
-        self._add_fixed(self._names.bodies[model.site_bodyid[s]], name, T)
 
     def _add_shape(self, link: etree._Element, g: int, shift: Float1D) -> None:
         model, kind = self._model, int(self._model.geom_type[g])

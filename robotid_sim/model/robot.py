@@ -367,8 +367,11 @@ class Robot:
             self.links, self.joints, self.inconsistencies(), strict=True
         ):
             if reason is not None:
+                document, where = self.document, ""
+                if document is not None and link.name in document.links:
+                    where = f"{document.where(document.links[link.name].line)}: "
                 raise InconsistentInertiaError(
-                    f"{_where(self.document, link.name)}link '{link.name}': {reason}; "
+                    f"{where}link '{link.name}': {reason}; "
                     "correct the URDF or let `robotid check --repair` take the nearest body"
                 )
             for symbol, value in (
@@ -381,12 +384,6 @@ class Robot:
                         f"joint '{joint.name}': {symbol} = {value:g} is negative; friction and "
                         "rotor inertia take energy, correct the sign"
                     )
-
-
-def _where(document: UrdfDocument | None, link: str) -> str:
-    if document is None or link not in document.links:
-        return ""
-    return f"{document.where(document.links[link].line)}: "
 
 
 def _first(*given: Sequence[float] | None) -> Sequence[float]:

@@ -146,7 +146,12 @@ def _write_shapes(
         _text(element, "pose", _pose(shape.T_body_shape))
         body = etree.SubElement(etree.SubElement(element, "geometry"), shape.kind)
         if shape.mesh is not None:
-            _text(body, "uri", _uri(shape.mesh, folder, mode))
+            uri = real_path(shape.mesh).as_uri()
+            if mode is not MeshMode.KEEP:
+                package = folder.package.replace("package:", "model:", 1)
+                place = FOLDER if mode is MeshMode.COPY else package
+                uri = f"{place}/{folder.add(shape.mesh)}"
+            _text(body, "uri", uri)
             _text(body, "scale", number_text(shape.size))
         elif shape.kind == "box":
             _text(body, "size", number_text(shape.size))
@@ -157,13 +162,6 @@ def _write_shapes(
             material = etree.SubElement(element, "material")
             for key in ("ambient", "diffuse"):
                 _text(material, key, number_text(shape.rgba))
-
-
-def _uri(mesh: Path, folder: MeshFolder, mode: MeshMode) -> str:
-    if mode is MeshMode.KEEP:
-        return real_path(mesh).as_uri()
-    place = FOLDER if mode is MeshMode.COPY else folder.package.replace("package:", "model:", 1)
-    return f"{place}/{folder.add(mesh)}"
 
 
 def _pose(T: Float2D) -> str:

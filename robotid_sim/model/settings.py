@@ -167,31 +167,23 @@ _KEYS = ("schema", *_TYPES)
 
 @dataclass(frozen=True, slots=True)
 class RobotSettings:
-    """Content of a robot.toml; all fields have neutral defaults.
-
-    Attributes
-    ----------
-    summary, source : str
-        What the robot is and where its numbers come from, for `robotid list robots`.
-    base, tip : str or None
-        Ends of the chain.
-    joints : mapping of str to mapping of str to float
-        Overrides by joint: limits (`lower, upper, velocity, acceleration, effort`), friction
-        (`Fv, Fc, Fo, eps`) and reflected rotor inertia (`Ia`), in SI units.
-    terms : tuple of JointTerm
-        Springs, counterbalances and shared motors, which are stated by joint too; see
-        `robotid_sim.model.settings`.
-    provenance : mapping of str to str
-        For every quantity ``published:``, ``corrected:``, ``computed:`` or ``assumed:`` and a note.
-    """
+    """Content of a robot.toml; all fields have neutral defaults."""
 
     summary: str = ""
     source: str = ""
+    """What the robot is and where its numbers come from, for `robotid list robots`."""
     base: str | None = None
     tip: str | None = None
+    """Ends of the chain."""
     joints: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """Overrides by joint: limits (`lower, upper, velocity, acceleration, effort`), friction (`Fv,
+    Fc, Fo, eps`) and reflected rotor inertia (`Ia`), in SI units."""
     terms: tuple[JointTerm, ...] = ()
+    """Springs, counterbalances and shared motors, which are stated by joint too; see
+    `robotid_sim.model.settings`."""
     provenance: Mapping[str, str] = field(default_factory=dict)
+    """For every quantity ``published:``, ``corrected:``, ``computed:`` or ``assumed:`` and a
+    note."""
 
 
 def read_settings(urdf: Path) -> RobotSettings:
