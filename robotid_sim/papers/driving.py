@@ -2,9 +2,12 @@
 
 from collections.abc import Sequence
 
+import numpy as np
+
 from robotid_sim.arrays import Float1D
 from robotid_sim.control.controller import Controller
 from robotid_sim.control.linear_feedback import ComputedTorque
+from robotid_sim.excitation.space import ExcitationSpace, LinearSpace, NonlinearSpace
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement import SENSORS
@@ -35,6 +38,14 @@ def with_encoders(sensor: str, **options: float | Sequence[float]) -> tuple[Sens
     """Build a sensor of torques by its name, and the encoders beside it."""
     encoders = SENSORS.build("encoder-noise", revolute=ENCODER_NOISE)
     return SENSORS.build(sensor, **options), encoders
+
+
+def limit_use(space: ExcitationSpace, x: Float1D) -> float:
+    """Measure the largest share of a limit of position, velocity or acceleration in use."""
+    if isinstance(space, NonlinearSpace):
+        return float(space.limit_values(x).max())
+    assert isinstance(space, LinearSpace)
+    return float(np.abs(space.limit_matrix() @ x).max())
 
 
 def tracking_error(log: Log, path: Trajectory) -> Float1D:

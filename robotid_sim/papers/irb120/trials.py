@@ -27,7 +27,7 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.mupso import MutatingSwarm
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.driving import LOW_PASS, drive, with_encoders
+from robotid_sim.papers.driving import LOW_PASS, drive, limit_use, with_encoders
 from robotid_sim.papers.irb120 import model
 from robotid_sim.streams import named_stream
 
@@ -155,7 +155,7 @@ def _described(problem: ExcitationProblem, x: Float1D) -> dict[str, Any]:
         "x": x.tolist(),
         "condition": unit,
         "condition_si": raw,
-        "limit_use": model.limit_use(problem, x),
+        "limit_use": limit_use(problem.space, x),
     }
 
 

@@ -17,7 +17,6 @@ from robotid_sim.papers.trial_table import TrialTable
 from robotid_sim.papers.twolink import model, stability
 from robotid_sim.papers.twolink.model import integrate, known_torque
 from robotid_sim.papers.twolink.study import (
-    AVERAGES,
     ENCODERS,
     METHODS,
     POPULATION,
@@ -93,7 +92,6 @@ class TwoLinkElpidso(TrialPaper):
             yield _estimates(table, study, rho, place)
         yield _final_means(table, "table-8", "exact", METHODS)
         yield _final_means(table, "table-8-noise", "noisy", ("LS", LS_IN_BOX, *SEARCHES))
-        yield _validation(table)
         yield _absolute(table)
         yield _variants(table)
         yield _gains()
@@ -164,19 +162,6 @@ def _final_means(table: TrialTable, name: str, study: str, methods: tuple[str, .
         error = f"{np.abs(final(table, study, method, 'means') - model.TRUE).max():.2g}"
         rows.append((method, data, *_with_spread(each), error))
     return Table((), tuple(rows), name=name)
-
-
-def _validation(table: TrialTable) -> Table:
-    """Fill Table 9: relative accumulated errors of unseen torques."""
-    rows = []
-    for data, torques in (("exact", "exact"), ("noisy", "0.5 % noise")):
-        direct = ("LS", LS_IN_BOX) if data == "noisy" else ("LS",)
-        listed = [(method, method, "means") for method in direct]
-        listed += [(f"{m}, {a} of the runs", m, a) for a, m in product(AVERAGES, SEARCHES)]
-        for label, method, average in listed:
-            (run,) = table.runs(f"unseen {data}", method, average)
-            rows.append((label, torques, *(f"{v:.2e}" for v in run["errors"])))
-    return Table((), tuple(rows), name="table-9")
 
 
 def _absolute(table: TrialTable) -> Table:
