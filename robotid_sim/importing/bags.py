@@ -79,21 +79,19 @@ def _require_own_files(path: Path) -> None:
         if file.suffix == ".db3" and file.is_file():
             with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as rows:
                 kinds = rows.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
-                computed = [n for k, n, text in kinds if k not in STORED or _is_virtual(text)]
-                computed += [n for k, n, _ in kinds if k == "table" and _has_computed(rows, n)]
+                computed = [
+                    name
+                    for kind, name, text in kinds
+                    if kind not in STORED or (text or "").upper().startswith("CREATE VIRTUAL")
+                ]
+                hidden = "SELECT hidden FROM pragma_table_xinfo(?)"  # whether it is an expression
+                computed += [
+                    name
+                    for kind, name, _ in kinds
+                    if kind == "table" and any(one for (one,) in rows.execute(hidden, (name,)))
+                ]
             if computed:
                 raise FileFormatError(f"{file}: '{computed[0]}' is computed, not stored; export it")
-
-
-def _is_virtual(text: str | None) -> bool:
-    return (text or "").upper().startswith("CREATE VIRTUAL")
-
-
-def _has_computed(rows: sqlite3.Connection, table: str) -> bool:
-    """Tell whether values of a table are expressions."""
-    return any(
-        hidden for (hidden,) in rows.execute("SELECT hidden FROM pragma_table_xinfo(?)", (table,))
-    )
 
 
 def _read(reader: "AnyReader", topic: str | None, path: Path) -> ForeignLog:

@@ -234,7 +234,16 @@ def _complete(
     t = seconds(recording, mapping)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told or dropped below
         samples, springs = with_springs(channels(recording, mapping, robot), mapping, robot)
-    _require_possible(samples, robot)
+    for name, array in samples._asdict().items():
+        if array is None or array.ndim < 2:
+            continue
+        sizes = np.abs(array, where=np.isfinite(array), out=np.zeros_like(array)).max(axis=0)
+        j = int(sizes.argmax())
+        if sizes[j] > LARGEST:
+            raise LogError(
+                f"{QUANTITY_OF[name]} of {robot.joint_names[j]}: a sample is {sizes[j]:.3g} in SI "
+                "units; correct it, or leave its cell empty"
+            )
     arrays = [array for array in samples if array is not None and array.ndim == 2]
     whole = np.isfinite(np.column_stack([t, *arrays])).all(axis=1)
     missing = int(np.count_nonzero(~whole))
@@ -255,19 +264,6 @@ def _complete(
     keep, more = ordered(t[whole])
     rows = np.flatnonzero(whole)[keep]
     return t[rows], _of_rows(samples, rows), notes + more
-
-
-def _require_possible(samples: Channels, robot: Robot) -> None:
-    for name, array in samples._asdict().items():
-        if array is None or array.ndim < 2:
-            continue
-        sizes = np.abs(array, where=np.isfinite(array), out=np.zeros_like(array)).max(axis=0)
-        j = int(sizes.argmax())
-        if sizes[j] > LARGEST:
-            raise LogError(
-                f"{QUANTITY_OF[name]} of {robot.joint_names[j]}: a sample is {sizes[j]:.3g} in SI "
-                "units; correct it, or leave its cell empty"
-            )
 
 
 def _of_rows(samples: Channels, rows: Any) -> Channels:

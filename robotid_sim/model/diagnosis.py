@@ -77,12 +77,15 @@ def diagnose_body(link: Link) -> BodyDiagnosis:
     # Collision shapes, else visual ones.
     clouds = [vertices(s) for s in link.shapes if s.collision] or list(map(vertices, link.shapes))
     readable = [points for points in clouds if points is not None]
+    engine = ENGINE_BOUNDARY if central.any() and margin < BOUNDARY else None
+    if mass <= 0.0 or reason is not None:
+        engine = ENGINE_ZEROED if mass > 0.0 else ENGINE_NEGATIVE if mass < 0.0 else ENGINE_MASSLESS
     is_known = mass > 0.0 and readable and len(readable) == len(clouds)
     inside = in_hull(np.vstack(readable), com) if is_known else None
     return BodyDiagnosis(
         name=link.name,
         reason=reason,
-        engine=_engine(mass, reason, margin, central),
+        engine=engine,
         mass=mass,
         com=com,
         moments=np.linalg.eigvalsh(central),
@@ -90,16 +93,6 @@ def diagnose_body(link: Link) -> BodyDiagnosis:
         pseudo_inertia=np.linalg.eigvalsh(inertia.pseudo_inertia(link.phi)),
         com_inside=inside,
     )
-
-
-def _engine(mass: float, reason: str | None, margin: float, central: Float2D) -> str | None:
-    if mass < 0.0:
-        return ENGINE_NEGATIVE
-    if mass == 0.0:
-        return ENGINE_MASSLESS
-    if reason is not None:
-        return ENGINE_ZEROED
-    return ENGINE_BOUNDARY if central.any() and margin < BOUNDARY else None
 
 
 def in_hull(points: Float2D, x: Float1D) -> bool | None:

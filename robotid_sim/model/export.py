@@ -156,26 +156,24 @@ def _skeleton(robot: Robot) -> etree._Element:
     """Return a bare URDF tree for a robot that was not read from a file."""
     root = etree.Element("robot", name=robot.name)
     etree.SubElement(root, "link", name=robot.base)
+    names = [link.name for link in robot.links]
+    ends = [
+        (name, joint.name, "prismatic" if joint.prismatic else "revolute", joint.T_parent_joint)
+        for name, joint in zip(names, robot.joints, strict=True)
+    ]
+    if robot.tip not in names:
+        ends.append((robot.tip, f"{robot.tip}_fixed", "fixed", robot.T_last_tip))
     parent = robot.base
-    for link, joint in zip(robot.links, robot.joints, strict=True):
-        etree.SubElement(root, "link", name=link.name)
-        kind = "prismatic" if joint.prismatic else "revolute"
-        element = etree.SubElement(root, "joint", name=joint.name, type=kind)
-        T = joint.T_parent_joint
+    for k, (child, name, kind, T) in enumerate(ends):
+        etree.SubElement(root, "link", name=child)
+        element = etree.SubElement(root, "joint", name=name, type=kind)
         rpy = rpy_from_rotation(T[:3, :3])
         etree.SubElement(element, "origin", xyz=number_text(T[:3, 3]), rpy=number_text(rpy))
         etree.SubElement(element, "parent", link=parent)
-        etree.SubElement(element, "child", link=link.name)
-        etree.SubElement(element, "axis", xyz=number_text(joint.axis))
-        parent = link.name
-    if robot.tip not in (link.name for link in robot.links):
-        etree.SubElement(root, "link", name=robot.tip)
-        element = etree.SubElement(root, "joint", name=f"{robot.tip}_fixed", type="fixed")
-        T = robot.T_last_tip
-        rpy = rpy_from_rotation(T[:3, :3])
-        etree.SubElement(element, "origin", xyz=number_text(T[:3, 3]), rpy=number_text(rpy))
-        etree.SubElement(element, "parent", link=parent)
-        etree.SubElement(element, "child", link=robot.tip)
+        etree.SubElement(element, "child", link=child)
+        if k < robot.dof:
+            etree.SubElement(element, "axis", xyz=number_text(robot.joints[k].axis))
+        parent = child
     etree.indent(root, INDENT)
     return root
 

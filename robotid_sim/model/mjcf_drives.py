@@ -59,7 +59,13 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
         for rest in [model.qpos_spring[model.jnt_qposadr[j]]]
     ]
     effort = _efforts(model, joint_names, notes)
-    notes += _curved(model, single, joint_names)
+    for field, words in (("jnt_stiffnesspoly", "stiffness"), ("dof_dampingpoly", "damping")):
+        if (curves := getattr(model, field, None)) is None:
+            continue
+        rows = single if field.startswith("jnt") else model.jnt_dofadr[single]
+        bent = [joint_names[j] for j, row in zip(single, curves[rows], strict=True) if row.any()]
+        if bent:
+            notes.append(f"{words} beyond its linear part is left out: {', '.join(bent)}")
     coupled = _coupled(model)
     if names := ", ".join(dict.fromkeys(joint_names[j] for j in coupled)):
         notes.append(f"joints that follow others do not move: {names}")
@@ -123,20 +129,6 @@ def _coupled(model: Any) -> Iterable[int]:
     for e in range(model.neq):
         if model.eq_type[e] == EQUALITY_JOINT:
             yield int(model.eq_obj1id[e])
-
-
-def _curved(model: Any, single: list[int], joint_names: list[str]) -> list[str]:
-    """Return which joints have springs or damping that no straight line is."""
-    notes = []
-    for field, words in (("jnt_stiffnesspoly", "stiffness"), ("dof_dampingpoly", "damping")):
-        values = getattr(model, field, None)
-        if values is None:
-            continue
-        rows = single if field.startswith("jnt") else model.jnt_dofadr[single]
-        bent = [joint_names[j] for j, row in zip(single, values[rows], strict=True) if row.any()]
-        if bent:
-            notes.append(f"{words} beyond its linear part is left out: {', '.join(bent)}")
-    return notes
 
 
 def _left_out(model: Any) -> list[str]:

@@ -58,8 +58,22 @@ def write_sdf(
     T, parent = np.eye(4), base
     for k, link in enumerate(robot.links):
         T = T @ robot.joints[k].T_parent_joint
-        _write_link(model, robot, k, T)
-        _write_shapes(model[-1], link.shapes, folder, meshes)
+        element = etree.SubElement(model, "link", name=link.name)
+        _text(element, "pose", _pose(T))
+        phi = link.phi
+        if inertia.triangle_margin(phi) < TRIANGLE_MARGIN:
+            phi = inertia.nearest_consistent(phi, margin=2.0 * TRIANGLE_MARGIN)
+        mass, com, central = inertia.unpack(phi)
+        inertial = etree.SubElement(element, "inertial")
+        _text(inertial, "pose", f"{number_text(com)} 0 0 0")
+        _text(inertial, "mass", number_text(mass))
+        tensor, keys = (
+            etree.SubElement(inertial, "inertia"),
+            ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
+        )
+        for key, value in zip(keys, central[np.triu_indices(3)], strict=True):
+            _text(tensor, key, number_text(value))
+        _write_shapes(element, link.shapes, folder, meshes)
         _write_joint(model, robot, k, parent)
         parent = link.name
     if robot.tip not in (base, *(link.name for link in robot.links)):
@@ -83,23 +97,6 @@ def _lost(robot: Robot) -> list[str]:
         gravity = ", ".join(f"{g:g}" for g in robot.gravity)
         sentences.append(f"Gravity ({gravity}) m/s^2 belongs to the world, not to the model.")
     return sentences
-
-
-def _write_link(model: etree._Element, robot: Robot, k: int, T: Float2D) -> None:
-    link = etree.SubElement(model, "link", name=robot.links[k].name)
-    _text(link, "pose", _pose(T))
-    phi = robot.links[k].phi
-    if inertia.triangle_margin(phi) < TRIANGLE_MARGIN:
-        phi = inertia.nearest_consistent(phi, margin=2.0 * TRIANGLE_MARGIN)
-    mass, com, central = inertia.unpack(phi)
-    inertial = etree.SubElement(link, "inertial")
-    _text(inertial, "pose", f"{number_text(com)} 0 0 0")
-    _text(inertial, "mass", number_text(mass))
-    tensor = etree.SubElement(inertial, "inertia")
-    for key, value in zip(
-        ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), central[np.triu_indices(3)], strict=True
-    ):
-        _text(tensor, key, number_text(value))
 
 
 def _write_joint(model: etree._Element, robot: Robot, k: int, parent: str) -> None:

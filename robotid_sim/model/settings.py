@@ -62,20 +62,6 @@ def split_terms(
     return others, tuple(terms)
 
 
-def require_reach(terms: Sequence[JointTerm], joints: Sequence[Joint]) -> None:
-    """Raise `OptionError` if the table of a counterbalance does not hold the range of its joint."""
-    ranges = {joint.name: (joint.lower, joint.upper) for joint in joints}
-    for term in terms:
-        if term.kind != COUNTERBALANCE:
-            continue
-        first, last, (lower, upper) = term.values[0], term.values[-2], ranges[term.joint]
-        if first > lower + REACH or last < upper - REACH:
-            raise OptionError(
-                f"robot.toml: joints.{term.joint}.{COUNTERBALANCE} goes from {first:g} to "
-                f"{last:g}, and the joint from {lower:.6g} to {upper:.6g}; add rows"
-            )
-
-
 def _term(key: str, joint: str, value: object, what: str) -> JointTerm:
     if key == COUNTERBALANCE:
         return _table(joint, value, what)
@@ -149,7 +135,16 @@ def terms_of_chain(
     terms = [t for t in in_file if (t.kind, t.joint) not in known] + [*stated]
     on_chain = {None, *(joint.name for joint in joints)}
     kept = [t for t in terms if {t.joint, t.partner} <= on_chain]
-    require_reach([term for term in kept if term in stated], joints)
+    ranges = {joint.name: (joint.lower, joint.upper) for joint in joints}
+    for term in kept:
+        if term not in stated or term.kind != COUNTERBALANCE:
+            continue
+        first, last, (lower, upper) = term.values[0], term.values[-2], ranges[term.joint]
+        if first > lower + REACH or last < upper - REACH:
+            raise OptionError(
+                f"robot.toml: joints.{term.joint}.{COUNTERBALANCE} goes from {first:g} to "
+                f"{last:g}, and the joint from {lower:.6g} to {upper:.6g}; add rows"
+            )
     return tuple(kept)
 
 
