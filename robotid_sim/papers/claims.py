@@ -303,10 +303,7 @@ class Claim:
 
 
 def fill(text: str, facts: Facts) -> str:
-    """Fill the names in braces of a text with facts.
-
-    Raises `OptionError` if a fact is missing.
-    """
+    """Fill the names in braces of a text with facts; raises `OptionError` if a fact is missing."""
     try:
         return text.format(**facts)
     except (KeyError, IndexError) as error:

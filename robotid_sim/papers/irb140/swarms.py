@@ -23,16 +23,6 @@ from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.qpso import QUARTER, QubitSwarm
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.irb140 import model
-from robotid_sim.papers.irb140.model import (
-    IS_COM,
-    IS_MOMENT,
-    ITERATIONS,
-    PARTICLES,
-    ROBOT,
-    ROOT,
-    mape,
-    parameter_vector,
-)
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.config_tables import ConstraintsConfig, ControlConfig, DesignConfig
@@ -58,7 +48,7 @@ QUBIT_CLAMP = QubitSwarm.velocity_limit / QUARTER
 """Largest step of a qubit, 0.1 rad, as a share of its angle's range. The paper has none."""
 _CLAMPED = {"velocity_limit": PSO_CLAMP, "bounds": "clip"}
 _QUBIT, _PSO = setting("fazilat-2025-qpso"), setting("fazilat-2025-pso")
-_PLAIN = {"population": PARTICLES}
+_PLAIN = {"population": model.PARTICLES}
 SwarmReading = tuple[str, Mapping[str, Any]]
 """An optimizer with its options."""
 METHODS: Mapping[str, SwarmReading] = {
@@ -133,7 +123,7 @@ def search(
     `clamped`; each of the ``runs`` is a row of `search_once`.
     """
     chosen = clamped(method, clamp)
-    names = [ROOT, method, scaling, f"{half_width:g}"]
+    names = [model.ROOT, method, scaling, f"{half_width:g}"]
     names += [] if clamp is None else [f"clamp {clamp:.4f}"]
     streams = (named_stream(seed, *names, f"run {run}") for run in range(runs))
     described = {"scaling": scaling, "box": f"± {100.0 * half_width:g} %", "clamp": clamp}
@@ -150,18 +140,23 @@ def search_once(
     moments, iterations until the search has ``converged`` and until its ``last_gain``, processor
     times in [us], an iteration and until convergence, and the best cost after every iteration.
     """
-    reference = parameter_vector("reference")
-    cost = ParameterDistance(reference, half_width, scaling, ITERATIONS)
+    reference = model.parameter_vector("reference")
+    cost = ParameterDistance(reference, half_width, scaling, model.ITERATIONS)
     optimizer, options = method
     built = OPTIMIZERS.build(optimizer, **options)
     began = time.process_time()  # other processes do not count
     best = minimize(
-        cost, cost.lower, cost.upper, method=built, max_evals=PARTICLES * ITERATIONS, rng=rng
+        cost,
+        cost.lower,
+        cost.upper,
+        method=built,
+        max_evals=model.PARTICLES * model.ITERATIONS,
+        rng=rng,
     )
-    each = 1e6 * (time.process_time() - began) / ITERATIONS
+    each = 1e6 * (time.process_time() - began) / model.ITERATIONS
     curve = best.history[:, 1]
     estimate = best.x * reference if scaling == "relative" else best.x
-    com, inertia = mape(estimate, reference)
+    com, inertia = model.mape(estimate, reference)
     products, moments = inertia_errors(estimate)
     converged = int(np.argmax(curve - curve[-1] <= CLOSE * (curve[0] - curve[-1]))) + 1
     return {
@@ -184,8 +179,10 @@ def search_once(
 
 def inertia_errors(estimate: Float1D) -> tuple[float, float]:
     """Compute the mean absolute error of products and of moments of inertia [%]."""
-    share = 100.0 * np.abs(estimate / parameter_vector("reference") - 1.0)
-    return float(share[~IS_COM & ~IS_MOMENT].mean()), float(share[IS_MOMENT].mean())
+    share = 100.0 * np.abs(estimate / model.parameter_vector("reference") - 1.0)
+    return float(share[~model.IS_COM & ~model.IS_MOMENT].mean()), float(
+        share[model.IS_MOMENT].mean()
+    )
 
 
 OBJECTIVES = ("eq-20", "control-aware")
@@ -313,13 +310,13 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
     ``error`` is the RMS of that over the standard deviation of weighted least squares, the
     ``residual`` is by joint [N m].
     """
-    log_seed = int(named_stream(seed, ROOT, "log", f"run {run}").integers(2**31))
+    log_seed = int(named_stream(seed, model.ROOT, "log", f"run {run}").integers(2**31))
     config = StudyConfig(
         seed=log_seed,
         design=DesignConfig(constraints=ConstraintsConfig(contact=True)),  # as in the paper
         control=ControlConfig(enabled=False),
     )
-    plant = published_plant(ROBOT, TIP)
+    plant = published_plant(model.ROBOT, TIP)
     setup = build_setup(plant, config.quick().with_estimators(CLASSICAL))
     nominal, basis, streams = setup.nominal, setup.basis, setup.streams
     designs = design_excitation(nominal, basis, setup.excitation, streams("design"))
@@ -331,11 +328,11 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
     std = estimates["wls"].std
     for name in FROM_TORQUE:
         optimizer, options = METHODS[name]
-        budget = {"fraction": HALF_WIDTH, "evaluations": PARTICLES * ITERATIONS}
+        budget = {"fraction": HALF_WIDTH, "evaluations": model.PARTICLES * model.ITERATIONS}
         estimator = ESTIMATORS.build(
             "wls-pso", optimizer=optimizer, options=dict(options), **budget
         )
-        rng = named_stream(seed, ROOT, "torque", name, f"run {run}")
+        rng = named_stream(seed, model.ROOT, "torque", name, f"run {run}")
         estimates[name] = estimator.fit(identification.problem, rng)
     return {
         "methods": {

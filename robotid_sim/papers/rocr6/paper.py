@@ -14,18 +14,9 @@ from robotid_sim.optim.stability import Moving, stability
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import convergence_curves, drawing, joint_chart, plotted
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
+from robotid_sim.papers.rocr6 import model
 from robotid_sim.papers.rocr6.cell import METHODS as ESTIMATORS
 from robotid_sim.papers.rocr6.cell import RECURSION, TORQUE_NOISE, TRACKED
-from robotid_sim.papers.rocr6.model import (
-    FRICTION,
-    GAINS,
-    OPTIONS,
-    PRINTED,
-    ROBOT,
-    TABLE_2,
-    FirstThree,
-    trajectory_of,
-)
 from robotid_sim.papers.rocr6.searches import CLAMP, METHODS
 from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
@@ -56,7 +47,7 @@ def run_all(lab: Lab) -> TrialTable:
         joints: {name: design[name] for name in ("excitation", "verification")}
         for joints, (design,) in ((k, designs.runs("design", "", k)) for k in ("3", "6"))
     }
-    runs = {name: lab.runs_of(*sizes) for name, sizes in PRINTED["effort"].items()}
+    runs = {name: lab.runs_of(*sizes) for name, sizes in model.PRINTED["effort"].items()}
 
     def cells(name: str, function: str, path: str, **options: Any) -> list[PlannedTrial]:
         function = f"{FUNCTIONS}.{function}"
@@ -105,16 +96,16 @@ def with_computed(table: TrialTable) -> TrialTable:
         ("ranks", "", name): [{"rank": rank}] for name, rank in ranks.items()
     }
     rows["noise", "", "noise of the torque, given"] = [{"measured_rms": TORQUE_NOISE}]
-    for k, (alpha, a, d, offset) in enumerate(PRINTED["table_1"]):
+    for k, (alpha, a, d, offset) in enumerate(model.PRINTED["table_1"]):
         values = {"alpha": alpha, "a": f"{a:g}", "d": f"{d:g}", "offset": offset}
         rows["table 1", "", str(k + 1)] = [values]
-    basis = FirstThree.from_catalog().basis
+    basis = model.FirstThree.from_catalog().basis
     rows["table 2", "", ""] = [
         {
-            "name": list(TABLE_2),
+            "name": list(model.TABLE_2),
             "sum": list(basis.groupings),
             "unit": list(basis.units),
-            "published": [f"{value:g}" for value in TABLE_2.values()],
+            "published": [f"{value:g}" for value in model.TABLE_2.values()],
         }
     ]
     unseen = table.runs("unseen")[0]
@@ -126,7 +117,7 @@ def with_computed(table: TrialTable) -> TrialTable:
         {**run, "share": 100.0 * float(np.divide(run["measured_rms"], unseen["torque"]).mean())}
         for run in table.runs(SIX, "WLS-RWPSO")
     ]
-    printed = {m: {"measured_rms": values} for m, values in PRINTED["table_3"].items()}
+    printed = {m: {"measured_rms": values} for m, values in model.PRINTED["table_3"].items()}
     return (
         table
         | TrialTable(rows)
@@ -150,11 +141,14 @@ def with_computed(table: TrialTable) -> TrialTable:
 
 def base_ranks() -> dict[str, int]:
     """Compute the numbers of base parameters that the paper states or needs."""
-    arms = {"joints 1-3": FirstThree.from_catalog().robot, "joints 1-6": published_plant(ROBOT)}
+    arms = {
+        "joints 1-3": model.FirstThree.from_catalog().robot,
+        "joints 1-6": published_plant(model.ROBOT),
+    }
     return {
         f"{name}{label}": base_parameters(arm, friction).rank
         for name, arm in arms.items()
-        for label, friction in (("", ()), (" with friction", FRICTION))
+        for label, friction in (("", ()), (" with friction", model.FRICTION))
     }
 
 
@@ -165,7 +159,7 @@ def second_moment_determinant() -> float:
     Sxx = (Izz3 - Ixx3) / 2, Syy = (Izz3 + Ixx3) / 2, with the printed Ixx3 - Iyy3 as Ixx3, and
     Sxy = -Ixy3; their matrix must be positive semidefinite [kg^2 m^4].
     """
-    zz, xx, xy = (TABLE_2[name] for name in ("Izz3", "Ixx3", "Ixy3"))
+    zz, xx, xy = (model.TABLE_2[name] for name in ("Izz3", "Ixx3", "Ixy3"))
     return 0.5 * (zz - xx) * 0.5 * (zz + xx) - xy**2
 
 
@@ -221,7 +215,10 @@ def _gains(table: TrialTable, method: str) -> ResultRow:
         ours, theirs = (table.values(SIX, m, "measured_rms") for m in ("WLS-RWPSO", other))
         return np.asarray(100.0 * (1.0 - ours / theirs))
 
-    of_method, printed = gains(method), np.array([GAINS[j][method] for j in sorted(GAINS)])
+    of_method, printed = (
+        gains(method),
+        np.array([model.GAINS[j][method] for j in sorted(model.GAINS)]),
+    )
     ends = [interval_of_mean(of_joint) for of_joint in of_method.T]
     positive = sum(of is not None and of[0] > 0.0 for of in ends)
     values = {
@@ -340,9 +337,9 @@ def _filtered(curves: dict[str, np.ndarray], name: str) -> Chart:
 
 def _trajectories(table: TrialTable) -> Chart:
     """Draw Figure 5: the excitation of all joints."""
-    t = np.linspace(0.0, OPTIONS.period, 400)
+    t = np.linspace(0.0, model.OPTIONS.period, 400)
     (design,) = table.runs("design", "", "6")
-    q = trajectory_of(design["excitation"])(t).q
+    q = model.trajectory_of(design["excitation"])(t).q
     panels = (
         plotted(
             (Curve(t, q[:, j], f"joint {j + 1}", joint_role(j)) for j in joints),
@@ -389,5 +386,5 @@ def _series(table: TrialTable, what: str) -> dict[str, np.ndarray]:
     series = {key: np.array(rows) for key, rows in curves.items()}
     if "t" not in series:
         samples = series["measured"].shape[1]
-        series["t"] = np.linspace(0.0, OPTIONS.period, samples, endpoint=False)
+        series["t"] = np.linspace(0.0, model.OPTIONS.period, samples, endpoint=False)
     return series

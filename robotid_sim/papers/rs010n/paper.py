@@ -24,18 +24,7 @@ from robotid_sim.papers.charts import (
     plotted,
 )
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
-from robotid_sim.papers.rs010n import model
-from robotid_sim.papers.rs010n.trials import (
-    CLAMPED,
-    FREE,
-    METHODS,
-    MIDDLE,
-    NOMINAL,
-    PAPER,
-    SETTING,
-    VARIANTS,
-    noise_free,
-)
+from robotid_sim.papers.rs010n import model, trials
 from robotid_sim.papers.tables import settings_rows
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.section import percent
@@ -64,7 +53,7 @@ ROUNDING = 1e-10
 class AnnealedBeetlePaper(TrialPaper):
     """Identification of an RS010N by an annealed beetle swarm, 2022."""
 
-    name: ClassVar[str] = PAPER
+    name: ClassVar[str] = trials.PAPER
 
     def run(self, lab: Lab) -> TrialTable:
         """Find the excitation, run the searches and the engine; see `Paper`."""
@@ -91,7 +80,7 @@ class AnnealedBeetlePaper(TrialPaper):
         yield drawing("figure-5", plotted(curves, "iteration [-]", "beetles [-]"), height=2.0)
         styles: dict[str, tuple[str, Style]] = {
             method: (joint_role(k), "solid" if method in model.PRINTED else "dashed")
-            for k, method in enumerate(METHODS)
+            for k, method in enumerate(trials.METHODS)
         }
         look: dict[str, Any] = {"average": np.mean, "floor": FLOOR, "unit": 1000.0, "width": 1.3}
         panels = (
@@ -102,11 +91,11 @@ class AnnealedBeetlePaper(TrialPaper):
                 title=f"{variant}, ± {how['half_width']:g}",
                 y_scale="log",
             )
-            for k, (variant, how) in enumerate(VARIANTS.items())
+            for k, (variant, how) in enumerate(trials.VARIANTS.items())
         )
         yield drawing("figure-6", *panels, columns=3, height=2.4)
         (left,) = table.runs("curves")
-        roles = {NOMINAL: "nominal", MIDDLE: "muted", "SEDSABSO": "identified"}
+        roles = {trials.NOMINAL: "nominal", trials.MIDDLE: "muted", "SEDSABSO": "identified"}
         yield joint_chart(
             "compensation",
             lambda j: (Curve(left["t"], left[name][j], name, role) for name, role in roles.items()),
@@ -152,10 +141,12 @@ def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
         *lab.cells(("compensation", "", ""), function, batches, count=count, x=x),
     ]
     function = f"{TRIALS}:search"
-    for v, m in product(VARIANTS, METHODS):
+    for v, m in product(trials.VARIANTS, trials.METHODS):
         cells += lab.cells(("search", v, m), function, runs, method=m, variant=v, x=x)
     for m in ("SEDSABSO", "BSO"):
-        cells += lab.cells(("beetles", "", m), function, more, method=m, variant=CLAMPED, x=x)
+        cells += lab.cells(
+            ("beetles", "", m), function, more, method=m, variant=trials.CLAMPED, x=x
+        )
     for part in model.SETTINGS["ablations"]:
         cells += lab.cells(("beetles", "", part), f"{TRIALS}:ablation", parts, part=part, x=x)
     return cells
@@ -163,9 +154,11 @@ def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
 
 def computed(table: TrialTable, best: ResultRow) -> TrialTable:
     """Compute what needs no run, on the data of the searches along the best excitation."""
-    fitness, truth = noise_free(np.array(best["x"])), model.theoretical()
+    fitness, truth = trials.noise_free(np.array(best["x"])), model.theoretical()
     least = np.linalg.lstsq(fitness.W, fitness.y, rcond=None)[0]
-    found = {f"{m}, ours": table.best("search", m, "fitness", FREE)["beta"] for m in model.PRINTED}
+    found = {
+        f"{m}, ours": table.best("search", m, "fitness", trials.FREE)["beta"] for m in model.PRINTED
+    }
     table_5 = {
         "row": [str(k) for k in range(1, truth.size + 1)],
         **model.TABLE_5,
@@ -184,7 +177,7 @@ def computed(table: TrialTable, best: ResultRow) -> TrialTable:
         rows["exact", "", name] = [{key: float(f"{value:.1g}") for key, value in costs.items()}]
     populations = {"BSO": np.full(ITERATIONS, N_FIXED)}
     for form in ("literal", "corrected"):
-        swarm = setting(SETTING).build(form=form)
+        swarm = setting(trials.SETTING).build(form=form)
         assert isinstance(swarm, AnnealedBeetleSwarm)
         populations = {form: swarm.population_sizes(ITERATIONS), **populations}
     for form, sizes in populations.items():
@@ -195,7 +188,7 @@ def computed(table: TrialTable, best: ResultRow) -> TrialTable:
     return (
         TrialTable(rows)
         | TrialTable.printed({"table_5": columns, **model.SETTINGS["printed"]})
-        | settings_rows({m: METHODS[m]["setting"] for m in model.PRINTED})
+        | settings_rows({m: trials.METHODS[m]["setting"] for m in model.PRINTED})
         | TrialTable.computed(
             least_squares=float(np.abs(least - truth).max()),
             limit_use=best["limit_use"],
@@ -210,7 +203,7 @@ def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
     """Compute what follows from the print and the robot alone, and what guessing would reach."""
     base, truth, impossible = model.base(), model.theoretical(), impossible_links()
     indefinite = [name for name, column in columns.items() if column["least_inertia"] <= 0.0]
-    rng, half = np.random.default_rng(0), VARIANTS[FREE]["half_width"]
+    rng, half = np.random.default_rng(0), trials.VARIANTS[trials.FREE]["half_width"]
     middle = half * rng.uniform(-0.5, 0.5, (GUESSES, truth.size))
     guess = np.abs(middle + rng.uniform(-half, half, middle.shape))
     cost = {

@@ -14,7 +14,7 @@ from robotid_sim.papers.charts import convergence_curves, drawing, plotted
 from robotid_sim.papers.paper import Lab, TrialPaper
 from robotid_sim.papers.statistics import BESIDE, deviation, geometric_ratio
 from robotid_sim.papers.trial_table import TrialTable
-from robotid_sim.papers.twolink import model, stability
+from robotid_sim.papers.twolink import model, stability, trials
 from robotid_sim.papers.twolink.model import integrate, known_torque
 from robotid_sim.papers.twolink.study import (
     ENCODERS,
@@ -28,14 +28,6 @@ from robotid_sim.papers.twolink.study import (
     estimate,
     final,
     run_all,
-)
-from robotid_sim.papers.twolink.trials import (
-    LS_IN_BOX,
-    POINTS,
-    VARIANTS,
-    checkpoints,
-    relative_parameter_error,
-    torque_errors,
 )
 from robotid_sim.section import number
 from robotid_sim.table import Table
@@ -91,7 +83,7 @@ class TwoLinkElpidso(TrialPaper):
         for (place, rho), study in product(enumerate(RHOS, start=3), ("exact", "noisy")):
             yield _estimates(table, study, rho, place)
         yield _final_means(table, "table-8", "exact", METHODS)
-        yield _final_means(table, "table-8-noise", "noisy", ("LS", LS_IN_BOX, *SEARCHES))
+        yield _final_means(table, "table-8-noise", "noisy", ("LS", trials.LS_IN_BOX, *SEARCHES))
         yield _absolute(table)
         yield _variants(table)
         yield _gains()
@@ -114,13 +106,13 @@ def _estimates(table: TrialTable, study: str, rho: str, place: int) -> Table:
     """Fill one of Tables 3 to 7: the estimates on one trajectory, from one kind of data."""
     floor, noisy = table.runs("goal", study, rho)[0]["floor"], study == "noisy"
     rows = [("true", *(number(value, 6) for value in model.TRUE), *["-"] * 7)]
-    labels = {"LS": "LS, eq. (29)"} | ({LS_IN_BOX: "LS in the search box"} if noisy else {})
+    labels = {"LS": "LS, eq. (29)"} | ({trials.LS_IN_BOX: "LS in the search box"} if noisy else {})
     for method in (*labels, *SEARCHES):
         runs, excess = table.runs(study, method, rho), table.values(study, method, "excess", rho)
         parameters = table.values(study, method, "parameters", rho)
         costs = (_cost(float(how(floor + excess))) for how in (np.mean, np.median, np.min))
         p = rank_sum(table.values(study, "ELPIDSO", "excess", rho), excess)
-        tested = method not in (LS_IN_BOX, "ELPIDSO")
+        tested = method not in (trials.LS_IN_BOX, "ELPIDSO")
         rows.append(
             (
                 labels.get(method, method),
@@ -169,7 +161,7 @@ def _absolute(table: TrialTable) -> Table:
     rows, found = [], final(table, "exact", "ELPIDSO", "means")
     errors = {m: table.runs("unseen sums", m, "means")[0]["errors"] for m in METHODS}
     for (k, run), j in product(enumerate(integrate(model.VALIDATED)), (0, 1)):
-        mean = float((run.tau - torque_errors(run, found))[:, j].mean())
+        mean = float((run.tau - trials.torque_errors(run, found))[:, j].mean())
         cells = [f"{errors[m][2 * k + j]:.2e}" for m in METHODS]
         literal = errors["ELPIDSO"][2 * k + j] / (run.t.size * abs(mean))
         rows.append((UNSEEN[k], str(j + 1), *cells, f"{mean:.1e}", f"{literal:.1e}"))
@@ -179,7 +171,9 @@ def _absolute(table: TrialTable) -> Table:
 def _variants(table: TrialTable) -> Table:
     """List what every part of ELPIDSO does to the cost and to the diversity of the swarm."""
     rows = []
-    costs = {v: np.maximum(table.values("variants", v, "excess"), ROUNDING) for v in VARIANTS}
+    costs = {
+        v: np.maximum(table.values("variants", v, "excess"), ROUNDING) for v in trials.VARIANTS
+    }
     for variant, cost in costs.items():
         medians = [
             float(np.median(table.values("variants", variant, "excess", rho))) for rho in RHOS
@@ -211,11 +205,11 @@ def _gains() -> Table:
 def _differentiated(table: TrialTable) -> Table:
     """List what comes out of positions that are differentiated twice: means of the draws."""
     rows = []
-    for noise, rho, method in product(ENCODERS, RHOS, ("LS", LS_IN_BOX, "ELPIDSO")):
+    for noise, rho, method in product(ENCODERS, RHOS, ("LS", trials.LS_IN_BOX, "ELPIDSO")):
         place = f"differentiated {noise:g}", method
         found = table.values(*place, "parameters", rho).mean(axis=0)
         excess, floor = (table.values(*place, name, rho).mean() for name in ("excess", "floor"))
-        share = number(100.0 * relative_parameter_error(found), 3)
+        share = number(100.0 * trials.relative_parameter_error(found), 3)
         cells = (*map(number, found), f"{floor + excess:.6e}", share)
         rows.append((f"{noise:g}", rho, method, *cells))
     return Table((), tuple(rows), name="differentiated")
@@ -236,7 +230,7 @@ def _engine_gap(table: TrialTable) -> Chart:
 
 def _convergence(table: TrialTable) -> Chart:
     """Draw Figure 4: the median best cost against evaluations."""
-    x = checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
+    x = trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
     styles: dict[str, tuple[str, Style]] = {m: (COLORS[m], "solid") for m in SEARCHES}
     panels = (
         plotted(
@@ -280,7 +274,7 @@ def _validation_panels(table: TrialTable, rho: str) -> Iterator[Panel]:
 def _differentiation(table: TrialTable) -> Chart:
     """Draw the parameter errors against the noise of differentiated positions."""
     noises = np.array(ENCODERS[1:])
-    exact = 100.0 * relative_parameter_error(final(table, "exact", "ELPIDSO", "medians"))
+    exact = 100.0 * trials.relative_parameter_error(final(table, "exact", "ELPIDSO", "medians"))
 
     def errors(method: str) -> Float1D:
         """Average the medians of the draws over the trajectories [%]."""
@@ -302,7 +296,7 @@ def _differentiation(table: TrialTable) -> Chart:
 
 def _diversity(table: TrialTable) -> Chart:
     """Draw the diversity of the swarms over the search, mean over runs and trajectories."""
-    share = np.linspace(0.0, 1.0, POINTS, endpoint=False)
+    share = np.linspace(0.0, 1.0, trials.POINTS, endpoint=False)
     panels = []
     for rows in (SPREADS[:4], (*SPREADS[:2], *SPREADS[4:])):
         lines = []

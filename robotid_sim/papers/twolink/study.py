@@ -10,17 +10,8 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.papers.paper import Lab, PlannedTrial
 from robotid_sim.papers.statistics import BESIDE
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
-from robotid_sim.papers.twolink import model, stability
+from robotid_sim.papers.twolink import model, stability, trials
 from robotid_sim.papers.twolink.model import integrate
-from robotid_sim.papers.twolink.trials import (
-    LOADS,
-    LS_IN_BOX,
-    VARIANTS,
-    TorqueCriterion,
-    accumulated_error,
-    checkpoints,
-    relative_error,
-)
 
 TRIALS = f"{__package__}.trials"
 SEARCHES = ("GA", "SPSO", "ELPIDSO")
@@ -53,7 +44,7 @@ LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)
 STATES = 1000
 """Random states of the check of the identity."""
 
-Criteria = Mapping[str, TorqueCriterion]
+Criteria = Mapping[str, trials.TorqueCriterion]
 """What the searches minimize, by rho."""
 
 
@@ -65,9 +56,11 @@ def run_all(lab: Lab) -> TrialTable:
         [lab.cell(("engine", f"{rho:g}", ""), drive, rho=rho)
          for rho in (*model.FITTED, *model.VALIDATED)],
     )  # fmt: skip
-    exact = dict(zip(RHOS, map(TorqueCriterion.of_run, integrate(model.FITTED)), strict=True))
+    exact = dict(
+        zip(RHOS, map(trials.TorqueCriterion.of_run, integrate(model.FITTED)), strict=True)
+    )
     noisy = {
-        rho: TorqueCriterion.from_content(engine.runs("engine", "", rho)[0]["noisy"])
+        rho: trials.TorqueCriterion.from_content(engine.runs("engine", "", rho)[0]["noisy"])
         for rho in RHOS
     }
     table = engine | lab.tabulate("search", _searches(lab, exact, noisy)) | _loads(lab)
@@ -76,7 +69,8 @@ def run_all(lab: Lab) -> TrialTable:
     cells = []
     for average, rho in product(AVERAGES, model.VALIDATED):
         estimates = {
-            m: final(table, "noisy", m, average).tolist() for m in ("LS", LS_IN_BOX, *SEARCHES)
+            m: final(table, "noisy", m, average).tolist()
+            for m in ("LS", trials.LS_IN_BOX, *SEARCHES)
         }
         key, function = ("checked", f"{rho:g}", average), f"{TRIALS}:check_in_engine"
         cells.append(lab.cell(key, function, rho=rho, estimates=estimates))
@@ -111,7 +105,7 @@ def _searches(lab: Lab, exact: Criteria, noisy: Criteria) -> list[PlannedTrial]:
         "exact": (exact, evals["full"], SEARCHES),
         "short": (exact, evals["short"], (*SEARCHES, VARIANT)),
         "noisy": (noisy, evals["full"], SEARCHES),
-        "variants": (exact, evals["variants"], VARIANTS),
+        "variants": (exact, evals["variants"], trials.VARIANTS),
     }
     cells = []
     for study, (criteria, max_evals, methods) in studies.items():
@@ -147,12 +141,12 @@ def _numbered(
 def _loads(lab: Lab) -> TrialTable:
     """Change the payload in the engine, and identify the arm again."""
     function, cells = f"{TRIALS}:loaded_run", []
-    for load, (mass, below) in LOADS.items():
+    for load, (mass, below) in trials.LOADS.items():
         key = ("load", load, "")
         cells.append(lab.cell(key, function, mass=mass, below=below, rho=LOAD_RHO))
     changed = lab.tabulate("change the payload", cells)
     cells, max_evals = [], lab.choose(*EFFORT["full"]) * POPULATION
-    for load, run in product(LOADS, range(lab.runs_of(*EFFORT["load_runs"]))):
+    for load, run in product(trials.LOADS, range(lab.runs_of(*EFFORT["load_runs"]))):
         options = {
             "method": "ELPIDSO",
             "criterion": changed.runs("load", "", load)[0]["criterion"],
@@ -168,7 +162,7 @@ def _loads(lab: Lab) -> TrialTable:
 def with_payloads(table: TrialTable) -> TrialTable:
     """Put the truth and least squares beside the searches with another payload, with errors."""
     rows: dict[TrialKey, list[ResultRow]] = {}
-    for load in LOADS:
+    for load in trials.LOADS:
         (content,) = table.runs("load", "", load)
         true = np.array(content["true"])
         rows["loaded", load, "true"] = [{"parameters": content["true"]}]
@@ -176,7 +170,7 @@ def with_payloads(table: TrialTable) -> TrialTable:
             "before the change": [{"parameters": model.TRUE.tolist()}],
             "LS": [
                 {
-                    "parameters": TorqueCriterion.from_content(
+                    "parameters": trials.TorqueCriterion.from_content(
                         content["criterion"]
                     ).least_squares.tolist()
                 }
@@ -198,7 +192,10 @@ def _direct(studies: Mapping[str, Criteria]) -> TrialTable:
     for study, criteria in studies.items():
         for rho, goal in criteria.items():
             rows["goal", rho, study] = [goal.content()]
-            for method, x in {"LS": goal.least_squares, LS_IN_BOX: goal.in_the_box()}.items():
+            for method, x in {
+                "LS": goal.least_squares,
+                trials.LS_IN_BOX: goal.in_the_box(),
+            }.items():
                 rows[study, rho, method] = [
                     {
                         "parameters": x.tolist(),
@@ -237,13 +234,13 @@ def _unseen(table: TrialTable) -> TrialTable:
         row = {"errors": errors.tolist(), "largest": largest, "mean": float(errors.mean())}
         rows[kind, average, method] = [{**row, "relative": largest / scale}]
 
-    for average, method in product(AVERAGES, ("LS", LS_IN_BOX, *SEARCHES)):
+    for average, method in product(AVERAGES, ("LS", trials.LS_IN_BOX, *SEARCHES)):
         checked = [table.runs("checked", average, rho)[0][method] for rho in UNSEEN]
         put("unseen noisy", average, method, np.concatenate(checked))
-        if method != LS_IN_BOX:
+        if method != trials.LS_IN_BOX:
             found = final(table, "exact", method, average)
-            relative = [relative_error(run, found) for run in driven]
-            sums = [accumulated_error(run, found) for run in driven]
+            relative = [trials.relative_error(run, found) for run in driven]
+            sums = [trials.accumulated_error(run, found) for run in driven]
             put("unseen exact", average, method, np.concatenate(relative))
             put("unseen sums", average, method, np.concatenate(sums))
     return TrialTable(rows)
@@ -305,7 +302,7 @@ def _evaluations_needed(table: TrialTable) -> ResultRow:
 
     Of the median curve on every trajectory; geometric mean over the trajectories.
     """
-    x = checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
+    x = trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
 
     def needed(method: str, level: float) -> float:
         curves = [np.median(table.values("exact", method, "curve", rho), axis=0) for rho in RHOS]
@@ -340,7 +337,7 @@ def _eta(table: TrialTable) -> ResultRow:
         swarms = [np.median(np.abs(x - model.TRUE), axis=0) for x in found]
         nearer += all(errors[3] < least[3] for errors in swarms)
         lost += all(errors[:3].max() > CLEARLY_WORSE * least[:3].max() for errors in swarms)
-        inside += bool(estimate(table, "noisy", rho, LS_IN_BOX)[3] > 0.0)
+        inside += bool(estimate(table, "noisy", rho, trials.LS_IN_BOX)[3] > 0.0)
     off = np.array([estimate(table, "noisy", rho, "LS") for rho in RHOS]) - model.TRUE
     worst = np.abs(off).max(axis=0)
     walls = {

@@ -16,15 +16,6 @@ from robotid_sim.optim.pso import LinearInertiaSwarm
 from robotid_sim.optim.settings import setting
 from robotid_sim.optim.swarm import Swarm
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.model import (
-    LOWER,
-    STEP,
-    UPPER,
-    Driven,
-    drive_in_engine,
-    integrate,
-    paper_robot,
-)
 from robotid_sim.streams import named_stream
 
 LS_IN_BOX = "LS in the box"
@@ -50,7 +41,7 @@ class TorqueCriterion:
     """J at that estimate [N^2 m^2]."""
 
     @classmethod
-    def of_run(cls, run: Driven) -> Self:
+    def of_run(cls, run: model.Driven) -> Self:
         """Return the criterion of a run of the arm, ``y = W @ lambda``."""
         W, y, samples = run.regressor(), run.target(), run.t.size
         Q, R = np.linalg.qr(W)
@@ -81,27 +72,29 @@ class TorqueCriterion:
     def in_the_box(self) -> Float1D:
         """Return the minimum of J within the search ranges, shape (4,): bounded least squares."""
         target = self.factor @ self.least_squares
-        solution = lsq_linear(self.factor, target, bounds=(LOWER, UPPER), method="bvls", tol=1e-15)
+        solution = lsq_linear(
+            self.factor, target, bounds=(model.LOWER, model.UPPER), method="bvls", tol=1e-15
+        )
         return np.asarray(solution.x)
 
 
-def mean_squared_error(run: Driven, parameters: Float1D) -> float:
+def mean_squared_error(run: model.Driven, parameters: Float1D) -> float:
     """Return J by its definition, eq. (3), sample by sample [N^2 m^2]."""
     residual = run.target() - run.regressor() @ parameters
     return float(residual @ residual) / run.t.size
 
 
-def torque_errors(run: Driven, parameters: Float1D) -> Float2D:
+def torque_errors(run: model.Driven, parameters: Float1D) -> Float2D:
     """Compute the torque errors of a run, shape (N, 2) [N m]."""
     return np.asarray((run.target() - run.regressor() @ parameters).reshape(-1, 2))
 
 
-def accumulated_error(run: Driven, parameters: Float1D) -> Float1D:
+def accumulated_error(run: model.Driven, parameters: Float1D) -> Float1D:
     """Sum the absolute torque errors over the samples, by joint, shape (2,) [N m]."""
     return np.asarray(np.abs(torque_errors(run, parameters)).sum(axis=0))
 
 
-def relative_error(run: Driven, parameters: Float1D) -> Float1D:
+def relative_error(run: model.Driven, parameters: Float1D) -> Float1D:
     """Return the accumulated torque error over the accumulated torque of both joints, shape (2,).
 
     The print of eq. (31) is lost and its words give no number: our reading of E_r is the sum of
@@ -120,7 +113,7 @@ SHOWN = 250
 
 def engine_run(rho: float, seed: int) -> dict[str, Any]:
     """Drive the arm in the engine, and return the criterion with torque noise."""
-    run, exact = drive_in_engine(rho), integrate([rho])[0]
+    run, exact = model.drive_in_engine(rho), model.integrate([rho])[0]
     gap = run.q - exact.q[: run.t.size]
     shown = thinned(run.t.size, SHOWN)
     goal = TorqueCriterion.of_run(run)
@@ -140,7 +133,7 @@ def check_in_engine(
     rho: float, estimates: Mapping[str, list[float]], seed: int
 ) -> dict[str, list[float]]:
     """Return the relative errors of estimates' torques for a noisy run in the engine."""
-    noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
+    noisy = with_torque_noise(model.drive_in_engine(rho), rho, seed)
     return {
         method: relative_error(noisy, np.array(estimate)).tolist()
         for method, estimate in estimates.items()
@@ -153,7 +146,7 @@ def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> 
     Least squares is solved afresh, and J is summed sample by sample, so that nothing of the
     quadratic form that the searches minimize enters.
     """
-    noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
+    noisy = with_torque_noise(model.drive_in_engine(rho), rho, seed)
     least = np.linalg.lstsq(noisy.regressor(), noisy.target(), rcond=None)[0]
     return {
         "least_squares": mean_squared_error(noisy, least),
@@ -161,7 +154,7 @@ def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> 
     }
 
 
-def with_torque_noise(run: Driven, rho: float, seed: int) -> Driven:
+def with_torque_noise(run: model.Driven, rho: float, seed: int) -> model.Driven:
     """Return a run whose measured torques have the noise of `TORQUE_NOISE`."""
     rng = named_stream(seed, "twolink", "torque noise", f"rho {rho}")
     noise = rng.normal(0.0, TORQUE_NOISE * model.AMPLITUDE, run.tau.shape)
@@ -215,11 +208,11 @@ def differentiated(
     Both are given the same data, torques without noise; central differences, no filter. The noise
     is the standard deviation of the positions [rad].
     """
-    run = integrate([rho])[0]
+    run = model.integrate([rho])[0]
     rng = named_stream(seed, "twolink", "encoders", *stream)
     q = run.q + rng.normal(0.0, noise, run.q.shape)
-    dq = np.gradient(q, STEP, axis=0)
-    data = Driven(run.t, q, dq, np.gradient(dq, STEP, axis=0), run.tau)
+    dq = np.gradient(q, model.STEP, axis=0)
+    data = model.Driven(run.t, q, dq, np.gradient(dq, model.STEP, axis=0), run.tau)
     goal = TorqueCriterion.of_run(data)
     best = search("ELPIDSO", goal.content(), max_evals, seed, [*stream, "search"])
     boxed = goal.in_the_box()
@@ -364,7 +357,7 @@ def loaded_run(mass: float, below: float, rho: float, seed: int) -> dict[str, An
     Torques are noisy as in `trials.engine_run`. Beside it stand the torque error of the parameters
     before the change, and of the true ones.
     """
-    run = drive_in_engine(rho, paper_robot().with_payload(mass, (0.0, 0.0, -below)))
+    run = model.drive_in_engine(rho, model.paper_robot().with_payload(mass, (0.0, 0.0, -below)))
     noisy = with_torque_noise(run, rho, seed)
     true = loaded_parameters(mass, below)
     return {
