@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -24,13 +23,13 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.driving import LOW_PASS, drive, with_encoders
+from robotid_sim.papers.driving import LOW_PASS, TimedPath, drive, with_encoders
 from robotid_sim.papers.rocr6.model import ROBOT, TABLE_3, nominal_six, trajectory_of
 from robotid_sim.papers.rocr6.searches import BOX, CLAMP
 from robotid_sim.preprocess.kalman_torque import five_point_cubic, kalman_torque, likelihood_gain
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
-from robotid_sim.trajectory.reference import Reference
+from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.prediction import rms
 
 RATE = 1000.0
@@ -324,30 +323,6 @@ EVERY = 5
 """Every so many samples of a drawn error are kept."""
 
 
-@dataclass(frozen=True)
-class Beginning:
-    """The first part of a trajectory."""
-
-    whole: FourierTrajectory
-    duration: float
-    """Where it ends [s]."""
-    period: float | None = None
-
-    @property
-    def joint_names(self) -> tuple[str, ...]:
-        """Names of the joints."""
-        return self.whole.joint_names
-
-    @property
-    def start(self) -> float:
-        """Where it starts [s]."""
-        return self.whole.start
-
-    def __call__(self, t: Float1D) -> Reference:
-        """Return the reference at times."""
-        return self.whole(t)
-
-
 def track(
     estimates: Mapping[str, list[float]], verification: Mapping[str, Any], seed: int, run: int
 ) -> dict[str, Any]:
@@ -358,7 +333,8 @@ def track(
     """
     plant, nominal = published_plant(ROBOT), nominal_six(seed)
     basis = base_parameters(nominal, PARAMETERS)
-    path = Beginning(trajectory_of(verification), TRACKED)
+    whole = trajectory_of(verification)
+    path = TimedPath(whole.joint_names, whole, TRACKED, whole.start)
     phi = nominal.parameters()
     models = {
         name: nominal.with_parameters(basis.completed(np.array(beta), phi), formal=True)
@@ -373,7 +349,7 @@ def track(
     return {"methods": runs}
 
 
-def tracked(plant: Robot, model: Robot, path: Beginning) -> dict[str, Any]:
+def tracked(plant: Robot, model: Robot, path: Trajectory) -> dict[str, Any]:
     """Return how well a controller with a model tracks a path: errors by joint [rad]."""
     log = drive(plant, path, RATE, ComputedTorque(model, *GAINS))
     truth = log.truth

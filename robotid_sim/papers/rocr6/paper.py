@@ -17,7 +17,7 @@ from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
 from robotid_sim.papers.rocr6 import model
 from robotid_sim.papers.rocr6.cell import METHODS as ESTIMATORS
 from robotid_sim.papers.rocr6.cell import RECURSION, TORQUE_NOISE, TRACKED
-from robotid_sim.papers.rocr6.searches import CLAMP, METHODS
+from robotid_sim.papers.rocr6.searches import CLAMP
 from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.section import number
@@ -53,10 +53,7 @@ def run_all(lab: Lab) -> TrialTable:
         function = f"{FUNCTIONS}.{function}"
         return lab.cells((name, "", ""), function, runs[name], **paths[path], **options)
 
-    searched = [
-        *cells("cell", "cell:experiment", "6"),
-        *cells("search", "searches:search_run", "3"),
-    ]
+    searched = [*cells("cell", "cell:experiment", "6"), *cells(THREE, "searches:search_run", "3")]
     table = designs | lab.tabulate("search and experiment", searched)
     # These make all runs by themselves.
     comparisons = [
@@ -67,7 +64,7 @@ def run_all(lab: Lab) -> TrialTable:
         )
     ]
     table = table | lab.tabulate("weights and filters", comparisons)
-    weighted = cells("weighted", "searches:weighted_searches", "3")
+    weighted = cells("weighted", "searches:search_run", "3", searches="weighted_searches")
     table = table | lab.tabulate("weighted cost", weighted)
     tried = _controllers(lab, table, min(runs["control"], runs["cell"]), paths["6"])
     return with_computed(table | lab.tabulate("track with the models", tried))
@@ -309,7 +306,7 @@ class Rocr6WlsRwpso(TrialPaper):
         rows = [(name, unit, *(number(value, 5) for value in row)) for name, unit, *row in cells]
         yield Table((), tuple(rows), name="six-joints")
         rows = []
-        for method in ("LS", "WLS", *METHODS):
+        for method in ("LS", "WLS", *model.PRINTED["searches"]):
             for k, run in enumerate(table.runs(THREE, method)):
                 errors = map(repr, run["unseen_rms"])
                 rows.append((THREE, method, str(k), repr(run["fitness"]), *errors, "", "", ""))

@@ -49,13 +49,14 @@ class BoxedSwarm:
     weighted: bool = False
 
 
-METHODS = {name: BoxedSwarm(**fields) for name, fields in model.PRINTED["searches"].items()}
-
-
 def search_run(
-    excitation: Mapping[str, Any], verification: Mapping[str, Any], seed: int, run: int
+    excitation: Mapping[str, Any],
+    verification: Mapping[str, Any],
+    seed: int,
+    run: int,
+    searches: str = "searches",
 ) -> dict[str, Any]:
-    """Estimate once from noisy torques: least squares, weighted least squares, all searches.
+    """Estimate once from noisy torques: least squares, weighted least squares, and searches.
 
     Motion is exact, along trajectories in their JSON form. The fitness is the root mean square of
     all torque residuals, and every search has 200 particles and 200 generations; noise and searches
@@ -78,7 +79,8 @@ def search_run(
         name: {"evaluations": 0, **_scored(start.beta, plain, arm, unseen, rows)}
         for name, start in starts.items()
     }
-    for name, method in METHODS.items():
+    for name, fields in model.PRINTED[searches].items():
+        method = BoxedSwarm(**fields)
         stream = named_stream(seed, model.ROBOT, "search", name, f"run {run}")
         fitness, center = weighted if method.weighted else plain, starts[method.start].beta
         best, curve = search(method, center, fitness, rows, stream)
@@ -92,7 +94,7 @@ def search_run(
         }
     for scores in methods.values():
         scores["deviations"] = ((np.array(scores["parameters"]) - arm.true) / std).tolist()
-    return {"studies": {"joints 1-3": {"methods": methods}}}
+    return {"methods": methods}
 
 
 def noisy_problem(
@@ -178,7 +180,7 @@ def readings(
         for name, beta in betas.items():
             squares = (beta - arm.true) ** 2 / variance
             means = [float(squares[owners == j].mean()) for j in range(dof)]
-            unseen_rms = _rms(unseen @ (beta - arm.true))
+            unseen_rms = rms((unseen @ (beta - arm.true)).reshape(-1, dof)).tolist()
             rows.setdefault(name, []).append({"errors": means, "unseen_rms": unseen_rms})
         change = np.abs(betas[PAPER_DIVISOR] - betas["WLS"]) / np.sqrt(variance)
         divisor = max(divisor, float(change.max()))
@@ -198,30 +200,6 @@ def weighted_estimates(reduction: Reduction) -> dict[str, Float1D]:
     return {"LS": plain, **{name: reduction.solve(w)[0] for name, w in weights.items()}}
 
 
-def weighted_searches(
-    excitation: Mapping[str, Any], verification: Mapping[str, Any], seed: int, run: int
-) -> dict[str, Any]:
-    """Search joints 1 to 3 with the weighted residuals as cost, from the data of `search_run`."""
-    arm = model.FirstThree.from_catalog()
-    rng = named_stream(seed, model.ROBOT, "torque noise", f"run {run}")
-    problem = noisy_problem(arm, model.trajectory_of(excitation), rng)
-    unseen = stacked(arm, model.trajectory_of(verification))
-    reduction, start = reduce_rows(problem), WeightedLeastSquares().fit(problem, rng)
-    fitness = SquaredFitness.of(reduction, 1.0 / start.noise_std)
-    plain = SquaredFitness.of(reduction, np.ones(problem.dof))
-    results: dict[str, Any] = {}
-    for name, fields in model.PRINTED["weighted_searches"].items():
-        method = BoxedSwarm(**fields)
-        stream = named_stream(seed, model.ROBOT, "search", name, f"run {run}")
-        beta, curve = search(method, start.beta, fitness, problem.y.size, stream)
-        results[name] = {
-            "fitness": float(np.sqrt(plain(beta[None])[0] / problem.y.size)),
-            "unseen_rms": _rms(unseen @ (beta - arm.true)),
-            "generations": settled_after(curve),
-        }
-    return {"methods": results}
-
-
 def noise_by_the_paper(reduction: Reduction, beta: Float1D) -> Float1D:
     """Return the noise of every joint with the divisor N - r_j of eq. (11) [N m].
 
@@ -231,8 +209,3 @@ def noise_by_the_paper(reduction: Reduction, beta: Float1D) -> Float1D:
     columns = reduction.factors[:, :, :-1]
     combinations = (np.linalg.norm(columns, axis=1) > 1e-9).sum(axis=1)
     return np.asarray(np.sqrt(squares / (reduction.samples - combinations)))
-
-
-def _rms(torque: Float1D) -> list[float]:
-    by_joint = torque.reshape(-1, 3)
-    return [float(value) for value in np.sqrt((by_joint**2).mean(axis=0))]

@@ -9,7 +9,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.chart import thinned
-from robotid_sim.control.controller import Controller, Setpoint
+from robotid_sim.control.controller import Setpoint
 from robotid_sim.dynamics.base_parameters import random_states
 from robotid_sim.dynamics.dynamics import mass_matrix
 from robotid_sim.estimation.fitness import AbsoluteFitness
@@ -22,7 +22,7 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.optim.bso import AnnealedBeetleSwarm
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.driving import LOW_PASS, drive, tracking_error, with_encoders
+from robotid_sim.papers.driving import LOW_PASS, TorqueLaw, drive, tracking_error, with_encoders
 from robotid_sim.papers.rs010n import model
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.reference import Excitation
@@ -346,23 +346,6 @@ def _used(log: Log) -> Int1D:
     return np.asarray(np.flatnonzero(log.t >= -0.5 * log.dt)[::step])
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class FedForward(Controller):
-    """Proportional-derivative control of every joint, with the torque of a set fed forward."""
-
-    start: float
-    """First time of the torque [s]."""
-    torque: Float2D
-    """What is fed forward in every control step [N m], shape (N, n)."""
-    kp: Float1D
-    kd: Float1D
-
-    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
-        """Return the torque; see `Controller`."""
-        forward = self.torque[round((t - self.start) * RATE)]
-        return np.asarray(forward + self.kp * (setpoint.q - q) + self.kd * (setpoint.dq - dq))
-
-
 def track(path: Excitation, beta: Float1D | None) -> Float1D:
     """Measure the RMS tracking error of every joint with a set fed forward [rad]; None for none."""
     arm = model.arm()
@@ -373,5 +356,10 @@ def track(path: Excitation, beta: Float1D | None) -> Float1D:
         smooth = np.tanh(reference.dq / arm.eps)
         torque = model.regressor(reference.q, reference.dq, reference.ddq, smooth) @ beta
     inertia = np.diagonal(mass_matrix(arm, random_states(arm)[0]), axis1=1, axis2=2).mean(axis=0)
-    law = FedForward(path.start, torque, BANDWIDTH**2 * inertia, 2.0 * BANDWIDTH * inertia)
-    return tracking_error(drive(arm, path, RATE, law), path)
+    kp, kd = BANDWIDTH**2 * inertia, 2.0 * BANDWIDTH * inertia
+
+    def feed_forward(t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
+        forward = torque[round((t - path.start) * RATE)]
+        return np.asarray(forward + kp * (setpoint.q - q) + kd * (setpoint.dq - dq))
+
+    return tracking_error(drive(arm, path, RATE, TorqueLaw(feed_forward)), path)

@@ -17,12 +17,12 @@ from math import cos, sin
 import numpy as np
 
 from robotid_sim.arrays import ArrayLike, Float1D, Float2D
-from robotid_sim.control.controller import Controller, Setpoint
 from robotid_sim.engine.plant import Plant
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.robot import Robot
+from robotid_sim.papers.driving import TimedPath, TorqueLaw
 from robotid_sim.papers.sheet import read_settings
 from robotid_sim.trajectory.reference import Reference
 
@@ -238,33 +238,9 @@ def paper_robot() -> Robot:
     return replace(arm, joints=joints, gravity=np.array([0.0, 0.0, -ARM.g]))
 
 
-@dataclass(frozen=True)
-class ReferenceTorque(Controller):
-    """The reference torques, whatever the arm does; only their frequency is a parameter."""
-
-    rho: float
-    """Frequency [Hz]."""
-    lead: float
-    """Time at which a held torque acts on average, after its command [s]."""
-
-    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:  # noqa: ARG002 - open loop
-        """Return the torques of the paper."""
-        return np.asarray(reference_torque(self.rho, t + self.lead))
-
-
-@dataclass(frozen=True)
-class Hanging:
-    """The arm at rest, which is where a run starts; nothing tracks it."""
-
-    joint_names: tuple[str, ...]
-    start: float = 0.0
-    duration: float = DURATION
-    period: float | None = None
-
-    def __call__(self, t: Float1D) -> Reference:
-        """Return rest at all times."""
-        still = np.zeros((t.size, 2))
-        return Reference(still + HANGING, still, still)
+def _hang(t: Float1D) -> Reference:
+    still = np.zeros((t.size, 2))
+    return Reference(still + HANGING, still, still)
 
 
 def drive_in_engine(rho: float, robot: Robot | None = None) -> Driven:
@@ -275,8 +251,11 @@ def drive_in_engine(rho: float, robot: Robot | None = None) -> Driven:
     """
     robot = robot or paper_robot()
     with Plant(robot, dt=ENGINE_STEP) as plant:
-        controller = ReferenceTorque(rho, plant.torque_time_offset)
-        log = rollout(plant, controller, Hanging(robot.joint_names))
+        # A held torque acts later than its command, on average. Nothing is tracked: the path is
+        # where the run starts.
+        lead = plant.torque_time_offset
+        law = TorqueLaw(lambda t, *_: np.asarray(reference_torque(rho, t + lead)))
+        log = rollout(plant, law, TimedPath(robot.joint_names, _hang, DURATION))
     assert log.truth is not None
     every, truth = round(STEP / ENGINE_STEP), log.truth
     return Driven(*(x[::every] for x in (log.t, truth.q, truth.dq, truth.ddq, truth.tau)))
