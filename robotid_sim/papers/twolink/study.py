@@ -8,7 +8,6 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.papers.paper import Lab, PlannedTrial
-from robotid_sim.papers.statistics import BESIDE
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.papers.twolink import model, stability, trials
 from robotid_sim.papers.twolink.model import integrate
@@ -86,11 +85,7 @@ def with_computed(table: TrialTable) -> TrialTable:
     """Compute what needs no run, from the results of all."""
     table = table | _unseen(table)
     return table | TrialTable.computed(
-        **_orders(table),
-        **_evaluations_needed(table),
-        **_against_least_squares(table),
-        **_eta(table),
-        **_of_model(),
+        **_orders(table), **_evaluations_needed(table), **_eta(table), **_of_model()
     )
 
 
@@ -312,17 +307,6 @@ def _evaluations_needed(table: TrialTable) -> ResultRow:
     ratios = [needed("ELPIDSO", level) / needed("SPSO", level) for level in LEVELS]
     texts = (f"{r:.2g} at {level:g}" for r, level in zip(ratios, LEVELS, strict=True))
     return {"faster_levels": sum(r < 1.0 for r in ratios), "level_ratios": ", ".join(texts)}
-
-
-def _against_least_squares(table: TrialTable) -> ResultRow:
-    """Count the rho on which ELPIDSO is significantly better than least squares, or worse."""
-    better = worse = 0
-    for rho in RHOS:
-        excess = np.maximum(table.values("noisy", "ELPIDSO", "excess", rho), -LEAST_GAIN)
-        least = np.zeros_like(excess)
-        better += BESIDE["rank test"](excess, least)[0] < SIGNIFICANCE
-        worse += BESIDE["rank test"](least, excess)[0] < SIGNIFICANCE
-    return {"significantly_better": better, "significantly_worse": worse}
 
 
 def _eta(table: TrialTable) -> ResultRow:
