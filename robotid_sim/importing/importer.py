@@ -10,11 +10,8 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.importing.channels import Channels, channels, with_springs
-from robotid_sim.importing.foreign_log import ForeignLog
-from robotid_sim.importing.import_map import ImportMap
-from robotid_sim.importing.match import Match, match, unused_columns
-from robotid_sim.importing.readers import read_foreign_log
-from robotid_sim.importing.stamps import (
+from robotid_sim.importing.foreign_log import (
+    ForeignLog,
     Segment,
     linear_at,
     nearest_times,
@@ -24,6 +21,9 @@ from robotid_sim.importing.stamps import (
     smooth_at,
     uniform_grid,
 )
+from robotid_sim.importing.import_map import ImportMap
+from robotid_sim.importing.match import Match, match, unused_columns
+from robotid_sim.importing.readers import read_foreign_log
 from robotid_sim.measurement.log import SHORTEST_LOG, Log, not_uniform_after
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value

@@ -6,9 +6,8 @@ import numpy as np
 
 from robotid_sim.errors import LogError
 from robotid_sim.importing.column_names import ColumnName
-from robotid_sim.importing.foreign_log import ForeignLog
+from robotid_sim.importing.foreign_log import ForeignLog, seconds
 from robotid_sim.importing.import_map import ImportMap, JointMap
-from robotid_sim.importing.stamps import seconds
 from robotid_sim.importing.units import OF_LENGTH, UNITS, default_unit
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot

@@ -65,7 +65,15 @@ REDUCTION = 51.35
 
 def with_computed(table: TrialTable) -> TrialTable:
     """Add what tables, figures and claims need beside the runs."""
-    rows = {**pairs_of_clamps(table), **errors_of_print()}
+    rows, reference = pairs_of_clamps(table), parameter_vector("reference")
+    # What Table 3 means, and how far the stated errors are from what its digits allow.
+    for column, swarm in (("QPSO", "qubit"), ("PSO", "pso")):
+        errors = mape(parameter_vector(column), reference)
+        for error, ends, what in zip(errors, mape_ranges(column), ("com", "inertia"), strict=True):
+            off = distance_from_print(SETTINGS["printed"]["search"][swarm][f"mape_{what}"], ends)
+            why = f"The last printed digits allow {ends[0]:.3g} to {ends[1]:.3g} %."
+            row = {"mape": round(error, 4), "off": off, "why": why}
+            rows["sums of print", what, column] = [row]
     for scenario in SCENARIOS:
         rows |= compared_models(table, scenario)
     rows["table 2", "", ""], cad = cad_rows()
@@ -91,20 +99,6 @@ def pairs_of_clamps(table: TrialTable) -> dict[TrialKey, Any]:
         for pair in pairs
         for m, clamp in zip(SWARMS, pair, strict=True)
     }
-
-
-def errors_of_print() -> dict[TrialKey, Any]:
-    """Compute what Table 3 means, and how far the stated errors are from what its digits allow."""
-    rows: dict[TrialKey, Any] = {}
-    reference = parameter_vector("reference")
-    for column, swarm in (("QPSO", "qubit"), ("PSO", "pso")):
-        errors = mape(parameter_vector(column), reference)
-        for error, ends, what in zip(errors, mape_ranges(column), ("com", "inertia"), strict=True):
-            off = distance_from_print(SETTINGS["printed"]["search"][swarm][f"mape_{what}"], ends)
-            why = f"The last printed digits allow {ends[0]:.3g} to {ends[1]:.3g} %."
-            row = {"mape": round(error, 4), "off": off, "why": why}
-            rows["sums of print", what, column] = [row]
-    return rows
 
 
 def compared_models(table: TrialTable, scenario: str) -> dict[TrialKey, Any]:

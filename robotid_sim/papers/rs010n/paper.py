@@ -57,7 +57,23 @@ class AnnealedBeetlePaper(TrialPaper):
 
     def run(self, lab: Lab) -> TrialTable:
         """Find the excitation, run the searches and the engine; see `Paper`."""
-        table = _excitations(lab)
+        effort = {name: lab.choose(*sizes) for name, sizes in model.SETTINGS["effort"].items()}
+        generations, runs = effort["generations"], effort["genetic_runs"]
+        size = {"population": POPULATION, "generations": generations}
+        draws = {"few": effort["draws"], "many": runs * POPULATION * generations}
+        function, cells = f"{TRIALS}:random_excitation", []
+        for name, count in draws.items():
+            cells.append(lab.cell(("excitation", "", name), function, draws=count))
+        function = f"{TRIALS}:genetic_excitation"
+        for columns in model.CRITERIA_OF_PAPER:
+            cells += lab.cells(("excitation", "", columns), function, runs, columns=columns, **size)
+        function, size["generations"] = (
+            f"{TRIALS}:penalized_excitation",
+            effort["penalty_generations"],
+        )
+        for width in WIDTHS:
+            cells += lab.cells(("penalty", "", f"± {width:g}"), function, width=width, **size)
+        table = lab.tabulate("excitation", cells)
         best = table.best("excitation", "unit", "unit")
         searched = lab.tabulate("identification", _searches(lab, best["x"]))
         with one_blas_thread():  # the bits of least squares depend on the number of threads
@@ -104,24 +120,6 @@ class AnnealedBeetlePaper(TrialPaper):
             joints=model.arm().dof,
             columns=1,
         )
-
-
-def _excitations(lab: Lab) -> TrialTable:
-    """Find the best of few and of many random motions, and those of the genetic algorithm."""
-    effort = {name: lab.choose(*sizes) for name, sizes in model.SETTINGS["effort"].items()}
-    generations, runs = effort["generations"], effort["genetic_runs"]
-    size = {"population": POPULATION, "generations": generations}
-    draws = {"few": effort["draws"], "many": runs * POPULATION * generations}
-    function, cells = f"{TRIALS}:random_excitation", []
-    for name, count in draws.items():
-        cells.append(lab.cell(("excitation", "", name), function, draws=count))
-    function = f"{TRIALS}:genetic_excitation"
-    for columns in model.CRITERIA_OF_PAPER:
-        cells += lab.cells(("excitation", "", columns), function, runs, columns=columns, **size)
-    function, size["generations"] = f"{TRIALS}:penalized_excitation", effort["penalty_generations"]
-    for width in WIDTHS:
-        cells += lab.cells(("penalty", "", f"± {width:g}"), function, width=width, **size)
-    return lab.tabulate("excitation", cells)
 
 
 def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
