@@ -90,11 +90,6 @@ def deviation(values: ArrayLike) -> float:
     return float(sample.std(ddof=1)) if sample.size > 1 else 0.0
 
 
-def lower_end(value: float, interval: Ends) -> float:
-    """Return the lower end of an interval; the value itself if there is none."""
-    return value if interval is None else interval[0]
-
-
 def _resampled(samples: Any, statistic: Callable[..., Any], **options: Any) -> tuple[float, float]:
     """Estimate an interval by the bootstrap, by default that of percentiles."""
     rng = np.random.default_rng(0)

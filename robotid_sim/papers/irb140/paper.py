@@ -9,14 +9,7 @@ import numpy as np
 
 from robotid_sim.chart import Chart, Curve, Mark, Panel, Points, Space, Style, Symbol
 from robotid_sim.palette import joint_role
-from robotid_sim.papers.charts import (
-    bars,
-    box,
-    convergence_chart,
-    convergence_curves,
-    drawing,
-    plotted,
-)
+from robotid_sim.papers.charts import bars, box, convergence_curves, drawing, plotted
 from robotid_sim.papers.irb140.computed import CLAMPS, WIDE, with_computed
 from robotid_sim.papers.irb140.control import JOINTS, MODELS, SCENARIOS, SETTLED
 from robotid_sim.papers.irb140.inverse_network import TREATMENTS
@@ -143,9 +136,9 @@ def all_charts(table: TrialTable, labels: Mapping[str, str]) -> Iterator[Chart]:
     yield estimates(table, com=False)
     yield estimates(table, com=True)
     steps = np.arange(1.0, ITERATIONS + 1.0)
-    curves = list(convergence_curves(table, "search", STYLES, case=WIDE, x=steps, labels=labels))
-    axes = ("iteration [-]", "cost [-]")
-    yield convergence_chart("figure-8-convergence", {"": curves}, axes, 3.0, y_scale="log")
+    curves = convergence_curves(table, "search", STYLES, case=WIDE, x=steps, labels=labels)
+    panel = plotted(curves, "iteration [-]", "cost [-]", y_scale="log")
+    yield drawing("figure-8-convergence", panel, height=3.0)
     marks: list[Mark] = []
     texts = ("quartiles, last value within 1.5 of their distance", "outlier")
     for k, name in enumerate(STYLES):
