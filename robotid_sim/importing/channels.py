@@ -1,4 +1,8 @@
-"""From columns in their units, of joints or motors, to the channels of a log in SI units."""
+"""From columns in their units, of joints or motors, to the channels of a log in SI units.
+
+Known springs and counterbalances add to the torque of a drive, by position; a formula in a map is
+parsed to a tree of a few kinds of nodes, which NumPy evaluates.
+"""
 
 import ast
 import operator

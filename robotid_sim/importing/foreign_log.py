@@ -1,4 +1,8 @@
-"""What a foreign file holds before anyone knows what its columns mean: names and samples."""
+"""What a foreign file holds before anyone knows what its columns mean, and when its samples were.
+
+Names and numbers; times in seconds, in order, where they stop, and on a uniform grid without
+extrapolation.
+"""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Which reader a file gets, by its content."""
+"""Which reader a file gets, by its content, and those of arrays: NPZ, MAT, HDF5, Parquet."""
 
 import zlib
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Rigid transforms and the shapes that a URDF attaches to links."""
+"""Rigid transforms, the shapes that a URDF attaches to links, and a movable body of the chain."""
 
 from dataclasses import dataclass
 from pathlib import Path

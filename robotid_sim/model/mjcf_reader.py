@@ -3,6 +3,9 @@
 The compiler resolves defaults, classes and includes and computes inertia from geoms; the compiled
 model becomes the tree that a URDF would be, so that chain, settings and writers are those of URDF.
 What a writer of ours put beside the file (see `robotid_sim.model.mjcf`) is read too.
+
+What a file names, and how much it stands for, is looked at before: MuJoCo reads every file that is
+named, wherever it lies, and makes as many copies, cells and pixels as are asked for.
 """
 
 import importlib

@@ -1,4 +1,7 @@
-"""``robot.toml``: what a robot needs beside its URDF, and where its numbers come from."""
+"""``robot.toml``: what a robot needs beside its URDF, and where its numbers come from.
+
+Terms of joints in it are springs, counterbalances, and motors that two joints share.
+"""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -203,6 +203,7 @@ def load_scene(file: Path, **options: Any) -> Any:
     return trimesh.load_scene(BytesIO(content), kind, resolver=buffers, process=False, **options)
 
 
+# Polyhedra that stand for the primitives of a URDF: equal in volume, and nearly in moments.
 SEGMENTS = 128
 """Segments of a circle; a prism of equal volume has the cylinder's tensor to 1e-6."""
 

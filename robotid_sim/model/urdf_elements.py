@@ -1,4 +1,7 @@
-"""What the elements of a URDF may not be, whatever they mean: doubled, negative, absurdly large."""
+"""What the elements of a URDF may not be, whatever they mean: doubled, negative, absurdly large.
+
+And terms of joints in the ``<robotid>`` element.
+"""
 
 from collections import Counter
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""What papers do in the engine alike: motions driven, seen by encoders, low-passed, and tracked."""
+"""What papers do alike: motions driven, seen by encoders, low-passed, tracked, in limits."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -21,6 +21,8 @@ number is the statistic itself, with its interval; with ``pick`` it is that of t
 method where it is ``least`` or ``greatest``. A text alone, as in ``ours = "rank"``, is the name of
 what the paper's code has computed once. What the keys mean stands at the fields of `Measure`; the
 names of statistics stand in `statistics`. Cells of tables are written in the same words.
+
+Ranges are in words too: above 1, 2 to 3, below 1 with its interval.
 """
 
 import re

@@ -1,6 +1,8 @@
 """The excitation problem of the paper in all its readings, and the motion that it publishes.
 
 The robot is not named; its links are those of an ABB IRB 120. Its first three joints move.
+
+Which parameters can be identified, and least squares on the excitation, follow from it.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""The searches of the reproduction: each a swarm, a random search or a gradient descent."""
+"""The searches of the reproduction: each a swarm, a random search or a gradient descent.
+
+And its motions in the engine: driven, torques measured with noise, parameters fitted.
+"""
 
 import time
 from collections.abc import Sequence

@@ -1,4 +1,7 @@
-"""What the reproduction computes without a run of its own: from the print, and from all runs."""
+"""What the reproduction computes without a run of its own: from the print, and from all runs.
+
+Also its CAD step: mass properties of the links from geometry at uniform density.
+"""
 
 from functools import cache
 from itertools import pairwise

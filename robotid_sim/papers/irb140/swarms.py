@@ -3,6 +3,11 @@
 The objective of eq. (20) compares a candidate's 27 parameters with those of the CAD model. No
 torque is in it: it is a sphere centered at the known answer, and what it measures is how fast a
 swarm shrinks to a point.
+
+Beside it stand the future work of section 3, "alternative formulations of objective functions" that
+"could directly target performance indices such as torque, energy, or trajectory error", here what a
+model computes along the circle; and what the paper leaves out, the same swarms on torques from the
+engine, with least squares beside.
 """
 
 import time

@@ -1,4 +1,6 @@
-"""The ROCR6 of Tang et al. (2023): base parameters in its own symbols.
+"""The ROCR6 of Tang et al. (2023): base parameters in its own symbols, and its excitation.
+
+Trajectories are Fourier series of order 5 at 0.05 Hz, eq. (21)-(24).
 
 References
 ----------

@@ -1,4 +1,7 @@
-"""Tang, Yan, An, Wang, Zhang (2023): WLS-RWPSO on the ROCR6."""
+"""Tang, Yan, An, Wang, Zhang (2023): WLS-RWPSO on the ROCR6.
+
+All trials, what is computed from them for the claims, and the page.
+"""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar

@@ -1,4 +1,7 @@
-"""Joints 1 to 3 with the parameters of Table 2: least squares and the swarms around it."""
+"""Joints 1 to 3 with the parameters of Table 2: least squares and the swarms around it.
+
+And eq. (9)-(12) as printed beside what they must mean.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

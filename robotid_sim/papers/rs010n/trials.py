@@ -1,4 +1,7 @@
-"""The searches of the reproduction: for excitations, and for parameters from noise-free torques."""
+"""The searches of the reproduction: for excitations, and for parameters from noise-free torques.
+
+And the paper in the engine: the feasible robot identified, and conclusion 3 with what is found.
+"""
 
 import time
 from collections.abc import Sequence

@@ -1,5 +1,7 @@
 r"""The two-link arm with a load of Yan, Lu, Levy (2015): model, parameters, published settings.
 
+The arm is driven by torques: integrated analytically, and in the engine.
+
 The arm moves in a vertical plane; q1 is the angle of the first link above the horizontal, q2 that
 of the second relative to the first. Equations are those of [1]_; what its text has lost (C, Y, e1)
 is rebuilt from the Lagrangian.

@@ -1,4 +1,8 @@
-"""The pieces of work of the reproduction; each is a function of what JSON can hold."""
+"""The pieces of work of the reproduction; each is a function of what JSON can hold.
+
+Criterion and searches, of which some lack a part of ELPIDSO, start with drawn velocities, or only
+guess; and payloads.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
