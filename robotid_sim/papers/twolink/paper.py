@@ -29,6 +29,7 @@ from robotid_sim.papers.twolink.study import (
     final,
     run_all,
 )
+from robotid_sim.papers.twolink.trials import LS_IN_BOX
 from robotid_sim.section import number
 from robotid_sim.table import Table
 
@@ -83,7 +84,7 @@ class TwoLinkElpidso(TrialPaper):
         for (place, rho), study in product(enumerate(RHOS, start=3), ("exact", "noisy")):
             yield _estimates(table, study, rho, place)
         yield _final_means(table, "table-8", "exact", METHODS)
-        yield _final_means(table, "table-8-noise", "noisy", ("LS", trials.LS_IN_BOX, *SEARCHES))
+        yield _final_means(table, "table-8-noise", "noisy", ("LS", LS_IN_BOX, *SEARCHES))
         yield _absolute(table)
         yield _variants(table)
         yield _gains()
@@ -106,13 +107,13 @@ def _estimates(table: TrialTable, study: str, rho: str, place: int) -> Table:
     """Fill one of Tables 3 to 7: the estimates on one trajectory, from one kind of data."""
     floor, noisy = table.runs("goal", study, rho)[0]["floor"], study == "noisy"
     rows = [("true", *(number(value, 6) for value in model.TRUE), *["-"] * 7)]
-    labels = {"LS": "LS, eq. (29)"} | ({trials.LS_IN_BOX: "LS in the search box"} if noisy else {})
+    labels = {"LS": "LS, eq. (29)"} | ({LS_IN_BOX: "LS in the search box"} if noisy else {})
     for method in (*labels, *SEARCHES):
         runs, excess = table.runs(study, method, rho), table.values(study, method, "excess", rho)
         parameters = table.values(study, method, "parameters", rho)
         costs = (_cost(float(how(floor + excess))) for how in (np.mean, np.median, np.min))
         p = rank_sum(table.values(study, "ELPIDSO", "excess", rho), excess)
-        tested = method not in (trials.LS_IN_BOX, "ELPIDSO")
+        tested = method not in (LS_IN_BOX, "ELPIDSO")
         rows.append(
             (
                 labels.get(method, method),
@@ -205,7 +206,7 @@ def _gains() -> Table:
 def _differentiated(table: TrialTable) -> Table:
     """List what comes out of positions that are differentiated twice: means of the draws."""
     rows = []
-    for noise, rho, method in product(ENCODERS, RHOS, ("LS", trials.LS_IN_BOX, "ELPIDSO")):
+    for noise, rho, method in product(ENCODERS, RHOS, ("LS", LS_IN_BOX, "ELPIDSO")):
         place = f"differentiated {noise:g}", method
         found = table.values(*place, "parameters", rho).mean(axis=0)
         excess, floor = (table.values(*place, name, rho).mean() for name in ("excess", "floor"))

@@ -11,6 +11,7 @@ from robotid_sim.papers.paper import Lab, PlannedTrial
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.papers.twolink import model, stability, trials
 from robotid_sim.papers.twolink.model import integrate
+from robotid_sim.papers.twolink.trials import LS_IN_BOX, TorqueCriterion
 
 TRIALS = f"{__package__}.trials"
 SEARCHES = ("GA", "SPSO", "ELPIDSO")
@@ -43,7 +44,7 @@ LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)
 STATES = 1000
 """Random states of the check of the identity."""
 
-Criteria = Mapping[str, trials.TorqueCriterion]
+Criteria = Mapping[str, TorqueCriterion]
 """What the searches minimize, by rho."""
 
 
@@ -55,21 +56,16 @@ def run_all(lab: Lab) -> TrialTable:
         [lab.cell(("engine", f"{rho:g}", ""), drive, rho=rho)
          for rho in (*model.FITTED, *model.VALIDATED)],
     )  # fmt: skip
-    exact = dict(
-        zip(RHOS, map(trials.TorqueCriterion.of_run, integrate(model.FITTED)), strict=True)
-    )
-    noisy = {
-        rho: trials.TorqueCriterion.from_content(engine.runs("engine", "", rho)[0]["noisy"])
-        for rho in RHOS
-    }
+    exact = dict(zip(RHOS, map(TorqueCriterion.of_run, integrate(model.FITTED)), strict=True))
+    contents = {rho: engine.runs("engine", "", rho)[0]["noisy"] for rho in RHOS}
+    noisy = {rho: TorqueCriterion.from_content(content) for rho, content in contents.items()}
     table = engine | lab.tabulate("search", _searches(lab, exact, noisy)) | _loads(lab)
     table = table | _direct({"exact": exact, "short": exact, "noisy": noisy})
     # What is done with the estimates from noisy torques: other torques, and J anew.
     cells = []
     for average, rho in product(AVERAGES, model.VALIDATED):
         estimates = {
-            m: final(table, "noisy", m, average).tolist()
-            for m in ("LS", trials.LS_IN_BOX, *SEARCHES)
+            m: final(table, "noisy", m, average).tolist() for m in ("LS", LS_IN_BOX, *SEARCHES)
         }
         key, function = ("checked", f"{rho:g}", average), f"{TRIALS}:check_in_engine"
         cells.append(lab.cell(key, function, rho=rho, estimates=estimates))
@@ -159,17 +155,11 @@ def with_payloads(table: TrialTable) -> TrialTable:
     rows: dict[TrialKey, list[ResultRow]] = {}
     for load in trials.LOADS:
         (content,) = table.runs("load", "", load)
-        true = np.array(content["true"])
+        true, goal = np.array(content["true"]), TorqueCriterion.from_content(content["criterion"])
         rows["loaded", load, "true"] = [{"parameters": content["true"]}]
         found: dict[str, Sequence[ResultRow]] = {
             "before the change": [{"parameters": model.TRUE.tolist()}],
-            "LS": [
-                {
-                    "parameters": trials.TorqueCriterion.from_content(
-                        content["criterion"]
-                    ).least_squares.tolist()
-                }
-            ],
+            "LS": [{"parameters": goal.least_squares.tolist()}],
             LOADED: table.runs("loaded", LOADED, load),
         }
         for method, runs in found.items():
@@ -187,10 +177,7 @@ def _direct(studies: Mapping[str, Criteria]) -> TrialTable:
     for study, criteria in studies.items():
         for rho, goal in criteria.items():
             rows["goal", rho, study] = [goal.content()]
-            for method, x in {
-                "LS": goal.least_squares,
-                trials.LS_IN_BOX: goal.in_the_box(),
-            }.items():
+            for method, x in {"LS": goal.least_squares, LS_IN_BOX: goal.in_the_box()}.items():
                 rows[study, rho, method] = [
                     {
                         "parameters": x.tolist(),
@@ -229,10 +216,10 @@ def _unseen(table: TrialTable) -> TrialTable:
         row = {"errors": errors.tolist(), "largest": largest, "mean": float(errors.mean())}
         rows[kind, average, method] = [{**row, "relative": largest / scale}]
 
-    for average, method in product(AVERAGES, ("LS", trials.LS_IN_BOX, *SEARCHES)):
+    for average, method in product(AVERAGES, ("LS", LS_IN_BOX, *SEARCHES)):
         checked = [table.runs("checked", average, rho)[0][method] for rho in UNSEEN]
         put("unseen noisy", average, method, np.concatenate(checked))
-        if method != trials.LS_IN_BOX:
+        if method != LS_IN_BOX:
             found = final(table, "exact", method, average)
             relative = [trials.relative_error(run, found) for run in driven]
             sums = [trials.accumulated_error(run, found) for run in driven]
@@ -321,7 +308,7 @@ def _eta(table: TrialTable) -> ResultRow:
         swarms = [np.median(np.abs(x - model.TRUE), axis=0) for x in found]
         nearer += all(errors[3] < least[3] for errors in swarms)
         lost += all(errors[:3].max() > CLEARLY_WORSE * least[:3].max() for errors in swarms)
-        inside += bool(estimate(table, "noisy", rho, trials.LS_IN_BOX)[3] > 0.0)
+        inside += bool(estimate(table, "noisy", rho, LS_IN_BOX)[3] > 0.0)
     off = np.array([estimate(table, "noisy", rho, "LS") for rho in RHOS]) - model.TRUE
     worst = np.abs(off).max(axis=0)
     walls = {
