@@ -23,9 +23,8 @@ from robotid_sim.model import inertia
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.catalog_files import describe_catalog
 from robotid_sim.model.friction import Friction
-from robotid_sim.model.geometry import transform
+from robotid_sim.model.geometry import Link, transform
 from robotid_sim.model.joint import Joint
-from robotid_sim.model.link import Link
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 

@@ -7,8 +7,7 @@ from pathlib import Path
 from robotid_sim.errors import FileFormatError, UrdfError
 from robotid_sim.inputs import read_file
 from robotid_sim.model.catalog_files import catalog
-from robotid_sim.model.mjcf_files import mjcf_parts
-from robotid_sim.model.mjcf_reader import is_mjcf
+from robotid_sim.model.mjcf_reader import is_mjcf, mjcf_parts
 
 SIDE_CAR = "robot.toml"
 """What a robot's file may have beside it."""

@@ -46,24 +46,24 @@ Sample = dict[str, float]
 def read_bag(path: Path, topic: str | None = None) -> ForeignLog:
     """Read the joint states of one topic of a bag, or of ROS 2 storage files without metadata.
 
-    Raises
-    ------
-    FileFormatError
-        If the bag is broken.
-    LogError
-        If it has no joint states, or several topics of them and none is given.
-    UnknownNameError
-        If the topic given has no joint states.
-    MissingExtraError
-        If the reader of bags is not installed.
+    Raises `FileFormatError` if the bag is broken, `LogError` if it has no joint states, or several
+    topics of them and none is given, `UnknownNameError` if the topic given has none, and
+    `MissingExtraError` if the reader of bags is not installed.
     """
     try:
         from rosbags.highlevel import AnyReader
+        from rosbags.typesys import Stores, get_types_from_msg, get_typestore
     except ImportError as error:
         raise MissingExtraError.of("ROS bags need rosbags", "logs") from error
     try:
         _require_own_files(path)
-        with AnyReader(_storage(path), default_typestore=_definitions()) as reader:
+        store = get_typestore(Stores.ROS2_HUMBLE)
+        for name, text in _DEFINITIONS.items():
+            store.register(get_types_from_msg(text, name))
+        files = [path]
+        if path.is_dir() and not (path / "metadata.yaml").exists():  # the bag has lost it
+            files = sorted(f for f in path.iterdir() if f.suffix in STORAGE) or files
+        with AnyReader(files, default_typestore=store) as reader:
             return _read(reader, topic, path)
     except RobotIdError:
         raise
@@ -79,37 +79,19 @@ def _require_own_files(path: Path) -> None:
         if file.suffix == ".db3" and file.is_file():
             with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=ro", uri=True)) as rows:
                 kinds = rows.execute("SELECT type, name, sql FROM sqlite_master").fetchall()
-                computed = [n for k, n, text in kinds if k not in STORED or _is_virtual(text)]
-                computed += [n for k, n, _ in kinds if k == "table" and _has_computed(rows, n)]
+                computed = [
+                    name
+                    for kind, name, text in kinds
+                    if kind not in STORED or (text or "").upper().startswith("CREATE VIRTUAL")
+                ]
+                hidden = "SELECT hidden FROM pragma_table_xinfo(?)"  # whether it is an expression
+                computed += [
+                    name
+                    for kind, name, _ in kinds
+                    if kind == "table" and any(one for (one,) in rows.execute(hidden, (name,)))
+                ]
             if computed:
                 raise FileFormatError(f"{file}: '{computed[0]}' is computed, not stored; export it")
-
-
-def _is_virtual(text: str | None) -> bool:
-    return (text or "").upper().startswith("CREATE VIRTUAL")
-
-
-def _has_computed(rows: sqlite3.Connection, table: str) -> bool:
-    """Tell whether values of a table are expressions."""
-    return any(
-        hidden for (hidden,) in rows.execute("SELECT hidden FROM pragma_table_xinfo(?)", (table,))
-    )
-
-
-def _storage(path: Path) -> list[Path]:
-    """Return the bag, or the storage files of a ROS 2 bag that has lost its metadata."""
-    if not path.is_dir() or (path / "metadata.yaml").exists():
-        return [path]
-    return sorted(file for file in path.iterdir() if file.suffix in STORAGE) or [path]
-
-
-def _definitions() -> Any:
-    from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-
-    store = get_typestore(Stores.ROS2_HUMBLE)
-    for name, text in _DEFINITIONS.items():
-        store.register(get_types_from_msg(text, name))
-    return store
 
 
 def _read(reader: "AnyReader", topic: str | None, path: Path) -> ForeignLog:

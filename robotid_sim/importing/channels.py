@@ -1,13 +1,21 @@
-"""From columns in their units, of joints or motors, to the channels of a log in SI units."""
+"""From columns in their units, of joints or motors, to the channels of a log in SI units.
 
-from typing import NamedTuple
+Known springs and counterbalances add to the torque of a drive, by position; a formula in a map is
+parsed to a tree of a few kinds of nodes, which NumPy evaluates.
+"""
+
+import ast
+import operator
+import reprlib
+from collections.abc import Callable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.importing.foreign_log import ForeignLog
-from robotid_sim.importing.import_map import Coupling, ImportMap, MatrixRows
+from robotid_sim.importing.import_map import ImportMap, MatrixRows, Spring
 from robotid_sim.importing.units import UNITS, default_unit
 from robotid_sim.model.robot import Robot
 
@@ -27,13 +35,9 @@ class Channels(NamedTuple):
 def channels(recording: ForeignLog, mapping: ImportMap, robot: Robot) -> Channels:
     r"""Return the channels that a complete map describes.
 
-    With motors that drive several joints, :math:`q = R^{-1} q_m + q_0` and
-    :math:`\tau = R^T \tau_m`, as power is the same on both sides.
-
-    Raises
-    ------
-    OptionError
-        If a coupling has another shape than the robot needs, is singular or stands beside gears.
+    With motors that drive several joints, :math:`q = R^{-1} q_m + q_0` and :math:`\tau = R^T
+    \tau_m`, as power is the same on both sides. Raises `OptionError` if a coupling has another
+    shape than the robot needs, is singular or stands beside gears.
     """
     position, torque = _transmission(mapping, robot)
     joints = [mapping.joints[name] for name in robot.joint_names]
@@ -104,11 +108,8 @@ def _transmission(mapping: ImportMap, robot: Robot) -> tuple[Float2D, Float2D]:
     turns = _square(coupling.position, "position", robot)
     if np.linalg.matrix_rank(turns) < robot.dof:
         raise OptionError("map: coupling.position is singular; two motors drive the same motion")
-    return np.linalg.inv(turns), _torque_matrix(coupling, turns, robot)
-
-
-def _torque_matrix(coupling: Coupling, turns: Float2D, robot: Robot) -> Float2D:
-    return turns.T if coupling.torque is None else _square(coupling.torque, "torque", robot)
+    torque = turns.T if coupling.torque is None else _square(coupling.torque, "torque", robot)
+    return np.linalg.inv(turns), torque
 
 
 def _square(matrix: MatrixRows, name: str, robot: Robot) -> Float2D:
@@ -116,3 +117,139 @@ def _square(matrix: MatrixRows, name: str, robot: Robot) -> Float2D:
     if len(matrix) != n or any(len(row) != n for row in matrix):
         raise OptionError(f"map: coupling.{name} needs {n} rows of {n} numbers, a row a motor")
     return np.array(matrix, dtype=float)
+
+
+MAX_LENGTH = 2000
+"""Longest formula [characters]; no formula has more nodes."""
+
+MAX_DEPTH = 100
+"""Most levels of a formula; a sum has as many as terms."""
+
+MAX_EXPONENT = 10.0
+"""Size up to which powers are taken, of constants only."""
+
+FUNCTIONS: Mapping[str, np.ufunc] = {
+    **{name: getattr(np, name) for name in ("sin", "cos", "tan", "arcsin", "arccos", "arctan")},
+    **{name: getattr(np, name) for name in ("sinh", "cosh", "tanh", "exp", "log", "sqrt")},
+    **{name: getattr(np, name) for name in ("abs", "sign", "arctan2", "minimum", "maximum")},
+}
+"""What a formula may call, by name."""
+
+OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.USub: operator.neg,
+    ast.UAdd: operator.pos,
+}
+
+
+def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
+    """Evaluate a formula of numbers, names with their values, ``+ - * / **`` and `FUNCTIONS`.
+
+    NaN or infinite where the formula has no value; raises `ValueError`, which says why, if the text
+    is no such formula.
+    """
+    if len(text) > MAX_LENGTH:
+        raise ValueError(f"it has {len(text)} characters, at most {MAX_LENGTH} are read")
+    text = text.strip()
+    try:
+        tree = ast.parse(text, mode="eval").body
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
+        raise ValueError(f"it cannot be parsed: {error}") from error
+
+    def value_of(node: ast.expr, depth: int) -> Any:
+        """Evaluate a node; every kind that does not stand here is refused."""
+        if not depth:
+            raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
+        match node:
+            case ast.Constant(value=int() | float() as number) if not isinstance(number, bool):
+                return np.float64(repr(number))  # of a text, for an integer may be too large
+            case ast.Name(id=name) if name in values:
+                return values[name]
+            case ast.UnaryOp(op=sign, operand=operand) if type(sign) in OPERATORS:
+                return OPERATORS[type(sign)](value_of(operand, depth - 1))
+            case ast.BinOp(left=base, op=ast.Pow(), right=exponent):
+                power = value_of(exponent, depth - 1)
+                if np.ndim(power) or not abs(power) <= MAX_EXPONENT:
+                    raise ValueError(f"'{shown(node)}' has no exponent of at most {MAX_EXPONENT:g}")
+                return value_of(base, depth - 1) ** power
+            case ast.BinOp(left=left, op=sign, right=right) if type(sign) in OPERATORS:
+                return OPERATORS[type(sign)](value_of(left, depth - 1), value_of(right, depth - 1))
+            case ast.Call(func=ast.Name(id=name), args=args, keywords=[]) if name in FUNCTIONS:
+                if len(args) != FUNCTIONS[name].nin:
+                    raise ValueError(f"'{shown(node)}' needs {FUNCTIONS[name].nin} argument(s)")
+                return FUNCTIONS[name](*(value_of(part, depth - 1) for part in args))
+        raise ValueError(f"'{shown(node)}' cannot be used")
+
+    def shown(node: ast.expr) -> str:
+        return reprlib.repr(ast.get_source_segment(text, node) or text)[1:-1]
+
+    with np.errstate(all="ignore"):
+        return value_of(tree, MAX_DEPTH)
+
+
+def with_springs(
+    samples: Channels, mapping: ImportMap, robot: Robot
+) -> tuple[Channels, tuple[str, ...]]:
+    r"""Return samples with the torques of known springs added, and what is said of them.
+
+    The drive and the spring move a joint together, :math:`\tau_m + \tau_s(q)` is what bodies and
+    friction take. Raises `OptionError` if an expression cannot be evaluated, or a table does not
+    hold the positions of the log.
+    """
+    springs = {
+        name: spring
+        for name in robot.joint_names
+        if (spring := mapping.joints[name].spring) is not None
+    }
+    if not springs:
+        return samples, ()
+    added, notes = np.zeros_like(samples.q), []
+    for name, spring in springs.items():
+        j = robot.joint_names.index(name)
+        added[:, j] = _torque(spring, samples.q, j, name)
+        unit = "N" if robot.joints[j].prismatic else "N m"
+        low, high = np.nanmin(added[:, j]), np.nanmax(added[:, j])
+        notes.append(
+            f"the spring of {name} gives {low:.4g} to {high:.4g} {unit}, which are added to its "
+            "torque; the identified robot has no spring"
+        )
+    return samples._replace(
+        tau=samples.tau + added,
+        tau_cmd=None if samples.tau_cmd is None else samples.tau_cmd + added,
+        current=None,  # the drives alone no longer make the torque
+        torque_constant=None,
+    ), tuple(notes)
+
+
+def _torque(spring: Spring, q: Float2D, joint: int, name: str) -> Float1D:
+    if isinstance(spring, str):
+        return _evaluated(spring, q, joint, name)
+    at, torque = np.array(spring).T
+    inside = q[np.isfinite(q[:, joint]), joint]
+    if not (np.diff(at) > 0.0).all():
+        raise OptionError(f"map: the positions of the spring of {name} must rise from row to row")
+    if inside.size and (inside.min() < at[0] or inside.max() > at[-1]):
+        raise OptionError(
+            f"map: the spring of {name} is given from {at[0]:g} to {at[-1]:g}, and the log goes "
+            f"from {inside.min():.4g} to {inside.max():.4g}; add rows"
+        )
+    return np.asarray(np.interp(q[:, joint], at, torque))
+
+
+def _evaluated(expression: str, q: Float2D, joint: int, name: str) -> Float1D:
+    """Return an expression of q, the joint's position, and of q1 to qn, those of all joints."""
+    known = {"q": q[:, joint], **{f"q{k}": column for k, column in enumerate(q.T, start=1)}}
+    what = f"map: the spring {reprlib.repr(expression)} of {name}"
+    try:
+        torque = np.broadcast_to(evaluate_formula(expression, known), len(q))
+    except ValueError as error:
+        raise OptionError(
+            f"{what} is no expression of {', '.join(known)}: {error}; write it with numbers, "
+            f"+ - * / ** and {', '.join(FUNCTIONS)}, or give a table"
+        ) from error
+    if not np.isfinite(torque[np.isfinite(q).all(axis=1)]).all():
+        raise OptionError(f"{what} is not finite at positions of the log; give a table")
+    return np.asarray(torque)

@@ -36,30 +36,20 @@ _CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class ColumnName:
-    """A name of a column, taken apart.
-
-    Attributes
-    ----------
-    name : str
-        The name itself.
-    quantity : str or None
-        One of QUANTITIES.
-    joint : str or None
-        Joint that the name contains.
-    number : int or None
-        Number in the name, where it contains no joint.
-    unit : str or None
-        Unit of the quantity that the name ends in.
-    stem : tuple of str
-        The words without joint, number and unit: the same for all joints.
-    """
+    """A name of a column, taken apart."""
 
     name: str
+    """The name itself."""
     quantity: str | None
+    """One of QUANTITIES."""
     joint: str | None
+    """Joint that the name contains."""
     number: int | None
+    """Number in the name, where it contains no joint."""
     unit: str | None
+    """Unit of the quantity that the name ends in."""
     stem: tuple[str, ...]
+    """The words without joint, number and unit: the same for all joints."""
 
 
 def words_of(name: str) -> list[str]:

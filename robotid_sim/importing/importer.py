@@ -9,14 +9,21 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import LogError, OptionError
-from robotid_sim.importing.channels import Channels, channels
-from robotid_sim.importing.foreign_log import ForeignLog
+from robotid_sim.importing.channels import Channels, channels, with_springs
+from robotid_sim.importing.foreign_log import (
+    ForeignLog,
+    Segment,
+    linear_at,
+    nearest_times,
+    ordered,
+    seconds,
+    segments,
+    smooth_at,
+    uniform_grid,
+)
 from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.match import Match, match, unused_columns
 from robotid_sim.importing.readers import read_foreign_log
-from robotid_sim.importing.resample import linear_at, nearest_times, smooth_at, uniform_grid
-from robotid_sim.importing.springs import with_springs
-from robotid_sim.importing.stamps import Segment, ordered, seconds, segments
 from robotid_sim.measurement.log import SHORTEST_LOG, Log, not_uniform_after
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
@@ -46,27 +53,18 @@ REPEATED = 0.2
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class ImportedLog:
-    """A log, and how it came out of the files.
-
-    Attributes
-    ----------
-    log : Log
-        What `robotid_sim` works with.
-    mapping : ImportMap
-        The complete map: given, inferred, with units.
-    reasons : mapping of str to str
-        By quantity, how its columns were matched.
-    notes : tuple of str
-        What was read, concluded, dropped and resampled, one sentence each.
-    unused : tuple of str
-        Columns that are not in the log.
-    """
+    """A log, and how it came out of the files."""
 
     log: Log
+    """What `robotid_sim` works with."""
     mapping: ImportMap
+    """The complete map: given, inferred, with units."""
     reasons: Mapping[str, str]
+    """By quantity, how its columns were matched."""
     notes: tuple[str, ...]
+    """What was read, concluded, dropped and resampled, one sentence each."""
     unused: tuple[str, ...]
+    """Columns that are not in the log."""
 
     def content(self) -> dict[str, Any]:
         """Return what was made of the columns as JSON values."""
@@ -152,7 +150,10 @@ def import_segments(
         In the order of time.
     """
     source = _Source.read(paths, robot, mapping, topic)
-    return source.imported(source.long_parts())
+    # The longest segment and all that are long enough for rows of a fit.
+    longest = source.part(None)
+    long = [p for p in source.parts if p == longest or source.seconds(p) >= SHORTEST_SEGMENT]
+    return source.imported(long)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -204,11 +205,6 @@ class _Source:
             )
         return part
 
-    def long_parts(self) -> list[Segment]:
-        """Return the longest segment and all that are long enough for rows of a fit."""
-        longest = self.part(None)
-        return [p for p in self.parts if p == longest or self.seconds(p) >= SHORTEST_SEGMENT]
-
     def imported(self, taken: Sequence[Segment]) -> list[ImportedLog]:
         """Return segments as logs of one step, each on a uniform grid."""
         mapping = self.matched.mapping
@@ -238,7 +234,16 @@ def _complete(
     t = seconds(recording, mapping)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told or dropped below
         samples, springs = with_springs(channels(recording, mapping, robot), mapping, robot)
-    _require_possible(samples, robot)
+    for name, array in samples._asdict().items():
+        if array is None or array.ndim < 2:
+            continue
+        sizes = np.abs(array, where=np.isfinite(array), out=np.zeros_like(array)).max(axis=0)
+        j = int(sizes.argmax())
+        if sizes[j] > LARGEST:
+            raise LogError(
+                f"{QUANTITY_OF[name]} of {robot.joint_names[j]}: a sample is {sizes[j]:.3g} in SI "
+                "units; correct it, or leave its cell empty"
+            )
     arrays = [array for array in samples if array is not None and array.ndim == 2]
     whole = np.isfinite(np.column_stack([t, *arrays])).all(axis=1)
     missing = int(np.count_nonzero(~whole))
@@ -259,19 +264,6 @@ def _complete(
     keep, more = ordered(t[whole])
     rows = np.flatnonzero(whole)[keep]
     return t[rows], _of_rows(samples, rows), notes + more
-
-
-def _require_possible(samples: Channels, robot: Robot) -> None:
-    for name, array in samples._asdict().items():
-        if array is None or array.ndim < 2:
-            continue
-        sizes = np.abs(array, where=np.isfinite(array), out=np.zeros_like(array)).max(axis=0)
-        j = int(sizes.argmax())
-        if sizes[j] > LARGEST:
-            raise LogError(
-                f"{QUANTITY_OF[name]} of {robot.joint_names[j]}: a sample is {sizes[j]:.3g} in SI "
-                "units; correct it, or leave its cell empty"
-            )
 
 
 def _of_rows(samples: Channels, rows: Any) -> Channels:
@@ -307,7 +299,13 @@ def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[
     rows = slice(part.start, part.stop)
     t, here = source.t[rows], _of_rows(source.samples, rows)
     mapping, recording, robot = source.matched.mapping, source.recording, source.robot
-    notes = _said_of_repeats(here.q)
+    notes = []
+    repeated = float(np.mean((np.diff(here.q, axis=0) == 0.0).all(axis=1)))
+    if repeated > REPEATED:
+        notes.append(
+            f"{100 * repeated:.0f} % of the samples repeat the positions of the one before: the "
+            "robot rests then, or its controller is slower than the recording"
+        )
     torque_times = None
     if step is not None:
         steps = np.diff(t)
@@ -370,13 +368,3 @@ def _resampled(
             current=taken(samples.current),
         ),
     )
-
-
-def _said_of_repeats(q: Float2D) -> list[str]:
-    share = float(np.mean((np.diff(q, axis=0) == 0.0).all(axis=1)))
-    if share <= REPEATED:
-        return []
-    return [
-        f"{100 * share:.0f} % of the samples repeat the positions of the one before: the robot "
-        "rests then, or its controller is slower than the recording"
-    ]

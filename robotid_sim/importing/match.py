@@ -28,35 +28,31 @@ _PREFERRED = frozenset({"actual", "measured", "meas", "joint", "joints", "j", "s
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A complete map of a recording, and how it came about.
-
-    Attributes
-    ----------
-    mapping : ImportMap
-        Every column that is used, with its unit.
-    reasons : mapping of str to str
-        By quantity, how its columns were matched.
-    notes : tuple of str
-        What was concluded from numbers.
-    """
+    """A complete map of a recording, and how it came about."""
 
     mapping: ImportMap
+    """Every column that is used, with its unit."""
     reasons: Mapping[str, str] = field(default_factory=dict)
+    """By quantity, how its columns were matched."""
     notes: tuple[str, ...] = ()
+    """What was concluded from numbers."""
 
 
 def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -> Match:
     """Return the map of a recording to a robot; what `given` says is not inferred.
 
-    Raises
-    ------
-    UnknownNameError
-        If the map names a joint that the robot or a column that the recording does not have.
-    LogError
-        If there is no time, or a joint has no position, or neither torque nor current.
+    Raises `UnknownNameError` if the map names a joint that the robot or a column that the recording
+    does not have, `LogError` if there is no time, or a joint has no position, or neither torque nor
+    current.
     """
     given = given or ImportMap()
-    _require_names(given, recording, robot)
+    for joint in given.joints:
+        if joint not in robot.joint_names:
+            what = f"joint in the map of '{robot.name}'"
+            raise UnknownNameError.of(what, joint, robot.joint_names)
+    for column in [given.time, *(getattr(j, q) for j in given.joints.values() for q in QUANTITIES)]:
+        if column is not None and column not in recording.columns:
+            raise UnknownNameError.of("column in the map", column, recording.columns)
     chosen, reasons = _chosen(recording, robot, given)
     for quantity, columns in chosen.items():
         by_map = [joint for joint in columns if _given(given, joint, quantity)]
@@ -85,19 +81,7 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
 def draft(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -> ImportMap:
     """Return what `match` has for every joint, without requiring that it is all that a log needs.
 
-    Parameters
-    ----------
-    recording : ForeignLog
-        Names of columns.
-    robot : Robot
-        Names of joints, in their order.
-    given : ImportMap, optional
-        What is known.
-
-    Returns
-    -------
-    mapping : ImportMap
-        A section for each joint with its columns, as far as names tell them.
+    Every joint has a section with its columns, as far as names tell them.
     """
     given = given or ImportMap()
     chosen, _ = _chosen(recording, robot, given)
@@ -123,7 +107,9 @@ def _chosen(
         columns, reason = ({}, "") if len(known) == robot.dof else _columns(names, quantity, robot)
         if columns or known:
             chosen[quantity] = columns | known
-            reasons[quantity] = _with_map(reason, list(known), robot)
+            mapped = f"{', '.join(known)} {BY_MAP}" if known else ""
+            both = "; ".join(filter(None, (reason, mapped)))
+            reasons[quantity] = BY_MAP if len(known) == robot.dof else both
     return chosen, reasons
 
 
@@ -131,25 +117,6 @@ def _given(given: ImportMap, joint: str, quantity: str) -> str | None:
     """Return the column that a map names, if any."""
     column: str | None = getattr(given.joints.get(joint, JointMap()), quantity)
     return column
-
-
-def _with_map(reason: str, by_map: Sequence[str], robot: Robot) -> str:
-    """Return why columns are taken, of which the map names some."""
-    if len(by_map) == robot.dof:
-        return BY_MAP
-    return "; ".join(filter(None, (reason, f"{', '.join(by_map)} {BY_MAP}" if by_map else "")))
-
-
-def _require_names(given: ImportMap, recording: ForeignLog, robot: Robot) -> None:
-    columns = [given.time, *(getattr(j, q) for j in given.joints.values() for q in QUANTITIES)]
-    for joint in given.joints:
-        if joint not in robot.joint_names:
-            raise UnknownNameError.of(
-                f"joint in the map of '{robot.name}'", joint, robot.joint_names
-            )
-    for column in columns:
-        if column is not None and column not in recording.columns:
-            raise UnknownNameError.of("column in the map", column, recording.columns)
 
 
 def _columns(

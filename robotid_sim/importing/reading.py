@@ -204,7 +204,9 @@ def is_own(file: Path) -> bool:
     """Return whether a file is meant to be a log in our form, sound or not."""
     require_file(file)
     if file.suffix.lower() == ".csv":
-        return _has_own_comments(file)
+        with file.open(encoding="utf-8", errors="replace") as stream:
+            comments = takewhile(lambda line: line.startswith("#"), stream)
+            return any(line.strip("# ").partition(":")[0] in CSV_KEYS for line in comments)
     if file.suffix.lower() not in (".h5", ".hdf5"):
         return False
     if not h5py.is_hdf5(file):
@@ -214,9 +216,3 @@ def is_own(file: Path) -> bool:
             return "schema" in content.attrs
     except OSError:  # truncated: `load_log` says so
         return True
-
-
-def _has_own_comments(file: Path) -> bool:
-    with file.open(encoding="utf-8", errors="replace") as stream:
-        comments = takewhile(lambda line: line.startswith("#"), stream)
-        return any(line.strip("# ").partition(":")[0] in CSV_KEYS for line in comments)

@@ -5,12 +5,13 @@ import gzip
 import re
 import zlib
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D
 from robotid_sim.errors import FileFormatError
 from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.inputs import bound_unpacked_size, open_file, require_warranted
@@ -69,23 +70,15 @@ def read_text(path: Path) -> ForeignLog:
     if form is None:
         raise FileFormatError(f"{path}: its lines are no table of numbers")
     names, lines = _header(lines, comments, form, path)
-    table = _fast(lines, form, len(names))
-    if table is not None:
+    body = [line.replace(",", ".") for line in lines] if form.decimal_comma else lines
+    table = None
+    if body:
+        with suppress(ValueError):  # a cell that holds no number
+            table = np.loadtxt(body, delimiter=form.delimiter, comments=None, ndmin=2)
+    if table is not None and table.shape[1] == len(names):
         columns = dict(zip(names, table.T, strict=True))
         return ForeignLog(columns, (DECIMAL_COMMAS,) if form.decimal_comma else ())
     return _careful(lines, names, form, path)
-
-
-def _fast(lines: list[str], form: TextForm, count: int) -> Float2D | None:
-    """Return the numbers of a file where every cell holds one, None otherwise."""
-    body = [line.replace(",", ".") for line in lines] if form.decimal_comma else lines
-    if not body:
-        return None
-    try:
-        table = np.loadtxt(body, delimiter=form.delimiter, comments=None, ndmin=2)
-    except ValueError:
-        return None
-    return table if table.shape[1] == count else None
 
 
 def _careful(lines: list[str], names: list[str], form: TextForm, path: Path) -> ForeignLog:

@@ -6,9 +6,8 @@ import numpy as np
 
 from robotid_sim.errors import LogError
 from robotid_sim.importing.column_names import ColumnName
-from robotid_sim.importing.foreign_log import ForeignLog
+from robotid_sim.importing.foreign_log import ForeignLog, seconds
 from robotid_sim.importing.import_map import ImportMap, JointMap
-from robotid_sim.importing.stamps import seconds
 from robotid_sim.importing.units import OF_LENGTH, UNITS, default_unit
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
@@ -34,28 +33,10 @@ def chosen_units(
 ) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
     """Return the unit of every quantity of every joint, and what was concluded from numbers.
 
-    Parameters
-    ----------
-    columns : mapping
-        Names of columns by quantity and joint.
-    recording : ForeignLog
-        Their numbers.
-    robot : Robot
-        Its limits tell radians from degrees.
-    mapping : ImportMap
-        The column of the time, and units that are given.
-
-    Returns
-    -------
-    units : dict
-        By joint and key of a `JointMap`.
-    notes : tuple of str
-        One sentence for every unit that no name told.
-
-    Raises
-    ------
-    LogError
-        If a unit of length is that of a revolute joint, or the other way round.
+    Units are by joint and key of a `JointMap`; there is a sentence for every unit that no name
+    told. The limits of the robot tell radians from degrees, the map has the column of the time, and
+    units that are given. Raises `LogError` if a unit of length is that of a revolute joint, or the
+    other way round.
     """
     units: dict[str, dict[str, str]] = {joint: {} for joint in robot.joint_names}
     notes: list[str] = []
@@ -69,7 +50,12 @@ def chosen_units(
             if unit is None:
                 silent.append(joint)
                 unit = default_unit(kind, prismatic=joint.prismatic)
-            _require_kind(joint, quantity, unit)
+            if quantity != "current" and (unit in OF_LENGTH) != joint.prismatic:
+                shape = "prismatic" if joint.prismatic else "revolute"
+                raise LogError(
+                    f"joint '{joint.name}' is {shape}, and '{unit}' is no unit of its {quantity}; "
+                    "give the right one in a map"
+                )
             units[joint.name].setdefault(key, unit)
         if quantity == "position" and mapping.coupling is None:
             for prismatic in (False, True):
@@ -83,15 +69,6 @@ def chosen_units(
                 units |= {joint: {**units[joint], key: "deg/s"} for joint in revolute}
                 notes.append("velocities are those of the positions in deg/s")
     return units, tuple(notes)
-
-
-def _require_kind(joint: Joint, quantity: str, unit: str) -> None:
-    if quantity != "current" and (unit in OF_LENGTH) != joint.prismatic:
-        kind = "prismatic" if joint.prismatic else "revolute"
-        raise LogError(
-            f"joint '{joint.name}' is {kind}, and '{unit}' is no unit of its {quantity}; give the "
-            "right one in a map"
-        )
 
 
 def _unit_by_limits(

@@ -21,9 +21,8 @@ from robotid_sim.model import inertia, parameters
 from robotid_sim.model.export import inertial_element
 from robotid_sim.model.fixed_links import fixed_links
 from robotid_sim.model.geometry import GeometryShape, require_mesh
-from robotid_sim.model.primitives import MAKERS
 from robotid_sim.model.robot import Robot
-from robotid_sim.model.solid import Solid, read_mesh, union
+from robotid_sim.model.solid import MAKERS, Solid, read_mesh, union
 from robotid_sim.model.urdf import UrdfDocument, parse_xml
 
 
@@ -97,14 +96,8 @@ def link_solid(
     Overlaps count once; a mesh may have cavities, its own overlaps count twice.
 
     With `convex_hull` the hull of a mesh that is not closed is taken; with `collision` collision
-    shapes, not visual ones. `owner` is what they belong to, for messages.
-
-    Raises
-    ------
-    OptionError
-        If there is no shape.
-    FileFormatError
-        If a mesh is missing, unreadable, or not closed and `convex_hull` is False.
+    shapes, not visual ones. `owner` is what they belong to, for messages. Raises `OptionError` if
+    there is no shape, `FileFormatError` if a mesh is missing, unreadable, or not closed.
     """
     asked = [shape for shape in shapes if shape.collision is collision]
     hulls: list[str] = []
@@ -138,18 +131,11 @@ def vertices(shape: GeometryShape) -> Float2D | None:
 
 
 def mass_shares(volumes: Sequence[float], total: float) -> list[float]:
-    """Return masses in proportion to volumes whose sum is `total` to the last bit, in any order.
+    """Return masses in proportion to positive volumes whose sum is `total` to the last bit [kg].
 
-    The shares are whole multiples of the spacing of floating-point numbers at `total`: each is
-    rounded down, and the steps that are left go to the largest remainders. Sums of such multiples
-    up to `total` are exact.
-
-    Parameters
-    ----------
-    volumes : sequence of float
-        Volumes, positive.
-    total : float
-        Total mass [kg], positive.
+    In any order: the shares are whole multiples of the spacing of floating-point numbers at
+    `total`. Each is rounded down, and the steps that are left go to the largest remainders. Sums of
+    such multiples up to `total` are exact.
     """
     if not (0.0 < total < math.inf) or not all(0.0 < v < math.inf for v in volumes):
         raise OptionError(f"the total mass {total:g} kg and all volumes must be positive")
@@ -169,26 +155,12 @@ def inertia_from_geometry(
 ) -> CadInertia:
     """Return a robot with the inertia of its geometry at uniform density.
 
-    Friction, drives and limits stay. The fixed base takes its share of the mass where it has
-    geometry, for the mass on a data sheet includes it.
+    Friction, drives and limits stay; the robot's own inertia is not used and may be impossible. The
+    fixed base takes its share of the total mass [kg] where it has geometry, for the mass on a data
+    sheet includes it. With `convex_hull` and `collision` shapes are taken as in `link_solid`.
 
-    Parameters
-    ----------
-    robot : Robot
-        Its shapes; its own inertia is not used and may be impossible.
-    total_mass : float
-        Mass of the whole robot [kg].
-    convex_hull : bool
-        Take the convex hull of a mesh that is not closed.
-    collision : bool
-        Take collision shapes, not visual ones.
-
-    Raises
-    ------
-    OptionError
-        If a movable body has no geometry.
-    FileFormatError
-        If a mesh is missing, unreadable, or not closed and `convex_hull` is False.
+    Raises `OptionError` if a movable body has no geometry, `FileFormatError` if a mesh is missing,
+    unreadable, or not closed and `convex_hull` is False.
     """
     bodies = [(name, False, shapes) for name, _, shapes in fixed_links(robot) if shapes]
     bodies += [(link.name, True, link.shapes) for link in robot.links]

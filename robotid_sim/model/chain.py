@@ -21,33 +21,23 @@ SUGGESTED = 6
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Body:
-    """A movable body: the link behind a chain joint with all that is fixed to it.
-
-    Attributes
-    ----------
-    joint : UrdfJoint
-        The chain joint that moves the body.
-    T_parent_joint : ndarray, shape (4, 4)
-        Joint frame at zero in the frame of the previous body (of the URDF root for the first).
-    phi : ndarray, shape (10,)
-        Inertial parameters of the fused body about the frame of its link.
-    phi_locked : ndarray, shape (10,)
-        The share of `phi` that sits behind joints locked at zero.
-    fixed : tuple of str
-        Names of the links fused to it through fixed joints only.
-    locked : tuple of str
-        Names of the links fused to it behind at least one joint locked at zero.
-    shapes : tuple of GeometryShape
-        Shapes of all of them, placed in the frame of the body.
-    """
+    """A movable body: the link behind a chain joint with all that is fixed to it."""
 
     joint: UrdfJoint
+    """The chain joint that moves the body."""
     T_parent_joint: Float2D
+    """Joint frame at zero in the frame of the previous body (of the URDF root for the first), shape
+    (4, 4)."""
     phi: Float1D
+    """Inertial parameters of the fused body about the frame of its link, shape (10,)."""
     phi_locked: Float1D
+    """The share of `phi` that sits behind joints locked at zero, shape (10,)."""
     fixed: tuple[str, ...]
+    """Names of the links fused to it through fixed joints only."""
     locked: tuple[str, ...]
+    """Names of the links fused to it behind at least one joint locked at zero."""
     shapes: tuple[GeometryShape, ...]
+    """Shapes of all of them, placed in the frame of the body."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -64,24 +54,14 @@ class Chain:
 def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> Chain:
     """Return the chain from `base` to `tip`, with the rest of the tree locked and fused.
 
-    Parameters
-    ----------
-    document : UrdfDocument
-        The tree.
-    base, tip : str, optional
-        Names of links. Default: what the file's ``<robotid>`` element says. Else, with a tip alone,
-        the base is where the longest run of joints toward it begins that no other moving branch
-        leaves: the body that carries an arm, behind wheels, legs, lift or waist. Without a tip, the
-        base is the root and the tip the end of the longest chain that is left when mimic joints and
-        joints below a branch whose siblings also move are locked; among equals, the one with the
-        fewest links.
+    By default base and tip are what the file's ``<robotid>`` element says. Else, with a tip alone,
+    the base is where the longest run of joints toward it begins that no other moving branch leaves:
+    the body that carries an arm, behind wheels, legs, lift or waist. Without a tip, the base is the
+    root and the tip the end of the longest chain that is left when mimic joints and joints below a
+    branch whose siblings also move are locked; among equals, the one with the fewest links.
 
-    Raises
-    ------
-    UnknownNameError
-        If a name is not a link of the robot.
-    UrdfError
-        If the tip is not below the base or no joint moves between them.
+    Raises `UnknownNameError` if a name is not a link of the robot, `UrdfError` if the tip is not
+    below the base or no joint moves between them.
     """
     base, tip = base or document.base, tip or document.tip
     if tip and not base:
@@ -89,13 +69,20 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
         start = _longest_run(document, end).first
     else:
         start = _known(document, base) if base else document.root
-        end = _known(document, tip) if tip else _default_tip(document, start)
+        end = (
+            _known(document, tip)
+            if tip
+            else max(_walk(document, start), key=lambda item: (item[1], -item[2]))[0]
+        )
     path = _path(document, start, end)
     moving = [joint for joint in path if joint.movable and not joint.mimic]
     if not moving:
         line = document.links[start].line
+        runs = {_longest_run(document, leaf) for leaf in _leaves(document, start)}
+        longest = sorted(runs, key=lambda run: (-run.joints, run.last))[:SUGGESTED]
+        tips = ", ".join(f"{run.last} with {run.joints} joints from {run.first}" for run in longest)
         text = f"the chain from '{start}' to '{end}' has no movable joint"
-        document.fail(line, f"{text}; choose --tip ({_suggested(document, start)})")
+        document.fail(line, f"{text}; choose --tip ({tips})")
     if len(moving) > MAX_JOINTS:
         line, count = document.links[start].line, len(moving)
         text = f"the chain from '{start}' to '{end}' has {count} joints, at most {MAX_JOINTS}"
@@ -241,18 +228,6 @@ def _moves(document: UrdfDocument, joint: UrdfJoint) -> bool:
 
 def _longest_run(document: UrdfDocument, end: str) -> _Run:
     return max(_runs(document, end), key=lambda run: run.joints)  # of equals nearest to the root
-
-
-def _suggested(document: UrdfDocument, start: str) -> str:
-    """Return the tips of the longest runs below a link, with their joints, for messages."""
-    runs = {_longest_run(document, leaf) for leaf in _leaves(document, start)}
-    longest = sorted(runs, key=lambda run: (-run.joints, run.last))[:SUGGESTED]
-    return ", ".join(f"{run.last} with {run.joints} joints from {run.first}" for run in longest)
-
-
-def _default_tip(document: UrdfDocument, start: str) -> str:
-    tip, _, _ = max(_walk(document, start), key=lambda item: (item[1], -item[2]))
-    return tip
 
 
 def chain_notes(chain: Chain, document: UrdfDocument) -> list[str]:

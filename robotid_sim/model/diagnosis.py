@@ -9,7 +9,7 @@ from scipy.spatial import ConvexHull, QhullError
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.model import inertia
 from robotid_sim.model.cad import vertices
-from robotid_sim.model.link import Link
+from robotid_sim.model.geometry import Link
 from robotid_sim.model.robot import Robot
 
 ENGINE_MASSLESS = "Bullet moves it as a body of zero mass; ours fuses it or refuses the joint"
@@ -74,37 +74,25 @@ def diagnose_body(link: Link) -> BodyDiagnosis:
     mass, com, central = inertia.unpack(link.phi)
     reason = inertia.inconsistency(link.phi)
     margin = inertia.triangle_margin(link.phi)
+    # Collision shapes, else visual ones.
+    clouds = [vertices(s) for s in link.shapes if s.collision] or list(map(vertices, link.shapes))
+    readable = [points for points in clouds if points is not None]
+    engine = ENGINE_BOUNDARY if central.any() and margin < BOUNDARY else None
+    if mass <= 0.0 or reason is not None:
+        engine = ENGINE_ZEROED if mass > 0.0 else ENGINE_NEGATIVE if mass < 0.0 else ENGINE_MASSLESS
+    is_known = mass > 0.0 and readable and len(readable) == len(clouds)
+    inside = in_hull(np.vstack(readable), com) if is_known else None
     return BodyDiagnosis(
         name=link.name,
         reason=reason,
-        engine=_engine(mass, reason, margin, central),
+        engine=engine,
         mass=mass,
         com=com,
         moments=np.linalg.eigvalsh(central),
         triangle_margin=margin,
         pseudo_inertia=np.linalg.eigvalsh(inertia.pseudo_inertia(link.phi)),
-        com_inside=_com_inside(link, com) if mass > 0.0 else None,
+        com_inside=inside,
     )
-
-
-def _engine(mass: float, reason: str | None, margin: float, central: Float2D) -> str | None:
-    if mass < 0.0:
-        return ENGINE_NEGATIVE
-    if mass == 0.0:
-        return ENGINE_MASSLESS
-    if reason is not None:
-        return ENGINE_ZEROED
-    return ENGINE_BOUNDARY if central.any() and margin < BOUNDARY else None
-
-
-def _com_inside(link: Link, com: Float1D) -> bool | None:
-    """Return whether the COM lies in the hull of the geometry: collision shapes, else visuals."""
-    shapes = [s for s in link.shapes if s.collision] or list(link.shapes)
-    clouds = [vertices(shape) for shape in shapes]
-    readable = [points for points in clouds if points is not None]
-    if not readable or len(readable) < len(clouds):
-        return None
-    return in_hull(np.vstack(readable), com)
 
 
 def in_hull(points: Float2D, x: Float1D) -> bool | None:
@@ -130,19 +118,18 @@ def repair_report(before: Robot, after: Robot, change: Float2D, size: Float1D) -
     old, new = before.parameters(), after.parameters()
     moved = np.flatnonzero(~np.isclose(old, new, rtol=1e-12, atol=0.0))
     names = before.parameter_names
-    pairs = zip(before.links, after.links, strict=True)
+    tensors = [
+        (inertia.unpack(a.phi)[2], inertia.unpack(b.phi)[2])
+        for a, b in zip(before.links, after.links, strict=True)
+    ]
     return RepairReport(
         metric=METRIC,
-        distance=np.array([_distance(a.phi, b.phi) for a, b in pairs]),
+        distance=np.array(
+            [np.linalg.norm(new - old) / (np.linalg.norm(old) or np.inf) for old, new in tensors]
+        ),
         changed=tuple((names[k], float(old[k]), float(new[k])) for k in moved),
         torque=np.sqrt((change**2).mean(axis=0)) / np.maximum(size, np.finfo(float).tiny),
     )
-
-
-def _distance(before: Float1D, after: Float1D) -> float:
-    old, new = inertia.unpack(before)[2], inertia.unpack(after)[2]
-    size = float(np.linalg.norm(old))
-    return float(np.linalg.norm(new - old)) / size if size > 0.0 else 0.0
 
 
 def summary(bodies: Sequence[BodyDiagnosis]) -> str:

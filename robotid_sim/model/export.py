@@ -17,9 +17,8 @@ from robotid_sim.files import atomic_path
 from robotid_sim.inputs import real_path
 from robotid_sim.model import inertia
 from robotid_sim.model.chain import select_chain
-from robotid_sim.model.geometry import number_text, rpy_from_rotation
+from robotid_sim.model.geometry import Link, number_text, rpy_from_rotation
 from robotid_sim.model.joint_terms import names_of
-from robotid_sim.model.link import Link
 from robotid_sim.model.mesh_files import (
     FOLDER,
     MUJOCO_MESHES,
@@ -31,7 +30,7 @@ from robotid_sim.model.mesh_files import (
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.transmissions import write_rotor_inertia
 from robotid_sim.model.urdf import EXTENSION, parse_urdf, parse_xml
-from robotid_sim.model.urdf_terms import attributes_of
+from robotid_sim.model.urdf_elements import attributes_of
 
 INDENT = "  "
 TRIANGLE_MARGIN = 1e-6
@@ -140,7 +139,9 @@ def _text_of(root: etree._Element) -> bytes:
 
 def _tree(robot: Robot) -> etree._Element:
     """Return the file that the robot was read from, or a bare one, with the robot's numbers."""
-    root = _skeleton(robot) if robot.document is None else _source_tree(robot)
+    root = _skeleton(robot)
+    if robot.document is not None:
+        root = parse_xml(robot.document.xml, robot.document.path)
     for link in robot.links:
         _write_body(root, robot, link)
     for k in range(robot.dof):
@@ -151,35 +152,28 @@ def _tree(robot: Robot) -> etree._Element:
     return root
 
 
-def _source_tree(robot: Robot) -> etree._Element:
-    assert robot.document is not None
-    return parse_xml(robot.document.xml, robot.document.path)
-
-
 def _skeleton(robot: Robot) -> etree._Element:
     """Return a bare URDF tree for a robot that was not read from a file."""
     root = etree.Element("robot", name=robot.name)
     etree.SubElement(root, "link", name=robot.base)
+    names = [link.name for link in robot.links]
+    ends = [
+        (name, joint.name, "prismatic" if joint.prismatic else "revolute", joint.T_parent_joint)
+        for name, joint in zip(names, robot.joints, strict=True)
+    ]
+    if robot.tip not in names:
+        ends.append((robot.tip, f"{robot.tip}_fixed", "fixed", robot.T_last_tip))
     parent = robot.base
-    for link, joint in zip(robot.links, robot.joints, strict=True):
-        etree.SubElement(root, "link", name=link.name)
-        kind = "prismatic" if joint.prismatic else "revolute"
-        element = etree.SubElement(root, "joint", name=joint.name, type=kind)
-        T = joint.T_parent_joint
+    for k, (child, name, kind, T) in enumerate(ends):
+        etree.SubElement(root, "link", name=child)
+        element = etree.SubElement(root, "joint", name=name, type=kind)
         rpy = rpy_from_rotation(T[:3, :3])
         etree.SubElement(element, "origin", xyz=number_text(T[:3, 3]), rpy=number_text(rpy))
         etree.SubElement(element, "parent", link=parent)
-        etree.SubElement(element, "child", link=link.name)
-        etree.SubElement(element, "axis", xyz=number_text(joint.axis))
-        parent = link.name
-    if robot.tip not in (link.name for link in robot.links):
-        etree.SubElement(root, "link", name=robot.tip)
-        element = etree.SubElement(root, "joint", name=f"{robot.tip}_fixed", type="fixed")
-        T = robot.T_last_tip
-        rpy = rpy_from_rotation(T[:3, :3])
-        etree.SubElement(element, "origin", xyz=number_text(T[:3, 3]), rpy=number_text(rpy))
-        etree.SubElement(element, "parent", link=parent)
-        etree.SubElement(element, "child", link=robot.tip)
+        etree.SubElement(element, "child", link=child)
+        if k < robot.dof:
+            etree.SubElement(element, "axis", xyz=number_text(robot.joints[k].axis))
+        parent = child
     etree.indent(root, INDENT)
     return root
 
@@ -187,11 +181,16 @@ def _skeleton(robot: Robot) -> etree._Element:
 def _write_body(root: etree._Element, robot: Robot, link: Link) -> None:
     phi = np.array(link.phi)
     if link.locked and robot.document is not None:
-        phi -= _behind_locked(robot, link)
+        # What the links behind locked joints, as the file has them, add to the body.
+        whole = select_chain(robot.document, robot.base, robot.tip)
+        phi -= next(b for b in whole.bodies if b.joint.child == link.name).phi_locked
         if inertia.inconsistency(phi) is None:
             _write_inertial(root, link.name, phi)
         else:  # what is left for the link itself is impossible: make the locked joints rigid
-            _fix_joints_to(root, link.locked)
+            for joint in root.findall("joint"):
+                child = joint.find("child")
+                if child is not None and child.get("link") in link.locked:
+                    joint.set("type", "fixed")
             _write_inertial(root, link.name, np.array(link.phi))
             for name in link.locked:
                 _write_inertial(root, name, np.zeros(10))
@@ -199,21 +198,6 @@ def _write_body(root: etree._Element, robot: Robot, link: Link) -> None:
         _write_inertial(root, link.name, phi)
     for name in link.fixed:
         _write_inertial(root, name, np.zeros(10))
-
-
-def _behind_locked(robot: Robot, link: Link) -> Float1D:
-    """Return what the links behind locked joints, as the file has them, add to the body."""
-    assert robot.document is not None
-    whole = select_chain(robot.document, robot.base, robot.tip)
-    body = next(b for b in whole.bodies if b.joint.child == link.name)
-    return np.asarray(body.phi_locked)
-
-
-def _fix_joints_to(root: etree._Element, links: tuple[str, ...]) -> None:
-    for joint in root.findall("joint"):
-        child = joint.find("child")
-        if child is not None and child.get("link") in links:
-            joint.set("type", "fixed")
 
 
 def _write_inertial(root: etree._Element, name: str, phi: Float1D) -> None:

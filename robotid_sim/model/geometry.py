@@ -1,4 +1,4 @@
-"""Rigid transforms and the shapes that a URDF attaches to links."""
+"""Rigid transforms, the shapes that a URDF attaches to links, and a movable body of the chain."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -87,3 +87,21 @@ def require_mesh(shape: GeometryShape, owner: str) -> None:
             f"mesh {shape.mesh} of {owner} is missing; put the file there, set {PACKAGES} if it "
             f"is in a ROS package, or remove the <{element}> element"
         )
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class Link:
+    """A movable body: its inertial parameters about the frame of its URDF link."""
+
+    name: str
+    phi: Float1D
+    """``m mx my mz Ixx Ixy Iyy Ixz Iyz Izz`` about the link frame, shape (10,)."""
+    fixed: tuple[str, ...] = ()
+    """URDF links fused to it through fixed joints."""
+    locked: tuple[str, ...] = ()
+    """URDF links fused to it behind joints locked at zero."""
+    shapes: tuple[GeometryShape, ...] = ()
+
+    def __post_init__(self) -> None:
+        freeze(self, (10,), "phi", what=f"link '{self.name}': ")

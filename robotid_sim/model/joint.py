@@ -1,6 +1,6 @@
 """A joint of the chain: placement, limits, friction and drive."""
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 
 import numpy as np
@@ -102,7 +102,10 @@ class Limits:
     @classmethod
     def of(cls, joints: Sequence[Joint]) -> "Limits":
         """Collect the limits of joints."""
-        return cls(*(_frozen(getattr(j, f.name) for j in joints) for f in fields(cls)))
+        arrays = [np.array([getattr(j, f.name) for j in joints], dtype=float) for f in fields(cls)]
+        for array in arrays:  # effort may be infinite
+            array.setflags(write=False)
+        return cls(*arrays)
 
     @property
     def middle(self) -> Float1D:
@@ -117,12 +120,6 @@ class Limits:
     def arrays(self) -> Iterator[Float1D]:
         """Yield the five arrays."""
         return (getattr(self, f.name) for f in fields(self))
-
-
-def _frozen(values: Iterable[float]) -> Float1D:
-    array = np.array(list(values), dtype=float)  # effort may be infinite
-    array.setflags(write=False)
-    return array
 
 
 def joint_from_urdf(
@@ -189,25 +186,21 @@ def with_assumed_limits(
     missing = {j: names for j in sources if (names := missing_limits(j, filled.get(j.name, {})))}
     words = "; ".join(f"'{joint.name}' {', '.join(names)}" for joint, names in missing.items())
     if missing and not assume:
+        where = "add them to <limit> or robot.toml"
+        if document.format != "URDF":
+            where = (
+                f"{document.format} has no place for velocity limits, add what is missing to a "
+                f'robot.toml with urdf = "{document.path.name}"'
+            )
         document.fail(
             next(iter(missing)).line,
-            f"limits are missing of joints {words}: {_where_to_add(document)}, or take "
+            f"limits are missing of joints {words}: {where}, or take "
             "+-3.14 rad and 3.14 rad/s, +-1 m and 1 m/s by --assume-limits",
         )
     for joint, names in missing.items():
         table = ASSUMED_PRISMATIC if joint.kind == "prismatic" else ASSUMED_REVOLUTE
         filled.setdefault(joint.name, {}).update({name: table[name] for name in names})
     return filled, [f"limits that the {document.format} lacks: {words}"] if missing else []
-
-
-def _where_to_add(document: UrdfDocument) -> str:
-    """Return what a user can do about limits that a file lacks."""
-    if document.format == "URDF":
-        return "add them to <limit> or robot.toml"
-    return (
-        f"{document.format} has no place for velocity limits, add what is missing to a robot.toml "
-        f'with urdf = "{document.path.name}"'
-    )
 
 
 def _require_radians(

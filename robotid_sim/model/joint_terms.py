@@ -159,7 +159,8 @@ class JointTerm:
                 f"{self.kind} of {self.joint} needs finite {', '.join(kind.symbols)}; got "
                 f"{self.values}"
             )
-        if kind.table and not _is_table(self.values):
+        rising = bool((np.diff(self.values[::2]) > 0.0).all())
+        if kind.table and not (len(self.values) >= 4 and len(self.values) % 2 == 0 and rising):
             raise OptionError(
                 f"{self.kind} of {self.joint} needs two or more rows of position and torque, the "
                 "positions rising"
@@ -175,12 +176,6 @@ class JointTerm:
     def content(self) -> dict[str, Any]:
         """Return the term as JSON values."""
         return {name: value for name, value in asdict(self).items() if value is not None}
-
-
-def _is_table(values: Sequence[float]) -> bool:
-    """Return whether numbers are rows of a position, which rises, and a torque."""
-    at = np.array(values[::2])
-    return len(values) >= 4 and len(values) % 2 == 0 and bool((np.diff(at) > 0.0).all())
 
 
 def require_terms_of(

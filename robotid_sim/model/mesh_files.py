@@ -118,12 +118,7 @@ class MeshMode(StrEnum):
 class MeshFolder:
     """The folder of meshes beside a model file; nothing is written before `save`.
 
-    Parameters
-    ----------
-    model : Path
-        The file that will refer to the meshes.
-    source : Path, optional
-        The file that refers to them now.
+    The model will refer to the meshes; the source is the file that refers to them now.
     """
 
     def __init__(self, model: Path, source: Path | None = None) -> None:

@@ -42,30 +42,13 @@ def write_mjcf(
 ) -> tuple[str, ...]:
     """Write `robot` as MJCF and, beside it with the suffix ``.toml``, what MJCF cannot hold.
 
-    Copied meshes that MuJoCo does not read, such as Collada, are converted to STL.
+    Copied meshes that MuJoCo does not read, such as Collada, are converted to STL. Returns what
+    could not be written, such as meshes that are missing.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot; its bodies must be possible.
-    path : str or Path
-        The MJCF file.
-    meshes : MeshMode
-        Whether the meshes come along.
-
-    Returns
-    -------
-    notes : tuple of str
-        What could not be written, such as meshes that are missing.
-
-    Raises
-    ------
-    InconsistentInertiaError
-        If a body has parameters that no rigid body can have.
-    OptionError
-        If the meshes shall be those of a ROS package, which MJCF does not know.
-    FileFormatError
-        If a file cannot be written, or one that is no side car of it has its side car's name.
+    Raises `InconsistentInertiaError` if a body has parameters that no rigid body can have,
+    `OptionError` if the meshes shall be those of a ROS package, which MJCF does not know, and
+    `FileFormatError` if a file cannot be written, or one that is no side car of it has its side
+    car's name.
     """
     if meshes is MeshMode.PACKAGE:
         raise OptionError("MJCF knows no packages; choose --meshes copy or keep")
@@ -90,7 +73,11 @@ def write_mjcf(
         for shape in robot.links[k].shapes:
             _write_geom(parent, assets, shape, folder, meshes)
     etree.SubElement(parent, "site", name=robot.tip, **_placed(robot.T_last_tip))
-    _write_motors(root, robot)
+    actuators = etree.SubElement(root, "actuator")
+    for joint in robot.joints:
+        motor = etree.SubElement(actuators, "motor", name=joint.name, joint=joint.name)
+        if np.isfinite(joint.effort):
+            motor.set("ctrlrange", number_text((-joint.effort, joint.effort)))
     etree.indent(root, "  ")
     with atomic_path(path) as temporary:
         etree.ElementTree(root).write(str(temporary), xml_declaration=True, encoding="utf-8")
@@ -166,8 +153,10 @@ def _mesh_asset(
     assert shape.mesh is not None
     try:
         require_mesh(shape, "the robot")
-        if mode is MeshMode.COPY:
-            where = _copied(shape.mesh, folder)
+        if mode is MeshMode.COPY and shape.mesh.suffix.lower() in MUJOCO_MESHES:
+            where = folder.add(shape.mesh)
+        elif mode is MeshMode.COPY:
+            where = folder.place(f"{shape.mesh.stem}.stl", read_mesh(shape.mesh).stl())
         elif shape.mesh.suffix.lower() in MUJOCO_MESHES:
             where = real_path(shape.mesh).as_posix()
         else:
@@ -182,21 +171,6 @@ def _mesh_asset(
     name = f"mesh_{len(assets)}"
     etree.SubElement(assets, "mesh", name=name, file=where, scale=scale)
     return name
-
-
-def _copied(mesh: Path, folder: MeshFolder) -> str:
-    """Return the name of a copy of a mesh, converted if need be."""
-    if mesh.suffix.lower() in MUJOCO_MESHES:
-        return folder.add(mesh)
-    return folder.place(f"{mesh.stem}.stl", read_mesh(mesh).stl())
-
-
-def _write_motors(root: etree._Element, robot: Robot) -> None:
-    actuators = etree.SubElement(root, "actuator")
-    for joint in robot.joints:
-        motor = etree.SubElement(actuators, "motor", name=joint.name, joint=joint.name)
-        if np.isfinite(joint.effort):
-            motor.set("ctrlrange", number_text((-joint.effort, joint.effort)))
 
 
 def _placed(T: Float2D) -> dict[str, str]:

@@ -39,15 +39,7 @@ class MjcfDrives:
 
 
 def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
-    """Return the drives of a compiled model.
-
-    Parameters
-    ----------
-    model : mujoco.MjModel
-        The model.
-    joint_names : list of str
-        What its joints are called.
-    """
+    """Return the drives of a compiled ``mujoco.MjModel``, whose joints have these names."""
     joints = range(model.njnt)
     single = [j for j in joints if model.jnt_type[j] in (HINGE, SLIDE)]
     notes: list[str] = []
@@ -56,7 +48,10 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
     for name, values in fields.items():
         values[single] = getattr(model, name)[model.jnt_dofadr[single]]
     for field, name in (("actuator_armature", "dof_armature"), ("actuator_damping", "dof_damping")):
-        fields[name] += _of_actuators(model, field)
+        # What actuators add to a joint is by the square of their gear.
+        values = np.asarray(getattr(model, field, np.zeros(model.nu)))
+        added = model.actuator_gear[:, 0] ** 2 * values
+        fields[name] += [float(sum(added[k] for k in _on_joint(model, j))) for j in joints]
     springs = [
         JointTerm(SPRING, joint_names[j], (float(k), float(-k * rest)))
         for j in single
@@ -64,15 +59,24 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
         for rest in [model.qpos_spring[model.jnt_qposadr[j]]]
     ]
     effort = _efforts(model, joint_names, notes)
-    notes += _curved(model, single, joint_names)
+    for field, words in (("jnt_stiffnesspoly", "stiffness"), ("dof_dampingpoly", "damping")):
+        if (curves := getattr(model, field, None)) is None:
+            continue
+        rows = single if field.startswith("jnt") else model.jnt_dofadr[single]
+        bent = [joint_names[j] for j, row in zip(single, curves[rows], strict=True) if row.any()]
+        if bent:
+            notes.append(f"{words} beyond its linear part is left out: {', '.join(bent)}")
+    coupled = _coupled(model)
+    if names := ", ".join(dict.fromkeys(joint_names[j] for j in coupled)):
+        notes.append(f"joints that follow others do not move: {names}")
     return MjcfDrives(
         effort=effort,
         Fv=fields["dof_damping"],
         Fc=fields["dof_frictionloss"],
         Ia=fields["dof_armature"],
-        coupled=frozenset(_coupled(model)),
+        coupled=frozenset(coupled),
         springs=tuple(springs),
-        notes=(*notes, *_couplings(model, joint_names), *_left_out(model)),
+        notes=(*notes, *_left_out(model)),
     )
 
 
@@ -83,14 +87,6 @@ def _on_joint(model: Any, j: int) -> list[int]:
         for k in range(model.nu)
         if model.actuator_trntype[k] in ON_JOINT and model.actuator_trnid[k, 0] == j
     ]
-
-
-def _of_actuators(model: Any, field: str) -> Float1D:
-    """Return what actuators add to a joint by the square of their gear, shape (njnt,)."""
-    values = np.asarray(getattr(model, field, np.zeros(model.nu)))
-    gears = model.actuator_gear[:, 0] ** 2
-    rows = [[gears[k] * values[k] for k in _on_joint(model, j)] for j in range(model.njnt)]
-    return np.array([float(sum(row)) for row in rows])
 
 
 def _efforts(model: Any, joint_names: list[str], notes: list[str]) -> Float1D:
@@ -133,25 +129,6 @@ def _coupled(model: Any) -> Iterable[int]:
     for e in range(model.neq):
         if model.eq_type[e] == EQUALITY_JOINT:
             yield int(model.eq_obj1id[e])
-
-
-def _couplings(model: Any, joint_names: list[str]) -> list[str]:
-    names = dict.fromkeys(joint_names[j] for j in _coupled(model))
-    return [f"joints that follow others do not move: {', '.join(names)}"] if names else []
-
-
-def _curved(model: Any, single: list[int], joint_names: list[str]) -> list[str]:
-    """Return which joints have springs or damping that no straight line is."""
-    notes = []
-    for field, words in (("jnt_stiffnesspoly", "stiffness"), ("dof_dampingpoly", "damping")):
-        values = getattr(model, field, None)
-        if values is None:
-            continue
-        rows = single if field.startswith("jnt") else model.jnt_dofadr[single]
-        bent = [joint_names[j] for j, row in zip(single, values[rows], strict=True) if row.any()]
-        if bent:
-            notes.append(f"{words} beyond its linear part is left out: {', '.join(bent)}")
-    return notes
 
 
 def _left_out(model: Any) -> list[str]:

@@ -3,11 +3,18 @@
 The compiler resolves defaults, classes and includes and computes inertia from geoms; the compiled
 model becomes the tree that a URDF would be, so that chain, settings and writers are those of URDF.
 What a writer of ours put beside the file (see `robotid_sim.model.mjcf`) is read too.
+
+What a file names, and how much it stands for, is looked at before: MuJoCo reads every file that is
+named, wherever it lies, and makes as many copies, cells and pixels as are asked for.
 """
 
 import importlib
 import logging
+import math
+import os
+import re
 from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +22,123 @@ import numpy as np
 from lxml import etree
 
 from robotid_sim.errors import MissingExtraError, UrdfError
-from robotid_sim.inputs import open_file, read_beside
+from robotid_sim.inputs import (
+    MAX_MESH_SIZE,
+    MAX_XML_SIZE,
+    open_file,
+    read_beside,
+    read_file,
+    require_nameable,
+)
 from robotid_sim.model.mjcf_drives import BALL, FREE, HINGE, SLIDE, MjcfDrives, read_drives
-from robotid_sim.model.mjcf_files import mjcf_parts
 from robotid_sim.model.mjcf_tree import MjcfNames, MjcfTree
 from robotid_sim.model.settings import check_overrides
-from robotid_sim.model.urdf import UrdfDocument, UrdfJoint, parse_urdf
+from robotid_sim.model.urdf import UrdfDocument, parse_urdf
+
+MAX_FILES = 100
+"""Files that an MJCF file may be made of."""
+
+MAX_PARTS = 1e7
+"""Cells, pixels or copies that an element may stand for."""
+
+MAX_ELEMENTS = 1e5
+"""Elements of all files, counted as often as they are replicated."""
+
+COUNTED = ("count", "nrow", "ncol", "width", "height", "params", "nsample")
+"""Attributes whose numbers multiply."""
+
+FOLDERS = ("assetdir", "meshdir", "texturedir")
+"""Attributes with folders of the files that others name."""
+
+_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
+_DECLARATION = re.compile(r"^\s*<\?xml.*?\?>", re.DOTALL)
+
+
+def mjcf_parts(file: Path) -> dict[Path, bytes]:
+    """Read an MJCF file and those that it includes, the file itself first.
+
+    Raises `UrdfError` if one is no well-formed XML, or stands for too much, `FileFormatError` if a
+    file that one names is no regular one, is too large, or is not below the folder.
+    """
+    parts: dict[Path, bytes] = {}
+    roots: dict[Path, etree._Element] = {}
+    waiting, elements = [(file, 1.0)], 0.0
+    while waiting:
+        path, copies = waiting.pop()
+        if path in parts:  # MuJoCo refuses what is included twice
+            continue
+        if len(parts) == MAX_FILES:
+            raise UrdfError(f"{file}: is made of more than {MAX_FILES} files; simplify it")
+        parts[path] = read_file(path, MAX_XML_SIZE)
+        roots[path] = _parse(parts[path], path)
+        for element in roots[path].iter("{*}*"):
+            count = copies * _count(element, path)
+            elements += count
+            if elements > MAX_ELEMENTS:
+                raise UrdfError(f"{path} stands for over {MAX_ELEMENTS:g} elements; simplify it")
+            if element.tag in ("include", "model") and element.get("file"):
+                places = _places([element.get("file", "")], {file.parent, path.parent}, {""})
+                waiting += [(_required(file, place, element, path), count) for place in places]
+    folders = {
+        c.get(key, "") for r in roots.values() for c in r.iter("compiler") for key in FOLDERS
+    }
+    for path, root in roots.items():
+        for element in root.iter("{*}*"):
+            for key, name in element.attrib.items():
+                named = [str(name)] if str(key).startswith("file") else []
+                for place in _places(named, {file.parent, path.parent}, {"", *folders}):
+                    _required(file, place, element, path)
+    return parts
+
+
+def _required(file: Path, place: Path, element: etree._Element, path: Path) -> Path:
+    """Give back what an element names; raise unless it may be read."""
+    what = f"{place}, the <{element.tag}> in {path}:{element.sourceline},"
+    require_nameable(file, place, what, MAX_MESH_SIZE)
+    return place
+
+
+def _places(names: list[str], bases: set[Path], folders: set[str]) -> list[Path]:
+    """Find files of these names, whichever rule of MuJoCo's applies."""
+    spelled = {each for name in names for each in (name, Path(name).name)}  # or without folders
+    places = {base / folder / each for base, folder, each in product(bases, folders, spelled)}
+    return sorted(place for place in places if os.path.lexists(place) and not place.is_dir())
+
+
+def _parse(content: bytes, path: Path) -> etree._Element:
+    """Parse a file as MuJoCo does: UTF-8 whatever it says, without comments."""
+    text = _DECLARATION.sub("", _COMMENT.sub("", content.decode("utf-8", errors="replace")))
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
+    try:
+        root = etree.fromstring(text, parser)
+    except (etree.XMLSyntaxError, ValueError) as error:
+        raise UrdfError(f"{path}: not well-formed XML: {' '.join(str(error).split())}") from error
+    if root.getroottree().docinfo.doctype:
+        raise UrdfError(f"{path}: a document type (entities) is not accepted; remove <!DOCTYPE>")
+    return root
+
+
+def _count(element: etree._Element, path: Path) -> float:
+    """Count the copies of an element; raise if it has too many parts."""
+    keys = element.attrib if element.tag == "size" else COUNTED
+    keys = (*keys, "size") if element.tag == "numeric" else keys
+    values = [_number(word) for key in keys for word in element.get(key, "").split()]
+    parts = math.prod(max(value, 1.0) for value in values)
+    if parts > MAX_PARTS:
+        raise UrdfError(
+            f"{path}:{element.sourceline}: <{element.tag}> stands for {parts:.3g} parts, at most "
+            f"{MAX_PARTS:g} are made; simplify it"
+        )
+    copies = (_number(above.get("count", "1")) for above in element.iterancestors("replicate"))
+    return math.prod(max(value, 1.0) for value in copies)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:  # MuJoCo says so
+        return 1.0
+
 
 MJCF = "MJCF"
 WORLD = "world"
@@ -44,18 +162,14 @@ def is_mjcf(path: str | Path) -> bool:
 def read_mjcf(path: str | Path) -> UrdfDocument:
     """Return the tree of an MJCF file, with what of the file has no counterpart in its notes.
 
-    Raises
-    ------
-    MissingExtraError
-        If MuJoCo is not installed.
-    UrdfError
-        If MuJoCo refuses the file; the text is MuJoCo's.
-    FileFormatError
-        If the TOML beside it is none.
+    Raises `MissingExtraError` if MuJoCo is not installed, `UrdfError`, with MuJoCo's text, if it
+    refuses the file, and `FileFormatError` if the TOML beside it is none.
     """
     file = Path(path)
     spec, model = _compiled(file)
-    stated = _side_car(file)
+    # What a writer of ours put beside the file; nothing if there is none.
+    content = read_beside(file, file.with_suffix(".toml").name)
+    stated = content if content.get("model") == file.name else {}
     names = MjcfNames(model, str(stated.get("base", WORLD)), spec.modelname or file.stem)
     drives = read_drives(model, names.joints)
     tree = MjcfTree(spec, model, drives, names)
@@ -71,7 +185,15 @@ def read_mjcf(path: str | Path) -> UrdfDocument:
         source.dynamics.update({k: v for k, v in values.items() if k != "velocity"})
     # Lines are those of a text that nobody sees.
     links = {name: replace(link, line=0) for name, link in document.links.items()}
-    joints = {name: _joint_of(model, names, source) for name, source in document.joints.items()}
+    kinds = {  # by the names of types in MJCF
+        name: OTHER_KINDS.get(int(model.jnt_type[j]), document.joints[name].kind)
+        for j, name in enumerate(names.joints)
+        if name in document.joints
+    }
+    joints = {
+        name: replace(source, line=0, kind=kinds.get(name, source.kind))
+        for name, source in document.joints.items()
+    }
     return replace(
         document,
         links=links,
@@ -95,7 +217,7 @@ def _compiled(file: Path) -> tuple[Any, Any]:
         ) from error
     mjcf_parts(file)
     # MuJoCo writes a file for every warning otherwise.
-    mujoco.set_mju_user_warning(_tell)
+    mujoco.set_mju_user_warning(lambda message: _log.warning("MuJoCo: %s", message))
     try:
         spec = mujoco.MjSpec.from_file(str(file))
         model = spec.compile()
@@ -103,24 +225,6 @@ def _compiled(file: Path) -> tuple[Any, Any]:
         text = " ".join(str(error).split())
         raise UrdfError(f"{file}: MuJoCo refuses it: {text}") from error
     return spec, model
-
-
-def _tell(message: str) -> None:
-    _log.warning("MuJoCo: %s", message)
-
-
-def _joint_of(model: Any, names: MjcfNames, source: UrdfJoint) -> UrdfJoint:
-    """Return a joint of the tree by the name of its type in MJCF, without a line."""
-    if source.name not in names.joints:
-        return replace(source, line=0)
-    kind = int(model.jnt_type[names.joints.index(source.name)])
-    return replace(source, line=0, kind=OTHER_KINDS.get(kind, source.kind))
-
-
-def _side_car(file: Path) -> dict[str, Any]:
-    """Return what a writer of ours put beside the file; nothing if there is none."""
-    content = read_beside(file, file.with_suffix(".toml").name)
-    return content if content.get("model") == file.name else {}
 
 
 def _notes(model: Any, names: MjcfNames, drives: MjcfDrives, tree: MjcfTree) -> tuple[str, ...]:

@@ -45,7 +45,12 @@ class MjcfTree:
                 shifts[b] = self._add_joints(b, shifts[model.body_parentid[b]])
             self._add_link(b, shifts[b])
         for s in range(model.nsite):
-            self._add_site(s, shifts[model.site_bodyid[s]])
+            name, body = model.site(s).name, model.site_bodyid[s]
+            # A link of its own, for it may be the tip; one without a name may not.
+            if name and not names.is_taken(name):
+                etree.SubElement(self.root, "link", name=name)
+                T = _moved(-shifts[body]) @ _pose(model.site_pos[s], model.site_quat[s])
+                self._add_fixed(names.bodies[body], name, T)
 
     def _add_joints(self, b: int, shift: Float1D) -> Float1D:
         """Add what connects a body to its parent, whose link is shifted; return the own shift."""
@@ -59,22 +64,18 @@ class MjcfTree:
         anchor = np.zeros(3)
         for j in range(first, first + count):
             child = name if j == first + count - 1 else self._names.fresh(f"{name}_{j - first + 1}")
-            T = T @ _moved(model.jnt_pos[j] - anchor) @ self._turned_back(j)
+            T = T @ _moved(model.jnt_pos[j] - anchor)
+            # From the pose of the file to zero.
+            back = -model.qpos0[model.jnt_qposadr[j]] * model.jnt_axis[j]
+            if model.jnt_type[j] == SLIDE:
+                T = T @ _moved(back)
+            elif model.jnt_type[j] == HINGE:
+                T = T @ transform(Rotation.from_rotvec(back).as_matrix(), np.zeros(3))
             if child != name:
                 etree.SubElement(self.root, "link", name=child)
             self._add_joint(j, parent, child, T)
             parent, T, anchor = child, np.eye(4), np.array(model.jnt_pos[j])
         return anchor
-
-    def _turned_back(self, j: int) -> Float2D:
-        """Return the motion of a joint from the pose of the file to zero."""
-        model, kind = self._model, self._model.jnt_type[j]
-        if kind not in (HINGE, SLIDE):
-            return np.eye(4)
-        back = -model.qpos0[model.jnt_qposadr[j]] * model.jnt_axis[j]
-        if kind == SLIDE:
-            return _moved(back)
-        return transform(Rotation.from_rotvec(back).as_matrix(), np.zeros(3))
 
     def _add_joint(self, j: int, parent: str, child: str, T: Float2D) -> None:
         model, drives, kind = self._model, self._drives, KINDS[int(self._model.jnt_type[j])]
@@ -119,15 +120,6 @@ class MjcfTree:
         for g in range(first, first + int(model.body_geomnum[b])):
             self._add_shape(link, g, shift)
 
-    def _add_site(self, s: int, shift: Float1D) -> None:
-        """Add a site as a link of its own, for it may be the tip; one without a name may not."""
-        model, name = self._model, self._model.site(s).name
-        if not name or self._names.is_taken(name):
-            return
-        etree.SubElement(self.root, "link", name=name)
-        T = _moved(-shift) @ _pose(model.site_pos[s], model.site_quat[s])
-        self._add_fixed(self._names.bodies[model.site_bodyid[s]], name, T)
-
     def _add_shape(self, link: etree._Element, g: int, shift: Float1D) -> None:
         model, kind = self._model, int(self._model.geom_type[g])
         T = _moved(-shift) @ _pose(model.geom_pos[g], model.geom_quat[g])
@@ -143,9 +135,19 @@ class MjcfTree:
                 form.set("size", number_text(2.0 * size))
             case "mesh":
                 m = int(model.geom_dataid[g])
-                if not self._set_mesh(form, m):
+                mesh = self._spec.mesh(model.mesh(m).name)
+                file = None if mesh is None or not mesh.file else self._folder / mesh.file
+                # As it lies in the frame of the geom.
+                if (
+                    file is None
+                    or not file.is_file()
+                    or np.any(mesh.refpos)
+                    or not np.allclose(mesh.refquat, [1.0, 0.0, 0.0, 0.0])
+                ):
                     self._drop("meshes without a file of their own size and place", link)
                     return
+                form.set("filename", real_path(file).as_posix())
+                form.set("scale", number_text(mesh.scale))
                 T = T @ np.linalg.inv(_pose(model.mesh_pos[m], model.mesh_quat[m]))
             case _:
                 self._drop(f"shapes of the type {OTHER_SHAPES.get(kind, str(kind))}", link)
@@ -161,18 +163,6 @@ class MjcfTree:
             if role == "visual":
                 material = etree.SubElement(element, "material", name="")
                 etree.SubElement(material, "color", rgba=number_text(self._color(g)))
-
-    def _set_mesh(self, form: etree._Element, m: int) -> bool:
-        """Name the file of a mesh, as it lies in the frame of the geom; return if that can be."""
-        mesh = self._spec.mesh(self._model.mesh(m).name)
-        file = None if mesh is None or not mesh.file else self._folder / mesh.file
-        if file is None or not file.is_file():
-            return False
-        if np.any(mesh.refpos) or not np.allclose(mesh.refquat, [1.0, 0.0, 0.0, 0.0]):
-            return False
-        form.set("filename", real_path(file).as_posix())
-        form.set("scale", number_text(mesh.scale))
-        return True
 
     def _collides(self, g: int) -> bool:
         return bool(self._model.geom_contype[g] or self._model.geom_conaffinity[g])

@@ -9,8 +9,8 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import MissingExtraError, UrdfError
 from robotid_sim.model.friction import DEFAULT_EPS_PRISMATIC, DEFAULT_EPS_REVOLUTE, Friction
+from robotid_sim.model.geometry import Link
 from robotid_sim.model.joint import ACCELERATION_RATIO, MOST_RANGE, NO_VELOCITY, Joint
-from robotid_sim.model.link import Link
 
 
 def build_pinocchio(
@@ -43,10 +43,8 @@ def build_pinocchio(
 def read_pinocchio(model: Any) -> tuple[tuple[Joint, ...], tuple[Link, ...], Float1D]:
     """Read joints, links and gravity of a Pinocchio model that is a chain.
 
-    Raises
-    ------
-    UrdfError
-        If the model branches, or a joint has other than one degree of freedom or lacks limits.
+    Raises `UrdfError` if the model branches, or a joint has other than one degree of freedom or
+    lacks limits.
     """
     pin = _pinocchio()
     if list(model.parents)[1:] != list(range(model.njoints - 1)):
@@ -62,7 +60,7 @@ def read_pinocchio(model: Any) -> tuple[tuple[Joint, ...], tuple[Link, ...], Flo
     frames = {
         frame.parentJoint: frame.name
         for frame in reversed(list(model.frames))
-        if _is_body(pin, frame)
+        if frame.type == pin.FrameType.BODY
     }
     links = tuple(
         Link(frames.get(k, model.names[k]), model.inertias[k].toDynamicParameters())
@@ -106,10 +104,6 @@ def _joint(model: Any, k: int, motion: Any) -> Joint:
 
 def _add_frame(pin: Any, model: Any, name: str, joint: int, T: Float2D, kind: str) -> None:
     model.addFrame(pin.Frame(name, joint, pin.SE3(np.array(T)), getattr(pin.FrameType, kind)))
-
-
-def _is_body(pin: Any, frame: Any) -> bool:
-    return bool(frame.type == pin.FrameType.BODY)
 
 
 def _pinocchio() -> Any:

@@ -128,12 +128,8 @@ def describe_drive(drive: PlantDrive) -> dict[str, Any]:
 def joints_with_rotor(robot: Robot, names: tuple[str, ...] = ()) -> Bool1D:
     """Return which joints can have two masses, shape (n,): those of some names, or all that can.
 
-    Raises
-    ------
-    UnknownNameError
-        If the robot has no joint of a name.
-    OptionError
-        If a joint that is named has no rotor inertia, or no joint has.
+    Raises `UnknownNameError` if the robot has no joint of a name, `OptionError` if a joint that is
+    named has no rotor inertia, or no joint has.
     """
     for name in names:
         if name not in robot.joint_names:

@@ -19,6 +19,7 @@ from robotid_sim.errors import (
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.chain import chain_notes, select_chain
 from robotid_sim.model.friction import Friction
+from robotid_sim.model.geometry import Link
 from robotid_sim.model.joint import (
     Joint,
     Limits,
@@ -27,10 +28,8 @@ from robotid_sim.model.joint import (
     with_assumed_limits,
 )
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
-from robotid_sim.model.link import Link
 from robotid_sim.model.mjcf_reader import is_mjcf, read_mjcf
-from robotid_sim.model.settings import check_overrides, read_settings
-from robotid_sim.model.settings_terms import terms_of_chain
+from robotid_sim.model.settings import check_overrides, read_settings, terms_of_chain
 from robotid_sim.model.urdf import UrdfDocument, read_urdf
 from robotid_sim.representation import public_value
 
@@ -368,8 +367,11 @@ class Robot:
             self.links, self.joints, self.inconsistencies(), strict=True
         ):
             if reason is not None:
+                document, where = self.document, ""
+                if document is not None and link.name in document.links:
+                    where = f"{document.where(document.links[link.name].line)}: "
                 raise InconsistentInertiaError(
-                    f"{_where(self.document, link.name)}link '{link.name}': {reason}; "
+                    f"{where}link '{link.name}': {reason}; "
                     "correct the URDF or let `robotid check --repair` take the nearest body"
                 )
             for symbol, value in (
@@ -382,12 +384,6 @@ class Robot:
                         f"joint '{joint.name}': {symbol} = {value:g} is negative; friction and "
                         "rotor inertia take energy, correct the sign"
                     )
-
-
-def _where(document: UrdfDocument | None, link: str) -> str:
-    if document is None or link not in document.links:
-        return ""
-    return f"{document.where(document.links[link].line)}: "
 
 
 def _first(*given: Sequence[float] | None) -> Sequence[float]:

@@ -34,19 +34,12 @@ def write_sdf(
 
     Viscous and Coulomb friction are ``<damping>`` and ``<friction>`` of the joints, a spring is
     ``<spring_stiffness>`` about ``<spring_reference>``; other terms of joints are noted. Meshes of
-    a package are named by ``model://``, as Gazebo looks for them.
+    a package are named by ``model://``, as Gazebo looks for them. Returns what could not be
+    written, one sentence each.
 
-    Returns
-    -------
-    notes : tuple of str
-        What could not be written, one sentence each.
-
-    Raises
-    ------
-    InconsistentInertiaError
-        If a body has parameters that no rigid body can have, or no mass.
-    FileFormatError
-        If a file cannot be written, or one that is no side car of it has its side car's name.
+    Raises `InconsistentInertiaError` if a body has parameters that no rigid body can have, or no
+    mass, `FileFormatError` if a file cannot be written, or one that is no side car of it has its
+    side car's name.
     """
     for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
         if reason is None and link.phi[0] <= 0.0:
@@ -65,8 +58,22 @@ def write_sdf(
     T, parent = np.eye(4), base
     for k, link in enumerate(robot.links):
         T = T @ robot.joints[k].T_parent_joint
-        _write_link(model, robot, k, T)
-        _write_shapes(model[-1], link.shapes, folder, meshes)
+        element = etree.SubElement(model, "link", name=link.name)
+        _text(element, "pose", _pose(T))
+        phi = link.phi
+        if inertia.triangle_margin(phi) < TRIANGLE_MARGIN:
+            phi = inertia.nearest_consistent(phi, margin=2.0 * TRIANGLE_MARGIN)
+        mass, com, central = inertia.unpack(phi)
+        inertial = etree.SubElement(element, "inertial")
+        _text(inertial, "pose", f"{number_text(com)} 0 0 0")
+        _text(inertial, "mass", number_text(mass))
+        tensor, keys = (
+            etree.SubElement(inertial, "inertia"),
+            ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
+        )
+        for key, value in zip(keys, central[np.triu_indices(3)], strict=True):
+            _text(tensor, key, number_text(value))
+        _write_shapes(element, link.shapes, folder, meshes)
         _write_joint(model, robot, k, parent)
         parent = link.name
     if robot.tip not in (base, *(link.name for link in robot.links)):
@@ -90,23 +97,6 @@ def _lost(robot: Robot) -> list[str]:
         gravity = ", ".join(f"{g:g}" for g in robot.gravity)
         sentences.append(f"Gravity ({gravity}) m/s^2 belongs to the world, not to the model.")
     return sentences
-
-
-def _write_link(model: etree._Element, robot: Robot, k: int, T: Float2D) -> None:
-    link = etree.SubElement(model, "link", name=robot.links[k].name)
-    _text(link, "pose", _pose(T))
-    phi = robot.links[k].phi
-    if inertia.triangle_margin(phi) < TRIANGLE_MARGIN:
-        phi = inertia.nearest_consistent(phi, margin=2.0 * TRIANGLE_MARGIN)
-    mass, com, central = inertia.unpack(phi)
-    inertial = etree.SubElement(link, "inertial")
-    _text(inertial, "pose", f"{number_text(com)} 0 0 0")
-    _text(inertial, "mass", number_text(mass))
-    tensor = etree.SubElement(inertial, "inertia")
-    for key, value in zip(
-        ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"), central[np.triu_indices(3)], strict=True
-    ):
-        _text(tensor, key, number_text(value))
 
 
 def _write_joint(model: etree._Element, robot: Robot, k: int, parent: str) -> None:
@@ -153,7 +143,12 @@ def _write_shapes(
         _text(element, "pose", _pose(shape.T_body_shape))
         body = etree.SubElement(etree.SubElement(element, "geometry"), shape.kind)
         if shape.mesh is not None:
-            _text(body, "uri", _uri(shape.mesh, folder, mode))
+            uri = real_path(shape.mesh).as_uri()
+            if mode is not MeshMode.KEEP:
+                package = folder.package.replace("package:", "model:", 1)
+                place = FOLDER if mode is MeshMode.COPY else package
+                uri = f"{place}/{folder.add(shape.mesh)}"
+            _text(body, "uri", uri)
             _text(body, "scale", number_text(shape.size))
         elif shape.kind == "box":
             _text(body, "size", number_text(shape.size))
@@ -164,13 +159,6 @@ def _write_shapes(
             material = etree.SubElement(element, "material")
             for key in ("ambient", "diffuse"):
                 _text(material, key, number_text(shape.rgba))
-
-
-def _uri(mesh: Path, folder: MeshFolder, mode: MeshMode) -> str:
-    if mode is MeshMode.KEEP:
-        return real_path(mesh).as_uri()
-    place = FOLDER if mode is MeshMode.COPY else folder.package.replace("package:", "model:", 1)
-    return f"{place}/{folder.add(mesh)}"
 
 
 def _pose(T: Float2D) -> str:

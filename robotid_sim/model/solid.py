@@ -17,7 +17,7 @@ References
 """
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
@@ -93,19 +93,10 @@ class Solid:
         return np.asarray(frame @ about @ frame.T)
 
     def parameters(self, *, mass: float | None = None, density: float | None = None) -> Float1D:
-        """Return the ten inertial parameters of the solid filled evenly.
+        """Return the ten inertial parameters of the solid filled evenly, by mass or density.
 
-        Parameters
-        ----------
-        mass : float, optional
-            Mass [kg].
-        density : float, optional
-            Density [kg/m^3]; give this or the mass.
-
-        Raises
-        ------
-        OptionError
-            If not exactly one of them is given or it is negative, or the solid has no volume.
+        They are in [kg] and [kg/m^3]. Raises `OptionError` if not exactly one of them is given or
+        it is negative, or the solid has no volume.
         """
         if (mass is None) == (density is None):
             raise OptionError("give the mass or the density of a solid, not both or none")
@@ -138,12 +129,8 @@ class Solid:
 def union(solids: Sequence[Solid]) -> Solid:
     """Return what is in any of the solids; overlaps count once.
 
-    Raises
-    ------
-    OptionError
-        If one of several is not closed.
-    MissingExtraError
-        If manifold3d is needed and not installed.
+    Raises `OptionError` if one of several is not closed, `MissingExtraError` if manifold3d is
+    needed and not installed.
     """
     if len(solids) == 1:
         return solids[0]
@@ -152,7 +139,15 @@ def union(solids: Sequence[Solid]) -> Solid:
     except ImportError as error:
         need = "inertia from geometry needs manifold3d"
         raise MissingExtraError.of(need, "cad") from error
-    manifolds = [_manifold(package, solid) for solid in solids]
+    manifolds = []
+    for solid in solids:
+        mesh = package.Mesh64(np.array(solid.vertices), np.array(solid.faces, dtype=np.uint64))
+        manifolds.append(package.Manifold(mesh))
+        if (status := manifolds[-1].status()) != package.Error.NoError:
+            raise OptionError(
+                f"a solid is not a closed surface ({status.name}, {solid.open_edges} open edges); "
+                "repair the mesh or take its convex hull"
+            )
     mesh = package.Manifold.batch_boolean(manifolds, package.OpType.Add).to_mesh64()
     return Solid(np.asarray(mesh.vert_properties)[:, :3], np.asarray(mesh.tri_verts))
 
@@ -160,12 +155,8 @@ def union(solids: Sequence[Solid]) -> Solid:
 def read_mesh(path: str | Path) -> Solid:
     """Return the mesh of a file, open or closed; formats are trimesh's: STL, OBJ, PLY and more.
 
-    Raises
-    ------
-    FileFormatError
-        If the file is missing or holds no triangles.
-    MissingExtraError
-        If a package that the format needs is not installed.
+    Raises `FileFormatError` if the file is missing or holds no triangles, `MissingExtraError` if a
+    package that the format needs is not installed.
     """
     file = Path(path)
     try:
@@ -212,12 +203,45 @@ def load_scene(file: Path, **options: Any) -> Any:
     return trimesh.load_scene(BytesIO(content), kind, resolver=buffers, process=False, **options)
 
 
-def _manifold(package: Any, solid: Solid) -> Any:
-    mesh = package.Mesh64(np.array(solid.vertices), np.array(solid.faces, dtype=np.uint64))
-    manifold = package.Manifold(mesh)
-    if manifold.status() != package.Error.NoError:
-        raise OptionError(
-            f"a solid is not a closed surface ({manifold.status().name}, {solid.open_edges} open "
-            "edges); repair the mesh or take its convex hull"
-        )
-    return manifold
+# Polyhedra that stand for the primitives of a URDF: equal in volume, and nearly in moments.
+SEGMENTS = 128
+"""Segments of a circle; a prism of equal volume has the cylinder's tensor to 1e-6."""
+
+
+def box(x: float, y: float, z: float) -> Solid:
+    """Return a box about the origin, edges along the axes."""
+    return Solid.of_mesh(trimesh.creation.box([x, y, z]))
+
+
+def cylinder(radius: float, length: float, segments: int = SEGMENTS) -> Solid:
+    """Return a cylinder about z and the origin, as a regular prism of its volume."""
+    step = 2.0 * np.pi / segments
+    wide = radius * np.sqrt(step / np.sin(step))
+    return Solid.of_mesh(trimesh.creation.cylinder(wide, length, sections=segments))
+
+
+def sphere(radius: float) -> Solid:
+    """Return a sphere about the origin, as a polyhedron of its volume with equal moments."""
+    ball = Solid.of_mesh(trimesh.creation.icosphere(subdivisions=5, radius=radius))
+    return _resized(ball, 4.0 / 3.0 * np.pi * radius**3)
+
+
+def capsule(radius: float, length: float) -> Solid:
+    """Return a capsule about z and the origin; `length` is without its half spheres."""
+    counts = np.array([SEGMENTS, SEGMENTS // 2])
+    solid = Solid.of_mesh(trimesh.creation.capsule(length, radius, count=counts))
+    return _resized(solid, np.pi * radius**2 * (length + 4.0 / 3.0 * radius))
+
+
+def _resized(solid: Solid, volume: float) -> Solid:
+    """Return a solid scaled to a volume."""
+    return Solid(solid.vertices * (volume / solid.volume) ** (1.0 / 3.0), solid.faces)
+
+
+MAKERS: dict[str, Callable[..., Solid]] = {
+    "box": box,
+    "cylinder": cylinder,
+    "sphere": sphere,
+    "capsule": capsule,
+}
+"""Makers of the URDF's primitives, with the sizes of a `Shape`."""

@@ -61,11 +61,8 @@ def _new_actuator(root: etree._Element, joint: Joint) -> etree._Element:
 def _gear_ratio(actuator: etree._Element) -> float:
     """Return the ratio that the file gives, one if there is none."""
     entry = _entry(actuator, "gear_ratio")
-    texts = [
-        None if entry is None else entry.get("value"),
-        actuator.findtext("mechanicalReduction"),
-    ]
-    for text in texts:
+    stated = None if entry is None else entry.get("value")
+    for text in (stated, actuator.findtext("mechanicalReduction")):
         try:
             ratio = abs(float(text or ""))
         except ValueError:

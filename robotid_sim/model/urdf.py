@@ -22,8 +22,7 @@ from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape, rotation_from_rpy, transform
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.mesh_files import resolve_mesh
-from robotid_sim.model.urdf_elements import checked_elements
-from robotid_sim.model.urdf_terms import terms_in
+from robotid_sim.model.urdf_elements import checked_elements, terms_in
 from robotid_sim.representation import public_value
 
 V = TypeVar("V")
@@ -239,13 +238,11 @@ class _Reader:
         owner = f"link '{name}'"
         inertial = element.find("inertial")
         phi = np.zeros(10) if inertial is None else self.inertial(inertial, owner)
-        shapes = [
-            s for e in element.findall("visual") if (s := self.shape(e, owner, collision=False))
-        ]
-        shapes += [
-            s for e in element.findall("collision") if (s := self.shape(e, owner, collision=True))
-        ]
-        return UrdfLink(name, _line(element), phi, tuple(shapes))
+        shapes = (
+            self.shape(each, owner)
+            for each in (*element.findall("visual"), *element.findall("collision"))
+        )
+        return UrdfLink(name, _line(element), phi, tuple(filter(None, shapes)))
 
     def inertial(self, element: etree._Element, owner: str) -> Float1D:
         mass_element, tensor = element.find("mass"), element.find("inertia")
@@ -262,9 +259,7 @@ class _Reader:
         in_com_frame = inertia.pack(mass, np.zeros(3), about_com)
         return inertia.transformed(in_com_frame, self.origin(element, owner))
 
-    def shape(
-        self, element: etree._Element, owner: str, *, collision: bool
-    ) -> GeometryShape | None:
+    def shape(self, element: etree._Element, owner: str) -> GeometryShape | None:
         geometry = element.find("geometry")
         if geometry is None or len(geometry) == 0:
             self.fail(element, f"{owner}: <{element.tag}> has no geometry")
@@ -287,7 +282,7 @@ class _Reader:
             case _:
                 return None
         placed, rgba = self.origin(element, owner), self.color(element, owner)
-        sizes = tuple(map(float, size))
+        sizes, collision = tuple(map(float, size)), element.tag == "collision"
         return GeometryShape(str(body.tag), sizes, placed, mesh, rgba, collision, outside)
 
     def color(self, element: etree._Element, owner: str) -> tuple[float, float, float, float]:

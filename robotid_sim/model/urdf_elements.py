@@ -1,11 +1,18 @@
-"""What the elements of a URDF may not be, whatever they mean: doubled, negative, absurdly large."""
+"""What the elements of a URDF may not be, whatever they mean: doubled, negative, absurdly large.
+
+And terms of joints in the ``<robotid>`` element.
+"""
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import NoReturn
 
 from lxml import etree
 
-from robotid_sim.errors import UrdfError
+from robotid_sim.errors import OptionError, UrdfError
+from robotid_sim.model.geometry import number_text
+from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 
 ONCE = {
     "link": ("inertial",),
@@ -43,20 +50,19 @@ def checked_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
                 _fail(path, second, f"{_owner(element)}: {text}")
     for tag, key in LARGEST:
         for element in root.iter(tag):
-            _require_magnitude(path, element, key, *LARGEST[tag, key])
+            largest, unit = LARGEST[tag, key]
+            worst = max((abs(value) for value in _numbers(element, key)), default=0.0)
+            if largest < worst < float("inf"):  # what is infinite is refused when it is read
+                text = f"{tag} {key}='{element.get(key)}' is more than {largest:g} {unit}"
+                _fail(path, element, f"{_owner(element)}: {text}: is it in another unit?")
     flat = _without_flat_shapes(root, path)
-    bare = [str(e.getparent().get("name")) for e in root.iter("inertial") if _lacks_inertia(e)]
+    bare = [
+        str(inertial.getparent().get("name"))
+        for inertial in root.iter("inertial")
+        if inertial.find("inertia") is None and inertial.getparent() is not None
+    ]
     notes = {"shapes without a volume are left out": flat, "missing <inertia> taken as zero": bare}
     return tuple(f"{text}: {', '.join(dict.fromkeys(of))}" for text, of in notes.items() if of)
-
-
-def _require_magnitude(
-    path: Path, element: etree._Element, key: str, largest: float, unit: str
-) -> None:
-    worst = max((abs(value) for value in _numbers(element, key)), default=0.0)
-    if largest < worst < float("inf"):  # what is infinite is refused when it is read
-        text = f"{element.tag} {key}='{element.get(key)}' is more than {largest:g} {unit}"
-        _fail(path, element, f"{_owner(element)}: {text}: is it in another unit?")
 
 
 def _without_flat_shapes(root: etree._Element, path: Path) -> list[str]:
@@ -83,10 +89,6 @@ def _numbers(element: etree._Element, key: str) -> list[float]:
         return []
 
 
-def _lacks_inertia(inertial: etree._Element) -> bool:
-    return inertial.find("inertia") is None and inertial.getparent() is not None
-
-
 def _owner(element: etree._Element) -> str:
     """Return the link or joint that an element stands in, in words."""
     while element.tag not in ("link", "joint") and element.getparent() is not None:
@@ -96,3 +98,35 @@ def _owner(element: etree._Element) -> str:
 
 def _fail(path: Path, element: etree._Element, text: str) -> None:
     raise UrdfError(f"{path}:{element.sourceline or 0}: {text}")
+
+
+def terms_in(
+    elements: Sequence[etree._Element],
+    joint_names: Sequence[str],
+    fail: Callable[[etree._Element, str], NoReturn],
+) -> tuple[JointTerm, ...]:
+    """Return the terms of ``<term>`` elements; `fail` is called with what is wrong with one."""
+    found = []
+    for element in elements:
+        shape = element.get("shape")
+        try:
+            term = JointTerm(
+                str(element.get("kind")),
+                str(element.get("joint")),
+                tuple(float(text) for text in element.get("values", "").split()),
+                None if shape is None else float(shape),
+                element.get("partner"),
+            )
+            require_terms_of([term], joint_names)
+        except (ValueError, OptionError) as error:
+            fail(element, f"<robotid> term: {error}")
+        found.append(term)
+    return tuple(found)
+
+
+def attributes_of(term: JointTerm) -> dict[str, str]:
+    """Return the attributes of the element of a term."""
+    values = {"values": " ".join(map(number_text, term.values))}
+    shape = {} if term.shape is None else {"shape": number_text(term.shape)}
+    partner = {} if term.partner is None else {"partner": term.partner}
+    return {"kind": term.kind, "joint": term.joint, **values, **shape, **partner}

@@ -119,24 +119,3 @@ def box(values: Float1D, place: float, labels: tuple[str, str], role: str) -> tu
     if not outside.size:
         return (outline,)
     return outline, Points(outside, np.full(outside.size, place), labels[1], role, size=4.0)
-
-
-def convergence_chart(
-    name: str,
-    panels: Mapping[str, Sequence[Mark]],
-    labels: tuple[str, str],
-    height: float,
-    columns: int = 1,
-    **options: Any,
-) -> Chart:
-    """Return best costs so far against effort: curves by the title of their panel.
-
-    The labels are of x and y, that of y at the left panels alone; the height is that of a panel
-    [in], and options are those of every `Panel`.
-    """
-    x_label, y_label = labels
-    drawn = (
-        plotted(marks, x_label, y_label if k % columns == 0 else "", title=heading, **options)
-        for k, (heading, marks) in enumerate(panels.items())
-    )
-    return drawing(name, *drawn, columns=columns, height=height)

@@ -22,8 +22,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
-from robotid_sim.papers.measure import Declared, Measure
-from robotid_sim.papers.ranges import ClaimRange
+from robotid_sim.papers.measure import ClaimRange, Declared, Measure
 from robotid_sim.papers.statistics import Ends
 from robotid_sim.papers.trial_table import TrialTable
 
@@ -304,10 +303,7 @@ class Claim:
 
 
 def fill(text: str, facts: Facts) -> str:
-    """Fill the names in braces of a text with facts.
-
-    Raises `OptionError` if a fact is missing.
-    """
+    """Fill the names in braces of a text with facts; raises `OptionError` if a fact is missing."""
     try:
         return text.format(**facts)
     except (KeyError, IndexError) as error:

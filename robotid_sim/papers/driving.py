@@ -1,10 +1,14 @@
-"""What papers do in the engine alike: motions driven, seen by encoders, low-passed, and tracked."""
+"""What papers do alike: motions driven, seen by encoders, low-passed, tracked, in limits."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.control.controller import Controller
+from robotid_sim.control.controller import Controller, Setpoint
 from robotid_sim.control.linear_feedback import ComputedTorque
+from robotid_sim.excitation.space import ExcitationSpace, LinearSpace, NonlinearSpace
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement import SENSORS
@@ -12,7 +16,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.linear_filters import Butterworth
-from robotid_sim.trajectory.reference import Trajectory
+from robotid_sim.trajectory.reference import Reference, Trajectory
 from robotid_sim.validation.prediction import rms
 
 ENCODER_NOISE = 2e-5
@@ -21,13 +25,37 @@ LOW_PASS = Butterworth(cutoff=10.0, order=4)
 """Of the positions before they are differentiated; no paper prints its numbers."""
 
 
+@dataclass(frozen=True, eq=False)
+class TimedPath:
+    """A motion that is a function of time."""
+
+    joint_names: tuple[str, ...]
+    at: Callable[[Float1D], Reference]
+    duration: float
+    """Where it ends [s]."""
+    start: float = 0.0
+    period: float | None = None
+
+    def __call__(self, t: Float1D) -> Reference:
+        """Return the reference at times."""
+        return self.at(t)
+
+
+@dataclass(frozen=True, eq=False)
+class TorqueLaw(Controller):
+    """A control law that is a function of time, position, velocity and setpoint."""
+
+    torque: Callable[[float, Float1D, Float1D, Setpoint], Float1D]
+
+    def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
+        """Return the torque; see `Controller`."""
+        return self.torque(t, q, dq, setpoint)
+
+
 def drive(plant: Robot, path: Trajectory, rate: float, controller: Controller | None = None) -> Log:
     """Drive a plant along a path, by default by the computed torque of its own model.
 
-    Returns
-    -------
-    log : Log
-        Without sensors, at the rate [Hz].
+    The log is without sensors, at the rate [Hz].
     """
     law = controller or ComputedTorque(plant)
     with Cell(plant=plant, controller=law, rate=rate).open() as engine:
@@ -38,6 +66,14 @@ def with_encoders(sensor: str, **options: float | Sequence[float]) -> tuple[Sens
     """Build a sensor of torques by its name, and the encoders beside it."""
     encoders = SENSORS.build("encoder-noise", revolute=ENCODER_NOISE)
     return SENSORS.build(sensor, **options), encoders
+
+
+def limit_use(space: ExcitationSpace, x: Float1D) -> float:
+    """Measure the largest share of a limit of position, velocity or acceleration in use."""
+    if isinstance(space, NonlinearSpace):
+        return float(space.limit_values(x).max())
+    assert isinstance(space, LinearSpace)
+    return float(np.abs(space.limit_matrix() @ x).max())
 
 
 def tracking_error(log: Log, path: Trajectory) -> Float1D:

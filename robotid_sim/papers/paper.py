@@ -164,13 +164,7 @@ class Paper(ABC):
         return self.sheet.summary
 
     def require(self) -> None:  # noqa: B027 - most papers need nothing more
-        """Raise if an optional package that the reproduction needs is missing.
-
-        Raises
-        ------
-        MissingExtraError
-            With the install command.
-        """
+        """Raise `MissingExtraError` if an optional package that is needed is missing."""
 
     @abstractmethod
     def reproduce(self, lab: Lab) -> Reproduction:

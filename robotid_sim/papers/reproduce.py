@@ -1,7 +1,6 @@
 """Published systems beside ours: the tables, figures and verdicts of papers in a folder."""
 
 import logging
-from collections.abc import Sequence
 from contextlib import AbstractContextManager, ExitStack
 from dataclasses import dataclass
 from pathlib import Path
@@ -142,7 +141,10 @@ def reproduce(
             ):
                 found.append(_reproduced(each, lab, written, command, progress))
         if paper == ALL:
-            _write_overview(found, top, command)
+            from robotid_sim.report.page import write_page  # loads matplotlib
+            from robotid_sim.report.reproduction_report import overview_report
+
+            write_page(overview_report(found, command, versions()), top / OVERVIEW)
     page = folder / (OVERVIEW if paper == ALL else "report.html")
     return Reproductions(tuple(found), page, tuple(places))
 
@@ -179,10 +181,3 @@ def _reproduced(
             f"plugin {file}: what paper '{paper.name}' returns cannot be written: {what}"
         ) from error
     return reproduction
-
-
-def _write_overview(reproductions: Sequence[Reproduction], folder: Path, command: str) -> None:
-    from robotid_sim.report.page import write_page
-    from robotid_sim.report.reproduction_report import overview_report
-
-    write_page(overview_report(reproductions, command, versions()), folder / OVERVIEW)

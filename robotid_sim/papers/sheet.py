@@ -217,13 +217,7 @@ def _substituted(part: Any, variant: Mapping[str, Any]) -> Any:
 
 
 def read_sheet(path: Path) -> ClaimSheet:
-    """Read the claims of a file.
-
-    Raises
-    ------
-    FileFormatError
-        With the file, and the first key that is wrong.
-    """
+    """Read the claims of a file; raises `FileFormatError` with the first key that is wrong."""
     try:
         return ClaimSheet(**tomllib.loads(path.read_text(encoding="utf-8")))
     except tomllib.TOMLDecodeError as error:

@@ -90,11 +90,6 @@ def deviation(values: ArrayLike) -> float:
     return float(sample.std(ddof=1)) if sample.size > 1 else 0.0
 
 
-def lower_end(value: float, interval: Ends) -> float:
-    """Return the lower end of an interval; the value itself if there is none."""
-    return value if interval is None else interval[0]
-
-
 def _resampled(samples: Any, statistic: Callable[..., Any], **options: Any) -> tuple[float, float]:
     """Estimate an interval by the bootstrap, by default that of percentiles."""
     rng = np.random.default_rng(0)
@@ -102,31 +97,14 @@ def _resampled(samples: Any, statistic: Callable[..., Any], **options: Any) -> t
     return float(drawn.confidence_interval.low), float(drawn.confidence_interval.high)
 
 
-def _value(a: Float1D) -> Measurement:
-    """Take what is computed once; of several runs, the first."""
-    return float(a[0]), None
-
-
 def _mean(a: Float1D) -> Measurement:
     return float(a.mean()), interval_of_mean(a)
-
-
-def _median(a: Float1D) -> Measurement:
-    return float(np.median(a)), interval_of_median(a)
-
-
-def _geometric_mean(a: Float1D) -> Measurement:
-    return geometric_ratio(a, np.ones_like(a))
 
 
 def _deviation(a: Float1D) -> Measurement:
     """Measure the deviation; its interval is a bootstrap's."""
     few, spread = a.size < 4, partial(np.std, ddof=1)
     return deviation(a), None if few else _resampled((a,), lambda x, axis: spread(x, axis=axis))
-
-
-def _ratio_of_medians(a: Float1D, b: Float1D) -> Measurement:
-    return float(np.median(a) / np.median(b)), None
 
 
 def _unpaired_geometric_ratio(a: Float1D, b: Float1D) -> Measurement:
@@ -202,24 +180,24 @@ def _rank_correlation(a: Float1D, b: Float1D) -> Measurement:
 
 
 ALONE: Mapping[str, Callable[[Float1D], Measurement]] = {
-    "value": _value,
+    "value": lambda a: (float(a[0]), None),
     "mean": _mean,
-    "median": _median,
+    "median": lambda a: (float(np.median(a)), interval_of_median(a)),
     "count": lambda a: (len(a), None),
     "least": lambda a: (float(a.min()), None),
     "largest": lambda a: (float(a.max()), None),
     "deviation": _deviation,
     "sample deviation": lambda a: (deviation(a) if a.size > 1 else np.nan, None),
     "spread": lambda a: (float(np.std(a)), None),
-    "geometric mean": _geometric_mean,
+    "geometric mean": lambda a: geometric_ratio(a, np.ones_like(a)),
     "mean where reached": _mean_where_reached,
     "share of outliers": lambda a: (float(are_outliers(a).mean()), None),
 }
-"""Statistics of values, shape (R,)."""
+"""Statistics of values, shape (R,); the value is what is computed once, of several the first."""
 BESIDE: Mapping[str, Callable[[Float1D, Float1D], Measurement]] = {
     "ratio of means": ratio_of_means,
     "paired ratio of means": partial(ratio_of_means, paired=True),
-    "ratio of medians": _ratio_of_medians,
+    "ratio of medians": lambda a, b: (float(np.median(a) / np.median(b)), None),
     "ratio of minima": lambda a, b: (float(a.min() / b.min()), None),
     "least ratio": lambda a, b: (float((a / b).min()), None),
     "largest ratio": lambda a, b: (float((a / b).max()), None),

@@ -236,7 +236,7 @@ def test_what_only_draws_results_throws_no_trial_away(package) -> None:
             ("dynamics.kernels", "optim.mupso", "excitation"),
             ("pipeline", "engine"),
         ),
-        ("twolink.trials", ("engine.plant", "papers.twolink.motion"), ("pipeline", "papers.rocr6")),
+        ("twolink.trials", ("engine.plant", "papers.twolink.model"), ("pipeline", "papers.rocr6")),
         ("rocr6.cell", ("pipeline.nominal", "estimation", "engine.plant"), ("papers.twolink",)),
     ],
 )
@@ -252,7 +252,7 @@ def test_robots_of_the_catalog_count_where_they_are_read(tmp_path, monkeypatch) 
     monkeypatch.setattr(sources, "catalog_folder", lambda: tmp_path)
     for text in ("<robot/>", "<robot />"):
         (tmp_path / "arm.urdf").write_text(text)
-        for module in ("robotid_sim.papers.twolink.motion", "robotid_sim.parallel"):
+        for module in ("robotid_sim.papers.twolink.model", "robotid_sim.parallel"):
             fingerprints.append(fresh_fingerprint(module))
     assert fingerprints[0] != fingerprints[2]
     assert fingerprints[1] == fingerprints[3]

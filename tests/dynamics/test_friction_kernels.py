@@ -15,8 +15,8 @@ from robotid_sim.model.friction_laws import (
     SmoothCoulomb,
     Stribeck,
 )
+from robotid_sim.model.geometry import Link
 from robotid_sim.model.joint import Joint
-from robotid_sim.model.link import Link
 from robotid_sim.model.robot import Robot
 
 SMOOTH = [name for name in FRICTION_LAWS if not FRICTION_LAWS[name].sticks]

@@ -18,9 +18,8 @@ from robotid_sim.dynamics.dynamics import gravity_torque, joint_torque, mass_mat
 from robotid_sim.dynamics.expressions import Recorder, Term, call, numbers
 from robotid_sim.errors import FileFormatError
 from robotid_sim.model.friction import Friction
-from robotid_sim.model.geometry import transform
+from robotid_sim.model.geometry import Link, transform
 from robotid_sim.model.joint import Joint
-from robotid_sim.model.link import Link
 from robotid_sim.model.robot import Robot
 
 EQUAL = 1e-12

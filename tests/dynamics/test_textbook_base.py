@@ -11,9 +11,9 @@ from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.dynamics.textbook_base import textbook_base
 from robotid_sim.errors import RankDeficientError, ShapeError
 from robotid_sim.model import parameters
+from robotid_sim.model.geometry import Link
 from robotid_sim.model.inertia import pack
 from robotid_sim.model.joint import Joint
-from robotid_sim.model.link import Link
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.rocr6.model import TABLE_2, FirstThree
 

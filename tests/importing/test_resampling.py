@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from foreign_forms import Form, arm, original, text, write
 
+from robotid_sim.importing.foreign_log import linear_at, ordered, segments, smooth_at, uniform_grid
 from robotid_sim.importing.importer import import_log
-from robotid_sim.importing.resample import linear_at, smooth_at, uniform_grid
-from robotid_sim.importing.stamps import ordered, segments
 from robotid_sim.measurement.log import not_uniform_after
 
 

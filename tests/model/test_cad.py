@@ -16,9 +16,8 @@ from robotid_sim.model.cad import inertia_from_geometry, link_solid, mass_shares
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.geometry import rotation_from_rpy, transform
-from robotid_sim.model.primitives import box, capsule, cylinder, sphere
 from robotid_sim.model.robot import Robot
-from robotid_sim.model.solid import Solid, read_mesh, union
+from robotid_sim.model.solid import Solid, box, capsule, cylinder, read_mesh, sphere, union
 
 EXACT = 1e-12
 """Relative; the sums over tetrahedra are exact but for rounding."""

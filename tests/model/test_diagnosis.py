@@ -18,8 +18,7 @@ from robotid_sim.model.diagnosis import (
     repair_report,
     summary,
 )
-from robotid_sim.model.geometry import GeometryShape, transform
-from robotid_sim.model.link import Link
+from robotid_sim.model.geometry import GeometryShape, Link, transform
 
 BOX = np.diag([0.01, 0.02, 0.025])
 TOO_LONG = np.diag([0.01, 0.02, 0.05])

@@ -14,9 +14,8 @@ from robotid_sim.errors import FileFormatError, InconsistentInertiaError
 from robotid_sim.model import parameters
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.friction import Friction
-from robotid_sim.model.geometry import transform
+from robotid_sim.model.geometry import Link, transform
 from robotid_sim.model.joint import Joint
-from robotid_sim.model.link import Link
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot

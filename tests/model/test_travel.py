@@ -16,9 +16,8 @@ from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.model.export import lost_in_urdf, write_urdf
 from robotid_sim.model.mesh_files import MeshFolder, MeshMode
 from robotid_sim.model.mjcf import write_mjcf
-from robotid_sim.model.primitives import box
 from robotid_sim.model.robot import Robot
-from robotid_sim.model.solid import read_mesh
+from robotid_sim.model.solid import box, read_mesh
 
 OBJ = b"mtllib paint.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
 

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from robotid_sim.optim.minimize import minimize
-from robotid_sim.papers.twolink.criterion import TorqueCriterion
-from robotid_sim.papers.twolink.model import FITTED, LOWER, UPPER
-from robotid_sim.papers.twolink.motion import integrate
+from robotid_sim.papers.twolink.model import FITTED, LOWER, UPPER, integrate
+from robotid_sim.papers.twolink.trials import TorqueCriterion
 
 BUDGET = 60_000
 """Evaluations: 3000 generations of 20, a fifth of the paper's. With all of them both swarms reach

@@ -18,7 +18,7 @@ from robotid_sim.papers.claims import (
     measured,
     write_claims,
 )
-from robotid_sim.papers.ranges import ClaimRange
+from robotid_sim.papers.measure import ClaimRange
 from robotid_sim.papers.sheet import ClaimSheet, PrintedElement, read_sheet
 from robotid_sim.table import Table
 

@@ -7,7 +7,7 @@ import pytest
 from kept_trials import kept_names
 
 from robotid_sim.papers import PAPERS
-from robotid_sim.papers.irb120 import engine, identification, model, trials
+from robotid_sim.papers.irb120 import model, trials
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.trial_table import TrialTable
 
@@ -18,23 +18,23 @@ EXCITING = (0.21, -0.31, -0.39, -0.41, -0.33, 0.57, 0.31)
 @pytest.mark.parametrize(
     ("measured", "rank", "counts"),
     [
-        (identification.JOINT_TORQUES, 15, (6, 15, 9)),
+        (model.JOINT_TORQUES, 15, (6, 15, 9)),
         ("moments along z of frame i, through joint i", 19, (11, 13, 6)),
-        (identification.AS_PRINTED, 22, (21, 2, 7)),
+        (model.AS_PRINTED, 22, (21, 2, 7)),
         ("wrench at the base", 20, (9, 17, 4)),
         ("moment vectors at the 3 joints", 23, (17, 8, 5)),
-        (identification.WRENCHES, 26, (26, 0, 4)),
+        (model.WRENCHES, 26, (26, 0, 4)),
     ],
 )
 def test_no_measurement_gives_the_published_identifiability(measured, rank, counts) -> None:
-    base = identification.rank_analysis()[measured]
+    base = model.rank_analysis()[measured]
     assert base.rank == rank
-    assert identification.counts(base) == counts
+    assert model.counts(base) == counts
     assert counts != model.IDENTIFIABILITY
 
 
 def test_joint_torques_show_six_parameters_alone_in_the_frames_of_the_paper() -> None:
-    base = identification.rank_analysis()[identification.JOINT_TORQUES]
+    base = model.rank_analysis()[model.JOINT_TORQUES]
     assert set(base.identifiable_alone) == {"my2", "Ixy2", "Iyz2", "mz3", "Ixz3", "Iyz3"}
     no_effect = {"m1", "mx1", "my1", "mz1", "Ixx1", "Izz1", "Ixy1", "Ixz1", "Iyz1"}
     assert set(base.no_effect) == no_effect
@@ -43,14 +43,14 @@ def test_joint_torques_show_six_parameters_alone_in_the_frames_of_the_paper() ->
 @pytest.mark.slow
 def test_least_squares_without_noise_is_exact_and_with_noise_keeps_its_bound() -> None:
     rng = np.random.default_rng(0)
-    found = identification.identify(model.problem(), np.array(EXCITING), rng)
+    found = model.identify(model.problem(), np.array(EXCITING), rng)
     assert found.exact_error < 1e-9
     assert (np.abs(found.scores) <= 3.0).mean() >= 0.98
     assert found.scores.std() == pytest.approx(1.0, abs=0.1)
 
 
 def test_errors_in_the_engine_are_those_of_the_noise() -> None:
-    found = engine.identification(seed=0, kind="test", run=0, x=EXCITING, logs=6)
+    found = trials.identification(seed=0, kind="test", run=0, x=EXCITING, logs=6)
     assert found["within"] >= 0.95
     assert max(found["unseen"]) < 2.0
     assert len(found["estimate"]) == 15
@@ -58,14 +58,14 @@ def test_errors_in_the_engine_are_those_of_the_noise() -> None:
 
 
 def test_ideal_values_of_table_4_have_other_first_moments() -> None:
-    other = {name for name, (ideal, true) in identification.ideal_values().items()
+    other = {name for name, (ideal, true) in model.ideal_values().items()
              if abs(ideal - true) >= 1.0}  # fmt: skip
     assert other == {"my1", "mx2", "my2", "mz2", "mx3", "mz3"}
-    assert identification.rank_of([row[0] for row in model.PRINTED["table_4"]]) == 14
+    assert model.rank_of([row[0] for row in model.PRINTED["table_4"]]) == 14
 
 
 def test_truth_is_that_of_the_paper() -> None:
-    found = identification.identify(model.problem(), np.array(EXCITING), np.random.default_rng(0))
+    found = model.identify(model.problem(), np.array(EXCITING), np.random.default_rng(0))
     names = list(found.basis.names)
     # Eq. (50): mcy2 and mcz3 in kg mm, the two first moments that show alone.
     assert found.beta_true[names.index("my2")] == pytest.approx(93.9465e-3)
@@ -166,5 +166,5 @@ def test_quick_reproduction_makes_all_tables_and_keeps_the_exact_claims(tmp_path
 
 def test_a_motion_that_the_arm_cannot_follow_is_not_driven():
     x = model.problem().space.random(np.random.default_rng(0))
-    assert engine.drivable(x.tolist())
-    assert not engine.drivable((5.0 * x).tolist())
+    assert trials.drivable(x.tolist())
+    assert not trials.drivable((5.0 * x).tolist())

@@ -29,13 +29,14 @@ from robotid_sim.papers.irb140.model import (
     mape,
     parameter_vector,
 )
-from robotid_sim.papers.irb140.performance import torque_map, unseen_states
 from robotid_sim.papers.irb140.swarms import (
     METHODS,
     QUBIT_CLAMP,
     ParameterDistance,
     clamped,
     search,
+    torque_map,
+    unseen_states,
 )
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.trial_table import TrialTable

@@ -11,8 +11,8 @@ from robotid_sim.papers import find_paper
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.trial_table import TrialTable
 from robotid_sim.papers.twolink import model, study
-from robotid_sim.papers.twolink.criterion import TorqueCriterion
-from robotid_sim.papers.twolink.study import LOADED, RHOS, VARIANT, criterion_of
+from robotid_sim.papers.twolink.study import LOADED, RHOS, VARIANT
+from robotid_sim.papers.twolink.trials import TorqueCriterion
 
 pytestmark = pytest.mark.slow
 
@@ -92,7 +92,7 @@ def searches(table: TrialTable, names: tuple[str, ...], found: Callable[..., Any
     return TrialTable(
         {
             (name, rho, "ELPIDSO"): [
-                found(criterion_of(table.runs("goal", name, rho)[0]), run, k)
+                found(TorqueCriterion.from_content(table.runs("goal", name, rho)[0]), run, k)
                 for k, run in enumerate(table.runs(name, "ELPIDSO", rho))
             ]
             for name in names
@@ -119,7 +119,7 @@ def loaded(table: TrialTable, found: Callable[..., Any]) -> TrialTable:
     rows = {}
     for load in table.cases("loaded"):
         (content,) = table.runs("load", "", load)
-        goal = criterion_of(content["criterion"])
+        goal = TorqueCriterion.from_content(content["criterion"])
         rows["loaded", load, LOADED] = [
             {**run, "parameters": found(goal, content, k)}
             for k, run in enumerate(table.runs("loaded", LOADED, load))

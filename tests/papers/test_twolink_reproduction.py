@@ -7,10 +7,9 @@ from robotid_sim.papers import find_paper
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.trial_table import TrialTable
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.criterion import TorqueCriterion
 from robotid_sim.papers.twolink.paper import rank_sum
 from robotid_sim.papers.twolink.study import count_below
-from robotid_sim.papers.twolink.trials import costs_in_engine, engine_run
+from robotid_sim.papers.twolink.trials import TorqueCriterion, costs_in_engine, engine_run
 
 SAME_COST = np.full(8, 1e-30)
 

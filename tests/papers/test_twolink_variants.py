@@ -5,8 +5,7 @@ import pytest
 
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.criterion import TorqueCriterion
-from robotid_sim.papers.twolink.motion import integrate
+from robotid_sim.papers.twolink.model import integrate
 from robotid_sim.papers.twolink.stability import (
     GAINS,
     PULLS,
@@ -15,11 +14,12 @@ from robotid_sim.papers.twolink.stability import (
     radius,
     routh_hurwitz,
 )
-from robotid_sim.papers.twolink.study import accumulated_error
-from robotid_sim.papers.twolink.variants import (
+from robotid_sim.papers.twolink.trials import (
     LOADS,
     POINTS,
     VARIANTS,
+    TorqueCriterion,
+    accumulated_error,
     loaded_parameters,
     loaded_run,
     observed,

@@ -8,8 +8,8 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model import inertia
+from robotid_sim.model.geometry import Link
 from robotid_sim.model.joint import Joint
-from robotid_sim.model.link import Link
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.quintic import PointToPoint
 from robotid_sim.validation.metrics import (

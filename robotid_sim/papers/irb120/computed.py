@@ -8,8 +8,7 @@ from scipy.stats import ttest_ind
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.model import parameters
-from robotid_sim.papers.irb120 import engine, model
-from robotid_sim.papers.irb120 import identification as lls
+from robotid_sim.papers.irb120 import model, trials
 from robotid_sim.papers.irb120.trials import PAPER
 from robotid_sim.papers.statistics import deviation, ratio_of_means
 from robotid_sim.papers.tables import settings_rows
@@ -31,6 +30,8 @@ ROUNDING = 1e-12
 def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> TrialTable:
     """Compute what needs no run, and what is more than a statistic of runs."""
     motions = model.published_motions()
+    evaluable = any(motion.followed and motion.start_speed < AT_REST for motion in motions)
+    best = min(motions, key=lambda motion: motion.condition)
     rows: dict[tuple[str, str, str], list[ResultRow]] = {
         ("published", "", motion.reading): [
             {
@@ -46,30 +47,39 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
         rows["limits", "", joint] = [{"printed": printed, "used": used}]
     total = sum(model.IDENTIFIABILITY)
     ranks = {"claimed by the paper": (f"{total} parameters", model.IDENTIFIABILITY)}
-    for name, base in lls.rank_analysis().items():
-        ranks[name] = str(base.rank), lls.counts(base)
+    for name, base in model.rank_analysis().items():
+        ranks[name] = str(base.rank), model.counts(base)
     for name, (rank, counts) in ranks.items():
         named = dict(zip(("alone", "combined", "none"), counts, strict=True))
         rows["ranks", "", name] = [{"rank": rank, **named}]
     with one_blas_thread():  # the bits of QR depend on the number of threads
         rng = named_stream(seed, PAPER, "noise")
-        identified = lls.identify(model.problem(), np.array(best_motion(table, "mupso")), rng)
+        identified = model.identify(model.problem(), np.array(best_motion(table, "mupso")), rng)
     rows["table 4", "", "base"] = [_table_4_of_base(identified)]
     rows["table 4", "", "printed"] = [_table_4_as_printed(identified)]
     rows["table 4", "", "engine"] = [_driven_parameters(table)]
     settings = {method: f"umar-2021-{method}" for method in model.METHODS}
+    mupso = table.runs("table 3", "mupso")
+    mutated = [row for row in mupso if row["mutations"]]
     return (
         TrialTable(rows)
         | TrialTable.printed({name: model.PRINTED[name] for name in ("table_3", "figure_2")})
         | settings_rows(settings)
         | TrialTable.computed(
             **effort,
-            **_published_optimum(motions),
+            optimum=best.condition if evaluable else "not evaluable",
+            radii=sum(model.PRINTED["optimum"]["a"]),
+            speed=best.start_speed,
+            scale=best.scale,
+            condition=best.condition,
             **_identifiability(),
             **_identified(identified),
             **_comparison(table),
             **_times(table),
-            **_mutations(table),
+            mutations=max(len(row["mutations"]) for row in mupso),
+            mutated=len(mutated),
+            at_ten=sum(10 in row["mutations"] for row in mutated),
+            helped=sum(row["best_at"] > row["mutations"][0] for row in mutated),
         )
     )
 
@@ -149,80 +159,57 @@ def _times(table: TrialTable) -> ResultRow:
     }
 
 
-def _mutations(table: TrialTable) -> ResultRow:
-    rows = table.runs("table 3", "mupso")
-    mutated = [row for row in rows if row["mutations"]]
-    return {
-        "mutations": max(len(row["mutations"]) for row in rows),
-        "mutated": len(mutated),
-        "at_ten": sum(10 in row["mutations"] for row in mutated),
-        "helped": sum(row["best_at"] > row["mutations"][0] for row in mutated),
-    }
-
-
-def _published_optimum(motions: Sequence[model.PublishedMotion]) -> ResultRow:
-    evaluable = any(motion.followed and motion.start_speed < AT_REST for motion in motions)
-    best = min(motions, key=lambda motion: motion.condition)
-    return {
-        "optimum": best.condition if evaluable else "not evaluable",
-        "radii": sum(model.PRINTED["optimum"]["a"]),
-        "speed": best.start_speed,
-        "scale": best.scale,
-        "condition": best.condition,
-    }
-
-
 def _identifiability() -> ResultRow:
-    ranks = lls.rank_analysis()
-    counts = {name: lls.counts(base) for name, base in ranks.items()}
+    ranks = model.rank_analysis()
+    counts = {name: model.counts(base) for name, base in ranks.items()}
     torques, nearest, wrenches = (
-        ranks[name] for name in (lls.JOINT_TORQUES, lls.AS_PRINTED, lls.WRENCHES)
+        ranks[name] for name in (model.JOINT_TORQUES, model.AS_PRINTED, model.WRENCHES)
     )
     shown = (*nearest.identifiable_alone, *nearest.in_combination)
     listed = [row[0] for row in model.PRINTED["table_4"]]
-    values = lls.ideal_values()
+    values = model.ideal_values()
     other = [name for name, (ideal, true) in values.items() if abs(ideal - true) >= PRINTED_DIGIT]
     kinds = ("alone", "combined", "none")
     return {
         "rank": torques.rank,
         "same": sum(count == model.IDENTIFIABILITY for count in counts.values()),
-        "same_by_torques": int(counts[lls.JOINT_TORQUES] == model.IDENTIFIABILITY),
-        **dict(zip(kinds, counts[lls.JOINT_TORQUES], strict=True)),
+        "same_by_torques": int(counts[model.JOINT_TORQUES] == model.IDENTIFIABILITY),
+        **dict(zip(kinds, counts[model.JOINT_TORQUES], strict=True)),
         "names": ", ".join(torques.identifiable_alone),
         "nearest_rank": nearest.rank,
-        "nearest_counts": " + ".join(map(str, counts[lls.AS_PRINTED])),
+        "nearest_counts": " + ".join(map(str, counts[model.AS_PRINTED])),
         "listed": sum(symbol in shown for symbol in listed),
         "unseen": ", ".join(symbol for symbol in listed if symbol in nearest.no_effect),
-        "observation_rank": lls.rank_of(listed),
+        "observation_rank": model.rank_of(listed),
         "columns": len(listed),
         "ideal": len(values) - len(other),
         "other_names": ", ".join(other),
         "rows": len(values),
         "wrench_rank": wrenches.rank,
-        **{f"wrench_{k}": n for k, n in zip(kinds, counts[lls.WRENCHES], strict=True)},
+        **{f"wrench_{k}": n for k, n in zip(kinds, counts[model.WRENCHES], strict=True)},
         "wrench_names": ", ".join(wrenches.no_effect),
     }
 
 
-def _identified(identified: lls.ExactIdentification) -> ResultRow:
+def _identified(identified: model.ExactIdentification) -> ResultRow:
     scores = np.abs(identified.scores)
     listed = [symbol for symbol, _, _ in model.PRINTED["table_4"]]
     return {
         "exact_error": identified.exact_error,
         "listed_alone": sum(symbol in identified.basis.identifiable_alone for symbol in listed),
         "within": float((scores <= 3.0).mean()),
-        "noisy_logs": lls.DRAWS,
+        "noisy_logs": model.DRAWS,
         "largest_score": float(scores.max()),
     }
 
 
-def _table_4_as_printed(identified: lls.ExactIdentification) -> ResultRow:
+def _table_4_as_printed(identified: model.ExactIdentification) -> ResultRow:
     """List the rows of Table 4, with eq. (49) to (53) and what joint torques tell of each."""
-    basis, values = identified.basis, lls.ideal_values()
+    basis, values = identified.basis, model.ideal_values()
     units = dict(zip(basis.symbols, parameters.units((False,) * 3), strict=True))
     rows = []
     for symbol, ideal, estimate in model.PRINTED["table_4"]:
-        scale = lls.MILLIMETERS.get(units[symbol], 1.0)
+        scale = model.MILLIMETERS.get(units[symbol], 1.0)
         status, ours = "no effect" if symbol in basis.no_effect else "in combinations", "-"
         if symbol in basis.identifiable_alone:
             estimated = identified.beta_exact[basis.names.index(symbol)]
@@ -234,7 +221,7 @@ def _table_4_as_printed(identified: lls.ExactIdentification) -> ResultRow:
     return dict(zip(names, map(list, zip(*rows, strict=True)), strict=True))
 
 
-def _table_4_of_base(identified: lls.ExactIdentification) -> ResultRow:
+def _table_4_of_base(identified: model.ExactIdentification) -> ResultRow:
     """List the true base parameters, and what is identified without and with noise."""
     basis, true, exact = identified.basis, identified.beta_true, identified.beta_exact
     within = (np.abs(identified.scores) <= 3.0).sum(axis=0)
@@ -246,13 +233,13 @@ def _table_4_of_base(identified: lls.ExactIdentification) -> ResultRow:
         "error": [f"{found - value:.1e}" for found, value in zip(exact, true, strict=True)],
         "noisy": [_value(value, 5) for value in identified.beta_noisy[0]],
         "bound": [f"± {_value(3.0 * std, 5)}" for std in identified.std],
-        "within": [f"{count}/{lls.DRAWS}" for count in within],
+        "within": [f"{count}/{model.DRAWS}" for count in within],
     }
 
 
 def _driven_parameters(table: TrialTable) -> ResultRow:
     """List the parameters that one noisy log of MuPSO's best driven motion gives."""
-    best, base = table.best("engine", "MuPSO", "condition"), engine.base()
+    best, base = table.best("engine", "MuPSO", "condition"), trials.base()
     return {
         "name": list(base.groupings[: base.inertial_rank]),
         "unit": [unit.replace("^2", "²") for unit in base.units[: base.inertial_rank]],

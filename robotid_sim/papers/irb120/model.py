@@ -1,24 +1,36 @@
 """The excitation problem of the paper in all its readings, and the motion that it publishes.
 
 The robot is not named; its links are those of an ABB IRB 120. Its first three joints move.
+
+Which parameters can be identified, and least squares on the excitation, follow from it.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
-from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.base_parameters import (
+    BaseParameters,
+    base_parameters,
+    grouped,
+    random_states,
+)
 from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.dynamics.rank import independent_columns
+from robotid_sim.dynamics.wrench import wrench_regressor
 from robotid_sim.errors import PathError
+from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.cartesian_space import CartesianFourierSpace
 from robotid_sim.excitation.design import REGRESSOR_SAMPLES
 from robotid_sim.excitation.problem import ExcitationProblem
-from robotid_sim.excitation.space import LinearSpace, NonlinearSpace
-from robotid_sim.model.catalog import published_links
+from robotid_sim.model import inertia, parameters
+from robotid_sim.model.catalog import published_links, published_parameters
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.sheet import read_settings
 from robotid_sim.trajectory.cartesian_fourier import cartesian_basis
@@ -55,29 +67,16 @@ class PathReading:
 
     family: str = "cartesian-fourier"
     criterion: str = "normalized-condition-number"
-    center: tuple[float, float, float] = CENTER
+    center: Sequence[float] = CENTER
     harmonics: int = HARMONICS
     period: float = PERIOD
 
 
 MAIN_READING = "Cartesian path, unit columns"
-READINGS = {
-    MAIN_READING: PathReading(),
-    "Cartesian path, SI columns": PathReading(criterion="condition-number"),
-    "Cartesian path, eq. (44) with y = 1": PathReading(criterion="combined-condition"),
-    "joint Fourier series, unit columns": PathReading(family="fourier"),
-    "joint Fourier series, SI columns": PathReading(family="fourier", criterion="condition-number"),
-}
-"""Spaces of the path, and criteria."""
-UNPRINTED = {
-    "center 10 cm further out": PathReading(center=(0.45, 0.0, 0.45)),
-    "center 15 cm higher": PathReading(center=(0.35, 0.0, 0.6)),
-    "center 15 cm lower": PathReading(center=(0.35, 0.0, 0.3)),
-    "2 harmonics": PathReading(harmonics=2),
-    "5 harmonics": PathReading(harmonics=5),
-    "20 s a run": PathReading(period=20.0),
-}
-"""Other values of what the paper does not print, one at a time."""
+READINGS, UNPRINTED = (
+    {name: PathReading(**fields) for name, fields in PRINTED[kind].items()}
+    for kind in ("readings", "unprinted")
+)
 
 
 @cache
@@ -101,14 +100,6 @@ def problem(reading: str = MAIN_READING) -> ExcitationProblem:
     return ExcitationProblem(arm(), basis, family, CRITERIA.build(meant.criterion))
 
 
-def limit_use(problem: ExcitationProblem, x: Float1D) -> float:
-    """Return the largest share of a position, velocity or acceleration limit that is used."""
-    if isinstance(problem.space, NonlinearSpace):
-        return float(problem.space.limit_values(x).max())
-    assert isinstance(problem.space, LinearSpace)
-    return float(np.abs(problem.space.limit_matrix() @ x).max())
-
-
 @dataclass(frozen=True, slots=True)
 class PublishedMotion:
     """The published coefficients in one reading of c."""
@@ -128,21 +119,20 @@ def published_motions() -> list[PublishedMotion]:
     """Return the published motion with c read as the first coefficient, and as all three."""
     c = PRINTED["optimum"]["c"]
     readings = {"c = (2.0328, 0, 0)": (c, 0.0, 0.0), "c = (2.0328, 2.0328, 2.0328)": (c, c, c)}
-    return [_published_motion(name, np.array(vector)) for name, vector in readings.items()]
-
-
-def _published_motion(reading: str, c: Float1D) -> PublishedMotion:
     a, b = (PRINTED["optimum"][name] for name in ("a", "b"))
-    coefficients = np.concatenate([a, b, c])
-    followed = bool(np.isfinite(_condition(coefficients)))
-    low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
-        middle = 0.5 * (low + high)
-        reached = np.isfinite(_condition(middle * coefficients))
-        low, high = (middle, high) if reached else (low, middle)
-    scale = 1.0 if followed else low
-    start_speed = abs(float(np.sum(b)))
-    return PublishedMotion(reading, followed, scale, _condition(scale * coefficients), start_speed)
+    start_speed, motions = abs(float(np.sum(b))), []
+    for reading, vector in readings.items():
+        coefficients = np.concatenate([a, b, vector])
+        followed = bool(np.isfinite(_condition(coefficients)))
+        low, high = 0.0, 1.0
+        for _ in range(HALVINGS):
+            middle = 0.5 * (low + high)
+            reached = np.isfinite(_condition(middle * coefficients))
+            low, high = (middle, high) if reached else (low, middle)
+        scale = 1.0 if followed else low
+        condition = _condition(scale * coefficients)
+        motions.append(PublishedMotion(reading, followed, scale, condition, start_speed))
+    return motions
 
 
 def _condition(coefficients: Float1D) -> float:
@@ -159,3 +149,139 @@ def _condition(coefficients: Float1D) -> float:
         return np.inf
     W = torque_regressor(arm(), q, dq, ddq, paper.basis.columns)
     return float(np.exp(paper.criterion(W, paper.torque_scale)[0]))
+
+
+SAMPLES = 1000
+"""Samples of a run, 100 a second; not printed."""
+NOISE_SHARE = 0.01
+"""Standard deviation of the torque noise, share of the RMS of all torques."""
+DRAWS = 30
+"""Logs with noise."""
+MILLIMETERS = {"kg m": 1e3, "kg m^2": 1e6}
+"""From SI to the units of Table 4, by unit; masses are in kg."""
+AS_PRINTED = "moments along z of frame i, through frame i"
+"""The selector of the paper, if wrenches are taken about the origins of its frames."""
+JOINT_TORQUES, WRENCHES = "torques of the 3 joints", "full wrenches at the 3 joints"
+
+
+def paper_frames() -> Float2D:
+    """Return the map of inertial parameters from the paper's frames to the URDF's, (30, 30).
+
+    The paper's frames are those of standard Denavit-Hartenberg; which parameters show alone
+    depends on the frames.
+    """
+    return inertia.frame_map(published_parameters("irb120").frames)
+
+
+@cache
+def rank_analysis() -> dict[str, BaseParameters]:
+    """Return the base parameters, in the paper's frames, for several things to measure."""
+    robot, frames = arm(), published_parameters("irb120").frames
+    states = random_states(robot)
+    W = wrench_regressor(robot, *states)
+    count = W.shape[-1]
+    force, moment = W[:, :, :3], W[:, :, 3:]
+    # The printed selector [0 0 0 0 0 1] takes the moment about z of frame i, which lies at the far
+    # end of link i; the joint turns about z of frame i - 1.
+    at_joints = [moment[:, i].swapaxes(1, 2) @ T[:3, 2] for i, T in enumerate(frames)]
+    at_frames = [
+        (moment[:, i] - np.cross(T[:3, 3], force[:, i], axisb=1, axisc=1)).swapaxes(1, 2) @ T[:3, 2]
+        for i, T in enumerate(frames)
+    ]
+    measured = {
+        JOINT_TORQUES: torque_regressor(robot, *states)[:, :, :count],
+        "moments along z of frame i, through joint i": np.array(at_joints),
+        AS_PRINTED: np.array(at_frames),
+        "wrench at the base": W[:, 0],
+        "moment vectors at the 3 joints": moment,
+        WRENCHES: W,
+    }
+    names, units = robot.parameter_names, parameters.units(robot.prismatic)
+    return {
+        name: grouped(rows.reshape(-1, count) @ paper_frames(), np.arange(count), names, units)
+        for name, rows in measured.items()
+    }
+
+
+def rank_of(symbols: Sequence[str]) -> int:
+    """Return the rank of some parameters, in the paper's frames, in joint torques."""
+    robot, inertial = arm(), len(paper_frames())
+    W = torque_regressor(robot, *random_states(robot))[:, :, :inertial].reshape(-1, inertial)
+    places = [robot.parameter_names.index(symbol) for symbol in symbols]
+    return int(independent_columns((W @ paper_frames())[:, places]).size)
+
+
+def counts(base: BaseParameters) -> tuple[int, int, int]:
+    """Return how many parameters show alone, in combinations, and not at all."""
+    return len(base.identifiable_alone), len(base.in_combination), len(base.no_effect)
+
+
+def ideal_values() -> dict[str, tuple[float, float]]:
+    """Return the ideal values of Table 4 and those of eq. (49) to (53), by symbol, as printed."""
+    basis = rank_analysis()[JOINT_TORQUES]
+    units = dict(zip(basis.symbols, parameters.units((False,) * 3), strict=True))
+    phi = np.linalg.solve(paper_frames(), arm().parameters()[: len(paper_frames())])
+    truth = dict(zip(basis.symbols, phi, strict=False))
+    return {
+        symbol: (ideal, float(truth[symbol] * MILLIMETERS.get(units[symbol], 1.0)))
+        for symbol, ideal, _ in PRINTED["table_4"]
+    }
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ExactIdentification:
+    """Least squares on torques without and with noise; base parameters in the paper's frames."""
+
+    basis: BaseParameters
+    beta_true: Float1D
+    """Base parameters of eq. (49) to (53), shape (15,)."""
+    beta_exact: Float1D
+    """Estimate without noise, shape (15,)."""
+    noise_std: float
+    """Of the torques [N m]."""
+    std: Float1D
+    """Standard deviation of the estimates that least squares can reach, shape (15,)."""
+    beta_noisy: Float2D
+    """Estimates with noise, shape (DRAWS, 15)."""
+
+    @property
+    def exact_error(self) -> float:
+        """Largest error without noise, over the largest parameter."""
+        return float(np.abs(self.beta_exact - self.beta_true).max() / np.abs(self.beta_true).max())
+
+    @property
+    def scores(self) -> Float2D:
+        """Errors with noise over their standard deviations, shape (DRAWS, 15)."""
+        return (self.beta_noisy - self.beta_true) / self.std
+
+
+def identify(
+    problem: ExcitationProblem, x: Float1D, rng: np.random.Generator
+) -> ExactIdentification:
+    """Return the identification of section 5 along a motion, on the true base parameters."""
+    robot, basis = arm(), rank_analysis()[JOINT_TORQUES]
+    inertial = len(paper_frames())
+    Y = torque_regressor(robot, *problem.space.on_grid(SAMPLES).motion(x))[:, :, :inertial]
+    Y = Y.reshape(-1, inertial)
+    tau = Y @ robot.parameters()[:inertial]
+    W = (Y @ paper_frames())[:, basis.columns]
+    phi = np.zeros(len(basis.symbols))
+    phi[:inertial] = np.linalg.solve(paper_frames(), robot.parameters()[:inertial])
+    noise_std = NOISE_SHARE * float(np.sqrt(np.mean(tau**2)))
+    noise = rng.normal(scale=noise_std, size=(DRAWS, tau.size))
+
+    def linear(torque: Float1D) -> LinearProblem:
+        return LinearProblem(W, torque, basis, robot.joint_names, PERIOD / SAMPLES)
+
+    def least_squares(torque: Float1D) -> Float1D:
+        # Eq. (43), all joints alike; by QR, not by the normal equations.
+        return reduce_rows(linear(torque)).solve(np.ones(robot.dof))[0]
+
+    return ExactIdentification(
+        basis=basis,
+        beta_true=basis.of(phi),
+        beta_exact=least_squares(tau),
+        noise_std=noise_std,
+        std=np.sqrt(np.diag(cramer_rao(linear(tau), np.full(robot.dof, noise_std)))),
+        beta_noisy=np.array([least_squares(tau + part) for part in noise]),
+    )

@@ -1,6 +1,6 @@
 """Umar et al. (2021): excitation by MuPSO, identification by least squares."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from itertools import islice
 from typing import Any, ClassVar
 
@@ -11,14 +11,13 @@ from robotid_sim.chart import Band, Chart, Curve, Mark, Points, Space, Style
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import drawing, motion_chart, plotted
-from robotid_sim.papers.irb120 import engine, model
+from robotid_sim.papers.irb120 import model, trials
 from robotid_sim.papers.irb120.computed import best_motion, compute_rows, conditions
 from robotid_sim.papers.irb120.trials import PAPER
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
 from robotid_sim.papers.trial_table import TrialTable
 
-TRIALS = "robotid_sim.papers.irb120.trials"
-ENGINE = "robotid_sim.papers.irb120.engine"
+TRIALS = f"{__package__}.trials"
 STARTS = 3
 """Descents that share the budget of a swarm."""
 SINGLE = "single"
@@ -44,9 +43,19 @@ class MutatingSwarmPaper(TrialPaper):
 
     def run(self, lab: Lab) -> TrialTable:
         """Run the searches, drive motions in the engine, identify along the best; see `Paper`."""
-        effort = effort_of(lab)
+        effort = {name: lab.choose(*sizes) for name, sizes in model.PRINTED["effort"].items()}
+        runs = lab.runs_of(*model.PRINTED["runs"])
+        # Side studies have fewer runs than the paper, for time.
+        effort |= {name: min(runs, n) for name, n in effort.items() if name.endswith("runs")}
+        effort = {"runs": runs} | effort
         table = lab.tabulate("search", _searches(lab, effort))
-        table = table | _descents(table)
+        # The best of three descents each, which need about as many evaluations as a swarm.
+        descents, rows = table.runs("table 3", "gradient"), []
+        for first in range(0, max(1, len(descents) - STARTS + 1), STARTS):
+            group = descents[first : first + STARTS]
+            spent = {name: sum(run[name] for run in group) for name in ("seconds", "evaluations")}
+            rows.append({"condition": min(run["condition"] for run in group), **spent})
+        table = table | TrialTable({("table 3", "", "gradients"): rows})
         table = table | _driven(lab, effort, table)
         return table | compute_rows(table, lab.seed, effort)
 
@@ -55,18 +64,9 @@ class MutatingSwarmPaper(TrialPaper):
         yield _swarm_size(table)
         yield _convergence(table)
         yield _cartesian_path(table)
-        t, best = model.PERIOD * np.arange(SAMPLES) / SAMPLES, best_motion(table, "mupso")
-        yield motion_chart("figure-5", t, _motion(best), ("rad", "rad/s", "rad/s²"))
+        t, motion = model.PERIOD * np.arange(SAMPLES) / SAMPLES, _motion(table, "mupso")
+        yield motion_chart("figure-5", t, motion, ("rad", "rad/s", "rad/s²"))
         yield _errors(table)
-
-
-def effort_of(lab: Lab) -> dict[str, int]:
-    """Choose runs and budgets; side studies have fewer runs than the paper, for time."""
-    effort = {name: lab.choose(*sizes) for name, sizes in model.PRINTED["effort"].items()}
-    runs = lab.runs_of(*model.PRINTED["runs"])
-    return {"runs": runs} | {
-        name: min(runs, size) if name.endswith("runs") else size for name, size in effort.items()
-    }
 
 
 def _searches(lab: Lab, effort: Mapping[str, int]) -> list[PlannedTrial]:
@@ -95,29 +95,18 @@ def _searches(lab: Lab, effort: Mapping[str, int]) -> list[PlannedTrial]:
     return cells
 
 
-def _descents(table: TrialTable) -> TrialTable:
-    """Take the best of three descents each, which need about as many evaluations as a swarm."""
-    runs = table.runs("table 3", "gradient")
-    firsts = range(0, max(1, len(runs) - STARTS + 1), STARTS)
-    rows = []
-    for group in (runs[first : first + STARTS] for first in firsts):
-        spent = {name: sum(run[name] for run in group) for name in ("seconds", "evaluations")}
-        rows.append({"condition": min(run["condition"] for run in group), **spent})
-    return TrialTable({("table 3", "", "gradients"): rows})
-
-
 def _driven(lab: Lab, effort: Mapping[str, int], table: TrialTable) -> TrialTable:
     """Drive motions of several searches in the engine, and time swarms of two sizes."""
     runs, logs = effort["engine_runs"], effort["logs"]
-    single = lab.cell(("single", "", ""), f"{ENGINE}:random_motions", count=runs)
+    single = lab.cell(("single", "", ""), f"{TRIALS}:random_motions", count=runs)
     drawn = lab.tabulate("single motions", [single]).runs("single")[0]["motions"]
     sizes = {"rounds": ROUNDS, "iterations": effort["timed_iterations"]}
     cells = [lab.cell(("timed", "", ""), f"{TRIALS}:swarm_times", **sizes)]
     for kind, label in DRIVEN.items():
         of_kind = drawn if kind == SINGLE else [r["x"] for r in table.runs("table 3", kind)]
-        for run, x in enumerate(islice(filter(engine.drivable, of_kind), runs)):
+        for run, x in enumerate(islice(filter(trials.drivable, of_kind), runs)):
             given = {"kind": kind, "run": run, "x": x, "logs": logs}
-            cells.append(lab.cell(("engine", "", label), f"{ENGINE}:identification", **given))
+            cells.append(lab.cell(("engine", "", label), f"{TRIALS}:identification", **given))
     return lab.tabulate("engine", cells)
 
 
@@ -165,15 +154,14 @@ def _convergence(table: TrialTable) -> Chart:
 
 def _cartesian_path(table: TrialTable) -> Chart:
     """Draw Figure 4: the path of the wrist center."""
-    paths = (
-        (label, role, np.array([_wrist(q) for q in _motion(best_motion(table, method))[0]]))
-        for label, role, method in (
-            ("gradient", "nominal", "gradient"),
-            ("MuPSO", "identified", "mupso"),
-        )
+    motions = {method: _motion(table, method)[0] for method in ("gradient", "mupso")}
+    looks = (("gradient", "nominal", "gradient"), ("MuPSO", "identified", "mupso"))
+    paths = ((label, role, np.array([_wrist(q) for q in motions[m]])) for label, role, m in looks)
+    start = motions["mupso"][0]
+    chain = np.vstack([np.zeros(3), link_poses(model.arm(), start)[:, :3, 3], _wrist(start)])
+    return drawing(
+        "figure-4", Space(curves=(("arm at the start", "muted", chain), *paths)), height=4.0
     )
-    arm = ("arm at the start", "muted", _skeleton(_motion(best_motion(table, "mupso"))[0][0]))
-    return drawing("figure-4", Space(curves=(arm, *paths)), height=4.0)
 
 
 def _errors(table: TrialTable) -> Chart:
@@ -201,17 +189,12 @@ def _errors(table: TrialTable) -> Chart:
     return drawing("engine", *panels, columns=2, height=2.2)
 
 
-def _motion(x: Sequence[float]) -> tuple[Float2D, Float2D, Float2D]:
-    """Compute position, velocity and acceleration of the joints along a motion."""
-    return model.problem().space.on_grid(SAMPLES).motion(np.array(x))
+def _motion(table: TrialTable, method: str) -> tuple[Float2D, Float2D, Float2D]:
+    """Compute position, velocity and acceleration of the joints along the best of a method."""
+    return model.problem().space.on_grid(SAMPLES).motion(np.array(best_motion(table, method)))
 
 
 def _wrist(q: Float1D) -> Float1D:
     """Compute the wrist center in the base frame [m], shape (3,)."""
     last = link_poses(model.arm(), q)[-1]
     return np.asarray(last[:3, :3] @ np.array(model.WRIST) + last[:3, 3])
-
-
-def _skeleton(q: Float1D) -> Float2D:
-    """Compute base, joints and wrist center as a chain of points."""
-    return np.vstack([np.zeros(3), link_poses(model.arm(), q)[:, :3, 3], _wrist(q)])

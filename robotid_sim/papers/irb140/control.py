@@ -74,12 +74,8 @@ def track(seed: int, run: int, scenario: str, *, arms: bool, lap: float = 30.0) 
     The models stand in the controller of the reference, or are arms, each with a controller that
     knows it. Run r draws the phases of the disturbance, a sinusoid of 40 % of the peak torque of
     the reference, which are the same for all models. Nothing is drawn in the nominal scenario, so
-    that one run of it is all there is. All have the gains of the reference.
-
-    Returns
-    -------
-    result : dict
-        ``studies``: rows of `loop_row` by model, and of run 0 those of `curve_row`.
+    that one run of it is all there is. All have the gains of the reference. Of run 0 there are
+    time series too.
     """
     plant = published_plant(ROBOT)
     study = "arms" if arms else "loop"
@@ -108,12 +104,8 @@ def track(seed: int, run: int, scenario: str, *, arms: bool, lap: float = 30.0) 
 def equivalent(robot: Robot, basis: BaseParameters, column: str) -> Robot:
     """Find a possible arm with the joint torques of a column of Table 3.
 
-    Of all sets with the same base parameters it is the one nearest to `robot`.
-
-    Raises
-    ------
-    InconsistentInertiaError
-        If no rigid bodies have these torques.
+    Of all sets with the same base parameters it is the one nearest to `robot`. Raises
+    `InconsistentInertiaError` if no rigid bodies have these torques.
     """
     beta = basis.of(published_robot(ROBOT, SETS[column]).parameters())
     phi = ConsistentProgram(robot, basis).exact(beta)

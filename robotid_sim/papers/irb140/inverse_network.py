@@ -53,14 +53,10 @@ def train_inverse(
 ) -> dict[str, Any]:
     """Return the errors of a network that was trained with one of `TREATMENTS`.
 
-    All treatments of a run have the same log, split and first weights.
-
-    Returns
-    -------
-    result : dict
-        ``train``, ``validation`` (mean distance of the reached from the wanted position [mm]),
-        ``singular`` (share of validation poses with an index above `SINGULAR`), ``kappa`` (median
-        and 99 % quantile of their index), ``logged`` (share of the log's own poses above it).
+    All treatments of a run have the same log, split and first weights. Errors are mean distances
+    of the reached from the wanted position [mm]; ``singular`` is the share of validation poses with
+    an index above `SINGULAR`, ``kappa`` median and 99 % quantile of their index, ``logged`` the
+    share of the log's own poses above it.
     """
     q, inputs, xyz = logged_motion(seed, run, samples)
     rng = named_stream(seed, ROOT, "inverse network", f"run {run}")
@@ -97,9 +93,8 @@ def logged_motion(seed: int, run: int, samples: int) -> tuple[Float2D, Float2D, 
     """
     robot = published_plant(ROBOT)
     rng = named_stream(seed, ROOT, "logged motion", f"run {run}")
-    log = run_experiment(
-        Cell(plant=robot, controller=ComputedTorque(robot)), _motion(robot, rng), rng
-    )
+    cell = Cell(plant=robot, controller=ComputedTorque(robot))
+    log = run_experiment(cell, _motion(robot, rng), rng)
     chosen = np.linspace(0, len(log.t) - 1, samples).astype(int)
     q = log.q + kinematics.HOME
     xyz = jacobian(q)[1]
@@ -171,25 +166,20 @@ def eq_33(
         slope = np.einsum("ni,nij->nj", apart / size, jacobians[:, :3]) / apart.size
         value = float(size.mean())
         if penalized:
-            punished, slopes = _penalty(jacobians)
-            value += WEIGHT * float(punished.mean())
+            u, s, vt = np.linalg.svd(jacobians)
+            s = np.maximum(s, kinematics.SMALLEST)
+            height = expit(STEEPNESS * np.log(s[:, 0] / s[:, -1] / SINGULAR))
+            change = jacobian_slopes(jacobians)
+            most, least = (  # slopes of the logarithms of both singular values
+                np.einsum("ni,nkij,nj->nk", u[:, :, k], change, vt[:, k]) / s[:, k, None]
+                for k in (0, -1)
+            )
+            slopes = (STEEPNESS * height * (1.0 - height))[:, None] * (most - least)
+            value += WEIGHT * float(height.mean())
             slope += WEIGHT * slopes / len(q)
         return value, back(slope)
 
     return loss
-
-
-def _penalty(jacobians: Float) -> tuple[Float1D, Float2D]:
-    """Return the penalty of every pose (N,), and its gradient with respect to its angles (N, 6)."""
-    u, s, vt = np.linalg.svd(jacobians)
-    s = np.maximum(s, kinematics.SMALLEST)
-    height = expit(STEEPNESS * np.log(s[:, 0] / s[:, -1] / SINGULAR))
-    change = jacobian_slopes(jacobians)
-    of_values = (
-        np.einsum("ni,nkij,nj->nk", u[:, :, k], change, vt[:, k]) / s[:, k, None] for k in (0, -1)
-    )
-    most, least = of_values
-    return height, (STEEPNESS * height * (1.0 - height))[:, None] * (most - least)
 
 
 def jacobian_slopes(jacobians: Float) -> Float:

@@ -70,12 +70,9 @@ def mape(estimate: Float1D, reference: Float1D) -> tuple[float, float]:
 
 
 def mape_ranges(column: str) -> tuple[tuple[float, float], tuple[float, float]]:
-    """Bound both errors of `mape` by the last printed digits of a column and of the reference.
+    """Bound both errors of `mape` by the last printed digits of a column and of the reference [%].
 
-    Returns
-    -------
-    com, inertia : tuple of float
-        Least and largest error [%].
+    Of centers of mass and of inertia: the least and the largest error.
     """
     ends = []
     for name in (column, "reference"):

@@ -3,29 +3,41 @@
 The objective of eq. (20) compares a candidate's 27 parameters with those of the CAD model. No
 torque is in it: it is a sphere centered at the known answer, and what it measures is how fast a
 swarm shrinks to a point.
+
+Beside it stand the future work of section 3, "alternative formulations of objective functions" that
+"could directly target performance indices such as torque, energy, or trajectory error", here what a
+model computes along the circle; and what the paper leaves out, the same swarms on torques from the
+engine, with least squares beside.
 """
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Literal
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.model import inertia
+from robotid_sim.model.catalog import load_robot, published_parameters, published_plant
+from robotid_sim.model.parameters import N_INERTIAL
+from robotid_sim.model.robot import Robot
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.qpso import QUARTER, QubitSwarm
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.irb140.model import (
-    IS_COM,
-    IS_MOMENT,
-    ITERATIONS,
-    PARTICLES,
-    ROOT,
-    mape,
-    parameter_vector,
-)
+from robotid_sim.papers.irb140 import model
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.config_tables import ConstraintsConfig, ControlConfig, DesignConfig
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.identify import identify
 from robotid_sim.streams import named_stream
+from robotid_sim.tasks.task import Circle, RunPlan
+from robotid_sim.trajectory.reference import Reference
+from robotid_sim.validation.prediction import rms
 
 Scaling = Literal["relative", "raw"]
 
@@ -40,14 +52,10 @@ PSO_CLAMP = 0.2
 QUBIT_CLAMP = QubitSwarm.velocity_limit / QUARTER
 """Largest step of a qubit, 0.1 rad, as a share of its angle's range. The paper has none."""
 _CLAMPED = {"velocity_limit": PSO_CLAMP, "bounds": "clip"}
-_QUBIT = setting("fazilat-2025-qpso")
-_PSO = setting("fazilat-2025-pso")
-
-
-_PLAIN = {"population": PARTICLES}
+_QUBIT, _PSO = setting("fazilat-2025-qpso"), setting("fazilat-2025-pso")
+_PLAIN = {"population": model.PARTICLES}
 SwarmReading = tuple[str, Mapping[str, Any]]
 """An optimizer with its options."""
-
 METHODS: Mapping[str, SwarmReading] = {
     "pso": (_PSO.method, {**_PSO.options, **_CLAMPED}),
     "pso-literal": (_PSO.method, {**_PSO.options, "velocity_limit": np.inf, "bounds": "none"}),
@@ -68,16 +76,10 @@ METHODS: Mapping[str, SwarmReading] = {
 class ParameterDistance:
     """Equation (20): squared distance to the reference, and a penalty outside the box.
 
-    The box is `half_width` below each of the 27 parameters, as a share of it; the scaling
+    The box, of shape (27,), is `half_width` below each parameter, as a share of it; the scaling
     ``relative`` searches p over its reference, ``raw`` the parameters themselves. After so many
-    calls as there are iterations the penalty factor has its full size.
-
-    Attributes
-    ----------
-    lower, upper : ndarray, shape (27,)
-        The box.
-    reach : float
-        Largest distance of a candidate from the middle of the box so far, in widths of the box.
+    calls as there are iterations the penalty factor has its full size. The ``reach`` is the largest
+    distance of a candidate from the middle of the box so far, in widths of the box.
     """
 
     def __init__(
@@ -123,15 +125,10 @@ def search(
     """Run one of `METHODS` on one box; the trial of Table 3 and of figures 6 to 9.
 
     For scaling and half width see `ParameterDistance`, for another clamp than the method's
-    `clamped`.
-
-    Returns
-    -------
-    result : dict
-        ``runs``, each a row of `search_once`.
+    `clamped`; each of the ``runs`` is a row of `search_once`.
     """
     chosen = clamped(method, clamp)
-    names = [ROOT, method, scaling, f"{half_width:g}"]
+    names = [model.ROOT, method, scaling, f"{half_width:g}"]
     names += [] if clamp is None else [f"clamp {clamp:.4f}"]
     streams = (named_stream(seed, *names, f"run {run}") for run in range(runs))
     described = {"scaling": scaling, "box": f"± {100.0 * half_width:g} %", "clamp": clamp}
@@ -148,18 +145,23 @@ def search_once(
     moments, iterations until the search has ``converged`` and until its ``last_gain``, processor
     times in [us], an iteration and until convergence, and the best cost after every iteration.
     """
-    reference = parameter_vector("reference")
-    cost = ParameterDistance(reference, half_width, scaling, ITERATIONS)
+    reference = model.parameter_vector("reference")
+    cost = ParameterDistance(reference, half_width, scaling, model.ITERATIONS)
     optimizer, options = method
     built = OPTIMIZERS.build(optimizer, **options)
     began = time.process_time()  # other processes do not count
     best = minimize(
-        cost, cost.lower, cost.upper, method=built, max_evals=PARTICLES * ITERATIONS, rng=rng
+        cost,
+        cost.lower,
+        cost.upper,
+        method=built,
+        max_evals=model.PARTICLES * model.ITERATIONS,
+        rng=rng,
     )
-    each = 1e6 * (time.process_time() - began) / ITERATIONS
+    each = 1e6 * (time.process_time() - began) / model.ITERATIONS
     curve = best.history[:, 1]
     estimate = best.x * reference if scaling == "relative" else best.x
-    com, inertia = mape(estimate, reference)
+    com, inertia = model.mape(estimate, reference)
     products, moments = inertia_errors(estimate)
     converged = int(np.argmax(curve - curve[-1] <= CLOSE * (curve[0] - curve[-1]))) + 1
     return {
@@ -182,5 +184,170 @@ def search_once(
 
 def inertia_errors(estimate: Float1D) -> tuple[float, float]:
     """Compute the mean absolute error of products and of moments of inertia [%]."""
-    share = 100.0 * np.abs(estimate / parameter_vector("reference") - 1.0)
-    return float(share[~IS_COM & ~IS_MOMENT].mean()), float(share[IS_MOMENT].mean())
+    share = 100.0 * np.abs(estimate / model.parameter_vector("reference") - 1.0)
+    return float(share[~model.IS_COM & ~model.IS_MOMENT].mean()), float(
+        share[model.IS_MOMENT].mean()
+    )
+
+
+OBJECTIVES = ("eq-20", "control-aware")
+"""What the swarms minimize: eq. (20), or shares of torque, smoothness and energy."""
+SWARMS = ("pso", "qubit")
+"""The paper's swarms, with the settings of Table 3's runs."""
+HALF_WIDTH = 0.5
+"""Half width of the box, as in Table 3's runs."""
+LAP = 30.0
+"""Time of the circle [s]."""
+SAMPLES = 300
+"""Instants of the circle, and poses of the motion that was not searched on."""
+UNSEEN_SPEED, UNSEEN_ACCELERATION = 1.0, 3.0
+"""Largest speed [rad/s] and acceleration [rad/s^2] of the motion that was not searched on."""
+
+
+def torque_map(robot: Robot, states: Reference) -> Callable[[Float2D], Float2D]:
+    """Make the function from candidates (m, 27) to torques of the first joints (m, N, 3) [N m].
+
+    Masses are those of Table 2, wrist, friction and rotors those of the catalog's arm.
+    """
+    n = len(model.LINKS)
+    own = slice(0, n * N_INERTIAL)
+    rows = torque_regressor(robot, states.q, states.dq, states.ddq)
+    of_first = rows.reshape(len(states.q), robot.dof, -1)[:, :n].reshape(len(states.q) * n, -1)
+    columns = of_first[:, own] @ inertia.frame_map(published_parameters(model.ROBOT).frames)
+    known = robot.parameters()
+    known[own] = 0.0
+    rest = of_first @ known
+
+    def torques(candidates: Float2D) -> Float2D:
+        tau = model.link_parameters(candidates) @ columns.T + rest
+        return np.asarray(tau.reshape(len(candidates), -1, n))
+
+    return torques
+
+
+def control_aware_cost(
+    torques: Callable[[Float2D], Float2D], states: Reference, target: Float2D, dt: float
+) -> Callable[[Float2D], Float1D]:
+    r"""Make the cost: squared shares of torque error, change of energy and of torque rate.
+
+    .. math:: f = \sum_j \left(\frac{|\tau_j - \tau_j^*|}{|\tau_j^*|}\right)^2
+        + \left(\frac{E_j}{E_j^*} - 1\right)^2
+        + \left(\frac{|\dot\tau_j|}{|\dot\tau_j^*|} - 1\right)^2
+
+    with RMS values over a motion, the star for the reference's torque, and eq. (29) for the energy,
+    absolute.
+    """
+
+    def indices(tau: Float2D) -> tuple[Float2D, Float2D]:
+        energy = np.abs(tau * states.dq[:, : len(model.LINKS)]).sum(axis=1) * dt
+        return energy, np.sqrt((np.diff(tau, axis=1) ** 2).mean(axis=1)) / dt
+
+    energy_true, rate_true = indices(target[None])
+
+    def cost(candidates: Float2D) -> Float1D:
+        tau = torques(candidates)
+        energy, rate = indices(tau)
+        share = ((tau - target) ** 2).mean(axis=1) / (target**2).mean(axis=0)
+        parts = share + (energy / energy_true - 1.0) ** 2 + (rate / rate_true - 1.0) ** 2
+        return np.asarray(parts.sum(axis=1))
+
+    return cost
+
+
+def search_by_performance(seed: int, run: int, swarm: str, objective: str) -> dict[str, Any]:
+    """Return what one of `SWARMS` finds with one of `OBJECTIVES`; both have the same budget.
+
+    Beside errors [%], ``circle`` and ``unseen`` are RMS torque errors of the first three joints
+    over the RMS torque, on the circle and on random states.
+    """
+    robot, truth = load_robot(model.ROBOT), model.parameter_vector("reference")
+    rng = named_stream(seed, model.ROOT, "performance", swarm, objective, f"run {run}")
+    path = next(run for run in Circle().runs(robot, RunPlan(slow_lap=LAP)) if run.slow).trajectory
+    circle = path(np.linspace(0.0, path.duration, SAMPLES))
+    states = {"circle": circle, "unseen": unseen_states(robot, seed)}
+    maps = {name: torque_map(robot, motion) for name, motion in states.items()}
+    targets = {name: torques(truth[None])[0] for name, torques in maps.items()}
+    box = ParameterDistance(truth, HALF_WIDTH, "relative", model.ITERATIONS)
+    optimizer, options = METHODS[swarm]
+    aware = control_aware_cost(maps["circle"], circle, targets["circle"], LAP / SAMPLES)
+    best = minimize(
+        box if objective == "eq-20" else lambda X: aware(X * truth),
+        box.lower,
+        box.upper,
+        method=OPTIMIZERS.build(optimizer, **options),
+        max_evals=model.PARTICLES * model.ITERATIONS,
+        rng=rng,
+    )
+    estimate = best.x * truth
+    com, moments = model.mape(estimate, truth)
+    return {
+        "mape_com": com,
+        "mape_inertia": moments,
+        **{
+            name: float((rms(torque(estimate[None])[0] - targets[name]) / rms(targets[name])).max())
+            for name, torque in maps.items()
+        },
+    }
+
+
+def unseen_states(robot: Robot, seed: int) -> Reference:
+    """Draw random states within the joint limits, the same for all searches of a seed."""
+    rng = named_stream(seed, model.ROOT, "performance", "unseen")
+    size, limits = (SAMPLES, robot.dof), robot.limits
+    return Reference(
+        rng.uniform(limits.lower, limits.upper, size),
+        rng.uniform(-UNSEEN_SPEED, UNSEEN_SPEED, size),
+        rng.uniform(-UNSEEN_ACCELERATION, UNSEEN_ACCELERATION, size),
+    )
+
+
+TIP = "link_3"
+"""The paper's chain; the wrist is locked and belongs to the last link."""
+CLASSICAL = ("ols", "wls", "consistent")
+FROM_TORQUE = ("pso", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
+
+
+def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
+    """Return classical estimators and swarms on one log of the arm in the engine.
+
+    Excitation, experiment and preprocessing are those of a quick study; sensors are its default
+    ones. The swarms get the paper's budget and the weighted sum of squared torque residuals. The
+    ``error`` is the RMS of that over the standard deviation of weighted least squares, the
+    ``residual`` is by joint [N m].
+    """
+    log_seed = int(named_stream(seed, model.ROOT, "log", f"run {run}").integers(2**31))
+    config = StudyConfig(
+        seed=log_seed,
+        design=DesignConfig(constraints=ConstraintsConfig(contact=True)),  # as in the paper
+        control=ControlConfig(enabled=False),
+    )
+    plant = published_plant(model.ROBOT, TIP)
+    setup = build_setup(plant, config.quick().with_estimators(CLASSICAL))
+    nominal, basis, streams = setup.nominal, setup.basis, setup.streams
+    designs = design_excitation(nominal, basis, setup.excitation, streams("design"))
+    log = run_experiment(setup.cell, designs.trajectories[0], streams("measure"))
+    rng = streams("identify")
+    identification = identify(log, nominal, basis=basis, plan=setup.fit, check=False, rng=rng)
+    true = identification.basis.of(plant.parameters())
+    estimates = {estimate.estimator: estimate for estimate in identification.estimates}
+    std = estimates["wls"].std
+    for name in FROM_TORQUE:
+        optimizer, options = METHODS[name]
+        budget = {"fraction": HALF_WIDTH, "evaluations": model.PARTICLES * model.ITERATIONS}
+        estimator = ESTIMATORS.build(
+            "wls-pso", optimizer=optimizer, options=dict(options), **budget
+        )
+        rng = named_stream(seed, model.ROOT, "torque", name, f"run {run}")
+        estimates[name] = estimator.fit(identification.problem, rng)
+    return {
+        "methods": {
+            name: {
+                "criterion_over_optimum": estimate.criterion_over_optimum,
+                "error": float(rms((estimate.beta - true) / std)),
+                "residual": estimate.torque_rms.tolist(),
+                "nfev": estimate.nfev,
+                "seconds": estimate.seconds,
+            }
+            for name, estimate in estimates.items()
+        }
+    }

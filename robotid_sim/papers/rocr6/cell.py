@@ -1,4 +1,8 @@
-"""The experiment on all six joints: engine, sensors, preprocessing, estimates, verification."""
+"""The experiment on all six joints: engine, sensors, preprocessing, estimates, verification.
+
+Whether the filters of the torque change the estimate is seen from the same logs, filtered in every
+way; what the identified models are worth to a controller, from tracking in the engine.
+"""
 
 import json
 from collections.abc import Mapping
@@ -11,23 +15,25 @@ from numpy.typing import NDArray
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import thinned
 from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.estimation.least_squares import noise_std
 from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.driving import LOW_PASS, drive, with_encoders
-from robotid_sim.papers.rocr6.excitation import nominal_six, trajectory_of
-from robotid_sim.papers.rocr6.model import ROBOT, TABLE_3
+from robotid_sim.papers.driving import LOW_PASS, TimedPath, drive, with_encoders
+from robotid_sim.papers.rocr6.model import ROBOT, TABLE_3, nominal_six, trajectory_of
 from robotid_sim.papers.rocr6.searches import BOX, CLAMP
 from robotid_sim.preprocess.kalman_torque import five_point_cubic, kalman_torque, likelihood_gain
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.prediction import rms
 
 RATE = 1000.0
@@ -169,22 +175,17 @@ def filter_errors(log: Log, torques: Mapping[str, Float2D]) -> dict[str, Any]:
 def _estimated(
     method: str, problem: LinearProblem, unseen: LinearProblem, log: Log, seed: int, run: int
 ) -> dict[str, Any]:
+    """Estimate once; residuals are RMS of measured and true less predicted torque [N m]."""
     estimator, options = METHODS[method]
     rng = named_stream(seed, ROBOT, "estimate", method, f"run {run}")
     fit = ESTIMATORS.build(estimator, **options).fit(problem, rng)
-    residuals = _residuals(fit.beta, unseen, log)
-    evaluations = int(fit.nfev or 0) if "PSO" in method else 0
-    return {"parameters": fit.beta.tolist(), "evaluations": evaluations, **residuals}
-
-
-def _residuals(beta: Float1D, problem: LinearProblem, log: Log) -> dict[str, list[float]]:
-    """Return the RMS of measured and of true less predicted torque on unseen rows [N m]."""
+    predicted, used = unseen.by_joint(unseen.W @ fit.beta), used_samples(log)
     assert log.truth is not None
-    predicted = problem.by_joint(problem.W @ beta)
-    used = used_samples(log)
     return {
-        f"{name}_rms": rms(tau[used] - predicted).tolist()
-        for name, tau in (("measured", log.tau_meas), ("true", log.truth.tau))
+        "parameters": fit.beta.tolist(),
+        "evaluations": int(fit.nfev or 0) if "PSO" in method else 0,
+        "measured_rms": rms(log.tau_meas[used] - predicted).tolist(),
+        "true_rms": rms(log.truth.tau[used] - predicted).tolist(),
     }
 
 
@@ -212,3 +213,157 @@ def _curves(
         **{name: tau[window][part].T.tolist() for name, tau in filtered[0].items()},
     }
     return curves
+
+
+ROUNDS = 2
+"""How often weighted least squares estimates its weights anew."""
+RECURSION = "Kalman, recursion"
+"""Name of the full recursion of eq. (27)-(31), beside the steady gain of ``Kalman``."""
+UNIDENTIFIED = "nominal model, not identified"
+RECURSIVE_RUNS = 6
+"""Runs in which the recursion, which is slow, stands beside the steady gain."""
+NEAR = 0.01
+"""Relative distance from the steady gain at which the recursion counts as steady."""
+
+
+def filtered_estimates(
+    excitation: Mapping[str, Any], verification: Mapping[str, Any], seed: int, runs: int
+) -> dict[str, Any]:
+    """Estimate six joints by weighted least squares from torques that are filtered in every way.
+
+    The engine is run once a trajectory; every run draws the noise of the sensors afresh, as
+    `experiment` does, and all filters have the same log. Errors are RMS differences of the
+    predicted torque from the true one along the noise-free verification trajectory [N m].
+    """
+    plant, nominal = published_plant(ROBOT), nominal_six(seed)
+    basis = base_parameters(nominal, PARAMETERS)
+    clean = driven(plant, nominal, trajectory_of(excitation))
+    unseen = exact_problem(driven(plant, nominal, trajectory_of(verification)), nominal, basis)
+    true = basis.of(plant.parameters())
+    runs_of: dict[str, list[list[float]]] = {}
+    transients = []
+    for run in range(runs):
+        log = with_noise(clean, plant, seed, f"excitation, run {run}")
+        motion = LOW_PASS(log, nominal)
+        filtered = filtered_torques(log, motion, nominal)
+        if run < RECURSIVE_RUNS:
+            filtered[RECURSION], lengths = recursion(log, motion, nominal)
+            transients.append(lengths)
+        for name, tau in filtered.items():
+            problem = build_problem(rows_of(log, motion, tau), nominal, basis)
+            error = torque_rms(unseen, weighted(problem) - true)
+            runs_of.setdefault(name, []).append(error)
+    left = torque_rms(unseen, basis.of(nominal.parameters()) - true)
+    errors = {**runs_of, UNIDENTIFIED: [left]}
+    rows = {name: {"runs": [{"errors": run} for run in of]} for name, of in errors.items()}
+    torque = {"transients": transients, "nominal": left, "torque": torque_rms(unseen, true)}
+    return {"studies": {"filtered": {"methods": rows}, "unseen": torque}}
+
+
+def recursion(log: Log, motion: Motion, nominal: Robot) -> tuple[Float2D, list[int]]:
+    """Return the torques by the recursion, and the samples until its gains are steady, by joint.
+
+    It begins with the first sample that is used, so that its transient is in the data; the samples
+    before are those of the steady gain.
+    """
+    u = joint_torque(nominal, motion.q, motion.dq, motion.ddq)
+    started = log.t >= -0.5 * log.dt
+    filtered, lengths = np.empty_like(u), []
+    for j, (z, v) in enumerate(zip(log.tau_meas.T, u.T, strict=True)):
+        gain = likelihood_gain(z, v)
+        filtered[:, j] = kalman_torque(z, v, gain)
+        filtered[started, j], K = recursive_kalman(z[started], v[started], gain)
+        lengths.append(int(np.argmax(np.abs(K / gain - 1.0) <= NEAR)))
+    return filtered, lengths
+
+
+def recursive_kalman(z: Float1D, u: Float1D, gain: float) -> tuple[Float1D, Float1D]:
+    r"""Return the Kalman estimate of a torque by the recursion of eq. (27)-(31), and its gains.
+
+    The state is the torque, A = H = 1, and the input is the increment of the predicted torque u.
+    It starts at the first measurement, with its covariance, and Q follows from R and the steady
+    gain K, :math:`Q / R = K^2 / (1 - K)`; covariances are in units of R. Shapes (N,).
+    """
+    Q = gain**2 / (1.0 - gain)
+    x, K = np.empty_like(z), np.empty_like(z)
+    x[0], K[0], P = z[0], 1.0, 1.0
+    for k in range(1, z.size):
+        predicted, spread = x[k - 1] + u[k] - u[k - 1], P + Q  # eq. (27), (28)
+        K[k] = spread / (spread + 1.0)  # eq. (31)
+        x[k] = predicted + K[k] * (z[k] - predicted)  # eq. (29)
+        P = (1.0 - K[k]) * spread  # eq. (30)
+    return x, K
+
+
+def exact_problem(log: Log, nominal: Robot, basis: BaseParameters) -> LinearProblem:
+    """Return the problem of a log's true motion and torque, at the samples that are used."""
+    truth = log.truth
+    assert truth is not None
+    used = used_samples(log)
+    exact = Motion(log.t, truth.q, truth.dq, truth.ddq, truth.tau, nominal.joint_names, mask=used)
+    return build_problem(exact, nominal, basis)
+
+
+def weighted(problem: LinearProblem) -> Float1D:
+    """Return the weighted least-squares estimate, shape (b,), without its covariance."""
+    reduction = reduce_rows(problem)
+    beta, _ = reduction.solve(np.ones(problem.dof))
+    for _ in range(ROUNDS):
+        beta, _ = reduction.solve(1.0 / noise_std(reduction, beta, beta.size))
+    return beta
+
+
+def torque_rms(problem: LinearProblem, difference: Float1D) -> list[float]:
+    """Return the RMS torque that a difference of parameters makes, joint by joint [N m]."""
+    torques: list[float] = rms(problem.by_joint(problem.W @ difference)).tolist()
+    return torques
+
+
+TRACKED = 4.0
+"""Part of the verification trajectory that is tracked [s], after it has started from rest."""
+GAINS = (400.0, 40.0)
+"""Gains of the computed torque, kp and kd [1/s^2, 1/s]: 20 rad/s, so that the model matters."""
+EVERY = 5
+"""Every so many samples of a drawn error are kept."""
+
+
+def track(
+    estimates: Mapping[str, list[float]], verification: Mapping[str, Any], seed: int, run: int
+) -> dict[str, Any]:
+    """Track an unseen trajectory with estimated base parameters of one run inside the controller.
+
+    Computed torque with the same gains for all models; the plant is the true robot. An empty
+    estimate stands for the nominal model, and with ``true`` it has the plant's own.
+    """
+    plant, nominal = published_plant(ROBOT), nominal_six(seed)
+    basis = base_parameters(nominal, PARAMETERS)
+    whole = trajectory_of(verification)
+    path = TimedPath(whole.joint_names, whole, TRACKED, whole.start)
+    phi = nominal.parameters()
+    models = {
+        name: nominal.with_parameters(basis.completed(np.array(beta), phi), formal=True)
+        if beta
+        else {"true": plant}.get(name, nominal)
+        for name, beta in estimates.items()
+    }
+    runs = {name: tracked(plant, model, path) for name, model in models.items()}
+    if run > 0:
+        for result in runs.values():
+            del result["curve"]
+    return {"methods": runs}
+
+
+def tracked(plant: Robot, model: Robot, path: Trajectory) -> dict[str, Any]:
+    """Return how well a controller with a model tracks a path: errors by joint [rad]."""
+    log = drive(plant, path, RATE, ComputedTorque(model, *GAINS))
+    truth = log.truth
+    assert truth is not None
+    later = log.t >= 0.0
+    error = (truth.q - path(log.t).q)[later]
+    rate = np.diff(truth.tau[later], axis=0) * RATE
+    return {
+        "rms": rms(error).tolist(),
+        "largest": np.abs(error).max(axis=0).tolist(),
+        "torque_rate": rms(rate).tolist(),
+        "curve": np.round(1e3 * error[::EVERY], 6).T.tolist(),
+    }

@@ -1,20 +1,27 @@
-"""Joints 1 to 3 with the parameters of Table 2: least squares and the swarms around it."""
+"""Joints 1 to 3 with the parameters of Table 2: least squares and the swarms around it.
+
+And eq. (9)-(12) as printed beside what they must mean.
+"""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.estimation.fitness import SquaredFitness
-from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
+from robotid_sim.estimation.least_squares import (
+    OrdinaryLeastSquares,
+    WeightedLeastSquares,
+    noise_std,
+)
 from robotid_sim.estimation.problem import LinearProblem
-from robotid_sim.estimation.reduction import reduce_rows
+from robotid_sim.estimation.reduction import Reduction, reduce_rows
+from robotid_sim.model import parameters
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.rocr6.excitation import OPTIONS, SAMPLES, sample_times, trajectory_of
-from robotid_sim.papers.rocr6.model import ROBOT, FirstThree
+from robotid_sim.papers.rocr6 import model
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.validation.prediction import rms
@@ -30,61 +37,37 @@ Without them w = 1.3 diverges. The limit is a fifth of the box's half width. Wit
 nearest to its printed generations, with 0.2 the PSO does; no limit gives both, and the page shows
 all three.
 """
-FREE = {"velocity_limit": float("inf"), "bounds": "none"}
 SETTLED = 0.99
 """Share of the whole fall of the fitness at which a search counts as converged."""
 
 
 @dataclass(frozen=True, slots=True)
 class BoxedSwarm:
-    """A swarm in a box about a least-squares estimate."""
+    """A swarm in a box about a least-squares estimate, as ``settings.toml`` has it."""
 
     setting: str
-    """Published configuration."""
-    changes: Mapping[str, Any]
-    """What the paper does not print, or what is changed."""
+    changes: Mapping[str, Any] = field(default_factory=dict)
     start: str = "WLS"
-    """Center of the box: ``LS`` or ``WLS``."""
     knows_start: bool = False
-    """Whether the swarm begins with that estimate among its particles."""
     weighted: bool = False
-    """Whether residuals count by the inverse of their joint's noise, as in WLS."""
-
-
-_PSO, _RWPSO = "tang-2023-pso", "tang-2023-rwpso"
-METHODS = {
-    "LS-PSO": BoxedSwarm(_PSO, CLAMP, start="LS"),
-    "WLS-PSO": BoxedSwarm(_PSO, CLAMP),
-    "WLS-RWPSO": BoxedSwarm(_RWPSO, CLAMP),
-    "WLS-RWPSO, eq. (15) as printed": BoxedSwarm(_RWPSO, {**CLAMP, "form": "literal"}),
-    "WLS-PSO without clamp and walls": BoxedSwarm(_PSO, FREE),
-    "WLS-PSO, w = 0.7, c = 1.5": BoxedSwarm(_PSO, {**CLAMP, "w": 0.7, "c1": 1.5, "c2": 1.5}),
-    "WLS-PSO that knows WLS": BoxedSwarm(_PSO, CLAMP, knows_start=True),
-    "WLS-RWPSO that knows WLS": BoxedSwarm(_RWPSO, CLAMP, knows_start=True),
-    "WLS-PSO that knows WLS, weighted": BoxedSwarm(_PSO, CLAMP, knows_start=True, weighted=True),
-    "WLS-RWPSO that knows WLS, weighted": BoxedSwarm(
-        _RWPSO, CLAMP, knows_start=True, weighted=True
-    ),
-    "WLS-PSO, limit 0.05": BoxedSwarm(_PSO, {**CLAMP, "velocity_limit": 0.05}),
-    "WLS-PSO, limit 0.2": BoxedSwarm(_PSO, {**CLAMP, "velocity_limit": 0.2}),
-    "WLS-RWPSO, limit 0.05": BoxedSwarm(_RWPSO, {**CLAMP, "velocity_limit": 0.05}),
-    "WLS-RWPSO, limit 0.2": BoxedSwarm(_RWPSO, {**CLAMP, "velocity_limit": 0.2}),
-}
-"""The searches, those of the paper first."""
 
 
 def search_run(
-    excitation: Mapping[str, Any], verification: Mapping[str, Any], seed: int, run: int
+    excitation: Mapping[str, Any],
+    verification: Mapping[str, Any],
+    seed: int,
+    run: int,
+    searches: str = "searches",
 ) -> dict[str, Any]:
-    """Estimate once from noisy torques: least squares, weighted least squares, all searches.
+    """Estimate once from noisy torques: least squares, weighted least squares, and searches.
 
     Motion is exact, along trajectories in their JSON form. The fitness is the root mean square of
     all torque residuals, and every search has 200 particles and 200 generations; noise and searches
     depend on the run. Deviations are errors over the standard deviations by weighted least squares.
     """
-    arm = FirstThree.from_catalog()
-    rng = named_stream(seed, ROBOT, "torque noise", f"run {run}")
-    problem = noisy_problem(arm, trajectory_of(excitation), rng)
+    arm = model.FirstThree.from_catalog()
+    rng = named_stream(seed, model.ROBOT, "torque noise", f"run {run}")
+    problem = noisy_problem(arm, model.trajectory_of(excitation), rng)
     rows = problem.y.size
     starts = {
         "LS": OrdinaryLeastSquares().fit(problem, rng),
@@ -93,14 +76,15 @@ def search_run(
     reduction = reduce_rows(problem)
     plain = SquaredFitness.of(reduction, np.ones(problem.dof))
     weighted = SquaredFitness.of(reduction, 1.0 / starts["WLS"].noise_std)
-    unseen = stacked(arm, trajectory_of(verification))
+    unseen = stacked(arm, model.trajectory_of(verification))
     std = np.sqrt(np.diagonal(np.asarray(starts["WLS"].cov_white)))
     methods: dict[str, Any] = {
         name: {"evaluations": 0, **_scored(start.beta, plain, arm, unseen, rows)}
         for name, start in starts.items()
     }
-    for name, method in METHODS.items():
-        stream = named_stream(seed, ROBOT, "search", name, f"run {run}")
+    for name, fields in model.PRINTED[searches].items():
+        method = BoxedSwarm(**fields)
+        stream = named_stream(seed, model.ROBOT, "search", name, f"run {run}")
         fitness, center = weighted if method.weighted else plain, starts[method.start].beta
         best, curve = search(method, center, fitness, rows, stream)
         gain = 1.0 - float(np.sqrt(fitness(best[None])[0] / fitness(center[None])[0]))
@@ -113,22 +97,22 @@ def search_run(
         }
     for scores in methods.values():
         scores["deviations"] = ((np.array(scores["parameters"]) - arm.true) / std).tolist()
-    return {"studies": {"joints 1-3": {"methods": methods}}}
+    return {"methods": methods}
 
 
 def noisy_problem(
-    arm: FirstThree, trajectory: FourierTrajectory, rng: np.random.Generator
+    arm: model.FirstThree, trajectory: FourierTrajectory, rng: np.random.Generator
 ) -> LinearProblem:
     """Return the problem of exact motion along a trajectory and noisy torques."""
     W = stacked(arm, trajectory)
-    y = W @ arm.true + np.tile(NOISE, SAMPLES) * rng.standard_normal(len(W))
-    dt = OPTIONS.period / SAMPLES
+    y = W @ arm.true + np.tile(NOISE, model.SAMPLES) * rng.standard_normal(len(W))
+    dt = model.OPTIONS.period / model.SAMPLES
     return LinearProblem(W, y, arm.basis, arm.robot.joint_names, dt)
 
 
-def stacked(arm: FirstThree, trajectory: FourierTrajectory) -> Float2D:
+def stacked(arm: model.FirstThree, trajectory: FourierTrajectory) -> Float2D:
     """Return the regressor of Table 2 along a trajectory, shape (6000, 21), sample-major."""
-    motion = trajectory(sample_times())
+    motion = trajectory(model.sample_times())
     W = arm.regressor(motion.q, motion.dq, motion.ddq)
     return np.ascontiguousarray(W.reshape(-1, W.shape[2]))
 
@@ -147,7 +131,7 @@ def search(
     """
     chosen, half = setting(method.setting), BOX * np.abs(center)
     ends, most = (center - half, center + half), chosen.max_evals
-    optimizer = chosen.build(**method.changes)
+    optimizer = chosen.build(**{**CLAMP, **method.changes})
     first = center[None] if method.knows_start else None
     result = minimize(fitness, *ends, method=optimizer, max_evals=most, rng=rng, first=first)
     return result.x, np.sqrt(result.history[:, 1] / rows)
@@ -160,7 +144,7 @@ def settled_after(curve: Float1D) -> int:
 
 
 def _scored(
-    beta: Float1D, fitness: SquaredFitness, arm: FirstThree, unseen: Float2D, rows: int
+    beta: Float1D, fitness: SquaredFitness, arm: model.FirstThree, unseen: Float2D, rows: int
 ) -> dict[str, Any]:
     errors = (unseen @ (beta - arm.true)).reshape(-1, arm.robot.dof)
     return {
@@ -168,3 +152,63 @@ def _scored(
         "fitness": float(np.sqrt(fitness(beta[None])[0] / rows)),
         "unseen_rms": rms(errors).tolist(),
     }
+
+
+PAPER_DIVISOR, AS_PRINTED = "WLS, divisor of eq. (11)", "WLS, eq. (11) as printed"
+
+
+def readings(
+    excitation: Mapping[str, Any], verification: Mapping[str, Any], seed: int, runs: int
+) -> dict[str, Any]:
+    """Estimate joints 1 to 3 with the weights of every reading, from many draws of the noise.
+
+    The readings are least squares of eq. (10), weights by eq. (11)-(12) with our divisor and with
+    the paper's, and residuals that are multiplied by the variances, as eq. (11) is printed. Errors
+    are squares in units of the variance that exact weights would leave, means over the parameters
+    of a joint; torques are RMS along the verification trajectory [N m].
+    """
+    arm = model.FirstThree.from_catalog()
+    W, unseen = (stacked(arm, model.trajectory_of(path)) for path in (excitation, verification))
+    dof = arm.robot.dof
+    noise, dt = np.tile(NOISE, model.SAMPLES), model.OPTIONS.period / model.SAMPLES
+    variance = np.diagonal(np.linalg.inv((W / noise[:, None] ** 2).T @ W))
+    owners = np.array(parameters.owners(dof))[arm.basis.columns]
+    rows: dict[str, list[dict[str, list[float]]]] = {}
+    divisor = 0.0
+    for run in range(runs):
+        rng = named_stream(seed, model.ROBOT, "torque noise", f"run {run}")
+        y = W @ arm.true + noise * rng.standard_normal(len(W))
+        reduction = reduce_rows(LinearProblem(W, y, arm.basis, arm.robot.joint_names, dt))
+        betas = weighted_estimates(reduction)
+        for name, beta in betas.items():
+            squares = (beta - arm.true) ** 2 / variance
+            means = [float(squares[owners == j].mean()) for j in range(dof)]
+            unseen_rms = rms((unseen @ (beta - arm.true)).reshape(-1, dof)).tolist()
+            rows.setdefault(name, []).append({"errors": means, "unseen_rms": unseen_rms})
+        change = np.abs(betas[PAPER_DIVISOR] - betas["WLS"]) / np.sqrt(variance)
+        divisor = max(divisor, float(change.max()))
+    weights = {"methods": {name: {"runs": of} for name, of in rows.items()}}
+    return {"studies": {"weights": weights, "divisor": {"divisor": divisor}}}
+
+
+def weighted_estimates(reduction: Reduction) -> dict[str, Float1D]:
+    """Return the estimates of every reading of eq. (9)-(12), by name, each of shape (b,)."""
+    plain, _ = reduction.solve(np.ones(reduction.dof))
+    paper = noise_by_the_paper(reduction, plain)
+    weights = {
+        "WLS": 1.0 / noise_std(reduction, plain, plain.size),
+        PAPER_DIVISOR: 1.0 / paper,
+        AS_PRINTED: paper**2,
+    }
+    return {"LS": plain, **{name: reduction.solve(w)[0] for name, w in weights.items()}}
+
+
+def noise_by_the_paper(reduction: Reduction, beta: Float1D) -> Float1D:
+    """Return the noise of every joint with the divisor N - r_j of eq. (11) [N m].
+
+    r_j is the number of parameters on which the torque of joint j depends.
+    """
+    squares = reduction.squared_residuals(beta)
+    columns = reduction.factors[:, :, :-1]
+    combinations = (np.linalg.norm(columns, axis=1) > 1e-9).sum(axis=1)
+    return np.asarray(np.sqrt(squares / (reduction.samples - combinations)))

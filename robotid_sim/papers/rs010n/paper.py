@@ -24,24 +24,13 @@ from robotid_sim.papers.charts import (
     plotted,
 )
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
-from robotid_sim.papers.rs010n import model
-from robotid_sim.papers.rs010n.engine import MIDDLE, NOMINAL
-from robotid_sim.papers.rs010n.trials import (
-    ABLATIONS,
-    CLAMPED,
-    FREE,
-    METHODS,
-    PAPER,
-    SETTING,
-    VARIANTS,
-    noise_free,
-)
+from robotid_sim.papers.rs010n import model, trials
 from robotid_sim.papers.tables import settings_rows
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.section import percent
 from robotid_sim.threads import one_blas_thread
 
-TRIALS, ENGINE = f"{__package__}.trials", f"{__package__}.engine"
+TRIALS = f"{__package__}.trials"
 WIDTHS = (1.0, 0.3, 0.1)
 """Half-widths of the box in which the genetic algorithm searches with the printed penalty."""
 POPULATION = 50
@@ -64,11 +53,27 @@ ROUNDING = 1e-10
 class AnnealedBeetlePaper(TrialPaper):
     """Identification of an RS010N by an annealed beetle swarm, 2022."""
 
-    name: ClassVar[str] = PAPER
+    name: ClassVar[str] = trials.PAPER
 
     def run(self, lab: Lab) -> TrialTable:
         """Find the excitation, run the searches and the engine; see `Paper`."""
-        table = _excitations(lab)
+        effort = {name: lab.choose(*sizes) for name, sizes in model.SETTINGS["effort"].items()}
+        generations, runs = effort["generations"], effort["genetic_runs"]
+        size = {"population": POPULATION, "generations": generations}
+        draws = {"few": effort["draws"], "many": runs * POPULATION * generations}
+        function, cells = f"{TRIALS}:random_excitation", []
+        for name, count in draws.items():
+            cells.append(lab.cell(("excitation", "", name), function, draws=count))
+        function = f"{TRIALS}:genetic_excitation"
+        for columns in model.CRITERIA_OF_PAPER:
+            cells += lab.cells(("excitation", "", columns), function, runs, columns=columns, **size)
+        function, size["generations"] = (
+            f"{TRIALS}:penalized_excitation",
+            effort["penalty_generations"],
+        )
+        for width in WIDTHS:
+            cells += lab.cells(("penalty", "", f"± {width:g}"), function, width=width, **size)
+        table = lab.tabulate("excitation", cells)
         best = table.best("excitation", "unit", "unit")
         searched = lab.tabulate("identification", _searches(lab, best["x"]))
         with one_blas_thread():  # the bits of least squares depend on the number of threads
@@ -91,7 +96,7 @@ class AnnealedBeetlePaper(TrialPaper):
         yield drawing("figure-5", plotted(curves, "iteration [-]", "beetles [-]"), height=2.0)
         styles: dict[str, tuple[str, Style]] = {
             method: (joint_role(k), "solid" if method in model.PRINTED else "dashed")
-            for k, method in enumerate(METHODS)
+            for k, method in enumerate(trials.METHODS)
         }
         look: dict[str, Any] = {"average": np.mean, "floor": FLOOR, "unit": 1000.0, "width": 1.3}
         panels = (
@@ -99,14 +104,14 @@ class AnnealedBeetlePaper(TrialPaper):
                 convergence_curves(table, "search", styles, case=variant, **look),
                 "evaluations / 1000 [-]",
                 "" if k else "fitness [N m]",
-                title=f"{variant}, ± {how.half_width:g}",
+                title=f"{variant}, ± {how['half_width']:g}",
                 y_scale="log",
             )
-            for k, (variant, how) in enumerate(VARIANTS.items())
+            for k, (variant, how) in enumerate(trials.VARIANTS.items())
         )
         yield drawing("figure-6", *panels, columns=3, height=2.4)
         (left,) = table.runs("curves")
-        roles = {NOMINAL: "nominal", MIDDLE: "muted", "SEDSABSO": "identified"}
+        roles = {trials.NOMINAL: "nominal", trials.MIDDLE: "muted", "SEDSABSO": "identified"}
         yield joint_chart(
             "compensation",
             lambda j: (Curve(left["t"], left[name][j], name, role) for name, role in roles.items()),
@@ -115,24 +120,6 @@ class AnnealedBeetlePaper(TrialPaper):
             joints=model.arm().dof,
             columns=1,
         )
-
-
-def _excitations(lab: Lab) -> TrialTable:
-    """Find the best of few and of many random motions, and those of the genetic algorithm."""
-    effort = {name: lab.choose(*sizes) for name, sizes in model.SETTINGS["effort"].items()}
-    generations, runs = effort["generations"], effort["genetic_runs"]
-    size = {"population": POPULATION, "generations": generations}
-    draws = {"few": effort["draws"], "many": runs * POPULATION * generations}
-    function, cells = f"{TRIALS}:random_excitation", []
-    for name, count in draws.items():
-        cells.append(lab.cell(("excitation", "", name), function, draws=count))
-    function = f"{TRIALS}:genetic_excitation"
-    for columns in model.CRITERIA_OF_PAPER:
-        cells += lab.cells(("excitation", "", columns), function, runs, columns=columns, **size)
-    function, size["generations"] = f"{TRIALS}:penalized_excitation", effort["penalty_generations"]
-    for width in WIDTHS:
-        cells += lab.cells(("penalty", "", f"± {width:g}"), function, width=width, **size)
-    return lab.tabulate("excitation", cells)
 
 
 def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
@@ -146,26 +133,30 @@ def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
     more = runs if lab.quick or lab.runs else effort["more_runs"][0]
     parts = 2 if lab.quick else min(runs, effort["ablation_runs"][0])
     batches = lab.choose(*effort["batches"])
-    function = f"{ENGINE}:compensation"
+    function = f"{TRIALS}:compensation"
     cells = [
-        lab.cell(("engine", "", ""), f"{ENGINE}:identification", runs=runs, x=x),
+        lab.cell(("engine", "", ""), f"{TRIALS}:identification", runs=runs, x=x),
         *lab.cells(("compensation", "", ""), function, batches, count=count, x=x),
     ]
     function = f"{TRIALS}:search"
-    for v, m in product(VARIANTS, METHODS):
+    for v, m in product(trials.VARIANTS, trials.METHODS):
         cells += lab.cells(("search", v, m), function, runs, method=m, variant=v, x=x)
     for m in ("SEDSABSO", "BSO"):
-        cells += lab.cells(("beetles", "", m), function, more, method=m, variant=CLAMPED, x=x)
-    for part in ABLATIONS:
+        cells += lab.cells(
+            ("beetles", "", m), function, more, method=m, variant=trials.CLAMPED, x=x
+        )
+    for part in model.SETTINGS["ablations"]:
         cells += lab.cells(("beetles", "", part), f"{TRIALS}:ablation", parts, part=part, x=x)
     return cells
 
 
 def computed(table: TrialTable, best: ResultRow) -> TrialTable:
     """Compute what needs no run, on the data of the searches along the best excitation."""
-    fitness, truth = noise_free(np.array(best["x"])), model.theoretical()
+    fitness, truth = trials.noise_free(np.array(best["x"])), model.theoretical()
     least = np.linalg.lstsq(fitness.W, fitness.y, rcond=None)[0]
-    found = {f"{m}, ours": table.best("search", m, "fitness", FREE)["beta"] for m in model.PRINTED}
+    found = {
+        f"{m}, ours": table.best("search", m, "fitness", trials.FREE)["beta"] for m in model.PRINTED
+    }
     table_5 = {
         "row": [str(k) for k in range(1, truth.size + 1)],
         **model.TABLE_5,
@@ -184,7 +175,7 @@ def computed(table: TrialTable, best: ResultRow) -> TrialTable:
         rows["exact", "", name] = [{key: float(f"{value:.1g}") for key, value in costs.items()}]
     populations = {"BSO": np.full(ITERATIONS, N_FIXED)}
     for form in ("literal", "corrected"):
-        swarm = setting(SETTING).build(form=form)
+        swarm = setting(trials.SETTING).build(form=form)
         assert isinstance(swarm, AnnealedBeetleSwarm)
         populations = {form: swarm.population_sizes(ITERATIONS), **populations}
     for form, sizes in populations.items():
@@ -195,7 +186,7 @@ def computed(table: TrialTable, best: ResultRow) -> TrialTable:
     return (
         TrialTable(rows)
         | TrialTable.printed({"table_5": columns, **model.SETTINGS["printed"]})
-        | settings_rows({m: METHODS[m].setting for m in model.PRINTED})
+        | settings_rows({m: trials.METHODS[m]["setting"] for m in model.PRINTED})
         | TrialTable.computed(
             least_squares=float(np.abs(least - truth).max()),
             limit_use=best["limit_use"],
@@ -210,7 +201,7 @@ def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
     """Compute what follows from the print and the robot alone, and what guessing would reach."""
     base, truth, impossible = model.base(), model.theoretical(), impossible_links()
     indefinite = [name for name, column in columns.items() if column["least_inertia"] <= 0.0]
-    rng, half = np.random.default_rng(0), VARIANTS[FREE].half_width
+    rng, half = np.random.default_rng(0), trials.VARIANTS[trials.FREE]["half_width"]
     middle = half * rng.uniform(-0.5, 0.5, (GUESSES, truth.size))
     guess = np.abs(middle + rng.uniform(-half, half, middle.shape))
     cost = {

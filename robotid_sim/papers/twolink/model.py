@@ -1,5 +1,7 @@
 r"""The two-link arm with a load of Yan, Lu, Levy (2015): model, parameters, published settings.
 
+The arm is driven by torques: integrated analytically, and in the engine.
+
 The arm moves in a vertical plane; q1 is the angle of the first link above the horizontal, q2 that
 of the second relative to the first. Equations are those of [1]_; what its text has lost (C, Y, e1)
 is rebuilt from the Lagrangian.
@@ -10,24 +12,28 @@ References
    swarm search approach", PLoS ONE 10(6), e0129157, doi:10.1371/journal.pone.0129157.
 """
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from math import cos, sin
 
 import numpy as np
 
 from robotid_sim.arrays import ArrayLike, Float1D, Float2D
+from robotid_sim.engine.plant import Plant
+from robotid_sim.experiment.rollout import rollout
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.friction import Friction
+from robotid_sim.model.robot import Robot
+from robotid_sim.papers.driving import TimedPath, TorqueLaw
+from robotid_sim.papers.sheet import read_settings
+from robotid_sim.trajectory.reference import Reference
 
-PRINTED = (6.7333, 3.4, 3.0, 0.0)
-"""lambda as the paper prints it [kg m^2]."""
+SETTINGS = read_settings(__file__)
+PRINTED, LOWER, UPPER = (np.array(SETTINGS[name]) for name in ("parameters", "lower", "upper"))
+FITTED, VALIDATED = (tuple[float, ...](SETTINGS[name]) for name in ("fitted", "validated"))
 NAMES = ("α", "β", "ε", "η")
-LOWER, UPPER = np.zeros(4), np.array([10.0, 5.0, 5.0, 5.0])
-"""Search ranges of the paper [kg m^2]; the true eta lies on the edge."""
 AMPLITUDE = 0.1
 """Amplitude of both torques [N m]."""
-FITTED = (0.25, 0.5, 1.0, 2.0, 4.0)
-"""rho of the trajectories for the estimation [Hz]."""
-VALIDATED = (5.0, 5.5, 6.0)
-"""rho of the trajectories for the validation [Hz]."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,3 +167,97 @@ def reference_torque(rho: ArrayLike, t: ArrayLike) -> np.ndarray:
     """Return the driving torques 0.1 sin(2 rho pi t), 0.1 cos(2 rho pi t) [N m], shape (..., 2)."""
     angle = 2.0 * np.pi * np.asarray(rho) * np.asarray(t)
     return AMPLITUDE * np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+
+
+HANGING = (-np.pi / 2.0, 0.0)
+"""Start, at rest [rad]; the paper prints none. From the horizontal the arm would fall freely."""
+DURATION, STEP = 10.0, 0.01  # [s]; neither is printed
+ENGINE_STEP = 1e-3
+"""Control step in the engine [s]: the torque is held for so long."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Driven:
+    """Motion and torque of a run, sampled at equal steps."""
+
+    t: Float1D
+    """Time [s], shape (N,)."""
+    q: Float2D
+    dq: Float2D
+    ddq: Float2D
+    tau: Float2D
+    """Torque of the drives [N m], shape (N, 2)."""
+
+    def regressor(self) -> Float2D:
+        """Return the stacked regressor, shape (2 N, 4), rows sample-major."""
+        return regressor(self.q, self.dq, self.ddq).reshape(-1, 4)
+
+    def target(self) -> Float1D:
+        """Return what the regressor times lambda must give [N m], shape (2 N,).
+
+        The torque less the part that lambda does not scale, which the paper forgets.
+        """
+        return np.asarray((self.tau - known_torque(self.q)).ravel())
+
+
+def integrate(rhos: Sequence[float]) -> list[Driven]:
+    """Return the motions under the reference torques, by Runge-Kutta steps of fourth order.
+
+    Torques and accelerations of a sample fulfill the equation of motion to rounding, whatever the
+    step, so that the data of the identification are exact. All frequencies [Hz] go at once.
+    """
+    rates = np.asarray(rhos, dtype=float)
+    count, h = round(DURATION / STEP) + 1, STEP
+    q, dq = np.tile(HANGING, (rates.size, 1)), np.zeros((rates.size, 2))
+    samples = np.empty((count, 3, rates.size, 2))
+    for k in range(count):
+        t = k * h
+        a1 = _acceleration(rates, t, q, dq)
+        samples[k] = q, dq, a1
+        a2 = _acceleration(rates, t + h / 2.0, q + h / 2.0 * dq, dq + h / 2.0 * a1)
+        v3 = dq + h / 2.0 * a2
+        a3 = _acceleration(rates, t + h / 2.0, q + h / 2.0 * (dq + h / 2.0 * a1), v3)
+        a4 = _acceleration(rates, t + h, q + h * v3, dq + h * a3)
+        q = q + h * dq + h * h / 6.0 * (a1 + a2 + a3)
+        dq = dq + h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
+    times = STEP * np.arange(count)
+    return [
+        Driven(times, q, dq, ddq, reference_torque(rho, times))
+        for rho, (q, dq, ddq) in zip(rhos, samples.transpose(2, 1, 0, 3), strict=True)
+    ]
+
+
+def _acceleration(rates: Float1D, t: float, q: Float2D, dq: Float2D) -> Float2D:
+    bias = velocity_torque(q, dq) + gravity_torque(q)
+    driving = reference_torque(rates, t) - bias
+    return np.asarray(np.linalg.solve(mass_matrix(q), driving[..., None])[..., 0])
+
+
+def paper_robot() -> Robot:
+    """Return the catalog's arm as the paper has it: no friction, gravity 9.8 m/s^2."""
+    arm = load_robot("twolink")
+    joints = tuple(replace(j, friction=Friction(eps=j.friction.eps)) for j in arm.joints)
+    return replace(arm, joints=joints, gravity=np.array([0.0, 0.0, -ARM.g]))
+
+
+def _hang(t: Float1D) -> Reference:
+    still = np.zeros((t.size, 2))
+    return Reference(still + HANGING, still, still)
+
+
+def drive_in_engine(rho: float, robot: Robot | None = None) -> Driven:
+    """Run the arm, by default the paper's, under the reference torques, a sample every `STEP`.
+
+    Positions, velocities, accelerations and torques are those at which the engine's own step
+    fulfills the equation of motion, without sensors.
+    """
+    robot = robot or paper_robot()
+    with Plant(robot, dt=ENGINE_STEP) as plant:
+        # A held torque acts later than its command, on average. Nothing is tracked: the path is
+        # where the run starts.
+        lead = plant.torque_time_offset
+        law = TorqueLaw(lambda t, *_: np.asarray(reference_torque(rho, t + lead)))
+        log = rollout(plant, law, TimedPath(robot.joint_names, _hang, DURATION))
+    assert log.truth is not None
+    every, truth = round(STEP / ENGINE_STEP), log.truth
+    return Driven(*(x[::every] for x in (log.t, truth.q, truth.dq, truth.ddq, truth.tau)))

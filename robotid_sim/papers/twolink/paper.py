@@ -1,26 +1,22 @@
 """Yan, Lu, Levy (2015): ELPIDSO on the two-link arm."""
 
 from collections.abc import Iterator
-from dataclasses import fields
+from dataclasses import asdict
 from itertools import product
 from typing import ClassVar
 
 import numpy as np
-from scipy.stats import mannwhitneyu
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import Chart, Curve, Panel, Style
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.charts import convergence_curves, drawing, plotted
 from robotid_sim.papers.paper import Lab, TrialPaper
-from robotid_sim.papers.statistics import geometric_ratio
+from robotid_sim.papers.statistics import BESIDE, deviation, geometric_ratio
 from robotid_sim.papers.trial_table import TrialTable
-from robotid_sim.papers.twolink import model, stability
-from robotid_sim.papers.twolink.criterion import LS_IN_BOX
-from robotid_sim.papers.twolink.model import known_torque
-from robotid_sim.papers.twolink.motion import integrate
+from robotid_sim.papers.twolink import model, stability, trials
+from robotid_sim.papers.twolink.model import integrate, known_torque
 from robotid_sim.papers.twolink.study import (
-    AVERAGES,
     ENCODERS,
     METHODS,
     POPULATION,
@@ -29,15 +25,11 @@ from robotid_sim.papers.twolink.study import (
     SEARCHES,
     SIGNIFICANCE,
     UNSEEN,
-    criterion_of,
     estimate,
     final,
-    relative_parameter_error,
     run_all,
-    torque_errors,
 )
-from robotid_sim.papers.twolink.trials import SETTINGS, checkpoints
-from robotid_sim.papers.twolink.variants import POINTS, VARIANTS
+from robotid_sim.papers.twolink.trials import LS_IN_BOX
 from robotid_sim.section import number
 from robotid_sim.table import Table
 
@@ -81,35 +73,29 @@ class TwoLinkElpidso(TrialPaper):
 
     def tables(self, table: TrialTable) -> Iterator[Table]:
         """Fill the tables of the paper, which are lost, as far as they are more than statistics."""
-        yield _physical()
+        values = asdict(model.ARM).items()
+        rows = [(name, number(v), unit) for (name, v), unit in zip(values, UNITS, strict=True)]
+        rows.append(("e1 = m1 l1 lc1 - I1 - m1 lc1²", number(model.ARM.e1), "kg m²"))
+        rows.append(("e2 = g / l1", number(model.ARM.e2), "1/s²"))
+        for name, ours, printed in zip(model.NAMES, model.TRUE, model.PRINTED, strict=True):
+            rows.append((name, f"{number(ours, 5)} (printed: {printed:g})", "kg m²"))
+        yield Table((), tuple(rows), name="table-1")
         yield _settings(table)
         for (place, rho), study in product(enumerate(RHOS, start=3), ("exact", "noisy")):
             yield _estimates(table, study, rho, place)
         yield _final_means(table, "table-8", "exact", METHODS)
         yield _final_means(table, "table-8-noise", "noisy", ("LS", LS_IN_BOX, *SEARCHES))
-        yield _validation(table)
         yield _absolute(table)
         yield _variants(table)
         yield _gains()
         yield _differentiated(table)
 
 
-def _physical() -> Table:
-    """List masses and lengths, and what follows of them: Table 1."""
-    values = [(f.name, getattr(model.ARM, f.name)) for f in fields(model.ARM)]
-    rows = [(name, number(value), unit) for (name, value), unit in zip(values, UNITS, strict=True)]
-    rows.append(("e1 = m1 l1 lc1 - I1 - m1 lc1²", number(model.ARM.e1), "kg m²"))
-    rows.append(("e2 = g / l1", number(model.ARM.e2), "1/s²"))
-    for name, ours, printed in zip(model.NAMES, model.TRUE, model.PRINTED, strict=True):
-        rows.append((name, f"{number(ours, 5)} (printed: {printed:g})", "kg m²"))
-    return Table((), tuple(rows), name="table-1")
-
-
 def _settings(table: TrialTable) -> Table:
     """List the settings of the searches: Table 2."""
     rows = []
     for method in SEARCHES:
-        chosen = setting(SETTINGS[method][0])
+        chosen = setting(model.SETTINGS["searches"][method]["name"])
         options = {k: v for k, v in vars(chosen.build()).items() if k != "population"}
         text = ", ".join(f"{name} {value}" for name, value in options.items())
         evaluations = table.runs("exact", method)[0]["evaluations"]
@@ -119,53 +105,41 @@ def _settings(table: TrialTable) -> Table:
 
 def _estimates(table: TrialTable, study: str, rho: str, place: int) -> Table:
     """Fill one of Tables 3 to 7: the estimates on one trajectory, from one kind of data."""
-    floor = criterion_of(table.runs("goal", study, rho)[0]).floor
+    floor, noisy = table.runs("goal", study, rho)[0]["floor"], study == "noisy"
     rows = [("true", *(number(value, 6) for value in model.TRUE), *["-"] * 7)]
-    direct = {"LS": "LS, eq. (29)", LS_IN_BOX: "LS in the search box"}
-    for method, label in list(direct.items())[: 2 if study == "noisy" else 1]:
-        (run,) = table.runs(study, method, rho)
-        parameters = (number(value, 6) for value in run["parameters"])
-        costs = [_cost(floor + run["excess"])] * 3
-        significance = _significance(table, study, rho, method) if method == "LS" else ("-", "-")
-        error = f"{run['error']:.2g}"
-        rows.append((label, *parameters, *costs, error, "0", *significance))
-    for method in SEARCHES:
-        costs_of_runs = floor + table.values(study, method, "excess", rho)
-        costs = [_cost(float(how(costs_of_runs))) for how in (np.mean, np.median, np.min)]
-        own = method == "ELPIDSO"
+    labels = {"LS": "LS, eq. (29)"} | ({LS_IN_BOX: "LS in the search box"} if noisy else {})
+    for method in (*labels, *SEARCHES):
+        runs, excess = table.runs(study, method, rho), table.values(study, method, "excess", rho)
+        parameters = table.values(study, method, "parameters", rho)
+        costs = (_cost(float(how(floor + excess))) for how in (np.mean, np.median, np.min))
+        p = rank_sum(table.values(study, "ELPIDSO", "excess", rho), excess)
+        tested = method not in (LS_IN_BOX, "ELPIDSO")
         rows.append(
             (
-                method,
-                *_with_spread(table.values(study, method, "parameters", rho)),
+                labels.get(method, method),
+                *(
+                    [number(v, 6) for v in parameters[0]]
+                    if method in labels
+                    else _with_spread(parameters)
+                ),
                 *costs,
                 f"{np.median(table.values(study, method, 'error', rho)):.2g}",
-                str(table.runs(study, method, rho)[0]["evaluations"]),
-                *(("-", "-") if own else _significance(table, study, rho, method)),
+                str(runs[0].get("evaluations", 0)),
+                *((f"{p:.2g}", str(int(p < SIGNIFICANCE))) if tested else ("-", "-")),
             )
         )
-    return Table((), tuple(rows), name=f"table-{place}{'-noise' if study == 'noisy' else ''}")
-
-
-def _significance(table: TrialTable, study: str, rho: str, method: str) -> tuple[str, str]:
-    """Test that ELPIDSO and another method differ in J: p, and whether it is significant (1)."""
-    p = rank_sum(*(table.values(study, name, "excess", rho) for name in ("ELPIDSO", method)))
-    return f"{p:.2g}", str(int(p < SIGNIFICANCE))
+    return Table((), tuple(rows), name=f"table-{place}{'-noise' if noisy else ''}")
 
 
 def rank_sum(ours: Float1D, others: Float1D) -> float:
     """Compute Wilcoxon's p that costs differ; below rounding they are equal."""
-    ours, others = np.maximum(ours, ROUNDING), np.maximum(others, ROUNDING)
-    others = np.broadcast_to(others, ours.shape)  # least squares has one
-    if np.ptp(np.concatenate([ours, others])) == 0.0:
-        return 1.0
-    return float(mannwhitneyu(ours, others).pvalue)
+    floored = np.maximum(ours, ROUNDING), np.maximum(others, ROUNDING)
+    return BESIDE["two-sided rank test"](*floored)[0]
 
 
 def _with_spread(estimates: Float2D) -> list[str]:
     """Write mean and standard deviation of every parameter over the rows of estimates."""
-    deviations = estimates.std(axis=0, ddof=1) if len(estimates) > 1 else np.zeros(4)
-    means = estimates.mean(axis=0)
-    return [f"{m:.5g} ± {spread:.1g}" for m, spread in zip(means, deviations, strict=True)]
+    return [f"{column.mean():.5g} ± {deviation(column):.1g}" for column in estimates.T]
 
 
 def _cost(value: float) -> str:
@@ -183,25 +157,12 @@ def _final_means(table: TrialTable, name: str, study: str, methods: tuple[str, .
     return Table((), tuple(rows), name=name)
 
 
-def _validation(table: TrialTable) -> Table:
-    """Fill Table 9: relative accumulated errors of unseen torques."""
-    rows = []
-    for data, torques in (("exact", "exact"), ("noisy", "0.5 % noise")):
-        direct = ("LS", LS_IN_BOX) if data == "noisy" else ("LS",)
-        listed = [(method, method, "means") for method in direct]
-        listed += [(f"{m}, {a} of the runs", m, a) for a, m in product(AVERAGES, SEARCHES)]
-        for label, method, average in listed:
-            (run,) = table.runs(f"unseen {data}", method, average)
-            rows.append((label, torques, *(f"{v:.2e}" for v in run["errors"])))
-    return Table((), tuple(rows), name="table-9")
-
-
 def _absolute(table: TrialTable) -> Table:
     """List E_a of eq. (30), and the mean predicted torque by which eq. (31) would divide."""
     rows, found = [], final(table, "exact", "ELPIDSO", "means")
     errors = {m: table.runs("unseen sums", m, "means")[0]["errors"] for m in METHODS}
     for (k, run), j in product(enumerate(integrate(model.VALIDATED)), (0, 1)):
-        mean = float((run.tau - torque_errors(run, found))[:, j].mean())
+        mean = float((run.tau - trials.torque_errors(run, found))[:, j].mean())
         cells = [f"{errors[m][2 * k + j]:.2e}" for m in METHODS]
         literal = errors["ELPIDSO"][2 * k + j] / (run.t.size * abs(mean))
         rows.append((UNSEEN[k], str(j + 1), *cells, f"{mean:.1e}", f"{literal:.1e}"))
@@ -211,7 +172,9 @@ def _absolute(table: TrialTable) -> Table:
 def _variants(table: TrialTable) -> Table:
     """List what every part of ELPIDSO does to the cost and to the diversity of the swarm."""
     rows = []
-    costs = {v: np.maximum(table.values("variants", v, "excess"), ROUNDING) for v in VARIANTS}
+    costs = {
+        v: np.maximum(table.values("variants", v, "excess"), ROUNDING) for v in trials.VARIANTS
+    }
     for variant, cost in costs.items():
         medians = [
             float(np.median(table.values("variants", variant, "excess", rho))) for rho in RHOS
@@ -247,7 +210,7 @@ def _differentiated(table: TrialTable) -> Table:
         place = f"differentiated {noise:g}", method
         found = table.values(*place, "parameters", rho).mean(axis=0)
         excess, floor = (table.values(*place, name, rho).mean() for name in ("excess", "floor"))
-        share = number(100.0 * relative_parameter_error(found), 3)
+        share = number(100.0 * trials.relative_parameter_error(found), 3)
         cells = (*map(number, found), f"{floor + excess:.6e}", share)
         rows.append((f"{noise:g}", rho, method, *cells))
     return Table((), tuple(rows), name="differentiated")
@@ -268,7 +231,7 @@ def _engine_gap(table: TrialTable) -> Chart:
 
 def _convergence(table: TrialTable) -> Chart:
     """Draw Figure 4: the median best cost against evaluations."""
-    x = checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
+    x = trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
     styles: dict[str, tuple[str, Style]] = {m: (COLORS[m], "solid") for m in SEARCHES}
     panels = (
         plotted(
@@ -312,7 +275,7 @@ def _validation_panels(table: TrialTable, rho: str) -> Iterator[Panel]:
 def _differentiation(table: TrialTable) -> Chart:
     """Draw the parameter errors against the noise of differentiated positions."""
     noises = np.array(ENCODERS[1:])
-    exact = 100.0 * relative_parameter_error(final(table, "exact", "ELPIDSO", "medians"))
+    exact = 100.0 * trials.relative_parameter_error(final(table, "exact", "ELPIDSO", "medians"))
 
     def errors(method: str) -> Float1D:
         """Average the medians of the draws over the trajectories [%]."""
@@ -334,7 +297,7 @@ def _differentiation(table: TrialTable) -> Chart:
 
 def _diversity(table: TrialTable) -> Chart:
     """Draw the diversity of the swarms over the search, mean over runs and trajectories."""
-    share = np.linspace(0.0, 1.0, POINTS, endpoint=False)
+    share = np.linspace(0.0, 1.0, trials.POINTS, endpoint=False)
     panels = []
     for rows in (SPREADS[:4], (*SPREADS[:2], *SPREADS[4:])):
         lines = []

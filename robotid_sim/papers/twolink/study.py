@@ -5,19 +5,15 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from scipy.stats import mannwhitneyu
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D
 from robotid_sim.papers.paper import Lab, PlannedTrial
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
-from robotid_sim.papers.twolink import model, stability
-from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion, relative_error
-from robotid_sim.papers.twolink.motion import Driven, integrate
-from robotid_sim.papers.twolink.trials import checkpoints
-from robotid_sim.papers.twolink.variants import LOADS, VARIANTS
+from robotid_sim.papers.twolink import model, stability, trials
+from robotid_sim.papers.twolink.model import integrate
+from robotid_sim.papers.twolink.trials import LS_IN_BOX, TorqueCriterion
 
-PACKAGE = "robotid_sim.papers.twolink"
-TRIALS = f"{PACKAGE}.trials"
+TRIALS = f"{__package__}.trials"
 SEARCHES = ("GA", "SPSO", "ELPIDSO")
 """The searches of the paper, in the order of its tables."""
 METHODS = ("LS", *SEARCHES)
@@ -26,17 +22,7 @@ VARIANT = "ELPIDSO without I, D"
 RHOS = tuple(f"{rho:g}" for rho in model.FITTED)
 UNSEEN = tuple(f"{rho:g}" for rho in model.VALIDATED)
 LOADED = "ELPIDSO, median"
-EFFORT: Mapping[str, tuple[int, int]] = {
-    "runs": (10, 3),
-    "full": (15_000, 1_500),
-    "short": (3_000, 1_500),
-    "variants": (1_500, 300),
-    "load_runs": (6, 3),
-    "repeats": (3, 1),
-}
-"""Numbers of a full run, and of a quick one: runs; generations of 20 members of the paper's
-searches, of those that are shorter as with all the swarms reach rounding on easy trajectories, and
-of those that lack a part; runs with another payload; draws of the noise of encoders."""
+EFFORT: Mapping[str, tuple[int, int]] = model.SETTINGS["effort"]
 LOAD_RHO = 0.5
 """rho of the trajectory on which the arm with another payload is identified [Hz]."""
 POPULATION = 20
@@ -71,23 +57,32 @@ def run_all(lab: Lab) -> TrialTable:
          for rho in (*model.FITTED, *model.VALIDATED)],
     )  # fmt: skip
     exact = dict(zip(RHOS, map(TorqueCriterion.of_run, integrate(model.FITTED)), strict=True))
-    noisy = {rho: criterion_of(engine.runs("engine", "", rho)[0]["noisy"]) for rho in RHOS}
+    contents = {rho: engine.runs("engine", "", rho)[0]["noisy"] for rho in RHOS}
+    noisy = {rho: TorqueCriterion.from_content(content) for rho, content in contents.items()}
     table = engine | lab.tabulate("search", _searches(lab, exact, noisy)) | _loads(lab)
     table = table | _direct({"exact": exact, "short": exact, "noisy": noisy})
-    table = table | lab.tabulate("compare with least squares", _second_looks(lab, table))
+    # What is done with the estimates from noisy torques: other torques, and J anew.
+    cells = []
+    for average, rho in product(AVERAGES, model.VALIDATED):
+        estimates = {
+            m: final(table, "noisy", m, average).tolist() for m in ("LS", LS_IN_BOX, *SEARCHES)
+        }
+        key, function = ("checked", f"{rho:g}", average), f"{TRIALS}:check_in_engine"
+        cells.append(lab.cell(key, function, rho=rho, estimates=estimates))
+    for rho, name in zip(model.FITTED, RHOS, strict=True):
+        found = [row["parameters"] for m in SEARCHES for row in table.runs("noisy", m, name)]
+        key = ("costs", name, "searches")
+        cells.append(lab.cell(key, f"{TRIALS}:costs_in_engine", rho=rho, estimates=found))
+    table = table | lab.tabulate("compare with least squares", cells)
     return with_computed(table)
 
 
 def with_computed(table: TrialTable) -> TrialTable:
     """Compute what needs no run, from the results of all."""
-    driven = dict(zip(UNSEEN, integrate(model.VALIDATED), strict=True))
-    table = table | _unseen(table, driven)
-    return table | TrialTable.computed(**_orders(table), **_eta(table), **_of_model())
-
-
-def criterion_of(content: Mapping[str, Any]) -> TorqueCriterion:
-    """Read a criterion that a trial returned."""
-    return TorqueCriterion.from_content(content)
+    table = table | _unseen(table)
+    return table | TrialTable.computed(
+        **_orders(table), **_evaluations_needed(table), **_eta(table), **_of_model()
+    )
 
 
 def _searches(lab: Lab, exact: Criteria, noisy: Criteria) -> list[PlannedTrial]:
@@ -101,7 +96,7 @@ def _searches(lab: Lab, exact: Criteria, noisy: Criteria) -> list[PlannedTrial]:
         "exact": (exact, evals["full"], SEARCHES),
         "short": (exact, evals["short"], (*SEARCHES, VARIANT)),
         "noisy": (noisy, evals["full"], SEARCHES),
-        "variants": (exact, evals["variants"], VARIANTS),
+        "variants": (exact, evals["variants"], trials.VARIANTS),
     }
     cells = []
     for study, (criteria, max_evals, methods) in studies.items():
@@ -109,7 +104,7 @@ def _searches(lab: Lab, exact: Criteria, noisy: Criteria) -> list[PlannedTrial]:
             stream = [f"rho {float(rho)}", f"run {run}"]
             options: dict[str, Any] = {"criterion": goal.content(), "max_evals": max_evals}
             if study == "variants":
-                function = f"{PACKAGE}.variants:observed"
+                function = f"{TRIALS}:observed"
                 options |= {"variant": method, "stream": stream}
             else:
                 function = f"{TRIALS}:search"
@@ -136,12 +131,13 @@ def _numbered(
 
 def _loads(lab: Lab) -> TrialTable:
     """Change the payload in the engine, and identify the arm again."""
-    function, loads = f"{PACKAGE}.variants:loaded_run", {}
-    for load, (mass, below) in LOADS.items():
-        loads[load] = lab.cell(("load", load, ""), function, mass=mass, below=below, rho=LOAD_RHO)
-    changed = lab.tabulate("change the payload", list(loads.values()))
+    function, cells = f"{TRIALS}:loaded_run", []
+    for load, (mass, below) in trials.LOADS.items():
+        key = ("load", load, "")
+        cells.append(lab.cell(key, function, mass=mass, below=below, rho=LOAD_RHO))
+    changed = lab.tabulate("change the payload", cells)
     cells, max_evals = [], lab.choose(*EFFORT["full"]) * POPULATION
-    for load, run in product(loads, range(lab.runs_of(*EFFORT["load_runs"]))):
+    for load, run in product(trials.LOADS, range(lab.runs_of(*EFFORT["load_runs"]))):
         options = {
             "method": "ELPIDSO",
             "criterion": changed.runs("load", "", load)[0]["criterion"],
@@ -157,13 +153,13 @@ def _loads(lab: Lab) -> TrialTable:
 def with_payloads(table: TrialTable) -> TrialTable:
     """Put the truth and least squares beside the searches with another payload, with errors."""
     rows: dict[TrialKey, list[ResultRow]] = {}
-    for load in LOADS:
+    for load in trials.LOADS:
         (content,) = table.runs("load", "", load)
-        true = np.array(content["true"])
+        true, goal = np.array(content["true"]), TorqueCriterion.from_content(content["criterion"])
         rows["loaded", load, "true"] = [{"parameters": content["true"]}]
         found: dict[str, Sequence[ResultRow]] = {
             "before the change": [{"parameters": model.TRUE.tolist()}],
-            "LS": [{"parameters": criterion_of(content["criterion"]).least_squares.tolist()}],
+            "LS": [{"parameters": goal.least_squares.tolist()}],
             LOADED: table.runs("loaded", LOADED, load),
         }
         for method, runs in found.items():
@@ -205,30 +201,15 @@ def estimate(
     return np.asarray(AVERAGES[average](table.values(study, method, "parameters", rho), axis=0))
 
 
-def _second_looks(lab: Lab, table: TrialTable) -> list[PlannedTrial]:
-    """Plan what is done with the estimates from noisy torques: other torques, and J anew."""
-    cells = []
-    for average, rho in product(AVERAGES, model.VALIDATED):
-        estimates = {
-            m: final(table, "noisy", m, average).tolist() for m in ("LS", LS_IN_BOX, *SEARCHES)
-        }
-        key, function = ("checked", f"{rho:g}", average), f"{TRIALS}:check_in_engine"
-        cells.append(lab.cell(key, function, rho=rho, estimates=estimates))
-    for rho, name in zip(model.FITTED, RHOS, strict=True):
-        found = [row["parameters"] for m in SEARCHES for row in table.runs("noisy", m, name)]
-        key = ("costs", name, "searches")
-        cells.append(lab.cell(key, f"{TRIALS}:costs_in_engine", rho=rho, estimates=found))
-    return cells
-
-
-def _unseen(table: TrialTable, driven: Mapping[str, Driven]) -> TrialTable:
+def _unseen(table: TrialTable) -> TrialTable:
     """Predict the torques of unseen trajectories: relative errors, and their sums of eq. (30).
 
     Rows are those of the three rho and both joints, shape (6,). The print of eq. (30) is lost; by
     its words it is the sum of the absolute errors of a torque [N m].
     """
     rows: dict[TrialKey, list[ResultRow]] = {}
-    scale = sum(np.abs(run.tau).sum() for run in driven.values())
+    driven = integrate(model.VALIDATED)
+    scale = sum(np.abs(run.tau).sum() for run in driven)
 
     def put(kind: str, average: str, method: str, errors: Float1D) -> None:
         largest = float(errors.max())
@@ -240,21 +221,11 @@ def _unseen(table: TrialTable, driven: Mapping[str, Driven]) -> TrialTable:
         put("unseen noisy", average, method, np.concatenate(checked))
         if method != LS_IN_BOX:
             found = final(table, "exact", method, average)
-            relative = [relative_error(run, found) for run in driven.values()]
-            sums = [accumulated_error(run, found) for run in driven.values()]
+            relative = [trials.relative_error(run, found) for run in driven]
+            sums = [trials.accumulated_error(run, found) for run in driven]
             put("unseen exact", average, method, np.concatenate(relative))
             put("unseen sums", average, method, np.concatenate(sums))
     return TrialTable(rows)
-
-
-def accumulated_error(run: Driven, parameters: Float1D) -> Float1D:
-    """Sum the absolute torque errors over the samples, by joint, shape (2,) [N m]."""
-    return np.asarray(np.abs(torque_errors(run, parameters)).sum(axis=0))
-
-
-def torque_errors(run: Driven, parameters: Float1D) -> Float2D:
-    """Compute the torque errors of a run, shape (N, 2) [N m]."""
-    return np.asarray((run.target() - run.regressor() @ parameters).reshape(-1, 2))
 
 
 def _orders(table: TrialTable) -> ResultRow:
@@ -262,10 +233,17 @@ def _orders(table: TrialTable) -> ResultRow:
     evaluations = table.runs("exact", "SPSO")[0]["evaluations"]
     medians = {rho: np.median(table.values("exact", "SPSO", "excess", rho)) for rho in RHOS}
     ties = ", ".join(rho for rho, cost in medians.items() if cost < ROUNDING)
-    errors = {rho: {m: _error_of_mean(table, rho, m) for m in METHODS} for rho in RHOS}
+    # The largest errors of mean estimates; below a tie there is only rounding.
+    errors = {
+        rho: {
+            m: max(float(np.abs(estimate(table, "exact", rho, m) - model.TRUE).max()), TIE)
+            for m in METHODS
+        }
+        for rho in RHOS
+    }
     largest = {m: max(of_rho[m] for of_rho in errors.values()) for m in METHODS}
     ga = max(np.median(table.values("exact", "GA", "error", rho)) for rho in RHOS)
-    direct = max(table.values("exact", "LS", "error", rho)[0] for rho in RHOS)
+    direct = table.values("exact", "LS", "error").max()
     unseen = {m: table.runs("unseen noisy", m, "medians")[0]["largest"] for m in ("ELPIDSO", "LS")}
     of_noise = unseen["ELPIDSO"] <= 1.05 * unseen["LS"]
     costs = [table.runs("costs", "searches", rho)[0] for rho in RHOS]
@@ -287,14 +265,7 @@ def _orders(table: TrialTable) -> ResultRow:
             for rho in RHOS
         ),
         **{f"steps_{average}": _steps(table, average) for average in AVERAGES},
-        **_evaluations_needed(table),
-        **_against_least_squares(table),
     }
-
-
-def _error_of_mean(table: TrialTable, rho: str, method: str) -> float:
-    """Measure the largest error of the mean estimate; below a tie there is only rounding."""
-    return max(float(np.abs(estimate(table, "exact", rho, method) - model.TRUE).max()), TIE)
 
 
 def count_below(excess: Float1D) -> int:
@@ -313,7 +284,7 @@ def _evaluations_needed(table: TrialTable) -> ResultRow:
 
     Of the median curve on every trajectory; geometric mean over the trajectories.
     """
-    x = checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
+    x = trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
 
     def needed(method: str, level: float) -> float:
         curves = [np.median(table.values("exact", method, "curve", rho), axis=0) for rho in RHOS]
@@ -323,18 +294,6 @@ def _evaluations_needed(table: TrialTable) -> ResultRow:
     ratios = [needed("ELPIDSO", level) / needed("SPSO", level) for level in LEVELS]
     texts = (f"{r:.2g} at {level:g}" for r, level in zip(ratios, LEVELS, strict=True))
     return {"faster_levels": sum(r < 1.0 for r in ratios), "level_ratios": ", ".join(texts)}
-
-
-def _against_least_squares(table: TrialTable) -> ResultRow:
-    """Count the rho on which ELPIDSO is significantly better than least squares, or worse."""
-    better = worse = 0
-    for rho in RHOS:
-        excess = np.maximum(table.values("noisy", "ELPIDSO", "excess", rho), -LEAST_GAIN)
-        least = np.zeros_like(excess)
-        if np.ptp(np.concatenate([excess, least])) > 0.0:
-            better += bool(mannwhitneyu(excess, least, alternative="less").pvalue < SIGNIFICANCE)
-            worse += bool(mannwhitneyu(least, excess, alternative="less").pvalue < SIGNIFICANCE)
-    return {"significantly_better": better, "significantly_worse": worse}
 
 
 def _eta(table: TrialTable) -> ResultRow:
@@ -391,8 +350,3 @@ def identity_errors() -> tuple[float, float]:
     printed = model.torque(q, dq, ddq) - model.regressor(q, dq, ddq) @ model.TRUE
     right = printed - model.known_torque(q)
     return float(np.abs(right).max()), float(np.abs(printed).max())
-
-
-def relative_parameter_error(found: Sequence[float] | Float1D) -> float:
-    """Divide the norm of the error of an estimate by that of the true parameters."""
-    return float(np.linalg.norm(np.asarray(found) - model.TRUE) / np.linalg.norm(model.TRUE))

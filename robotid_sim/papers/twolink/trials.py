@@ -1,28 +1,111 @@
-"""The pieces of work of the reproduction; each is a function of what JSON can hold."""
+"""The pieces of work of the reproduction; each is a function of what JSON can hold.
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+Criterion and searches, of which some lack a part of ELPIDSO, start with drawn velocities, or only
+guess; and payloads.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 import numpy as np
+from scipy.optimize import lsq_linear
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import thinned
+from robotid_sim.optim.elpidso import PidSwarm
 from robotid_sim.optim.minimize import minimize
+from robotid_sim.optim.optimizer import Optimizer, Population
+from robotid_sim.optim.pso import LinearInertiaSwarm
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.twolink import criterion as criteria
+from robotid_sim.optim.swarm import Swarm
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.criterion import LS_IN_BOX, TorqueCriterion
-from robotid_sim.papers.twolink.motion import STEP, Driven, drive_in_engine, integrate
 from robotid_sim.streams import named_stream
 
-SETTINGS = {
-    "ELPIDSO": ("yan-2015-elpidso", {}),
-    "SPSO": ("yan-2015-spso", {}),
-    "GA": ("yan-2015-ga", {}),
-    "ELPIDSO without I, D": ("yan-2015-elpidso", {"ki": 0.0, "kd": 0.0}),
-}
-"""The searches by the paper's names: published setting, and what is changed of it."""
+LS_IN_BOX = "LS in the box"
+"""Name of the minimum within the search ranges, beside ``LS`` for that without them."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TorqueCriterion:
+    r"""Mean squared torque error over N samples, eq. (3).
+
+    .. math:: J(\lambda) = \frac{1}{N} \sum_i \|\tau_i - \hat\tau_i\|^2
+        = J_\text{LS} + \|R\, (\lambda - \lambda_\text{LS})\|^2
+
+    with the triangular factor R of the regressor, divided by the root of N. The search is given the
+    second term only: on exact data the first is lost in rounding, and the minimum is the same.
+    """
+
+    factor: Float2D
+    """R, shape (4, 4)."""
+    least_squares: Float1D
+    """The estimate of eq. (29), shape (4,), which minimizes J."""
+    floor: float
+    """J at that estimate [N^2 m^2]."""
+
+    @classmethod
+    def of_run(cls, run: model.Driven) -> Self:
+        """Return the criterion of a run of the arm, ``y = W @ lambda``."""
+        W, y, samples = run.regressor(), run.target(), run.t.size
+        Q, R = np.linalg.qr(W)
+        estimate = np.linalg.solve(R, Q.T @ y)
+        # One step of refinement: what is left of the exact data is then rounding alone.
+        estimate += np.linalg.solve(R, Q.T @ (y - W @ estimate))
+        residual = y - W @ estimate
+        return cls(R / np.sqrt(samples), estimate, float(residual @ residual) / samples)
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Return what `content` holds."""
+        factor, estimate = (np.array(content[name]) for name in ("factor", "least_squares"))
+        return cls(factor, estimate, float(content["floor"]))
+
+    def content(self) -> dict[str, Any]:
+        """Return the JSON form; all bits are kept."""
+        return {
+            "factor": self.factor.tolist(),
+            "least_squares": self.least_squares.tolist(),
+            "floor": self.floor,
+        }
+
+    def excess(self, X: Float2D) -> Float1D:
+        """Return J less its minimum of points, shape (m, 4) to (m,)."""
+        return np.asarray((((X - self.least_squares) @ self.factor.T) ** 2).sum(axis=1))
+
+    def in_the_box(self) -> Float1D:
+        """Return the minimum of J within the search ranges, shape (4,): bounded least squares."""
+        target = self.factor @ self.least_squares
+        solution = lsq_linear(
+            self.factor, target, bounds=(model.LOWER, model.UPPER), method="bvls", tol=1e-15
+        )
+        return np.asarray(solution.x)
+
+
+def mean_squared_error(run: model.Driven, parameters: Float1D) -> float:
+    """Return J by its definition, eq. (3), sample by sample [N^2 m^2]."""
+    residual = run.target() - run.regressor() @ parameters
+    return float(residual @ residual) / run.t.size
+
+
+def torque_errors(run: model.Driven, parameters: Float1D) -> Float2D:
+    """Compute the torque errors of a run, shape (N, 2) [N m]."""
+    return np.asarray((run.target() - run.regressor() @ parameters).reshape(-1, 2))
+
+
+def accumulated_error(run: model.Driven, parameters: Float1D) -> Float1D:
+    """Sum the absolute torque errors over the samples, by joint, shape (2,) [N m]."""
+    return np.asarray(np.abs(torque_errors(run, parameters)).sum(axis=0))
+
+
+def relative_error(run: model.Driven, parameters: Float1D) -> Float1D:
+    """Return the accumulated torque error over the accumulated torque of both joints, shape (2,).
+
+    The print of eq. (31) is lost and its words give no number: our reading of E_r is the sum of
+    absolute errors over that of absolute torques.
+    """
+    return np.asarray(accumulated_error(run, parameters) / np.abs(run.tau).sum(axis=0))
+
 
 TORQUE_NOISE = 0.005
 """Standard deviation of the noise of measured torques, share of their amplitude."""
@@ -34,7 +117,7 @@ SHOWN = 250
 
 def engine_run(rho: float, seed: int) -> dict[str, Any]:
     """Drive the arm in the engine, and return the criterion with torque noise."""
-    run, exact = drive_in_engine(rho), integrate([rho])[0]
+    run, exact = model.drive_in_engine(rho), model.integrate([rho])[0]
     gap = run.q - exact.q[: run.t.size]
     shown = thinned(run.t.size, SHOWN)
     goal = TorqueCriterion.of_run(run)
@@ -54,9 +137,9 @@ def check_in_engine(
     rho: float, estimates: Mapping[str, list[float]], seed: int
 ) -> dict[str, list[float]]:
     """Return the relative errors of estimates' torques for a noisy run in the engine."""
-    noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
+    noisy = with_torque_noise(model.drive_in_engine(rho), rho, seed)
     return {
-        method: criteria.relative_error(noisy, np.array(estimate)).tolist()
+        method: relative_error(noisy, np.array(estimate)).tolist()
         for method, estimate in estimates.items()
     }
 
@@ -67,17 +150,15 @@ def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> 
     Least squares is solved afresh, and J is summed sample by sample, so that nothing of the
     quadratic form that the searches minimize enters.
     """
-    noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
+    noisy = with_torque_noise(model.drive_in_engine(rho), rho, seed)
     least = np.linalg.lstsq(noisy.regressor(), noisy.target(), rcond=None)[0]
     return {
-        "least_squares": criteria.mean_squared_error(noisy, least),
-        "searches": [
-            criteria.mean_squared_error(noisy, np.array(estimate)) for estimate in estimates
-        ],
+        "least_squares": mean_squared_error(noisy, least),
+        "searches": [mean_squared_error(noisy, np.array(estimate)) for estimate in estimates],
     }
 
 
-def with_torque_noise(run: Driven, rho: float, seed: int) -> Driven:
+def with_torque_noise(run: model.Driven, rho: float, seed: int) -> model.Driven:
     """Return a run whose measured torques have the noise of `TORQUE_NOISE`."""
     rng = named_stream(seed, "twolink", "torque noise", f"rho {rho}")
     noise = rng.normal(0.0, TORQUE_NOISE * model.AMPLITUDE, run.tau.shape)
@@ -87,13 +168,15 @@ def with_torque_noise(run: Driven, rho: float, seed: int) -> Driven:
 def search(
     method: str, criterion: Mapping[str, Any], max_evals: int, seed: int, stream: list[str]
 ) -> dict[str, Any]:
-    """Search the parameters by one of `SETTINGS` and return them with the convergence curve.
+    """Search the parameters by one of the paper's searches; return them with the curve of costs.
 
     The criterion is the content of a `TorqueCriterion`; `stream` names the random stream.
     """
-    name, changes = SETTINGS[method]
+    chosen = model.SETTINGS["searches"][method]
     goal = TorqueCriterion.from_content(criterion)
-    optimizer, rng = setting(name).build(**changes), named_stream(seed, "twolink", *stream)
+    changes = {key: value for key, value in chosen.items() if key != "name"}
+    optimizer = setting(chosen["name"]).build(**changes)
+    rng = named_stream(seed, "twolink", *stream)
     bounds = model.LOWER, model.UPPER
     best = minimize(goal.excess, *bounds, method=optimizer, max_evals=max_evals, rng=rng)
     return {
@@ -116,6 +199,11 @@ def best_at(history: Float2D, evaluations: Float1D) -> Float1D:
     return np.asarray(history[np.maximum(last, 0), 1])
 
 
+def relative_parameter_error(found: Float1D) -> float:
+    """Divide the norm of the error of an estimate by that of the true parameters."""
+    return float(np.linalg.norm(found - model.TRUE) / np.linalg.norm(model.TRUE))
+
+
 def differentiated(
     rho: float, noise: float, max_evals: int, seed: int, stream: list[str]
 ) -> dict[str, Any]:
@@ -124,24 +212,161 @@ def differentiated(
     Both are given the same data, torques without noise; central differences, no filter. The noise
     is the standard deviation of the positions [rad].
     """
-    run = integrate([rho])[0]
+    run = model.integrate([rho])[0]
     rng = named_stream(seed, "twolink", "encoders", *stream)
     q = run.q + rng.normal(0.0, noise, run.q.shape)
-    dq = np.gradient(q, STEP, axis=0)
-    data = Driven(run.t, q, dq, np.gradient(dq, STEP, axis=0), run.tau)
+    dq = np.gradient(q, model.STEP, axis=0)
+    data = model.Driven(run.t, q, dq, np.gradient(dq, model.STEP, axis=0), run.tau)
     goal = TorqueCriterion.of_run(data)
     best = search("ELPIDSO", goal.content(), max_evals, seed, [*stream, "search"])
-    found = {"LS": goal.least_squares, LS_IN_BOX: goal.in_the_box()}
-    excess = {"LS": 0.0, LS_IN_BOX: float(goal.excess(found[LS_IN_BOX][None])[0])}
-    found["ELPIDSO"], excess["ELPIDSO"] = np.array(best["parameters"]), best["excess"]
-    scale = np.linalg.norm(model.TRUE)
+    boxed = goal.in_the_box()
+    found = {
+        "LS": (goal.least_squares, 0.0),
+        LS_IN_BOX: (boxed, float(goal.excess(boxed[None])[0])),
+        "ELPIDSO": (np.array(best["parameters"]), best["excess"]),
+    }
     rows = {
         method: {
             "parameters": x.tolist(),
             "floor": goal.floor,
-            "excess": excess[method],
-            "relative": float(np.linalg.norm(x - model.TRUE) / scale),
+            "excess": excess,
+            "relative": relative_parameter_error(x),
         }
-        for method, x in found.items()
+        for method, (x, excess) in found.items()
     }
     return {"methods": rows}
+
+
+NEVER = 1_000_000_000
+"""Iterations without improvement that no search reaches."""
+POINTS, LATE = 40, 30
+"""Points of a curve of diversity, evenly over the budget, and where its last quarter begins."""
+
+
+@dataclass(kw_only=True, eq=False)
+class UnmutatedPidSwarm(PidSwarm):
+    """ELPIDSO without the mutation of eq. (27)-(28)."""
+
+    def _next(self, f: Float1D) -> Float2D:
+        better = self._swarm.remember(f)
+        self._waited = np.where(better, 0, self._waited + 1)
+        self._learn()
+        return self._fly()
+
+
+@dataclass(kw_only=True, eq=False)
+class DrawnVelocityPidSwarm(PidSwarm):
+    """ELPIDSO whose particles start with velocities drawn within their limit, not at rest."""
+
+    def _first(self) -> Float2D:
+        x = super()._first()
+        draw_velocities(self._swarm, self.rng)
+        return x
+
+
+@dataclass(kw_only=True, eq=False)
+class DrawnVelocitySwarm(LinearInertiaSwarm):
+    """SPSO whose particles start with drawn velocities too."""
+
+    def _first(self) -> Float2D:
+        x = super()._first()
+        draw_velocities(self._swarm, self.rng)
+        return x
+
+
+def draw_velocities(swarm: Swarm, rng: np.random.Generator) -> None:
+    """Give the particles of a swarm velocities that are uniform within their limit."""
+    swarm.accelerate(swarm.limit * rng.uniform(-1.0, 1.0, swarm.x.shape))
+
+
+@dataclass(kw_only=True, eq=False)
+class RandomSearch(Population):
+    """Uniform points of the box: what guessing reaches."""
+
+    def _first(self) -> Float2D:
+        return self.box.scatter(self.population, self.region, self.rng)
+
+    def _next(self, f: Float1D) -> Float2D:
+        del f
+        return self._first()
+
+
+ELPIDSO, SPSO = "yan-2015-elpidso", "yan-2015-spso"
+VARIANTS: Mapping[str, Callable[[], Optimizer]] = {
+    "ELPIDSO": setting(ELPIDSO).build,
+    "without I, D": lambda: setting(ELPIDSO).build(ki=0.0, kd=0.0),
+    "without ELS": lambda: setting(ELPIDSO).build(patience=NEVER),
+    "without mutation": lambda: UnmutatedPidSwarm(**setting(ELPIDSO).options),
+    "drawn velocities": lambda: DrawnVelocityPidSwarm(**setting(ELPIDSO).options),
+    "SPSO": setting(SPSO).build,
+    "SPSO, drawn velocities": lambda: DrawnVelocitySwarm(**setting(SPSO).options),
+    "random search": lambda: RandomSearch(population=setting(SPSO).options["population"]),
+}
+"""How every search is made, by its name on the page."""
+
+
+def observed(
+    variant: str, criterion: Mapping[str, Any], max_evals: int, seed: int, stream: list[str]
+) -> dict[str, Any]:
+    """Search the parameters by one of `VARIANTS`, and return them with the swarm's diversity.
+
+    The criterion is the content of a `TorqueCriterion`; `stream` names the random stream.
+    """
+    goal, optimizer = TorqueCriterion.from_content(criterion), VARIANTS[variant]()
+    diversity: list[float] = []
+    done = 0
+
+    def cost(X: Float2D) -> Float1D:
+        nonlocal done
+        done += len(X)
+        if len(X) > 1 and done >= len(diversity) / POINTS * max_evals:
+            diversity.append(spread_of(X))
+        return goal.excess(X)
+
+    rng = named_stream(seed, "twolink", "variants", variant, *stream)
+    bounds = model.LOWER, model.UPPER
+    best = minimize(cost, *bounds, method=optimizer, max_evals=max_evals, rng=rng)
+    return {
+        "parameters": best.x.tolist(),
+        "excess": best.fun,
+        "evaluations": best.nfev,
+        "diversity": diversity[:POINTS],
+        "late_diversity": float(np.mean(diversity[LATE:POINTS])),
+    }
+
+
+def spread_of(X: Float2D) -> float:
+    """Return the mean distance of points from their center, in boxes: the swarm's diversity."""
+    away = (X - X.mean(axis=0)) / (model.UPPER - model.LOWER)
+    return float(np.sqrt((away**2).sum(axis=1)).mean())
+
+
+LOADS = {"1 kg": (1.0, 0.0), "1 kg, 0.3 m below": (1.0, 0.3)}
+"""Mass added at the end of the second link [kg], and its distance below that end [m]."""
+REACH = 1.0
+"""Distance of that end from the second joint [m]."""
+
+
+def loaded_parameters(mass: float, below: float) -> Float1D:
+    """Return lambda of the arm with a point mass more at its end, shape (4,) [kg m^2]."""
+    l1 = model.ARM.l1
+    square = mass * (REACH**2 + below**2)
+    added = (square + mass * l1**2, square, mass * l1 * REACH, mass * l1 * below)
+    return np.asarray(model.TRUE + added)
+
+
+def loaded_run(mass: float, below: float, rho: float, seed: int) -> dict[str, Any]:
+    """Drive the arm with a changed payload in the engine, and return the criterion of its data.
+
+    Torques are noisy as in `trials.engine_run`. Beside it stand the torque error of the parameters
+    before the change, and of the true ones.
+    """
+    run = model.drive_in_engine(rho, model.paper_robot().with_payload(mass, (0.0, 0.0, -below)))
+    noisy = with_torque_noise(run, rho, seed)
+    true = loaded_parameters(mass, below)
+    return {
+        "criterion": TorqueCriterion.of_run(noisy).content(),
+        "true": true.tolist(),
+        "residual": float(np.abs(run.target() - run.regressor() @ true).max()),
+        "rms_before": float(np.sqrt(mean_squared_error(run, model.TRUE))),
+    }
