@@ -23,17 +23,9 @@ PRELOAD = "robotid_sim.campaign.dask_worker"
 def working_in(cluster: str | None, workers: int | None) -> Iterator[int]:
     """Send the work of the block to processes and give their number.
 
-    Parameters
-    ----------
-    cluster : str, optional
-        ``local``, or the address of a Dask scheduler; by default processes of joblib.
-    workers : int, optional
-        Processes of this machine; by default one a core.
-
-    Raises
-    ------
-    OptionError
-        If Dask is not installed or no scheduler answers.
+    The cluster is ``local``, or the address of a Dask scheduler; by default processes of joblib.
+    `workers` are those of this machine, by default one a core. Raises `OptionError` if Dask is not
+    installed or no scheduler answers.
     """
     count = workers or os.cpu_count() or 1
     if cluster is None:

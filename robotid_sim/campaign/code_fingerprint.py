@@ -52,16 +52,12 @@ class Source(NamedTuple):
 
 @cache
 def code_fingerprint(function: str) -> str:
-    """Hash the code and data that a function runs, and the versions of the packages used.
+    """Hash the code and data that a function ``module:name`` runs, and versions of packages.
 
     Covers the definitions that the function reaches, directly or not, in its module and in this
     package, as syntax trees without comments and docstrings; the data files beside their modules;
-    and the catalog's files if robots are read. What only draws results is not among them.
-
-    Parameters
-    ----------
-    function : str
-        Such as ``module:name``; a module alone stands for all of it.
+    and the catalog's files if robots are read. What only draws results is not among them. A module
+    alone stands for all of it.
     """
     digest = hashlib.sha256(repr((sys.version, sorted(versions().items()))).encode())
     code = reached_code(function)

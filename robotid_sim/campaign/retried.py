@@ -25,18 +25,8 @@ def each_retried(
     """Give every item's result to `keep`, None where its process died again and again.
 
     When a process dies all that were at work are suspected; the last try of each is alone. What an
-    item raises ends all.
-
-    Parameters
-    ----------
-    function : callable
-        What is done with an item; goes to processes.
-    items : sequence
-        The work.
-    workers : int
-        Processes; see `each_task`.
-    keep : callable
-        Called in this process with an item and its result when it is there.
+    item raises ends all. The function goes to processes, see `each_task`; `keep` is called in this
+    one when a result is there.
     """
     waiting, begun = dict(enumerate(items)), dict.fromkeys(range(len(items)), 0)
     while waiting:

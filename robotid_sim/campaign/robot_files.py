@@ -17,10 +17,7 @@ SIDE_CAR = "robot.toml"
 class RobotFiles:
     """SHA-256 digests of robot files; every file is read once.
 
-    Parameters
-    ----------
-    digests : mapping of str to str, optional
-        Digest by path, as a campaign noted them: no file is read. By default files are read.
+    With digests by path, as a campaign noted them, no file is read.
     """
 
     def __init__(self, digests: Mapping[str, str] | None = None) -> None:
@@ -34,15 +31,7 @@ class RobotFiles:
         return {path: digest for path, digest in self._digests.items() if digest is not None}
 
     def of(self, robot: str, nominal: Path | None) -> dict[str, str]:
-        """Return the digests of a robot's files by what they are; none of the catalog's own.
-
-        Parameters
-        ----------
-        robot : str
-            Catalog name or path.
-        nominal : Path or None
-            File of the nominal model.
-        """
+        """Return the digests of a robot's files by what they are; none of the catalog's own."""
         given = {"robot": Path(robot), "nominal": nominal}
         paths = {
             role: path

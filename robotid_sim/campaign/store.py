@@ -63,17 +63,8 @@ class TrialRow:
 class Store(RowStore):
     """The rows of a campaign in a folder; a context manager.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the files are.
-    write : bool
-        Whether to create what is missing; otherwise the store must be there and is only read.
-
-    Raises
-    ------
-    FileFormatError
-        If there is no store, it cannot be opened, or it is of another schema.
+    With `write` what is missing is created; otherwise the store must be there and is only read.
+    Raises `FileFormatError` if there is no store, it cannot be opened, or it is of another schema.
     """
 
     def __init__(self, folder: Path, *, write: bool) -> None:

@@ -57,24 +57,9 @@ def trials_of(
 ) -> list[StudyTrial]:
     """Return all trials of a plan, in the order of its factors and seeds.
 
-    Parameters
-    ----------
-    plan : CampaignPlan
-        What to run.
-    files : RobotFiles, optional
-        Content of the robots that are files; by default read now.
-    trust_plugins : bool
-        Whether the plugins that the plan names are run; see `load_config`.
-
-    Returns
-    -------
-    trials : list of StudyTrial
-        Their keys depend on the content of the files.
-
-    Raises
-    ------
-    OptionError, UnknownNameError
-        If a study that comes of the levels is refused.
+    Their keys depend on the content of the robots that are files, which is read now unless `files`
+    has it. `trust_plugins` runs the plugins that the plan names, see `load_config`. Raises
+    `OptionError` or `UnknownNameError` if a study that comes of the levels is refused.
     """
     trials: list[StudyTrial] = []
     files = files or RobotFiles()

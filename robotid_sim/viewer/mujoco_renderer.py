@@ -39,16 +39,9 @@ START = 64
 class MujocoRenderer(Renderer):
     """A scene of MuJoCo and an OpenGL context that draws it; use it in a ``with`` block.
 
-    Parameters
-    ----------
-    kind : str
-        ``egl`` takes EGL only; ``auto`` and ``software`` whatever works, as MUJOCO_GL says or EGL
-        before OSMesa: a program where there is no graphics card.
-
-    Raises
-    ------
-    OptionError
-        If nothing can draw.
+    The kind ``egl`` takes EGL only; ``auto`` and ``software`` whatever works, as MUJOCO_GL says or
+    EGL before OSMesa: a program where there is no graphics card. Raises `OptionError` if nothing
+    can draw.
     """
 
     def __init__(self, kind: str = "auto") -> None:

@@ -13,19 +13,10 @@ RENDERERS = {
 
 
 def open_renderer(kind: str = "auto") -> Renderer:
-    """Return the renderer of the first engine that is installed.
+    """Return the renderer of the first engine that is installed, of a kind of `choices.RENDERERS`.
 
-    Parameters
-    ----------
-    kind : str
-        One of `view_settings.RENDERERS`.
-
-    Raises
-    ------
-    MissingExtraError
-        If no engine is installed.
-    OptionError
-        If the engine cannot draw in this way on this machine.
+    Raises `MissingExtraError` if no engine is installed, `OptionError` if it cannot draw in this
+    way on this machine.
     """
     renderer: Renderer = pkgutil.resolve_name(RENDERERS[engine_named(None)])(kind)
     return renderer

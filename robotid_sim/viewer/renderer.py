@@ -74,16 +74,8 @@ class Renderer(Closing):
     def render(
         self, camera: Camera, light: Float1D, scale: float = 1.0, box: PixelBox | None = None
     ) -> RenderedImage:
-        """Return what a camera sees in a part of its picture, the whole by default.
+        """Return what a camera sees in a part `box` of its picture, the whole by default.
 
-        Parameters
-        ----------
-        camera : Camera
-            Its size is that of the picture.
-        light : ndarray, shape (3,)
-            Unit direction to the light.
-        scale : float
-            Rendered pixels per pixel of the picture.
-        box : tuple of int, optional
-            Part of the picture.
+        `light` is the unit direction to the light, shape (3,), `scale` the rendered pixels per
+        pixel of the picture, whose size is the camera's.
         """
