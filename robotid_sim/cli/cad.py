@@ -21,12 +21,12 @@ def cad(
             help="Mass of the whole robot, its base included [kg].",
         ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="URDF to write.")],
+    out: Annotated[Path, options.out("URDF to write.")],
     convex_hull: Annotated[
-        bool, typer.Option("--convex-hull", help="Take the convex hull of meshes that are open.")
+        bool, options.flag("--convex-hull", "Take the convex hull of meshes that are open.")
     ] = False,
     collision: Annotated[
-        bool, typer.Option("--collision", help="Take collision shapes, not visual ones.")
+        bool, options.flag("--collision", "Take collision shapes, not visual ones.")
     ] = False,
     base: options.BaseLink = None,
     tip: options.TipLink = None,
@@ -40,7 +40,7 @@ def cad(
     from robotid_sim.model.cad import inertia_from_geometry
     from robotid_sim.model.catalog import load_robot
     from robotid_sim.model.export import write_urdf
-    from robotid_sim.report.text.cad import cad_text
+    from robotid_sim.report.text.robot import cad_text
 
     let_signals_raise()
     output.require_writable(out)

@@ -1,7 +1,7 @@
 """``robotid certify``: generated in one engine, proved in the other."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -11,9 +11,6 @@ from robotid_sim.signals import let_signals_raise
 
 PAGE, VALUES, FIGURES = "certificate.html", "certificate.json", "figures"
 
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
-
 
 @command(
     *("seed", "plugin", "quick", "nominal", "preset"),
@@ -21,9 +18,7 @@ if TYPE_CHECKING:
 )
 def certify(
     robot: options.RobotArg,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for the results.")
-    ],
+    out: Annotated[Path, options.out("Folder for the results.", "FOLDER")],
     seeds: Annotated[
         int,
         typer.Option(
@@ -38,7 +33,7 @@ def certify(
     workers: options.Workers = None,
     junit: options.JunitFile = None,
     *,
-    study: "StudyConfig",
+    study: options.Study,
 ) -> int:
     """Prove that a study does not depend on the engine: identify in one, prove in the other.
 
@@ -50,27 +45,24 @@ def certify(
     """
     import os
 
-    from robotid_sim.cli.command_line import command_line
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.files import FILE_SPACE, write_json
     from robotid_sim.pipeline.build_robot import build_robot
     from robotid_sim.pipeline.certificate import certify as prove
     from robotid_sim.pipeline.crossing import both_engines
-    from robotid_sim.progress_display import progress_line
-    from robotid_sim.report.certificate_report import certificate_report
+    from robotid_sim.report.certificate_report import certificate_report, certify_text
     from robotid_sim.report.junit import write_verdict
     from robotid_sim.report.page import write_page
-    from robotid_sim.report.text.certify import certify_text
     from robotid_sim.result_folder import Run, result_folder
 
     let_signals_raise()
     output.require_writable(junit)
     both_engines()
     plant, count = build_robot(robot, study.robot), workers or os.cpu_count() or 1
-    run = Run("certificate", plant.name, command_line())
+    run = Run("certificate", plant.name, output.command_line())
     with (
         result_folder(out, (PAGE, VALUES, FIGURES), run, FILE_SPACE) as folder,
-        progress_line(enabled=output.shows_progress()) as progress,
+        output.progress_line() as progress,
     ):
         done = prove(plant, study, seeds=seeds, workers=count, progress=progress)
         page = certificate_report(done, plant, recipe(study))

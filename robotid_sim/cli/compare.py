@@ -32,12 +32,10 @@ def compare(
     of one robot 1 at most is called different. Of result folders, predictions and tracking errors
     stand side by side, too. Exit 1 if they differ.
     """
-    from robotid_sim.cli.command_line import command_line
     from robotid_sim.files import write_json
     from robotid_sim.pipeline.compare import compare as compare_estimates
-    from robotid_sim.report.comparison_report import comparison_report
+    from robotid_sim.report.comparison_report import compare_text, comparison_report
     from robotid_sim.report.page import write_page
-    from robotid_sim.report.text.compare import compare_text
 
     let_signals_raise()
     output.require_writable(out, report)
@@ -46,6 +44,6 @@ def compare(
     if out is not None:
         write_json(out, "agreement", 1, content)
     if report is not None:
-        write_page(comparison_report(done, command_line()), report)
+        write_page(comparison_report(done, output.command_line()), report)
     output.print_result(content, compare_text(done), [out, report], as_json=json)
     return 0 if done.passed else 1

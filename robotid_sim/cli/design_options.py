@@ -6,31 +6,15 @@ from typing import Annotated
 import typer
 
 from robotid_sim.cli import options
-from robotid_sim.cli.completion import names
 
 FamilyName = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Family of motions.  [default: fourier]",
-        autocompletion=names("families"),
-    ),
+    str | None, options.named("families", "Family of motions.  [default: fourier]")
 ]
 CriterionName = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="What to minimize.  [default: d-optimality]",
-        autocompletion=names("criteria"),
-    ),
+    str | None, options.named("criteria", "What to minimize.  [default: d-optimality]")
 ]
 Solver = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="slsqp, random or an optimizer.  [default: slsqp]",
-        autocompletion=names("optimizers"),
-    ),
+    str | None, options.named("optimizers", "slsqp, random or an optimizer.  [default: slsqp]")
 ]
 Count = Annotated[
     int | None,
@@ -42,8 +26,7 @@ Count = Annotated[
     ),
 ]
 PriorFiles = Annotated[
-    list[Path] | None,
-    typer.Option(metavar="FILE", help="Trajectory (JSON) or log that exists already, repeatable."),
+    list[Path] | None, options.file("Trajectory (JSON) or log that exists already, repeatable.")
 ]
 LinkClearance = Annotated[
     float | None,
@@ -63,19 +46,16 @@ FloorHeight = Annotated[
 ]
 CsvFile = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE", help="Also write the (first) motion for a robot controller, way back added."
-    ),
+    options.file("Also write the (first) motion for a robot controller, way back added."),
 ]
 Explain = Annotated[
-    bool, typer.Option("--explain", help="Name the parameters that stay poorly excited, and why.")
+    bool, options.flag("--explain", "Name the parameters that stay poorly excited, and why.")
 ]
 Compare = Annotated[
     bool,
-    typer.Option(
+    options.flag(
         "--compare",
-        help="Also design by d-optimality, condition-number, normalized-condition-number, side by "
-        "side.",
+        "Also design by d-optimality, condition-number, normalized-condition-number, side by side.",
     ),
 ]
 Processes = Annotated[

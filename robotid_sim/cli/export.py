@@ -1,7 +1,7 @@
 """``robotid export``: a robot for other tools."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -10,14 +10,11 @@ from robotid_sim.cli.command import command
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.signals import let_signals_raise
 
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
-
 
 @command(beside=lambda values: [values["out"].with_suffix(".toml")])
 def export(
     robot: options.RobotArg,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")],
+    out: Annotated[Path, options.out("File to write.")],
     format: Annotated[
         str | None,
         typer.Option(
@@ -29,7 +26,7 @@ def export(
     meshes: options.Meshes = MeshMode.COPY,
     json: options.Json = False,
     *,
-    study: "StudyConfig",
+    study: options.Study,
 ) -> int:
     """Write a robot for other tools, as URDF, MJCF (MuJoCo), SDF (Gazebo), or source code.
 

@@ -8,7 +8,6 @@ import typer
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.cli.completion import names
 from robotid_sim.signals import let_signals_raise
 
 Sources = Annotated[
@@ -22,15 +21,12 @@ RobotOption = Annotated[
     typer.Option(
         metavar="ROBOT",
         help="Catalog name, URDF or MJCF: joints, units, limits.",
-        autocompletion=names("robots"),
+        autocompletion=options.names("robots"),
     ),
 ]
 WriteMap = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write the map here (TOML), to be corrected; a draft of it if the import fails.",
-    ),
+    options.file("Write the map here (TOML), to be corrected; a draft of it if the import fails."),
 ]
 Topic = Annotated[
     str | None, typer.Option(metavar="NAME", help="Topic of a bag with several of joint states.")
@@ -45,9 +41,7 @@ SegmentNumber = Annotated[
 def import_(
     source: Sources,
     robot: RobotOption,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="Log to write, .h5 or .csv.")
-    ],
+    out: Annotated[Path, options.out("Log to write, .h5 or .csv.")],
     mapping: options.MapFile = None,
     write_map: WriteMap = None,
     topic: Topic = None,
@@ -62,7 +56,7 @@ def import_(
     Columns are matched to joints by name or order, units by name or limits; a map overrides both.
     """
     from robotid_sim.pipeline.foreign_log import convert_log
-    from robotid_sim.report.text.import_log import import_text
+    from robotid_sim.report.text.log import import_text
 
     let_signals_raise()
     output.require_writable(out, write_map)

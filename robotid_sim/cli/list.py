@@ -6,11 +6,21 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.cli.completion import item_names, kind_names
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.part_kinds import KINDS, PartKind, PartRows
 from robotid_sim.signals import let_signals_raise
 from robotid_sim.table import Table
+
+
+def kind_names(incomplete: str) -> options.Words:
+    """Return the kinds that begin like a word."""
+    return [(key, kind.summary) for key, kind in KINDS.items() if key.startswith(incomplete)]
+
+
+def item_names(ctx: typer.Context, incomplete: str) -> options.Words:
+    """Return the items of the kind before it that begin like a word."""
+    kind = str(ctx.params.get("kind"))
+    return options.names(kind)(incomplete) if kind in KINDS else []
 
 
 @command()

@@ -2,9 +2,11 @@
 
 import json
 import os
+import shlex
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import replace
 from itertools import groupby
@@ -16,6 +18,7 @@ from rich.console import Console
 from rich.table import Table as RichTable
 
 from robotid_sim.files import require_writable as require_writable_file
+from robotid_sim.progress import Progress
 from robotid_sim.table import Table
 
 WIDTH = 80
@@ -31,24 +34,29 @@ GAP = 2
 """Columns between two columns of a table."""
 
 
-_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
-_as_json: ContextVar[bool] = ContextVar("as_json", default=False)
+_words: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
 
 
-def set_output(*, quiet: bool, as_json: bool) -> None:
-    """Say what the command that is running prints: nothing but JSON, and JSON of errors too."""
-    _quiet.set(quiet)
-    _as_json.set(as_json)
+def set_output(words: Sequence[str]) -> None:
+    """Keep the words of the command that is running: what it prints, and what its pages say."""
+    _words.set(tuple(words))
 
 
-def shows_progress() -> bool:
-    """Return whether the command that is running shows how far it is."""
-    return not (_quiet.get() or _as_json.get())
+def command_line() -> str:
+    """Return the command that is running, as a shell would take it."""
+    return shlex.join(["robotid", *_words.get()])
+
+
+def progress_line() -> AbstractContextManager[Progress]:
+    """Show how far the command is that is running, unless it is to print nothing or JSON."""
+    from robotid_sim.progress_display import progress_line
+
+    return progress_line(enabled=not {"--quiet", "--json"} & set(_words.get()))
 
 
 def print_error(kind: str, message: str, remedy: str) -> None:
     """Print why a command ends, if it prints JSON."""
-    if _as_json.get():
+    if "--json" in _words.get():
         print_json({"error": {"kind": kind, "message": message, "remedy": remedy}})
 
 
@@ -89,7 +97,7 @@ def print_result(
     """Print a value: as JSON, or in words and tables with the files that were written."""
     if as_json:
         print_json(content)
-    elif not _quiet.get():
+    elif "--quiet" not in _words.get():
         print_text(text)
         print_written(written)
 

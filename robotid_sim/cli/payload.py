@@ -1,7 +1,7 @@
 """``robotid payload``: a load at the tip, or the torque constants by a known one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -9,9 +9,6 @@ import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.signals import let_signals_raise
-
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
 
 
 @command("seed", "plugin", "nominal", excludes={"seed": "nominal"})
@@ -32,13 +29,11 @@ def payload(
         ),
     ] = None,
     torque_gain_std: options.GainStd = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="File for the result (JSON).")
-    ] = None,
+    out: Annotated[Path | None, options.out("File for the result (JSON).")] = None,
     force: options.Force = False,
     json: options.Json = False,
     *,
-    study: "StudyConfig",
+    study: options.Study,
 ) -> int:
     """Estimate a load at the tip from two logs, or by a known load the torque constants.
 
@@ -50,7 +45,7 @@ def payload(
     from robotid_sim.pipeline.build_fit import build_preprocessor
     from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
     from robotid_sim.pipeline.payload import payload as estimate_payload
-    from robotid_sim.report.text.payload import payload_text
+    from robotid_sim.report.text.log import payload_text
 
     let_signals_raise()
     output.require_writable(out)

@@ -7,7 +7,6 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.cli.completion import names
 from robotid_sim.signals import let_signals_raise
 
 
@@ -18,14 +17,12 @@ def reproduce(
         typer.Argument(
             metavar="PAPER",
             help="See `robotid list papers`; or `all`.",
-            autocompletion=names("papers"),
+            autocompletion=options.names("papers"),
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for everything.")
-    ],
+    out: Annotated[Path, options.out("Folder for everything.", "FOLDER")],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer runs and smaller budgets; the same outputs.")
+        bool, options.flag("--quick", "Fewer runs and smaller budgets; the same outputs.")
     ] = False,
     runs: Annotated[
         int | None,
@@ -48,17 +45,15 @@ def reproduce(
     """
     import os
 
-    from robotid_sim.cli.command_line import command_line
     from robotid_sim.papers.reproduce import reproduce as reproduce_papers
     from robotid_sim.plugins import load_plugins
-    from robotid_sim.progress_display import progress_line
     from robotid_sim.report.junit import write_junit
-    from robotid_sim.report.text.reproduce import reproduce_cases, reproduce_text
+    from robotid_sim.report.reproduction_report import reproduce_cases, reproduce_text
 
     let_signals_raise()
     output.require_writable(junit)
     load_plugins(plugin or ())
-    with progress_line(enabled=output.shows_progress()) as progress:
+    with output.progress_line() as progress:
         done = reproduce_papers(
             paper,
             out,
@@ -67,7 +62,7 @@ def reproduce(
             engine=engine,
             seed=seed,
             workers=workers or os.cpu_count() or 1,
-            command=command_line(),
+            command=output.command_line(),
             progress=progress,
         )
     if junit is not None:

@@ -20,9 +20,7 @@ def schema(
             metavar="NAME", help=f"{', '.join(NAMES)}.", autocompletion=lambda: [*NAMES]
         ),
     ],
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write it here instead.")
-    ] = None,
+    out: Annotated[Path | None, options.out("Write it here instead.")] = None,
     json: options.Json = False,
 ) -> int:
     """Print the JSON Schema of a kind of files: what another program may read or write.

@@ -1,16 +1,10 @@
 """``robotid view``: a motion in a window, or recorded to a file."""
 
-from typing import TYPE_CHECKING
-
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli import view_options as of_view
 from robotid_sim.cli.command import command
 from robotid_sim.signals import let_signals_raise
-
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
-
 
 OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction", "plant_drive", "engine")
 """Options that act on a motion that is simulated."""
@@ -51,7 +45,7 @@ def view(
     no_open: of_view.NoOpen = False,
     json: options.Json = False,
     *,
-    study: "StudyConfig",
+    study: options.Study,
 ) -> int:
     """Show a motion of ROBOT: a trajectory, a log, a result, a task, or a sweep of every joint.
 
@@ -80,7 +74,7 @@ def view(
         require_display()
     plant = rid.build_robot(robot if folder is None else sources.model_in(folder), study.robot)
     settings.joint_of(plant)
-    with rid.progress_line(enabled=output.shows_progress()) as progress:
+    with output.progress_line() as progress:
         sought = (trajectory, log, result, task, magnify)
         shown = sources.ShownMotions.of(
             plant, study, *sought, progress, true=folder is None, engine_needed=not web

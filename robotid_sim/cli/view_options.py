@@ -27,14 +27,8 @@ if TYPE_CHECKING:
 
 PICTURE_SUFFIX = ".png"
 
-TrajectoryFile = Annotated[
-    Path | None,
-    typer.Option("--trajectory", metavar="FILE", help="Simulate and show this trajectory."),
-]
-LogFiles = Annotated[
-    list[Path] | None,
-    typer.Option("--log", metavar="FILE", help="Show this log; further --log as ghosts."),
-]
+TrajectoryFile = Annotated[Path | None, options.file("Simulate and show this trajectory.")]
+LogFiles = Annotated[list[Path] | None, options.file("Show this log; further --log as ghosts.")]
 ResultFolder = Annotated[
     Path | None,
     typer.Option(
@@ -45,7 +39,6 @@ ResultFolder = Annotated[
 TaskName = Annotated[
     str | None,
     typer.Option(
-        "--task",
         metavar="NAME",
         help="Run this task of the study (circle-fast, joint-step) with the models of --result and "
         "show their motions as ghosts beside the reference.",
@@ -54,15 +47,13 @@ TaskName = Annotated[
 Magnification = Annotated[
     float | None,
     typer.Option(
-        "--magnify",
         metavar="FACTOR",
         callback=options.positive,
         help="Factor of the errors that --task shows.  [default: 1, 2, 5, 10, ..., up to 0.2 rad]",
     ),
 ]
 RecordFile = Annotated[
-    Path | None,
-    typer.Option(help="Write .png, .gif or .mp4 instead; needs no display.", metavar="FILE"),
+    Path | None, options.file("Write .png, .gif or .mp4 instead; needs no display.")
 ]
 Time = Annotated[
     float | None,
@@ -108,8 +99,7 @@ Layers = Annotated[
     ),
 ]
 JointName = Annotated[
-    str | None,
-    typer.Option("--joint", metavar="NAME", help="Joint of the layer curves.  [default: first]"),
+    str | None, typer.Option(metavar="NAME", help="Joint of the layer curves.  [default: first]")
 ]
 RendererName = Annotated[
     str | None,
@@ -121,8 +111,8 @@ RendererName = Annotated[
 ]
 Web = Annotated[
     bool,
-    typer.Option(
-        "--web", help="Show it in a browser, which needs no display here; Ctrl-C ends the server."
+    options.flag(
+        "--web", "Show it in a browser, which needs no display here; Ctrl-C ends the server."
     ),
 ]
 Port = Annotated[
@@ -134,7 +124,7 @@ Port = Annotated[
         help="Port of --web; from elsewhere by `ssh -L N:localhost:N HOST`.  [default: a free one]",
     ),
 ]
-NoOpen = Annotated[bool, typer.Option("--no-open", help="Print the address only.")]
+NoOpen = Annotated[bool, options.flag("--no-open", "Print the address only.")]
 
 
 def recorder() -> ModuleType:

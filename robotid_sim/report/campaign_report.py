@@ -1,10 +1,13 @@
-"""The page of a campaign: what it answers, how its metrics spread, which differences are real."""
+"""A campaign, its answers, spreads and real differences: its page, and its texts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
+from pathlib import Path
 
 from robotid_sim.campaign.metrics import METRICS
+from robotid_sim.campaign.outcome import CampaignForecast, CampaignResult
 from robotid_sim.campaign.plan import CampaignPlan
+from robotid_sim.campaign.run import Finished
 from robotid_sim.campaign.statistics import (
     PairedTest,
     answer,
@@ -19,6 +22,7 @@ from robotid_sim.campaign.store import DONE, TrialRow
 from robotid_sim.campaign.trial_list import SharedWork
 from robotid_sim.report.figures.campaign import heat_map, spread_chart
 from robotid_sim.report.page import Page
+from robotid_sim.report.text import Text
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 
@@ -37,14 +41,22 @@ def campaign_report(
 ) -> Page:
     """Return the page of the trials of a plan that were run."""
     sentences = [text for config in plan.answers for text in answer(config, rows)]
-    finding = sentences[0] if sentences else _plain_finding(plan, rows)
+    done = sum(row.status == DONE for row in rows)
+    finding = f"{done} of {len(rows)} trials ended; metrics are {', '.join(plan.record)}."
+    answers = Section(title="Answer", text=plan.question, notes=tuple(sentences))
     return Page(
         title=plan.title,
-        finding=finding,
+        finding=sentences[0] if sentences else finding,
         badge="campaign",
-        facts=_facts(rows, work),
+        facts=(
+            ("trials", str(len(rows))),
+            ("failed", str(len(rows) - done)),
+            ("designs with rollouts", str(work.bases)),
+            ("logs", str(work.logs)),
+            ("time of the trials", f"{number(sum(row.seconds for row in rows), 3)} s"),
+        ),
         sections=(
-            *_answers(plan, sentences),
+            *((answers,) if sentences else ()),
             *(_metric_section(plan, rows, metric) for metric in plan.record),
             *_effects(plan, rows),
             *_failures(rows),
@@ -55,28 +67,6 @@ def campaign_report(
             ),
         ),
     )
-
-
-def _plain_finding(plan: CampaignPlan, rows: Sequence[TrialRow]) -> str:
-    done = sum(row.status == DONE for row in rows)
-    return f"{done} of {len(rows)} trials ended; metrics are {', '.join(plan.record)}."
-
-
-def _facts(rows: Sequence[TrialRow], work: SharedWork) -> tuple[tuple[str, str], ...]:
-    failed = sum(row.status != DONE for row in rows)
-    return (
-        ("trials", str(len(rows))),
-        ("failed", str(failed)),
-        ("designs with rollouts", str(work.bases)),
-        ("logs", str(work.logs)),
-        ("time of the trials", f"{number(sum(row.seconds for row in rows), 3)} s"),
-    )
-
-
-def _answers(plan: CampaignPlan, sentences: Sequence[str]) -> tuple[Section, ...]:
-    if not sentences:
-        return ()
-    return (Section(title="Answer", text=plan.question, notes=tuple(sentences)),)
 
 
 def _metric_section(plan: CampaignPlan, rows: Sequence[TrialRow], metric: str) -> Section:
@@ -172,3 +162,38 @@ def _failures(rows: Sequence[TrialRow]) -> tuple[Section, ...]:
         text_columns=2,
     )
     return (Section(title="Failures", tables=(table,)),)
+
+
+def forecast_text(forecast: CampaignForecast) -> Iterator[Text]:
+    """Return what a run would do."""
+    for key, value in forecast.content.items():
+        yield f"{key:20} {value}"
+    yield f"{forecast.work}"
+
+
+def status_text(result: CampaignResult) -> Iterator[Text]:
+    """Return how many trials have ended, by status."""
+    title, trials, left, *counts = result.status().items()
+    yield f"{title[1]}: {len(result.rows)} of {trials[1]} trials, {left[1]} left"
+    for status, count in counts:
+        yield f"  {status:8} {count}"
+
+
+def summary_text(result: CampaignResult) -> Iterator[Text]:
+    """Return the answers to what the plan asks."""
+    yield f"{result.plan.title} {len(result.rows)} of {len(result.trials)} trials"
+    for sentence in result.answers():
+        yield f"  {sentence}"
+
+
+def finished_text(done: Finished, out: Path) -> Iterator[Text]:
+    """Return what a run has done."""
+    yield (
+        f"{done.new} trials were run, {done.before} were there; "
+        f"{', '.join(f'{count} {status}' for status, count in done.counts.items())}"
+    )
+    if done.others:
+        yield f"{done.others} more in the folder belong to earlier forms of the plan"
+    if done.new:
+        yield f"{done.work}"
+    yield f"see what came of it with `robotid campaign summary {out}`"

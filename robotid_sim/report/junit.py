@@ -27,21 +27,9 @@ class JunitCase(NamedTuple):
 
 
 def write_junit(path: Path, suite: str, cases: Sequence[JunitCase]) -> None:
-    """Write checks as one suite of tests.
+    """Write checks as one suite of tests, named by what they are of.
 
-    Parameters
-    ----------
-    path : Path
-        File to write.
-    suite : str
-        What the checks are of.
-    cases : sequence of JunitCase
-        The checks.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be written.
+    Raises `FileFormatError` if the file cannot be written.
     """
     failures = sum(bool(case.failure) for case in cases)
     counts = {"name": suite, "tests": str(len(cases)), "failures": str(failures)}

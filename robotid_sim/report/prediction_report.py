@@ -1,8 +1,8 @@
-"""The report of a log that was predicted."""
+"""A log that was predicted: its page, and its text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,8 @@ from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
 from robotid_sim.report.sections import prediction_section
+from robotid_sim.report.text import Text
+from robotid_sim.report.text.log import doubt_text, reading_text
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 from robotid_sim.validation.log_prediction import LogPrediction
@@ -170,3 +172,21 @@ def _limit(predicted: LogPrediction, j: int) -> str:
     if slow**2 < 1.0 - MOSTLY:
         return "most of the rest is faster than the rows' low-pass: noise or vibration"
     return "the rest is slow and no function of the joint's own state: `robotid diagnose`"
+
+
+def predict_text(done: ScoredPrediction) -> Iterator[Text]:
+    """Return the scores of a prediction, and what to know of them."""
+    predicted = done.prediction
+    yield from reading_text(done.logs)
+    yield (
+        f"{done.nominal.name}: {predicted.t.size} samples predicted by "
+        f"'{done.estimate.chosen.estimator}'"
+    )
+    if predicted.message:
+        yield predicted.message
+    yield ""
+    yield log_prediction_table(predicted)
+    yield from (columns_of(predicted), *remarks(predicted, done.lacks))
+    if done.estimate.doubt:
+        yield f"WARNING: of the estimate: {done.estimate.doubt}"
+    yield from doubt_text(done.doubt)

@@ -1,13 +1,18 @@
-"""The page of a whole study."""
+"""A whole study: its page, and its text."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from robotid_sim.pipeline.contacts import contact_notes
 from robotid_sim.report.closing import Recipe, closing, in_other_tools
-from robotid_sim.report.diagnosis_section import diagnosis_section
 from robotid_sim.report.figures.excitation import design_convergence
 from robotid_sim.report.finding import finding
-from robotid_sim.report.loop_section import loop_section
+from robotid_sim.report.loop_section import loop_section, model_table
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import (
     LOG,
@@ -20,6 +25,7 @@ from robotid_sim.report.replay.motions import (
 )
 from robotid_sim.report.robot_picture import robot_picture
 from robotid_sim.report.sections import (
+    diagnosis_section,
     excitation_section,
     friction_section,
     parameters_section,
@@ -35,6 +41,7 @@ from robotid_sim.report.tables import (
     nees_of,
     scored_table,
 )
+from robotid_sim.report.text import Text
 from robotid_sim.report.trust_section import trust_section
 from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.section import Section, number, percent
@@ -45,7 +52,7 @@ if TYPE_CHECKING:
     from robotid_sim.pipeline.study import Study
 
 
-def study_report(study: "Study", command: str) -> Page:
+def study_report(study: Study, command: str) -> Page:
     """Return the page of a whole study; `command` does it again."""
     result, fit = study.result, study.fit
     recipe = Recipe(
@@ -68,7 +75,7 @@ def study_report(study: "Study", command: str) -> Page:
     )
 
 
-def _replay(study: "Study") -> Replay:
+def _replay(study: Study) -> Replay:
     plant, std = study.plant, study.fit.chosen.noise_std
     motions = [trajectory_motion(study.nominal, study.trajectory)]
     for name, part in ((LOG, study.fitted), (UNSEEN, study.predicted)):
@@ -79,7 +86,7 @@ def _replay(study: "Study") -> Replay:
     return Replay(plant, tuple(motions))
 
 
-def _study_sections(study: "Study") -> list[Section]:
+def _study_sections(study: Study) -> list[Section]:
     result, fit, nominal = study.result, study.fit, study.nominal
     basis, path = fit.basis, result.trajectory
     compared = result.preprocessing.compared
@@ -116,7 +123,7 @@ def _study_sections(study: "Study") -> list[Section]:
     ]
 
 
-def _tried_sections(study: "Study", recipe: Recipe) -> list[Section]:
+def _tried_sections(study: Study, recipe: Recipe) -> list[Section]:
     """Return fit, friction, prediction and another fit; nothing of a fit that failed."""
     std, fitted, unseen = study.fit.chosen.noise_std, study.fitted, study.predicted
     if fitted.predicted is None or unseen.predicted is None:
@@ -129,7 +136,7 @@ def _tried_sections(study: "Study", recipe: Recipe) -> list[Section]:
     ]
 
 
-def _true_torque(path: "TrajectoryResult") -> str:
+def _true_torque(path: TrajectoryResult) -> str:
     """Return the largest share of a torque limit under the true model, and if it is too much."""
     share = percent(path.max_torque_ratio_true)
     if (path.max_torque_ratio_true or 0.0) > 1.0:
@@ -137,7 +144,7 @@ def _true_torque(path: "TrajectoryResult") -> str:
     return share
 
 
-def _facts(result: "StudyResult", gap: float | None) -> tuple[tuple[str, str], ...]:
+def _facts(result: StudyResult, gap: float | None) -> tuple[tuple[str, str], ...]:
     chosen = result.chosen_estimate
     worst = max(model_errors(chosen), default=None)
     return (
@@ -149,7 +156,76 @@ def _facts(result: "StudyResult", gap: float | None) -> tuple[tuple[str, str], .
     )
 
 
-def _timings(result: "StudyResult") -> Section:
+def _timings(result: StudyResult) -> Section:
     seconds = {**result.timings, "all": sum(result.timings.values())}
     columns = {"stage": seconds, "wall time [s]": [f"{value:.2f}" for value in seconds.values()]}
     return Section(title="Timings", tables=(Table.of(columns),))
+
+
+def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
+    """Return a study as a person reads it: what was done, how good, the verdict."""
+    result, chosen = done.result, done.result.chosen_estimate
+    yield from _setting_text(result)
+    yield ""
+    yield joint_table(result)
+    yield ""
+    ratios = [
+        abs(p.value - p.true) / p.std
+        for p in chosen.base_parameters
+        if p.std is not None and p.true is not None
+    ]
+    if ratios:
+        nees = nees_of(result)
+        text = "" if nees is None else f"; NEES of WLS {nees:.3g}, {nees_band(result)}"
+        yield (
+            f"base parameters: |error| / std median {np.median(ratios):.2f}, worst "
+            f"{max(ratios):.2f}{text}"
+        )
+        yield ""
+    tables = [scored_table(result)]
+    if result.preprocessing.compared:
+        noise = result.measurement.torque_noise_std
+        tables.append(filter_table(result.preprocessing.compared, noise))
+    if done.loop is not None and done.loop.runs:
+        tables.append(model_table(done.loop, result.robot.joint_units))
+    tables.append(check_table(result.verdict.checks))
+    for table in tables:
+        yield table
+        yield ""
+    verdict = "PASSED" if result.verdict.passed else "FAILED"
+    yield f"verdict: {verdict} in {seconds:.1f} s; see {folder / 'report.html'}"
+
+
+def _setting_text(result: StudyResult) -> Iterator[Text]:
+    """Return robot, excitation and preprocessing."""
+    robot, path = result.robot, result.trajectory
+    yield (
+        f"{robot.name}: {robot.dof} joints, {len(result.chosen_estimate.base_parameters)} base "
+        f"parameters, seed {result.seed}"
+    )
+    for note in result.assumptions:
+        yield f"  assumed: {note}"
+    yield (
+        f"excitation: {path.family}, {path.criterion}, {path.duration_s:g} s of motion; "
+        f"condition number {path.cond_raw:.3g} raw, {path.cond_normalized:.3g} normalized; uses "
+        f"{path.max_position_ratio:.0%} of position, {path.max_velocity_ratio:.0%} of velocity, "
+        f"{path.max_torque_ratio_nominal:.0%} of torque limits"
+    )
+    if (path.max_torque_ratio_true or 0.0) > 1.0:
+        yield (
+            f"  the true model needs {path.max_torque_ratio_true:.0%} of a torque limit, which the "
+            "nominal model did not foresee; lower torque_ratio or state an uncertainty"
+        )
+    for note in contact_notes(result.contacts):
+        yield f"  {note}"
+    if result.preprocessing.message:
+        yield "preprocessing:"
+        for decision in result.preprocessing.message.split("; "):
+            yield f"  {decision}"
+
+
+def plan_text(plan: Mapping[str, Any]) -> Iterator[Text]:
+    """Return what a study would do."""
+    for key, value in plan.items():
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        yield f"{key:16} {text}"

@@ -1,4 +1,4 @@
-"""Figures of how far to trust a fit: residuals over the state, directions, and stretches."""
+"""Figures of how far to trust a fit: residuals, friction, directions, and stretches."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robotid_sim.chart import Chart, Curve, Matrix, Panel, Points
+from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Points
 from robotid_sim.palette import joint_role
-from robotid_sim.section import percent
+from robotid_sim.pipeline.friction_curves import BINS, FrictionCurve
+from robotid_sim.section import percent, torque_unit
 
 if TYPE_CHECKING:
     from robotid_sim.diagnostics.directions import WeakDirection
@@ -97,4 +98,38 @@ def information_over_time(information: "InformationShares", parameters: tuple[st
             ),
         ),
         panel_height=1.35,
+    )
+
+
+def friction(curves: Sequence[FrictionCurve]) -> Chart:
+    """Return the friction of every joint over its speed, measured and fitted."""
+    panels = []
+    for curve in curves:
+        marks: list[Mark] = [
+            Points(curve.measured_speed, curve.measured, "measured", "raw", size=3.0),
+            Curve(curve.speed, curve.fitted, "fitted", "identified", width=1.4),
+        ]
+        if curve.lacking is not None:
+            whole = curve.fitted + curve.lacking
+            marks.append(
+                Curve(curve.speed, whole, "with what the model lacks", "true", style="dashed")
+            )
+        panels.append(
+            Panel(
+                marks=tuple(marks),
+                x_label=f"speed [{curve.unit}/s]",
+                y_label=f"friction [{torque_unit(curve.unit)}]",
+                title=curve.joint,
+            )
+        )
+    return Chart(
+        name="friction",
+        title="Friction over speed",
+        caption="Torque that is left when that of bodies, rotors and terms of load or position is "
+        f"taken off, mean of equally many samples at each of {BINS} speeds, and the friction that "
+        "was fitted. Where points leave the curve, friction has another shape, or depends on load "
+        "or position too.",
+        panels=tuple(panels),
+        columns=3,
+        panel_height=1.5,
     )
