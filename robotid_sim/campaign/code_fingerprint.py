@@ -7,6 +7,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -110,17 +111,18 @@ def _reached_from(module: str, statement: ast.stmt) -> Iterator[tuple[str, str]]
 
 @cache
 def _source(module: str) -> Source | None:
-    """Parse the statements of a module; None of one that has no source."""
-    try:
-        spec = find_spec(module)
-    except (ImportError, ValueError):
-        return None
+    """Parse the statements of a module without docstrings; None of one that has no source."""
+    spec = _spec(module)
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return None
     definitions: dict[str, list[ast.stmt]] = defaultdict(list)
     imports: dict[str, tuple[str, str]] = {}
     effects = []
-    for statement in _without_texts(ast.parse(Path(spec.origin).read_bytes())).body:
+    tree = ast.parse(Path(spec.origin).read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            body[:] = [part for part in body if not _is_text(part)]
+    for statement in tree.body:
         names = set(_defined(statement))
         for name in names:
             definitions[name].append(statement)
@@ -157,9 +159,8 @@ def _acts_on_others(statement: ast.stmt) -> bool:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         return not all(isinstance(target, ast.Name) for target in targets)
     if isinstance(statement, ast.If):
-        return "__name__" not in ast.dump(statement.test) and "TYPE_CHECKING" not in ast.dump(
-            statement.test
-        )
+        test = ast.dump(statement.test)
+        return "__name__" not in test and "TYPE_CHECKING" not in test
     return not isinstance(statement, ast.Import | ast.ImportFrom)
 
 
@@ -179,29 +180,21 @@ def _imported(module: str, node: ast.Import | ast.ImportFrom) -> dict[str, tuple
     names: dict[str, tuple[str, str]] = {}
     for alias in node.names if _is_ours(base) else ():
         inner = f"{base}.{alias.name}"
-        place = (inner, WHOLE) if _is_module(inner) else (base, alias.name)
+        place = (inner, WHOLE) if _spec(inner) else (base, alias.name)
         names[alias.asname or alias.name] = place
     return names
 
 
 @cache
-def _is_module(name: str) -> bool:
+def _spec(module: str) -> ModuleSpec | None:
     try:
-        return find_spec(name) is not None
+        return find_spec(module)
     except (ImportError, ValueError):
-        return False
+        return None
 
 
 def _is_ours(module: str) -> bool:
     return module.partition(".")[0] == PACKAGE
-
-
-def _without_texts(tree: ast.Module) -> ast.Module:
-    """Take the docstrings out of a syntax tree."""
-    for node in ast.walk(tree):
-        if isinstance(body := getattr(node, "body", None), list):
-            body[:] = [part for part in body if not _is_text(part)]
-    return tree
 
 
 def _is_text(node: ast.AST) -> bool:
@@ -214,10 +207,9 @@ def _is_text(node: ast.AST) -> bool:
 
 def _data_files(modules: Iterable[str]) -> list[Path]:
     """List the data that modules may read, in a fixed order."""
-    ours = {
-        module: source for module in modules if _is_ours(module) and (source := _source(module))
-    }
-    paths = {path for source in ours.values() for path in source.path.parent.iterdir()}
+    ours = [module for module in modules if _is_ours(module)]
+    sources = [source for source in map(_source, ours) if source]
+    paths = {path for source in sources for path in source.path.parent.iterdir()}
     if CATALOG in ours:
         paths |= set(catalog_folder().rglob("*"))
     return sorted(

@@ -59,18 +59,18 @@ def spread_by(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Spread
     by_level: dict[Label, list[TrialRow]] = defaultdict(list)
     for row in rows:
         by_level[row.factors[factor]].append(row)
-    return [_spread(level, by_level[level], metric) for level in ordered(by_level)]
+    spreads = []
+    for level in ordered(by_level):
+        values = np.sort(values_of(by_level[level], metric))
+        failed = len(by_level[level]) - values.size
+        spreads.append(Spread(level, values, failed, _interval_of_median(values)))
+    return spreads
 
 
 def ordered(levels: Iterable[Label]) -> list[Label]:
     """Return levels: numbers by size, names as they come."""
     known = list(dict.fromkeys(levels))
     return sorted(known) if all(isinstance(level, int | float) for level in known) else known
-
-
-def _spread(level: Label, rows: Sequence[TrialRow], metric: str) -> Spread:
-    values = np.sort(values_of(rows, metric))
-    return Spread(level, values, len(rows) - values.size, _interval_of_median(values))
 
 
 def values_of(rows: Iterable[TrialRow], metric: str) -> Float1D:

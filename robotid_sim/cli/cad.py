@@ -7,7 +7,6 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 
 @command()
@@ -42,8 +41,7 @@ def cad(
     from robotid_sim.model.export import write_urdf
     from robotid_sim.report.text.robot import cad_text
 
-    let_signals_raise()
-    output.require_writable(out)
+    output.begin(out)
     read = load_robot(robot, base=base, tip=tip, formal=True)  # its own inertia goes anyway
     done = inertia_from_geometry(read, total_mass, convex_hull=convex_hull, collision=collision)
     write_urdf(done.robot, out)

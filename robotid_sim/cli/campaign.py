@@ -6,10 +6,9 @@ from typing import Annotated, Any
 
 import typer
 
-from robotid_sim.cli import options
+from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.errors import OptionError
-from robotid_sim.signals import let_signals_raise
 
 
 class CampaignAction(StrEnum):
@@ -76,7 +75,7 @@ def campaign(
     """
     from robotid_sim.cli import campaign_actions as actions
 
-    let_signals_raise()
+    output.begin()
     given: dict[str, Any] = {"quick": quick, "dry_run": dry_run, "again": again}
     given |= {"cluster": cluster, "out": out}
     for name, value in given.items():

@@ -7,7 +7,6 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 PAGE, VALUES, FIGURES = "certificate.html", "certificate.json", "figures"
 
@@ -51,12 +50,11 @@ def certify(
     from robotid_sim.pipeline.certificate import certify as prove
     from robotid_sim.pipeline.crossing import both_engines
     from robotid_sim.report.certificate_report import certificate_report, certify_text
-    from robotid_sim.report.junit import write_verdict
+    from robotid_sim.report.junit import verdict_cases, write_junit
     from robotid_sim.report.page import write_page
     from robotid_sim.result_folder import Run, result_folder
 
-    let_signals_raise()
-    output.require_writable(junit)
+    output.begin(junit)
     both_engines()
     plant, count = build_robot(robot, study.robot), workers or os.cpu_count() or 1
     run = Run("certificate", plant.name, output.command_line())
@@ -68,7 +66,7 @@ def certify(
         page = certificate_report(done, plant, recipe(study))
         write_page(page, folder / PAGE, folder / FIGURES, progress, count, replay=not no_replay)
         write_json(folder / VALUES, "certificate", 1, done.content())
-    write_verdict(junit, f"certify {plant.name}", done.verdict)
+    write_junit(junit, f"certify {plant.name}", verdict_cases(done.verdict))
     written = [*(out / name for name in (PAGE, VALUES, FIGURES)), junit]
     output.print_result(done.content(), certify_text(done), written, as_json=json)
     return 0 if done.verdict.passed else 1

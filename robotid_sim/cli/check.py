@@ -5,7 +5,6 @@ from typing import Annotated
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 
 @command("nominal")
@@ -28,16 +27,14 @@ def check(
     from robotid_sim.report.junit import write_junit
     from robotid_sim.report.text.robot import check_cases, check_text
 
-    let_signals_raise()
     if out is not None and not study.robot.repair:
         raise OptionError("-o writes the repaired robot; give it together with --repair")
-    output.require_writable(out, junit)
+    output.begin(out, junit)
     done = check_robot(robot, study)
     content = done.content()
     if out is not None and done.repaired is not None:
         write_urdf(done.repaired, out)
         content["repair"]["file"] = str(out)
-    if junit is not None:
-        write_junit(junit, f"check {done.robot.name}", check_cases(done))
+    write_junit(junit, f"check {done.robot.name}", check_cases(done))
     output.print_result(content, check_text(done), [out, junit], as_json=json)
     return 0 if done.passed else 1

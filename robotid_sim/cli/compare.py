@@ -7,7 +7,6 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 EstimateFiles = Annotated[
     list[Path],
@@ -37,8 +36,7 @@ def compare(
     from robotid_sim.report.comparison_report import compare_text, comparison_report
     from robotid_sim.report.page import write_page
 
-    let_signals_raise()
-    output.require_writable(out, report)
+    output.begin(out, report)
     done = compare_estimates(estimates)
     content = done.content()
     if out is not None:

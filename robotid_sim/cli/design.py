@@ -7,7 +7,6 @@ from typing import Annotated, Any
 from robotid_sim.cli import design_options as of_design
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 
 def _further(values: Mapping[str, Any]) -> list[Path]:
@@ -59,8 +58,7 @@ def design(
     from robotid_sim.viewer.display import require_display
     from robotid_sim.viewer.sources import show_motion
 
-    let_signals_raise()
-    output.require_writable(out, report, csv)
+    output.begin(out, report, csv)
     if view:
         require_display()
     chosen = {"family": family, "criterion": criterion, "solver": solver, "count": count}

@@ -3,7 +3,6 @@
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 
 @command("seed", "plugin", "nominal", excludes={"seed": "nominal"})
@@ -23,7 +22,7 @@ def diagnose(
     from robotid_sim.pipeline.diagnose import diagnose as diagnose_log
     from robotid_sim.report.text.log import diagnose_text
 
-    let_signals_raise()
+    output.begin()
     model = build_robot(robot, study.robot)
     data = rid.read_log(log, model, mapping)
     nominal = build_nominal_of_log(model, data[0], study)

@@ -8,7 +8,6 @@ import typer
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.model.mesh_files import MeshMode
-from robotid_sim.signals import let_signals_raise
 
 
 @command(beside=lambda values: [values["out"].with_suffix(".toml")])
@@ -39,7 +38,7 @@ def export(
     from robotid_sim.pipeline.export import export as write_robot
     from robotid_sim.pipeline.export import format_of
 
-    let_signals_raise()
+    output.begin()
     chosen = format_of(out, format)
     read = build_robot(robot, study.robot)
     files, notes = write_robot(read, out, format=chosen, meshes=meshes)

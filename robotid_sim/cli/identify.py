@@ -8,7 +8,6 @@ import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.model.mesh_files import MeshMode
-from robotid_sim.signals import let_signals_raise
 
 
 def _table(values: Mapping[str, Any]) -> list[Path]:
@@ -53,9 +52,8 @@ def identify(
     from robotid_sim.pipeline.identification import table_beside
     from robotid_sim.report.identification_report import identify_text
 
-    let_signals_raise()
     table = parameters or table_beside(out)
-    output.require_writable(out, table, urdf, report)
+    output.begin(out, table, urdf, report)
     study = study.with_estimation(estimator, torque_gain_std, terms)
     model, plan = rid.build_robot(robot, study.robot), build_fit(study)
     data = rid.read_logs(log, model, mapping)

@@ -8,7 +8,6 @@ import typer
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 Sources = Annotated[
     list[Path],
@@ -58,8 +57,7 @@ def import_(
     from robotid_sim.pipeline.foreign_log import convert_log
     from robotid_sim.report.text.log import import_text
 
-    let_signals_raise()
-    output.require_writable(out, write_map)
+    output.begin(out, write_map)
     # Only its joints matter here: inertia that cannot be is `check`'s to tell.
     read = rid.load_robot(robot, base=base, tip=tip, assume_limits=assume_limits, formal=True)
     done = convert_log(

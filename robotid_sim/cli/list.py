@@ -8,7 +8,6 @@ from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.part_kinds import KINDS, PartKind, PartRows
-from robotid_sim.signals import let_signals_raise
 from robotid_sim.table import Table
 
 
@@ -41,7 +40,7 @@ def list_(
     """
     from robotid_sim.plugins import load_plugins
 
-    let_signals_raise()
+    output.begin()
     load_plugins(plugin or ())
     if kind is None:
         _say([{"name": key, "summary": each.summary} for key, each in KINDS.items()], json)
@@ -50,15 +49,11 @@ def list_(
     elif name is None:
         _say(KINDS[kind].rows(), json)
     else:
-        _say_item(KINDS[kind], _item(KINDS[kind].rows(), kind, name), json)
+        rows = {row["name"]: row for row in KINDS[kind].rows()}
+        if name not in rows:
+            raise UnknownNameError.of(f"name among {kind}", name, rows)
+        _say_item(KINDS[kind], rows[name], json)
     return 0
-
-
-def _item(items: PartRows, kind: str, name: str) -> dict[str, str]:
-    rows = {row["name"]: row for row in items}
-    if name not in rows:
-        raise UnknownNameError.of(f"name among {kind}", name, rows)
-    return rows[name]
 
 
 def _say(rows: PartRows, json: bool) -> None:

@@ -17,8 +17,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from robotid_sim.files import require_writable as require_writable_file
+from robotid_sim.files import require_writable
 from robotid_sim.progress import Progress
+from robotid_sim.signals import let_signals_raise
 from robotid_sim.table import Table
 
 WIDTH = 80
@@ -81,10 +82,11 @@ def print_line(text: str = "") -> None:
     )
 
 
-def require_writable(*paths: Path | None) -> None:
-    """Raise `FileFormatError` if a file that was asked for cannot be written."""
+def begin(*paths: Path | None) -> None:
+    """Let signals raise from now on, and require that files that were asked for can be written."""
+    let_signals_raise()
     for path in filter(None, paths):
-        require_writable_file(path)
+        require_writable(path)
 
 
 def print_result(
@@ -94,29 +96,22 @@ def print_result(
     *,
     as_json: bool,
 ) -> None:
-    """Print a value: as JSON, or in words and tables with the files that were written."""
+    """Print a value: as JSON, or in words and tables with the files that were written, by folder.
+
+    None stands for a file that was not asked for.
+    """
     if as_json:
         print_json(content)
     elif "--quiet" not in _words.get():
-        print_text(text)
-        print_written(written)
-
-
-def print_text(parts: Iterable[str | Table]) -> None:
-    """Print lines and tables."""
-    for part in parts:
-        if isinstance(part, Table):
-            print_table(part)
-        else:
-            print_line(part)
-
-
-def print_written(paths: Iterable[Path | None]) -> None:
-    """Print which files a command has written, by folder; None stands for a file not asked for."""
-    files = [shown(path) for path in paths if path is not None]
-    for folder, group in groupby(files, key=lambda path: path.parent):
-        where = "" if folder == Path() else f" in {folder}"
-        print_line(f"written{where}: {', '.join(path.name for path in group)}")
+        for part in text:
+            if isinstance(part, Table):
+                print_table(part)
+            else:
+                print_line(part)
+        files = [shown(path) for path in written if path is not None]
+        for folder, group in groupby(files, key=lambda path: path.parent):
+            where = "" if folder == Path() else f" in {folder}"
+            print_line(f"written{where}: {', '.join(path.name for path in group)}")
 
 
 def shown(path: Path) -> Path:

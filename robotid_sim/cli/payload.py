@@ -8,7 +8,6 @@ import typer
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 
 @command("seed", "plugin", "nominal", excludes={"seed": "nominal"})
@@ -47,8 +46,7 @@ def payload(
     from robotid_sim.pipeline.payload import payload as estimate_payload
     from robotid_sim.report.text.log import payload_text
 
-    let_signals_raise()
-    output.require_writable(out)
+    output.begin(out)
     known = None if load is None else parse_load(load)
     model = build_robot(robot, study.robot)
     bare, heavy = (rid.read_log(path, model) for path in (log, loaded))

@@ -3,7 +3,6 @@
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 
 @command(
@@ -36,8 +35,7 @@ def predict(
     from robotid_sim.report.page import write_page
     from robotid_sim.report.prediction_report import predict_text, prediction_report
 
-    let_signals_raise()
-    output.require_writable(out, report)
+    output.begin(out, report)
     model, saved = build_robot(robot, study.robot), SavedEstimate.of(estimate)
     saved.measured_by(model)  # another robot's estimate is told before its log is read
     data = rid.read_log(log, model, mapping)

@@ -7,7 +7,6 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 
 @command()
@@ -50,8 +49,7 @@ def reproduce(
     from robotid_sim.report.junit import write_junit
     from robotid_sim.report.reproduction_report import reproduce_cases, reproduce_text
 
-    let_signals_raise()
-    output.require_writable(junit)
+    output.begin(junit)
     load_plugins(plugin or ())
     with output.progress_line() as progress:
         done = reproduce_papers(
@@ -65,7 +63,6 @@ def reproduce(
             command=output.command_line(),
             progress=progress,
         )
-    if junit is not None:
-        write_junit(junit, f"reproduce {paper}", reproduce_cases(done))
+    write_junit(junit, f"reproduce {paper}", reproduce_cases(done))
     output.print_result(done.content(), reproduce_text(done), [*done.files, junit], as_json=json)
     return 0 if done.passed else 1

@@ -9,7 +9,6 @@ import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.model.mesh_files import MeshMode
-from robotid_sim.signals import let_signals_raise
 
 EstimatorsBeside = Annotated[
     list[str] | None,
@@ -18,15 +17,8 @@ EstimatorsBeside = Annotated[
 
 
 @command(
-    "seed",
-    "plugin",
-    "quick",
-    "nominal",
-    "preset",
-    "plant_friction",
-    "plant_drive",
-    "engine",
-    "no_clearance",
+    *("seed", "plugin", "quick", "nominal", "preset"),
+    *("plant_friction", "plant_drive", "engine", "no_clearance"),
 )
 def run(
     robot: options.RobotArg,
@@ -54,14 +46,13 @@ def run(
     """
     from robotid_sim.pipeline.folder import FILES
     from robotid_sim.pipeline.study import plan_study
-    from robotid_sim.report.junit import write_verdict
+    from robotid_sim.report.junit import verdict_cases, write_junit
     from robotid_sim.report.study_report import plan_text, study_text
     from robotid_sim.viewer.display import require_display
     from robotid_sim.viewer.sources import show_motion
 
-    let_signals_raise()
+    output.begin(junit)
     began = time.perf_counter()
-    output.require_writable(junit)
     study = study.with_estimators(estimator or ())
     plant = rid.build_robot(robot, study.robot)
     if dry_run:
@@ -83,7 +74,7 @@ def run(
             progress=progress,
         )
     verdict = done.result.verdict
-    write_verdict(junit, f"run {plant.name}", verdict)
+    write_junit(junit, f"run {plant.name}", verdict_cases(verdict))
     text = study_text(done, out, time.perf_counter() - began)
     written = [path for path in (*(out / name for name in FILES), junit) if path and path.exists()]
     output.print_result(done.result.content(), text, written, as_json=json)

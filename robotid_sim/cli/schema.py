@@ -7,7 +7,6 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 NAMES = ("result", "estimate", "log", "study", "map")
 
@@ -32,8 +31,7 @@ def schema(
     from robotid_sim.files import write_text
     from robotid_sim.pipeline.schemas import schema as schema_of
 
-    let_signals_raise()
-    output.require_writable(out)
+    output.begin(out)
     content = schema_of(name)
     if out is None:
         output.print_json(content)

@@ -5,7 +5,6 @@ from typing import Annotated
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 SUFFIXES = (".h5", ".csv")
 """Of logs."""
@@ -25,8 +24,7 @@ def simulate(
     from robotid_sim.pipeline.simulate import simulate as run_experiment
     from robotid_sim.report.text.log import simulate_text
 
-    let_signals_raise()
-    output.require_writable(out)
+    output.begin(out)
     if out.suffix.lower() not in SUFFIXES:
         raise OptionError(f"cannot write {out}: the name of a log ends in {' or '.join(SUFFIXES)}")
     with output.progress_line() as progress:

@@ -7,7 +7,6 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 UnseenLog = Annotated[
     Path | None, options.file("A log to predict, best one that the estimate has not seen.")
@@ -72,8 +71,7 @@ def validate(
     from robotid_sim.report.page import write_page
     from robotid_sim.report.validation_report import validate_text, validation_report
 
-    let_signals_raise()
-    output.require_writable(out, report)
+    output.begin(out, report)
     beside = out or estimate
     with output.progress_line() as progress:
         done = validate_estimate(

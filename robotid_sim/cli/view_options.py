@@ -2,25 +2,14 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.errors import OptionError
-from robotid_sim.viewer.choices import (
-    DEFAULT_LAYERS,
-    DIRECTIONS,
-    FPS,
-    LAYERS,
-    PICTURE,
-    RENDERERS,
-    WINDOW,
-    WINDOW_LAYERS,
-)
+from robotid_sim.viewer import choices
 
 if TYPE_CHECKING:
     from robotid_sim.viewer.view_settings import ViewSettings
@@ -65,14 +54,16 @@ Time = Annotated[
 ]
 Size = Annotated[
     str | None,
-    typer.Option(metavar="WxH", help=f"Pixels.  [default: {PICTURE}, the window's {WINDOW}]"),
+    typer.Option(
+        metavar="WxH", help=f"Pixels.  [default: {choices.PICTURE}, the window's {choices.WINDOW}]"
+    ),
 ]
 Fps = Annotated[
     float | None,
     typer.Option(
         metavar="N",
         callback=options.finite,
-        help=f"Frames per second of a film.  [default: {FPS:g}]",
+        help=f"Frames per second of a film.  [default: {choices.FPS:g}]",
     ),
 ]
 Speed = Annotated[
@@ -86,15 +77,17 @@ Speed = Annotated[
 CameraName = Annotated[
     str,
     typer.Option(
-        metavar="NAME", help=f"{', '.join(DIRECTIONS)}.", autocompletion=lambda: [*DIRECTIONS]
+        metavar="NAME",
+        help=f"{', '.join(choices.DIRECTIONS)}.",
+        autocompletion=lambda: [*choices.DIRECTIONS],
     ),
 ]
 Layers = Annotated[
     str | None,
     typer.Option(
         metavar="LAYER,...",
-        help="; ".join(f"{name}: {what}" for name, what in LAYERS.items())
-        + f"; none: the robot alone; a window has {', '.join(WINDOW_LAYERS)}.  "
+        help="; ".join(f"{name}: {what}" for name, what in choices.LAYERS.items())
+        + f"; none: the robot alone; a window has {', '.join(choices.WINDOW_LAYERS)}.  "
         "[default: panel,path,contacts]",
     ),
 ]
@@ -105,8 +98,8 @@ RendererName = Annotated[
     str | None,
     typer.Option(
         metavar="NAME",
-        help=f"{', '.join(RENDERERS)}.  [default: auto]",
-        autocompletion=lambda: [*RENDERERS],
+        help=f"{', '.join(choices.RENDERERS)}.  [default: auto]",
+        autocompletion=lambda: [*choices.RENDERERS],
     ),
 ]
 Web = Annotated[
@@ -125,11 +118,6 @@ Port = Annotated[
     ),
 ]
 NoOpen = Annotated[bool, options.flag("--no-open", "Print the address only.")]
-
-
-def recorder() -> ModuleType:
-    """Return the module that records; it loads Pillow, which no other command needs."""
-    return import_module("robotid_sim.viewer.recorder")
 
 
 def print_recording(recorded: Mapping[str, Any], file: Path, *, as_json: bool) -> None:
@@ -160,7 +148,7 @@ def rates(record: Path | None, fps: float | None, speed: float | None) -> tuple[
     """Return frames per second and speed; raise `OptionError` if a picture is given any."""
     if record is not None and record.suffix == PICTURE_SUFFIX and (fps or speed):
         raise OptionError(f"--fps and --speed are for a film or a window, not for {record}")
-    return FPS if fps is None else fps, 1.0 if speed is None else speed
+    return choices.FPS if fps is None else fps, 1.0 if speed is None else speed
 
 
 def view_settings(
@@ -175,28 +163,18 @@ def view_settings(
     """Return size, camera, layers and renderer as they are asked for."""
     from robotid_sim.viewer.view_settings import ViewSettings
 
-    width, height = _size(size, windowed=windowed)
-    layers = _layers(show, joint, windowed=windowed)
-    settings = ViewSettings(width=width, height=height, camera=camera, joint=joint)
-    return replace(settings, layers=layers, renderer=renderer or "auto")
-
-
-def _layers(text: str | None, joint: str | None, *, windowed: bool) -> frozenset[str]:
-    words = {word.strip() for word in (text or "").split(",")}
-    layers = DEFAULT_LAYERS if text is None else frozenset(words - {"", "none"})
-    beyond = sorted(layers & set(LAYERS) - set(WINDOW_LAYERS))
-    if windowed and text is not None and beyond:
+    sides = (size or (choices.WINDOW if windowed else choices.PICTURE)).lower().split("x")
+    if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
+        raise OptionError(f"--size '{size}' is not of the form 640x480")
+    words = {word.strip() for word in (show or "").split(",")}
+    layers = choices.DEFAULT_LAYERS if show is None else frozenset(words - {"", "none"})
+    beyond = sorted(layers & set(choices.LAYERS) - set(choices.WINDOW_LAYERS))
+    if windowed and show is not None and beyond:
         raise OptionError(
             f"a window has no layer {beyond[0]}; --record has it in pictures and films, and --web "
             "shows the joints in a browser"
         )
     if joint is not None and "curves" not in layers:
         raise OptionError("--joint acts only with the layer curves; name it in --show")
-    return layers
-
-
-def _size(text: str | None, *, windowed: bool) -> tuple[int, int]:
-    sides = (text or (WINDOW if windowed else PICTURE)).lower().split("x")
-    if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
-        raise OptionError(f"--size '{text}' is not of the form 640x480")
-    return int(sides[0]), int(sides[1])
+    settings = ViewSettings(width=int(sides[0]), height=int(sides[1]), camera=camera, joint=joint)
+    return replace(settings, layers=layers, renderer=renderer or "auto")

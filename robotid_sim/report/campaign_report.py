@@ -4,20 +4,11 @@ from collections.abc import Iterator, Sequence
 from itertools import combinations
 from pathlib import Path
 
+from robotid_sim.campaign import statistics
 from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.outcome import CampaignForecast, CampaignResult
 from robotid_sim.campaign.plan import CampaignPlan
 from robotid_sim.campaign.run import Finished
-from robotid_sim.campaign.statistics import (
-    PairedTest,
-    answer,
-    effects,
-    failures,
-    is_continuous,
-    paired_tests,
-    spread_by,
-    text_of,
-)
 from robotid_sim.campaign.store import DONE, TrialRow
 from robotid_sim.campaign.trial_list import SharedWork
 from robotid_sim.report.figures.campaign import heat_map, spread_chart
@@ -40,7 +31,7 @@ def campaign_report(
     plan: CampaignPlan, rows: Sequence[TrialRow], work: SharedWork, command: str
 ) -> Page:
     """Return the page of the trials of a plan that were run."""
-    sentences = [text for config in plan.answers for text in answer(config, rows)]
+    sentences = [text for config in plan.answers for text in statistics.answer(config, rows)]
     done = sum(row.status == DONE for row in rows)
     finding = f"{done} of {len(rows)} trials ended; metrics are {', '.join(plan.record)}."
     answers = Section(title="Answer", text=plan.question, notes=tuple(sentences))
@@ -84,12 +75,12 @@ def _metric_section(plan: CampaignPlan, rows: Sequence[TrialRow], metric: str) -
 
 
 def _spread_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table:
-    if is_continuous([row.factors[factor] for row in rows]):
+    if statistics.is_continuous([row.factors[factor] for row in rows]):
         return Table.of({factor: [], "trials": []}, f"{factor} is drawn: see the figure")
-    shown, spreads = METRICS[metric].shown, spread_by(rows, factor, metric)
+    shown, spreads = METRICS[metric].shown, statistics.spread_by(rows, factor, metric)
     return Table.of(
         {
-            factor: [text_of(s.level) for s in spreads],
+            factor: [statistics.text_of(s.level) for s in spreads],
             "trials": [str(s.values.size) for s in spreads],
             "failed": [str(s.failed) for s in spreads],
             "lower quartile": [shown(s.quantile(0.25)) for s in spreads],
@@ -107,15 +98,15 @@ def _spread_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table:
 def _test_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table | None:
     """Return the paired tests of the levels of a factor; None if there are none."""
     labels = [row.factors[factor] for row in rows]
-    if is_continuous(labels) or len(set(labels)) > MOST_TESTED:
+    if statistics.is_continuous(labels) or len(set(labels)) > MOST_TESTED:
         return None
-    tests = paired_tests(rows, factor, metric)
+    tests = statistics.paired_tests(rows, factor, metric)
     if not tests:
         return None
     return Table.of(
         {
-            "one": [text_of(t.one) for t in tests],
-            "other": [text_of(t.two) for t in tests],
+            "one": [statistics.text_of(t.one) for t in tests],
+            "other": [statistics.text_of(t.two) for t in tests],
             "pairs": [str(t.pairs) for t in tests],
             "other against one, median": [_difference(t) for t in tests],
             "p": [number(t.p, 2) for t in tests],
@@ -127,7 +118,7 @@ def _test_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table | N
     )
 
 
-def _difference(test: PairedTest) -> str:
+def _difference(test: statistics.PairedTest) -> str:
     if test.difference > TIMES:
         return f"{number(1.0 + test.difference, 2)} x"
     sign = "+" if test.difference > 0.0 else ""
@@ -136,7 +127,7 @@ def _difference(test: PairedTest) -> str:
 
 def _effects(plan: CampaignPlan, rows: Sequence[TrialRow]) -> tuple[Section, ...]:
     factors = tuple(plan.factors)
-    shares = {metric: effects(rows, factors, metric) for metric in plan.record}
+    shares = {metric: statistics.effects(rows, factors, metric) for metric in plan.record}
     if not factors or not any(shares.values()):
         return ()
     columns = {"factor": list(factors)}
@@ -150,7 +141,7 @@ def _effects(plan: CampaignPlan, rows: Sequence[TrialRow]) -> tuple[Section, ...
 
 
 def _failures(rows: Sequence[TrialRow]) -> tuple[Section, ...]:
-    found = failures(rows).most_common(20)
+    found = statistics.failures(rows).most_common(20)
     if not found:
         return ()
     table = Table.of(

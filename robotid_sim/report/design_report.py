@@ -11,7 +11,6 @@ from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.figures.excitation import EXCITATION, design_convergence, information_shares
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import Replay, trajectory_motion
-from robotid_sim.report.robot_picture import robot_picture
 from robotid_sim.report.sections import excitation_section
 from robotid_sim.report.tables import accuracy_table, criteria_table
 from robotid_sim.report.text import Text
@@ -61,8 +60,7 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
             assessed,
             _facts_of(summary),
             contact_notes(summary.contacts),
-            () if convergence is None else (convergence,),
-            robot_picture(nominal, path),
+            convergence,
         ),
         Section(
             title="Expected accuracy",

@@ -10,7 +10,7 @@ import numpy as np
 
 from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.report.closing import Recipe, closing, in_other_tools
-from robotid_sim.report.finding import limits_of_noise
+from robotid_sim.report.finding import limits_of_noise, trust_section
 from robotid_sim.report.page import Page
 from robotid_sim.report.prediction_report import (
     columns_of,
@@ -30,7 +30,6 @@ from robotid_sim.report.sections import (
 from robotid_sim.report.tables import lack_table, parameter_table, residual_table, terms_table
 from robotid_sim.report.text import Text
 from robotid_sim.report.text.log import reading_text
-from robotid_sim.report.trust_section import trust_section
 from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.validation.prediction import over_measured, rms
@@ -41,7 +40,6 @@ if TYPE_CHECKING:
     from robotid_sim.importing.reading import Logs
     from robotid_sim.measurement.long_log import LongLog
     from robotid_sim.pipeline.assess import Assessment
-    from robotid_sim.pipeline.identification import HeldOutPrediction, Identification
 
 NAMED = 2
 """Causes that are named at the top of a page."""
@@ -158,7 +156,11 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
         yield _of_parts(logs.long, fit.plain)
     yield from _fit_text(assessment)
     if fit.held_out is not None:
-        yield from _held_out_text(fit.held_out, fit)
+        predicted = fit.held_out.prediction
+        yield ""
+        yield f"held out ({fit.held_out.what}): {predicted.t.size} samples"
+        yield log_prediction_table(predicted)
+        yield from (columns_of(predicted), *remarks(predicted, fit.discrepancy.lacks))
 
 
 def _of_parts(log: LongLog, rows: LinearProblem) -> str:
@@ -208,12 +210,3 @@ def _fit_text(assessment: Assessment) -> Iterator[Text]:
     yield from assessment.remarks
     if fit.doubt:
         yield f"WARNING: {fit.doubt}"
-
-
-def _held_out_text(held: HeldOutPrediction, fit: Identification) -> Iterator[Text]:
-    """Return what the fit predicts of data that were left out of it."""
-    predicted = held.prediction
-    yield ""
-    yield f"held out ({held.what}): {predicted.t.size} samples"
-    yield log_prediction_table(predicted)
-    yield from (columns_of(predicted), *remarks(predicted, fit.discrepancy.lacks))

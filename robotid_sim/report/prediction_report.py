@@ -46,12 +46,14 @@ def prediction_report(done: ScoredPrediction, recipe: Recipe) -> Page:
     """Return the report of what an estimate predicts of a log."""
     nominal, log, predicted = done.nominal, done.logs[0], done.prediction
     estimate, lacks = done.estimate.chosen, done.lacks
-    t = predicted.t
+    t, names, error = predicted.t, predicted.identified.joint_names, predicted.error
+    ends = (int(error.argmin()), int(error.argmax()))
+    best, worst = (f"{percent(error[j])} ({names[j]})" for j in ends)
     scores, torques = log_prediction_sections(predicted, estimate, lacks)
     motion = log_motion(nominal, log, LOG, predicted.identified, estimate.noise_std)
     return Page(
         title=f"Prediction of a log of {nominal.name}",
-        finding="RMS error over RMS torque at the full rate: " + _range(predicted) + ".",
+        finding=f"RMS error over RMS torque at the full rate: {best} to {worst}.",
         passed=None,
         facts=(
             ("estimator", estimate.estimator),
@@ -82,13 +84,6 @@ def log_prediction_sections(
         notes=tuple(remarks(predicted, lacks)),
     )
     return scores, replace(section, title=f"Predicted torques{of}", tables=())
-
-
-def _range(predicted: LogPrediction) -> str:
-    """Return the errors of the best and of the worst joint."""
-    names, error = predicted.identified.joint_names, predicted.error
-    ends = (int(error.argmin()), int(error.argmax()))
-    return " to ".join(f"{percent(error[j])} ({names[j]})" for j in ends)
 
 
 def columns_of(predicted: LogPrediction) -> str:

@@ -79,6 +79,10 @@ def overview_report(
     held, partly, lost, untested, open_ = (
         _count(every, verdict) for verdict in (*VERDICTS, NOT_JUDGED)
     )
+    rows, columns = [], ("paper", "source", *VERDICTS, NOT_JUDGED, EXPECTED)
+    for each in reproductions:
+        counts = (str(_count(each.claims, verdict)) for verdict in (*VERDICTS, NOT_JUDGED))
+        rows.append((each.paper.name, each.paper.citation, *counts, _expected(each.claims)))
     name = "All claims, tables and figures"
     links = [PageLink(name, f"{each.paper.name}/report.html") for each in reproductions]
     rest = f"; {open_} need more runs than these quick ones" if open_ else ""
@@ -90,7 +94,7 @@ def overview_report(
         f"from what is printed{rest}.",
         facts=_counts(every),
         sections=(
-            _papers(reproductions),
+            Section(title="The papers", tables=(Table(columns, tuple(rows), text_columns=2),)),
             *(
                 Section(title=each.paper.title, text=each.finding, links=(link,))
                 for each, link in zip(reproductions, links, strict=True)
@@ -100,16 +104,6 @@ def overview_report(
             _reproduce(command, "", versions, ""),
         ),
     )
-
-
-def _papers(reproductions: Sequence[Reproduction]) -> Section:
-    rows = []
-    for each in reproductions:
-        counts = (str(_count(each.claims, verdict)) for verdict in (*VERDICTS, NOT_JUDGED))
-        rows.append((each.paper.name, each.paper.citation, *counts, _expected(each.claims)))
-    columns = ("paper", "source", *VERDICTS, NOT_JUDGED, EXPECTED)
-    table = Table(columns=columns, rows=tuple(rows), text_columns=2)
-    return Section(title="The papers", tables=(table,))
 
 
 def _over_seeds(reproductions: Sequence[Reproduction]) -> Iterator[Section]:
@@ -263,7 +257,7 @@ def reproduce_text(done: Reproductions) -> Iterator[Text]:
 def reproduce_cases(done: Reproductions) -> list[JunitCase]:
     """Return every claim as a check: whether the number is where it is expected."""
     return [
-        JunitCase(
+        (
             f"{reproduction.paper.name}: {claim.name}",
             "" if claim.outcome in (None, "met") else f"{claim.ours} is not where it is expected",
         )

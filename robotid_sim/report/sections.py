@@ -12,12 +12,12 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.inertia import principal_axes, unpack
 from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.robot import Robot
-from robotid_sim.report.figures.excitation import excitation, tool_path
+from robotid_sim.report.figures.excitation import excitation, robot_picture, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.figures.torques import LogRole, prediction, residuals, torque_filters
 from robotid_sim.report.figures.trust import friction
 from robotid_sim.report.tables import noise_table, parameter_table, prediction_table, terms_table
-from robotid_sim.section import Picture, Section, number, percent
+from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.prediction import Prediction
@@ -42,11 +42,12 @@ def excitation_section(
     nominal: Robot,
     quality: ExcitationQuality,
     more: Sequence[tuple[str, str]],
-    notes: Sequence[str] = (),
-    charts: Sequence[Chart] = (),
-    pictures: Sequence[Picture] = (),
+    notes: Sequence[str],
+    convergence: Chart | None,
 ) -> Section:
     """Return the excitation: use of the limits, tool path, condition numbers, and notes on it."""
+    charts = [excitation(trajectory, nominal), tool_path(trajectory, nominal)]
+    charts += [] if convergence is None else [convergence]
     ratios = ("position", "velocity", "acceleration", "torque")
     rows = [
         *more,
@@ -61,8 +62,8 @@ def excitation_section(
     return Section(
         title="Excitation",
         text="The motion that makes the parameters visible, designed with the nominal model.",
-        pictures=tuple(pictures),
-        charts=(excitation(trajectory, nominal), tool_path(trajectory, nominal), *charts),
+        pictures=robot_picture(nominal, trajectory),
+        charts=tuple(charts),
         tables=(Table(columns=("quantity", "value"), rows=tuple(rows)),),
         notes=tuple(notes),
     )
@@ -113,9 +114,15 @@ def parameters_section(
     models: Mapping[str, Robot] | None = None,
 ) -> Section:
     """Return estimators side by side, and the base parameters with intervals and groupings."""
-    charts = [base_parameters(chosen, nominal, true, bound)] if chosen.cov is not None else []
+    charts = []
     if chosen.cov is not None:
-        charts.append(correlation(chosen))
+        charts = [base_parameters(chosen, nominal, true, bound), correlation(chosen)]
+    notes: tuple[str, ...] = ()
+    if models:
+        notes = (OPEN,)
+        if "identified" in models:
+            unlikely = unlikely_masses(models["identified"], models["nominal"])
+            notes += tuple(f"Unlikely: {text}." for text in unlikely)
     table = parameter_table(chosen, basis, nominal, true, bound, intervals)
     return Section(
         title="Identification",
@@ -123,18 +130,8 @@ def parameters_section(
         f"made from the estimate of '{chosen.estimator}'.",
         charts=tuple(charts),
         tables=(*estimators, table, *([link_table(models)] if models else [])),
-        notes=_notes(models or {}),
+        notes=notes,
     )
-
-
-def _notes(models: Mapping[str, Robot]) -> tuple[str, ...]:
-    """Return what a reader of the bodies' table must know."""
-    if not models:
-        return ()
-    if "identified" not in models:
-        return (OPEN,)
-    unlikely = unlikely_masses(models["identified"], models["nominal"])
-    return (OPEN, *(f"Unlikely: {text}." for text in unlikely))
 
 
 def friction_section(assessment: Assessment) -> Section:

@@ -9,40 +9,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robotid_sim.pipeline.contacts import contact_notes
+from robotid_sim.report import sections, tables
 from robotid_sim.report.closing import Recipe, closing, in_other_tools
 from robotid_sim.report.figures.excitation import design_convergence
-from robotid_sim.report.finding import finding
+from robotid_sim.report.finding import finding, trust_section
 from robotid_sim.report.loop_section import loop_section, model_table
 from robotid_sim.report.page import Page
-from robotid_sim.report.replay.motions import (
-    LOG,
-    UNSEEN,
-    Replay,
-    in_motion,
-    log_motion,
-    loop_motions,
-    trajectory_motion,
-)
-from robotid_sim.report.robot_picture import robot_picture
-from robotid_sim.report.sections import (
-    diagnosis_section,
-    excitation_section,
-    friction_section,
-    parameters_section,
-    prediction_section,
-    preprocessing_section,
-)
-from robotid_sim.report.tables import (
-    check_table,
-    filter_table,
-    joint_table,
-    model_errors,
-    nees_band,
-    nees_of,
-    scored_table,
-)
+from robotid_sim.report.replay import motions as replay
 from robotid_sim.report.text import Text
-from robotid_sim.report.trust_section import trust_section
 from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
@@ -59,42 +33,54 @@ def study_report(study: Study, command: str) -> Page:
         command=command, seed=result.seed, settings=study.setup.settings, versions=result.versions
     )
     gap = None if study.loop is None else study.loop.gap_left(study.plant.joint_units)
+    worst = max(tables.model_errors(result.chosen_estimate), default=None)
+    seconds = {**result.timings, "all": sum(result.timings.values())}
+    columns = {"stage": seconds, "wall time [s]": [f"{value:.2f}" for value in seconds.values()]}
+    timings = Section(title="Timings", tables=(Table.of(columns),))
     return Page(
         title=f"Identification of {result.robot.name}",
         finding=finding(result, fit.chosen, fit.basis, gap),
         passed=result.verdict.passed,
-        facts=_facts(result, gap),
+        facts=(
+            ("joints", str(result.robot.dof)),
+            ("base parameters", str(len(result.chosen_estimate.base_parameters))),
+            ("model error, worst joint", percent(worst, 2)),
+            (f"NEES of WLS, {tables.nees_band(result)}", number(tables.nees_of(result), 3)),
+            *([] if gap is None else [("tracking gap closed", percent(1.0 - gap))]),
+        ),
         sections=(
             *_study_sections(study),
             *_tried_sections(study, recipe),
             *([] if study.loop is None else [loop_section(study.loop, study.plant)]),
             *in_other_tools(fit.lift),
-            *closing(study.plant, result.assumptions, "true", recipe, _timings(result)),
+            *closing(study.plant, result.assumptions, "true", recipe, timings),
         ),
         replay=_replay(study),
     )
 
 
-def _replay(study: Study) -> Replay:
+def _replay(study: Study) -> replay.Replay:
     plant, std = study.plant, study.fit.chosen.noise_std
-    motions = [trajectory_motion(study.nominal, study.trajectory)]
-    for name, part in ((LOG, study.fitted), (UNSEEN, study.predicted)):
+    motions = [replay.trajectory_motion(study.nominal, study.trajectory)]
+    for name, part in ((replay.LOG, study.fitted), (replay.UNSEEN, study.predicted)):
         identified = None if part.predicted is None else part.predicted[0]
-        motions.append(log_motion(plant, part.log, name, identified, std))
+        motions.append(replay.log_motion(plant, part.log, name, identified, std))
     if study.loop is not None:
-        motions += loop_motions(plant, study.loop)
-    return Replay(plant, tuple(motions))
+        motions += replay.loop_motions(plant, study.loop)
+    return replay.Replay(plant, tuple(motions))
 
 
 def _study_sections(study: Study) -> list[Section]:
     result, fit, nominal = study.result, study.fit, study.nominal
     basis, path = fit.basis, result.trajectory
     compared = result.preprocessing.compared
-    filters = [filter_table(compared, result.measurement.torque_noise_std)] if compared else []
+    filters = (
+        [tables.filter_table(compared, result.measurement.torque_noise_std)] if compared else []
+    )
     convergence = design_convergence(study.designs.designs, path.criterion)
     return [
-        Section(title="Verdict", tables=(check_table(result.verdict.checks),)),
-        excitation_section(
+        Section(title="Verdict", tables=(tables.check_table(result.verdict.checks),)),
+        sections.excitation_section(
             study.trajectory,
             nominal,
             study.quality,
@@ -104,21 +90,22 @@ def _study_sections(study: Study) -> list[Section]:
                 ("largest share of the torque limits, true", _true_torque(path)),
             ],
             contact_notes(result.contacts),
-            () if convergence is None else (convergence,),
-            robot_picture(nominal, study.trajectory),
+            convergence,
         ),
-        in_motion(preprocessing_section(study.fitted, study.log, *filters), LOG),
-        parameters_section(
+        replay.in_motion(
+            sections.preprocessing_section(study.fitted, study.log, *filters), replay.LOG
+        ),
+        sections.parameters_section(
             fit.chosen,
             basis,
-            (scored_table(result), joint_table(result)),
+            (tables.scored_table(result), tables.joint_table(result)),
             basis.of(nominal.parameters()),
             true=basis.of(study.plant.parameters()),
             bound=study.cramer_rao_std,
             intervals=study.assessment.intervals,
             models={**study.assessment.models, "true": study.plant},
         ),
-        *diagnosis_section(study.diagnosis),
+        *sections.diagnosis_section(study.diagnosis),
         *trust_section(study.assessment),
     ]
 
@@ -129,9 +116,14 @@ def _tried_sections(study: Study, recipe: Recipe) -> list[Section]:
     if fitted.predicted is None or unseen.predicted is None:
         return []
     return [
-        in_motion(prediction_section(*fitted.predicted, std, "fitted", study.log.period), LOG),
-        friction_section(study.assessment),
-        in_motion(prediction_section(*unseen.predicted, std, "unseen"), UNSEEN),
+        replay.in_motion(
+            sections.prediction_section(*fitted.predicted, std, "fitted", study.log.period),
+            replay.LOG,
+        ),
+        sections.friction_section(study.assessment),
+        replay.in_motion(
+            sections.prediction_section(*unseen.predicted, std, "unseen"), replay.UNSEEN
+        ),
         *what_if_section(study.refit, recipe),
     ]
 
@@ -144,30 +136,12 @@ def _true_torque(path: TrajectoryResult) -> str:
     return share
 
 
-def _facts(result: StudyResult, gap: float | None) -> tuple[tuple[str, str], ...]:
-    chosen = result.chosen_estimate
-    worst = max(model_errors(chosen), default=None)
-    return (
-        ("joints", str(result.robot.dof)),
-        ("base parameters", str(len(chosen.base_parameters))),
-        ("model error, worst joint", percent(worst, 2)),
-        (f"NEES of WLS, {nees_band(result)}", number(nees_of(result), 3)),
-        *([] if gap is None else [("tracking gap closed", percent(1.0 - gap))]),
-    )
-
-
-def _timings(result: StudyResult) -> Section:
-    seconds = {**result.timings, "all": sum(result.timings.values())}
-    columns = {"stage": seconds, "wall time [s]": [f"{value:.2f}" for value in seconds.values()]}
-    return Section(title="Timings", tables=(Table.of(columns),))
-
-
 def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
     """Return a study as a person reads it: what was done, how good, the verdict."""
     result, chosen = done.result, done.result.chosen_estimate
     yield from _setting_text(result)
     yield ""
-    yield joint_table(result)
+    yield tables.joint_table(result)
     yield ""
     ratios = [
         abs(p.value - p.true) / p.std
@@ -175,21 +149,21 @@ def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
         if p.std is not None and p.true is not None
     ]
     if ratios:
-        nees = nees_of(result)
-        text = "" if nees is None else f"; NEES of WLS {nees:.3g}, {nees_band(result)}"
+        nees = tables.nees_of(result)
+        text = "" if nees is None else f"; NEES of WLS {nees:.3g}, {tables.nees_band(result)}"
         yield (
             f"base parameters: |error| / std median {np.median(ratios):.2f}, worst "
             f"{max(ratios):.2f}{text}"
         )
         yield ""
-    tables = [scored_table(result)]
+    shown = [tables.scored_table(result)]
     if result.preprocessing.compared:
         noise = result.measurement.torque_noise_std
-        tables.append(filter_table(result.preprocessing.compared, noise))
+        shown.append(tables.filter_table(result.preprocessing.compared, noise))
     if done.loop is not None and done.loop.runs:
-        tables.append(model_table(done.loop, result.robot.joint_units))
-    tables.append(check_table(result.verdict.checks))
-    for table in tables:
+        shown.append(model_table(done.loop, result.robot.joint_units))
+    shown.append(tables.check_table(result.verdict.checks))
+    for table in shown:
         yield table
         yield ""
     verdict = "PASSED" if result.verdict.passed else "FAILED"

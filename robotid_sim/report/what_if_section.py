@@ -100,6 +100,13 @@ def what_if_section(refit: Refit | None, recipe: Recipe) -> tuple[Section, ...]:
     """Return the section that fits again in the page; nothing without a weighted fit."""
     if refit is None:
         return ()
+    chosen, beside = refit.chosen, ""
+    if chosen.estimator != "wls" and chosen.success:
+        distance = float(np.abs((chosen.beta - refit.start.beta) / refit.start.std).max())
+        beside = ", without the constraints or the search of the chosen estimate "
+        beside += (
+            f"({chosen.estimator}), which lies up to {distance:.2g} standard deviations from it"
+        )
     content = {
         **refit.data,
         "file": study_text(recipe, refit.estimator),
@@ -110,19 +117,8 @@ def what_if_section(refit: Refit | None, recipe: Recipe) -> tuple[Section, ...]:
         title="What if?",
         text="Leave out joints or times, let joints count more or less, add what was known before, "
         "fix parameters: the page fits again at once. Motion, friction velocities and what the "
-        "model lacks stay as they were found. " + _starting_point(refit),
+        "model lacks stay as they were found. It starts from weighted least squares of all rows"
+        f"{beside}.",
         live=LivePart("what-if", SCRIPTS, STYLE, json.dumps(content, separators=(",", ":"))),
     )
     return (section,)
-
-
-def _starting_point(refit: Refit) -> str:
-    """Return what the page starts from, beside the chosen estimate."""
-    text, chosen = "It starts from weighted least squares of all rows", refit.chosen
-    if chosen.estimator == "wls" or not chosen.success:
-        return f"{text}."
-    distance = float(np.abs((chosen.beta - refit.start.beta) / refit.start.std).max())
-    return (
-        f"{text}, without the constraints or the search of the chosen estimate "
-        f"({chosen.estimator}), which lies up to {distance:.2g} standard deviations from it."
-    )

@@ -70,10 +70,8 @@ class MujocoRenderer(Renderer):
         )
         self._aim(camera, box, light)
         viewport = mujoco.MjrRect(0, 0, width, height)
-        colors, buffer = (
-            np.empty((height, width, 3), np.uint8),
-            np.empty((height, width), np.float32),
-        )
+        colors = np.empty((height, width, 3), np.uint8)
+        buffer = np.empty((height, width), np.float32)
         mujoco.mjr_render(viewport, self._view, self._target)
         mujoco.mjr_readPixels(colors, buffer, viewport, self._target)
         opaque = np.full((height, width, 1), 255, np.uint8)
@@ -113,23 +111,16 @@ class MujocoRenderer(Renderer):
             eye.pos, eye.up, eye.forward = camera.eye, camera.axes[:, 1], -camera.axes[:, 2]
             eye.frustum_near, eye.frustum_far = near, far
             eye.frustum_bottom, eye.frustum_top = tan * bottom, tan * top
-            eye.frustum_center, eye.frustum_width = (
-                0.5 * wide * (left + right),
-                0.5 * wide * (right - left),
-            )
+            eye.frustum_center = 0.5 * wide * (left + right)
+            eye.frustum_width = 0.5 * wide * (right - left)
         self._view.nlight = 1
-        lamp = self._view.lights[0]
-        _make_directional(lamp)
+        lamp: Any = self._view.lights[0]
+        if hasattr(lamp, "directional"):  # MuJoCo has changed how this is said
+            lamp.directional = 1
+        else:
+            lamp.type = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
         lamp.pos, lamp.dir, lamp.castshadow = camera.eye, -light, 0
         lamp.ambient, lamp.diffuse, lamp.specular = ([x] * 3 for x in (AMBIENT, DIFFUSE, SPECULAR))
-
-
-def _make_directional(lamp: Any) -> None:
-    """Let a light come from a direction; MuJoCo has changed how this is said."""
-    if hasattr(lamp, "directional"):
-        lamp.directional = 1
-    else:
-        lamp.type = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
 
 
 def backend() -> str:

@@ -55,19 +55,12 @@ def require_recordable(
         raise OptionError(f"cannot record to {path}: '{suffix}' is no format; known: {names}")
     require_speed(speed)
     width, height = settings.width, settings.height
-    for refused, message in (
-        (not 0.1 <= fps <= 240.0, f"{fps:g} frames per second are not usable; give 0.1 to 240"),
-        (
-            suffix == ".gif" and fps > FASTEST_GIF,
-            f"a GIF shows at most {FASTEST_GIF:g} frames per second, not {fps:g}",
-        ),
-        (
-            suffix == ".mp4" and (width % 2 or height % 2),
-            f"an MP4 needs even width and height, not {width}x{height}",
-        ),
-    ):
-        if refused:
-            raise OptionError(message)
+    if not 0.1 <= fps <= 240.0:
+        raise OptionError(f"{fps:g} frames per second are not usable; give 0.1 to 240")
+    if suffix == ".gif" and fps > FASTEST_GIF:
+        raise OptionError(f"a GIF shows at most {FASTEST_GIF:g} frames per second, not {fps:g}")
+    if suffix == ".mp4" and (width % 2 or height % 2):
+        raise OptionError(f"an MP4 needs even width and height, not {width}x{height}")
     if suffix == ".mp4":
         _imageio()
     engine_named(None)  # raises if there is none

@@ -47,20 +47,19 @@ def base_parameters(
     ]
     zero = "truth" if true is not None else "estimate"
     scale = "Cramér-Rao std" if bound is not None else "std"
+    panel = Panel(
+        marks=tuple(marks),
+        x_label=f"(value - {zero}) / {scale} [-]",
+        x_scale="symlog",
+        verticals=(0.0,),
+        y_ticks=estimate.names,
+    )
     return Chart(
         name="base-parameters",
         title="Base parameters",
         caption=f"Distance of the estimate and of the nominal value from the {zero} (vertical "
         f"line), in units of the {scale}; linear to 4, logarithmic beyond.",
-        panels=(
-            Panel(
-                marks=tuple(marks),
-                x_label=f"(value - {zero}) / {scale} [-]",
-                x_scale="symlog",
-                verticals=(0.0,),
-                y_ticks=estimate.names,
-            ),
-        ),
+        panels=(panel,),
         panel_height=max(1.2, ROW * len(estimate.names)),
     )
 
@@ -91,20 +90,19 @@ def differences(pair: Difference) -> Chart:
     """Return the difference of every parameter over its standard deviation, with its interval."""
     rows = np.arange(len(pair.names), dtype=float)
     interval = pair.half_width / pair.std
+    panel = Panel(
+        marks=(Points(pair.z, rows, "difference", "identified", interval, size=3.4),),
+        x_label="difference / std [-]",
+        verticals=(0.0,),
+        y_ticks=pair.names,
+    )
     return Chart(
         name="differences",
         title="Differences of the estimates",
         caption=f"Estimate of {pair.labels[1]} minus that of {pair.labels[0]}, over the standard "
         f"deviation of the difference; the bar is its {LEVEL:.0%} interval, which crosses the "
         "vertical line where the two agree.",
-        panels=(
-            Panel(
-                marks=(Points(pair.z, rows, "difference", "identified", interval, size=3.4),),
-                x_label="difference / std [-]",
-                verticals=(0.0,),
-                y_ticks=pair.names,
-            ),
-        ),
+        panels=(panel,),
         panel_height=max(1.2, ROW * len(pair.names)),
     )
 
@@ -115,21 +113,20 @@ def pooled_differences(pairs: Sequence[Difference]) -> Chart:
     values = np.concatenate([ndtri(np.clip(stdtr(p.dof, p.z), 1e-9, 1.0 - 1e-9)) for p in pairs])
     expected = ndtri((np.arange(values.size) + 0.5) / values.size)
     ends = np.array([expected[0], expected[-1]])
+    panel = Panel(
+        marks=(
+            Curve(ends, ends, "as stated", "true"),
+            Points(expected, np.sort(values), "differences", "identified", size=2.4),
+        ),
+        x_label="expected difference / std [-]",
+        y_label="difference / std [-]",
+    )
     return Chart(
         name="pooled-differences",
         title="Differences of all seeds",
         caption=f"All {values.size} differences of {len(pairs)} seeds over their standard "
         "deviations, sorted, over the quantiles of the normal distribution; on the line the stated "
         "covariances are right, below it at the right end they are too large.",
-        panels=(
-            Panel(
-                marks=(
-                    Curve(ends, ends, "as stated", "true"),
-                    Points(expected, np.sort(values), "differences", "identified", size=2.4),
-                ),
-                x_label="expected difference / std [-]",
-                y_label="difference / std [-]",
-            ),
-        ),
+        panels=(panel,),
         panel_height=3.0,
     )

@@ -54,6 +54,15 @@ def singular_values(weakest: "Sequence[WeakDirection]") -> Chart:
     values = weakest[0].singular_values / weakest[0].singular_values[0]
     order = np.arange(1.0, values.size + 1.0)
     count = len(weakest)
+    panel = Panel(
+        marks=(
+            Curve(order, values, "", "identified"),
+            Points(order[-count:], values[-count:], "", "nominal", size=5.0),
+        ),
+        x_label="direction, the one seen best first",
+        y_label="singular value [-]",
+        y_scale="log",
+    )
     return Chart(
         name="singular-values",
         title="How well the data see directions of the parameters",
@@ -61,17 +70,7 @@ def singular_values(weakest: "Sequence[WeakDirection]") -> Chart:
         "noise, columns of unit length, over the largest. The table has the marked ones in words: "
         "a change along them hardly moves the torques. A value far below its neighbor asks for "
         "motion that tells its parameters apart.",
-        panels=(
-            Panel(
-                marks=(
-                    Curve(order, values, "", "identified"),
-                    Points(order[-count:], values[-count:], "", "nominal", size=5.0),
-                ),
-                x_label="direction, the one seen best first",
-                y_label="singular value [-]",
-                y_scale="log",
-            ),
-        ),
+        panels=(panel,),
         panel_height=1.3,
     )
 
@@ -79,6 +78,7 @@ def singular_values(weakest: "Sequence[WeakDirection]") -> Chart:
 def information_over_time(information: "InformationShares", parameters: tuple[str, ...]) -> Chart:
     """Return the share of the information on every parameter that stretches of the motion give."""
     shares, stretches = information.shares, information.stretches
+    ends, blue = (0.0, float(shares.max())), ("identified",)
     s, k = np.unravel_index(int(shares.argmax()), shares.shape)
     return Chart(
         name="information",
@@ -88,15 +88,7 @@ def information_over_time(information: "InformationShares", parameters: tuple[st
         f"{percent(shares[s, k], 2)} of that on {parameters[k]} comes from {stretches[s]}. A "
         "parameter with one strong cell stands on few samples: look at the fit there, or record "
         "more of such motion.",
-        panels=(
-            Matrix(
-                values=shares,
-                names=stretches,
-                across=parameters,
-                ends=(0.0, float(shares.max())),
-                colors=("identified",),
-            ),
-        ),
+        panels=(Matrix(values=shares, names=stretches, across=parameters, ends=ends, colors=blue),),
         panel_height=1.35,
     )
 

@@ -119,10 +119,9 @@ def check_cases(check: RobotCheck) -> list[JunitCase]:
     """Return the checks of a robot: every body, and whether a study can run."""
     repaired = check.repaired is not None
     cases = [
-        JunitCase(body.name, "" if repaired or body.reason is None else body.reason)
-        for body in check.bodies
+        (body.name, "" if repaired or body.reason is None else body.reason) for body in check.bodies
     ]
-    return [*cases, JunitCase("study", check.prospect["refused"] or "")]
+    return [*cases, ("study", check.prospect["refused"] or "")]
 
 
 def cad_text(result: CadInertia) -> Iterator[Text]:
