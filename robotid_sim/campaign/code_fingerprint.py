@@ -121,7 +121,13 @@ def _source(module: str) -> Source | None:
     tree = ast.parse(Path(spec.origin).read_bytes())
     for node in ast.walk(tree):
         if isinstance(body := getattr(node, "body", None), list):
-            body[:] = [part for part in body if not _is_text(part)]
+            body[:] = [
+                part
+                for part in body
+                if not isinstance(part, ast.Expr)
+                or not isinstance(part.value, ast.Constant)
+                or not isinstance(part.value.value, str)
+            ]
     for statement in tree.body:
         names = set(_defined(statement))
         for name in names:
@@ -195,14 +201,6 @@ def _spec(module: str) -> ModuleSpec | None:
 
 def _is_ours(module: str) -> bool:
     return module.partition(".")[0] == PACKAGE
-
-
-def _is_text(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
 
 
 def _data_files(modules: Iterable[str]) -> list[Path]:

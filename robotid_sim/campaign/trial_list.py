@@ -5,6 +5,7 @@ import json
 import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
@@ -255,15 +256,13 @@ class RobotFiles:
     def _digest(self, path: Path) -> str | None:
         """Return the digest of a file; None without a file that can be read."""
         name = str(path)
-        if name not in self._digests:
-            noted = self._noted
-            self._digests[name] = _digest_of(path) if noted is None else noted.get(name)
+        if name not in self._digests and self._noted is not None:
+            self._digests[name] = self._noted.get(name)
+        elif name not in self._digests:
+            self._digests[name] = None
+            # The trial says why a file cannot be used.
+            with suppress(OSError, FileFormatError, UrdfError):
+                contents = mjcf_parts(path) if is_mjcf(path) else {path: read_file(path)}
+                digest = hashlib.sha256(b"".join(contents.values()))
+                self._digests[name] = digest.hexdigest()
         return self._digests[name]
-
-
-def _digest_of(path: Path) -> str | None:
-    try:
-        contents = mjcf_parts(path) if is_mjcf(path) else {path: read_file(path)}
-    except (OSError, FileFormatError, UrdfError):  # the trial says why the file cannot be used
-        return None
-    return hashlib.sha256(b"".join(contents.values())).hexdigest()

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 
@@ -14,10 +12,8 @@ def cad(
     robot: options.RobotArg,
     total_mass: Annotated[
         float,
-        typer.Option(
-            metavar="KG",
-            callback=options.positive,
-            help="Mass of the whole robot, its base included [kg].",
+        options.value(
+            "KG", "Mass of the whole robot, its base included [kg].", callback=options.positive
         ),
     ],
     out: Annotated[Path, options.out("URDF to write.")],
@@ -39,7 +35,7 @@ def cad(
     from robotid_sim.model.cad import inertia_from_geometry
     from robotid_sim.model.catalog import load_robot
     from robotid_sim.model.export import write_urdf
-    from robotid_sim.report.text.robot import cad_text
+    from robotid_sim.report.text import cad_text
 
     output.begin(out)
     read = load_robot(robot, base=base, tip=tip, formal=True)  # its own inertia goes anyway

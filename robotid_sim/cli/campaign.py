@@ -4,8 +4,6 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.errors import OptionError
@@ -23,9 +21,9 @@ class CampaignAction(StrEnum):
 
 PlanOrFolder = Annotated[
     Path | None,
-    typer.Argument(
-        metavar="PLAN",
-        help="For run a plan: a TOML file, or the name of one of `robotid campaign list`; "
+    options.argument(
+        "PLAN",
+        "For run a plan: a TOML file, or the name of one of `robotid campaign list`; "
         "for the others the folder of a campaign.",
     ),
 ]
@@ -36,9 +34,9 @@ RunOrTable = Annotated[
 
 ClusterName = Annotated[
     str | None,
-    typer.Option(
-        metavar="WHERE",
-        help="Run by Dask (extra cluster): local, or the address of a scheduler, as in "
+    options.value(
+        "WHERE",
+        "Run by Dask (extra cluster): local, or the address of a scheduler, as in "
         "tcp://node1:8786.",
     ),
 ]
@@ -47,8 +45,7 @@ ClusterName = Annotated[
 @command()
 def campaign(
     action: Annotated[
-        CampaignAction,
-        typer.Argument(metavar="ACTION", help="run, status, summary, export, or list."),
+        CampaignAction, options.argument("ACTION", "run, status, summary, export, or list.")
     ],
     where: PlanOrFolder = None,
     out: RunOrTable = None,

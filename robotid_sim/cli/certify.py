@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 
@@ -20,11 +18,8 @@ def certify(
     out: Annotated[Path, options.out("Folder for the results.", "FOLDER")],
     seeds: Annotated[
         int,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=10_000,
-            help="Studies, of the seeds from --seed on, judged together.",
+        options.value(
+            "N", "Studies, of the seeds from --seed on, judged together.", min=1, max=10_000
         ),
     ] = 1,
     no_replay: options.NoReplay = False,

@@ -3,24 +3,20 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-
-EstimateFiles = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="ESTIMATE ESTIMATE…",
-        help="Estimate files of `robotid identify`, or result folders of `robotid run`, two or "
-        "more.",
-    ),
-]
 
 
 @command()
 def compare(
-    estimates: EstimateFiles,
+    estimates: Annotated[
+        list[Path],
+        options.argument(
+            "ESTIMATE ESTIMATE…",
+            "Estimate files of `robotid identify`, or result folders of `robotid run`, two or "
+            "more.",
+        ),
+    ],
     out: options.ResultFile = None,
     report: options.ReportFile = None,
     json: options.Json = False,

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from robotid_sim.cli import options
 
 FamilyName = Annotated[
@@ -18,11 +16,8 @@ Solver = Annotated[
 ]
 Count = Annotated[
     int | None,
-    typer.Option(
-        metavar="N",
-        min=1,
-        max=1000,
-        help="Trajectories, each given those before; OUT-2.json and so on.",
+    options.value(
+        "N", "Trajectories, each given those before; OUT-2.json and so on.", min=1, max=1000
     ),
 ]
 PriorFiles = Annotated[
@@ -30,18 +25,17 @@ PriorFiles = Annotated[
 ]
 LinkClearance = Annotated[
     float | None,
-    typer.Option(
-        metavar="METERS",
+    options.value(
+        "METERS",
+        "Distance that links keep to one another and the floor [m].  [default: 0.005]",
         callback=options.finite,
         min=0.0,
-        help="Distance that links keep to one another and the floor [m].  [default: 0.005]",
     ),
 ]
 FloorHeight = Annotated[
     float | None,
-    typer.Option(
-        metavar="METERS",
-        help="Height of the floor in the root frame [m].  [default: where the base is]",
+    options.value(
+        "METERS", "Height of the floor in the root frame [m].  [default: where the base is]"
     ),
 ]
 CsvFile = Annotated[
@@ -59,6 +53,5 @@ Compare = Annotated[
     ),
 ]
 Processes = Annotated[
-    int,
-    typer.Option(metavar="N", min=1, max=1024, help="Processes; the result does not depend on it."),
+    int, options.value("N", "Processes; the result does not depend on it.", min=1, max=1024)
 ]

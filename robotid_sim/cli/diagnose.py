@@ -20,7 +20,7 @@ def diagnose(
     """
     from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
     from robotid_sim.pipeline.diagnose import diagnose as diagnose_log
-    from robotid_sim.report.text.log import diagnose_text
+    from robotid_sim.report.text import diagnose_text
 
     output.begin()
     model = build_robot(robot, study.robot)

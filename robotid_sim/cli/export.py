@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.model.mesh_files import MeshMode
@@ -16,10 +14,8 @@ def export(
     out: Annotated[Path, options.out("File to write.")],
     format: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="File format: urdf, mjcf, sdf, python, c.  [default: by the suffix]",
+        options.value(
+            "NAME", "File format: urdf, mjcf, sdf, python, c.  [default: by the suffix]", "--format"
         ),
     ] = None,
     meshes: options.Meshes = MeshMode.COPY,

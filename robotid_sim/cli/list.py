@@ -25,11 +25,10 @@ def item_names(ctx: typer.Context, incomplete: str) -> options.Words:
 @command()
 def list_(
     kind: Annotated[
-        str | None, typer.Argument(metavar="KIND", help="Kind of items.", autocompletion=kind_names)
+        str | None, options.argument("KIND", "Kind of items.", autocompletion=kind_names)
     ] = None,
     name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="One of the items.", autocompletion=item_names),
+        str | None, options.argument("NAME", "One of the items.", autocompletion=item_names)
     ] = None,
     plugin: options.Plugins = None,
     json: options.Json = False,

@@ -35,6 +35,16 @@ def names(kind: str) -> Callable[[str], Words]:
     return matching
 
 
+def value(metavar: str, text: str, *flags: str, **more: Any) -> Any:
+    """Declare an option that takes a value; `more` is Typer's."""
+    return typer.Option(*flags, metavar=metavar, help=text, **more)
+
+
+def argument(metavar: str, text: str, **more: Any) -> Any:
+    """Declare an argument; `more` is Typer's."""
+    return typer.Argument(metavar=metavar, help=text, **more)
+
+
 def named(kind: str, text: str) -> Any:
     """Declare an option that takes an item of `robotid list`."""
     return typer.Option(metavar="NAME", help=text, autocompletion=names(kind))
@@ -57,42 +67,36 @@ def flag(name: str, text: str) -> Any:
 
 RobotArg = Annotated[
     str,
-    typer.Argument(
-        metavar="ROBOT",
-        help="Catalog name (see `robotid list robots`) or file: URDF, MJCF.",
+    argument(
+        "ROBOT",
+        "Catalog name (see `robotid list robots`) or file: URDF, MJCF.",
         autocompletion=names("robots"),
     ),
 ]
 Plugins = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="MODULE", help="Module or .py file that registers your own parts, repeatable."
-    ),
+    value("MODULE", "Module or .py file that registers your own parts, repeatable."),
 ]
 TrustPlugins = Annotated[
     bool, flag("--trust-plugins", "Run the plugins that the configuration names.")
 ]
-Seed = Annotated[
-    int | None, typer.Option(metavar="N", help="Seed of all randomness.  [default: 0]", min=0)
-]
+Seed = Annotated[int | None, value("N", "Seed of all randomness.  [default: 0]", min=0)]
 Config = Annotated[Path | None, file("Study (TOML); see docs/how-to/configure.md.")]
 Json = Annotated[bool, flag("--json", "Print one JSON object and nothing else.")]
 BaseLink = Annotated[
     str | None,
-    typer.Option(
-        metavar="LINK",
-        help="Link where the chain starts.  [default: the root; with --tip what carries the arm]",
+    value(
+        "LINK", "Link where the chain starts.  [default: the root; with --tip what carries the arm]"
     ),
 ]
 TipLink = Annotated[
-    str | None,
-    typer.Option(metavar="LINK", help="Link where the chain ends.  [default: the longest chain's]"),
+    str | None, value("LINK", "Link where the chain ends.  [default: the longest chain's]")
 ]
 PayloadText = Annotated[
     str | None,
-    typer.Option(
-        metavar=LOAD,
-        help="Load at the tip: mass [kg], COM [m] in the tip frame, and Ixx,Ixy,Iyy,Ixz,Iyz,Izz "
+    value(
+        LOAD,
+        "Load at the tip: mass [kg], COM [m] in the tip frame, and Ixx,Ixy,Iyy,Ixz,Iyz,Izz "
         "about the COM [kg m^2].",
     ),
 ]
@@ -135,20 +139,16 @@ NoClearance = Annotated[
 ]
 Quick = Annotated[bool, flag("--quick", "Less work: fewer candidates, periods and loops.")]
 Workers = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", min=1, max=1024, help="Processes for independent work.  [default: all cores]"
-    ),
+    int | None, value("N", "Processes for independent work.  [default: all cores]", min=1, max=1024)
 ]
 ReportFile = Annotated[Path | None, file("Write a page with figures here (HTML).")]
 NoReplay = Annotated[bool, flag("--no-replay", "Leave the robot in 3-D out of the page.")]
 ShowMotion = Annotated[bool, flag("--view", "Then show the motion in PyBullet's window.")]
 Meshes = Annotated[
     MeshMode,
-    typer.Option(
-        metavar="NAME",
-        help="Mesh files: copied beside the robot (copy), left (keep), or as a ROS package "
-        "(package).",
+    value(
+        "NAME",
+        "Mesh files: copied beside the robot (copy), left (keep), or as a ROS package (package).",
     ),
 ]
 JunitFile = Annotated[Path | None, file("Write the checks here, as JUnit (XML), for CI.")]
@@ -190,31 +190,28 @@ def positive(value: float | None) -> float | None:
 
 Terms = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="KIND",
-        help="Choose terms of joints by evidence: all, or kinds of `robotid list terms`, "
-        "repeatable.",
+    value(
+        "KIND",
+        "Choose terms of joints by evidence: all, or kinds of `robotid list terms`, repeatable.",
         autocompletion=names("terms"),
     ),
 ]
 GainStd = Annotated[
     float | None,
-    typer.Option(
-        metavar="SHARE",
+    value(
+        "SHARE",
+        "Relative standard deviation of the torque constants, which no log shows.",
         callback=finite,
         min=0.0,
         max=0.9,
-        help="Relative standard deviation of the torque constants, which no log shows.",
     ),
 ]
 KINDS = "Log: .h5 or .csv of ours, or what `robotid import` reads."
 
-LogFile = Annotated[Path, typer.Argument(metavar="LOG", help=KINDS)]
-SeveralLogs = Annotated[list[Path], typer.Argument(metavar="LOG", help=KINDS)]
+LogFile = Annotated[Path, argument("LOG", KINDS)]
+SeveralLogs = Annotated[list[Path], argument("LOG", KINDS)]
 MapFile = Annotated[Path | None, file("What the columns are (TOML), else inferred.", "--map")]
-EstimateFile = Annotated[
-    Path, typer.Argument(metavar="ESTIMATE", help="Estimate file of `robotid identify`.")
-]
+EstimateFile = Annotated[Path, argument("ESTIMATE", "Estimate file of `robotid identify`.")]
 Force = Annotated[
     bool, flag("--force", "Go on with a log that what is known before contradicts; then exit 1.")
 ]
@@ -230,10 +227,7 @@ EstimatorNames = Annotated[
 ]
 HoldOutText = Annotated[
     str | None,
-    typer.Option(
-        metavar="WHAT",
-        help="Predict data left out of the fit: last:30%, blocks:4 (each in turn), or a log.",
-    ),
+    value("WHAT", "Predict data left out of the fit: last:30%, blocks:4 (each in turn), or a log."),
 ]
 ParameterFile = Annotated[
     Path | None,
@@ -245,10 +239,7 @@ ParameterFile = Annotated[
 UrdfFile = Annotated[Path | None, file("Write the identified robot here.")]
 Draws = Annotated[
     tuple[int, Path] | None,
-    typer.Option(
-        metavar="N DIR",
-        help="Write N robots that the log and the nominal model leave possible, as URDF.",
-    ),
+    value("N DIR", "Write N robots that the log and the nominal model leave possible, as URDF."),
 ]
 
 

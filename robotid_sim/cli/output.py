@@ -129,25 +129,17 @@ def print_table(table: Table) -> None:
     """
     if table.title:
         print_line(table.title)
-    if table.marks and _full_width(table) > width():
-        table = _stacked(table)
+    cells = zip(table.columns, *table.rows, strict=True)
+    full = _mark_width(table) + sum(max(map(cell_len, column)) + GAP for column in cells) - GAP
+    if table.marks and full > width():  # the text of each check below its name
+        rows = tuple((f"{name}\n  {text}", *rest) for name, text, *rest in table.rows)
+        columns = (table.columns[0], *table.columns[2:])
+        table = replace(table, columns=columns, rows=rows, text_columns=table.text_columns - 1)
     least = _least_widths(table, width())
-    for k, columns in enumerate(_groups(table, least, width())):
+    for k, group in enumerate(_groups(table, least, width())):
         if k:
             print()
-        _print_grid(table, columns, least)
-
-
-def _full_width(table: Table) -> int:
-    cells = zip(table.columns, *table.rows, strict=True)
-    return _mark_width(table) + sum(max(map(cell_len, column)) + GAP for column in cells) - GAP
-
-
-def _stacked(table: Table) -> Table:
-    """Return a table of checks with the text of each below its name."""
-    rows = tuple((f"{name}\n  {text}", *rest) for name, text, *rest in table.rows)
-    columns = (table.columns[0], *table.columns[2:])
-    return replace(table, columns=columns, rows=rows, text_columns=table.text_columns - 1)
+        _print_grid(table, group, least)
 
 
 def _least_widths(table: Table, room: int) -> list[int]:

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
@@ -13,17 +11,13 @@ from robotid_sim.cli.command import command
 @command("seed", "plugin", "nominal", excludes={"seed": "nominal"})
 def payload(
     robot: options.RobotArg,
-    log: Annotated[
-        Path, typer.Argument(metavar="LOG", help="Log without the load, ours or foreign.")
-    ],
-    loaded: Annotated[
-        Path, typer.Argument(metavar="LOADED", help="Log with the load, ours or foreign.")
-    ],
+    log: Annotated[Path, options.argument("LOG", "Log without the load, ours or foreign.")],
+    loaded: Annotated[Path, options.argument("LOADED", "Log with the load, ours or foreign.")],
     load: Annotated[
         str | None,
-        typer.Option(
-            metavar=options.LOAD,
-            help="The load, if it is known: then the torque constants are estimated. Of its mass "
+        options.value(
+            options.LOAD,
+            "The load, if it is known: then the torque constants are estimated. Of its mass "
             "alone, the rest is unknown.",
         ),
     ] = None,
@@ -44,7 +38,7 @@ def payload(
     from robotid_sim.pipeline.build_fit import build_preprocessor
     from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
     from robotid_sim.pipeline.payload import payload as estimate_payload
-    from robotid_sim.report.text.log import payload_text
+    from robotid_sim.report.text import payload_text
 
     output.begin(out)
     known = None if load is None else parse_load(load)

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 
@@ -13,10 +11,8 @@ from robotid_sim.cli.command import command
 def reproduce(
     paper: Annotated[
         str,
-        typer.Argument(
-            metavar="PAPER",
-            help="See `robotid list papers`; or `all`.",
-            autocompletion=options.names("papers"),
+        options.argument(
+            "PAPER", "See `robotid list papers`; or `all`.", autocompletion=options.names("papers")
         ),
     ],
     out: Annotated[Path, options.out("Folder for everything.", "FOLDER")],
@@ -25,14 +21,12 @@ def reproduce(
     ] = False,
     runs: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", min=1, max=10_000, help="Runs a method.  [default: the paper's number]"
-        ),
+        options.value("N", "Runs a method.  [default: the paper's number]", min=1, max=10_000),
     ] = None,
     engine: options.EngineName = None,
     plugin: options.Plugins = None,
     workers: options.Workers = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all randomness.", min=0)] = 0,
+    seed: Annotated[int, options.value("N", "Seed of all randomness.", min=0)] = 0,
     json: options.Json = False,
     junit: options.JunitFile = None,
 ) -> int:

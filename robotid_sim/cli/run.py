@@ -10,11 +10,6 @@ from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.model.mesh_files import MeshMode
 
-EstimatorsBeside = Annotated[
-    list[str] | None,
-    options.named("estimators", "Estimator to run beside the configured ones, repeatable."),
-]
-
 
 @command(
     *("seed", "plugin", "quick", "nominal", "preset"),
@@ -23,7 +18,10 @@ EstimatorsBeside = Annotated[
 def run(
     robot: options.RobotArg,
     out: Annotated[Path, options.out("Folder for the results.", "FOLDER")],
-    estimator: EstimatorsBeside = None,
+    estimator: Annotated[
+        list[str] | None,
+        options.named("estimators", "Estimator to run beside the configured ones, repeatable."),
+    ] = None,
     dry_run: Annotated[
         bool, options.flag("--dry-run", "Print what would be done; do nothing.")
     ] = False,

@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 
@@ -14,10 +12,7 @@ NAMES = ("result", "estimate", "log", "study", "map")
 @command()
 def schema(
     name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", help=f"{', '.join(NAMES)}.", autocompletion=lambda: [*NAMES]
-        ),
+        str, options.argument("NAME", f"{', '.join(NAMES)}.", autocompletion=lambda: [*NAMES])
     ],
     out: Annotated[Path | None, options.out("Write it here instead.")] = None,
     json: options.Json = False,

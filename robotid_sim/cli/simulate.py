@@ -22,7 +22,7 @@ def simulate(
     """Run the virtual experiment: ROBOT in the engine, driven along a trajectory, with sensors."""
     from robotid_sim.errors import OptionError
     from robotid_sim.pipeline.simulate import simulate as run_experiment
-    from robotid_sim.report.text.log import simulate_text
+    from robotid_sim.report.text import simulate_text
 
     output.begin(out)
     if out.suffix.lower() not in SUFFIXES:

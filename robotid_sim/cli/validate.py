@@ -3,8 +3,6 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 
@@ -26,10 +24,9 @@ Scenarios = Annotated[
     ),
 ]
 MODELS = "Another model: an estimator of ESTIMATE or published:SET, repeatable."
-ModelNames = Annotated[list[str] | None, typer.Option(metavar="NAME", help=MODELS)]
+ModelNames = Annotated[list[str] | None, options.value("NAME", MODELS)]
 Repetitions = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, max=10_000, help="Repetitions of draws.  [default: 1]"),
+    int | None, options.value("N", "Repetitions of draws.  [default: 1]", min=1, max=10_000)
 ]
 
 

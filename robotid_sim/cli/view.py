@@ -58,7 +58,7 @@ def view(
     output.begin()
     folder, result = sources.folders_of(robot, trajectory, log, result, task)
     web = web or of_view.needs_browser(record, size, show)
-    settings = of_view.view_settings(size, camera, show, joint, renderer, windowed=record is None)
+    settings = of_view.settings_of(size, camera, show, joint, renderer, windowed=record is None)
     fps, speed = of_view.rates(record, fps, speed)
     if record is not None:
         from robotid_sim.viewer.recorder import require_recordable  # loads Pillow

@@ -3,16 +3,11 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import Annotated, Any
 
 from robotid_sim.cli import options, output
 from robotid_sim.errors import OptionError
-from robotid_sim.viewer import choices
-
-if TYPE_CHECKING:
-    from robotid_sim.viewer.view_settings import ViewSettings
+from robotid_sim.viewer import view_settings as choices
 
 PICTURE_SUFFIX = ".png"
 
@@ -20,25 +15,25 @@ TrajectoryFile = Annotated[Path | None, options.file("Simulate and show this tra
 LogFiles = Annotated[list[Path] | None, options.file("Show this log; further --log as ghosts.")]
 ResultFolder = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FOLDER",
-        help="Show the log in this folder of `robotid run`; the layer inertia is of its models.",
+    options.value(
+        "FOLDER",
+        "Show the log in this folder of `robotid run`; the layer inertia is of its models.",
     ),
 ]
 TaskName = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Run this task of the study (circle-fast, joint-step) with the models of --result and "
+    options.value(
+        "NAME",
+        "Run this task of the study (circle-fast, joint-step) with the models of --result and "
         "show their motions as ghosts beside the reference.",
     ),
 ]
 Magnification = Annotated[
     float | None,
-    typer.Option(
-        metavar="FACTOR",
+    options.value(
+        "FACTOR",
+        "Factor of the errors that --task shows.  [default: 1, 2, 5, 10, ..., up to 0.2 rad]",
         callback=options.positive,
-        help="Factor of the errors that --task shows.  [default: 1, 2, 5, 10, ..., up to 0.2 rad]",
     ),
 ]
 RecordFile = Annotated[
@@ -46,59 +41,45 @@ RecordFile = Annotated[
 ]
 Time = Annotated[
     float | None,
-    typer.Option(
-        metavar="SECONDS",
-        callback=options.finite,
-        help="Time of a .png [s].  [default: the middle]",
-    ),
+    options.value("SECONDS", "Time of a .png [s].  [default: the middle]", callback=options.finite),
 ]
 Size = Annotated[
     str | None,
-    typer.Option(
-        metavar="WxH", help=f"Pixels.  [default: {choices.PICTURE}, the window's {choices.WINDOW}]"
-    ),
+    options.value("WxH", f"Pixels.  [default: {choices.PICTURE}, the window's {choices.WINDOW}]"),
 ]
 Fps = Annotated[
     float | None,
-    typer.Option(
-        metavar="N",
-        callback=options.finite,
-        help=f"Frames per second of a film.  [default: {choices.FPS:g}]",
+    options.value(
+        "N", f"Frames per second of a film.  [default: {choices.FPS:g}]", callback=options.finite
     ),
 ]
 Speed = Annotated[
     float | None,
-    typer.Option(
-        metavar="FACTOR",
-        callback=options.finite,
-        help="Seconds of motion per second.  [default: 1]",
-    ),
+    options.value("FACTOR", "Seconds of motion per second.  [default: 1]", callback=options.finite),
 ]
 CameraName = Annotated[
     str,
-    typer.Option(
-        metavar="NAME",
-        help=f"{', '.join(choices.DIRECTIONS)}.",
-        autocompletion=lambda: [*choices.DIRECTIONS],
+    options.value(
+        "NAME", f"{', '.join(choices.DIRECTIONS)}.", autocompletion=lambda: [*choices.DIRECTIONS]
     ),
 ]
 Layers = Annotated[
     str | None,
-    typer.Option(
-        metavar="LAYER,...",
-        help="; ".join(f"{name}: {what}" for name, what in choices.LAYERS.items())
+    options.value(
+        "LAYER,...",
+        "; ".join(f"{name}: {what}" for name, what in choices.LAYERS.items())
         + f"; none: the robot alone; a window has {', '.join(choices.WINDOW_LAYERS)}.  "
         "[default: panel,path,contacts]",
     ),
 ]
 JointName = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Joint of the layer curves.  [default: first]")
+    str | None, options.value("NAME", "Joint of the layer curves.  [default: first]")
 ]
 RendererName = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help=f"{', '.join(choices.RENDERERS)}.  [default: auto]",
+    options.value(
+        "NAME",
+        f"{', '.join(choices.RENDERERS)}.  [default: auto]",
         autocompletion=lambda: [*choices.RENDERERS],
     ),
 ]
@@ -110,11 +91,11 @@ Web = Annotated[
 ]
 Port = Annotated[
     int | None,
-    typer.Option(
-        metavar="N",
+    options.value(
+        "N",
+        "Port of --web; from elsewhere by `ssh -L N:localhost:N HOST`.  [default: a free one]",
         min=1,
         max=65535,
-        help="Port of --web; from elsewhere by `ssh -L N:localhost:N HOST`.  [default: a free one]",
     ),
 ]
 NoOpen = Annotated[bool, options.flag("--no-open", "Print the address only.")]
@@ -151,7 +132,7 @@ def rates(record: Path | None, fps: float | None, speed: float | None) -> tuple[
     return choices.FPS if fps is None else fps, 1.0 if speed is None else speed
 
 
-def view_settings(
+def settings_of(
     size: str | None,
     camera: str,
     show: str | None,
@@ -159,10 +140,8 @@ def view_settings(
     renderer: str | None,
     *,
     windowed: bool,
-) -> "ViewSettings":
+) -> choices.ViewSettings:
     """Return size, camera, layers and renderer as they are asked for."""
-    from robotid_sim.viewer.view_settings import ViewSettings
-
     sides = (size or (choices.WINDOW if windowed else choices.PICTURE)).lower().split("x")
     if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
         raise OptionError(f"--size '{size}' is not of the form 640x480")
@@ -176,5 +155,7 @@ def view_settings(
         )
     if joint is not None and "curves" not in layers:
         raise OptionError("--joint acts only with the layer curves; name it in --show")
-    settings = ViewSettings(width=int(sides[0]), height=int(sides[1]), camera=camera, joint=joint)
+    settings = choices.ViewSettings(
+        width=int(sides[0]), height=int(sides[1]), camera=camera, joint=joint
+    )
     return replace(settings, layers=layers, renderer=renderer or "auto")

@@ -298,16 +298,11 @@ def draw(chart: Chart) -> Drawing:
         sheet.savefig(png, format="png", dpi=DPI, facecolor="#ffffff")
         sheet.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     text = svg.getvalue()
-    page, places = svg_for_page(text, chart.name), _places(chart, sheet)
-    return Drawing(text, png.getvalue(), csv_text(chart), page, places)
-
-
-def _places(chart: Chart, sheet: Figure) -> dict[int, tuple[float, ...]]:
-    places = {}
+    page, places = svg_for_page(text, chart.name), {}
     for k, panel in enumerate(chart.panels):
         if isinstance(panel, Panel) and panel.clock:
             axes = next(axes for axes in sheet.axes if axes.get_label() == str(k))
             left, bottom, width, height = axes.get_position().bounds
             box = (left, 1.0 - bottom - height, width, height, *axes.get_xlim())
             places[k] = tuple(round(float(value), 6) for value in box)
-    return places
+    return Drawing(text, png.getvalue(), csv_text(chart), page, places)

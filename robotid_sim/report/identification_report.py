@@ -28,8 +28,7 @@ from robotid_sim.report.sections import (
     preprocessing_section,
 )
 from robotid_sim.report.tables import lack_table, parameter_table, residual_table, terms_table
-from robotid_sim.report.text import Text
-from robotid_sim.report.text.log import reading_text
+from robotid_sim.report.text import Text, reading_text
 from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.validation.prediction import over_measured, rms

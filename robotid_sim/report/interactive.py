@@ -79,7 +79,14 @@ def plotly_figure(chart: Chart) -> dict[str, Any]:
         "showlegend": len(named) > 1,
     }
     figure = {"data": data, "layout": layout, "narrow": narrow | {"scenes": {}}}
-    return figure | ({"table": _table(chart)} if holds_data(chart) else {})
+    if holds_data(chart):  # what makes a table of the traces: for each mark its texts and trace
+        head, parts = tidy_parts(chart.panels)
+        rows, trace = [], 0
+        for lead, mark in parts:
+            rows.append({"lead": lead, "trace": trace, "upper": isinstance(mark, Band)})
+            trace += 1 + isinstance(mark, Band)
+        figure["table"] = {"head": head, "parts": rows}
+    return figure
 
 
 def holds_data(chart: Chart) -> bool:
@@ -90,16 +97,6 @@ def holds_data(chart: Chart) -> bool:
         and not any(isinstance(mark, Points) and mark.x_error is not None for mark in panel.marks)
         for panel in chart.panels
     )
-
-
-def _table(chart: Chart) -> dict[str, Any]:
-    """Return what makes a table of the traces: its head, and for each mark its texts and trace."""
-    head, parts = tidy_parts(chart.panels)
-    rows, trace = [], 0
-    for lead, mark in parts:
-        rows.append({"lead": lead, "trace": trace, "upper": isinstance(mark, Band)})
-        trace += 1 + isinstance(mark, Band)
-    return {"head": head, "parts": rows}
 
 
 def _traces(panel: Any, named: set[str]) -> list[dict[str, Any]]:

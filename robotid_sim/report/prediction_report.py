@@ -14,8 +14,7 @@ from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
 from robotid_sim.report.sections import prediction_section
-from robotid_sim.report.text import Text
-from robotid_sim.report.text.log import doubt_text, reading_text
+from robotid_sim.report.text import Text, doubt_text, reading_text
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 from robotid_sim.validation.log_prediction import LogPrediction

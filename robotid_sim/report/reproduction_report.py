@@ -173,7 +173,12 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
     for paper, claim in claims:
         printed = claim.printed
         said = f"{printed.claim} ({printed.source})" if printed.source else printed.claim
-        lead = (paper, said, _why(claim)) if several else (said, _why(claim))
+        why = claim.reason
+        if printed.missing:
+            why = f"Not printed: {printed.missing}. {why}"
+        elif claim.shown_verdict == "conditional":
+            why = f"Condition: {'; '.join(claim.standing_conditions)}. {why}"
+        lead = (paper, said, why) if several else (said, why)
         published, ours, interval, band, met = claim_cells(claim)
         value = ours if interval == "-" else f"{ours} ({interval})"
         rows.append((*lead, published, value, band if met == "-" else f"{band}: {met}"))
@@ -183,15 +188,6 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
         rows=tuple(rows),
         text_columns=3 if several else 2,
     )
-
-
-def _why(claim: Claim) -> str:
-    """Return the reason of a verdict, after the claim's conditions or what is missing for one."""
-    if missing := claim.printed.missing:
-        return f"Not printed: {missing}. {claim.reason}"
-    if claim.shown_verdict != "conditional":
-        return claim.reason
-    return f"Condition: {'; '.join(claim.standing_conditions)}. {claim.reason}"
 
 
 def claim_cells(claim: Claim) -> tuple[str, ...]:

@@ -22,7 +22,7 @@ from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 
 if TYPE_CHECKING:
-    from robotid_sim.pipeline.result import StudyResult, TrajectoryResult
+    from robotid_sim.pipeline.result import StudyResult
     from robotid_sim.pipeline.study import Study
 
 
@@ -78,6 +78,9 @@ def _study_sections(study: Study) -> list[Section]:
         [tables.filter_table(compared, result.measurement.torque_noise_std)] if compared else []
     )
     convergence = design_convergence(study.designs.designs, path.criterion)
+    share = percent(path.max_torque_ratio_true)
+    if (path.max_torque_ratio_true or 0.0) > 1.0:
+        share += ": more than the limit, which the nominal model did not foresee"
     return [
         Section(title="Verdict", tables=(tables.check_table(result.verdict.checks),)),
         sections.excitation_section(
@@ -87,7 +90,7 @@ def _study_sections(study: Study) -> list[Section]:
             [
                 ("family", f"{path.family}, {path.duration_s:g} s"),
                 ("criterion", path.criterion),
-                ("largest share of the torque limits, true", _true_torque(path)),
+                ("largest share of the torque limits, true", share),
             ],
             contact_notes(result.contacts),
             convergence,
@@ -126,14 +129,6 @@ def _tried_sections(study: Study, recipe: Recipe) -> list[Section]:
         ),
         *what_if_section(study.refit, recipe),
     ]
-
-
-def _true_torque(path: TrajectoryResult) -> str:
-    """Return the largest share of a torque limit under the true model, and if it is too much."""
-    share = percent(path.max_torque_ratio_true)
-    if (path.max_torque_ratio_true or 0.0) > 1.0:
-        return f"{share}: more than the limit, which the nominal model did not foresee"
-    return share
 
 
 def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:

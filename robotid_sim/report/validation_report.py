@@ -10,8 +10,7 @@ from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion, loop_motions
 from robotid_sim.report.sections import prediction_section
 from robotid_sim.report.tables import check_table, prediction_table
-from robotid_sim.report.text import Text
-from robotid_sim.report.text.log import doubt_text
+from robotid_sim.report.text import Text, doubt_text
 from robotid_sim.section import Section, percent
 
 

@@ -85,7 +85,7 @@ class Renderer(Closing):
 
 
 def open_renderer(kind: str = "auto") -> Renderer:
-    """Return the renderer of the first engine that is installed, of a kind of `choices.RENDERERS`.
+    """Return the renderer of the first engine that is installed, of one of RENDERERS.
 
     Raises `MissingExtraError` if no engine is installed, `OptionError` if it cannot draw in this
     way on this machine.

@@ -32,9 +32,8 @@ from robotid_sim.validation.prediction import rms
 from robotid_sim.validation.task_motions import TaskMotions, task_motions
 from robotid_sim.viewer import viewer
 from robotid_sim.viewer.animation import Animation, require_showable
-from robotid_sim.viewer.choices import WINDOW
 from robotid_sim.viewer.tracking import tracking_animations
-from robotid_sim.viewer.view_settings import ViewSettings
+from robotid_sim.viewer.view_settings import WINDOW, ViewSettings
 
 SAME_RUN = 0.01
 """Largest relative difference of RMS errors between a run and its repetition."""
@@ -247,12 +246,13 @@ def _is_as_recorded(motions: TaskMotions, file: Path) -> bool:
     runs = StudyResult.load(file).control if file.is_file() else []
     if not runs:
         return True
-    keys = [(run.controller, run.model, run.scenario, run.task) for run in runs]
-    for model, error in motions.errors().items():
-        key = (motions.controller, model, UNDISTURBED, motions.task.name)
-        if key not in keys:
-            return False
-        recorded = runs[keys.index(key)].rms_error
-        if not np.allclose(rms(error), recorded, rtol=SAME_RUN, atol=0.0):
-            return False
-    return True
+    recorded = {  # the first run of each
+        run.model: run.rms_error
+        for run in reversed(runs)
+        if (run.controller, run.scenario) == (motions.controller, UNDISTURBED)
+        and run.task == motions.task.name
+    }
+    return all(
+        model in recorded and np.allclose(rms(error), recorded[model], rtol=SAME_RUN, atol=0.0)
+        for model, error in motions.errors().items()
+    )

@@ -18,8 +18,8 @@ from robotid_sim.chart import Chart, Panel
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.replay.motions import Replay, ReplayMotion
 from robotid_sim.report.replay.shapes import BodyMesh, body_meshes
-from robotid_sim.viewer.camera import direction
 from robotid_sim.viewer.colors import REFERENCE, warm
+from robotid_sim.viewer.view_settings import direction
 
 MOST_SAMPLES = 16_000
 """Samples of all motions of a page together: some 1.5 MB for seven joints."""

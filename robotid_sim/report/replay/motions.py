@@ -83,7 +83,7 @@ class Replay:
     robot: Robot
     motions: tuple[ReplayMotion, ...]
     camera: str = "iso"
-    """A direction of `robotid_sim.viewer.choices`."""
+    """A direction of `robotid_sim.viewer.view_settings`."""
     speed: float = 1.0
     """Seconds of motion per second at the beginning."""
 

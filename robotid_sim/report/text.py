@@ -1,4 +1,4 @@
-"""A robot in words and tables: what a check finds, and inertia from geometry."""
+"""Robots and logs in words and tables, as a terminal shows them."""
 
 from __future__ import annotations
 
@@ -8,22 +8,33 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from robotid_sim.errors import install_command
+from robotid_sim.importing.match import BY_NAME
 from robotid_sim.model import inertia
 from robotid_sim.report.junit import JunitCase
-from robotid_sim.report.text import Text
 from robotid_sim.section import number
 from robotid_sim.table import Table
 
 if TYPE_CHECKING:
+    from robotid_sim.diagnostics.cause import Diagnosis
+    from robotid_sim.importing.importer import ImportedLog
+    from robotid_sim.importing.reading import Logs
     from robotid_sim.model.cad import CadInertia, CadLink
+    from robotid_sim.model.robot import Robot
     from robotid_sim.pipeline.check import RobotCheck
+    from robotid_sim.pipeline.payload import PayloadResult
+    from robotid_sim.pipeline.simulate import Experiment
 
+Text = str | Table
+"""A line, which a terminal wraps, or a table."""
 
 UNKNOWN = (
     "?: no mass, no geometry, a mesh that is missing, or the reader of meshes is: "
     + install_command("cad")
 )
 OUTSIDE = "the COM lies outside of the hull of its geometry: look at units, frames and signs"
+
+FEW = 8
+"""Unused columns that are named."""
 
 
 def check_text(check: RobotCheck) -> Iterator[Text]:
@@ -150,3 +161,85 @@ def _table(links: Sequence[CadLink]) -> Table:
         "principal moments [kg m^2]": [" ".join(map(number, row)) for row in moments],
     }
     return Table.of(columns)
+
+
+def diagnose_text(diagnosis: Diagnosis, logs: Logs) -> Iterator[Text]:
+    """Return what was concluded when a log was read, and what is wrong with it."""
+    yield from reading_text(logs)
+    yield from diagnosis.sentences()
+
+
+def reading_text(logs: Logs) -> Iterator[Text]:
+    """Return what was concluded, dropped and resampled when logs were read."""
+    for name, notes in logs.notes.items():
+        for note in notes:
+            yield f"{name}: {note}"
+
+
+def import_text(imported: ImportedLog, robot: Robot) -> Iterator[Text]:
+    """Return which columns were taken for what, and what was concluded."""
+    log, joints = imported.log, imported.mapping.joints
+    yield (
+        f"{robot.name}: {log.t.size} samples, {1.0 / log.dt:.6g} Hz, {log.t[0]:.6g} to "
+        f"{log.t[-1]:.6g} s"
+    )
+    yield ""
+    units = []
+    for quantity in imported.reasons:
+        unit = f"{'torque' if quantity == 'command' else quantity}_unit"
+        of_joints = (getattr(j, unit) for j in joints.values() if getattr(j, quantity))
+        units.append(", ".join(dict.fromkeys(of_joints)))
+    columns = {
+        "quantity": list(imported.reasons),
+        "unit": units,
+        "columns": list(imported.reasons.values()),
+    }
+    yield Table.of(columns, text_columns=3)
+    by_name = [q for q, reason in imported.reasons.items() if reason == BY_NAME]
+    others = [quantity for quantity in imported.reasons if quantity not in by_name]
+    if others:
+        yield ""
+        cells = {q: [getattr(joints[name], q) or "-" for name in robot.joint_names] for q in others}
+        yield Table.of({"joint": robot.joint_names, **cells}, text_columns=len(cells) + 1)
+    yield ""
+    yield from imported.notes
+    if imported.unused:
+        more = len(imported.unused) - FEW
+        text = ", ".join(imported.unused[:FEW]) + (f" and {more} more" if more > 0 else "")
+        yield f"not used: {text}"
+
+
+def payload_text(done: PayloadResult) -> Iterator[Text]:
+    """Return how the logs were read, and the estimate."""
+    yield from reading_text(done.logs)
+    yield from done.estimate.sentences()
+    yield from doubt_text(done.doubt)
+
+
+def simulate_text(done: Experiment) -> Iterator[Text]:
+    """Return peak torques, use of the limits, and what no real arm may run."""
+    plant, log, peak = done.plant, done.log, done.peak_torque
+    yield f"{plant.name}: {log.t.size} samples at {1.0 / log.dt:g} Hz"
+    columns = {
+        "joint": plant.joint_names,
+        "peak torque": map(number, peak),
+        "of limit": [f"{share:.0%}" for share in peak / plant.limits.effort],
+    }
+    for name, of_joints in done.limit_use.items():
+        columns[name.replace("_", " ")] = [f"{share:.0%}" for share in of_joints]
+    yield Table.of(columns)
+    for name, share in zip(plant.joint_names, done.saturated, strict=True):
+        if share > 0.0:
+            yield (
+                f"SATURATED: {name} is commanded more than its torque limit in "
+                f"{100.0 * share:.2g} % of the samples, and does not follow; lower "
+                "design.torque_ratio, or check rotor inertia and --plant-drive"
+            )
+    for text in done.contacts:
+        yield f"CONTACT: {text}; no real arm may run this"
+
+
+def doubt_text(doubt: str) -> Iterator[Text]:
+    """Return what contradicts logs that were taken in spite of it, if anything."""
+    if doubt:
+        yield f"WARNING: of the log: {doubt}"
