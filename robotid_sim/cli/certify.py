@@ -27,7 +27,7 @@ def certify(
     workers: options.Workers = None,
     junit: options.JunitFile = None,
     *,
-    study: options.Study,
+    study: options.Configuration,
 ) -> int:
     """Prove that a study does not depend on the engine: identify in one, prove in the other.
 

@@ -14,7 +14,7 @@ def check(
     out: Annotated[Path | None, options.out("URDF to write, with --repair.")] = None,
     junit: options.JunitFile = None,
     *,
-    study: options.Study,
+    study: options.Configuration,
 ) -> int:
     """Check a robot: consistency link by link, limits, rank, groupings, whether a study can run.
 

@@ -41,7 +41,7 @@ def design(
     json: options.Json = False,
     workers: of_design.Processes = 1,
     *,
-    study: options.Study,
+    study: options.Configuration,
 ) -> int:
     """Design an optimal excitation: a Fourier series, by D-optimality unless configured otherwise.
 

@@ -12,7 +12,7 @@ def diagnose(
     mapping: options.MapFile = None,
     json: options.Json = False,
     *,
-    study: options.Study,
+    study: options.Configuration,
 ) -> int:
     """Say what is wrong with a log or with the model for it: cause, joint, evidence, remedy.
 

@@ -21,7 +21,7 @@ def export(
     meshes: options.Meshes = MeshMode.COPY,
     json: options.Json = False,
     *,
-    study: options.Study,
+    study: options.Configuration,
 ) -> int:
     """Write a robot for other tools, as URDF, MJCF (MuJoCo), SDF (Gazebo), or source code.
 

@@ -36,7 +36,7 @@ def identify(
     force: options.Force = False,
     json: options.Json = False,
     *,
-    study: options.Study,
+    study: options.Configuration,
 ) -> int:
     """Identify parameters from logs, of the virtual experiment or of a machine.
 

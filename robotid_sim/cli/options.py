@@ -13,7 +13,7 @@ from robotid_sim.model.mesh_files import MeshMode
 if TYPE_CHECKING:
     from robotid_sim.pipeline.config import StudyConfig
 
-Study: TypeAlias = "StudyConfig"
+Configuration: TypeAlias = "StudyConfig"
 """What a command takes as `study`."""
 
 Words = list[tuple[str, str]]

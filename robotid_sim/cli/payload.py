@@ -26,7 +26,7 @@ def payload(
     force: options.Force = False,
     json: options.Json = False,
     *,
-    study: options.Study,
+    study: options.Configuration,
 ) -> int:
     """Estimate a load at the tip from two logs, or by a known load the torque constants.
 

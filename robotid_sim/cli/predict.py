@@ -19,7 +19,7 @@ def predict(
     force: options.Force = False,
     json: options.Json = False,
     *,
-    study: options.Study,
+    study: options.Configuration,
 ) -> int:
     """Predict the torques of a log that an estimate has not seen, and score them by joint.
 

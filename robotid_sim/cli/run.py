@@ -32,7 +32,7 @@ def run(
     no_replay: options.NoReplay = False,
     junit: options.JunitFile = None,
     *,
-    study: options.Study,
+    study: options.Configuration,
 ) -> int:
     """Run the whole study: excitation, experiment, identification, prediction, control, verdict.
 

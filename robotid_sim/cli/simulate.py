@@ -17,7 +17,7 @@ def simulate(
     out: Annotated[Path, options.out("Log file, .h5 or .csv.")],
     json: options.Json = False,
     *,
-    study: options.Study,
+    study: options.Configuration,
 ) -> int:
     """Run the virtual experiment: ROBOT in the engine, driven along a trajectory, with sensors."""
     from robotid_sim.errors import OptionError

@@ -51,7 +51,7 @@ def validate(
     json: options.Json = False,
     workers: options.Workers = None,
     *,
-    study: options.Study,
+    study: options.Configuration,
 ) -> int:
     """Validate an estimate: predict a log, and run the closed loop on ROBOT in the engine.
 

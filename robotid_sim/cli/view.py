@@ -44,7 +44,7 @@ def view(
     no_open: of_view.NoOpen = False,
     json: options.Json = False,
     *,
-    study: options.Study,
+    study: options.Configuration,
 ) -> int:
     """Show a motion of ROBOT: a trajectory, a log, a result, a task, or a sweep of every joint.
 

@@ -25,7 +25,7 @@ SAMPLES = 500
 
 MILLI = 1e3
 
-Drawn = Callable[[ControlRun, Trace, int], Float1D | None]
+RowValue = Callable[[ControlRun, Trace, int], Float1D | None]
 """What is drawn of a run in a row; None for nothing."""
 
 
@@ -88,7 +88,7 @@ def energy_differences(loop: ClosedLoop, joint_names: Sequence[str]) -> Chart:
     )
 
 
-def _beyond_true(loop: ClosedLoop, channel: Callable[[Trace], Float2D]) -> Drawn:
+def _beyond_true(loop: ClosedLoop, channel: Callable[[Trace], Float2D]) -> RowValue:
     """Return what a model has more of than the true one in the same loop, for `_grid`."""
     lap = lap_drawn(loop)
     references = {
@@ -169,7 +169,7 @@ def _joint_rows(
 def _grid(
     loop: ClosedLoop,
     rows: Sequence[tuple[str, str, str]],
-    value: Drawn,
+    value: RowValue,
     *,
     panel_height: float = 0.85,
     **words: Any,
