@@ -52,7 +52,7 @@ class NoWork(DoGroup):
 
     def __call__(self, group: Group) -> list[TrialRow]:
         """Return rows of which nothing is known."""
-        return [TrialRow(trial.key, trial.factors, trial.seed, DONE) for trial in group.trials]
+        return [TrialRow(trial.key, trial.factors, trial.seed, DONE) for trial in group]
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,9 @@ from robotid_sim.pipeline.study import Study
 from robotid_sim.report.draw import WIDTH, NotebookFigure, figure
 from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
+from robotid_sim.report.finding import trust_charts
 from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.study_report import study_report
-from robotid_sim.report.trust_section import trust_charts
 from robotid_sim.section import torque_unit
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.quintic import PointToPoint

@@ -1,39 +1,36 @@
-"""Where a campaign works: in processes of this machine, or on a Dask cluster."""
+"""Where a campaign works: in processes of this machine, which may die, or on a Dask cluster."""
 
 import asyncio
 import logging
 import os
-from collections.abc import Iterable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from typing import Any
 
 from joblib import parallel_config
+from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from robotid_sim.errors import OptionError
-from robotid_sim.parallel import kept_workers
+from robotid_sim.parallel import Item, Result, begin_worker, each_task, kept_workers
 
 LOCAL = "local"
 """The cluster of processes of this machine."""
 
-PRELOAD = "robotid_sim.campaign.dask_worker"
-"""What a process of the local cluster loads."""
+_log = logging.getLogger(__name__)
+
+TRIES = 3
+"""Times that work is begun whose process dies."""
 
 
 @contextmanager
 def working_in(cluster: str | None, workers: int | None) -> Iterator[int]:
     """Send the work of the block to processes and give their number.
 
-    Parameters
-    ----------
-    cluster : str, optional
-        ``local``, or the address of a Dask scheduler; by default processes of joblib.
-    workers : int, optional
-        Processes of this machine; by default one a core.
-
-    Raises
-    ------
-    OptionError
-        If Dask is not installed or no scheduler answers.
+    The cluster is ``local``, or the address of a Dask scheduler; by default processes of joblib.
+    `workers` are those of this machine, by default one a core. Raises `OptionError` if Dask is not
+    installed or no scheduler answers.
     """
     count = workers or os.cpu_count() or 1
     if cluster is None:
@@ -49,7 +46,7 @@ def working_in(cluster: str | None, workers: int | None) -> Iterator[int]:
     if cluster == LOCAL:
         # What it says of processes that come and go is said by the campaign where it matters.
         logging.getLogger("distributed").propagate = False
-        options = {"threads_per_worker": 1, "dashboard_address": None, "preload": [PRELOAD]}
+        options = {"threads_per_worker": 1, "dashboard_address": None, "preload": [__name__]}
         with LocalCluster(n_workers=count, silence_logs=logging.ERROR, **options) as local:
             with Client(local), parallel_config(backend="dask"):
                 try:
@@ -69,3 +66,51 @@ async def _end(workers: Iterable[Any]) -> None:
     """Kill processes of Dask: asked to retire they take seconds, and longer when at work."""
     closing = [worker.close(timeout=0.1) for worker in workers]
     await asyncio.gather(*closing, return_exceptions=True)  # late on a busy machine
+
+
+def each_retried(
+    function: Callable[[Item], Result],
+    items: Sequence[Item],
+    workers: int,
+    keep: Callable[[Item, Result | None], None],
+) -> None:
+    """Give every item's result to `keep`, None where its process died again and again.
+
+    When a process dies all that were at work are suspected; the last try of each is alone. What an
+    item raises ends all. The function goes to processes, see `each_task`; `keep` is called in this
+    one when a result is there.
+    """
+    waiting, begun = dict(enumerate(items)), dict.fromkeys(range(len(items)), 0)
+    while waiting:
+        suspect = next((k for k in waiting if begun[k] == TRIES - 1), None)
+        numbers = list(waiting) if suspect is None else [suspect]
+
+        def take(
+            place: int, result: Result | None, error: Exception | None, numbers: Any = numbers
+        ) -> None:
+            if error is not None:
+                raise error
+            keep(waiting.pop(numbers[place]), result)
+
+        try:
+            tasks = [waiting[k] for k in numbers]
+            each_task(function, tasks, workers, take, apart=True, batch_size="auto")
+        except lost_worker() as error:
+            _log.warning("a process died (%s); its work is begun again", error)
+            left = [k for k in numbers if k in waiting]
+            for number in left[:workers]:  # those at work are among the first
+                begun[number] += 1
+                if begun[number] >= TRIES:
+                    keep(waiting.pop(number), None)
+
+
+def lost_worker() -> tuple[type[Exception], ...]:
+    """Return the errors that say that a process died."""
+    dask = sys.modules.get("distributed.scheduler")  # of this run, if it has a cluster
+    own = () if dask is None else (dask.KilledWorker,)
+    return (TerminatedWorkerError, BrokenProcessPool, *own)
+
+
+def dask_setup(_worker: Any) -> None:
+    """Leave Ctrl-C to the parent, and end with it."""
+    begin_worker(os.getppid())

@@ -7,6 +7,7 @@ import sys
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
+from importlib.machinery import ModuleSpec
 from importlib.util import find_spec
 from pathlib import Path
 from typing import NamedTuple
@@ -52,16 +53,12 @@ class Source(NamedTuple):
 
 @cache
 def code_fingerprint(function: str) -> str:
-    """Hash the code and data that a function runs, and the versions of the packages used.
+    """Hash the code and data that a function ``module:name`` runs, and versions of packages.
 
     Covers the definitions that the function reaches, directly or not, in its module and in this
     package, as syntax trees without comments and docstrings; the data files beside their modules;
-    and the catalog's files if robots are read. What only draws results is not among them.
-
-    Parameters
-    ----------
-    function : str
-        Such as ``module:name``; a module alone stands for all of it.
+    and the catalog's files if robots are read. What only draws results is not among them. A module
+    alone stands for all of it.
     """
     digest = hashlib.sha256(repr((sys.version, sorted(versions().items()))).encode())
     code = reached_code(function)
@@ -114,17 +111,24 @@ def _reached_from(module: str, statement: ast.stmt) -> Iterator[tuple[str, str]]
 
 @cache
 def _source(module: str) -> Source | None:
-    """Parse the statements of a module; None of one that has no source."""
-    try:
-        spec = find_spec(module)
-    except (ImportError, ValueError):
-        return None
+    """Parse the statements of a module without docstrings; None of one that has no source."""
+    spec = _spec(module)
     if spec is None or spec.origin is None or not spec.origin.endswith(".py"):
         return None
     definitions: dict[str, list[ast.stmt]] = defaultdict(list)
     imports: dict[str, tuple[str, str]] = {}
     effects = []
-    for statement in _without_texts(ast.parse(Path(spec.origin).read_bytes())).body:
+    tree = ast.parse(Path(spec.origin).read_bytes())
+    for node in ast.walk(tree):
+        if isinstance(body := getattr(node, "body", None), list):
+            body[:] = [
+                part
+                for part in body
+                if not isinstance(part, ast.Expr)
+                or not isinstance(part.value, ast.Constant)
+                or not isinstance(part.value.value, str)
+            ]
+    for statement in tree.body:
         names = set(_defined(statement))
         for name in names:
             definitions[name].append(statement)
@@ -161,9 +165,8 @@ def _acts_on_others(statement: ast.stmt) -> bool:
         targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
         return not all(isinstance(target, ast.Name) for target in targets)
     if isinstance(statement, ast.If):
-        return "__name__" not in ast.dump(statement.test) and "TYPE_CHECKING" not in ast.dump(
-            statement.test
-        )
+        test = ast.dump(statement.test)
+        return "__name__" not in test and "TYPE_CHECKING" not in test
     return not isinstance(statement, ast.Import | ast.ImportFrom)
 
 
@@ -183,45 +186,28 @@ def _imported(module: str, node: ast.Import | ast.ImportFrom) -> dict[str, tuple
     names: dict[str, tuple[str, str]] = {}
     for alias in node.names if _is_ours(base) else ():
         inner = f"{base}.{alias.name}"
-        place = (inner, WHOLE) if _is_module(inner) else (base, alias.name)
+        place = (inner, WHOLE) if _spec(inner) else (base, alias.name)
         names[alias.asname or alias.name] = place
     return names
 
 
 @cache
-def _is_module(name: str) -> bool:
+def _spec(module: str) -> ModuleSpec | None:
     try:
-        return find_spec(name) is not None
+        return find_spec(module)
     except (ImportError, ValueError):
-        return False
+        return None
 
 
 def _is_ours(module: str) -> bool:
     return module.partition(".")[0] == PACKAGE
 
 
-def _without_texts(tree: ast.Module) -> ast.Module:
-    """Take the docstrings out of a syntax tree."""
-    for node in ast.walk(tree):
-        if isinstance(body := getattr(node, "body", None), list):
-            body[:] = [part for part in body if not _is_text(part)]
-    return tree
-
-
-def _is_text(node: ast.AST) -> bool:
-    return (
-        isinstance(node, ast.Expr)
-        and isinstance(node.value, ast.Constant)
-        and isinstance(node.value.value, str)
-    )
-
-
 def _data_files(modules: Iterable[str]) -> list[Path]:
     """List the data that modules may read, in a fixed order."""
-    ours = {
-        module: source for module in modules if _is_ours(module) and (source := _source(module))
-    }
-    paths = {path for source in ours.values() for path in source.path.parent.iterdir()}
+    ours = [module for module in modules if _is_ours(module)]
+    sources = [source for source in map(_source, ours) if source]
+    paths = {path for source in sources for path in source.path.parent.iterdir()}
     if CATALOG in ours:
         paths |= set(catalog_folder().rglob("*"))
     return sorted(

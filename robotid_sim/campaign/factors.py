@@ -78,21 +78,12 @@ shortened = reprlib.repr
 def factor_of(name: str, given: Any) -> Factor:
     """Return a factor of a plan.
 
-    Parameters
-    ----------
-    name : str
-        ``robot``, a key of a study with dots between, a short name such as ``estimator``, or any
-        name if the levels say what they set.
-    given : list or dict
-        Values; or levels ``{name = "fine", study = {"sensors.encoder-noise.revolute" = 1e-5}}``
-        that set several keys, also ``robot``; or ``{range = [0.1, 0.5], steps = 5}``, ``log-range``
-        for equal ratios; or a distribution, for designs that fill the space:
-        ``{uniform = [low, high]}``, ``{log-uniform = [low, high]}``, ``{normal = [mean, std]}``.
-
-    Raises
-    ------
-    OptionError
-        If it is none of these.
+    Its name is ``robot``, a key of a study with dots between, a short name such as ``estimator``,
+    or any name if the levels say what they set. Given are values; or levels ``{name = "fine", study
+    = {"sensors.encoder-noise.revolute" = 1e-5}}`` that set several keys, also ``robot``; or
+    ``{range = [0.1, 0.5], steps = 5}``, ``log-range`` for equal ratios; or a distribution, for
+    designs that fill the space: ``{uniform = [low, high]}``, ``{log-uniform = [low, high]}``,
+    ``{normal = [mean, std]}``. Raises `OptionError` if it is none of these.
     """
     if isinstance(given, Mapping):
         return _ranged(name, given)

@@ -2,14 +2,13 @@
 
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
 from robotid_sim.campaign.metrics import loop_metrics, metrics_of
 from robotid_sim.campaign.signed_folder import SignedFolder
 from robotid_sim.campaign.store import DONE, FAILED, LATE, TrialRow
@@ -27,7 +26,6 @@ from robotid_sim.pipeline.experiment import clean_run, measured
 from robotid_sim.pipeline.fit_plan import FitPlan
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.identify import identify
-from robotid_sim.pipeline.result import EstimateResult
 from robotid_sim.pipeline.scoring import scored
 from robotid_sim.pipeline.setup import Setup
 from robotid_sim.pipeline.stages import lift_estimate
@@ -120,26 +118,26 @@ class DoGroup:
             done = {row.key for row in rows}
             late = f"took longer than {self.limit:g} s together with the trials of its log"
             spent = time.perf_counter() - began
-            left = [trial for trial in group.trials if trial.key not in done]
+            left = [trial for trial in group if trial.key not in done]
             rows += [_row(trial, LATE, late, spent / len(left)) for trial in left]
         return rows
 
     def _rows(self, group: Group) -> Any:
         """Yield the rows of the trials that share the rows of a fit."""
-        motions = _read(self.shared, group.first.base)
+        motions = _read(self.shared, group[0].base)
         if motions is None:  # the file was changed or removed during the run
-            motions = _made(group.first, needs_loop=self.needs_loop)
-        streams = Streams(group.first.seed)
-        sensors = build_sensors(group.first.study)
+            motions = _made(group[0], needs_loop=self.needs_loop)
+        streams = Streams(group[0].seed)
+        sensors = build_sensors(group[0].study)
         cell = replace(motions.setup.cell, sensors=sensors)
         seen = Motions(
             replace(motions.setup, cell=cell),
-            measured(cell, motions.clean, streams("measure"), seed=group.first.seed),
+            measured(cell, motions.clean, streams("measure"), seed=group[0].seed),
             measured(cell, motions.unseen, streams("unseen measure")),
             motions.loop,
         )
         by_rows: dict[str, list[StudyTrial]] = defaultdict(list)
-        for trial in group.trials:
+        for trial in group:
             by_rows[trial.rows].append(trial)
         for members in by_rows.values():
             yield self._of_rows(members, seen)
@@ -173,35 +171,20 @@ class DoGroup:
         results = scored(setup.cell.plant, seen.unseen, fit)
         by_key = {e.estimator: (e, r) for e, r in zip(fit.estimates, results, strict=True)}
         loop = None if seen.loop is None else _with_models(seen.loop, setup, fit, streams)
-        units = setup.cell.plant.joint_units
-        return [
-            self._scored_row(
-                trial,
-                *by_key[trial.key],
-                {} if loop is None else loop_metrics(loop, trial.key, units),
-            )
-            for trial in trials
-        ]
-
-    def _scored_row(
-        self,
-        trial: StudyTrial,
-        estimate: Estimate,
-        result: EstimateResult,
-        loop: Mapping[str, float | None],
-    ) -> TrialRow:
-        if not estimate.success:
-            return _row(trial, FAILED, f"the fit failed: {estimate.message}", 0.0)
-        vectors: dict[str, Callable[[], Float1D]] = {
-            "beta": lambda: estimate.beta,
-            "std": lambda: estimate.std,
-            "true": lambda: np.array([p.true for p in result.base_parameters], dtype=float),
-        }
-        return replace(
-            _row(trial, DONE, "", 0.0),
-            metrics={**metrics_of(result, estimate), **loop},
-            arrays={name: vectors[name]() for name in self.arrays},
-        )
+        rows = []
+        for trial in trials:
+            estimate, result = by_key[trial.key]
+            if not estimate.success:
+                rows.append(_row(trial, FAILED, f"the fit failed: {estimate.message}", 0.0))
+                continue
+            metrics = metrics_of(result, estimate)
+            if loop is not None:
+                metrics |= loop_metrics(loop, trial.key, setup.cell.plant.joint_units)
+            true = np.array([p.true for p in result.base_parameters], dtype=float)
+            vectors = {"beta": estimate.beta, "std": estimate.std, "true": true}
+            arrays = {name: vectors[name] for name in self.arrays}
+            rows.append(replace(_row(trial, DONE, "", 0.0), metrics=metrics, arrays=arrays))
+        return rows
 
 
 def undisturbed_loop(setup: Setup) -> ClosedLoop:

@@ -58,13 +58,14 @@ def metrics_of(result: EstimateResult, estimate: Estimate) -> dict[str, float | 
     true = np.array([p.true for p in result.base_parameters], dtype=float)
     error, std = estimate.beta - true, estimate.std
     size = float(rms(true))
+    spread = float(rms(std)) / size
     predicted = result.validation.model_error_relative if result.validation else []
     known = np.isfinite(std) & (std > 0.0)
     covered = np.abs(error[known]) <= LEVEL * std[known]
     return {
         "model_error": max((e for e in predicted if e is not None), default=None),
         "parameter_error": float(rms(error)) / size,
-        "std": _finite(float(rms(std)) / size),
+        "std": spread if np.isfinite(spread) else None,
         "nees": result.nees,
         "coverage": float(covered.mean()) if known.any() else None,
         "residual": max(result.torque_rms_relative),
@@ -90,7 +91,3 @@ def loop_metrics(loop: ClosedLoop, model: str, units: tuple[str, ...]) -> dict[s
         "tracking_gap": loop.gap_left(units, model),
         "tracking_gain": None if nominal is None else error / float(rms(nominal.rms_error)),
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None

@@ -1,18 +1,19 @@
 """What came of a campaign, and what a run of it would do."""
 
 import csv
-from collections.abc import Iterator, Sequence
+import json
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from robotid_sim.campaign.effort import Effort
 from robotid_sim.campaign.metrics import METRICS
-from robotid_sim.campaign.plan import CampaignPlan
-from robotid_sim.campaign.run import read_campaign, require_same_plan, rows_of
+from robotid_sim.campaign.plan import CampaignPlan, plan_of
+from robotid_sim.campaign.run import FILES
 from robotid_sim.campaign.statistics import answer
 from robotid_sim.campaign.store import DONE, Store, TrialRow
-from robotid_sim.campaign.trial_list import SharedWork, StudyTrial, trials_of
+from robotid_sim.campaign.trial_list import Effort, RobotFiles, SharedWork, StudyTrial, trials_of
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import atomic_path, require_writable
 from robotid_sim.representation import public_value
@@ -32,7 +33,7 @@ class CampaignResult:
 
     @classmethod
     def load(cls, folder: str | Path, *, trust_plugins: bool = False) -> "CampaignResult":
-        """Read the store of a folder.
+        """Read plan, trials and rows of the store of a folder, as they were run last.
 
         Parameters
         ----------
@@ -52,7 +53,13 @@ class CampaignResult:
             If there is none, or it is damaged.
         """
         with Store(Path(folder), write=False) as store:
-            return cls(*read_campaign(store, trust_plugins=trust_plugins))
+            content = store.noted("plan")
+            if content is None:
+                raise FileFormatError(f"{store.folder} holds no plan; run the campaign first")
+            plan = plan_of(content, str(store.folder))
+            files = RobotFiles(store.noted(FILES) or {})  # which may have changed or gone since
+            trials = trials_of(plan, files, trust_plugins=trust_plugins)
+            return cls(plan, trials, store.rows_of(trials))
 
     def require_rows(self, folder: Path) -> None:
         """Raise `OptionError` if no trial has ended."""
@@ -69,15 +76,18 @@ class CampaignResult:
 
     def status(self) -> dict[str, Any]:
         """Return how many trials there are, by status, as JSON values."""
-        counts: dict[str, int] = {}
-        for row in self.rows:
-            counts[row.status] = counts.get(row.status, 0) + 1
+        counts = Counter(row.status for row in self.rows)
         left = len(self.trials) - len(self.rows)
         return {"title": self.plan.title, "trials": len(self.trials), "left": left, **counts}
 
     def table(self) -> dict[str, list[Any]]:
         """Return a column a factor, metric and property of the trials, a row a trial."""
-        return dict(_columns(self.plan, self.rows))
+        table: dict[str, list[Any]] = {
+            factor: [row.factors[factor] for row in self.rows] for factor in self.plan.factors
+        }
+        for name in ("seed", "status", "error", "seconds"):
+            table[name] = [getattr(row, name) for row in self.rows]
+        return table | {name: [row.metrics.get(name) for row in self.rows] for name in METRICS}
 
     def export(self, path: str | Path) -> dict[str, list[Any]]:
         """Write the table of the trials as CSV or Parquet, and return it.
@@ -140,12 +150,14 @@ def plan_campaign(
     rows: list[TrialRow] = []
     if (out / "campaign.sqlite").exists():
         with Store(out, write=False) as store:
-            require_same_plan(store, plan)
-            rows = rows_of(store, trials)
+            store.require_plan(json.loads(plan.model_dump_json()))
+            rows = store.rows_of(trials)
     finished = {row.key for row in rows}
     left = [trial for trial in trials if trial.key not in finished]
     work = SharedWork.of(left)
     effort = Effort.of(left, plan, [row.seconds for row in rows if row.status == DONE])
+    # A factor on a sensor replaces the default ones.
+    sets = {", ".join(trial.study.measuring()) or "none" for trial in trials}
     content = {
         "title": plan.title,
         "trials": len(trials),
@@ -153,27 +165,12 @@ def plan_campaign(
         "designs": work.bases,
         "logs": work.logs,
         "preprocessed_logs": work.fits,
-        "sensors": _sensor_sets(trials),
+        "sensors": "; or ".join(sorted(sets)),
         "expected_seconds": round(effort.seconds / workers),
         "expected_megabytes": round(effort.megabytes, 1),
         "out": str(out),
     }
     return CampaignForecast(content, work)
-
-
-def _sensor_sets(trials: Sequence[StudyTrial]) -> str:
-    """Return the sensors of the trials, in words: a factor on one replaces the default ones."""
-    sets = {", ".join(trial.study.measuring()) or "none" for trial in trials}
-    return "; or ".join(sorted(sets))
-
-
-def _columns(plan: CampaignPlan, rows: Sequence[TrialRow]) -> Iterator[tuple[str, list[Any]]]:
-    for factor in plan.factors:
-        yield factor, [row.factors[factor] for row in rows]
-    for name in ("seed", "status", "error", "seconds"):
-        yield name, [getattr(row, name) for row in rows]
-    for metric in METRICS:
-        yield metric, [row.metrics.get(metric) for row in rows]
 
 
 def _write_parquet(table: dict[str, list[Any]], out: Path) -> None:

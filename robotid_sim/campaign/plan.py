@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
 from pathlib import Path
 from string import Formatter
 from typing import Annotated, Any, Literal
@@ -166,22 +167,14 @@ class CampaignPlan(ConfigSection):
                 f"factor '{drawn}' is drawn from a distribution, and a {self.design} needs levels; "
                 'give a range with steps, or design = "sobol"'
             )
-        if self.design == "grid":
-            return list(_grid(factors))
-        if self.design == "list":
-            counts = {f.name: len(f.levels) for f in factors}
-            if len(set(counts.values())) > 1:
-                raise OptionError(f"a list needs as many levels of every factor, got {counts}")
-            rows = zip(*(f.levels for f in factors), strict=True)
-            return [dict(zip(counts, row, strict=True)) for row in rows]
-        return list(_filling(factors, self.design, self.samples))
-
-
-def _grid(factors: Sequence[Factor]) -> Iterator[dict[str, Level]]:
-    first, *rest = factors
-    for level in first.levels:
-        for others in _grid(rest) if rest else ({},):
-            yield {first.name: level, **others}
+        if self.design not in ("grid", "list"):
+            return list(_filling(factors, self.design, self.samples))
+        counts = {f.name: len(f.levels) for f in factors}
+        if self.design == "list" and len(set(counts.values())) > 1:
+            raise OptionError(f"a list needs as many levels of every factor, got {counts}")
+        levels = [f.levels for f in factors]
+        rows = product(*levels) if self.design == "grid" else zip(*levels, strict=True)
+        return [dict(zip(counts, row, strict=True)) for row in rows]
 
 
 def _filling(factors: Sequence[Factor], design: Design, count: int) -> Iterator[dict[str, Level]]:

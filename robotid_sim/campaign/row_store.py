@@ -21,21 +21,9 @@ MAX_STEPS, BYTES_OF_STEPS = 1_000_000, 10_000
 class RowStore:
     """The table ``trial`` of an SQLite file, and what is noted beside it; a context manager.
 
-    Parameters
-    ----------
-    file : Path
-        The file.
-    columns : mapping of str to str
-        Type of every column by its name; the first is the key.
-    schema : int
-        Version of the columns.
-    write : bool
-        Whether to create what is missing; otherwise the file must be there and is only read.
-
-    Raises
-    ------
-    FileFormatError
-        If the file cannot be opened, or is of another schema.
+    `columns` has the type of every column by its name, the first is the key; `schema` is their
+    version. With `write` what is missing is created; otherwise the file must be there and is only
+    read. Raises `FileFormatError` if the file cannot be opened, or is of another schema.
     """
 
     def __init__(self, file: Path, columns: Mapping[str, str], schema: int, *, write: bool) -> None:

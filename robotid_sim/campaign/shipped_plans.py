@@ -3,11 +3,8 @@
 from importlib.resources import files
 from pathlib import Path
 
-FOLDER = "plans"
-"""Where they are beside this module."""
-
 
 def shipped_plans() -> dict[str, Path]:
     """Return the plans that come with the package, by name."""
-    folder = Path(str(files(__package__) / FOLDER))
+    folder = Path(str(files(__package__) / "plans"))
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}

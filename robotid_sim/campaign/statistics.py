@@ -59,18 +59,18 @@ def spread_by(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Spread
     by_level: dict[Label, list[TrialRow]] = defaultdict(list)
     for row in rows:
         by_level[row.factors[factor]].append(row)
-    return [_spread(level, by_level[level], metric) for level in ordered(by_level)]
+    spreads = []
+    for level in ordered(by_level):
+        values = np.sort(values_of(by_level[level], metric))
+        failed = len(by_level[level]) - values.size
+        spreads.append(Spread(level, values, failed, _interval_of_median(values)))
+    return spreads
 
 
 def ordered(levels: Iterable[Label]) -> list[Label]:
     """Return levels: numbers by size, names as they come."""
     known = list(dict.fromkeys(levels))
     return sorted(known) if all(isinstance(level, int | float) for level in known) else known
-
-
-def _spread(level: Label, rows: Sequence[TrialRow], metric: str) -> Spread:
-    values = np.sort(values_of(rows, metric))
-    return Spread(level, values, len(rows) - values.size, _interval_of_median(values))
 
 
 def values_of(rows: Iterable[TrialRow], metric: str) -> Float1D:
@@ -111,22 +111,17 @@ def paired_tests(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Pai
         shared = sorted(set(by_level[one]) & set(by_level[two]), key=repr)
         if len(shared) >= FEWEST:
             pair = np.array([[by_level[level][key] for key in shared] for level in (one, two)])
-            found.append((one, two, *_compared(pair)))
+            positive = bool((pair > 0.0).all())
+            apart = np.log(pair[1] / pair[0]) if positive else pair[1] - pair[0]
+            middle = float(np.median(apart))
+            p = float(wilcoxon(apart).pvalue) if np.any(apart) else 1.0
+            difference = float(np.expm1(middle)) if positive else middle
+            found.append((one, two, len(shared), difference, p))
     adjusted = holm([p for *_, p in found])
     return [
         PairedTest(one, two, count, difference, p)
         for (one, two, count, difference, _), p in zip(found, adjusted, strict=True)
     ]
-
-
-def _compared(pair: Any) -> tuple[int, float, float]:
-    first, second = pair
-    positive = bool((pair > 0.0).all())
-    apart = np.log(second / first) if positive else second - first
-    middle = float(np.median(apart))
-    difference = float(np.expm1(middle)) if positive else middle
-    p = 1.0 if not np.any(apart) else float(wilcoxon(apart).pvalue)
-    return len(first), difference, p
 
 
 def holm(p: Sequence[float]) -> list[float]:

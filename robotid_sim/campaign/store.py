@@ -8,7 +8,7 @@ import json
 import reprlib
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,9 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.row_store import RowStore, named
+from robotid_sim.campaign.trial_list import StudyTrial
 from robotid_sim.docstrings import documented
-from robotid_sim.errors import FileFormatError
+from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.inputs import require_file
 
 NAME = "campaign.sqlite"
@@ -28,6 +29,9 @@ SCHEMA = 1
 
 DONE, FAILED, LATE, LOST = "done", "failed", "late", "lost"
 """What became of a trial: it ended; it raised; it took too long; its worker died three times."""
+
+GROWING = ("seeds", "factors", "samples", "record", "answers", "title", "question", "time_limit")
+"""What of a plan may change while its trials stay."""
 
 _COLUMNS = {
     "key": "TEXT",
@@ -63,17 +67,8 @@ class TrialRow:
 class Store(RowStore):
     """The rows of a campaign in a folder; a context manager.
 
-    Parameters
-    ----------
-    folder : Path
-        Where the files are.
-    write : bool
-        Whether to create what is missing; otherwise the store must be there and is only read.
-
-    Raises
-    ------
-    FileFormatError
-        If there is no store, it cannot be opened, or it is of another schema.
+    With `write` what is missing is created; otherwise the store must be there and is only read.
+    Raises `FileFormatError` if there is no store, it cannot be opened, or it is of another schema.
     """
 
     def __init__(self, folder: Path, *, write: bool) -> None:
@@ -87,7 +82,15 @@ class Store(RowStore):
         """Write rows and their arrays, all or none of them."""
         with named(self.file):
             self._keep_arrays(rows)
-        self.insert([_values(row) for row in rows])
+        self.insert(
+            [
+                (
+                    *(row.key, json.dumps(dict(row.factors)), row.seed, row.status, row.error),
+                    *(row.seconds, *map(row.metrics.get, METRICS)),
+                )
+                for row in rows
+            ]
+        )
 
     def _keep_arrays(self, rows: Iterable[TrialRow]) -> None:
         """Write arrays before their row: those of a run that was killed in between are replaced."""
@@ -117,14 +120,35 @@ class Store(RowStore):
             if keys is None or row[0] in keys:
                 yield self._row(*row)
 
+    def rows_of(self, trials: Sequence[StudyTrial]) -> list[TrialRow]:
+        """Return the rows of trials that have one, in their order, with the factors of the trial.
+
+        A row that an earlier form of the plan wrote has names of that time.
+        """
+        rows = {row.key: row for row in self.rows({trial.key for trial in trials})}
+        return [replace(rows[t.key], factors=t.factors) for t in trials if t.key in rows]
+
+    def require_plan(self, plan: Mapping[str, Any]) -> None:
+        """Raise `OptionError` if trials of another plan are here; `plan` is its content as JSON.
+
+        A new store fits every plan.
+        """
+        before = self.noted("plan")
+        if before is None:
+            return
+        for name in [*before, *plan]:
+            old, new = before.get(name), plan.get(name)
+            if name not in GROWING and old != new:
+                where, one, two = _first_difference(name, old, new)
+                raise OptionError(
+                    f"{self.folder} holds a campaign of another plan: {where} is {one!r} there and "
+                    f"{two!r} in this one; choose another folder"
+                )
+
     def counts(self, keys: set[str] | None = None) -> dict[str, int]:
         """Return how many trials have every status, of all or of some keys."""
-        statuses = Counter(
-            str(status)
-            for key, status in self.select("key, status", "ORDER BY status")
-            if keys is None or key in keys
-        )
-        return dict(statuses)
+        pairs = self.select("key, status", "ORDER BY status")
+        return dict(Counter(str(status) for key, status in pairs if keys is None or key in keys))
 
     def noted(self, name: str) -> dict[str, Any] | None:
         """Return the table that is noted under a name as JSON; None without one.
@@ -137,17 +161,13 @@ class Store(RowStore):
     def _row(self, key: Any, factors: Any, *rest: Any) -> TrialRow:
         """Return a row from the values of its columns; raise unless this program wrote them."""
         labels = self._table(factors, f"'factors' of trial {key}")
-        seed, status, error, seconds, *metrics = rest
-        numbers = dict(zip(METRICS, metrics, strict=True))
-        values: list[tuple[str, Any, Any]] = [
-            ("seed", seed, int),
-            ("seconds", seconds, int | float),
-        ]
-        values += [("status", status, str), ("error", error, str)]
-        values += [(name, value, int | float | None) for name, value in numbers.items()]
-        for name, value, kind in values:
+        kinds: dict[str, Any] = {"seed": int, "status": str, "error": str, "seconds": int | float}
+        kinds |= dict.fromkeys(METRICS, int | float | None)
+        for (name, kind), value in zip(kinds.items(), rest, strict=True):
             if not isinstance(value, kind):
                 raise self._damaged(f"'{name}' of trial {key} is {reprlib.repr(value)}")
+        seed, status, error, seconds, *metrics = rest
+        numbers = dict(zip(METRICS, metrics, strict=True))
         return TrialRow(key, labels, seed, status, error, seconds, numbers)
 
     def _table(self, text: object, what: str) -> dict[str, Any]:
@@ -165,7 +185,9 @@ class Store(RowStore):
         )
 
 
-def _values(row: TrialRow) -> list[Any]:
-    metrics = [row.metrics.get(name) for name in METRICS]
-    factors = json.dumps(dict(row.factors))
-    return [row.key, factors, row.seed, row.status, row.error, row.seconds, *metrics]
+def _first_difference(name: str, old: Any, new: Any) -> tuple[str, Any, Any]:
+    if isinstance(old, dict) and isinstance(new, dict):
+        for key in [*old, *new]:
+            if old.get(key) != new.get(key):
+                return _first_difference(f"{name}.{key}", old.get(key), new.get(key))
+    return name, old, new

@@ -1,21 +1,47 @@
-"""From a plan to its trials: what each one is, and the work that some of them share."""
+"""From a plan to its trials: what each one is, the work that some of them share, and its cost."""
 
 import hashlib
 import json
+import os
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from copy import deepcopy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from robotid_sim.campaign.factors import ROBOT, Level
 from robotid_sim.campaign.plan import CampaignPlan
-from robotid_sim.campaign.robot_files import RobotFiles
 from robotid_sim.docstrings import documented
-from robotid_sim.errors import OptionError
+from robotid_sim.errors import FileFormatError, OptionError, UrdfError
+from robotid_sim.inputs import read_file
+from robotid_sim.model.catalog_files import catalog
+from robotid_sim.model.mjcf_reader import is_mjcf, mjcf_parts
 from robotid_sim.pipeline.build import require_buildable
+from robotid_sim.pipeline.build_robot import build_robot
 from robotid_sim.pipeline.config import StudyConfig, load_config
+
+DESIGN = 6.0
+"""Time of a design in its space [s of a core]; of an arm of six joints with 40 candidates."""
+
+SUBSTEP = 45e-6
+"""Time of a sub-step of the engine with controller and drives [s]; `bench/loop.py` prints it."""
+
+SAMPLE = 18e-6
+"""Time of the preprocessing of a sample of a joint, of the log and of the unseen one [s]."""
+
+LOOP = 30.0
+"""Simulated time of the closed loop of a trial [s]."""
+
+CHANNELS = 9
+"""Arrays of a clean log."""
+
+ROW = 1e-3
+"""Size of a row of the store [MB]."""
+
+SIDE_CAR = "robot.toml"
+"""What a robot's file may have beside it."""
 
 
 @documented
@@ -39,42 +65,18 @@ class StudyTrial:
     """Hash of what decides the rows of the fit: that, preprocessor, terms."""
 
 
-@documented
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Trials of one log: done by one process, one after the other."""
-
-    trials: tuple[StudyTrial, ...]
-
-    @property
-    def first(self) -> StudyTrial:
-        """The first trial."""
-        return self.trials[0]
+Group = tuple[StudyTrial, ...]
+"""Trials of one log: done by one process, one after the other."""
 
 
 def trials_of(
-    plan: CampaignPlan, files: RobotFiles | None = None, *, trust_plugins: bool = False
+    plan: CampaignPlan, files: "RobotFiles | None" = None, *, trust_plugins: bool = False
 ) -> list[StudyTrial]:
     """Return all trials of a plan, in the order of its factors and seeds.
 
-    Parameters
-    ----------
-    plan : CampaignPlan
-        What to run.
-    files : RobotFiles, optional
-        Content of the robots that are files; by default read now.
-    trust_plugins : bool
-        Whether the plugins that the plan names are run; see `load_config`.
-
-    Returns
-    -------
-    trials : list of StudyTrial
-        Their keys depend on the content of the files.
-
-    Raises
-    ------
-    OptionError, UnknownNameError
-        If a study that comes of the levels is refused.
+    Their keys depend on the content of the robots that are files, which is read now unless `files`
+    has it. `trust_plugins` runs the plugins that the plan names, see `load_config`. Raises
+    `OptionError` or `UnknownNameError` if a study that comes of the levels is refused.
     """
     trials: list[StudyTrial] = []
     files = files or RobotFiles()
@@ -82,7 +84,12 @@ def trials_of(
         robot, study = _study_of(plan, point, trust_plugins=trust_plugins)
         labels = {name: level.label for name, level in point.items()}
         parts = _parts(robot, study, plan, files.of(robot, study.nominal.file))
-        trials += [_trial(seed, labels, robot, study, parts) for seed in plan.seed_list]
+        base = _hash(parts[0])
+        for seed in plan.seed_list:
+            log = _hash([base, parts[1], seed])
+            rows = _hash([log, parts[2]])
+            key = _hash([rows, parts[3]])
+            trials.append(StudyTrial(key, labels, seed, robot, study, base, log, rows))
     by_key = {trial.key: trial for trial in trials}
     if len(by_key) < len(trials):
         twice = next(t for t in trials if by_key[t.key] is not t)
@@ -143,29 +150,9 @@ def _parts(
     return base, [whole["preset"], sensors], [whole["preprocess"], fit], own
 
 
-def _trial(
-    seed: int,
-    labels: Mapping[str, str | float],
-    robot: str,
-    study: StudyConfig,
-    parts: tuple[Any, Any, Any, Any],
-) -> StudyTrial:
-    base = _hash(parts[0])
-    log = _hash([base, parts[1], seed])
-    rows = _hash([log, parts[2]])
-    key = _hash([rows, parts[3]])
-    return StudyTrial(key, labels, seed, robot, study, base, log, rows)
-
-
 def _hash(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True, default=_text)
+    text = json.dumps(content, sort_keys=True, default=os.fspath)  # paths and nothing else
     return hashlib.sha256(text.encode()).hexdigest()[:32]
-
-
-def _text(value: Any) -> str:
-    if isinstance(value, Path):
-        return str(value)
-    raise TypeError(f"{value!r} cannot be hashed")
 
 
 def groups_of(trials: Sequence[StudyTrial]) -> list[Group]:
@@ -173,7 +160,7 @@ def groups_of(trials: Sequence[StudyTrial]) -> list[Group]:
     by_log: dict[str, list[StudyTrial]] = defaultdict(list)
     for trial in trials:
         by_log[trial.log].append(trial)
-    return [Group(tuple(members)) for members in by_log.values()]
+    return list(map(tuple, by_log.values()))
 
 
 @documented
@@ -199,3 +186,82 @@ class SharedWork:
             f"{self.trials} trials share {self.bases} designs with their rollouts, {self.logs} "
             f"logs and {self.fits} preprocessed logs; alone they would need {self.trials} of each"
         )
+
+
+@documented
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """Expected cost of trials, right within a factor of two or three."""
+
+    seconds: float
+    """Of one core."""
+    megabytes: float
+    """On disk."""
+
+    @classmethod
+    def of(
+        cls, trials: Sequence[StudyTrial], plan: CampaignPlan, recorded: Sequence[float] = ()
+    ) -> Self:
+        """Return the effort of trials that are left to do.
+
+        Where there are seconds recorded of trials of the plan, each takes as long as those did.
+        """
+        seconds, megabytes = 0.0, ROW * len(trials)
+        sizes = {}
+        for trial in {trial.base: trial for trial in trials}.values():
+            design, experiment = trial.study.design, trial.study.experiment
+            samples = (design.periods + 1) * design.period * experiment.rate  # and the unseen log's
+            sizes[trial.base] = samples * build_robot(trial.robot, trial.study.robot).dof
+            seconds += DESIGN + samples * experiment.substeps * SUBSTEP
+            megabytes += 8e-6 * CHANNELS * sizes[trial.base]
+        for trial in {trial.rows: trial for trial in trials}.values():
+            seconds += SAMPLE * sizes[trial.base]
+        if plan.needs_loop and trials:
+            experiment = trials[0].study.experiment
+            seconds += len(trials) * LOOP * experiment.rate * experiment.substeps * SUBSTEP
+        if recorded:
+            seconds = len(trials) * sum(recorded) / len(recorded)
+        return cls(seconds, megabytes)
+
+
+class RobotFiles:
+    """SHA-256 digests of robot files; every file is read once.
+
+    With digests by path, as a campaign noted them, no file is read.
+    """
+
+    def __init__(self, digests: Mapping[str, str] | None = None) -> None:
+        self._noted = digests
+        self._digests: dict[str, str | None] = {}
+        self._catalog = frozenset(catalog())
+
+    @property
+    def digests(self) -> dict[str, str]:
+        """Digest by path of every file that was asked for and is there."""
+        return {path: digest for path, digest in self._digests.items() if digest is not None}
+
+    def of(self, robot: str, nominal: Path | None) -> dict[str, str]:
+        """Return the digests of a robot's files by what they are; none of the catalog's own."""
+        by_role: dict[str, str] = {}
+        for role, path in (("robot", Path(robot)), ("nominal", nominal)):
+            if path is None or str(path) in self._catalog:
+                continue
+            digest, beside = self._digest(path), self._digest(path.parent / SIDE_CAR)
+            if digest is not None:
+                by_role[role] = digest
+                by_role |= {} if beside is None else {f"{role} settings": beside}
+        return by_role
+
+    def _digest(self, path: Path) -> str | None:
+        """Return the digest of a file; None without a file that can be read."""
+        name = str(path)
+        if name not in self._digests and self._noted is not None:
+            self._digests[name] = self._noted.get(name)
+        elif name not in self._digests:
+            self._digests[name] = None
+            # The trial says why a file cannot be used.
+            with suppress(OSError, FileFormatError, UrdfError):
+                contents = mjcf_parts(path) if is_mjcf(path) else {path: read_file(path)}
+                digest = hashlib.sha256(b"".join(contents.values()))
+                self._digests[name] = digest.hexdigest()
+        return self._digests[name]

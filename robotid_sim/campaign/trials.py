@@ -14,8 +14,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+from robotid_sim.campaign.backend import TRIES, each_retried
 from robotid_sim.campaign.code_fingerprint import code_fingerprint
-from robotid_sim.campaign.retried import TRIES, each_retried
 from robotid_sim.campaign.row_store import RowStore
 from robotid_sim.engine.engines import ENGINES, default_engine, using_engine
 from robotid_sim.errors import FileFormatError, OptionError, RobotIdError, UnknownNameError
@@ -109,27 +109,10 @@ def run_trials(
 
     Every result is kept when its trial ends, so that a run that is killed loses only what was at
     work. A kept result counts for the same function, parameters and code: runs with other settings
-    keep theirs beside it.
-
-    Parameters
-    ----------
-    trials : sequence of Trial
-        The work; names are unique.
-    folder : Path
-        Holds the store.
-    workers : int
-        Number of processes.
-    progress : callable
-        Called with the share of trials done.
-
-    Raises
-    ------
-    OptionError
-        If two trials have the same name.
-    FileFormatError
-        If JSON cannot hold a result, or the store cannot be read or written.
-    RobotIdError
-        If the process of a trial dies again and again; or what a trial raises.
+    keep theirs beside it. Names of trials are unique; `progress` is called with the share done.
+    Raises `OptionError` if two trials have the same name; `FileFormatError` if JSON cannot hold a
+    result, or the store cannot be read or written; `RobotIdError` if the process of a trial dies
+    again and again; and what a trial raises.
     """
     names = [trial.name for trial in trials]
     if len(set(names)) < len(names):

@@ -15,9 +15,8 @@ from typing import Annotated, Any
 
 import typer
 
-from robotid_sim.cli.command_line import command_line, remember_command
 from robotid_sim.cli.help import Commands
-from robotid_sim.cli.output import print_error, set_output
+from robotid_sim.cli.output import command_line, print_error, set_output
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged, suggestion
 from robotid_sim.plugins import fault_of_plugin, load_installed_plugins
 from robotid_sim.signals import ending_signal, interrupted_code
@@ -83,14 +82,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Ctrl-C.
     """
     words = list(sys.argv[1:] if arguments is None else arguments)
-    remember_command(words)
-    debug = "--debug" in words
+    set_output(words)
+    # To stderr; a run log may ask for more of the records.
+    logging.basicConfig(stream=sys.stderr, format="%(message)s", force=True)
     verbose = "-v" in words or "--verbose" in words
-    _log_to_stderr(logging.INFO if verbose else logging.WARNING)
-    empty = next((k for k, word in enumerate(words) if not word or _EMPTY.fullmatch(word)), None)
-    set_output(quiet="--quiet" in words, as_json="--json" in words)
-    if empty is not None:
-        return _fail(f"an empty value: {_shown(words, empty)}; give one or leave the option out", 2)
+    logging.getLogger().handlers[0].setLevel(logging.INFO if verbose else logging.WARNING)
+    logging.getLogger("robotid_sim").setLevel(logging.INFO)
+    k = next((k for k, word in enumerate(words) if not word or _EMPTY.fullmatch(word)), None)
+    if k is not None:
+        # With the option before it, as a shell would take them.
+        first = k - 1 if k and words[k - 1].startswith("-") and not words[k] else k
+        shown = shlex.join(words[first : k + 1])
+        return _fail(f"an empty value: {shown}; give one or leave the option out", 2)
     try:
         load_installed_plugins()
         code = app(words, prog_name="robotid", standalone_mode=False)
@@ -98,31 +101,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(_said(error), 2, "UsageError")
     except (typer.Abort, KeyboardInterrupt):
         return _fail(STOPPED, interrupted_code(), "Interrupted")
-    except (InfeasibleError, SimulationDiverged) as error:
-        if debug:
-            traceback.print_exc()
-        return _fail(str(error), 1, type(error).__name__)
-    except RobotIdError as error:
-        if debug:
-            traceback.print_exc()
-        return _fail(fault_of_plugin(error) or str(error), 2, type(error).__name__)
     except SystemExit as end:  # Typer's: what completes has said all, or a pipe was closed
         if said := fault_of_plugin(end):
             return _fail(said, 2, "PluginError")
         return UNREAD if end.code == 1 else int(end.code or 0)
-    except MemoryError as error:
-        if debug:
-            traceback.print_exc()
-        text = f"there is not enough memory: {error or 'for this'}; {SMALLER}"
-        return _fail(text, 2, "MemoryError")
     except Exception as error:  # the boundary of the program
-        if debug:
+        if "--debug" in words:
             traceback.print_exc()
-        trouble = _trouble(error) if isinstance(error, OSError) else ""
-        if said := trouble or fault_of_plugin(error):
-            return _fail(said, 2, type(error).__name__)
-        return _fail(_bug(error), BUG, "Bug")
+        return _fail(*_explained(error))
     return int(code or 0) if ending_signal() is None else _fail(STOPPED, 0, "Interrupted")
+
+
+def _explained(error: Exception) -> tuple[str, int, str]:
+    """Return what an error means for who gave the command, exit code and kind."""
+    kind = type(error).__name__
+    if isinstance(error, InfeasibleError | SimulationDiverged):
+        return str(error), 1, kind
+    if isinstance(error, MemoryError):
+        return f"there is not enough memory: {error or 'for this'}; {SMALLER}", 2, "MemoryError"
+    if isinstance(error, RobotIdError):
+        return fault_of_plugin(error) or str(error), 2, kind
+    trouble = _trouble(error) if isinstance(error, OSError) else ""
+    said = trouble or fault_of_plugin(error)
+    return (said, 2, kind) if said else (_bug(error), BUG, "Bug")
 
 
 def _trouble(error: OSError) -> str:
@@ -163,26 +164,6 @@ def _said(error: Any) -> str:
     return text if command is None else f"{text}; see `{command.command_path} --help`"
 
 
-def _shown(words: Sequence[str], k: int) -> str:
-    """Return an empty word with the option before it, as a shell would take them."""
-    first = k - 1 if k and words[k - 1].startswith("-") and not words[k] else k
-    return shlex.join(words[first : k + 1])
-
-
-def _log_to_stderr(level: int) -> None:
-    """Send log records from `level` on to stderr; a run log may ask for more of them."""
-    logging.basicConfig(stream=sys.stderr, format="%(message)s", force=True)
-    logging.getLogger().handlers[0].setLevel(level)
-    logging.getLogger("robotid_sim").setLevel(logging.INFO)
-
-
-def _readable(text: str) -> str:
-    """Write a text in one line, without what a terminal obeys or nobody would read."""
-    line = " ".join(text.split())
-    line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
-    return line if len(line) <= LONGEST_LINE else f"{line[:600]} ... {line[-300:]}"
-
-
 def _fail(text: str, code: int, kind: str = "OptionError") -> int:
     """Say in one line why a command ends; after a signal every error is of that one.
 
@@ -191,7 +172,10 @@ def _fail(text: str, code: int, kind: str = "OptionError") -> int:
     """
     if ending_signal() is not None:
         text, code, kind = STOPPED, interrupted_code(), "Interrupted"
-    line = _readable(text)
+    # In one line, without what a terminal obeys or nobody would read.
+    line = " ".join(text.split())
+    line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+    line = line if len(line) <= LONGEST_LINE else f"{line[:600]} ... {line[-300:]}"
     message, _, remedy = line.rpartition("; ")
     with suppress(OSError):  # the terminal has been closed
         print(f"robotid: {line}", file=sys.stderr, flush=True)

@@ -3,11 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 
 @command()
@@ -15,18 +12,16 @@ def cad(
     robot: options.RobotArg,
     total_mass: Annotated[
         float,
-        typer.Option(
-            metavar="KG",
-            callback=options.positive,
-            help="Mass of the whole robot, its base included [kg].",
+        options.value(
+            "KG", "Mass of the whole robot, its base included [kg].", callback=options.positive
         ),
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="URDF to write.")],
+    out: Annotated[Path, options.out("URDF to write.")],
     convex_hull: Annotated[
-        bool, typer.Option("--convex-hull", help="Take the convex hull of meshes that are open.")
+        bool, options.flag("--convex-hull", "Take the convex hull of meshes that are open.")
     ] = False,
     collision: Annotated[
-        bool, typer.Option("--collision", help="Take collision shapes, not visual ones.")
+        bool, options.flag("--collision", "Take collision shapes, not visual ones.")
     ] = False,
     base: options.BaseLink = None,
     tip: options.TipLink = None,
@@ -40,10 +35,9 @@ def cad(
     from robotid_sim.model.cad import inertia_from_geometry
     from robotid_sim.model.catalog import load_robot
     from robotid_sim.model.export import write_urdf
-    from robotid_sim.report.text.cad import cad_text
+    from robotid_sim.report.text import cad_text
 
-    let_signals_raise()
-    output.require_writable(out)
+    output.begin(out)
     read = load_robot(robot, base=base, tip=tip, formal=True)  # its own inertia goes anyway
     done = inertia_from_geometry(read, total_mass, convex_hull=convex_hull, collision=collision)
     write_urdf(done.robot, out)

@@ -1,36 +1,42 @@
 """``robotid campaign``: many virtual experiments as one plan."""
 
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
-import typer
-
-from robotid_sim.cli import options
-from robotid_sim.cli.campaign_action import CampaignAction
+from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
+from robotid_sim.errors import OptionError
+
+
+class CampaignAction(StrEnum):
+    """What to do with a campaign."""
+
+    RUN = "run"
+    STATUS = "status"
+    SUMMARY = "summary"
+    EXPORT = "export"
+    LIST = "list"
+
 
 PlanOrFolder = Annotated[
     Path | None,
-    typer.Argument(
-        metavar="PLAN",
-        help="For run a plan: a TOML file, or the name of one of `robotid campaign list`; "
+    options.argument(
+        "PLAN",
+        "For run a plan: a TOML file, or the name of one of `robotid campaign list`; "
         "for the others the folder of a campaign.",
     ),
 ]
 
 RunOrTable = Annotated[
-    Path | None,
-    typer.Option(
-        "-o", "--out", metavar="PATH", help="Folder of the run; of export a .csv or .parquet."
-    ),
+    Path | None, options.out("Folder of the run; of export a .csv or .parquet.", "PATH")
 ]
 
 ClusterName = Annotated[
     str | None,
-    typer.Option(
-        metavar="WHERE",
-        help="Run by Dask (extra cluster): local, or the address of a scheduler, as in "
+    options.value(
+        "WHERE",
+        "Run by Dask (extra cluster): local, or the address of a scheduler, as in "
         "tcp://node1:8786.",
     ),
 ]
@@ -39,23 +45,20 @@ ClusterName = Annotated[
 @command()
 def campaign(
     action: Annotated[
-        CampaignAction,
-        typer.Argument(metavar="ACTION", help="run, status, summary, export, or list."),
+        CampaignAction, options.argument("ACTION", "run, status, summary, export, or list.")
     ],
     where: PlanOrFolder = None,
     out: RunOrTable = None,
-    quick: Annotated[
-        bool, typer.Option("--quick", help="A smaller campaign of the same kind.")
-    ] = False,
+    quick: Annotated[bool, options.flag("--quick", "A smaller campaign of the same kind.")] = False,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print trials, shared work, time and disk; run none.")
+        bool, options.flag("--dry-run", "Print trials, shared work, time and disk; run none.")
     ] = False,
     again: Annotated[
-        bool, typer.Option("--again", help="Run those once more that failed or were late.")
+        bool, options.flag("--again", "Run those once more that failed or were late.")
     ] = False,
     cluster: ClusterName = None,
     trust_plugins: Annotated[
-        bool, typer.Option("--trust-plugins", help="Run the plugins that the plan names.")
+        bool, options.flag("--trust-plugins", "Run the plugins that the plan names.")
     ] = False,
     json: options.Json = False,
     workers: options.Workers = None,
@@ -69,17 +72,21 @@ def campaign(
     """
     from robotid_sim.cli import campaign_actions as actions
 
-    let_signals_raise()
-    given: dict[str, Any] = {
-        "quick": quick,
-        "dry_run": dry_run,
-        "again": again,
-        "cluster": cluster,
-        "out": out,
-    }
-    actions.require_fitting(action, where, given)
-    if where is None:
+    output.begin()
+    given: dict[str, Any] = {"quick": quick, "dry_run": dry_run, "again": again}
+    given |= {"cluster": cluster, "out": out}
+    for name, value in given.items():
+        fitting = (CampaignAction.RUN, *([CampaignAction.EXPORT] if name == "out" else []))
+        if value and action not in fitting:
+            flag = f"--{name.replace('_', '-')}"
+            raise OptionError(f"{flag} acts only with {' or '.join(fitting)}; leave it out")
+    if action is CampaignAction.LIST:
+        if where is not None:
+            raise OptionError(f"list takes no PLAN, got {where}; leave it out")
         return actions.list_plans(as_json=json)
+    if where is None:
+        what = "a plan" if action is CampaignAction.RUN else "the folder of a campaign"
+        raise OptionError(f"campaign {action} needs {what}; see `robotid campaign --help`")
     shared: dict[str, Any] = {"trust_plugins": trust_plugins, "as_json": json}
     if action is CampaignAction.RUN:
         return actions.run(where, workers=workers, **given, **shared)

@@ -2,7 +2,6 @@
 
 import logging
 import os
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,33 +13,21 @@ from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST
 from robotid_sim.campaign.trial_list import SharedWork
 from robotid_sim.cli import output
-from robotid_sim.cli.campaign_action import CampaignAction
-from robotid_sim.cli.command_line import command_line
 from robotid_sim.errors import OptionError
 from robotid_sim.files import FILE_SPACE, require_space, require_writable
-from robotid_sim.progress_display import progress_line
-from robotid_sim.report.campaign_report import campaign_report
+from robotid_sim.report.campaign_report import (
+    campaign_report,
+    finished_text,
+    forecast_text,
+    status_text,
+    summary_text,
+)
 from robotid_sim.report.page import write_page
-from robotid_sim.report.text.campaign import finished_text, forecast_text, status_text, summary_text
 from robotid_sim.table import Table
 
 PAGE, FIGURES = "summary.html", "figures"
 
 _log = logging.getLogger(__name__)
-
-
-def require_fitting(action: CampaignAction, where: Path | None, options: Mapping[str, Any]) -> None:
-    """Raise `OptionError` if an action lacks what it needs, or has what does nothing in it."""
-    for name, value in options.items():
-        fitting = (CampaignAction.RUN, *([CampaignAction.EXPORT] if name == "out" else []))
-        if value and action not in fitting:
-            flag = f"--{name.replace('_', '-')}"
-            raise OptionError(f"{flag} acts only with {' or '.join(fitting)}; leave it out")
-    if action is CampaignAction.LIST and where is not None:
-        raise OptionError(f"list takes no PLAN, got {where}; leave it out")
-    if action is not CampaignAction.LIST and where is None:
-        what = "a plan" if action is CampaignAction.RUN else "the folder of a campaign"
-        raise OptionError(f"campaign {action} needs {what}; see `robotid campaign --help`")
 
 
 def list_plans(*, as_json: bool) -> int:
@@ -80,13 +67,10 @@ def run(
     options: dict[str, Any] = {"again": (FAILED, LATE, LOST) if again else ()}
     options["trust_plugins"] = trust_plugins
     try:
-        with (
-            progress_line(enabled=output.shows_progress()) as progress,
-            working_in(cluster, workers) as count,
-        ):
+        with output.progress_line() as progress, working_in(cluster, workers) as count:
             done = run_campaign(plan, out, workers=count, progress=progress, **options)
     except KeyboardInterrupt:
-        _log.warning("finished trials are kept; to go on: %s", command_line())
+        _log.warning("finished trials are kept; to go on: %s", output.command_line())
         raise
     content = {"new": done.new, "before": done.before, "trials": dict(done.counts)}
     output.print_result(content, finished_text(done, out), as_json=as_json)
@@ -107,9 +91,9 @@ def summary(folder: Path, *, workers: int | None, trust_plugins: bool, as_json: 
     result.require_rows(folder)
     page, figures = folder / PAGE, folder / FIGURES
     require_writable(page)
-    with progress_line(enabled=output.shows_progress()) as progress:
+    with output.progress_line() as progress:
         work = SharedWork.of(result.trials)
-        drawn = campaign_report(result.plan, result.rows, work, command_line())
+        drawn = campaign_report(result.plan, result.rows, work, output.command_line())
         write_page(drawn, page, figures, progress, workers or os.cpu_count() or 1)
     output.print_result(result.content(), summary_text(result), [page, figures], as_json=as_json)
     return 0

@@ -1,18 +1,12 @@
 """``robotid certify``: generated in one engine, proved in the other."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import Annotated
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 PAGE, VALUES, FIGURES = "certificate.html", "certificate.json", "figures"
-
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
 
 
 @command(
@@ -21,16 +15,11 @@ if TYPE_CHECKING:
 )
 def certify(
     robot: options.RobotArg,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for the results.")
-    ],
+    out: Annotated[Path, options.out("Folder for the results.", "FOLDER")],
     seeds: Annotated[
         int,
-        typer.Option(
-            metavar="N",
-            min=1,
-            max=10_000,
-            help="Studies, of the seeds from --seed on, judged together.",
+        options.value(
+            "N", "Studies, of the seeds from --seed on, judged together.", min=1, max=10_000
         ),
     ] = 1,
     no_replay: options.NoReplay = False,
@@ -38,7 +27,7 @@ def certify(
     workers: options.Workers = None,
     junit: options.JunitFile = None,
     *,
-    study: "StudyConfig",
+    study: options.Configuration,
 ) -> int:
     """Prove that a study does not depend on the engine: identify in one, prove in the other.
 
@@ -50,33 +39,29 @@ def certify(
     """
     import os
 
-    from robotid_sim.cli.command_line import command_line
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.files import FILE_SPACE, write_json
     from robotid_sim.pipeline.build_robot import build_robot
     from robotid_sim.pipeline.certificate import certify as prove
     from robotid_sim.pipeline.crossing import both_engines
-    from robotid_sim.progress_display import progress_line
-    from robotid_sim.report.certificate_report import certificate_report
-    from robotid_sim.report.junit import write_verdict
+    from robotid_sim.report.certificate_report import certificate_report, certify_text
+    from robotid_sim.report.junit import verdict_cases, write_junit
     from robotid_sim.report.page import write_page
-    from robotid_sim.report.text.certify import certify_text
     from robotid_sim.result_folder import Run, result_folder
 
-    let_signals_raise()
-    output.require_writable(junit)
+    output.begin(junit)
     both_engines()
     plant, count = build_robot(robot, study.robot), workers or os.cpu_count() or 1
-    run = Run("certificate", plant.name, command_line())
+    run = Run("certificate", plant.name, output.command_line())
     with (
         result_folder(out, (PAGE, VALUES, FIGURES), run, FILE_SPACE) as folder,
-        progress_line(enabled=output.shows_progress()) as progress,
+        output.progress_line() as progress,
     ):
         done = prove(plant, study, seeds=seeds, workers=count, progress=progress)
         page = certificate_report(done, plant, recipe(study))
         write_page(page, folder / PAGE, folder / FIGURES, progress, count, replay=not no_replay)
         write_json(folder / VALUES, "certificate", 1, done.content())
-    write_verdict(junit, f"certify {plant.name}", done.verdict)
+    write_junit(junit, f"certify {plant.name}", verdict_cases(done.verdict))
     written = [*(out / name for name in (PAGE, VALUES, FIGURES)), junit]
     output.print_result(done.content(), certify_text(done), written, as_json=json)
     return 0 if done.verdict.passed else 1

@@ -1,29 +1,20 @@
 """``robotid check``: whether a robot can exist, and what can be identified of it."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import Annotated
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
-
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
 
 
 @command("nominal")
 def check(
     robot: options.RobotArg,
     json: options.Json = False,
-    out: Annotated[
-        Path | None,
-        typer.Option("-o", "--out", metavar="FILE", help="URDF to write, with --repair."),
-    ] = None,
+    out: Annotated[Path | None, options.out("URDF to write, with --repair.")] = None,
     junit: options.JunitFile = None,
     *,
-    study: "StudyConfig",
+    study: options.Configuration,
 ) -> int:
     """Check a robot: consistency link by link, limits, rank, groupings, whether a study can run.
 
@@ -34,18 +25,16 @@ def check(
     from robotid_sim.model.export import write_urdf
     from robotid_sim.pipeline.check import check as check_robot
     from robotid_sim.report.junit import write_junit
-    from robotid_sim.report.text.check import check_cases, check_text
+    from robotid_sim.report.text import check_cases, check_text
 
-    let_signals_raise()
     if out is not None and not study.robot.repair:
         raise OptionError("-o writes the repaired robot; give it together with --repair")
-    output.require_writable(out, junit)
+    output.begin(out, junit)
     done = check_robot(robot, study)
     content = done.content()
     if out is not None and done.repaired is not None:
         write_urdf(done.repaired, out)
         content["repair"]["file"] = str(out)
-    if junit is not None:
-        write_junit(junit, f"check {done.robot.name}", check_cases(done))
+    write_junit(junit, f"check {done.robot.name}", check_cases(done))
     output.print_result(content, check_text(done), [out, junit], as_json=json)
     return 0 if done.passed else 1

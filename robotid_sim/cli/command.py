@@ -36,18 +36,12 @@ def command(
 
     A function that takes `study` has the options of a study's configuration behind its own, and
     receives the configuration that they make. What is wrong with the words is said before the
-    function loads what it needs, which takes a while. Until it calls `let_signals_raise` a signal
-    ends the process.
+    function loads what it needs, which takes a while. Until it calls `output.begin` a signal ends
+    the process.
 
-    Parameters
-    ----------
-    *uses : str
-        Fields of `SharedOptions` that the command has beside those of the robot.
-    beside : callable
-        Returns from the command's parameters what it writes beside the file of ``--out``.
-    needs, excludes : mapping of str to str
-        Parameters that act only with another one (or one of several), or only without it; otherwise
-        they are refused.
+    It `uses` fields of `SharedOptions` beside those of the robot. `beside` returns from the
+    command's parameters what it writes beside the file of ``--out``. Parameters that act only with
+    another one (or one of several), or only without it, are in `needs` or `excludes`.
     """
 
     def decorate(work: Callable[..., int]) -> Callable[..., int]:

@@ -3,25 +3,20 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
-
-EstimateFiles = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="ESTIMATE ESTIMATE…",
-        help="Estimate files of `robotid identify`, or result folders of `robotid run`, two or "
-        "more.",
-    ),
-]
 
 
 @command()
 def compare(
-    estimates: EstimateFiles,
+    estimates: Annotated[
+        list[Path],
+        options.argument(
+            "ESTIMATE ESTIMATE…",
+            "Estimate files of `robotid identify`, or result folders of `robotid run`, two or "
+            "more.",
+        ),
+    ],
     out: options.ResultFile = None,
     report: options.ReportFile = None,
     json: options.Json = False,
@@ -32,20 +27,17 @@ def compare(
     of one robot 1 at most is called different. Of result folders, predictions and tracking errors
     stand side by side, too. Exit 1 if they differ.
     """
-    from robotid_sim.cli.command_line import command_line
     from robotid_sim.files import write_json
     from robotid_sim.pipeline.compare import compare as compare_estimates
-    from robotid_sim.report.comparison_report import comparison_report
+    from robotid_sim.report.comparison_report import compare_text, comparison_report
     from robotid_sim.report.page import write_page
-    from robotid_sim.report.text.compare import compare_text
 
-    let_signals_raise()
-    output.require_writable(out, report)
+    output.begin(out, report)
     done = compare_estimates(estimates)
     content = done.content()
     if out is not None:
         write_json(out, "agreement", 1, content)
     if report is not None:
-        write_page(comparison_report(done, command_line()), report)
+        write_page(comparison_report(done, output.command_line()), report)
     output.print_result(content, compare_text(done), [out, report], as_json=json)
     return 0 if done.passed else 1

@@ -2,17 +2,11 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import Annotated, Any
 
 from robotid_sim.cli import design_options as of_design
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
-
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
 
 
 def _further(values: Mapping[str, Any]) -> list[Path]:
@@ -30,9 +24,7 @@ def _further(values: Mapping[str, Any]) -> list[Path]:
 )
 def design(
     robot: options.RobotArg,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="Trajectory file (JSON).")
-    ],
+    out: Annotated[Path, options.out("Trajectory file (JSON).")],
     family: of_design.FamilyName = None,
     criterion: of_design.CriterionName = None,
     solver: of_design.Solver = None,
@@ -49,7 +41,7 @@ def design(
     json: options.Json = False,
     workers: of_design.Processes = 1,
     *,
-    study: "StudyConfig",
+    study: options.Configuration,
 ) -> int:
     """Design an optimal excitation: a Fourier series, by D-optimality unless configured otherwise.
 
@@ -60,22 +52,19 @@ def design(
     """
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.pipeline.design import design as design_motions
-    from robotid_sim.progress_display import progress_line
-    from robotid_sim.report.design_report import design_report
+    from robotid_sim.report.design_report import design_report, design_text
     from robotid_sim.report.page import write_page
-    from robotid_sim.report.text.design import design_text
     from robotid_sim.signals import interrupted_code
     from robotid_sim.viewer.display import require_display
     from robotid_sim.viewer.sources import show_motion
 
-    let_signals_raise()
-    output.require_writable(out, report, csv)
+    output.begin(out, report, csv)
     if view:
         require_display()
     chosen = {"family": family, "criterion": criterion, "solver": solver, "count": count}
     space = {"clearance": clearance, "floor": floor}
     study = study.with_design({**chosen, "prior": None if prior is None else tuple(prior)}, space)
-    with progress_line(enabled=output.shows_progress()) as progress:
+    with output.progress_line() as progress:
         done = design_motions(
             robot, study, compare=compare, explain=explain, workers=workers, progress=progress
         )

@@ -1,14 +1,8 @@
 """``robotid diagnose``: what is wrong with a log or with the model for it."""
 
-from typing import TYPE_CHECKING
-
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
-
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
 
 
 @command("seed", "plugin", "nominal", excludes={"seed": "nominal"})
@@ -18,7 +12,7 @@ def diagnose(
     mapping: options.MapFile = None,
     json: options.Json = False,
     *,
-    study: "StudyConfig",
+    study: options.Configuration,
 ) -> int:
     """Say what is wrong with a log or with the model for it: cause, joint, evidence, remedy.
 
@@ -26,9 +20,9 @@ def diagnose(
     """
     from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
     from robotid_sim.pipeline.diagnose import diagnose as diagnose_log
-    from robotid_sim.report.text.diagnose import diagnose_text
+    from robotid_sim.report.text import diagnose_text
 
-    let_signals_raise()
+    output.begin()
     model = build_robot(robot, study.robot)
     data = rid.read_log(log, model, mapping)
     nominal = build_nominal_of_log(model, data[0], study)

@@ -1,35 +1,27 @@
 """``robotid export``: a robot for other tools."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import Annotated
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.model.mesh_files import MeshMode
-from robotid_sim.signals import let_signals_raise
-
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
 
 
 @command(beside=lambda values: [values["out"].with_suffix(".toml")])
 def export(
     robot: options.RobotArg,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="File to write.")],
+    out: Annotated[Path, options.out("File to write.")],
     format: Annotated[
         str | None,
-        typer.Option(
-            "--format",
-            metavar="NAME",
-            help="File format: urdf, mjcf, sdf, python, c.  [default: by the suffix]",
+        options.value(
+            "NAME", "File format: urdf, mjcf, sdf, python, c.  [default: by the suffix]", "--format"
         ),
     ] = None,
     meshes: options.Meshes = MeshMode.COPY,
     json: options.Json = False,
     *,
-    study: "StudyConfig",
+    study: options.Configuration,
 ) -> int:
     """Write a robot for other tools, as URDF, MJCF (MuJoCo), SDF (Gazebo), or source code.
 
@@ -42,7 +34,7 @@ def export(
     from robotid_sim.pipeline.export import export as write_robot
     from robotid_sim.pipeline.export import format_of
 
-    let_signals_raise()
+    output.begin()
     chosen = format_of(out, format)
     read = build_robot(robot, study.robot)
     files, notes = write_robot(read, out, format=chosen, meshes=meshes)

@@ -20,22 +20,14 @@ def require_safe_files(
 ) -> None:
     """Raise if a command would destroy what it reads, or mix the results of runs.
 
-    Parameters
-    ----------
-    values : mapping
-        Parameters of the command by name, as parsed.
-    read, written : iterable of Path
-        Further files.
-
-    Raises
-    ------
-    OptionError
-        If an output is an input, is written twice, or is of a run; or if a run replaces an input.
-    FileFormatError
-        If an input or output is a device or a pipe, or an input in a result folder is not as its
-        run wrote it.
+    `values` are the parameters of the command, `read` and `written` further files. Raises
+    `OptionError` if an output is an input, is written twice, or is of a run, or if a run replaces
+    an input; `FileFormatError` if an input or output is a device or a pipe, or an input in a result
+    folder is not as its run wrote it.
     """
-    inputs, outputs = [*_inputs(values), *read], [*_outputs(values), *written]
+    inputs = [*_inputs(values), *read]
+    named = [(v if isinstance(v, list | tuple) else (v,)) for v in map(values.get, OUTPUTS)]
+    outputs = [*(path for v in named for path in v if isinstance(path, Path)), *written]
     for path in inputs:
         require_file(path)
     require_distinct(outputs, inputs)
@@ -70,11 +62,3 @@ def _inputs(values: Mapping[str, Any]) -> Iterator[Path]:
                 yield plans.get(str(each), each)
             elif isinstance(each, str) and name in ("hold_out", "plugin", "task"):
                 yield Path(each.removeprefix("csv:"))
-
-
-def _outputs(values: Mapping[str, Any]) -> Iterator[Path]:
-    for name in OUTPUTS:
-        value = values.get(name)
-        for each in value if isinstance(value, list | tuple) else (value,):
-            if isinstance(each, Path):
-                yield each

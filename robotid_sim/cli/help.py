@@ -1,6 +1,5 @@
 """Commands that are loaded when they are called, and a help without the terms of Python."""
 
-from collections.abc import Callable
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -83,16 +82,11 @@ def load_command(name: str) -> Any:
     lines = "\n".join(f"  robotid {words}" for words in COMMANDS[name].examples)
     alone = typer.Typer(add_completion=False, rich_markup_mode=None)
     # \b keeps the lines as they are.
-    alone.command(name, cls=PlainCommand, epilog=f"\b\nExamples:\n{lines}")(_function(name))
+    epilog = f"\b\nExamples:\n{lines}"
+    module = import_module(f"robotid_sim.cli.{COMMANDS[name].module or name}")
+    function = getattr(module, name, None) or getattr(module, f"{name}_")  # a keyword or a builtin
+    alone.command(name, cls=PlainCommand, epilog=epilog)(function)
     return typer.main.get_command(alone)
-
-
-def _function(command: str) -> Callable[..., int]:
-    """Return the function of a command; its module loads what it needs when it is called."""
-    module = COMMANDS[command].module or command
-    loaded = import_module(f"robotid_sim.cli.{module}")
-    function: Callable[..., int] | None = getattr(loaded, command, None)
-    return function or getattr(loaded, f"{command}_")  # of a keyword or a builtin
 
 
 def _is(param: Any, kind: str) -> bool:

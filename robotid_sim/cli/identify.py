@@ -2,18 +2,12 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import Annotated, Any
 
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.model.mesh_files import MeshMode
-from robotid_sim.signals import let_signals_raise
-
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
 
 
 def _table(values: Mapping[str, Any]) -> list[Path]:
@@ -27,7 +21,7 @@ def _table(values: Mapping[str, Any]) -> list[Path]:
 def identify(
     robot: options.RobotArg,
     log: options.SeveralLogs,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="FILE", help="Estimate file (JSON).")],
+    out: Annotated[Path, options.out("Estimate file (JSON).")],
     estimator: options.EstimatorNames = None,
     torque_gain_std: options.GainStd = None,
     terms: options.Terms = None,
@@ -42,7 +36,7 @@ def identify(
     force: options.Force = False,
     json: options.Json = False,
     *,
-    study: "StudyConfig",
+    study: options.Configuration,
 ) -> int:
     """Identify parameters from logs, of the virtual experiment or of a machine.
 
@@ -56,17 +50,16 @@ def identify(
     from robotid_sim.pipeline.build_robot import build_nominal_of_log
     from robotid_sim.pipeline.draws import folder_of_draws, write_draws
     from robotid_sim.pipeline.identification import table_beside
-    from robotid_sim.report.text.identify import identify_text
+    from robotid_sim.report.identification_report import identify_text
 
-    let_signals_raise()
     table = parameters or table_beside(out)
-    output.require_writable(out, table, urdf, report)
+    output.begin(out, table, urdf, report)
     study = study.with_estimation(estimator, torque_gain_std, terms)
     model, plan = rid.build_robot(robot, study.robot), build_fit(study)
     data = rid.read_logs(log, model, mapping)
     of_file = hold_out is not None and Path(hold_out).exists()
     files = [] if draws is None else folder_of_draws(draws[1], draws[0])
-    with rid.progress_line(enabled=output.shows_progress()) as progress:
+    with output.progress_line() as progress:
         fit = rid.identify(
             data,
             build_nominal_of_log(model, data[0], study),

@@ -3,55 +3,40 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.cli.completion import names
-from robotid_sim.signals import let_signals_raise
-
-Sources = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="SOURCE", help="CSV, NPZ, MAT, HDF5, Parquet, ROS bag; or files of columns."
-    ),
-]
-RobotOption = Annotated[
-    str,
-    typer.Option(
-        metavar="ROBOT",
-        help="Catalog name, URDF or MJCF: joints, units, limits.",
-        autocompletion=names("robots"),
-    ),
-]
-WriteMap = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Write the map here (TOML), to be corrected; a draft of it if the import fails.",
-    ),
-]
-Topic = Annotated[
-    str | None, typer.Option(metavar="NAME", help="Topic of a bag with several of joint states.")
-]
-SegmentNumber = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, help="Part of a log with gaps.  [default: the longest one]"),
-]
 
 
 @command()
 def import_(
-    source: Sources,
-    robot: RobotOption,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="Log to write, .h5 or .csv.")
+    source: Annotated[
+        list[Path],
+        options.argument("SOURCE", "CSV, NPZ, MAT, HDF5, Parquet, ROS bag; or files of columns."),
     ],
+    robot: Annotated[
+        str,
+        options.value(
+            "ROBOT",
+            "Catalog name, URDF or MJCF: joints, units, limits.",
+            autocompletion=options.names("robots"),
+        ),
+    ],
+    out: Annotated[Path, options.out("Log to write, .h5 or .csv.")],
     mapping: options.MapFile = None,
-    write_map: WriteMap = None,
-    topic: Topic = None,
-    segment: SegmentNumber = None,
+    write_map: Annotated[
+        Path | None,
+        options.file(
+            "Write the map here (TOML), to be corrected; a draft of it if the import fails."
+        ),
+    ] = None,
+    topic: Annotated[
+        str | None, options.value("NAME", "Topic of a bag with several of joint states.")
+    ] = None,
+    segment: Annotated[
+        int | None,
+        options.value("N", "Part of a log with gaps.  [default: the longest one]", min=1),
+    ] = None,
     base: options.BaseLink = None,
     tip: options.TipLink = None,
     assume_limits: options.AssumeLimits = False,
@@ -62,10 +47,9 @@ def import_(
     Columns are matched to joints by name or order, units by name or limits; a map overrides both.
     """
     from robotid_sim.pipeline.foreign_log import convert_log
-    from robotid_sim.report.text.import_log import import_text
+    from robotid_sim.report.text import import_text
 
-    let_signals_raise()
-    output.require_writable(out, write_map)
+    output.begin(out, write_map)
     # Only its joints matter here: inertia that cannot be is `check`'s to tell.
     read = rid.load_robot(robot, base=base, tip=tip, assume_limits=assume_limits, formal=True)
     done = convert_log(

@@ -6,21 +6,29 @@ import typer
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.cli.completion import item_names, kind_names
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.part_kinds import KINDS, PartKind, PartRows
-from robotid_sim.signals import let_signals_raise
 from robotid_sim.table import Table
+
+
+def kind_names(incomplete: str) -> options.Words:
+    """Return the kinds that begin like a word."""
+    return [(key, kind.summary) for key, kind in KINDS.items() if key.startswith(incomplete)]
+
+
+def item_names(ctx: typer.Context, incomplete: str) -> options.Words:
+    """Return the items of the kind before it that begin like a word."""
+    kind = str(ctx.params.get("kind"))
+    return options.names(kind)(incomplete) if kind in KINDS else []
 
 
 @command()
 def list_(
     kind: Annotated[
-        str | None, typer.Argument(metavar="KIND", help="Kind of items.", autocompletion=kind_names)
+        str | None, options.argument("KIND", "Kind of items.", autocompletion=kind_names)
     ] = None,
     name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="One of the items.", autocompletion=item_names),
+        str | None, options.argument("NAME", "One of the items.", autocompletion=item_names)
     ] = None,
     plugin: options.Plugins = None,
     json: options.Json = False,
@@ -31,7 +39,7 @@ def list_(
     """
     from robotid_sim.plugins import load_plugins
 
-    let_signals_raise()
+    output.begin()
     load_plugins(plugin or ())
     if kind is None:
         _say([{"name": key, "summary": each.summary} for key, each in KINDS.items()], json)
@@ -40,15 +48,11 @@ def list_(
     elif name is None:
         _say(KINDS[kind].rows(), json)
     else:
-        _say_item(KINDS[kind], _item(KINDS[kind].rows(), kind, name), json)
+        rows = {row["name"]: row for row in KINDS[kind].rows()}
+        if name not in rows:
+            raise UnknownNameError.of(f"name among {kind}", name, rows)
+        _say_item(KINDS[kind], rows[name], json)
     return 0
-
-
-def _item(items: PartRows, kind: str, name: str) -> dict[str, str]:
-    rows = {row["name"]: row for row in items}
-    if name not in rows:
-        raise UnknownNameError.of(f"name among {kind}", name, rows)
-    return rows[name]
 
 
 def _say(rows: PartRows, json: bool) -> None:

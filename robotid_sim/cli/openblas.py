@@ -38,15 +38,7 @@ def common_kernels() -> dict[str, str]:
 def openblas_of(package: str) -> tuple[int, ...] | None:
     """Return the version of the OpenBLAS that the wheel of a package brings, without loading it.
 
-    Parameters
-    ----------
-    package : str
-        "numpy" or "scipy".
-
-    Returns
-    -------
-    version : tuple of int, shape (3,), or None
-        Of a package that was built elsewhere, None: it may load any.
+    None of a package that was built elsewhere: it may load any.
     """
     found = importlib.util.find_spec(package)
     if found is None or found.origin is None:

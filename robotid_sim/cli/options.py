@@ -1,157 +1,163 @@
 """Options that several commands share; what the words of commands import loads fast."""
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from robotid_sim.cli.completion import names
 from robotid_sim.model.mesh_files import MeshMode
+
+if TYPE_CHECKING:
+    from robotid_sim.pipeline.config import StudyConfig
+
+Configuration: TypeAlias = "StudyConfig"
+"""What a command takes as `study`."""
+
+Words = list[tuple[str, str]]
+"""Words that a shell offers, with their help."""
 
 LOAD = "M[,X,Y,Z[,I,I,I,I,I,I]]"
 """How a load is given."""
 
+
+def names(kind: str) -> Callable[[str], Words]:
+    """Return a function that gives the items of a kind that begin like a word; reads them then."""
+
+    def matching(incomplete: str) -> Words:
+        from robotid_sim.part_kinds import KINDS
+
+        rows = KINDS[kind].rows()
+        return [(r["name"], r["summary"]) for r in rows if r["name"].startswith(incomplete)]
+
+    return matching
+
+
+def value(metavar: str, text: str, *flags: str, **more: Any) -> Any:
+    """Declare an option that takes a value; `more` is Typer's."""
+    return typer.Option(*flags, metavar=metavar, help=text, **more)
+
+
+def argument(metavar: str, text: str, **more: Any) -> Any:
+    """Declare an argument; `more` is Typer's."""
+    return typer.Argument(metavar=metavar, help=text, **more)
+
+
+def named(kind: str, text: str) -> Any:
+    """Declare an option that takes an item of `robotid list`."""
+    return typer.Option(metavar="NAME", help=text, autocompletion=names(kind))
+
+
+def file(text: str, *flags: str) -> Any:
+    """Declare an option that takes a file."""
+    return typer.Option(*flags, metavar="FILE", help=text)
+
+
+def out(text: str, metavar: str = "FILE") -> Any:
+    """Declare the option for what a command writes first."""
+    return typer.Option("-o", "--out", metavar=metavar, help=text)
+
+
+def flag(name: str, text: str) -> Any:
+    """Declare an option without a value."""
+    return typer.Option(name, help=text)
+
+
 RobotArg = Annotated[
     str,
-    typer.Argument(
-        metavar="ROBOT",
-        help="Catalog name (see `robotid list robots`) or file: URDF, MJCF.",
+    argument(
+        "ROBOT",
+        "Catalog name (see `robotid list robots`) or file: URDF, MJCF.",
         autocompletion=names("robots"),
     ),
 ]
 Plugins = Annotated[
     list[str] | None,
-    typer.Option(
-        "--plugin",
-        metavar="MODULE",
-        help="Module or .py file that registers your own parts, repeatable.",
-    ),
+    value("MODULE", "Module or .py file that registers your own parts, repeatable."),
 ]
 TrustPlugins = Annotated[
-    bool, typer.Option("--trust-plugins", help="Run the plugins that the configuration names.")
+    bool, flag("--trust-plugins", "Run the plugins that the configuration names.")
 ]
-Seed = Annotated[
-    int | None, typer.Option(metavar="N", help="Seed of all randomness.  [default: 0]", min=0)
-]
-Config = Annotated[
-    Path | None,
-    typer.Option("--config", metavar="FILE", help="Study (TOML); see docs/how-to/configure.md."),
-]
-Json = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+Seed = Annotated[int | None, value("N", "Seed of all randomness.  [default: 0]", min=0)]
+Config = Annotated[Path | None, file("Study (TOML); see docs/how-to/configure.md.")]
+Json = Annotated[bool, flag("--json", "Print one JSON object and nothing else.")]
 BaseLink = Annotated[
     str | None,
-    typer.Option(
-        metavar="LINK",
-        help="Link where the chain starts.  [default: the root; with --tip what carries the arm]",
+    value(
+        "LINK", "Link where the chain starts.  [default: the root; with --tip what carries the arm]"
     ),
 ]
 TipLink = Annotated[
-    str | None,
-    typer.Option(metavar="LINK", help="Link where the chain ends.  [default: the longest chain's]"),
+    str | None, value("LINK", "Link where the chain ends.  [default: the longest chain's]")
 ]
 PayloadText = Annotated[
     str | None,
-    typer.Option(
-        metavar=LOAD,
-        help="Load at the tip: mass [kg], COM [m] in the tip frame, and Ixx,Ixy,Iyy,Ixz,Iyz,Izz "
+    value(
+        LOAD,
+        "Load at the tip: mass [kg], COM [m] in the tip frame, and Ixx,Ixy,Iyy,Ixz,Iyz,Izz "
         "about the COM [kg m^2].",
     ),
 ]
 AssumeLimits = Annotated[
-    bool,
-    typer.Option(
-        "--assume-limits", help="Take 3.14 rad(/s) or 1 m(/s) for limits that the file lacks."
-    ),
+    bool, flag("--assume-limits", "Take 3.14 rad(/s) or 1 m(/s) for limits that the file lacks.")
 ]
 Repair = Annotated[
-    bool, typer.Option("--repair", help="Replace impossible inertia by the nearest possible one.")
+    bool, flag("--repair", "Replace impossible inertia by the nearest possible one.")
 ]
 Nominal = Annotated[
-    Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="URDF or MJCF of the nominal model.  [default: ROBOT, wrong by some 20 %]",
-    ),
+    Path | None, file("URDF or MJCF of the nominal model.  [default: ROBOT, wrong by some 20 %]")
 ]
 NoFriction = Annotated[
-    bool, typer.Option("--no-urdf-friction", help="Drop the URDF's <dynamics> damping, friction.")
+    bool, flag("--no-urdf-friction", "Drop the URDF's <dynamics> damping, friction.")
 ]
 Preset = Annotated[
-    str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Sensors of a typical cell: ideal, lab, industrial, harsh.",
-        autocompletion=names("presets"),
-    ),
+    str | None, named("presets", "Sensors of a typical cell: ideal, lab, industrial, harsh.")
 ]
 PlantFriction = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help="Friction law of the simulated plant, see `robotid list friction-laws`.",
-        autocompletion=names("friction-laws"),
+    named(
+        "friction-laws", "Friction law of the simulated plant, see `robotid list friction-laws`."
     ),
 ]
 PlantDriveName = Annotated[
     str | None,
-    typer.Option(
-        "--plant-drive",
-        metavar="NAME",
-        help="Elastic joints or play of the simulated plant, see `robotid list plant-drives`.",
-        autocompletion=names("plant-drives"),
+    named(
+        "plant-drives",
+        "Elastic joints or play of the simulated plant, see `robotid list plant-drives`.",
     ),
 ]
 EngineName = Annotated[
     str | None,
-    typer.Option(
-        "--engine",
-        metavar="NAME",
-        help="Engine of the plant: pybullet or mujoco.  [default: pybullet where installed]",
-        autocompletion=names("engines"),
+    named(
+        "engines", "Engine of the plant: pybullet or mujoco.  [default: pybullet where installed]"
     ),
 ]
 NoClearance = Annotated[
-    bool, typer.Option("--no-clearance", help="Let links pass through one another and the floor.")
+    bool, flag("--no-clearance", "Let links pass through one another and the floor.")
 ]
-Quick = Annotated[
-    bool, typer.Option("--quick", help="Less work: fewer candidates, periods and loops.")
-]
+Quick = Annotated[bool, flag("--quick", "Less work: fewer candidates, periods and loops.")]
 Workers = Annotated[
-    int | None,
-    typer.Option(
-        metavar="N", min=1, max=1024, help="Processes for independent work.  [default: all cores]"
-    ),
+    int | None, value("N", "Processes for independent work.  [default: all cores]", min=1, max=1024)
 ]
-ReportFile = Annotated[
-    Path | None,
-    typer.Option("--report", metavar="FILE", help="Write a page with figures here (HTML)."),
-]
-NoReplay = Annotated[
-    bool, typer.Option("--no-replay", help="Leave the robot in 3-D out of the page.")
-]
-ShowMotion = Annotated[
-    bool, typer.Option("--view", help="Then show the motion in PyBullet's window.")
-]
+ReportFile = Annotated[Path | None, file("Write a page with figures here (HTML).")]
+NoReplay = Annotated[bool, flag("--no-replay", "Leave the robot in 3-D out of the page.")]
+ShowMotion = Annotated[bool, flag("--view", "Then show the motion in PyBullet's window.")]
 Meshes = Annotated[
     MeshMode,
-    typer.Option(
-        metavar="NAME",
-        help="Mesh files: copied beside the robot (copy), left (keep), or as a ROS package "
-        "(package).",
+    value(
+        "NAME",
+        "Mesh files: copied beside the robot (copy), left (keep), or as a ROS package (package).",
     ),
 ]
-JunitFile = Annotated[
-    Path | None,
-    typer.Option("--junit", metavar="FILE", help="Write the checks here, as JUnit (XML), for CI."),
-]
+JunitFile = Annotated[Path | None, file("Write the checks here, as JUnit (XML), for CI.")]
 FLAGS = {
     "verbose": Annotated[
         bool, typer.Option("-v", "--verbose", help="Report every step on stderr.")
     ],
-    "quiet": Annotated[bool, typer.Option("--quiet", help="Print nothing but errors and JSON.")],
-    "debug": Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")],
+    "quiet": Annotated[bool, flag("--quiet", "Print nothing but errors and JSON.")],
+    "debug": Annotated[bool, flag("--debug", "Show the traceback of an error.")],
 }
 """What every command has and the top level reads."""
 
@@ -184,78 +190,56 @@ def positive(value: float | None) -> float | None:
 
 Terms = Annotated[
     list[str] | None,
-    typer.Option(
-        "--terms",
-        metavar="KIND",
-        help="Choose terms of joints by evidence: all, or kinds of `robotid list terms`, "
-        "repeatable.",
+    value(
+        "KIND",
+        "Choose terms of joints by evidence: all, or kinds of `robotid list terms`, repeatable.",
         autocompletion=names("terms"),
     ),
 ]
 GainStd = Annotated[
     float | None,
-    typer.Option(
-        metavar="SHARE",
+    value(
+        "SHARE",
+        "Relative standard deviation of the torque constants, which no log shows.",
         callback=finite,
         min=0.0,
         max=0.9,
-        help="Relative standard deviation of the torque constants, which no log shows.",
     ),
 ]
 KINDS = "Log: .h5 or .csv of ours, or what `robotid import` reads."
 
-LogFile = Annotated[Path, typer.Argument(metavar="LOG", help=KINDS)]
-SeveralLogs = Annotated[list[Path], typer.Argument(metavar="LOG", help=KINDS)]
-MapFile = Annotated[
-    Path | None,
-    typer.Option("--map", metavar="FILE", help="What the columns are (TOML), else inferred."),
-]
-EstimateFile = Annotated[
-    Path, typer.Argument(metavar="ESTIMATE", help="Estimate file of `robotid identify`.")
-]
+LogFile = Annotated[Path, argument("LOG", KINDS)]
+SeveralLogs = Annotated[list[Path], argument("LOG", KINDS)]
+MapFile = Annotated[Path | None, file("What the columns are (TOML), else inferred.", "--map")]
+EstimateFile = Annotated[Path, argument("ESTIMATE", "Estimate file of `robotid identify`.")]
 Force = Annotated[
-    bool,
-    typer.Option(
-        "--force", help="Go on with a log that what is known before contradicts; then exit 1."
-    ),
+    bool, flag("--force", "Go on with a log that what is known before contradicts; then exit 1.")
 ]
-ResultFile = Annotated[
-    Path | None, typer.Option("-o", "--out", metavar="FILE", help="File for the result (JSON).")
-]
+ResultFile = Annotated[Path | None, out("File for the result (JSON).")]
 
 
 EstimatorNames = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Estimator, repeatable; the last one is chosen.  [default: ols, wls, consistent]",
-        autocompletion=names("estimators"),
+    named(
+        "estimators",
+        "Estimator, repeatable; the last one is chosen.  [default: ols, wls, consistent]",
     ),
 ]
 HoldOutText = Annotated[
     str | None,
-    typer.Option(
-        metavar="WHAT",
-        help="Predict data left out of the fit: last:30%, blocks:4 (each in turn), or a log.",
-    ),
+    value("WHAT", "Predict data left out of the fit: last:30%, blocks:4 (each in turn), or a log."),
 ]
 ParameterFile = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FILE",
-        help="Table of the parameters (CSV).  [default: OUT-parameters.csv; of estimate.json "
-        "parameters.csv]",
+    file(
+        "Table of the parameters (CSV).  [default: OUT-parameters.csv; of estimate.json "
+        "parameters.csv]"
     ),
 ]
-UrdfFile = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Write the identified robot here.")
-]
+UrdfFile = Annotated[Path | None, file("Write the identified robot here.")]
 Draws = Annotated[
     tuple[int, Path] | None,
-    typer.Option(
-        metavar="N DIR",
-        help="Write N robots that the log and the nominal model leave possible, as URDF.",
-    ),
+    value("N DIR", "Write N robots that the log and the nominal model leave possible, as URDF."),
 ]
 
 

@@ -2,9 +2,11 @@
 
 import json
 import os
+import shlex
 import shutil
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import replace
 from itertools import groupby
@@ -15,7 +17,9 @@ from rich.cells import cell_len
 from rich.console import Console
 from rich.table import Table as RichTable
 
-from robotid_sim.files import require_writable as require_writable_file
+from robotid_sim.files import require_writable
+from robotid_sim.progress import Progress
+from robotid_sim.signals import let_signals_raise
 from robotid_sim.table import Table
 
 WIDTH = 80
@@ -31,24 +35,29 @@ GAP = 2
 """Columns between two columns of a table."""
 
 
-_quiet: ContextVar[bool] = ContextVar("quiet", default=False)
-_as_json: ContextVar[bool] = ContextVar("as_json", default=False)
+_words: ContextVar[tuple[str, ...]] = ContextVar("words", default=())
 
 
-def set_output(*, quiet: bool, as_json: bool) -> None:
-    """Say what the command that is running prints: nothing but JSON, and JSON of errors too."""
-    _quiet.set(quiet)
-    _as_json.set(as_json)
+def set_output(words: Sequence[str]) -> None:
+    """Keep the words of the command that is running: what it prints, and what its pages say."""
+    _words.set(tuple(words))
 
 
-def shows_progress() -> bool:
-    """Return whether the command that is running shows how far it is."""
-    return not (_quiet.get() or _as_json.get())
+def command_line() -> str:
+    """Return the command that is running, as a shell would take it."""
+    return shlex.join(["robotid", *_words.get()])
+
+
+def progress_line() -> AbstractContextManager[Progress]:
+    """Show how far the command is that is running, unless it is to print nothing or JSON."""
+    from robotid_sim.progress_display import progress_line
+
+    return progress_line(enabled=not {"--quiet", "--json"} & set(_words.get()))
 
 
 def print_error(kind: str, message: str, remedy: str) -> None:
     """Print why a command ends, if it prints JSON."""
-    if _as_json.get():
+    if "--json" in _words.get():
         print_json({"error": {"kind": kind, "message": message, "remedy": remedy}})
 
 
@@ -73,10 +82,11 @@ def print_line(text: str = "") -> None:
     )
 
 
-def require_writable(*paths: Path | None) -> None:
-    """Raise `FileFormatError` if a file that was asked for cannot be written."""
+def begin(*paths: Path | None) -> None:
+    """Let signals raise from now on, and require that files that were asked for can be written."""
+    let_signals_raise()
     for path in filter(None, paths):
-        require_writable_file(path)
+        require_writable(path)
 
 
 def print_result(
@@ -86,29 +96,22 @@ def print_result(
     *,
     as_json: bool,
 ) -> None:
-    """Print a value: as JSON, or in words and tables with the files that were written."""
+    """Print a value: as JSON, or in words and tables with the files that were written, by folder.
+
+    None stands for a file that was not asked for.
+    """
     if as_json:
         print_json(content)
-    elif not _quiet.get():
-        print_text(text)
-        print_written(written)
-
-
-def print_text(parts: Iterable[str | Table]) -> None:
-    """Print lines and tables."""
-    for part in parts:
-        if isinstance(part, Table):
-            print_table(part)
-        else:
-            print_line(part)
-
-
-def print_written(paths: Iterable[Path | None]) -> None:
-    """Print which files a command has written, by folder; None stands for a file not asked for."""
-    files = [shown(path) for path in paths if path is not None]
-    for folder, group in groupby(files, key=lambda path: path.parent):
-        where = "" if folder == Path() else f" in {folder}"
-        print_line(f"written{where}: {', '.join(path.name for path in group)}")
+    elif "--quiet" not in _words.get():
+        for part in text:
+            if isinstance(part, Table):
+                print_table(part)
+            else:
+                print_line(part)
+        files = [shown(path) for path in written if path is not None]
+        for folder, group in groupby(files, key=lambda path: path.parent):
+            where = "" if folder == Path() else f" in {folder}"
+            print_line(f"written{where}: {', '.join(path.name for path in group)}")
 
 
 def shown(path: Path) -> Path:
@@ -126,25 +129,17 @@ def print_table(table: Table) -> None:
     """
     if table.title:
         print_line(table.title)
-    if table.marks and _full_width(table) > width():
-        table = _stacked(table)
+    cells = zip(table.columns, *table.rows, strict=True)
+    full = _mark_width(table) + sum(max(map(cell_len, column)) + GAP for column in cells) - GAP
+    if table.marks and full > width():  # the text of each check below its name
+        rows = tuple((f"{name}\n  {text}", *rest) for name, text, *rest in table.rows)
+        columns = (table.columns[0], *table.columns[2:])
+        table = replace(table, columns=columns, rows=rows, text_columns=table.text_columns - 1)
     least = _least_widths(table, width())
-    for k, columns in enumerate(_groups(table, least, width())):
+    for k, group in enumerate(_groups(table, least, width())):
         if k:
             print()
-        _print_grid(table, columns, least)
-
-
-def _full_width(table: Table) -> int:
-    cells = zip(table.columns, *table.rows, strict=True)
-    return _mark_width(table) + sum(max(map(cell_len, column)) + GAP for column in cells) - GAP
-
-
-def _stacked(table: Table) -> Table:
-    """Return a table of checks with the text of each below its name."""
-    rows = tuple((f"{name}\n  {text}", *rest) for name, text, *rest in table.rows)
-    columns = (table.columns[0], *table.columns[2:])
-    return replace(table, columns=columns, rows=rows, text_columns=table.text_columns - 1)
+        _print_grid(table, group, least)
 
 
 def _least_widths(table: Table, room: int) -> list[int]:

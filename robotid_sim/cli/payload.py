@@ -1,44 +1,32 @@
 """``robotid payload``: a load at the tip, or the torque constants by a known one."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import Annotated
 
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
-
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
 
 
 @command("seed", "plugin", "nominal", excludes={"seed": "nominal"})
 def payload(
     robot: options.RobotArg,
-    log: Annotated[
-        Path, typer.Argument(metavar="LOG", help="Log without the load, ours or foreign.")
-    ],
-    loaded: Annotated[
-        Path, typer.Argument(metavar="LOADED", help="Log with the load, ours or foreign.")
-    ],
+    log: Annotated[Path, options.argument("LOG", "Log without the load, ours or foreign.")],
+    loaded: Annotated[Path, options.argument("LOADED", "Log with the load, ours or foreign.")],
     load: Annotated[
         str | None,
-        typer.Option(
-            metavar=options.LOAD,
-            help="The load, if it is known: then the torque constants are estimated. Of its mass "
+        options.value(
+            options.LOAD,
+            "The load, if it is known: then the torque constants are estimated. Of its mass "
             "alone, the rest is unknown.",
         ),
     ] = None,
     torque_gain_std: options.GainStd = None,
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="File for the result (JSON).")
-    ] = None,
+    out: Annotated[Path | None, options.out("File for the result (JSON).")] = None,
     force: options.Force = False,
     json: options.Json = False,
     *,
-    study: "StudyConfig",
+    study: options.Configuration,
 ) -> int:
     """Estimate a load at the tip from two logs, or by a known load the torque constants.
 
@@ -50,10 +38,9 @@ def payload(
     from robotid_sim.pipeline.build_fit import build_preprocessor
     from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
     from robotid_sim.pipeline.payload import payload as estimate_payload
-    from robotid_sim.report.text.payload import payload_text
+    from robotid_sim.report.text import payload_text
 
-    let_signals_raise()
-    output.require_writable(out)
+    output.begin(out)
     known = None if load is None else parse_load(load)
     model = build_robot(robot, study.robot)
     bare, heavy = (rid.read_log(path, model) for path in (log, loaded))

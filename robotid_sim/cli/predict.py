@@ -1,14 +1,8 @@
 """``robotid predict``: what an estimate predicts of a log."""
 
-from typing import TYPE_CHECKING
-
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
-
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
 
 
 @command(
@@ -25,7 +19,7 @@ def predict(
     force: options.Force = False,
     json: options.Json = False,
     *,
-    study: "StudyConfig",
+    study: options.Configuration,
 ) -> int:
     """Predict the torques of a log that an estimate has not seen, and score them by joint.
 
@@ -39,11 +33,9 @@ def predict(
     from robotid_sim.pipeline.predict import SavedEstimate
     from robotid_sim.pipeline.predict import predict as predict_log
     from robotid_sim.report.page import write_page
-    from robotid_sim.report.prediction_report import prediction_report
-    from robotid_sim.report.text.predict import predict_text
+    from robotid_sim.report.prediction_report import predict_text, prediction_report
 
-    let_signals_raise()
-    output.require_writable(out, report)
+    output.begin(out, report)
     model, saved = build_robot(robot, study.robot), SavedEstimate.of(estimate)
     saved.measured_by(model)  # another robot's estimate is told before its log is read
     data = rid.read_log(log, model, mapping)

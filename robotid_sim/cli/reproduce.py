@@ -3,40 +3,30 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.cli.completion import names
-from robotid_sim.signals import let_signals_raise
 
 
 @command()
 def reproduce(
     paper: Annotated[
         str,
-        typer.Argument(
-            metavar="PAPER",
-            help="See `robotid list papers`; or `all`.",
-            autocompletion=names("papers"),
+        options.argument(
+            "PAPER", "See `robotid list papers`; or `all`.", autocompletion=options.names("papers")
         ),
     ],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for everything.")
-    ],
+    out: Annotated[Path, options.out("Folder for everything.", "FOLDER")],
     quick: Annotated[
-        bool, typer.Option("--quick", help="Fewer runs and smaller budgets; the same outputs.")
+        bool, options.flag("--quick", "Fewer runs and smaller budgets; the same outputs.")
     ] = False,
     runs: Annotated[
         int | None,
-        typer.Option(
-            metavar="N", min=1, max=10_000, help="Runs a method.  [default: the paper's number]"
-        ),
+        options.value("N", "Runs a method.  [default: the paper's number]", min=1, max=10_000),
     ] = None,
     engine: options.EngineName = None,
     plugin: options.Plugins = None,
     workers: options.Workers = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Seed of all randomness.", min=0)] = 0,
+    seed: Annotated[int, options.value("N", "Seed of all randomness.", min=0)] = 0,
     json: options.Json = False,
     junit: options.JunitFile = None,
 ) -> int:
@@ -48,17 +38,14 @@ def reproduce(
     """
     import os
 
-    from robotid_sim.cli.command_line import command_line
     from robotid_sim.papers.reproduce import reproduce as reproduce_papers
     from robotid_sim.plugins import load_plugins
-    from robotid_sim.progress_display import progress_line
     from robotid_sim.report.junit import write_junit
-    from robotid_sim.report.text.reproduce import reproduce_cases, reproduce_text
+    from robotid_sim.report.reproduction_report import reproduce_cases, reproduce_text
 
-    let_signals_raise()
-    output.require_writable(junit)
+    output.begin(junit)
     load_plugins(plugin or ())
-    with progress_line(enabled=output.shows_progress()) as progress:
+    with output.progress_line() as progress:
         done = reproduce_papers(
             paper,
             out,
@@ -67,10 +54,9 @@ def reproduce(
             engine=engine,
             seed=seed,
             workers=workers or os.cpu_count() or 1,
-            command=command_line(),
+            command=output.command_line(),
             progress=progress,
         )
-    if junit is not None:
-        write_junit(junit, f"reproduce {paper}", reproduce_cases(done))
+    write_junit(junit, f"reproduce {paper}", reproduce_cases(done))
     output.print_result(done.content(), reproduce_text(done), [*done.files, junit], as_json=json)
     return 0 if done.passed else 1

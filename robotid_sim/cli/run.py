@@ -3,50 +3,27 @@
 import os
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import Annotated
 
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.cli.completion import names
 from robotid_sim.model.mesh_files import MeshMode
-from robotid_sim.signals import let_signals_raise
-
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
-
-
-EstimatorsBeside = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Estimator to run beside the configured ones, repeatable.",
-        autocompletion=names("estimators"),
-    ),
-]
 
 
 @command(
-    "seed",
-    "plugin",
-    "quick",
-    "nominal",
-    "preset",
-    "plant_friction",
-    "plant_drive",
-    "engine",
-    "no_clearance",
+    *("seed", "plugin", "quick", "nominal", "preset"),
+    *("plant_friction", "plant_drive", "engine", "no_clearance"),
 )
 def run(
     robot: options.RobotArg,
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FOLDER", help="Folder for the results.")
-    ],
-    estimator: EstimatorsBeside = None,
+    out: Annotated[Path, options.out("Folder for the results.", "FOLDER")],
+    estimator: Annotated[
+        list[str] | None,
+        options.named("estimators", "Estimator to run beside the configured ones, repeatable."),
+    ] = None,
     dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Print what would be done; do nothing.")
+        bool, options.flag("--dry-run", "Print what would be done; do nothing.")
     ] = False,
     view: options.ShowMotion = False,
     json: options.Json = False,
@@ -55,7 +32,7 @@ def run(
     no_replay: options.NoReplay = False,
     junit: options.JunitFile = None,
     *,
-    study: "StudyConfig",
+    study: options.Configuration,
 ) -> int:
     """Run the whole study: excitation, experiment, identification, prediction, control, verdict.
 
@@ -65,26 +42,24 @@ def run(
     Other files in OUT are kept. Exit 0 if the verdict is passed, 1 if not, 2 if the input cannot be
     used.
     """
-    from robotid_sim.cli.command_line import command_line
     from robotid_sim.pipeline.folder import FILES
     from robotid_sim.pipeline.study import plan_study
-    from robotid_sim.report.junit import write_verdict
-    from robotid_sim.report.text.study import plan_text, study_text
+    from robotid_sim.report.junit import verdict_cases, write_junit
+    from robotid_sim.report.study_report import plan_text, study_text
     from robotid_sim.viewer.display import require_display
     from robotid_sim.viewer.sources import show_motion
 
-    let_signals_raise()
+    output.begin(junit)
     began = time.perf_counter()
-    output.require_writable(junit)
     study = study.with_estimators(estimator or ())
     plant = rid.build_robot(robot, study.robot)
     if dry_run:
-        plan = plan_study(plant, out, study, command_line())
+        plan = plan_study(plant, out, study, output.command_line())
         output.print_result(plan, plan_text(plan), as_json=json)
         return 0
     if view:
         require_display()
-    with rid.progress_line(enabled=output.shows_progress()) as progress:
+    with output.progress_line() as progress:
         done = rid.run_study(
             plant,
             out,
@@ -93,11 +68,11 @@ def run(
             meshes=meshes,
             page=True,
             replay=not no_replay,
-            command=command_line(),
+            command=output.command_line(),
             progress=progress,
         )
     verdict = done.result.verdict
-    write_verdict(junit, f"run {plant.name}", verdict)
+    write_junit(junit, f"run {plant.name}", verdict_cases(verdict))
     text = study_text(done, out, time.perf_counter() - began)
     written = [path for path in (*(out / name for name in FILES), junit) if path and path.exists()]
     output.print_result(done.result.content(), text, written, as_json=json)

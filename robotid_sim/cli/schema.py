@@ -3,11 +3,8 @@
 from pathlib import Path
 from typing import Annotated
 
-import typer
-
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 NAMES = ("result", "estimate", "log", "study", "map")
 
@@ -15,14 +12,9 @@ NAMES = ("result", "estimate", "log", "study", "map")
 @command()
 def schema(
     name: Annotated[
-        str,
-        typer.Argument(
-            metavar="NAME", help=f"{', '.join(NAMES)}.", autocompletion=lambda: [*NAMES]
-        ),
+        str, options.argument("NAME", f"{', '.join(NAMES)}.", autocompletion=lambda: [*NAMES])
     ],
-    out: Annotated[
-        Path | None, typer.Option("-o", "--out", metavar="FILE", help="Write it here instead.")
-    ] = None,
+    out: Annotated[Path | None, options.out("Write it here instead.")] = None,
     json: options.Json = False,
 ) -> int:
     """Print the JSON Schema of a kind of files: what another program may read or write.
@@ -34,8 +26,7 @@ def schema(
     from robotid_sim.files import write_text
     from robotid_sim.pipeline.schemas import schema as schema_of
 
-    let_signals_raise()
-    output.require_writable(out)
+    output.begin(out)
     content = schema_of(name)
     if out is None:
         output.print_json(content)

@@ -1,46 +1,33 @@
 """``robotid simulate``: the virtual experiment."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import Annotated
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
 
 SUFFIXES = (".h5", ".csv")
 """Of logs."""
-
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
 
 
 @command("seed", "plugin", "nominal", "preset", "plant_friction", "plant_drive", "engine")
 def simulate(
     robot: options.RobotArg,
-    trajectory: Annotated[
-        Path,
-        typer.Option("--trajectory", metavar="FILE", help="Trajectory file of `robotid design`."),
-    ],
-    out: Annotated[
-        Path, typer.Option("-o", "--out", metavar="FILE", help="Log file, .h5 or .csv.")
-    ],
+    trajectory: Annotated[Path, options.file("Trajectory file of `robotid design`.")],
+    out: Annotated[Path, options.out("Log file, .h5 or .csv.")],
     json: options.Json = False,
     *,
-    study: "StudyConfig",
+    study: options.Configuration,
 ) -> int:
     """Run the virtual experiment: ROBOT in the engine, driven along a trajectory, with sensors."""
     from robotid_sim.errors import OptionError
     from robotid_sim.pipeline.simulate import simulate as run_experiment
-    from robotid_sim.progress_display import progress_line
-    from robotid_sim.report.text.simulate import simulate_text
+    from robotid_sim.report.text import simulate_text
 
-    let_signals_raise()
-    output.require_writable(out)
+    output.begin(out)
     if out.suffix.lower() not in SUFFIXES:
         raise OptionError(f"cannot write {out}: the name of a log ends in {' or '.join(SUFFIXES)}")
-    with progress_line(enabled=output.shows_progress()) as progress:
+    with output.progress_line() as progress:
         diverged = out.with_name(f"diverged-{out.name}")
         done = run_experiment(robot, trajectory, study, diverged=diverged, progress=progress)
     done.write(out)

@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from robotid_sim.cli.command_line import command_line
 from robotid_sim.cli.options import SharedOptions
+from robotid_sim.cli.output import command_line
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.model.catalog_files import find_urdf
 from robotid_sim.pipeline.build import require_buildable
@@ -48,8 +48,11 @@ def study_config(given: SharedOptions) -> StudyConfig:
     load_plugins(given.plugin or ())
     study = load_config(given.config, overrides, trust_plugins=given.trust_plugins)
     require_buildable(study)
-    if study.nominal.file is not None:
-        _require_urdf(study.nominal.file)
+    if study.nominal.file is not None:  # must exist, also for commands that do without it
+        try:
+            find_urdf(study.nominal.file)
+        except UnknownNameError as error:
+            raise UnknownNameError(f"nominal model: {error}") from error
     if given.no_clearance:
         study = study.with_design({}, {"contact": True})
     return study.quick() if given.quick else study
@@ -61,14 +64,6 @@ def files_of(study: StudyConfig) -> list[Path]:
     points = [Path(task["path"]) for task in tasks if isinstance(task.get("path"), str | Path)]
     nominal = [] if study.nominal.file is None else [Path(study.nominal.file)]
     return [*nominal, *map(Path, study.design.prior), *points]
-
-
-def _require_urdf(nominal: Path) -> None:
-    """Raise unless the nominal robot exists, also for commands that do without it."""
-    try:
-        find_urdf(nominal)
-    except UnknownNameError as error:
-        raise UnknownNameError(f"nominal model: {error}") from error
 
 
 def parse_payload(text: str, flag: str = "--payload") -> dict[str, Any]:

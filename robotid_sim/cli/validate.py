@@ -1,51 +1,32 @@
 """``robotid validate``: an estimate on unseen data and in the closed loop."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import Annotated
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
-from robotid_sim.cli.completion import names
-from robotid_sim.signals import let_signals_raise
-
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
 
 UnseenLog = Annotated[
-    Path | None,
-    typer.Option(metavar="FILE", help="A log to predict, best one that the estimate has not seen."),
+    Path | None, options.file("A log to predict, best one that the estimate has not seen.")
 ]
 Controllers = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Controller to run with every model, repeatable.",
-        autocompletion=names("controllers"),
-    ),
+    options.named("controllers", "Controller to run with every model, repeatable."),
 ]
 TaskNames = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Task to run, or csv:FILE for a path of your own, repeatable.",
-        autocompletion=names("tasks"),
-    ),
+    options.named("tasks", "Task to run, or csv:FILE for a path of your own, repeatable."),
 ]
 Scenarios = Annotated[
     list[str] | None,
-    typer.Option(
-        metavar="NAME",
-        help="Scenario, conditions joined by '+' (payload+sinusoidal), repeatable.",
-        autocompletion=names("scenarios"),
+    options.named(
+        "scenarios", "Scenario, conditions joined by '+' (payload+sinusoidal), repeatable."
     ),
 ]
 MODELS = "Another model: an estimator of ESTIMATE or published:SET, repeatable."
-ModelNames = Annotated[list[str] | None, typer.Option(metavar="NAME", help=MODELS)]
+ModelNames = Annotated[list[str] | None, options.value("NAME", MODELS)]
 Repetitions = Annotated[
-    int | None,
-    typer.Option(metavar="N", min=1, max=10_000, help="Repetitions of draws.  [default: 1]"),
+    int | None, options.value("N", "Repetitions of draws.  [default: 1]", min=1, max=10_000)
 ]
 
 
@@ -70,7 +51,7 @@ def validate(
     json: options.Json = False,
     workers: options.Workers = None,
     *,
-    study: "StudyConfig",
+    study: options.Configuration,
 ) -> int:
     """Validate an estimate: predict a log, and run the closed loop on ROBOT in the engine.
 
@@ -84,15 +65,12 @@ def validate(
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.files import write_json
     from robotid_sim.pipeline.validate import validate as validate_estimate
-    from robotid_sim.progress_display import progress_line
     from robotid_sim.report.page import write_page
-    from robotid_sim.report.text.validate import validate_text
-    from robotid_sim.report.validation_report import validation_report
+    from robotid_sim.report.validation_report import validate_text, validation_report
 
-    let_signals_raise()
-    output.require_writable(out, report)
+    output.begin(out, report)
     beside = out or estimate
-    with progress_line(enabled=output.shows_progress()) as progress:
+    with output.progress_line() as progress:
         done = validate_estimate(
             estimate,
             robot,

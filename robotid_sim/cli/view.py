@@ -1,16 +1,9 @@
 """``robotid view``: a motion in a window, or recorded to a file."""
 
-from typing import TYPE_CHECKING
-
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli import view_options as of_view
 from robotid_sim.cli.command import command
-from robotid_sim.signals import let_signals_raise
-
-if TYPE_CHECKING:
-    from robotid_sim.pipeline.config import StudyConfig
-
 
 OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction", "plant_drive", "engine")
 """Options that act on a motion that is simulated."""
@@ -51,7 +44,7 @@ def view(
     no_open: of_view.NoOpen = False,
     json: options.Json = False,
     *,
-    study: "StudyConfig",
+    study: options.Configuration,
 ) -> int:
     """Show a motion of ROBOT: a trajectory, a log, a result, a task, or a sweep of every joint.
 
@@ -62,25 +55,22 @@ def view(
     from robotid_sim.viewer.display import require_display
     from robotid_sim.viewer.view_settings import require_speed
 
-    let_signals_raise()
-    folder = sources.folder_of(robot)
-    if folder is not None and not (trajectory or log):
-        result = result or folder
-    sources.require_one_source(trajectory, log, result)
-    if task is not None:
-        sources.require_true_robot(folder, result)
+    output.begin()
+    folder, result = sources.folders_of(robot, trajectory, log, result, task)
     web = web or of_view.needs_browser(record, size, show)
-    settings = of_view.view_settings(size, camera, show, joint, renderer, windowed=record is None)
+    settings = of_view.settings_of(size, camera, show, joint, renderer, windowed=record is None)
     fps, speed = of_view.rates(record, fps, speed)
     if record is not None:
-        of_view.recorder().require_recordable(record, settings, fps, speed)
+        from robotid_sim.viewer.recorder import require_recordable  # loads Pillow
+
+        require_recordable(record, settings, fps, speed)
     elif web:
         require_speed(speed)
     elif trajectory or task:
         require_display()
     plant = rid.build_robot(robot if folder is None else sources.model_in(folder), study.robot)
     settings.joint_of(plant)
-    with rid.progress_line(enabled=output.shows_progress()) as progress:
+    with output.progress_line() as progress:
         sought = (trajectory, log, result, task, magnify)
         shown = sources.ShownMotions.of(
             plant, study, *sought, progress, true=folder is None, engine_needed=not web

@@ -2,144 +2,103 @@
 
 from collections.abc import Mapping
 from dataclasses import replace
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import Annotated, Any
 
 from robotid_sim.cli import options, output
 from robotid_sim.errors import OptionError
-from robotid_sim.viewer.choices import (
-    DEFAULT_LAYERS,
-    DIRECTIONS,
-    FPS,
-    LAYERS,
-    PICTURE,
-    RENDERERS,
-    WINDOW,
-    WINDOW_LAYERS,
-)
-
-if TYPE_CHECKING:
-    from robotid_sim.viewer.view_settings import ViewSettings
+from robotid_sim.viewer import view_settings as choices
 
 PICTURE_SUFFIX = ".png"
 
-TrajectoryFile = Annotated[
-    Path | None,
-    typer.Option("--trajectory", metavar="FILE", help="Simulate and show this trajectory."),
-]
-LogFiles = Annotated[
-    list[Path] | None,
-    typer.Option("--log", metavar="FILE", help="Show this log; further --log as ghosts."),
-]
+TrajectoryFile = Annotated[Path | None, options.file("Simulate and show this trajectory.")]
+LogFiles = Annotated[list[Path] | None, options.file("Show this log; further --log as ghosts.")]
 ResultFolder = Annotated[
     Path | None,
-    typer.Option(
-        metavar="FOLDER",
-        help="Show the log in this folder of `robotid run`; the layer inertia is of its models.",
+    options.value(
+        "FOLDER",
+        "Show the log in this folder of `robotid run`; the layer inertia is of its models.",
     ),
 ]
 TaskName = Annotated[
     str | None,
-    typer.Option(
-        "--task",
-        metavar="NAME",
-        help="Run this task of the study (circle-fast, joint-step) with the models of --result and "
+    options.value(
+        "NAME",
+        "Run this task of the study (circle-fast, joint-step) with the models of --result and "
         "show their motions as ghosts beside the reference.",
     ),
 ]
 Magnification = Annotated[
     float | None,
-    typer.Option(
-        "--magnify",
-        metavar="FACTOR",
+    options.value(
+        "FACTOR",
+        "Factor of the errors that --task shows.  [default: 1, 2, 5, 10, ..., up to 0.2 rad]",
         callback=options.positive,
-        help="Factor of the errors that --task shows.  [default: 1, 2, 5, 10, ..., up to 0.2 rad]",
     ),
 ]
 RecordFile = Annotated[
-    Path | None,
-    typer.Option(help="Write .png, .gif or .mp4 instead; needs no display.", metavar="FILE"),
+    Path | None, options.file("Write .png, .gif or .mp4 instead; needs no display.")
 ]
 Time = Annotated[
     float | None,
-    typer.Option(
-        metavar="SECONDS",
-        callback=options.finite,
-        help="Time of a .png [s].  [default: the middle]",
-    ),
+    options.value("SECONDS", "Time of a .png [s].  [default: the middle]", callback=options.finite),
 ]
 Size = Annotated[
     str | None,
-    typer.Option(metavar="WxH", help=f"Pixels.  [default: {PICTURE}, the window's {WINDOW}]"),
+    options.value("WxH", f"Pixels.  [default: {choices.PICTURE}, the window's {choices.WINDOW}]"),
 ]
 Fps = Annotated[
     float | None,
-    typer.Option(
-        metavar="N",
-        callback=options.finite,
-        help=f"Frames per second of a film.  [default: {FPS:g}]",
+    options.value(
+        "N", f"Frames per second of a film.  [default: {choices.FPS:g}]", callback=options.finite
     ),
 ]
 Speed = Annotated[
     float | None,
-    typer.Option(
-        metavar="FACTOR",
-        callback=options.finite,
-        help="Seconds of motion per second.  [default: 1]",
-    ),
+    options.value("FACTOR", "Seconds of motion per second.  [default: 1]", callback=options.finite),
 ]
 CameraName = Annotated[
     str,
-    typer.Option(
-        metavar="NAME", help=f"{', '.join(DIRECTIONS)}.", autocompletion=lambda: [*DIRECTIONS]
+    options.value(
+        "NAME", f"{', '.join(choices.DIRECTIONS)}.", autocompletion=lambda: [*choices.DIRECTIONS]
     ),
 ]
 Layers = Annotated[
     str | None,
-    typer.Option(
-        metavar="LAYER,...",
-        help="; ".join(f"{name}: {what}" for name, what in LAYERS.items())
-        + f"; none: the robot alone; a window has {', '.join(WINDOW_LAYERS)}.  "
+    options.value(
+        "LAYER,...",
+        "; ".join(f"{name}: {what}" for name, what in choices.LAYERS.items())
+        + f"; none: the robot alone; a window has {', '.join(choices.WINDOW_LAYERS)}.  "
         "[default: panel,path,contacts]",
     ),
 ]
 JointName = Annotated[
-    str | None,
-    typer.Option("--joint", metavar="NAME", help="Joint of the layer curves.  [default: first]"),
+    str | None, options.value("NAME", "Joint of the layer curves.  [default: first]")
 ]
 RendererName = Annotated[
     str | None,
-    typer.Option(
-        metavar="NAME",
-        help=f"{', '.join(RENDERERS)}.  [default: auto]",
-        autocompletion=lambda: [*RENDERERS],
+    options.value(
+        "NAME",
+        f"{', '.join(choices.RENDERERS)}.  [default: auto]",
+        autocompletion=lambda: [*choices.RENDERERS],
     ),
 ]
 Web = Annotated[
     bool,
-    typer.Option(
-        "--web", help="Show it in a browser, which needs no display here; Ctrl-C ends the server."
+    options.flag(
+        "--web", "Show it in a browser, which needs no display here; Ctrl-C ends the server."
     ),
 ]
 Port = Annotated[
     int | None,
-    typer.Option(
-        metavar="N",
+    options.value(
+        "N",
+        "Port of --web; from elsewhere by `ssh -L N:localhost:N HOST`.  [default: a free one]",
         min=1,
         max=65535,
-        help="Port of --web; from elsewhere by `ssh -L N:localhost:N HOST`.  [default: a free one]",
     ),
 ]
-NoOpen = Annotated[bool, typer.Option("--no-open", help="Print the address only.")]
-
-
-def recorder() -> ModuleType:
-    """Return the module that records; it loads Pillow, which no other command needs."""
-    return import_module("robotid_sim.viewer.recorder")
+NoOpen = Annotated[bool, options.flag("--no-open", "Print the address only.")]
 
 
 def print_recording(recorded: Mapping[str, Any], file: Path, *, as_json: bool) -> None:
@@ -170,10 +129,10 @@ def rates(record: Path | None, fps: float | None, speed: float | None) -> tuple[
     """Return frames per second and speed; raise `OptionError` if a picture is given any."""
     if record is not None and record.suffix == PICTURE_SUFFIX and (fps or speed):
         raise OptionError(f"--fps and --speed are for a film or a window, not for {record}")
-    return FPS if fps is None else fps, 1.0 if speed is None else speed
+    return choices.FPS if fps is None else fps, 1.0 if speed is None else speed
 
 
-def view_settings(
+def settings_of(
     size: str | None,
     camera: str,
     show: str | None,
@@ -181,32 +140,22 @@ def view_settings(
     renderer: str | None,
     *,
     windowed: bool,
-) -> "ViewSettings":
+) -> choices.ViewSettings:
     """Return size, camera, layers and renderer as they are asked for."""
-    from robotid_sim.viewer.view_settings import ViewSettings
-
-    width, height = _size(size, windowed=windowed)
-    layers = _layers(show, joint, windowed=windowed)
-    settings = ViewSettings(width=width, height=height, camera=camera, joint=joint)
-    return replace(settings, layers=layers, renderer=renderer or "auto")
-
-
-def _layers(text: str | None, joint: str | None, *, windowed: bool) -> frozenset[str]:
-    words = {word.strip() for word in (text or "").split(",")}
-    layers = DEFAULT_LAYERS if text is None else frozenset(words - {"", "none"})
-    beyond = sorted(layers & set(LAYERS) - set(WINDOW_LAYERS))
-    if windowed and text is not None and beyond:
+    sides = (size or (choices.WINDOW if windowed else choices.PICTURE)).lower().split("x")
+    if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
+        raise OptionError(f"--size '{size}' is not of the form 640x480")
+    words = {word.strip() for word in (show or "").split(",")}
+    layers = choices.DEFAULT_LAYERS if show is None else frozenset(words - {"", "none"})
+    beyond = sorted(layers & set(choices.LAYERS) - set(choices.WINDOW_LAYERS))
+    if windowed and show is not None and beyond:
         raise OptionError(
             f"a window has no layer {beyond[0]}; --record has it in pictures and films, and --web "
             "shows the joints in a browser"
         )
     if joint is not None and "curves" not in layers:
         raise OptionError("--joint acts only with the layer curves; name it in --show")
-    return layers
-
-
-def _size(text: str | None, *, windowed: bool) -> tuple[int, int]:
-    sides = (text or (WINDOW if windowed else PICTURE)).lower().split("x")
-    if len(sides) != 2 or not all(side.strip().isdecimal() for side in sides):
-        raise OptionError(f"--size '{text}' is not of the form 640x480")
-    return int(sides[0]), int(sides[1])
+    settings = choices.ViewSettings(
+        width=int(sides[0]), height=int(sides[1]), camera=camera, joint=joint
+    )
+    return replace(settings, layers=layers, renderer=renderer or "auto")

@@ -50,7 +50,9 @@ def serve(
         else:
             output.print_line(f"{title}: {url} (Ctrl-C ends it)")
         sys.stdout.flush()
-        if not no_open and _has_browser():
+        # In a terminal without a window, a text browser would open.
+        shown = any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
+        if not no_open and (shown or sys.platform in ("darwin", "win32")):
             webbrowser.open(url)
         _serve_until_interrupted(server)
     return 0
@@ -94,9 +96,3 @@ def _server(page: bytes, port: int) -> ThreadingHTTPServer:
         return _PageServer((HOST, port), PageHandler)
     except OSError as error:
         raise OptionError(f"port {port} cannot be used: {error.strerror}; give another") from error
-
-
-def _has_browser() -> bool:
-    """Return whether a window can open: in a terminal without one, a text browser would."""
-    shown = any(map(os.environ.get, ("DISPLAY", "WAYLAND_DISPLAY")))
-    return shown or sys.platform in ("darwin", "win32")

@@ -1,24 +1,19 @@
-"""The page of a campaign: what it answers, how its metrics spread, which differences are real."""
+"""A campaign, its answers, spreads and real differences: its page, and its texts."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import combinations
+from pathlib import Path
 
+from robotid_sim.campaign import statistics
 from robotid_sim.campaign.metrics import METRICS
+from robotid_sim.campaign.outcome import CampaignForecast, CampaignResult
 from robotid_sim.campaign.plan import CampaignPlan
-from robotid_sim.campaign.statistics import (
-    PairedTest,
-    answer,
-    effects,
-    failures,
-    is_continuous,
-    paired_tests,
-    spread_by,
-    text_of,
-)
+from robotid_sim.campaign.run import Finished
 from robotid_sim.campaign.store import DONE, TrialRow
 from robotid_sim.campaign.trial_list import SharedWork
 from robotid_sim.report.figures.campaign import heat_map, spread_chart
 from robotid_sim.report.page import Page
+from robotid_sim.report.text import Text
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 
@@ -36,15 +31,23 @@ def campaign_report(
     plan: CampaignPlan, rows: Sequence[TrialRow], work: SharedWork, command: str
 ) -> Page:
     """Return the page of the trials of a plan that were run."""
-    sentences = [text for config in plan.answers for text in answer(config, rows)]
-    finding = sentences[0] if sentences else _plain_finding(plan, rows)
+    sentences = [text for config in plan.answers for text in statistics.answer(config, rows)]
+    done = sum(row.status == DONE for row in rows)
+    finding = f"{done} of {len(rows)} trials ended; metrics are {', '.join(plan.record)}."
+    answers = Section(title="Answer", text=plan.question, notes=tuple(sentences))
     return Page(
         title=plan.title,
-        finding=finding,
+        finding=sentences[0] if sentences else finding,
         badge="campaign",
-        facts=_facts(rows, work),
+        facts=(
+            ("trials", str(len(rows))),
+            ("failed", str(len(rows) - done)),
+            ("designs with rollouts", str(work.bases)),
+            ("logs", str(work.logs)),
+            ("time of the trials", f"{number(sum(row.seconds for row in rows), 3)} s"),
+        ),
         sections=(
-            *_answers(plan, sentences),
+            *((answers,) if sentences else ()),
             *(_metric_section(plan, rows, metric) for metric in plan.record),
             *_effects(plan, rows),
             *_failures(rows),
@@ -55,28 +58,6 @@ def campaign_report(
             ),
         ),
     )
-
-
-def _plain_finding(plan: CampaignPlan, rows: Sequence[TrialRow]) -> str:
-    done = sum(row.status == DONE for row in rows)
-    return f"{done} of {len(rows)} trials ended; metrics are {', '.join(plan.record)}."
-
-
-def _facts(rows: Sequence[TrialRow], work: SharedWork) -> tuple[tuple[str, str], ...]:
-    failed = sum(row.status != DONE for row in rows)
-    return (
-        ("trials", str(len(rows))),
-        ("failed", str(failed)),
-        ("designs with rollouts", str(work.bases)),
-        ("logs", str(work.logs)),
-        ("time of the trials", f"{number(sum(row.seconds for row in rows), 3)} s"),
-    )
-
-
-def _answers(plan: CampaignPlan, sentences: Sequence[str]) -> tuple[Section, ...]:
-    if not sentences:
-        return ()
-    return (Section(title="Answer", text=plan.question, notes=tuple(sentences)),)
 
 
 def _metric_section(plan: CampaignPlan, rows: Sequence[TrialRow], metric: str) -> Section:
@@ -94,12 +75,12 @@ def _metric_section(plan: CampaignPlan, rows: Sequence[TrialRow], metric: str) -
 
 
 def _spread_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table:
-    if is_continuous([row.factors[factor] for row in rows]):
+    if statistics.is_continuous([row.factors[factor] for row in rows]):
         return Table.of({factor: [], "trials": []}, f"{factor} is drawn: see the figure")
-    shown, spreads = METRICS[metric].shown, spread_by(rows, factor, metric)
+    shown, spreads = METRICS[metric].shown, statistics.spread_by(rows, factor, metric)
     return Table.of(
         {
-            factor: [text_of(s.level) for s in spreads],
+            factor: [statistics.text_of(s.level) for s in spreads],
             "trials": [str(s.values.size) for s in spreads],
             "failed": [str(s.failed) for s in spreads],
             "lower quartile": [shown(s.quantile(0.25)) for s in spreads],
@@ -117,15 +98,15 @@ def _spread_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table:
 def _test_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table | None:
     """Return the paired tests of the levels of a factor; None if there are none."""
     labels = [row.factors[factor] for row in rows]
-    if is_continuous(labels) or len(set(labels)) > MOST_TESTED:
+    if statistics.is_continuous(labels) or len(set(labels)) > MOST_TESTED:
         return None
-    tests = paired_tests(rows, factor, metric)
+    tests = statistics.paired_tests(rows, factor, metric)
     if not tests:
         return None
     return Table.of(
         {
-            "one": [text_of(t.one) for t in tests],
-            "other": [text_of(t.two) for t in tests],
+            "one": [statistics.text_of(t.one) for t in tests],
+            "other": [statistics.text_of(t.two) for t in tests],
             "pairs": [str(t.pairs) for t in tests],
             "other against one, median": [_difference(t) for t in tests],
             "p": [number(t.p, 2) for t in tests],
@@ -137,7 +118,7 @@ def _test_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table | N
     )
 
 
-def _difference(test: PairedTest) -> str:
+def _difference(test: statistics.PairedTest) -> str:
     if test.difference > TIMES:
         return f"{number(1.0 + test.difference, 2)} x"
     sign = "+" if test.difference > 0.0 else ""
@@ -146,7 +127,7 @@ def _difference(test: PairedTest) -> str:
 
 def _effects(plan: CampaignPlan, rows: Sequence[TrialRow]) -> tuple[Section, ...]:
     factors = tuple(plan.factors)
-    shares = {metric: effects(rows, factors, metric) for metric in plan.record}
+    shares = {metric: statistics.effects(rows, factors, metric) for metric in plan.record}
     if not factors or not any(shares.values()):
         return ()
     columns = {"factor": list(factors)}
@@ -160,7 +141,7 @@ def _effects(plan: CampaignPlan, rows: Sequence[TrialRow]) -> tuple[Section, ...
 
 
 def _failures(rows: Sequence[TrialRow]) -> tuple[Section, ...]:
-    found = failures(rows).most_common(20)
+    found = statistics.failures(rows).most_common(20)
     if not found:
         return ()
     table = Table.of(
@@ -172,3 +153,38 @@ def _failures(rows: Sequence[TrialRow]) -> tuple[Section, ...]:
         text_columns=2,
     )
     return (Section(title="Failures", tables=(table,)),)
+
+
+def forecast_text(forecast: CampaignForecast) -> Iterator[Text]:
+    """Return what a run would do."""
+    for key, value in forecast.content.items():
+        yield f"{key:20} {value}"
+    yield f"{forecast.work}"
+
+
+def status_text(result: CampaignResult) -> Iterator[Text]:
+    """Return how many trials have ended, by status."""
+    title, trials, left, *counts = result.status().items()
+    yield f"{title[1]}: {len(result.rows)} of {trials[1]} trials, {left[1]} left"
+    for status, count in counts:
+        yield f"  {status:8} {count}"
+
+
+def summary_text(result: CampaignResult) -> Iterator[Text]:
+    """Return the answers to what the plan asks."""
+    yield f"{result.plan.title} {len(result.rows)} of {len(result.trials)} trials"
+    for sentence in result.answers():
+        yield f"  {sentence}"
+
+
+def finished_text(done: Finished, out: Path) -> Iterator[Text]:
+    """Return what a run has done."""
+    yield (
+        f"{done.new} trials were run, {done.before} were there; "
+        f"{', '.join(f'{count} {status}' for status, count in done.counts.items())}"
+    )
+    if done.others:
+        yield f"{done.others} more in the folder belong to earlier forms of the plan"
+    if done.new:
+        yield f"{done.work}"
+    yield f"see what came of it with `robotid campaign summary {out}`"

@@ -1,21 +1,23 @@
-"""The page of a certificate: what either engine's model is worth in the other one."""
+"""A certificate, what either engine's model is worth in the other one: its page, and its text."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.certificate import Certificate
-from robotid_sim.pipeline.crossing import Crossing, Proof, engine_title
+from robotid_sim.pipeline.crossing import engine_title
 from robotid_sim.pipeline.result import CheckResult
-from robotid_sim.report.agreement_table import difference_table, pair_table
 from robotid_sim.report.closing import Recipe, closing
-from robotid_sim.report.figures.differences import differences, pooled_differences
+from robotid_sim.report.comparison_report import difference_table, pair_table
 from robotid_sim.report.figures.excitation import EXCITATION
+from robotid_sim.report.figures.parameters import differences, pooled_differences
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import Replay, logs_motion
 from robotid_sim.report.tables import check_number, check_table
+from robotid_sim.report.text import Text
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 from robotid_sim.validation.agreement import FALSE_ALARM, Agreement, Difference
@@ -32,36 +34,50 @@ SHARED = (
 
 def certificate_report(certificate: Certificate, plant: Robot, recipe: Recipe) -> Page:
     """Return the page of a certificate."""
-    first = certificate.crossings[0]
+    first, replay = certificate.crossings[0], None
+    crossed = [proof for proof in certificate.proofs if proof.crosses]
+    error = worst([proof.worst_error for proof in crossed])
+    gap = worst([proof.gap_left for proof in crossed])
+    many = len(certificate.crossings)
+    studies = "The study has" if many == 1 else f"Each of the {many} studies has"
+    if first.excitation is not None:  # as one engine runs it, with the other beside it, magnified
+        logs = first.excitation.items()
+        runs = [Animation.of_log(plant, log, engine_title(name)) for name, log in logs]
+        motion = logs_motion(runs)
+        apart = visible_magnification(plant, [arm.difference for arm in motion.beside])
+        replay = Replay(plant, (replace(motion, name=EXCITATION, magnification=apart),))
     return Page(
         title=f"Certificate of {certificate.robot} in two engines",
         finding=certificate_finding(certificate),
         passed=certificate.verdict.passed,
-        facts=_facts(certificate),
+        facts=(
+            ("engines", ", ".join(engine_title(name) for name in certificate.engines)),
+            ("seeds", str(many)),
+            ("model error in the other engine", percent(error, 2)),
+            *([] if gap is None else [("tracking gap closed there", percent(1.0 - gap))]),
+            ("differences in their intervals", percent(certificate.share_within)),
+        ),
         sections=(
             Section(title="Verdict", tables=(check_table(certificate.verdict.checks),)),
-            Section(title="Proofs", text=_text(certificate), tables=(proof_table(certificate),)),
+            Section(
+                title="Proofs",
+                text=f"{studies} one excitation, designed with the nominal model; it runs in every "
+                "engine, with sensor noise of its own. Either log is identified alone, and its "
+                "model is tried on the unseen motion and on the laps of every engine.",
+                tables=(proof_table(certificate),),
+            ),
             *_differences(certificate),
             *closing(plant, (*first.assumptions, SHARED), "true", recipe),
         ),
-        replay=_replay(first, plant),
+        replay=replay,
     )
-
-
-def _replay(first: Crossing, plant: Robot) -> Replay | None:
-    """Return the excitation as one engine runs it, with the other beside it, magnified."""
-    if first.excitation is None:
-        return None
-    runs = first.excitation.items()
-    motion = logs_motion([Animation.of_log(plant, log, engine_title(name)) for name, log in runs])
-    apart = visible_magnification(plant, [arm.difference for arm in motion.beside])
-    return Replay(plant, (replace(motion, name=EXCITATION, magnification=apart),))
 
 
 def certificate_finding(certificate: Certificate) -> str:
     """Return what comes out in one sentence."""
     crossed = [proof for proof in certificate.proofs if proof.crosses]
-    error, gap = worst_error(crossed), worst_gap(crossed)
+    error = worst([proof.worst_error for proof in crossed])
+    gap = worst([proof.gap_left for proof in crossed])
     parts = [f"predict its unseen torques within {percent(error, 2)}"]
     if gap is not None:
         parts.append(f"close {percent(1.0 - gap)} of its tracking gap")
@@ -92,52 +108,18 @@ def proof_table(certificate: Certificate) -> Table:
     gaps = [[proof.gap_left for proof in proofs] for proofs in cells]
     for name, values in (("model error", errors), ("tracking gap left", gaps)):
         if several:
-            columns[f"{name}, median"] = [percent(_median(v)) for v in values]
-        columns[f"{name}, worst" if several else name] = [percent(_worst(v)) for v in values]
+            columns[f"{name}, median"] = [percent(worst(v, np.median)) for v in values]
+        columns[f"{name}, worst" if several else name] = [percent(worst(v)) for v in values]
     title = "Unseen motion (model error: worst joint) and laps in the closed loop"
     return Table.of(columns, title, text_columns=2)
 
 
-def worst_error(proofs: Sequence[Proof]) -> float | None:
-    """Return the largest model error; None if a fit failed."""
-    return _worst([proof.worst_error for proof in proofs])
-
-
-def worst_gap(proofs: Sequence[Proof]) -> float | None:
-    """Return the largest share of a tracking gap that is left; None if one is missing."""
-    return _worst([proof.gap_left for proof in proofs])
-
-
-def _worst(values: Sequence[float | None]) -> float | None:
+def worst(
+    values: Sequence[float | None], statistic: Callable[[list[float]], Any] = max
+) -> float | None:
+    """Return the largest value, or another statistic; None if one is missing: its fit failed."""
     numbers = [value for value in values if value is not None]
-    return max(numbers) if len(numbers) == len(values) else None
-
-
-def _median(values: Sequence[float | None]) -> float | None:
-    numbers = [value for value in values if value is not None]
-    return float(np.median(numbers)) if len(numbers) == len(values) else None
-
-
-def _facts(certificate: Certificate) -> tuple[tuple[str, str], ...]:
-    crossed = [proof for proof in certificate.proofs if proof.crosses]
-    gap = worst_gap(crossed)
-    return (
-        ("engines", ", ".join(engine_title(name) for name in certificate.engines)),
-        ("seeds", str(len(certificate.crossings))),
-        ("model error in the other engine", percent(worst_error(crossed), 2)),
-        *([] if gap is None else [("tracking gap closed there", percent(1.0 - gap))]),
-        ("differences in their intervals", percent(certificate.share_within)),
-    )
-
-
-def _text(certificate: Certificate) -> str:
-    many = len(certificate.crossings)
-    studies = "The study has" if many == 1 else f"Each of the {many} studies has"
-    return (
-        f"{studies} one excitation, designed with the nominal model; it runs in every engine, with "
-        "sensor noise of its own. Either log is identified alone, and its model is tried on the "
-        "unseen motion and on the laps of every engine."
-    )
+    return float(statistic(numbers)) if len(numbers) == len(values) else None
 
 
 def _differences(certificate: Certificate) -> tuple[Section, ...]:
@@ -146,15 +128,14 @@ def _differences(certificate: Certificate) -> tuple[Section, ...]:
     if not pairs:
         return ()
     first, several = pairs[0], len(pairs) > 1
-    charts = (differences(first), *((pooled_differences(pairs),) if several else ()))
+    text = _statistic(certificate.verdict.checks, pairs)
+    if several:
+        text += f" Figure and table are of seed {certificate.crossings[0].seed}."
     return (
         Section(
             title="Difference of the estimates",
-            text=_statistic(certificate.verdict.checks, pairs)
-            + (
-                f" Figure and table are of seed {certificate.crossings[0].seed}." if several else ""
-            ),
-            charts=charts,
+            text=text,
+            charts=(differences(first), *((pooled_differences(pairs),) if several else ())),
             tables=(pair_table(Agreement((first,), FALSE_ALARM)), difference_table(first)),
         ),
     )
@@ -176,3 +157,17 @@ def _statistic(checks: Sequence[CheckResult], pairs: Sequence[Difference]) -> st
         f"{number(band.value, 3)} each; between {number(band.lower, 3)} and "
         f"{number(band.limit, 3)} it is no alarm."
     )
+
+
+def certify_text(done: Certificate) -> Iterator[Text]:
+    """Return the proofs, the checks and the verdict."""
+    seeds = [crossing.seed for crossing in done.crossings]
+    which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    yield f"{done.robot}: {which}"
+    yield ""
+    yield proof_table(done)
+    yield ""
+    yield check_table(done.verdict.checks)
+    yield ""
+    yield certificate_finding(done)
+    yield f"verdict: {'PASSED' if done.verdict.passed else 'FAILED'}"

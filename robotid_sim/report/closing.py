@@ -34,19 +34,10 @@ class Recipe:
 def closing(
     robot: Robot, notes: Sequence[str], limits_of: str, recipe: Recipe, *more: Section
 ) -> tuple[Section, ...]:
-    """Return what was assumed about a robot, further sections, and how to reproduce the page."""
-    return assumptions(robot, notes, limits_of), *more, reproduction(recipe)
+    """Return what was assumed about a robot, further sections, and how to reproduce the page.
 
-
-def in_other_tools(lift: "Lift | None") -> tuple[Section, ...]:
-    """Return what other readers of the identified URDF do not see, if there is any of it."""
-    notes = () if lift is None else lost_in_urdf(lift.robot)
-    text = "`identified.urdf` loads in other tools, with its meshes beside it."
-    return (Section(title="In other tools", text=text, notes=notes),) if notes else ()
-
-
-def assumptions(robot: Robot, notes: Sequence[str], limits_of: str) -> Section:
-    """Return what was assumed about a robot, and the limits and drives that were used."""
+    The limits and drives that were used are those of the `limits_of` model.
+    """
     frames = (
         f"Gravity ({', '.join(f'{g:g}' for g in robot.gravity)}) m/s² in the frame of "
         f"'{robot.base}'; the tool is '{robot.tip}'.",
@@ -54,20 +45,24 @@ def assumptions(robot: Robot, notes: Sequence[str], limits_of: str) -> Section:
         "Fv dq + Fc tanh(dq / eps) + Fo, eps a constant that the models share; Ia is the "
         "inertia of a drive's rotor, seen at the joint.",
     )
-    return Section(
+    assumptions = Section(
         title="Assumptions",
         notes=(*notes, *frames, f"Limits and drives below are those of the {limits_of} model."),
         tables=(limits_table(robot),),
     )
-
-
-def reproduction(recipe: Recipe) -> Section:
-    """Return how a reader gets the same page: command, versions, seed, configuration."""
     packages = ", ".join(f"{name} {version}" for name, version in recipe.versions.items())
-    return Section(
+    reproduction = Section(
         title="Reproduce",
         text=f"Seed {recipe.seed}. The same command with the same versions on the same kind of "
         f"machine gives the same numbers, bit for bit: {packages}.",
         code=f"{recipe.command}\n\n# configuration, where it differs from the defaults (JSON)\n"
         f"{recipe.settings}",
     )
+    return assumptions, *more, reproduction
+
+
+def in_other_tools(lift: "Lift | None") -> tuple[Section, ...]:
+    """Return what other readers of the identified URDF do not see, if there is any of it."""
+    notes = () if lift is None else lost_in_urdf(lift.robot)
+    text = "`identified.urdf` loads in other tools, with its meshes beside it."
+    return (Section(title="In other tools", text=text, notes=notes),) if notes else ()

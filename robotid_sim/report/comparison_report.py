@@ -1,24 +1,38 @@
-"""The page of a comparison: parameters of estimates, and what studies make of them."""
+"""A comparison of estimates, and of what studies make of them: its page, and its text."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
+from robotid_sim.arrays import relative_std
 from robotid_sim.pipeline.compare import EstimateComparison, tracking_rows
 from robotid_sim.pipeline.result import StudyResult
-from robotid_sim.report.agreement_table import difference_table, pair_table
-from robotid_sim.report.figures.differences import differences
+from robotid_sim.report.figures.parameters import differences
 from robotid_sim.report.loop_section import MILLI
 from robotid_sim.report.page import Page
 from robotid_sim.report.tables import number_within
+from robotid_sim.report.text import Text
 from robotid_sim.section import Section, number, percent, unit_text
 from robotid_sim.table import Table
-from robotid_sim.validation.agreement import ComparedEstimate, Difference
+from robotid_sim.validation.agreement import LEVEL, Agreement, ComparedEstimate, Difference
+
+ROWS = 8
+"""Parameters of a pair that are shown at most."""
+
+NEAREST = 3
+"""Parameters that are shown where none differs."""
 
 
 def comparison_report(comparison: EstimateComparison, command: str) -> Page:
     """Return the page of a comparison; `command` makes it again."""
     agreement, estimates = comparison.agreement, comparison.estimates
     shares = [pair.share_within for pair in agreement.pairs]
+    sections = []
+    if predicted := prediction_table(comparison.results):
+        text = "Residual of an unseen motion over its RMS torque, each study's own, and the error "
+        text += "of the model there (without noise)."
+        sections.append(Section(title="Prediction", text=text, tables=(predicted,)))
+    if tracked := tracking_table(comparison.results):
+        sections.append(Section(title="Closed loop", tables=(tracked,)))
     return Page(
         title=f"Comparison of {len(estimates)} estimates",
         finding=f"{agreement.finding[0].upper()}{agreement.finding[1:]}.",
@@ -32,7 +46,7 @@ def comparison_report(comparison: EstimateComparison, command: str) -> Page:
             Section(title="Agreement", tables=(pair_table(agreement),), notes=comparison.notes),
             *_pair_sections(agreement.pairs),
             Section(title="Parameters", tables=(parameters_table(estimates),)),
-            *_result_sections(comparison.results),
+            *sections,
             Section(title="Reproduce", code=command),
         ),
     )
@@ -66,17 +80,6 @@ def parameters_table(estimates: Sequence[ComparedEstimate]) -> Table:
             for value, std, half in values
         ]
     return Table.of(columns, "estimate ± half of its 95 % interval", text_columns=3)
-
-
-def _result_sections(results: Mapping[str, StudyResult]) -> list[Section]:
-    sections = []
-    if predicted := prediction_table(results):
-        text = "Residual of an unseen motion over its RMS torque, each study's own, and the error "
-        text += "of the model there (without noise)."
-        sections.append(Section(title="Prediction", text=text, tables=(predicted,)))
-    if tracked := tracking_table(results):
-        sections.append(Section(title="Closed loop", tables=(tracked,)))
-    return sections
 
 
 def prediction_table(results: Mapping[str, StudyResult]) -> Table | None:
@@ -113,3 +116,73 @@ def tracking_table(results: Mapping[str, StudyResult]) -> Table | None:
         shown = [of_run.get(key) for key in cases]
         columns[name] = ["-" if v is None else number(MILLI * v.mean) for v in shown]
     return Table.of(columns, "RMS tracking error of the identified model", text_columns=4)
+
+
+def compare_text(comparison: EstimateComparison) -> Iterator[Text]:
+    """Return pairs, differences, what to know of them, and what the studies came to."""
+    agreement, sources = comparison.agreement, comparison.sources
+    pairs = agreement.pairs
+    count = len(pairs[0].names)
+    yield f"{len(sources)} estimates of {count} base parameters"
+    yield ""
+    yield pair_table(agreement)
+    shown = pairs if len(pairs) == 1 else [pair for pair in pairs if not pair.agrees]
+    for pair in shown:
+        yield ""
+        yield difference_table(pair)
+    yield ""
+    yield f"{agreement.finding} (false alarms: {agreement.false_alarm:.0%})"
+    yield from comparison.notes
+    for source in sources:
+        if source.context.get("doubt"):
+            yield f"WARNING: of {source.label}: {source.context['doubt']}"
+    for table in (prediction_table(comparison.results), tracking_table(comparison.results)):
+        if table is not None:
+            yield ""
+            yield table
+
+
+def pair_table(agreement: Agreement) -> Table:
+    """Return all pairs, each with the test of all parameters at once."""
+    pairs = agreement.pairs
+    return Table.of(
+        {
+            "first": [pair.labels[0] for pair in pairs],
+            "second": [pair.labels[1] for pair in pairs],
+            "chi² / parameters": [number(pair.chi_squared / pair.rank, 3) for pair in pairs],
+            "p": [number(pair.p_value, 2) for pair in pairs],
+            f"within {LEVEL:.0%}": [percent(pair.share_within) for pair in pairs],
+            "differ": [str(int(pair.differs.sum())) for pair in pairs],
+        },
+        text_columns=2,
+    )
+
+
+def difference_table(pair: Difference) -> Table:
+    """Return the parameters that differ, or those nearest to it; [%] is of the first estimate's."""
+    count = min(int(pair.differs.sum()) or NEAREST, ROWS)
+    rows, half = pair.strongest_first[:count], pair.half_width
+    share = relative_std(pair.reference, pair.values)
+    shown = "what differs, the strongest first"
+    if not pair.differs.any():
+        shown = "no parameter differs by itself, the nearest to it first"
+
+    def within(k: int, value: float) -> str:
+        return number_within(float(value), float(pair.std[k]))
+
+    return Table.of(
+        {
+            "parameter": [pair.names[k] for k in rows],
+            "grouping": [pair.groupings[k] for k in rows],
+            "unit": [unit_text(pair.units[k]) for k in rows],
+            "difference": [within(k, pair.values[k]) for k in rows],
+            f"{LEVEL:.0%} interval": [
+                f"{within(k, pair.values[k] - half[k])} … {within(k, pair.values[k] + half[k])}"
+                for k in rows
+            ],
+            "[%]": [number(100.0 * float(share[k]), 3) for k in rows],
+            "z": [number(float(pair.z[k]), 3) for k in rows],
+        },
+        f"{pair.labels[1]} minus {pair.labels[0]}: {shown}",
+        text_columns=3,
+    )

@@ -1,26 +1,32 @@
-"""The report of an excitation design."""
+"""The design of an excitation: its page, and its text."""
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from robotid_sim.pipeline.contacts import contact_notes
 from robotid_sim.pipeline.design import DesignSummary
-from robotid_sim.pipeline.excitation import Designs
 from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.figures.excitation import EXCITATION, design_convergence, information_shares
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import Replay, trajectory_motion
-from robotid_sim.report.robot_picture import robot_picture
 from robotid_sim.report.sections import excitation_section
 from robotid_sim.report.tables import accuracy_table, criteria_table
-from robotid_sim.section import Section, number
+from robotid_sim.report.text import Text
+from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import run_time
 
 if TYPE_CHECKING:
     from robotid_sim.excitation.explain import Explanation
-    from robotid_sim.excitation.plan import DesignPlan
+
+
+CRITERIA = (
+    "The same problem by other criteria; the table above has every parameter. The condition number "
+    "with unit columns does not know how large a motion is: by it alone, motions become small and "
+    "parameters uncertain."
+)
 
 
 def accuracy_of(summary: DesignSummary) -> Table:
@@ -41,6 +47,12 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
     weak = int((np.abs(basis.of(nominal.parameters())) < 10.0 * summary.std).sum())
     criterion = summary.criterion
     convergence = design_convergence(summary.designs.designs, criterion)
+    motions = [
+        trajectory_motion(nominal, each, EXCITATION if k == 1 else f"{EXCITATION} {k}")
+        for k, each in enumerate(summary.designs.trajectories, start=1)
+    ]
+    source = f", from all {len(motions)} trajectories together" if len(motions) > 1 else ""
+    source += " with what exists already" if summary.plan.prior_names else ""
     sections = [
         excitation_section(
             path,
@@ -48,25 +60,20 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
             assessed,
             _facts_of(summary),
             contact_notes(summary.contacts),
-            () if convergence is None else (convergence,),
-            robot_picture(nominal, path),
+            convergence,
         ),
         Section(
             title="Expected accuracy",
             text="Standard deviation of every base parameter for white torque noise of 1 % of "
             "the RMS torque and exactly known motion: the Cramér-Rao bound"
-            f"{_from(summary.designs, summary.plan)}.",
+            f"{source}.",
             tables=(accuracy_of(summary),),
         ),
     ]
     if summary.others:
-        text = (
-            "The same problem by other criteria; the table above has every parameter. The "
-            "condition number with unit columns does not know how large a motion is: by it alone, "
-            "motions become small and parameters uncertain."
+        sections.append(
+            Section(title="Criteria side by side", text=CRITERIA, tables=(criteria_of(summary),))
         )
-        table = criteria_of(summary)
-        sections.append(Section(title="Criteria side by side", text=text, tables=(table,)))
     if summary.explanation is not None:
         sections.append(_explained(summary.explanation))
     return Page(
@@ -81,24 +88,18 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
             ("with unit columns", number(assessed.cond_normalized, 3)),
         ),
         sections=(*sections, *closing(nominal, summary.assumptions, "nominal", recipe)),
-        replay=_replay(summary),
+        replay=Replay(nominal, tuple(motions)),
     )
 
 
-def _replay(summary: DesignSummary) -> Replay:
-    """Return the trajectories; the first one is that of the charts."""
-    nominal, (first, *others) = summary.nominal, summary.designs.trajectories
-    motions = [trajectory_motion(nominal, first)]
-    for k, other in enumerate(others, start=2):
-        motions.append(trajectory_motion(nominal, other, f"{EXCITATION} {k}"))
-    return Replay(nominal, tuple(motions))
-
-
-def _from(designs: Designs, plan: "DesignPlan") -> str:
-    """Return from what data the accuracy is expected, if from more than one trajectory."""
-    count, existing = len(designs.trajectories), len(plan.prior_names)
-    together = f", from all {count} trajectories together" if count > 1 else ""
-    return together + (" with what exists already" if existing else "")
+def _explained(explanation: "Explanation") -> Section:
+    first, *rest = explanation.sentences()
+    return Section(
+        title="What the motion shows, and what it does not",
+        text=first,
+        charts=(information_shares(explanation),),
+        notes=tuple(rest),
+    )
 
 
 def _facts_of(summary: DesignSummary) -> list[tuple[str, str]]:
@@ -119,11 +120,49 @@ def _facts_of(summary: DesignSummary) -> list[tuple[str, str]]:
     return facts
 
 
-def _explained(explanation: "Explanation") -> Section:
-    first, *rest = explanation.sentences()
-    return Section(
-        title="What the motion shows, and what it does not",
-        text=first,
-        charts=(information_shares(explanation),),
-        notes=tuple(rest),
+def design_text(summary: DesignSummary) -> Iterator[Text]:
+    """Return designs, as a terminal shows them."""
+    content = summary.content()
+    trajectories = summary.designs.trajectories
+    path = trajectories[0]
+    yield (
+        f"{content['robot']}: {content['family']}, runs of {run_time(path):g} s, "
+        f"{path.duration - path.start:g} s of motion in all"
     )
+    yield (
+        f"{content['criterion']}, {content['criterion_symbol']}: "
+        f"{number(content['criterion_before'])} best random draw, "
+        f"{number(content['criterion_after'])} design ({content['message']})"
+    )
+    yield (
+        f"condition number of the base regressor: {number(content['cond_raw'])} raw, "
+        f"{number(content['cond_normalized'])} with unit columns"
+    )
+    kinds = ("position", "velocity", "acceleration", "torque")
+    uses = (f"{kind} {percent(content[f'{kind}_ratio'])}" for kind in kinds)
+    yield f"use of the limits by the nominal model: {', '.join(uses)}"
+    for key, word in (
+        ("violated", "VIOLATED"),
+        ("relaxed", "RELAXED"),
+        ("contacts", "CONTACT"),
+        ("assumptions", "ASSUMED"),
+    ):
+        for text in content[key]:
+            yield f"{word}: {text}"
+    if "log_dets" in content:
+        dets = ", ".join(number(value) for value in content["log_dets"])
+        yield f"log det of the information after each trajectory: {dets}"
+    yield ""
+    if summary.others:
+        yield "designs side by side"
+        yield criteria_of(summary)
+        yield ""
+    if "explanation" in content:
+        for sentence in content["explanation"]:
+            yield f"  {sentence}"
+        yield ""
+    title = "expected accuracy, torque noise 1 % of RMS, white, motion exactly known"
+    if len(trajectories) > 1:
+        title += f", from all {len(trajectories)} trajectories"
+    yield title + (", with the prior" if content["prior"] else "")
+    yield accuracy_of(summary)

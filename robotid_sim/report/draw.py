@@ -126,7 +126,10 @@ def _drawn(chart: Chart, width: float) -> NotebookFigure:
         else:
             axes = sheet.add_subplot(place, label=str(k))
             _draw_panel(axes, panel)
-            _set_ticks(axes, panel, parts[k % chart.columns] * width - BESIDE, chart.panel_height)
+            # Before the layout, which depends on them and is most of the time of drawing.
+            set_ticks(axes.xaxis, panel.x_scale, parts[k % chart.columns] * width - BESIDE)
+            if not panel.y_ticks:
+                set_ticks(axes.yaxis, panel.y_scale, chart.panel_height)
             if not chart.is_lowest(k, chart.columns):
                 axes.set_xlabel("")
                 axes.tick_params(labelbottom=not chart.share_x)
@@ -168,13 +171,6 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         axes.set_yticks(range(len(panel.y_ticks)), panel.y_ticks)
         axes.set_ylim(len(panel.y_ticks) - 0.4, -0.6)
     axes.set_xlabel(panel.x_label)
-
-
-def _set_ticks(axes: Axes, panel: Panel, across: float, along: float) -> None:
-    """Set the ticks before the layout, which depends on them and is most of the time of drawing."""
-    set_ticks(axes.xaxis, panel.x_scale, across)
-    if not panel.y_ticks:
-        set_ticks(axes.yaxis, panel.y_scale, along)
 
 
 def _draw_mark(axes: Axes, mark: Mark) -> None:
@@ -302,16 +298,11 @@ def draw(chart: Chart) -> Drawing:
         sheet.savefig(png, format="png", dpi=DPI, facecolor="#ffffff")
         sheet.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     text = svg.getvalue()
-    page, places = svg_for_page(text, chart.name), _places(chart, sheet)
-    return Drawing(text, png.getvalue(), csv_text(chart), page, places)
-
-
-def _places(chart: Chart, sheet: Figure) -> dict[int, tuple[float, ...]]:
-    places = {}
+    page, places = svg_for_page(text, chart.name), {}
     for k, panel in enumerate(chart.panels):
         if isinstance(panel, Panel) and panel.clock:
             axes = next(axes for axes in sheet.axes if axes.get_label() == str(k))
             left, bottom, width, height = axes.get_position().bounds
             box = (left, 1.0 - bottom - height, width, height, *axes.get_xlim())
             places[k] = tuple(round(float(value), 6) for value in box)
-    return places
+    return Drawing(text, png.getvalue(), csv_text(chart), page, places)

@@ -84,17 +84,17 @@ def _box(panel: Space) -> dict[str, Any]:
     ends = 0.5 * (low + high) + 0.5 * MARGIN * sizes * np.array([[-1.0], [1.0]])
     scale = min(1.0 / float(np.cbrt(np.prod(sizes))), LONGEST / sizes.max())
     shares = (scale * sizes).round(5).tolist()
+    colors = {"gridcolor": "role:grid", "linecolor": "role:muted", "zerolinecolor": "role:grid"}
     axes = {
-        f"{axis}axis": _axis(axis, shares[k]) | {"range": ends[:, k].round(5).tolist()}
-        for k, axis in enumerate("xyz")
+        f"{axis}axis": {
+            "title": {"text": f"{axis} [m]"},
+            **{"showbackground": False, "nticks": round(2 + 4 * share)},
+            **colors,
+            "range": ends[:, k].round(5).tolist(),
+        }
+        for k, (axis, share) in enumerate(zip("xyz", shares, strict=True))
     }
     return {"aspectmode": "manual", "aspectratio": dict(zip("xyz", shares, strict=True)), **axes}
-
-
-def _axis(name: str, share: float) -> dict[str, Any]:
-    colors = {"gridcolor": "role:grid", "linecolor": "role:muted", "zerolinecolor": "role:grid"}
-    look = {"showbackground": False, "nticks": round(2 + 4 * share)}
-    return {"title": {"text": f"{name} [m]"}, **look, **colors}
 
 
 def _title(text: str, x: float, y: float) -> dict[str, Any]:

@@ -1,21 +1,24 @@
-"""The result of a study in one sentence."""
+"""What comes out of a study or a fit in one sentence, and how far to trust it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robotid_sim.arrays import Bool1D, Float1D
+from robotid_sim.arrays import Bool1D, Float1D, relative_std
+from robotid_sim.chart import Chart
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.model import parameters
 from robotid_sim.pipeline.result import StudyResult
-from robotid_sim.report.tables import CHECKS, check_limit, check_number, model_errors
-from robotid_sim.section import percent
+from robotid_sim.report.figures import trust as figures
+from robotid_sim.report.tables import CHECKS, check_limit, check_number, lack_table, model_errors
+from robotid_sim.section import Section, number, percent
+from robotid_sim.table import Table
 
 if TYPE_CHECKING:
     from robotid_sim.estimation.estimate import Estimate
+    from robotid_sim.pipeline.assess import Assessment
 
 CLEAR = 10.0
 """A parameter stands out if it is this many standard deviations from zero."""
@@ -74,8 +77,53 @@ def limits_of_noise(estimate: Estimate, basis: BaseParameters) -> str:
         return count
     if len(limited) == len(estimate.joint_names):
         return f"{count}, of no joint half of its own"
-    return f"{count}, of {_listed(limited)} fewer than half"
+    *others, last = limited
+    return f"{count}, of {', '.join(others)}{' and ' if others else ''}{last} fewer than half"
 
 
-def _listed(names: Sequence[str]) -> str:
-    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"
+def trust_section(assessment: Assessment) -> tuple[Section, ...]:
+    """Return how far to trust the chosen estimate; nothing if it has no intervals."""
+    fit, intervals = assessment.fit, assessment.intervals
+    chosen = fit.chosen
+    if intervals is None:
+        return ()
+    charts, tables = trust_charts(assessment)
+    if fit.discrepancy.notable:
+        tables = (lack_table(fit.discrepancy, fit.nominal), *tables)
+    relative = relative_std(chosen.beta, chosen.std)
+    bad = [int(k) for k in np.argsort(-relative, kind="stable") if not well_known(chosen)[k]]
+    names = f": {', '.join(intervals.names[k] for k in bad)}" if bad else ""
+    uncertain = [
+        f"{len(bad)} of {len(chosen.names)} base parameters have a standard deviation above 10 % "
+        f"of their value{names}."
+    ]
+    if not intervals.unbiased:
+        uncertain.append("Constraints or a search moved this estimate: its intervals are a guide.")
+    section = Section(
+        title="How far to trust the numbers",
+        text="The 95 % intervals in the table of base parameters are made from the residuals of "
+        f"the log, by Student's t with the {intervals.dof.min():.0f} to {intervals.dof.max():.0f} "
+        "degrees of freedom that the blocks of correlated residuals leave. Their standard "
+        "deviation has no bias; the one in the table errs on the large side, by some percent.",
+        notes=(*assessment.remarks, *uncertain, *assessment.checks),
+        charts=charts,
+        tables=tables,
+    )
+    return (section,)
+
+
+def trust_charts(assessment: Assessment) -> tuple[tuple[Chart, ...], tuple[Table, ...]]:
+    """Return residuals over the state, and what the motion shows, as far as it shows all."""
+    weakest, fit = assessment.weakest, assessment.fit
+    residuals = figures.residuals_over_state(assessment.residuals, fit.plain.joint_names)
+    if not weakest:
+        return (residuals,), ()
+    table = Table.of(
+        {
+            "direction": [direction.text for direction in reversed(weakest)],
+            "best over it": [number(direction.ratio, 3) for direction in reversed(weakest)],
+        },
+        "What the data see least",
+    )
+    information = figures.information_over_time(assessment.information, fit.chosen.names)
+    return (residuals, figures.singular_values(weakest), information), (table,)

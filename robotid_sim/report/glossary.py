@@ -74,17 +74,8 @@ _CODE = re.compile(r"(`[^`]+`)")
 def prose(text: str, told: set[str] | None = None) -> Markup:
     """Return a text as HTML: code between backticks, terms with what they mean.
 
-    Parameters
-    ----------
-    text : str
-        Plain text.
-    told : set of str, optional
-        Meanings that were given before on this part of the page, which is extended.
-
-    Returns
-    -------
-    html : Markup
-        Each term once as an abbreviation with a title.
+    Each term is an abbreviation once; `told` are meanings that were given before on this part of
+    the page, and is extended.
     """
     told = set() if told is None else told
     parts = _CODE.split(text)

@@ -1,39 +1,53 @@
-"""The page of an identification from logs."""
+"""An identification from logs: its page, and its text."""
 
-from collections.abc import Sequence
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.report.closing import Recipe, closing, in_other_tools
-from robotid_sim.report.diagnosis_section import diagnosis_section
-from robotid_sim.report.finding import limits_of_noise
+from robotid_sim.report.finding import limits_of_noise, trust_section
 from robotid_sim.report.page import Page
-from robotid_sim.report.prediction_report import log_prediction_sections
+from robotid_sim.report.prediction_report import (
+    columns_of,
+    log_prediction_sections,
+    log_prediction_table,
+    remarks,
+)
 from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
 from robotid_sim.report.sections import (
+    diagnosis_section,
     friction_section,
     next_motion_section,
     parameters_section,
     prediction_section,
     preprocessing_section,
 )
-from robotid_sim.report.tables import residual_table
-from robotid_sim.report.trust_section import trust_section
+from robotid_sim.report.tables import lack_table, parameter_table, residual_table, terms_table
+from robotid_sim.report.text import Text, reading_text
 from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.validation.prediction import over_measured, rms
 
 if TYPE_CHECKING:
     from robotid_sim.diagnostics.cause import Diagnosis
+    from robotid_sim.estimation.problem import LinearProblem
+    from robotid_sim.importing.reading import Logs
+    from robotid_sim.measurement.long_log import LongLog
     from robotid_sim.pipeline.assess import Assessment
 
 NAMED = 2
 """Causes that are named at the top of a page."""
 
+MOST_OF_IT = 0.9
+"""Share of a long log that the fit has where it is not of excerpts; edges are in no fit."""
 
-def identification_report(assessment: "Assessment", recipe: Recipe) -> Page:
+
+def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
     """Return the page of an identification; like the fit, it does not look at any truth."""
     fit, nominal = assessment.fit, assessment.nominal
     chosen, basis = fit.chosen, fit.basis
@@ -82,7 +96,7 @@ def identification_report(assessment: "Assessment", recipe: Recipe) -> Page:
     )
 
 
-def _names(assessment: "Assessment") -> list[str]:
+def _names(assessment: Assessment) -> list[str]:
     """Return the names of the motions of the logs."""
     count = len(assessment.parts)
     return [LOG] if count == 1 else [f"{LOG} {k}" for k in range(1, count + 1)]
@@ -95,7 +109,7 @@ def _tied(section: Section, name: str) -> Section:
     return in_motion(replace(section, charts=tuple(charts)), name)
 
 
-def causes_in_short(diagnoses: "Sequence[Diagnosis]") -> str:
+def causes_in_short(diagnoses: Sequence[Diagnosis]) -> str:
     """Return what is wrong for the top of a page, empty if nothing is."""
     causes = list(dict.fromkeys(c.sentence for found in diagnoses for c in found.causes))
     if not causes:
@@ -104,7 +118,7 @@ def causes_in_short(diagnoses: "Sequence[Diagnosis]") -> str:
     return f" Something is wrong, see Diagnosis. {' '.join(causes[:NAMED])}{more}"
 
 
-def _sections(assessment: "Assessment") -> list[Section]:
+def _sections(assessment: Assessment) -> list[Section]:
     fit, nominal = assessment.fit, assessment.nominal
     chosen, basis = fit.chosen, fit.basis
     parts = list(zip(_names(assessment), assessment.parts, strict=True))
@@ -131,3 +145,67 @@ def _sections(assessment: "Assessment") -> list[Section]:
     if chosen.success:
         sections += [friction_section(assessment), next_motion_section(assessment)]
     return sections
+
+
+def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
+    """Return how logs were read, the estimates, what the model lacks, and what is predicted."""
+    fit = assessment.fit
+    yield from reading_text(logs)
+    if logs.long is not None:
+        yield _of_parts(logs.long, fit.plain)
+    yield from _fit_text(assessment)
+    if fit.held_out is not None:
+        predicted = fit.held_out.prediction
+        yield ""
+        yield f"held out ({fit.held_out.what}): {predicted.t.size} samples"
+        yield log_prediction_table(predicted)
+        yield from (columns_of(predicted), *remarks(predicted, fit.discrepancy.lacks))
+
+
+def _of_parts(log: LongLog, rows: LinearProblem) -> str:
+    """Return what a long log means for what is printed."""
+    reading = (
+        f"The log has {log.samples} samples and is read in parts. The first {log.head.t.size} "
+        "decide how they are smoothed and what pages show. What the model lacks is looked for in "
+        "excerpts"
+    )
+    share = rows.samples * rows.dt / (log.samples * log.dt)
+    if share < MOST_OF_IT:
+        return f"{reading}, {share:.2g} of the log; as it lacks something, the fit is of them, too."
+    return f"{reading}; all samples are in the fit."
+
+
+def _fit_text(assessment: Assessment) -> Iterator[Text]:
+    """Return the estimates, the chosen one, and what is left."""
+    fit = assessment.fit
+    chosen, nominal = fit.chosen, fit.nominal
+    yield f"{nominal.name}: {chosen.rows} rows, {len(chosen.names)} base parameters"
+    for preprocessor in fit.preprocessors:
+        if preprocessor.message:
+            yield preprocessor.message
+    yield ""
+    yield residual_table(fit.estimates, nominal.joint_units)
+    if not chosen.success:
+        yield f"{chosen.estimator}: {chosen.message}"
+        yield "`robotid diagnose` says what the log does not show."
+        return
+    yield ""
+    yield parameter_table(chosen, fit.basis, fit.basis.of(nominal.parameters()))
+    if fit.structure.terms:
+        yield ""
+        yield terms_table(fit.structure, nominal)
+    if fit.lift is not None:
+        yield f"identified robot: {fit.lift.message}"
+        for text in unlikely_masses(fit.lift.robot, nominal):
+            yield f"  unlikely: {text}"
+    if fit.discrepancy.notable:
+        yield ""
+        yield lack_table(fit.discrepancy, nominal)
+        yield (
+            "Residuals above are what these functions leave. `robotid diagnose` looks for their "
+            "cause; with --terms all the fit may choose terms of joints for them."
+        )
+        yield ""
+    yield from assessment.remarks
+    if fit.doubt:
+        yield f"WARNING: {fit.doubt}"

@@ -79,7 +79,14 @@ def plotly_figure(chart: Chart) -> dict[str, Any]:
         "showlegend": len(named) > 1,
     }
     figure = {"data": data, "layout": layout, "narrow": narrow | {"scenes": {}}}
-    return figure | ({"table": _table(chart)} if holds_data(chart) else {})
+    if holds_data(chart):  # what makes a table of the traces: for each mark its texts and trace
+        head, parts = tidy_parts(chart.panels)
+        rows, trace = [], 0
+        for lead, mark in parts:
+            rows.append({"lead": lead, "trace": trace, "upper": isinstance(mark, Band)})
+            trace += 1 + isinstance(mark, Band)
+        figure["table"] = {"head": head, "parts": rows}
+    return figure
 
 
 def holds_data(chart: Chart) -> bool:
@@ -90,16 +97,6 @@ def holds_data(chart: Chart) -> bool:
         and not any(isinstance(mark, Points) and mark.x_error is not None for mark in panel.marks)
         for panel in chart.panels
     )
-
-
-def _table(chart: Chart) -> dict[str, Any]:
-    """Return what makes a table of the traces: its head, and for each mark its texts and trace."""
-    head, parts = tidy_parts(chart.panels)
-    rows, trace = [], 0
-    for lead, mark in parts:
-        rows.append({"lead": lead, "trace": trace, "upper": isinstance(mark, Band)})
-        trace += 1 + isinstance(mark, Band)
-    return {"head": head, "parts": rows}
 
 
 def _traces(panel: Any, named: set[str]) -> list[dict[str, Any]]:
@@ -217,10 +214,8 @@ def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, A
     if panel.y_range is not None:
         y["range"] = list(panel.y_range)
     if panel.y_ticks:
-        y |= {
-            "tickvals": list(range(len(panel.y_ticks))),
-            "ticktext": list(map(shown, panel.y_ticks)),
-        }
+        rows = list(range(len(panel.y_ticks)))
+        y |= {"tickvals": rows, "ticktext": list(map(shown, panel.y_ticks))}
         y |= {"range": [len(panel.y_ticks) - 0.4, -0.6], "tickfont": {"size": 10}}
     return x, y
 
@@ -259,18 +254,16 @@ def _shapes(chart: Chart) -> list[dict[str, Any]]:
         if not isinstance(panel, Panel):
             continue
         number = "" if k == 0 else str(k + 1)
-        line = {"color": "role:muted", "width": 1, "dash": "5px,3px"}
+        dashed = {"color": "role:muted", "width": 1, "dash": "5px,3px"}
         for level in panel.levels:
             across = {"xref": f"x{number} domain", "x0": 0, "x1": 1}
-            shapes.append(
-                {"type": "line", **across, "yref": f"y{number}", "y0": level, "y1": level}
-                | {"line": line}
-            )
+            at = {"yref": f"y{number}", "y0": level, "y1": level}
+            shapes.append({"type": "line", **across, **at, "line": dashed})
         for x in panel.verticals:
             along = {"yref": f"y{number} domain", "y0": 0, "y1": 1}
+            at = {"xref": f"x{number}", "x0": x, "x1": x}
             shapes.append(
-                {"type": "line", **along, "xref": f"x{number}", "x0": x, "x1": x}
-                | {"line": {"color": "role:true", "width": 1}}
+                {"type": "line", **along, **at, "line": {"color": "role:true", "width": 1}}
             )
     return shapes
 

@@ -8,28 +8,13 @@ import numpy as np
 from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.experiment.conditions import JOINER
 from robotid_sim.model.robot import Robot
-from robotid_sim.report.figures.closed_loop import (
-    driven_path,
-    energy_differences,
-    joint_errors,
-    tool_errors,
-    torque_differences,
-)
+from robotid_sim.report.figures import closed_loop as figures
 from robotid_sim.section import Section, number, percent, torque_unit
 from robotid_sim.table import Table
+from robotid_sim.validation import summary
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.comparison import IDENTIFIED, NOMINAL, TRUE, UNDISTURBED
 from robotid_sim.validation.control_run import ControlRun
-from robotid_sim.validation.summary import (
-    Case,
-    Interval,
-    Quantity,
-    largest_of_unit,
-    rms_of_unit,
-    summarize,
-    torque_of_unit,
-    torque_rate_of_unit,
-)
 
 MILLI = 1e3
 SMALLEST_DECIMALS = 6
@@ -56,11 +41,11 @@ def loop_section(loop: ClosedLoop, plant: Robot) -> Section:
         title="Closed loop",
         text=_text(loop),
         charts=(
-            joint_errors(loop, names, units),
-            tool_errors(loop),
-            *((driven_path(loop),) if loop.laps else ()),
-            torque_differences(loop, names, units),
-            energy_differences(loop, names),
+            figures.joint_errors(loop, names, units),
+            figures.tool_errors(loop),
+            *((figures.driven_path(loop),) if loop.laps else ()),
+            figures.torque_differences(loop, names, units),
+            figures.energy_differences(loop, names),
         ),
         tables=tuple(tables),
         notes=(
@@ -112,7 +97,7 @@ def lucky_notes(loop: ClosedLoop, units: Sequence[str]) -> list[str]:
     better = []
     for task, scenario in product([task.name for task in loop.tasks], loop.scenarios):
         runs = [loop.find(model, scenario, task) for model in (NOMINAL, TRUE)]
-        errors = [rms_of_unit(units, units[0])(run) if run else None for run in runs]
+        errors = [summary.rms_of_unit(units, units[0])(run) if run else None for run in runs]
         if errors[0] is not None and errors[1] is not None and errors[0] < errors[1]:
             better.append(f"{task} ({scenario})")
     if not better:
@@ -130,20 +115,24 @@ def model_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
 
     The controller has no column where there is only one.
     """
-    quantities = {unit: rms_of_unit(units, unit) for unit in dict.fromkeys(units)}
-    values = {row.case: row.values for row in summarize(loop.runs, quantities)}
-    controllers = tuple(dict.fromkeys(run.controller for run in loop.runs))
+    quantities = {unit: summary.rms_of_unit(units, unit) for unit in dict.fromkeys(units)}
+    values = {row.case: row.values for row in summary.summarize(loop.runs, quantities)}
+    controllers = list(dict.fromkeys(run.controller for run in loop.runs))
     several = len(controllers) > 1
-    rows = []
+    rows, compared = [], {TRUE, NOMINAL, IDENTIFIED}
     tasks = [task.name for task in loop.tasks]
     for task, scenario, controller in product(tasks, loop.scenarios, controllers):
-        cases = {m: values.get(Case(task, scenario, controller, m), {}) for m in loop.models}
+        cases = {
+            m: values.get(summary.Case(task, scenario, controller, m), {}) for m in loop.models
+        }
         for unit in quantities if any(cases.values()) else ():
             means = {m: mean.mean for m, by_unit in cases.items() if (mean := by_unit.get(unit))}
             lead = (task, scenario, *([controller] if several else []), f"m{unit}")
             cells = (f"{MILLI * means[m]:.4g}" if m in means else "-" for m in loop.models)
             is_lap = scenario == UNDISTURBED and task in loop.laps
-            rows.append((*lead, *cells, _gap_closed(means) if is_lap else "-"))
+            gap = means[NOMINAL] - means[TRUE] if is_lap and compared <= means.keys() else 0.0
+            closed = percent((means[NOMINAL] - means[IDENTIFIED]) / gap) if gap > 0.0 else "-"
+            rows.append((*lead, *cells, closed))
     lead = ("task", "scenario", *(["controller"] if several else []), "unit")
     loops = "closed loop" if several else controllers[0]
     return Table(
@@ -152,14 +141,6 @@ def model_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
         title=f"{loops} in the engine: RMS tracking error of all joints, by the model in the loop",
         text_columns=len(lead),
     )
-
-
-def _gap_closed(errors: Mapping[str, float]) -> str:
-    """Return how much of the gap between nominal and true model the identified one closes."""
-    if not {TRUE, NOMINAL, IDENTIFIED} <= errors.keys():
-        return "-"
-    gap = errors[NOMINAL] - errors[TRUE]
-    return percent((errors[NOMINAL] - errors[IDENTIFIED]) / gap) if gap > 0.0 else "-"
 
 
 def tasks_table(loop: ClosedLoop) -> Table:
@@ -182,10 +163,10 @@ def tasks_table(loop: ClosedLoop) -> Table:
 
 def errors_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
     """Return the tracking errors of every case, joints of one unit together and the tool."""
-    quantities: dict[str, Quantity] = {}
+    quantities: dict[str, summary.Quantity] = {}
     for unit in dict.fromkeys(units):
-        quantities[f"RMS error [m{unit}]"] = _milli(rms_of_unit(units, unit))
-        quantities[f"largest [m{unit}]"] = _milli(largest_of_unit(units, unit))
+        quantities[f"RMS error [m{unit}]"] = _milli(summary.rms_of_unit(units, unit))
+        quantities[f"largest [m{unit}]"] = _milli(summary.largest_of_unit(units, unit))
     for unit in dict.fromkeys(units):
         of_unit = np.array([u == unit for u in units])
         quantities[f"IAE [m{unit} s]"] = _milli(_sum_of(of_unit, lambda run: run.iae))
@@ -201,11 +182,11 @@ def errors_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
 
 def effort_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
     """Return torque and energy of every case, joints of one unit together."""
-    quantities: dict[str, Quantity] = {}
+    quantities: dict[str, summary.Quantity] = {}
     for unit in dict.fromkeys(units):
         torque = torque_unit(unit)
-        quantities[f"torque, RMS [{torque}]"] = torque_of_unit(units, unit)
-        quantities[f"torque rate, RMS [{torque}/s]"] = torque_rate_of_unit(units, unit)
+        quantities[f"torque, RMS [{torque}]"] = summary.torque_of_unit(units, unit)
+        quantities[f"torque rate, RMS [{torque}/s]"] = summary.torque_rate_of_unit(units, unit)
     quantities |= {
         "chatter, worst joint [% of torque rate energy]": lambda run: (
             100.0 * float(run.chattering_index.max())
@@ -220,7 +201,7 @@ def effort_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
 
 def steps_table(loop: ClosedLoop) -> Table:
     """Return how every case comes back from a start beside its reference: worst joint, tool."""
-    quantities: dict[str, Quantity] = {}
+    quantities: dict[str, summary.Quantity] = {}
     for side, step in (("", "step"), ("tool ", "tip_step")):
         quantities[f"{side}rise [s]"] = _of_step(step, "rise_time")
         quantities[f"{side}settling [s]"] = _of_step(step, "settling_time")
@@ -233,7 +214,9 @@ def feedback_notes(loop: ClosedLoop, joint_names: Sequence[str]) -> list[str]:
     """Return why sensors in the loop raise peak torques, where they do by more than a fifth."""
     notes = []
     for run in loop.runs:
-        clean = loop.find(run.model, _without_feedback(run.scenario), run.task, run.controller)
+        parts = [part for part in run.scenario.split(JOINER) if part != "feedback"]
+        without = JOINER.join(parts) or UNDISTURBED  # the scenario, without sensors in the loop
+        clean = loop.find(run.model, without, run.task, run.controller)
         if clean is None or clean is run or run.run > 0 or run.model == NOMINAL:
             continue
         ratio = run.peak_torque / np.maximum(clean.peak_torque, np.finfo(float).tiny)
@@ -252,13 +235,7 @@ def feedback_notes(loop: ClosedLoop, joint_names: Sequence[str]) -> list[str]:
     return notes
 
 
-def _without_feedback(scenario: str) -> str:
-    """Return the scenario without sensors in the loop."""
-    parts = [part for part in scenario.split(JOINER) if part != "feedback"]
-    return JOINER.join(parts) or UNDISTURBED
-
-
-def _of_step(step: str, metric: str, factor: float = 1.0) -> Quantity:
+def _of_step(step: str, metric: str, factor: float = 1.0) -> summary.Quantity:
     def quantity(run: ControlRun) -> float | None:
         value = getattr(getattr(run, step), metric, None)  # a run may have no step
         return None if value is None else factor * value
@@ -266,35 +243,24 @@ def _of_step(step: str, metric: str, factor: float = 1.0) -> Quantity:
     return quantity
 
 
-def _milli(quantity: Quantity) -> Quantity:
-    def in_milli(run: ControlRun) -> float | None:
-        value = quantity(run)
-        return None if value is None else MILLI * value
-
-    return in_milli
+def _milli(quantity: summary.Quantity) -> summary.Quantity:
+    return lambda run: None if (value := quantity(run)) is None else MILLI * value
 
 
-def _sum_of(joints: Bool1D, value: Callable[[ControlRun], Float1D]) -> Quantity:
+def _sum_of(joints: Bool1D, value: Callable[[ControlRun], Float1D]) -> summary.Quantity:
     return lambda run: float(value(run)[joints].sum())
 
 
 def _table(
-    loop: ClosedLoop, quantities: Mapping[str, Quantity], title: str, *, steps: bool = False
+    loop: ClosedLoop, quantities: Mapping[str, summary.Quantity], title: str, *, steps: bool = False
 ) -> Table:
     controllers = list(dict.fromkeys(run.controller for run in loop.runs))
     tasks = [task.name for task in loop.tasks]
-
-    def place(run: ControlRun) -> tuple[int, int, int, int]:
-        """Return where the case of a run stands: task, scenario, controller, model as compared."""
-        return (
-            tasks.index(run.task),
-            loop.scenarios.index(run.scenario),
-            controllers.index(run.controller),
-            loop.models.index(run.model),
-        )
-
+    # In the order of the comparison.
+    order = dict(zip(CASE, (tasks, loop.scenarios, controllers, loop.models), strict=True))
     runs = [run for run in loop.runs if run.step is not None or not steps]
-    rows = summarize(sorted(runs, key=place), quantities)
+    runs.sort(key=lambda run: [names.index(getattr(run, key)) for key, names in order.items()])
+    rows = summary.summarize(runs, quantities)
     columns: dict[str, Iterable[str]] = {
         name: [getattr(row.case, name) for row in rows] for name in CASE
     }
@@ -304,7 +270,7 @@ def _table(
     return Table.of(columns, title, text_columns=len(CASE))
 
 
-def _interval(value: Interval | None) -> str:
+def _interval(value: summary.Interval | None) -> str:
     """Return a mean with its interval, to the digits that the interval leaves."""
     if value is None:
         return "-"

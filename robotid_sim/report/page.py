@@ -64,27 +64,11 @@ def write_page(
     *,
     replay: bool = True,
 ) -> None:
-    """Write a page as one file that needs no other and no network.
+    """Write a page as one file (HTML) that needs no other and no network.
 
-    Parameters
-    ----------
-    page : Page
-        What it says.
-    path : Path
-        The HTML file.
-    figures : Path, optional
-        Folder that receives every figure as SVG and PNG and its data as CSV, and every picture.
-    progress : callable, optional
-        Called with the stage and the share done.
-    workers : int
-        Processes that draw.
-    replay : bool
-        Whether a page that has a replay shows it.
-
-    Raises
-    ------
-    FileFormatError
-        If a file cannot be written.
+    The folder `figures` receives every figure as SVG and PNG and its data as CSV, and every
+    picture; `workers` processes draw. With `replay` false a page that has a replay does not show
+    it. Raises `FileFormatError` if a file cannot be written.
     """
     # Matplotlib takes a second to load, and few commands write a page.
     from robotid_sim.report.draw import draw
@@ -119,16 +103,8 @@ def page_text(
 ) -> str:
     """Return a page as HTML.
 
-    Parameters
-    ----------
-    page : Page
-        What it says.
-    drawn : mapping, optional
-        ``svg`` and ``csv`` of every chart by its name.
-    places : mapping, optional
-        Where panels over time are in them.
-    left_out : sequence of str
-        What the page does not have, and how to get it.
+    `drawn` has every chart by its name, `places` where panels over time are in them; `left_out`
+    says what the page does not have, and how to get it.
     """
     from robotid_sim.report.interactive import holds_data, packed, plotly_figure, plotly_script
 

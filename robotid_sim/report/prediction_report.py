@@ -1,8 +1,8 @@
-"""The report of a log that was predicted."""
+"""A log that was predicted: its page, and its text."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
 from robotid_sim.report.sections import prediction_section
+from robotid_sim.report.text import Text, doubt_text, reading_text
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 from robotid_sim.validation.log_prediction import LogPrediction
@@ -44,12 +45,14 @@ def prediction_report(done: ScoredPrediction, recipe: Recipe) -> Page:
     """Return the report of what an estimate predicts of a log."""
     nominal, log, predicted = done.nominal, done.logs[0], done.prediction
     estimate, lacks = done.estimate.chosen, done.lacks
-    t = predicted.t
+    t, names, error = predicted.t, predicted.identified.joint_names, predicted.error
+    ends = (int(error.argmin()), int(error.argmax()))
+    best, worst = (f"{percent(error[j])} ({names[j]})" for j in ends)
     scores, torques = log_prediction_sections(predicted, estimate, lacks)
     motion = log_motion(nominal, log, LOG, predicted.identified, estimate.noise_std)
     return Page(
         title=f"Prediction of a log of {nominal.name}",
-        finding="RMS error over RMS torque at the full rate: " + _range(predicted) + ".",
+        finding=f"RMS error over RMS torque at the full rate: {best} to {worst}.",
         passed=None,
         facts=(
             ("estimator", estimate.estimator),
@@ -80,13 +83,6 @@ def log_prediction_sections(
         notes=tuple(remarks(predicted, lacks)),
     )
     return scores, replace(section, title=f"Predicted torques{of}", tables=())
-
-
-def _range(predicted: LogPrediction) -> str:
-    """Return the errors of the best and of the worst joint."""
-    names, error = predicted.identified.joint_names, predicted.error
-    ends = (int(error.argmin()), int(error.argmax()))
-    return " to ".join(f"{percent(error[j])} ({names[j]})" for j in ends)
 
 
 def columns_of(predicted: LogPrediction) -> str:
@@ -170,3 +166,21 @@ def _limit(predicted: LogPrediction, j: int) -> str:
     if slow**2 < 1.0 - MOSTLY:
         return "most of the rest is faster than the rows' low-pass: noise or vibration"
     return "the rest is slow and no function of the joint's own state: `robotid diagnose`"
+
+
+def predict_text(done: ScoredPrediction) -> Iterator[Text]:
+    """Return the scores of a prediction, and what to know of them."""
+    predicted = done.prediction
+    yield from reading_text(done.logs)
+    yield (
+        f"{done.nominal.name}: {predicted.t.size} samples predicted by "
+        f"'{done.estimate.chosen.estimator}'"
+    )
+    if predicted.message:
+        yield predicted.message
+    yield ""
+    yield log_prediction_table(predicted)
+    yield from (columns_of(predicted), *remarks(predicted, done.lacks))
+    if done.estimate.doubt:
+        yield f"WARNING: of the estimate: {done.estimate.doubt}"
+    yield from doubt_text(done.doubt)

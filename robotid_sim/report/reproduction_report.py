@@ -1,16 +1,25 @@
-"""The page of a reproduced paper, and the one over all of them."""
+"""The page and the text of a reproduced paper, and the page over all of them."""
+
+from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from robotid_sim.files import make_folder, write_text
 from robotid_sim.papers.claims import CHECK, NOT_JUDGED, VERDICTS, Claim
 from robotid_sim.papers.paper import Lab, Reproduction
 from robotid_sim.papers.stored import otherwise, stored_runs, stored_verdicts
 from robotid_sim.pipeline.crossing import engine_title
+from robotid_sim.report.junit import JunitCase
 from robotid_sim.report.page import Page
+from robotid_sim.report.text import Text
 from robotid_sim.section import PageLink, Section, csv_table, number
 from robotid_sim.table import Table
+
+if TYPE_CHECKING:
+    from robotid_sim.papers.reproduce import Reproductions
+
 
 HEADINGS = {
     "reproduced": "What holds",
@@ -37,13 +46,15 @@ LEADS = {
     CHECK: "What the testbench checks of itself: no claims of the paper, and not counted as such.",
 }
 
+CELL = 18
+"""Longest text of a cell but the first [characters]."""
+
 
 def reproduction_report(
     reproduction: Reproduction, command: str, lab: Lab, versions: Mapping[str, str]
 ) -> Page:
     """Return the page of a paper: finding, claims by verdict, tables, figures, how to repeat it."""
-    words = engine_title(lab.engine)
-    setting = f"Seed {lab.seed}, plants in {words}. "
+    setting = f"Seed {lab.seed}, plants in {engine_title(lab.engine)}. "
     paper = reproduction.paper
     quick = " This is a quick run: few repetitions, statistics are not judged."
     return Page(
@@ -62,15 +73,18 @@ def reproduction_report(
 def overview_report(
     reproductions: Sequence[Reproduction], command: str, versions: Mapping[str, str]
 ) -> Page:
-    """Return the page over all papers: what holds, what does not, and why.
-
-    Every paper's own page is expected as ``<paper>/report.html`` beside it.
-    """
+    """Return the page over all papers, whose own are expected as ``<paper>/report.html``."""
     claims = [(each.paper.name, claim) for each in reproductions for claim in each.claims]
     every = [claim for _, claim in claims]
     held, partly, lost, untested, open_ = (
         _count(every, verdict) for verdict in (*VERDICTS, NOT_JUDGED)
     )
+    rows, columns = [], ("paper", "source", *VERDICTS, NOT_JUDGED, EXPECTED)
+    for each in reproductions:
+        counts = (str(_count(each.claims, verdict)) for verdict in (*VERDICTS, NOT_JUDGED))
+        rows.append((each.paper.name, each.paper.citation, *counts, _expected(each.claims)))
+    name = "All claims, tables and figures"
+    links = [PageLink(name, f"{each.paper.name}/report.html") for each in reproductions]
     rest = f"; {open_} need more runs than these quick ones" if open_ else ""
     return Page(
         title="Papers reproduced",
@@ -80,23 +94,16 @@ def overview_report(
         f"from what is printed{rest}.",
         facts=_counts(every),
         sections=(
-            _papers(reproductions),
-            *(_paper(each) for each in reproductions),
+            Section(title="The papers", tables=(Table(columns, tuple(rows), text_columns=2),)),
+            *(
+                Section(title=each.paper.title, text=each.finding, links=(link,))
+                for each, link in zip(reproductions, links, strict=True)
+            ),
             *_over_seeds(reproductions),
             *_by_verdict(claims),
             _reproduce(command, "", versions, ""),
         ),
     )
-
-
-def _papers(reproductions: Sequence[Reproduction]) -> Section:
-    rows = []
-    for each in reproductions:
-        counts = (str(_count(each.claims, verdict)) for verdict in (*VERDICTS, NOT_JUDGED))
-        rows.append((each.paper.name, each.paper.citation, *counts, _expected(each.claims)))
-    columns = ("paper", "source", *VERDICTS, NOT_JUDGED, EXPECTED)
-    table = Table(columns=columns, rows=tuple(rows), text_columns=2)
-    return Section(title="The papers", tables=(table,))
 
 
 def _over_seeds(reproductions: Sequence[Reproduction]) -> Iterator[Section]:
@@ -115,12 +122,6 @@ def _over_seeds(reproductions: Sequence[Reproduction]) -> Iterator[Section]:
     columns = ("paper", "claim", "here", "stored")
     tables = (Table(columns, tuple(rows), text_columns=len(columns)),) if rows else ()
     yield Section(title="Over seeds", text=text, tables=tables)
-
-
-def _paper(reproduction: Reproduction) -> Section:
-    paper = reproduction.paper
-    page = PageLink("All claims, tables and figures", f"{paper.name}/report.html")
-    return Section(title=paper.title, text=reproduction.finding, links=(page,))
 
 
 def write_tables(reproduction: Reproduction, folder: Path) -> None:
@@ -172,7 +173,12 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
     for paper, claim in claims:
         printed = claim.printed
         said = f"{printed.claim} ({printed.source})" if printed.source else printed.claim
-        lead = (paper, said, _why(claim)) if several else (said, _why(claim))
+        why = claim.reason
+        if printed.missing:
+            why = f"Not printed: {printed.missing}. {why}"
+        elif claim.shown_verdict == "conditional":
+            why = f"Condition: {'; '.join(claim.standing_conditions)}. {why}"
+        lead = (paper, said, why) if several else (said, why)
         published, ours, interval, band, met = claim_cells(claim)
         value = ours if interval == "-" else f"{ours} ({interval})"
         rows.append((*lead, published, value, band if met == "-" else f"{band}: {met}"))
@@ -182,15 +188,6 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
         rows=tuple(rows),
         text_columns=3 if several else 2,
     )
-
-
-def _why(claim: Claim) -> str:
-    """Return the reason of a verdict, after the claim's conditions or what is missing for one."""
-    if missing := claim.printed.missing:
-        return f"Not printed: {missing}. {claim.reason}"
-    if claim.shown_verdict != "conditional":
-        return claim.reason
-    return f"Condition: {'; '.join(claim.standing_conditions)}. {claim.reason}"
 
 
 def claim_cells(claim: Claim) -> tuple[str, ...]:
@@ -231,3 +228,35 @@ def _reproduce(command: str, setting: str, versions: Mapping[str, str], citation
         notes=(citation,) if citation else (),
         code=command,
     )
+
+
+def reproduce_text(done: Reproductions) -> Iterator[Text]:
+    """Return the claims of every paper with their verdicts."""
+    columns = ("claim", "verdict", "published", "ours", "expected", "met")
+    for reproduction in done.each:
+        rows = []
+        for verdict in HEADINGS:
+            for claim in reproduction.claims:
+                if claim.shown_verdict == verdict:
+                    published, ours, _, band, met = claim_cells(claim)
+                    # The page has what does not fit a cell.
+                    cells = (
+                        cell if len(cell) <= CELL else f"{cell[: CELL - 1].rstrip()}…"
+                        for cell in (verdict, published, ours, band, met)
+                    )
+                    rows.append((claim.name, *cells))
+        yield Table(columns, tuple(rows), reproduction.paper.title, text_columns=2)
+        yield reproduction.finding
+        yield ""
+
+
+def reproduce_cases(done: Reproductions) -> list[JunitCase]:
+    """Return every claim as a check: whether the number is where it is expected."""
+    return [
+        (
+            f"{reproduction.paper.name}: {claim.name}",
+            "" if claim.outcome in (None, "met") else f"{claim.ours} is not where it is expected",
+        )
+        for reproduction in done.each
+        for claim in reproduction.claims
+    ]

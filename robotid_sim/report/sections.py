@@ -1,5 +1,7 @@
 """Sections of reports, in the order of the flow; every page is made of these."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
@@ -7,36 +9,45 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.measurement.log import Log
+from robotid_sim.model.inertia import principal_axes, unpack
 from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.robot import Robot
-from robotid_sim.report.figures.excitation import excitation, tool_path
-from robotid_sim.report.figures.friction import friction
+from robotid_sim.report.figures.excitation import excitation, robot_picture, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.figures.torques import LogRole, prediction, residuals, torque_filters
-from robotid_sim.report.link_table import OPEN, link_table
+from robotid_sim.report.figures.trust import friction
 from robotid_sim.report.tables import noise_table, parameter_table, prediction_table, terms_table
-from robotid_sim.section import Picture, Section, number, percent
+from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.prediction import Prediction
 
 if TYPE_CHECKING:
+    from robotid_sim.diagnostics.cause import Diagnosis
     from robotid_sim.diagnostics.intervals import Intervals
     from robotid_sim.estimation.estimate import Estimate
     from robotid_sim.excitation.design import ExcitationQuality
     from robotid_sim.pipeline.assess import Assessment, FittedLog
 
+OPEN = (
+    "Only the combinations in the table of base parameters show in a torque. What they leave open, "
+    "as the mass of a body that only turns about its own axis, stays near the nominal model: the "
+    "torques of the identified robot are right, a single number of a body need not be."
+)
+"""What a reader of the table must know."""
+
 
 def excitation_section(
     trajectory: Trajectory,
     nominal: Robot,
-    quality: "ExcitationQuality",
+    quality: ExcitationQuality,
     more: Sequence[tuple[str, str]],
-    notes: Sequence[str] = (),
-    charts: Sequence[Chart] = (),
-    pictures: Sequence[Picture] = (),
+    notes: Sequence[str],
+    convergence: Chart | None,
 ) -> Section:
     """Return the excitation: use of the limits, tool path, condition numbers, and notes on it."""
+    charts = [excitation(trajectory, nominal), tool_path(trajectory, nominal)]
+    charts += [] if convergence is None else [convergence]
     ratios = ("position", "velocity", "acceleration", "torque")
     rows = [
         *more,
@@ -51,14 +62,14 @@ def excitation_section(
     return Section(
         title="Excitation",
         text="The motion that makes the parameters visible, designed with the nominal model.",
-        pictures=tuple(pictures),
-        charts=(excitation(trajectory, nominal), tool_path(trajectory, nominal), *charts),
+        pictures=robot_picture(nominal, trajectory),
+        charts=tuple(charts),
         tables=(Table(columns=("quantity", "value"), rows=tuple(rows)),),
         notes=tuple(notes),
     )
 
 
-def preprocessing_section(part: "FittedLog", log: Log, *compared: Table) -> Section:
+def preprocessing_section(part: FittedLog, log: Log, *compared: Table) -> Section:
     """Return what was measured, what a preprocessor made of it, and how filters compare.
 
     The truth is that of `log`, if it has one.
@@ -93,19 +104,25 @@ def _plant(log: Log) -> tuple[str, ...]:
 
 
 def parameters_section(
-    chosen: "Estimate",
+    chosen: Estimate,
     basis: BaseParameters,
     estimators: Sequence[Table],
     nominal: Float1D,
     true: Float1D | None = None,
     bound: Float1D | None = None,
-    intervals: "Intervals | None" = None,
+    intervals: Intervals | None = None,
     models: Mapping[str, Robot] | None = None,
 ) -> Section:
     """Return estimators side by side, and the base parameters with intervals and groupings."""
-    charts = [base_parameters(chosen, nominal, true, bound)] if chosen.cov is not None else []
+    charts = []
     if chosen.cov is not None:
-        charts.append(correlation(chosen))
+        charts = [base_parameters(chosen, nominal, true, bound), correlation(chosen)]
+    notes: tuple[str, ...] = ()
+    if models:
+        notes = (OPEN,)
+        if "identified" in models:
+            unlikely = unlikely_masses(models["identified"], models["nominal"])
+            notes += tuple(f"Unlikely: {text}." for text in unlikely)
     table = parameter_table(chosen, basis, nominal, true, bound, intervals)
     return Section(
         title="Identification",
@@ -113,21 +130,11 @@ def parameters_section(
         f"made from the estimate of '{chosen.estimator}'.",
         charts=tuple(charts),
         tables=(*estimators, table, *([link_table(models)] if models else [])),
-        notes=_notes(models or {}),
+        notes=notes,
     )
 
 
-def _notes(models: Mapping[str, Robot]) -> tuple[str, ...]:
-    """Return what a reader of the bodies' table must know."""
-    if not models:
-        return ()
-    if "identified" not in models:
-        return (OPEN,)
-    unlikely = unlikely_masses(models["identified"], models["nominal"])
-    return (OPEN, *(f"Unlikely: {text}." for text in unlikely))
-
-
-def friction_section(assessment: "Assessment") -> Section:
+def friction_section(assessment: Assessment) -> Section:
     """Return the friction of the joints, measured in the logs of a fit and fitted."""
     chart, structure = friction(assessment.friction), assessment.fit.structure
     if not structure.terms:
@@ -141,7 +148,7 @@ def friction_section(assessment: "Assessment") -> Section:
     )
 
 
-def next_motion_section(assessment: "Assessment") -> Section:
+def next_motion_section(assessment: Assessment) -> Section:
     """Return which parameters the log shows least, and how to design a motion that shows them."""
     least = assessment.least_known.items()
     return Section(
@@ -173,4 +180,58 @@ def prediction_section(
         title="Fit" if role == "fitted" else "Prediction",
         charts=tuple(charts),
         tables=(prediction_table(identified, nominal),),
+    )
+
+
+def link_table(models: Mapping[str, Robot]) -> Table:
+    """Return mass, center of mass and principal moments of every body, a column a model."""
+    robots = list(models.values())
+    rows = []
+    for k, link in enumerate(robots[0].links):
+        values = [_quantities(robot.links[k].phi) for robot in robots]
+        rows += [
+            (link.name, quantity, *(", ".join(number(v, 4) for v in of[quantity]) for of in values))
+            for quantity in values[0]
+        ]
+    columns = ("link", "quantity", *models)
+    return Table(columns, tuple(rows), "Bodies of the robot", text_columns=2)
+
+
+def _quantities(phi: Float1D) -> dict[str, list[float]]:
+    mass, center, central = unpack(phi)
+    moments, _ = principal_axes(central)
+    return {
+        "mass [kg]": [mass],
+        "center of mass [mm]": (1e3 * center).tolist(),
+        "principal moments [kg m²]": moments.tolist(),
+    }
+
+
+def diagnosis_section(diagnosis: Diagnosis | None) -> tuple[Section, ...]:
+    """Return a diagnosis as a section; nothing if there is none."""
+    return () if diagnosis is None else (_section(diagnosis),)
+
+
+def _section(diagnosis: Diagnosis) -> Section:
+    title = "Diagnosis"
+    if diagnosis.healthy:
+        nothing, small, *unseen = diagnosis.sentences()
+        return Section(title=title, text=f"{nothing} {small}", notes=tuple(unseen))
+    causes = diagnosis.causes
+    table = Table.of(
+        {
+            "joint": [", ".join(cause.joints) or "all" for cause in causes],
+            "finding": [cause.finding for cause in causes],
+            "evidence": [cause.evidence for cause in causes],
+            "remedy": [cause.remedy.replace("`", "") for cause in causes],
+        },
+        text_columns=4,
+    )
+    return Section(
+        title=title,
+        text="What explains the log better than the model alone, in the order in which it was "
+        "found. A likelihood is that of rows that were left out of the fit, its logarithm with the "
+        "standard error over eight blocks.",
+        tables=(table,),
+        notes=diagnosis.unseen,
     )

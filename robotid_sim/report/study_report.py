@@ -1,155 +1,200 @@
-"""The page of a whole study."""
+"""A whole study: its page, and its text."""
 
-from typing import TYPE_CHECKING
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from robotid_sim.pipeline.contacts import contact_notes
+from robotid_sim.report import sections, tables
 from robotid_sim.report.closing import Recipe, closing, in_other_tools
-from robotid_sim.report.diagnosis_section import diagnosis_section
 from robotid_sim.report.figures.excitation import design_convergence
-from robotid_sim.report.finding import finding
-from robotid_sim.report.loop_section import loop_section
+from robotid_sim.report.finding import finding, trust_section
+from robotid_sim.report.loop_section import loop_section, model_table
 from robotid_sim.report.page import Page
-from robotid_sim.report.replay.motions import (
-    LOG,
-    UNSEEN,
-    Replay,
-    in_motion,
-    log_motion,
-    loop_motions,
-    trajectory_motion,
-)
-from robotid_sim.report.robot_picture import robot_picture
-from robotid_sim.report.sections import (
-    excitation_section,
-    friction_section,
-    parameters_section,
-    prediction_section,
-    preprocessing_section,
-)
-from robotid_sim.report.tables import (
-    check_table,
-    filter_table,
-    joint_table,
-    model_errors,
-    nees_band,
-    nees_of,
-    scored_table,
-)
-from robotid_sim.report.trust_section import trust_section
+from robotid_sim.report.replay import motions as replay
+from robotid_sim.report.text import Text
 from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 
 if TYPE_CHECKING:
-    from robotid_sim.pipeline.result import StudyResult, TrajectoryResult
+    from robotid_sim.pipeline.result import StudyResult
     from robotid_sim.pipeline.study import Study
 
 
-def study_report(study: "Study", command: str) -> Page:
+def study_report(study: Study, command: str) -> Page:
     """Return the page of a whole study; `command` does it again."""
     result, fit = study.result, study.fit
     recipe = Recipe(
         command=command, seed=result.seed, settings=study.setup.settings, versions=result.versions
     )
     gap = None if study.loop is None else study.loop.gap_left(study.plant.joint_units)
+    worst = max(tables.model_errors(result.chosen_estimate), default=None)
+    seconds = {**result.timings, "all": sum(result.timings.values())}
+    columns = {"stage": seconds, "wall time [s]": [f"{value:.2f}" for value in seconds.values()]}
+    timings = Section(title="Timings", tables=(Table.of(columns),))
     return Page(
         title=f"Identification of {result.robot.name}",
         finding=finding(result, fit.chosen, fit.basis, gap),
         passed=result.verdict.passed,
-        facts=_facts(result, gap),
+        facts=(
+            ("joints", str(result.robot.dof)),
+            ("base parameters", str(len(result.chosen_estimate.base_parameters))),
+            ("model error, worst joint", percent(worst, 2)),
+            (f"NEES of WLS, {tables.nees_band(result)}", number(tables.nees_of(result), 3)),
+            *([] if gap is None else [("tracking gap closed", percent(1.0 - gap))]),
+        ),
         sections=(
             *_study_sections(study),
             *_tried_sections(study, recipe),
             *([] if study.loop is None else [loop_section(study.loop, study.plant)]),
             *in_other_tools(fit.lift),
-            *closing(study.plant, result.assumptions, "true", recipe, _timings(result)),
+            *closing(study.plant, result.assumptions, "true", recipe, timings),
         ),
         replay=_replay(study),
     )
 
 
-def _replay(study: "Study") -> Replay:
+def _replay(study: Study) -> replay.Replay:
     plant, std = study.plant, study.fit.chosen.noise_std
-    motions = [trajectory_motion(study.nominal, study.trajectory)]
-    for name, part in ((LOG, study.fitted), (UNSEEN, study.predicted)):
+    motions = [replay.trajectory_motion(study.nominal, study.trajectory)]
+    for name, part in ((replay.LOG, study.fitted), (replay.UNSEEN, study.predicted)):
         identified = None if part.predicted is None else part.predicted[0]
-        motions.append(log_motion(plant, part.log, name, identified, std))
+        motions.append(replay.log_motion(plant, part.log, name, identified, std))
     if study.loop is not None:
-        motions += loop_motions(plant, study.loop)
-    return Replay(plant, tuple(motions))
+        motions += replay.loop_motions(plant, study.loop)
+    return replay.Replay(plant, tuple(motions))
 
 
-def _study_sections(study: "Study") -> list[Section]:
+def _study_sections(study: Study) -> list[Section]:
     result, fit, nominal = study.result, study.fit, study.nominal
     basis, path = fit.basis, result.trajectory
     compared = result.preprocessing.compared
-    filters = [filter_table(compared, result.measurement.torque_noise_std)] if compared else []
+    filters = (
+        [tables.filter_table(compared, result.measurement.torque_noise_std)] if compared else []
+    )
     convergence = design_convergence(study.designs.designs, path.criterion)
+    share = percent(path.max_torque_ratio_true)
+    if (path.max_torque_ratio_true or 0.0) > 1.0:
+        share += ": more than the limit, which the nominal model did not foresee"
     return [
-        Section(title="Verdict", tables=(check_table(result.verdict.checks),)),
-        excitation_section(
+        Section(title="Verdict", tables=(tables.check_table(result.verdict.checks),)),
+        sections.excitation_section(
             study.trajectory,
             nominal,
             study.quality,
             [
                 ("family", f"{path.family}, {path.duration_s:g} s"),
                 ("criterion", path.criterion),
-                ("largest share of the torque limits, true", _true_torque(path)),
+                ("largest share of the torque limits, true", share),
             ],
             contact_notes(result.contacts),
-            () if convergence is None else (convergence,),
-            robot_picture(nominal, study.trajectory),
+            convergence,
         ),
-        in_motion(preprocessing_section(study.fitted, study.log, *filters), LOG),
-        parameters_section(
+        replay.in_motion(
+            sections.preprocessing_section(study.fitted, study.log, *filters), replay.LOG
+        ),
+        sections.parameters_section(
             fit.chosen,
             basis,
-            (scored_table(result), joint_table(result)),
+            (tables.scored_table(result), tables.joint_table(result)),
             basis.of(nominal.parameters()),
             true=basis.of(study.plant.parameters()),
             bound=study.cramer_rao_std,
             intervals=study.assessment.intervals,
             models={**study.assessment.models, "true": study.plant},
         ),
-        *diagnosis_section(study.diagnosis),
+        *sections.diagnosis_section(study.diagnosis),
         *trust_section(study.assessment),
     ]
 
 
-def _tried_sections(study: "Study", recipe: Recipe) -> list[Section]:
+def _tried_sections(study: Study, recipe: Recipe) -> list[Section]:
     """Return fit, friction, prediction and another fit; nothing of a fit that failed."""
     std, fitted, unseen = study.fit.chosen.noise_std, study.fitted, study.predicted
     if fitted.predicted is None or unseen.predicted is None:
         return []
     return [
-        in_motion(prediction_section(*fitted.predicted, std, "fitted", study.log.period), LOG),
-        friction_section(study.assessment),
-        in_motion(prediction_section(*unseen.predicted, std, "unseen"), UNSEEN),
+        replay.in_motion(
+            sections.prediction_section(*fitted.predicted, std, "fitted", study.log.period),
+            replay.LOG,
+        ),
+        sections.friction_section(study.assessment),
+        replay.in_motion(
+            sections.prediction_section(*unseen.predicted, std, "unseen"), replay.UNSEEN
+        ),
         *what_if_section(study.refit, recipe),
     ]
 
 
-def _true_torque(path: "TrajectoryResult") -> str:
-    """Return the largest share of a torque limit under the true model, and if it is too much."""
-    share = percent(path.max_torque_ratio_true)
-    if (path.max_torque_ratio_true or 0.0) > 1.0:
-        return f"{share}: more than the limit, which the nominal model did not foresee"
-    return share
+def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
+    """Return a study as a person reads it: what was done, how good, the verdict."""
+    result, chosen = done.result, done.result.chosen_estimate
+    yield from _setting_text(result)
+    yield ""
+    yield tables.joint_table(result)
+    yield ""
+    ratios = [
+        abs(p.value - p.true) / p.std
+        for p in chosen.base_parameters
+        if p.std is not None and p.true is not None
+    ]
+    if ratios:
+        nees = tables.nees_of(result)
+        text = "" if nees is None else f"; NEES of WLS {nees:.3g}, {tables.nees_band(result)}"
+        yield (
+            f"base parameters: |error| / std median {np.median(ratios):.2f}, worst "
+            f"{max(ratios):.2f}{text}"
+        )
+        yield ""
+    shown = [tables.scored_table(result)]
+    if result.preprocessing.compared:
+        noise = result.measurement.torque_noise_std
+        shown.append(tables.filter_table(result.preprocessing.compared, noise))
+    if done.loop is not None and done.loop.runs:
+        shown.append(model_table(done.loop, result.robot.joint_units))
+    shown.append(tables.check_table(result.verdict.checks))
+    for table in shown:
+        yield table
+        yield ""
+    verdict = "PASSED" if result.verdict.passed else "FAILED"
+    yield f"verdict: {verdict} in {seconds:.1f} s; see {folder / 'report.html'}"
 
 
-def _facts(result: "StudyResult", gap: float | None) -> tuple[tuple[str, str], ...]:
-    chosen = result.chosen_estimate
-    worst = max(model_errors(chosen), default=None)
-    return (
-        ("joints", str(result.robot.dof)),
-        ("base parameters", str(len(chosen.base_parameters))),
-        ("model error, worst joint", percent(worst, 2)),
-        (f"NEES of WLS, {nees_band(result)}", number(nees_of(result), 3)),
-        *([] if gap is None else [("tracking gap closed", percent(1.0 - gap))]),
+def _setting_text(result: StudyResult) -> Iterator[Text]:
+    """Return robot, excitation and preprocessing."""
+    robot, path = result.robot, result.trajectory
+    yield (
+        f"{robot.name}: {robot.dof} joints, {len(result.chosen_estimate.base_parameters)} base "
+        f"parameters, seed {result.seed}"
     )
+    for note in result.assumptions:
+        yield f"  assumed: {note}"
+    yield (
+        f"excitation: {path.family}, {path.criterion}, {path.duration_s:g} s of motion; "
+        f"condition number {path.cond_raw:.3g} raw, {path.cond_normalized:.3g} normalized; uses "
+        f"{path.max_position_ratio:.0%} of position, {path.max_velocity_ratio:.0%} of velocity, "
+        f"{path.max_torque_ratio_nominal:.0%} of torque limits"
+    )
+    if (path.max_torque_ratio_true or 0.0) > 1.0:
+        yield (
+            f"  the true model needs {path.max_torque_ratio_true:.0%} of a torque limit, which the "
+            "nominal model did not foresee; lower torque_ratio or state an uncertainty"
+        )
+    for note in contact_notes(result.contacts):
+        yield f"  {note}"
+    if result.preprocessing.message:
+        yield "preprocessing:"
+        for decision in result.preprocessing.message.split("; "):
+            yield f"  {decision}"
 
 
-def _timings(result: "StudyResult") -> Section:
-    seconds = {**result.timings, "all": sum(result.timings.values())}
-    columns = {"stage": seconds, "wall time [s]": [f"{value:.2f}" for value in seconds.values()]}
-    return Section(title="Timings", tables=(Table.of(columns),))
+def plan_text(plan: Mapping[str, Any]) -> Iterator[Text]:
+    """Return what a study would do."""
+    for key, value in plan.items():
+        text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+        yield f"{key:16} {text}"

@@ -79,7 +79,10 @@ def set_ticks(axis: Axis, scale: Scale, length: float) -> None:
         axis.set_major_formatter(PlainNumbers())
         axis.set_minor_locator(NullLocator())
         return
-    at = apart(candidates, _places(axis, candidates, length), CLOSEST[which])
+    transform = axis.get_transform()
+    first, last = transform.transform(np.array(axis.get_view_interval()))
+    places = (transform.transform(np.array(candidates)) - first) / (last - first) * length
+    at = apart(candidates, np.asarray(places), CLOSEST[which])
     axis.set_major_locator(FixedLocator(at))
     axis.set_major_formatter(EachPlain())
     axis.set_minor_locator(NullLocator())
@@ -109,13 +112,6 @@ def apart(candidates: Sequence[float], places: Float1D, least: float) -> list[fl
         if all(abs(place - places[other]) >= least for other in chosen):
             chosen.append(k)
     return sorted(candidates[k] for k in chosen)
-
-
-def _places(axis: Axis, values: Sequence[float], length: float) -> Float1D:
-    """Return where values stand on an axis [in]."""
-    transform = axis.get_transform()
-    low, high = transform.transform(np.array(axis.get_view_interval()))
-    return np.asarray((transform.transform(np.array(values)) - low) / (high - low) * length)
 
 
 def _decimals(values: Sequence[float]) -> int:

@@ -1,29 +1,112 @@
-"""The section of a page that fits again in the browser."""
+"""A study again: the section that fits in the browser, and the configuration to run it."""
 
 import json
+import math
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
+from robotid_sim.pipeline.fit_config import EstimationConfig
 from robotid_sim.pipeline.refit import Refit
 from robotid_sim.report.closing import Recipe
-from robotid_sim.report.study_file import repeated, study_text
 from robotid_sim.section import LivePart, Section
+
+DROPPED = {
+    **dict.fromkeys(("--quick", "--view", "--dry-run", "--json"), 0),
+    **dict.fromkeys(("--config", "--estimator", "--report", "--urdf", "--parameters"), 1),
+    **dict.fromkeys(("-o", "--out"), 1),
+    "--draws": 2,
+}
+"""Options with the number of their values that are in the configuration already, or would write
+over what the page is of."""
+
+TO = {
+    "run": ("--out", "what-if"),
+    "identify": ("--out", "what-if.json", "--parameters", "what-if.csv"),
+}
+"""Where a command writes instead."""
 
 SCRIPTS, STYLE = ("refit", "what_if"), "what_if"
 
 
-def what_if_section(refit: Refit | None, recipe: Recipe) -> tuple[Section, ...]:
-    """Return the section that fits again in the page; nothing without a weighted fit of the rows.
+def study_text(recipe: Recipe, estimator: str) -> str:
+    """Return the configuration of a page as TOML, with a further estimator, which is chosen."""
+    settings = json.loads(recipe.settings)
+    estimation = dict(settings.get("estimation", {}))
+    before = estimation.get("estimators", EstimationConfig().estimators)
+    options = dict(estimation.get("options", {}))
+    options.pop(estimator, None)
+    estimation |= {
+        "estimators": list(dict.fromkeys([*before, estimator])),
+        "chosen": estimator,
+        "options": options,
+    }
+    return toml_text({**settings, "estimation": estimation})
 
-    Parameters
-    ----------
-    refit : Refit or None
-        What the page fits again from.
-    recipe : Recipe
-        How the page was made.
-    """
+
+def repeated(command: str) -> str:
+    """Return the command of a page with its configuration in a file, and other files to write."""
+    words = shlex.split(command)
+    kept: list[str] = []
+    while words:
+        word = words.pop(0)
+        name, equals, _ = word.partition("=")
+        if name in DROPPED:
+            del words[: 0 if equals else DROPPED[name]]
+        else:
+            kept.append(word)
+    written = next((TO[word] for word in kept if word in TO), ())
+    return shlex.join([*kept, "--config", "study.toml", *written])
+
+
+def toml_text(content: Mapping[str, Any]) -> str:
+    """Return JSON values as TOML; what is null is left out."""
+    return "\n".join(_lines(content, ())) + "\n"
+
+
+def _lines(content: Mapping[str, Any], path: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a table: its values, then the tables in it."""
+    tables = {key: value for key, value in content.items() if isinstance(value, Mapping)}
+    if path and (len(tables) < len(content) or not tables):
+        yield f"[{'.'.join(map(_key, path))}]"
+    for key, value in content.items():
+        if value is not None and key not in tables:
+            yield f"{_key(key)} = {_value(value)}"
+    for key, value in tables.items():
+        yield from _lines(value, (*path, key))
+
+
+def _key(key: str) -> str:
+    plain = key.replace("_", "").replace("-", "")
+    return key if plain.isascii() and plain.isalnum() else _value(key)
+
+
+def _value(value: Any) -> str:
+    """Return a value as TOML writes it, tables within lists on one line."""
+    if isinstance(value, Mapping):
+        pairs = (f"{_key(k)} = {_value(v)}" for k, v in value.items() if v is not None)
+        return f"{{ {', '.join(pairs)} }}"
+    if isinstance(value, list | tuple):
+        return f"[{', '.join(map(_value, value))}]"
+    if isinstance(value, float) and math.isinf(value):
+        return "inf" if value > 0.0 else "-inf"
+    # A text, a number or a truth value is the same in JSON, but for one character.
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def what_if_section(refit: Refit | None, recipe: Recipe) -> tuple[Section, ...]:
+    """Return the section that fits again in the page; nothing without a weighted fit."""
     if refit is None:
         return ()
+    chosen, beside = refit.chosen, ""
+    if chosen.estimator != "wls" and chosen.success:
+        distance = float(np.abs((chosen.beta - refit.start.beta) / refit.start.std).max())
+        beside = ", without the constraints or the search of the chosen estimate "
+        beside += (
+            f"({chosen.estimator}), which lies up to {distance:.2g} standard deviations from it"
+        )
     content = {
         **refit.data,
         "file": study_text(recipe, refit.estimator),
@@ -34,19 +117,8 @@ def what_if_section(refit: Refit | None, recipe: Recipe) -> tuple[Section, ...]:
         title="What if?",
         text="Leave out joints or times, let joints count more or less, add what was known before, "
         "fix parameters: the page fits again at once. Motion, friction velocities and what the "
-        "model lacks stay as they were found. " + _starting_point(refit),
+        "model lacks stay as they were found. It starts from weighted least squares of all rows"
+        f"{beside}.",
         live=LivePart("what-if", SCRIPTS, STYLE, json.dumps(content, separators=(",", ":"))),
     )
     return (section,)
-
-
-def _starting_point(refit: Refit) -> str:
-    """Return what the page starts from, beside the chosen estimate."""
-    text, chosen = "It starts from weighted least squares of all rows", refit.chosen
-    if chosen.estimator == "wls" or not chosen.success:
-        return f"{text}."
-    distance = float(np.abs((chosen.beta - refit.start.beta) / refit.start.std).max())
-    return (
-        f"{text}, without the constraints or the search of the chosen estimate "
-        f"({chosen.estimator}), which lies up to {distance:.2g} standard deviations from it."
-    )

@@ -12,15 +12,8 @@ from robotid_sim.engine.engines import engine_named
 from robotid_sim.errors import RobotIdError
 from robotid_sim.kinematics.forward import link_poses, tip_pose
 from robotid_sim.model.robot import Robot
-from robotid_sim.viewer import colors
+from robotid_sim.viewer import colors, robot_visuals
 from robotid_sim.viewer.animation import Animation
-from robotid_sim.viewer.robot_visuals import (
-    VisualPart,
-    inertia_ellipsoid,
-    part_solid,
-    reach,
-    robot_parts,
-)
 
 AROUND_BASE = 0.1
 """Share of the reach around the base that is always in the picture."""
@@ -36,7 +29,7 @@ _log = logging.getLogger(__name__)
 
 def visuals_and_bounds(
     animations: Sequence[Animation], models: Iterable[Robot]
-) -> tuple[list[VisualPart], Float2D]:
+) -> tuple[list[robot_visuals.VisualPart], Float2D]:
     """Return the parts of the robot, and what its motions sweep with the masses of models.
 
     Beside ghosts of their own colors the robot is gray, so that no color is taken for another.
@@ -49,25 +42,25 @@ def visuals_and_bounds(
     return parts, motion_points(robot, with_masses(surface, models), np.vstack(poses))
 
 
-def drawable(robot: Robot) -> tuple[list[VisualPart], dict[int, Float2D]]:
+def drawable(robot: Robot) -> tuple[list[robot_visuals.VisualPart], dict[int, Float2D]]:
     """Return the parts of a robot that can be drawn, and points on the surface of its bodies.
 
     Where the engine cannot read a mesh, bars between its joints stand for the whole robot. The
     points are in the frame of their body, -1 the base, shape (N, 3) each.
     """
-    parts = robot_parts(robot)
+    parts = robot_visuals.robot_parts(robot)
     try:
         surface = surface_points(robot, parts)
     except RobotIdError as error:
         _log.warning("%s; bars are drawn in place of the meshes", error)
         surface = {}
     if not surface:
-        parts = robot_parts(robot, files=False)
+        parts = robot_visuals.robot_parts(robot, files=False)
         surface = surface_points(robot, parts)
     return parts, surface
 
 
-def surface_points(robot: Robot, parts: Sequence[VisualPart]) -> dict[int, Float2D]:
+def surface_points(robot: Robot, parts: Sequence[robot_visuals.VisualPart]) -> dict[int, Float2D]:
     """Return points on the parts of every body in its frame, shape (N, 3) each.
 
     Seen in PyBullet's pictures, which hold what it has read, or corners of the meshes for MuJoCo.
@@ -79,7 +72,9 @@ def surface_points(robot: Robot, parts: Sequence[VisualPart]) -> dict[int, Float
         return surface_in_pictures(robot, parts)
     surface: dict[int, list[Float2D]] = {}
     for part in parts:
-        surface.setdefault(part.body, []).append(part_solid(part, placed=True).vertices)
+        surface.setdefault(part.body, []).append(
+            robot_visuals.part_solid(part, placed=True).vertices
+        )
     return {body: np.vstack(points) for body, points in surface.items()}
 
 
@@ -88,7 +83,7 @@ def with_masses(surface: Mapping[int, Float2D], models: Iterable[Robot]) -> dict
     clouds = {body: [points] for body, points in surface.items()}
     for model in models:
         for body, link in enumerate(model.links):
-            if ellipsoid := inertia_ellipsoid(link.phi):
+            if ellipsoid := robot_visuals.inertia_ellipsoid(link.phi):
                 axes = ellipsoid.rotation * ellipsoid.semi_axes
                 clouds.setdefault(body, []).append(ellipsoid.center + DIRECTIONS @ axes.T)
     return {body: np.vstack(points) for body, points in clouds.items()}
@@ -103,7 +98,7 @@ def motion_points(robot: Robot, surface: Mapping[int, Float2D], q: Float2D) -> F
         body: points[np.unique((points @ DIRECTIONS.T).argmax(axis=0))]
         for body, points in surface.items()
     }
-    near = AROUND_BASE * reach(robot)
+    near = AROUND_BASE * robot_visuals.reach(robot)
     swept = [np.diag([near, near, 0.0]), np.diag([-near, -near, 0.0])]
     swept += [outer.pop(-1)] if -1 in outer else []
     for sample in q:

@@ -7,8 +7,7 @@ import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.errors import UnknownNameError
-from robotid_sim.viewer.choices import DIRECTIONS
+from robotid_sim.viewer.view_settings import direction
 
 NEAREST, FARTHEST = 0.02, 20.0
 """Near and far plane over the distance of the target."""
@@ -28,13 +27,6 @@ class Margins:
     right: float = 0.05
     top: float = 0.05
     bottom: float = 0.05
-
-
-def direction(name: str) -> tuple[float, float]:
-    """Return yaw and pitch [deg] of a view direction by name."""
-    if name not in DIRECTIONS:
-        raise UnknownNameError.of("camera", name, DIRECTIONS)
-    return DIRECTIONS[name]
 
 
 @dataclass(frozen=True, slots=True, eq=False)

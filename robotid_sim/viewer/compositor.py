@@ -18,8 +18,7 @@ from robotid_sim.viewer.contact_times import ContactTimes
 from robotid_sim.viewer.environment import Floor, Shadow, backdrop, light_camera, light_for
 from robotid_sim.viewer.joint_curves import JointCurves
 from robotid_sim.viewer.joint_panel import JointPanel, legend
-from robotid_sim.viewer.open_renderer import open_renderer
-from robotid_sim.viewer.renderer import DrawnRobot, PixelBox, RenderedImage, Renderer
+from robotid_sim.viewer.renderer import DrawnRobot, PixelBox, RenderedImage, Renderer, open_renderer
 from robotid_sim.viewer.robot_visuals import reach
 from robotid_sim.viewer.view_settings import ViewSettings
 

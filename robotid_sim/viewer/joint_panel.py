@@ -100,17 +100,21 @@ class JointPanel:
         values = [state.q, state.dq] if state.tau is None else [state.q, state.dq, state.tau]
         shares = [position_share, velocity_share, torque_share]
         for column, (channel, share) in enumerate(zip(values, shares, strict=False)):
+            middle = 0.5 * sum(self._track(column))
             for joint, at in enumerate(share(robot, channel)):
                 self._draw_share(drawing, joint, column, float(at))
-                self._draw_number(drawing, joint, column, float(channel[joint]))
+                place, text = (
+                    (middle, HEAD + ROW * joint + 9.5),
+                    short_number(float(channel[joint])),
+                )
+                drawing.text(place, text, 9.0, colors.INK, anchor="mb")
         touching = self._contacts.at(state.t) if self._contacts else ()
         if touching:
             links = {-1: robot.base, **{k: link.name for k, link in enumerate(robot.links)}}
             text = "CONTACT: " + ", ".join(short_names([links[k] for k in sorted(touching)]))
-            shown = (
-                text if text_width(text, 10.5) < WIDTH - 24 else f"CONTACT: {len(touching)} links"
-            )
-            drawing.text((12, self._foot + 0.3 * WARNING), shown, 10.5, colors.CONTACT, anchor="lm")
+            if text_width(text, 10.5) >= WIDTH - 24:
+                text = f"CONTACT: {len(touching)} links"
+            drawing.text((12, self._foot + 0.3 * WARNING), text, 10.5, colors.CONTACT, anchor="lm")
         return drawing.picture()
 
     def _draw_base(self, drawing: FlatDrawing) -> None:
@@ -151,11 +155,6 @@ class JointPanel:
         else:
             drawing.bar((min(zero, at), top, max(zero, at), bottom), color)
             drawing.bar(middle, colors.MUTED)
-
-    def _draw_number(self, drawing: FlatDrawing, joint: int, column: int, value: float) -> None:
-        left, right = self._track(column)
-        place = (0.5 * (left + right), HEAD + ROW * joint + 9.5)
-        drawing.text(place, short_number(value), 9.0, colors.INK, anchor="mb")
 
     @staticmethod
     def _bar(joint: int) -> tuple[float, float]:

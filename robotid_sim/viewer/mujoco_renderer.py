@@ -39,16 +39,9 @@ START = 64
 class MujocoRenderer(Renderer):
     """A scene of MuJoCo and an OpenGL context that draws it; use it in a ``with`` block.
 
-    Parameters
-    ----------
-    kind : str
-        ``egl`` takes EGL only; ``auto`` and ``software`` whatever works, as MUJOCO_GL says or EGL
-        before OSMesa: a program where there is no graphics card.
-
-    Raises
-    ------
-    OptionError
-        If nothing can draw.
+    The kind ``egl`` takes EGL only; ``auto`` and ``software`` whatever works, as MUJOCO_GL says or
+    EGL before OSMesa: a program where there is no graphics card. Raises `OptionError` if nothing
+    can draw.
     """
 
     def __init__(self, kind: str = "auto") -> None:
@@ -77,10 +70,8 @@ class MujocoRenderer(Renderer):
         )
         self._aim(camera, box, light)
         viewport = mujoco.MjrRect(0, 0, width, height)
-        colors, buffer = (
-            np.empty((height, width, 3), np.uint8),
-            np.empty((height, width), np.float32),
-        )
+        colors = np.empty((height, width, 3), np.uint8)
+        buffer = np.empty((height, width), np.float32)
         mujoco.mjr_render(viewport, self._view, self._target)
         mujoco.mjr_readPixels(colors, buffer, viewport, self._target)
         opaque = np.full((height, width, 1), 255, np.uint8)
@@ -120,23 +111,16 @@ class MujocoRenderer(Renderer):
             eye.pos, eye.up, eye.forward = camera.eye, camera.axes[:, 1], -camera.axes[:, 2]
             eye.frustum_near, eye.frustum_far = near, far
             eye.frustum_bottom, eye.frustum_top = tan * bottom, tan * top
-            eye.frustum_center, eye.frustum_width = (
-                0.5 * wide * (left + right),
-                0.5 * wide * (right - left),
-            )
+            eye.frustum_center = 0.5 * wide * (left + right)
+            eye.frustum_width = 0.5 * wide * (right - left)
         self._view.nlight = 1
-        lamp = self._view.lights[0]
-        _make_directional(lamp)
+        lamp: Any = self._view.lights[0]
+        if hasattr(lamp, "directional"):  # MuJoCo has changed how this is said
+            lamp.directional = 1
+        else:
+            lamp.type = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
         lamp.pos, lamp.dir, lamp.castshadow = camera.eye, -light, 0
         lamp.ambient, lamp.diffuse, lamp.specular = ([x] * 3 for x in (AMBIENT, DIFFUSE, SPECULAR))
-
-
-def _make_directional(lamp: Any) -> None:
-    """Let a light come from a direction; MuJoCo has changed how this is said."""
-    if hasattr(lamp, "directional"):
-        lamp.directional = 1
-    else:
-        lamp.type = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
 
 
 def backend() -> str:

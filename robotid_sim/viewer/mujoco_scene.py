@@ -6,7 +6,7 @@ import mujoco
 import numpy as np
 import trimesh
 
-from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.arrays import Float1D
 from robotid_sim.errors import RobotIdError
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model.robot import Robot
@@ -44,7 +44,10 @@ class MujocoRobot:
     def write(self, model: "mujoco.MjModel", data: "mujoco.MjData") -> None:
         """Put the state into a model of the scene and its data."""
         data.mocap_pos[self._rows] = self._poses[:, :3, 3]
-        data.mocap_quat[self._rows] = _quaternions(self._poses)
+        turns = np.empty((len(self._poses), 4))  # as MuJoCo has them: w, x, y, z
+        for turn, pose in zip(turns, self._poses, strict=True):
+            mujoco.mju_mat2Quat(turn, pose[:3, :3].ravel())
+        data.mocap_quat[self._rows] = turns
         model.geom_rgba[self._rows] = self._colors
         if not self.visible:
             model.geom_rgba[self._rows, 3] = 0.0
@@ -100,10 +103,8 @@ class MujocoScene:
 
     def _mesh(self, part: VisualPart) -> str:
         """Return the name of the mesh of a part; parts share theirs."""
-        key = (
-            (part.mesh if not isinstance(part.mesh, trimesh.Trimesh) else id(part.mesh)),
-            part.scale,
-        )
+        mesh_key = id(part.mesh) if isinstance(part.mesh, trimesh.Trimesh) else part.mesh
+        key = (mesh_key, part.scale)
         if key not in self._meshes:
             solid = part_solid(part)
             shaded = trimesh.Trimesh(solid.vertices, solid.faces, process=False).smooth_shaded
@@ -112,11 +113,3 @@ class MujocoScene:
             mesh.uservert, mesh.userface = shaded.vertices.ravel(), shaded.faces.ravel()
             mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL  # it may be open or flat
         return self._meshes[key]
-
-
-def _quaternions(poses: Float) -> Float2D:
-    """Return the turns of poses (N, 4, 4) as MuJoCo has them: w, x, y, z, shape (N, 4)."""
-    turns = np.empty((len(poses), 4))
-    for turn, pose in zip(turns, poses, strict=True):
-        mujoco.mju_mat2Quat(turn, pose[:3, :3].ravel())
-    return turns

@@ -101,19 +101,19 @@ def draw_inertia(
         for name, robot in models.items()
         for link, T in zip(robot.links, link_poses(robot, q), strict=True)
     ]
-    for draw in (_fill_ellipsoid, _draw_ellipsoid):
-        for color, phi, T in bodies:
-            if ellipsoid := inertia_ellipsoid(phi):
-                axes = T[:3, :3] @ (ellipsoid.rotation * ellipsoid.semi_axes)
-                draw(canvas, T[:3, :3] @ ellipsoid.center + T[:3, 3], axes, color)
+    ellipsoids = [
+        (color, T[:3, :3] @ shape.center + T[:3, 3], T[:3, :3] @ (shape.rotation * shape.semi_axes))
+        for color, phi, T in bodies
+        if (shape := inertia_ellipsoid(phi))
+    ]
+    for color, center, axes in ellipsoids:
+        canvas.area(_outline(canvas.camera, center, axes), color, 0.10)
+    for color, center, axes in ellipsoids:
+        _draw_ellipsoid(canvas, center, axes, color)
     for color, phi, T in bodies:
         if phi[0] > 0.0:
             com = T[:3, :3] @ (phi[1:4] / phi[0]) + T[:3, 3]
             canvas.dot(canvas.camera.project(com)[0], color, 2.6)
-
-
-def _fill_ellipsoid(canvas: OverlayCanvas, center: Float1D, axes: Float2D, color: Rgb) -> None:
-    canvas.area(_outline(canvas.camera, center, axes), color, 0.10)
 
 
 def _draw_ellipsoid(canvas: OverlayCanvas, center: Float1D, axes: Float2D, color: Rgb) -> None:

@@ -49,10 +49,8 @@ class PosedRobot:
         if self._body < 0:
             reason = printed.text.splitlines()[-1] if printed.text else "no reason given"
             raise RobotIdError(f"PyBullet cannot draw '{robot.name}': {reason}")
-        joints = [
-            client.getJointInfo(self._body, k) for k in range(client.getNumJoints(self._body))
-        ]
-        names = [joint[1].decode() for joint in joints]
+        count = client.getNumJoints(self._body)
+        names = [client.getJointInfo(self._body, k)[1].decode() for k in range(count)]
         self._moving = [names.index(f"joint_{k}") for k in range(robot.dof)]
         self.links = [names.index(f"mount_{k}") for k in range(len(parts))]
 
@@ -103,15 +101,6 @@ def _urdf(robot: Robot, parts: Sequence[VisualPart], folder: Path) -> str:
     return "\n".join([*text, "</robot>"])  # Bullet breaks lines of more than 8191 characters
 
 
-def _triangles(mesh: trimesh.Trimesh | Path) -> trimesh.Trimesh:
-    """Read triangles with normals; Bullet's own readers crash at files that are broken."""
-    if isinstance(mesh, trimesh.Trimesh):
-        return mesh
-    solid = read_mesh(mesh)
-    shaded: trimesh.Trimesh = trimesh.Trimesh(solid.vertices, solid.faces).smooth_shaded
-    return shaded
-
-
 def _visual(part: VisualPart, material: str, folder: Path, files: dict[int | Path, Path]) -> str:
     if isinstance(part.mesh, Path) and is_binary_stl(part.mesh):
         file = part.mesh
@@ -119,7 +108,11 @@ def _visual(part: VisualPart, material: str, folder: Path, files: dict[int | Pat
         key = part.mesh if isinstance(part.mesh, Path) else id(part.mesh)
         file = files.setdefault(key, folder / f"mesh_{len(files)}.obj")
         if not file.exists():
-            _triangles(part.mesh).export(file, include_normals=True)
+            mesh = part.mesh
+            if isinstance(mesh, Path):  # Bullet's own readers crash at files that are broken
+                solid = read_mesh(mesh)
+                mesh = trimesh.Trimesh(solid.vertices, solid.faces).smooth_shaded
+            mesh.export(file, include_normals=True)
     return (
         f"<visual>{origin_element(part.T_body_part)}<geometry>"
         f'<mesh filename={quoteattr(str(file))} scale="{number_text(part.scale)}"/></geometry>'

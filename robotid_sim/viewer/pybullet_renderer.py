@@ -68,11 +68,9 @@ def camera_image(
 class PyBulletRenderer(Renderer):
     """A PyBullet client that takes pictures; use it in a ``with`` block.
 
-    Parameters
-    ----------
-    kind : str
-        ``software`` works everywhere; ``egl`` needs a driver, but no display;
-        ``auto`` takes EGL where a graphics card draws for it.
+    The kind ``software`` works everywhere; ``egl`` needs a driver, but no display; ``auto`` takes
+    EGL where a graphics card draws for it. Raises `OptionError` if EGL is asked for and does not
+    work.
     """
 
     def __init__(self, kind: str = "auto") -> None:

@@ -45,14 +45,9 @@ def require_recordable(
 ) -> None:
     """Raise unless a recording to `path` can be made; to be asked before work that takes long.
 
-    Raises
-    ------
-    OptionError
-        If the format, the size, the frame rate or the speed is not usable.
-    MissingExtraError
-        If the format needs a package that is not installed, or no engine is there to draw.
-    FileFormatError
-        If the folder does not exist or cannot be written.
+    Raises `OptionError` if the format, the size, the frame rate or the speed is not usable,
+    `MissingExtraError` if the format needs a package that is not installed or no engine is there to
+    draw, `FileFormatError` if the folder does not exist or cannot be written.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in FORMATS:
@@ -60,19 +55,12 @@ def require_recordable(
         raise OptionError(f"cannot record to {path}: '{suffix}' is no format; known: {names}")
     require_speed(speed)
     width, height = settings.width, settings.height
-    for refused, message in (
-        (not 0.1 <= fps <= 240.0, f"{fps:g} frames per second are not usable; give 0.1 to 240"),
-        (
-            suffix == ".gif" and fps > FASTEST_GIF,
-            f"a GIF shows at most {FASTEST_GIF:g} frames per second, not {fps:g}",
-        ),
-        (
-            suffix == ".mp4" and (width % 2 or height % 2),
-            f"an MP4 needs even width and height, not {width}x{height}",
-        ),
-    ):
-        if refused:
-            raise OptionError(message)
+    if not 0.1 <= fps <= 240.0:
+        raise OptionError(f"{fps:g} frames per second are not usable; give 0.1 to 240")
+    if suffix == ".gif" and fps > FASTEST_GIF:
+        raise OptionError(f"a GIF shows at most {FASTEST_GIF:g} frames per second, not {fps:g}")
+    if suffix == ".mp4" and (width % 2 or height % 2):
+        raise OptionError(f"an MP4 needs even width and height, not {width}x{height}")
     if suffix == ".mp4":
         _imageio()
     engine_named(None)  # raises if there is none
@@ -92,30 +80,11 @@ def record(
 ) -> Recording:
     """Render an animation to a file: ``.png`` one picture, ``.gif`` or ``.mp4`` a film.
 
-    Parameters
-    ----------
-    animations : Animation or sequence of Animation
-        The motion; further ones are shown as ghosts, at most four.
-    path : str or Path
-        The file; its suffix decides the format.
-    settings : ViewSettings, optional
-        Size, camera, layers, renderer.
-    models : mapping of str to Robot, optional
-        Models whose masses the layer ``inertia`` shows.
-    fps : float
-        Frames per second of a film.
-    speed : float
-        Seconds of motion per second of film.
-    time : float, optional
-        Time of a single picture [s]; by default the middle of the motion.
-    progress : callable
-        Called with the stage and the share done.
-
-    Raises
-    ------
-    OptionError, MissingExtraError, FileFormatError
-        As `require_recordable`, before any work; or if the time lies outside the motion, or there
-        are too many motions.
+    Animations after the first are shown as ghosts, at most four; `models` are those whose masses
+    the layer ``inertia`` shows. A film has `fps` frames per second, each `speed` / `fps` of motion
+    after the one before; a picture is taken at `time` [s], by default in the middle. Raises as
+    `require_recordable`, before any work, and `OptionError` if the time lies outside the motion, or
+    there are too many motions.
     """
     settings = settings or ViewSettings()
     motions = [animations] if isinstance(animations, Animation) else list(animations)

@@ -1,5 +1,6 @@
 """Pictures without a display, by PyBullet or MuJoCo: what both give, and which one there is."""
 
+import pkgutil
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
@@ -9,6 +10,7 @@ from numpy.typing import NDArray
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D
 from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.engines import engine_named
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.camera import Camera
 from robotid_sim.viewer.colors import Rgba
@@ -16,6 +18,12 @@ from robotid_sim.viewer.robot_visuals import VisualPart
 
 PixelBox = tuple[int, int, int, int]
 """Part of a picture [pixels]: left, top, right, bottom."""
+
+RENDERERS = {
+    "pybullet": "robotid_sim.viewer.pybullet_renderer:PyBulletRenderer",
+    "mujoco": "robotid_sim.viewer.mujoco_renderer:MujocoRenderer",
+}
+"""Where the renderer of each engine is."""
 
 
 class RenderedImage(NamedTuple):
@@ -56,15 +64,10 @@ class DrawnRobot(Protocol):
 
 
 class Renderer(Closing):
-    """What takes pictures; use it in a ``with`` block.
-
-    Attributes
-    ----------
-    kind : str
-        What draws: ``software``, ``egl`` or another way of the engine.
-    """
+    """What takes pictures; use it in a ``with`` block."""
 
     kind: str
+    """What draws: ``software``, ``egl`` or another way of the engine."""
 
     @abstractmethod
     def add(self, robot: Robot, parts: Sequence[VisualPart]) -> DrawnRobot:
@@ -74,16 +77,18 @@ class Renderer(Closing):
     def render(
         self, camera: Camera, light: Float1D, scale: float = 1.0, box: PixelBox | None = None
     ) -> RenderedImage:
-        """Return what a camera sees in a part of its picture, the whole by default.
+        """Return what a camera sees in a part `box` of its picture, the whole by default.
 
-        Parameters
-        ----------
-        camera : Camera
-            Its size is that of the picture.
-        light : ndarray, shape (3,)
-            Unit direction to the light.
-        scale : float
-            Rendered pixels per pixel of the picture.
-        box : tuple of int, optional
-            Part of the picture.
+        `light` is the unit direction to the light, shape (3,), `scale` the rendered pixels per
+        pixel of the picture, whose size is the camera's.
         """
+
+
+def open_renderer(kind: str = "auto") -> Renderer:
+    """Return the renderer of the first engine that is installed, of one of RENDERERS.
+
+    Raises `MissingExtraError` if no engine is installed, `OptionError` if it cannot draw in this
+    way on this machine.
+    """
+    renderer: Renderer = pkgutil.resolve_name(RENDERERS[engine_named(None)])(kind)
+    return renderer

@@ -1,7 +1,7 @@
 """What of a robot can be drawn: parts that hang on its bodies, and stand-ins for missing ones."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,7 +13,6 @@ from robotid_sim.errors import FileFormatError
 from robotid_sim.model import inertia
 from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import GeometryShape, require_mesh, transform
-from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.solid import Solid, read_mesh
 from robotid_sim.viewer import primitive_meshes
@@ -30,10 +29,7 @@ SHELLS: tuple[Rgba, Rgba] = ((0.90, 0.91, 0.93, 1.0), (0.62, 0.67, 0.74, 1.0))
 JOINT_COLOR: Rgba = (0.27, 0.30, 0.35, 1.0)
 
 PRIMITIVES: dict[str, Callable[..., trimesh.Trimesh]] = {
-    "box": primitive_meshes.box,
-    "cylinder": primitive_meshes.cylinder,
-    "sphere": primitive_meshes.sphere,
-    "capsule": primitive_meshes.capsule,
+    kind: getattr(primitive_meshes, kind) for kind in ("box", "cylinder", "sphere", "capsule")
 }
 """Meshes by the kind of a `GeometryShape`, called with its sizes."""
 
@@ -62,7 +58,11 @@ def robot_parts(robot: Robot, *, files: bool = True) -> list[VisualPart]:
     Fixed links are fused as in the robot. Without `files` every mesh file counts as missing.
     """
     shapes = {-1: base_shapes(robot), **{k: link.shapes for k, link in enumerate(robot.links)}}
-    drawn = {body: _shape_parts(body, of, files=files) for body, of in shapes.items()}
+    drawn = {
+        body: _drawable(body, of, files=files, collision=False)
+        or _drawable(body, of, files=files, collision=True)
+        for body, of in shapes.items()
+    }
     bare = not any(drawn.values())
     for body, parts in drawn.items():
         if not parts and (bare or shapes[body]):
@@ -73,8 +73,7 @@ def robot_parts(robot: Robot, *, files: bool = True) -> list[VisualPart]:
 def collision_parts(robot: Robot, body: int) -> list[VisualPart]:
     """Return the collision shapes of a body that can be drawn."""
     shapes = base_shapes(robot) if body < 0 else robot.links[body].shapes
-    parts = (_part(body, shape, files=True) for shape in shapes if shape.collision)
-    return [part for part in parts if part is not None]
+    return _drawable(body, shapes, files=True, collision=True)
 
 
 def part_solid(part: VisualPart, *, placed: bool = False) -> Solid:
@@ -173,7 +172,12 @@ def stand_in(robot: Robot, body: int) -> Iterator[VisualPart]:
         bar = primitive_meshes.capsule(thick, length)
         yield VisualPart(body, frame, bar, rgba=SHELLS[(body + 1) % 2])
     if body + 1 < robot.dof and robot.joints[body + 1].prismatic:
-        yield _rail(robot.joints[body + 1], body, 0.9 * thick)
+        joint, thick = robot.joints[body + 1], 0.9 * thick
+        T = joint.T_parent_joint
+        axis = T[:3, :3] @ joint.axis
+        frame, length = segment(*(T[:3, 3] + axis * x for x in (joint.lower, joint.upper)))
+        rail = primitive_meshes.box(thick, thick, length + 3.0 * thick)
+        yield VisualPart(body, frame, rail, rgba=SHELLS[(body + 1) % 2])
 
 
 def _bar_ends(robot: Robot) -> list[Float1D]:
@@ -185,22 +189,12 @@ def _bar_ends(robot: Robot) -> list[Float1D]:
     return [*(joint.T_parent_joint[:3, 3] for joint in robot.joints), tip]
 
 
-def _rail(joint: Joint, body: int, thick: float) -> VisualPart:
-    """Return the rail of a prismatic joint on the body that carries it."""
-    T = joint.T_parent_joint
-    axis = T[:3, :3] @ joint.axis
-    frame, length = segment(*(T[:3, 3] + axis * value for value in (joint.lower, joint.upper)))
-    rail = primitive_meshes.box(thick, thick, length + 3.0 * thick)
-    return VisualPart(body, frame, rail, rgba=SHELLS[(body + 1) % 2])
-
-
-def _shape_parts(body: int, shapes: tuple[GeometryShape, ...], *, files: bool) -> list[VisualPart]:
-    """Return parts of the visual shapes that can be drawn, else of the collision shapes."""
-    for collision in (False, True):
-        parts = [_part(body, s, files=files) for s in shapes if s.collision is collision]
-        if any(parts):
-            return [part for part in parts if part is not None]
-    return []
+def _drawable(
+    body: int, shapes: Sequence[GeometryShape], *, files: bool, collision: bool
+) -> list[VisualPart]:
+    """Return parts of the visual or of the collision shapes that can be drawn."""
+    parts = (_part(body, s, files=files) for s in shapes if s.collision is collision)
+    return [part for part in parts if part is not None]
 
 
 def _part(body: int, shape: GeometryShape, *, files: bool) -> VisualPart | None:

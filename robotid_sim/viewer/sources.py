@@ -32,9 +32,8 @@ from robotid_sim.validation.prediction import rms
 from robotid_sim.validation.task_motions import TaskMotions, task_motions
 from robotid_sim.viewer import viewer
 from robotid_sim.viewer.animation import Animation, require_showable
-from robotid_sim.viewer.choices import WINDOW
 from robotid_sim.viewer.tracking import tracking_animations
-from robotid_sim.viewer.view_settings import ViewSettings
+from robotid_sim.viewer.view_settings import WINDOW, ViewSettings
 
 SAME_RUN = 0.01
 """Largest relative difference of RMS errors between a run and its repetition."""
@@ -97,7 +96,7 @@ class ShownMotions:
             motions = task_of_result(models, result, task, study, progress)
             shown = tracking_animations(plant, motions, magnification)
         else:
-            shown = recorded(plant, log, result)
+            shown = recorded(plant, log or ([] if result is None else [result / "log.h5"]))
         return cls(plant, shown, motions, models)
 
     def show(self, settings: ViewSettings, speed: float) -> None:
@@ -128,24 +127,41 @@ class ShownMotions:
         return {"robot": self.plant.name, "shown": names, "duration_s": first.end - first.start}
 
 
-def require_one_source(
-    trajectory: Path | None, log: list[Path] | None, result: Path | None
-) -> None:
-    """Raise `OptionError` if it is not clear what to show."""
+def folders_of(
+    robot: str,
+    trajectory: Path | None,
+    log: list[Path] | None,
+    result: Path | None,
+    task: str | None,
+) -> tuple[Path | None, Path | None]:
+    """Return the folder of a result that stands for its robot, if one does, and that of the result.
+
+    Raises `OptionError` if it is not clear what to show, or the plant of a task is not known.
+    """
+    folder = None if robot in catalog() or not Path(robot).is_dir() else Path(robot)
+    if not (trajectory or log):
+        result = result or folder
     if sum(source is not None for source in (trajectory, log or None, result)) > 1:
         raise OptionError("give one of --trajectory, --log and --result")
+    if task is not None and folder is not None:
+        raise OptionError(
+            f"--task moves the true robot, which {folder} does not hold; give the ROBOT of the "
+            f"study and --result {folder}"
+        )
+    if task is not None and result is None:
+        raise OptionError("--task acts only with --result; give both or neither")
+    return folder, result
 
 
-def folder_of(robot: str) -> Path | None:
-    """Return the folder of a result that stands for its robot; None for a robot."""
-    return None if robot in catalog() or not Path(robot).is_dir() else Path(robot)
-
-
-def recorded(plant: Robot, log: list[Path] | None, result: Path | None) -> list[Animation]:
-    """Return what logs or a result hold; a sweep through every joint if there is neither."""
-    if not log and result is None:
+def recorded(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
+    """Return what logs hold, the first one as the motion; without any a sweep of every joint."""
+    if not paths:
         return [Animation.sweep(plant)]
-    return animations_of(plant, log or [Path(str(result)) / "log.h5"])
+    require_showable(len(paths))
+    stems = [path.stem for path in paths]
+    names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
+    pairs = zip(paths, names, strict=True)
+    return [Animation.of_log(plant, load_log(path), name) for path, name in pairs]
 
 
 def model_in(folder: Path) -> Path:
@@ -170,15 +186,6 @@ def simulated(
     return Animation.of_log(plant, log, trajectory.stem)
 
 
-def animations_of(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
-    """Return the logs to be shown, the first one as the motion."""
-    require_showable(len(paths))
-    stems = [path.stem for path in paths]
-    names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
-    pairs = zip(paths, names, strict=True)
-    return [Animation.of_log(plant, load_log(path), name) for path, name in pairs]
-
-
 def read_models(
     plant: Robot, folder: Path, study: StudyConfig, *, true: bool = True
 ) -> dict[str, Robot]:
@@ -187,7 +194,9 @@ def read_models(
     A fit may have failed; then there is no identified robot.
     """
     require_complete(folder)
-    _require_result_of(plant, folder / "result.json")
+    file = folder / "result.json"  # a study that was stopped has none yet
+    if file.is_file() and (name := robot_of_result(file)) != plant.name:
+        raise OptionError(f"{file} is of the robot '{name}', not of '{plant.name}'")
     config = study.robot.model_copy(update={"joints": {}, "payload": None})
     models = {"true": plant} if true else {}
     for name in ("nominal", "identified"):
@@ -199,26 +208,6 @@ def read_models(
         elif name == "nominal":
             raise FileFormatError(f"{folder} holds no {file.name}; is it of `robotid run`?")
     return models
-
-
-def _require_result_of(plant: Robot, file: Path) -> None:
-    """Raise if a result is of another robot; a study that was stopped has no result yet."""
-    if not file.is_file():
-        return
-    name = robot_of_result(file)
-    if name != plant.name:
-        raise OptionError(f"{file} is of the robot '{name}', not of '{plant.name}'")
-
-
-def require_true_robot(folder: Path | None, result: Path | None) -> None:
-    """Raise unless the plant of a task is known; `folder` is a result that stands for the robot."""
-    if folder is not None:
-        raise OptionError(
-            f"--task moves the true robot, which {folder} does not hold; give the ROBOT of the "
-            f"study and --result {folder}"
-        )
-    if result is None:
-        raise OptionError("--task acts only with --result; give both or neither")
 
 
 def task_of_result(
@@ -257,12 +246,13 @@ def _is_as_recorded(motions: TaskMotions, file: Path) -> bool:
     runs = StudyResult.load(file).control if file.is_file() else []
     if not runs:
         return True
-    keys = [(run.controller, run.model, run.scenario, run.task) for run in runs]
-    for model, error in motions.errors().items():
-        key = (motions.controller, model, UNDISTURBED, motions.task.name)
-        if key not in keys:
-            return False
-        recorded = runs[keys.index(key)].rms_error
-        if not np.allclose(rms(error), recorded, rtol=SAME_RUN, atol=0.0):
-            return False
-    return True
+    recorded = {  # the first run of each
+        run.model: run.rms_error
+        for run in reversed(runs)
+        if (run.controller, run.scenario) == (motions.controller, UNDISTURBED)
+        and run.task == motions.task.name
+    }
+    return all(
+        model in recorded and np.allclose(rms(error), recorded[model], rtol=SAME_RUN, atol=0.0)
+        for model, error in motions.errors().items()
+    )

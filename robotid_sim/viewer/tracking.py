@@ -29,23 +29,10 @@ def tracking_animations(
 ) -> list[Animation]:
     r"""Return the reference of a task, and its motion with every model, the error magnified.
 
-    Shown is :math:`q_{ref} + K (q - q_{ref})` with the magnification K.
-
-    Parameters
-    ----------
-    robot : Robot
-        What is shown; the torques of the reference are those that it needs.
-    motions : TaskMotions
-        The runs; each is drawn in the color of its model.
-    magnification : float, optional
-        K; by default that of `visible_magnification`.
-
-    Raises
-    ------
-    OptionError
-        If the magnification is not positive and finite, or there are too many models.
-    LogError
-        If the runs are of another robot.
+    Shown is :math:`q_{ref} + K (q - q_{ref})` with the magnification K, by default that of
+    `visible_magnification`, each in the color of its model; the torques of the reference are those
+    that `robot` needs. Raises `OptionError` if K is not positive and finite, or there are too many
+    models; `LogError` if the runs are of another robot.
     """
     for log in motions.logs.values():
         log.require_robot(robot)

@@ -1,13 +1,53 @@
-"""How an animation is shown: what a recording and the window have in common."""
+"""How an animation is shown: what the options of a view can be, and those that are chosen."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from robotid_sim.errors import OptionError, UnknownNameError
-from robotid_sim.model.robot import Robot
-from robotid_sim.viewer.camera import direction
-from robotid_sim.viewer.choices import DEFAULT_LAYERS, LAYERS, RENDERERS
+
+if TYPE_CHECKING:
+    from robotid_sim.model.robot import Robot
 
 SMALLEST, LARGEST = 16, 4096  # [pixels]
+
+DIRECTIONS = {
+    "front": (90.0, -8.0),
+    "side": (0.0, -8.0),
+    "top": (90.0, -89.0),
+    "iso": (52.0, -22.0),
+}
+"""Yaw and pitch [deg] as PyBullet counts them: yaw 0 looks along +y, 90 along -x, at the front."""
+
+LAYERS = {
+    "panel": "joints with their position, velocity and torque, over the limits",
+    "curves": "the same of one joint over time",
+    "path": "way of the tool",
+    "contacts": "links that touch one another or the floor, in red",
+    "frames": "coordinate frames of the joints",
+    "inertia": "ellipsoids of uniform density with the inertia of the links",
+    "torque": "links in the color of their torque over its limit",
+}
+"""What can be shown beside the robot, and what that is."""
+
+DEFAULT_LAYERS = frozenset({"panel", "path", "contacts"})
+
+WINDOW_LAYERS = ("path", "contacts", "frames", "inertia", "torque")
+"""Layers of PyBullet's window; numbers and curves are for pictures and the page."""
+
+RENDERERS = ("auto", "egl", "software")
+
+FPS = 30.0
+"""Frames per second of a film."""
+
+WINDOW, PICTURE = "1280x800", "640x480"
+"""Pixels of a window and of a picture."""
+
+
+def direction(name: str) -> tuple[float, float]:
+    """Return yaw and pitch [deg] of a view direction by name."""
+    if name not in DIRECTIONS:
+        raise UnknownNameError.of("camera", name, DIRECTIONS)
+    return DIRECTIONS[name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -19,7 +59,7 @@ class ViewSettings:
     height: int = 480
     """[pixels]"""
     camera: str = "iso"
-    """A key of `camera.DIRECTIONS`."""
+    """A key of DIRECTIONS."""
     layers: frozenset[str] = DEFAULT_LAYERS
     """Keys of LAYERS."""
     joint: str | None = None
@@ -39,7 +79,7 @@ class ViewSettings:
         if self.renderer not in RENDERERS:
             raise UnknownNameError.of("renderer", self.renderer, RENDERERS)
 
-    def joint_of(self, robot: Robot) -> int:
+    def joint_of(self, robot: "Robot") -> int:
         """Return the index of the joint whose curves are shown; raise if there is none such."""
         if self.joint is None:
             return 0

@@ -28,27 +28,11 @@ def show(
     """Show a motion in a window until that is closed.
 
     The window is another process; whatever ends that, this one goes on. Its sliders set time, speed
-    and layers.
-
-    Parameters
-    ----------
-    animations : Animation or sequence of Animation
-        The motion; further ones are shown as ghosts, at most four.
-    settings : ViewSettings, optional
-        Size of the window; camera and layers at first, of which it has `choices.WINDOW_LAYERS`.
-    models : mapping of str to Robot, optional
-        Models whose inertia ellipsoids can be shown; by default the robot of the motion.
-    speed : float
-        Seconds of motion per second.
-
-    Raises
-    ------
-    OptionError
-        If there is no display with OpenGL, or there are too many motions.
-    MissingExtraError
-        If PyBullet is not installed.
-    RobotIdError
-        If the window cannot show this.
+    [seconds of motion per second] and layers, of which it has `view_settings.WINDOW_LAYERS`.
+    Animations after the first are shown as ghosts, at most four; `models`, by default the robot of
+    the motion, are those whose inertia ellipsoids can be shown. Raises `OptionError` if there is no
+    display with OpenGL, or there are too many motions, `MissingExtraError` if PyBullet is not
+    installed, `RobotIdError` if the window cannot show this.
     """
     motions = (animations,) if isinstance(animations, Animation) else tuple(animations)
     require_showable(len(motions))

@@ -10,7 +10,7 @@ import pickle
 import signal
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from robotid_sim.engine.client import EngineClient, EngineError
@@ -20,8 +20,7 @@ from robotid_sim.signals import end_with_parent
 from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.colors import WINDOW_SKY
 from robotid_sim.viewer.display import exit_at_once
-from robotid_sim.viewer.playback_controls import PlaybackControls
-from robotid_sim.viewer.view_settings import ViewSettings
+from robotid_sim.viewer.view_settings import WINDOW_LAYERS, ViewSettings
 from robotid_sim.viewer.window_scene import WindowScene
 
 OPENED, CLOSED, FAILED = "opened", "closed", "failed"
@@ -32,6 +31,58 @@ TICK = 1.0 / 60.0
 
 HIDDEN = ("RGB_BUFFER", "DEPTH_BUFFER", "SEGMENTATION_MARK")
 """Previews of PyBullet's GUI."""
+
+FASTEST = 4.0
+"""Right end of the slider of the speed [seconds of motion per second]."""
+
+
+class PlaybackControls:
+    """Where the window is in a motion, and what it shows.
+
+    The motion takes the times from `start` to `end` [s] and begins again at its end; `layers` are
+    those shown at first, `speed` is in seconds of motion per second. PyBullet lets nobody but the
+    user move a slider, so that the slider of the time says where to go, not where the motion is.
+    """
+
+    def __init__(
+        self, client: EngineClient, start: float, end: float, layers: Iterable[str], speed: float
+    ) -> None:
+        self._client, self._start, self._end = client, start, end
+        self.time, self.playing = start, True
+        # PyBullet cuts the first letter; a larger lower end makes a button of a slider.
+        add, shown = client.addUserDebugParameter, set(layers)
+        self._time = add(" time [s]", start, end, start)
+        self._speed = add(" speed", 0.0, max(FASTEST, speed), speed)
+        self._button = add(" play / pause", 1, 0, 0)
+        self._switches = {name: add(f" {name}", 0, 1, int(name in shown)) for name in WINDOW_LAYERS}
+        self._last = self._read()
+
+    @property
+    def layers(self) -> set[str]:
+        """Layers whose slider is in its right half."""
+        read = self._client.readUserDebugParameter
+        return {name for name, slider in self._switches.items() if read(slider) > 0.5}
+
+    def advance(self, seconds: float) -> None:
+        """Follow sliders and button, and let time pass on the clock on the wall [s].
+
+        Moving the slider of the time goes there and pauses.
+        """
+        (time, presses), (last_time, last_presses) = self._read(), self._last
+        self._last = (time, presses)
+        if time != last_time:
+            self.time, self.playing = time, False
+        elif presses != last_presses:
+            self.playing = not self.playing
+        if self.playing:
+            speed = self._client.readUserDebugParameter(self._speed)
+            passed = self.time + seconds * speed - self._start
+            self.time = self._start + passed % (self._end - self._start)
+
+    def _read(self) -> tuple[float, float]:
+        """Return the time that the slider shows [s], and how often the button was pressed."""
+        read = self._client.readUserDebugParameter
+        return read(self._time), read(self._button)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -10,9 +10,8 @@ from robots import DATA
 
 from robotid_sim.campaign.factors import factor_of
 from robotid_sim.campaign.plan import load_plan, plan_of
-from robotid_sim.campaign.robot_files import RobotFiles
 from robotid_sim.campaign.shipped_plans import shipped_plans
-from robotid_sim.campaign.trial_list import SharedWork, groups_of, trials_of
+from robotid_sim.campaign.trial_list import RobotFiles, SharedWork, groups_of, trials_of
 from robotid_sim.errors import RobotIdError
 
 
@@ -61,7 +60,7 @@ def test_ranges_have_equal_steps_or_ratios() -> None:
 def test_trials_share_what_their_levels_leave_alone() -> None:
     trials = trials_of(short_plan())
     assert SharedWork.of(trials) == SharedWork(trials=8, bases=1, logs=4, fits=4)
-    assert [len(group.trials) for group in groups_of(trials)] == [2, 2, 2, 2]
+    assert [len(group) for group in groups_of(trials)] == [2, 2, 2, 2]
     moved = trials_of(short_plan(factors={"design.periods": [2, 3]}))
     assert SharedWork.of(moved).bases == 2
 

@@ -9,14 +9,13 @@ import pytest
 from joblib import parallel_config
 from plans import short_plan, told
 
-from robotid_sim.campaign import group_work, retried
+from robotid_sim.campaign import backend, group_work
 from robotid_sim.campaign import run as campaign_run
-from robotid_sim.campaign.effort import Effort
 from robotid_sim.campaign.run import run_campaign
 from robotid_sim.campaign.signed_folder import SignedFolder
 from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, Store
 from robotid_sim.campaign.time_limit import LateError, limited
-from robotid_sim.campaign.trial_list import trials_of
+from robotid_sim.campaign.trial_list import Effort, trials_of
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.result_folder import locked
 
@@ -151,16 +150,16 @@ def test_work_whose_process_dies_is_begun_again_and_given_up(tmp_path, monkeypat
     def dying(_function, tasks, _workers, _take, *, apart, batch_size):
         assert (apart, batch_size) == (True, "auto")
         begun.append(len(tasks))
-        raise retried.lost_worker()[0]("a worker was killed")
+        raise backend.lost_worker()[0]("a worker was killed")
 
     run_campaign(short_plan(seeds=1), tmp_path)
-    monkeypatch.setattr(retried, "each_task", dying)
+    monkeypatch.setattr(backend, "each_task", dying)
     monkeypatch.setattr(campaign_run.MakeMotions, "__call__", lambda *_: "")
     plan = short_plan()
     monkeypatch.setattr(campaign_run, "_with_motions", lambda _p, _f, trials, *_: trials)
     run_campaign(plan, tmp_path)
-    last_alone = [*[2] * (retried.TRIES - 1), 1]
-    assert begun == [*last_alone, *[1] * retried.TRIES]
+    last_alone = [*[2] * (backend.TRIES - 1), 1]
+    assert begun == [*last_alone, *[1] * backend.TRIES]
     with Store(tmp_path, write=False) as store:
         assert store.counts() == {DONE: 4, LOST: 4}
 

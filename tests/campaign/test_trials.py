@@ -140,7 +140,7 @@ def run():
 def fresh_fingerprint(function: str) -> str:
     """Return the fingerprint of a function whose sources may have changed since."""
     sources._source.cache_clear()
-    sources._is_module.cache_clear()
+    sources._spec.cache_clear()
     return code_fingerprint.__wrapped__(function)
 
 

@@ -18,11 +18,11 @@ from robotid_sim.report.figures.closed_loop import (
     torque_differences,
 )
 from robotid_sim.report.figures.excitation import design_convergence, excitation, tool_path
-from robotid_sim.report.figures.friction import friction
 from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.figures.torques import prediction, residuals, torque_filters
 from robotid_sim.report.figures.trust import (
     SURE,
+    friction,
     information_over_time,
     residuals_over_state,
     singular_values,

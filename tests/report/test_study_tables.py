@@ -8,9 +8,9 @@ import pytest
 from PIL import Image
 
 from robotid_sim.model.inertia import principal_axes, unpack
-from robotid_sim.report.link_table import link_table
+from robotid_sim.report.figures.excitation import robot_picture
 from robotid_sim.report.loop_section import lucky_notes
-from robotid_sim.report.robot_picture import robot_picture
+from robotid_sim.report.sections import link_table
 from robotid_sim.report.tables import number_within, parameter_table
 
 

@@ -23,8 +23,7 @@ from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.trust import fit_remarks
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
-from robotid_sim.report.study_file import repeated, study_text, toml_text
-from robotid_sim.report.what_if_section import what_if_section
+from robotid_sim.report.what_if_section import repeated, study_text, toml_text, what_if_section
 from robotid_sim.streams import Streams
 
 

@@ -6,9 +6,8 @@ import pytest
 
 from robotid_sim.pipeline.result import CheckResult
 from robotid_sim.report.figures.torques import prediction
-from robotid_sim.report.finding import limits_of_noise
+from robotid_sim.report.finding import limits_of_noise, trust_section
 from robotid_sim.report.tables import check_table, limits_table, relative_text
-from robotid_sim.report.trust_section import trust_section
 from robotid_sim.section import percent
 from robotid_sim.validation.prediction import predictions
 

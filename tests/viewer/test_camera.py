@@ -5,7 +5,7 @@ import pytest
 
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.viewer.camera import Camera, Margins
-from robotid_sim.viewer.choices import DIRECTIONS
+from robotid_sim.viewer.view_settings import DIRECTIONS
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from robotid_sim.errors import FileFormatError, OptionError, RobotIdError
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
-from robotid_sim.report.robot_picture import robot_picture
+from robotid_sim.report.figures.excitation import robot_picture
 from robotid_sim.trajectory.quintic import PointToPoint
 from robotid_sim.viewer import mujoco_renderer, primitive_meshes
 from robotid_sim.viewer.animation import Animation

@@ -2,8 +2,8 @@
 
 import pytest
 
-from robotid_sim.viewer.choices import LAYERS, WINDOW_LAYERS
-from robotid_sim.viewer.playback_controls import FASTEST, PlaybackControls
+from robotid_sim.viewer.view_settings import LAYERS, WINDOW_LAYERS
+from robotid_sim.viewer.window import FASTEST, PlaybackControls
 
 FIRST, LAST = -2.0, 8.0
 """A motion with an approach [s]."""

@@ -1,20 +1,14 @@
 """Figures of a campaign: spreads by level, and medians over two factors."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
+from robotid_sim.campaign import statistics
 from robotid_sim.campaign.metrics import METRICS
-from robotid_sim.campaign.statistics import (
-    Spread,
-    is_continuous,
-    ordered,
-    spread_by,
-    text_of,
-    values_of,
-)
 from robotid_sim.campaign.store import DONE, TrialRow
-from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Points
+from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Points, Scale
 
 PER_CENT = 100.0
 
@@ -27,15 +21,18 @@ def spread_chart(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) 
     shown = METRICS[metric]
     unit = f" [{shown.unit}]" if shown.unit else ""
     scale = PER_CENT if shown.unit == "%" else 1.0
-    values = values_of(rows, metric)
-    logarithmic = bool(values.size and values.min() > 0.0 and values.max() > 5.0 * values.min())
+    values = statistics.values_of(rows, metric)
+    wide = values.size and values.min() > 0.0 and values.max() > 5.0 * values.min()
+    axis: Scale = "log" if wide else "linear"
     panels = []
     for factor in factors:
         labels = [row.factors[factor] for row in rows]
-        if is_continuous(labels):
-            panels.append(_cloud(rows, factor, metric, scale))
+        if statistics.is_continuous(labels):
+            cloud = _cloud(rows, factor, metric, scale)
+            panels.append(replace(cloud, y_label=f"{metric}{unit}", y_scale=axis))
         else:
-            panels.append(_boxes(spread_by(rows, factor, metric), factor, scale))
+            boxes = _boxes(statistics.spread_by(rows, factor, metric), factor, scale)
+            panels.append(replace(boxes, x_label=f"{shown.label}{unit}", x_scale=axis))
     levels = max((len(p.y_ticks) for p in panels), default=1)
     return Chart(
         name=f"spread-{metric.replace('_', '-')}",
@@ -44,23 +41,12 @@ def spread_chart(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) 
             "One row a level, of all trials that have it: box from the lower to the upper quartile "
             "with the median in it, whiskers to the 5 and 95 % quantiles."
         ),
-        panels=tuple(
-            Panel(
-                marks=p.marks,
-                x_label=f"{shown.label}{unit}" if p.y_ticks else p.x_label,
-                y_label=p.y_label if p.y_ticks else f"{metric}{unit}",
-                title=p.title,
-                x_scale="log" if logarithmic and p.y_ticks else "linear",
-                y_scale="log" if logarithmic and not p.y_ticks else "linear",
-                y_ticks=p.y_ticks,
-            )
-            for p in panels
-        ),
+        panels=tuple(panels),
         panel_height=max(0.9, 0.2 * levels + 0.3),
     )
 
 
-def _boxes(spreads: Sequence[Spread], factor: str, scale: float) -> Panel:
+def _boxes(spreads: Sequence[statistics.Spread], factor: str, scale: float) -> Panel:
     """Return one box a level, the first on top."""
     marks: list[Mark] = []
     for k, spread in enumerate(spreads):
@@ -74,28 +60,28 @@ def _boxes(spreads: Sequence[Spread], factor: str, scale: float) -> Panel:
             Curve(np.array([q1, q3]), np.full(2, k), "", "joint-5", width=7.0),
             Points(np.array([middle]), np.array([k]), "", "ink", size=4.0),
         ]
-    ticks = tuple(text_of(spread.level) for spread in spreads)
+    ticks = tuple(statistics.text_of(spread.level) for spread in spreads)
     return Panel(marks=tuple(marks), title=factor, y_ticks=ticks)
 
 
 def _cloud(rows: Sequence[TrialRow], factor: str, metric: str, scale: float) -> Panel:
     done = [r for r in rows if r.status == DONE and r.metrics.get(metric) is not None]
     x = np.array([float(row.factors[factor]) for row in done])
-    points = Points(x, scale * values_of(done, metric), "", "identified", size=2.5)
+    points = Points(x, scale * statistics.values_of(done, metric), "", "identified", size=2.5)
     return Panel(marks=(points,), title=factor, x_label=factor)
 
 
 def heat_map(rows: Sequence[TrialRow], factors: tuple[str, str], metric: str) -> Chart | None:
     """Return the medians of a metric over two factors; None if one has too many levels."""
     shown = METRICS[metric]
-    down, across = (ordered(row.factors[name] for row in rows) for name in factors)
+    down, across = (statistics.ordered(row.factors[name] for row in rows) for name in factors)
     if not 1 < len(down) <= MOST_LEVELS or not 1 < len(across) <= MOST_LEVELS:
         return None
     medians = np.full((len(down), len(across)), np.nan)
     for i, one in enumerate(down):
         for j, two in enumerate(across):
             both = [r for r in rows if (r.factors[factors[0]], r.factors[factors[1]]) == (one, two)]
-            values = values_of(both, metric)
+            values = statistics.values_of(both, metric)
             if values.size:
                 medians[i, j] = np.median(values)
     known = medians[np.isfinite(medians)]
@@ -103,23 +89,20 @@ def heat_map(rows: Sequence[TrialRow], factors: tuple[str, str], metric: str) ->
         return None
     colors = np.log10(medians) if known.min() > 0.0 else medians
     low, high = float(np.nanmin(colors)), float(np.nanmax(colors))
-    name = f"map-{metric.replace('_', '-')}"
+    cells = Matrix(
+        values=np.where(np.isfinite(colors), colors, high),
+        names=tuple(map(statistics.text_of, down)),
+        across=tuple(map(statistics.text_of, across)),
+        ends=(low, high if high > low else low + 1.0),
+        colors=("identified", "nominal"),
+        texts=tuple(
+            tuple(shown.shown(float(v)) if np.isfinite(v) else "-" for v in row) for row in medians
+        ),
+    )
     return Chart(
-        name=name,
+        name=f"map-{metric.replace('_', '-')}",
         title=f"Median of {shown.label}",
         caption=f"{factors[0]} down, {factors[1]} across; blue is small, orange large.",
-        panels=(
-            Matrix(
-                values=np.where(np.isfinite(colors), colors, high),
-                names=tuple(map(text_of, down)),
-                across=tuple(map(text_of, across)),
-                ends=(low, high if high > low else low + 1.0),
-                colors=("identified", "nominal"),
-                texts=tuple(
-                    tuple(shown.shown(float(v)) if np.isfinite(v) else "-" for v in row)
-                    for row in medians
-                ),
-            ),
-        ),
+        panels=(cells,),
         panel_height=0.32 * len(down) + 0.3,
     )

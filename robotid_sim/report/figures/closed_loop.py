@@ -1,6 +1,8 @@
 """Figures of the closed loop: errors, torques, energy and path by model."""
 
 from collections.abc import Callable, Sequence
+from itertools import product
+from typing import Any
 
 import numpy as np
 
@@ -22,6 +24,9 @@ SAMPLES = 500
 """Most samples of a curve: a page is not wider."""
 
 MILLI = 1e3
+
+RowValue = Callable[[ControlRun, Trace, int], Float1D | None]
+"""What is drawn of a run in a row; None for nothing."""
 
 
 def lap_drawn(loop: ClosedLoop) -> str:
@@ -46,11 +51,10 @@ def loop_motion(task: str, scenario: str) -> str:
 
 def joint_errors(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[str]) -> Chart:
     """Return the tracking error of every joint by model, scenario by scenario."""
-    return _by_joint(
+    return _grid(
         loop,
-        joint_names,
+        _joint_rows(loop, joint_names, [f"error [m{unit}]" for unit in units]),
         lambda _, trace, j: MILLI * trace.error[:, j],
-        [f"error [m{unit}]" for unit in units],
         name="joint-errors",
         title="Tracking error of the joints",
         caption=f"The {loop.controller} loop on {lap_drawn(loop)}, scenario by scenario. Only the "
@@ -60,11 +64,10 @@ def joint_errors(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[s
 
 def torque_differences(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[str]) -> Chart:
     """Return the applied torque of every model minus that of the true one."""
-    return _by_joint(
+    return _grid(
         loop,
-        joint_names,
+        _joint_rows(loop, joint_names, [f"difference [{torque_unit(unit)}]" for unit in units]),
         _beyond_true(loop, lambda trace: trace.tau),
-        [f"difference [{torque_unit(unit)}]" for unit in units],
         name="torque-differences",
         title="Torque against that of the true model",
         caption="Applied torque of every model minus that of the true model in the same loop: what "
@@ -74,11 +77,10 @@ def torque_differences(loop: ClosedLoop, joint_names: Sequence[str], units: Sequ
 
 def energy_differences(loop: ClosedLoop, joint_names: Sequence[str]) -> Chart:
     """Return the energy that every drive exchanges with the arm, minus that of the true model."""
-    return _by_joint(
+    return _grid(
         loop,
-        joint_names,
+        _joint_rows(loop, joint_names, ["difference [J]"] * len(joint_names)),
         _beyond_true(loop, lambda trace: trace.energy),
-        ["difference [J]"] * len(joint_names),
         name="energy",
         title="Energy against that of the true model",
         caption=f"Integral of |torque x velocity| of every drive on {lap_drawn(loop)}, minus that "
@@ -86,10 +88,8 @@ def energy_differences(loop: ClosedLoop, joint_names: Sequence[str]) -> Chart:
     )
 
 
-def _beyond_true(
-    loop: ClosedLoop, channel: Callable[[Trace], Float2D]
-) -> Callable[[ControlRun, Trace, int], Float1D | None]:
-    """Return what a model has more of than the true one in the same loop, for `_by_joint`."""
+def _beyond_true(loop: ClosedLoop, channel: Callable[[Trace], Float2D]) -> RowValue:
+    """Return what a model has more of than the true one in the same loop, for `_grid`."""
     lap = lap_drawn(loop)
     references = {
         run.scenario: channel(run.trace)
@@ -107,24 +107,15 @@ def _beyond_true(
 
 def tool_errors(loop: ClosedLoop) -> Chart:
     """Return the distance of the tool from its path by model, task by task."""
-    panels = []
     laps = loop.laps or (lap_drawn(loop),)
-    for lap in laps:
-        for scenario in _scenarios(loop):
-            marks = [
-                _line(run, trace.t, MILLI * trace.tip_error, role)
-                for run, trace, role in _traced(loop, lap, scenario)
-            ]
-            clock = Clock(loop_motion(lap, scenario))
-            title = f"{lap}, {scenario}"
-            panels.append(_panel(marks, title, "tool error [mm]", loop, scenario, clock))
-    return Chart(
+    return _grid(
+        loop,
+        [(lap, lap, "tool error [mm]") for lap in laps],
+        lambda _, trace, __: MILLI * trace.tip_error,
         name="tool-errors",
         title="Tracking error of the tool",
         caption="Distance of the tool from where it should be, for "
         + ("every path." if loop.laps else f"{laps[0]}."),
-        panels=tuple(panels),
-        columns=len(_scenarios(loop)),
         panel_height=1.3,
     )
 
@@ -132,7 +123,7 @@ def tool_errors(loop: ClosedLoop) -> Chart:
 def driven_path(loop: ClosedLoop) -> Chart:
     """Return the path of the tool in space by model, with its reference, errors enlarged."""
     lap, panels = lap_drawn(loop), []
-    for scenario in _scenarios(loop):
+    for scenario in loop.scenarios[:MOST_SCENARIOS]:
         curves: list[tuple[str, str, Float2D]] = []
         factor = _enlargement(loop, lap, scenario)
         for run, trace, role in _traced(loop, lap, scenario):
@@ -160,10 +151,6 @@ def _enlargement(loop: ClosedLoop, lap: str, scenario: str) -> float:
     return float(10.0 ** np.floor(np.log10(0.3 * size / max(largest, 1e-12))))
 
 
-def _scenarios(loop: ClosedLoop) -> tuple[str, ...]:
-    return loop.scenarios[:MOST_SCENARIOS]
-
-
 def _traced(loop: ClosedLoop, lap: str, scenario: str) -> list[tuple[ControlRun, Trace, str]]:
     """Return the first runs of a task, the identified model last: it lies on top of the true."""
     first = [loop.find(model, scenario, lap) for model in loop.models]
@@ -172,50 +159,39 @@ def _traced(loop: ClosedLoop, lap: str, scenario: str) -> list[tuple[ControlRun,
     return [(run, run.trace, model_role(loop, run.model)) for run in runs if run.trace is not None]
 
 
-def _by_joint(
+def _joint_rows(
+    loop: ClosedLoop, joint_names: Sequence[str], labels: Sequence[str]
+) -> list[tuple[str, str, str]]:
+    lap = lap_drawn(loop)
+    return [(lap, joint, label) for joint, label in zip(joint_names, labels, strict=True)]
+
+
+def _grid(
     loop: ClosedLoop,
-    joint_names: Sequence[str],
-    value: Callable[[ControlRun, Trace, int], Float1D | None],
-    labels: Sequence[str],
+    rows: Sequence[tuple[str, str, str]],
+    value: RowValue,
     *,
-    name: str,
-    title: str,
-    caption: str,
+    panel_height: float = 0.85,
+    **words: Any,
 ) -> Chart:
-    lap, panels = lap_drawn(loop), []
-    for j, joint in enumerate(joint_names):
-        for scenario in _scenarios(loop):
-            marks = [
-                _line(run, trace.t, y, role)
-                for run, trace, role in _traced(loop, lap, scenario)
-                if (y := value(run, trace, j)) is not None
-            ]
-            clock = Clock(loop_motion(lap, scenario))
-            panels.append(_panel(marks, f"{joint}, {scenario}", labels[j], loop, scenario, clock))
-    return Chart(
-        name=name,
-        title=title,
-        caption=caption,
-        panels=tuple(panels),
-        columns=len(_scenarios(loop)),
-        panel_height=0.85,
-    )
-
-
-def _panel(
-    marks: Sequence[Curve], title: str, label: str, loop: ClosedLoop, scenario: str, clock: Clock
-) -> Panel:
-    return Panel(
-        marks=tuple(marks),
-        x_label="time [s]",
-        y_label=label if scenario == loop.scenarios[0] else "",
-        title=title,
-        clock=clock,
-    )
-
-
-def _line(run: ControlRun, t: Float1D, y: Float1D, role: str) -> Curve:
-    style: Style = "dashed" if run.model == TRUE else "solid"
-    width = 1.6 if run.model == TRUE else 1.0
-    shown = thinned(t.size, SAMPLES)
-    return Curve(t[shown], y[shown], run.model, role, style=style, width=width)
+    """Return a column a scenario, and rows of a task, a title and a label each."""
+    scenarios, panels = loop.scenarios[:MOST_SCENARIOS], []
+    for (k, (task, title, label)), scenario in product(enumerate(rows), scenarios):
+        marks = []
+        for run, trace, role in _traced(loop, task, scenario):
+            if (y := value(run, trace, k)) is not None:
+                shown = thinned(trace.t.size, SAMPLES)
+                style: Style = "dashed" if run.model == TRUE else "solid"
+                width = 1.6 if run.model == TRUE else 1.0
+                marks.append(Curve(trace.t[shown], y[shown], run.model, role, style, width))
+        panels.append(
+            Panel(
+                marks=tuple(marks),
+                x_label="time [s]",
+                y_label=label if scenario == scenarios[0] else "",
+                title=f"{title}, {scenario}",
+                clock=Clock(loop_motion(task, scenario)),
+            )
+        )
+    columns = len(scenarios)
+    return Chart(panels=tuple(panels), columns=columns, panel_height=panel_height, **words)

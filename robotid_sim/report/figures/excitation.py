@@ -1,19 +1,26 @@
-"""Figures of an excitation: use of the limits, and the path of the tool."""
+"""Figures of an excitation: use of the limits, the path of the tool, and the robot on it."""
 
 from __future__ import annotations
 
+import io
+import logging
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Clock, Curve, Panel, Points, Space
 from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.errors import RobotIdError
 from robotid_sim.kinematics.forward import link_poses, tip_position
 from robotid_sim.model.robot import Robot
 from robotid_sim.palette import joint_role
+from robotid_sim.section import Picture
 from robotid_sim.trajectory.reference import Trajectory
+from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.view_settings import ViewSettings
 
 if TYPE_CHECKING:
     from robotid_sim.excitation.explain import Explanation
@@ -24,6 +31,14 @@ EXCITATION = "excitation"
 
 SAMPLES = 500
 """Samples that a period is drawn with."""
+
+SETTINGS = ViewSettings(
+    width=960, height=640, layers=frozenset({"path", "contacts"}), renderer="software"
+)
+SHARPNESS = 2.0
+"""Rendered pixels per pixel."""
+
+_log = logging.getLogger(__name__)
 
 
 def shown_times(trajectory: Trajectory) -> Float1D:
@@ -48,6 +63,8 @@ def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
     }
     if not np.isfinite(limits.effort).all():
         shares["torque"] = tau / np.abs(tau).max(axis=0)
+    timed = Panel(marks=(), x_label="time [s]", clock=Clock(EXCITATION))
+    timed = replace(timed, levels=(-1.0, 1.0), y_range=(-1.1, 1.1))
     panels = []
     for name, values in shares.items():
         limited = name != "torque" or bool(np.isfinite(limits.effort).all())
@@ -56,17 +73,7 @@ def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
             Curve(t, values[:, j], joint, joint_role(j))
             for j, joint in enumerate(robot.joint_names)
         )
-        panels.append(
-            Panel(
-                marks=tuple(lines),
-                x_label="time [s]",
-                y_label=what,
-                levels=(-1.0, 1.0),
-                verticals=(),
-                y_range=(-1.1, 1.1),
-                clock=Clock(EXCITATION),
-            )
-        )
+        panels.append(replace(timed, marks=tuple(lines), y_label=what))
     return Chart(
         name="excitation",
         title="Excitation",
@@ -108,20 +115,15 @@ def design_convergence(designs: Sequence[DesignResult], criterion: str) -> Chart
         Curve(np.arange(float(len(values))), np.array(values), f"start {k + 1}", joint_role(k))
         for k, values in enumerate(design.histories)
     ]
+    levels = (design.value_before, design.value_after)
+    panel = Panel(marks=tuple(curves), x_label="iteration", y_label="criterion", levels=levels)
     return Chart(
         name="design-convergence",
         title="Convergence of the design",
         caption=f"{criterion} after every iteration, from the best random "
         "draws on; less is better. On the way limits may be violated. Dashed: the best random draw "
         "and the design that came out, which keeps all limits.",
-        panels=(
-            Panel(
-                marks=tuple(curves),
-                x_label="iteration",
-                y_label="criterion",
-                levels=(design.value_before, design.value_after),
-            ),
-        ),
+        panels=(panel,),
         panel_height=1.6,
     )
 
@@ -130,8 +132,10 @@ def tool_path(trajectory: Trajectory, robot: Robot) -> Chart:
     """Return the path of the tool in space, with the arm at rest at its start."""
     times = np.linspace(0.0, shown_times(trajectory)[-1], SAMPLES)
     approach = np.linspace(trajectory.start, 0.0, SAMPLES // 4)
+    first = trajectory(approach[:1]).q[0]
+    joints = link_poses(robot, first)[:, :3, 3]
     curves = [
-        ("arm at the start", "muted", _skeleton(robot, trajectory(approach[:1]).q[0])),
+        ("arm at the start", "muted", np.vstack([np.zeros(3), joints, tip_position(robot, first)])),
         ("approach", "nominal", tip_position(robot, trajectory(approach).q)),
         ("excitation", "identified", tip_position(robot, trajectory(times).q)),
     ]
@@ -147,7 +151,24 @@ def tool_path(trajectory: Trajectory, robot: Robot) -> Chart:
     )
 
 
-def _skeleton(robot: Robot, q: Float1D) -> Float2D:
-    """Return base, joints and tip as a chain of points, shape (n + 2, 3)."""
-    joints = link_poses(robot, q)[:, :3, 3]
-    return np.vstack([np.zeros(3), joints, tip_position(robot, q)])
+def robot_picture(robot: Robot, trajectory: Trajectory) -> tuple[Picture, ...]:
+    """Return the robot in the middle of a motion; nothing if it cannot be drawn."""
+    from robotid_sim.viewer.compositor import Compositor  # loads Pillow
+
+    animation = Animation.of_trajectory(robot, trajectory)
+    try:
+        with Compositor([animation], SETTINGS) as compositor:
+            image = compositor.frame(0.5 * (animation.start + animation.end), SHARPNESS)
+    except RobotIdError as error:
+        _log.warning("the page has no picture of the robot: %s", error)
+        return ()
+    data = io.BytesIO()
+    image.save(data, format="PNG", optimize=True)
+    picture = Picture(
+        name="robot",
+        title="The robot on its motion",
+        caption=f"{robot.name} in the middle of the motion, with the path of its tool over all of "
+        "it. Links that touch something are red.",
+        png=data.getvalue(),
+    )
+    return (picture,)

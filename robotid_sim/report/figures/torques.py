@@ -34,7 +34,7 @@ WIDEST = 4.0
 LogRole = Literal["fitted", "unseen", "given"]
 """What a log is to the identification; of a given one nobody knows."""
 
-FILTER_ROLES = ("filter-1", "filter-2", "joint-4", "joint-5")
+FILTER_ROLES = ("raw", "filter-1", "filter-2", "joint-4", "joint-5")
 
 
 def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) -> Chart:
@@ -46,23 +46,28 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
     end = log.t[-1] if log.period is None else min(log.period, log.t[-1])
     whole = np.flatnonzero((log.t >= 0.0) & (log.t <= end))
     whole = whole[thinned(whole.size, SAMPLES)]
-    panels = []
+    true = [] if log.truth is None else [log.truth.tau]
+    base, reference = (true[0], "true") if true else (log.tau_meas, "measured")
+    shown, panels = {"measured": log.tau_meas, **filtered}, []
     for j in map(int, np.flatnonzero(log.torque_measured)):
         joint, unit = log.joint_names[j], "N" if log.joint_units[j] == "m" else "N m"
         at = _reversal(log, motion, j)
         zoom = np.flatnonzero(np.abs(log.t - at) <= ZOOM)
+        around = 1e3 * (log.t[zoom] - at)
+        torques = _filter_marks(around, shown, zoom, j)
+        torques[1:1] = [Curve(around, tau[zoom, j], "true", "true", width=1.6) for tau in true]
         panels.append(
             Panel(
-                marks=_difference_marks(log.t[whole], log, filtered, whole, j),
+                marks=tuple(_filter_marks(log.t[whole], shown, whole, j, base[whole, j])),
                 x_label="time [s]",
                 y_label=f"difference [{unit}]",
-                title=f"{joint}, minus {'measured' if log.truth is None else 'true'}",
+                title=f"{joint}, minus {reference}",
                 clock=Clock(),
             )
         )
         panels.append(
             Panel(
-                marks=_torque_marks(1e3 * (log.t[zoom] - at), log, filtered, zoom, j),
+                marks=tuple(torques),
                 x_label="time from the reversal [ms]",
                 y_label=f"torque [{unit}]",
                 title=f"{joint} at {at:.2f} s",
@@ -73,7 +78,7 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
         name="torque-filters",
         title="Torque filters",
         caption="Left: what is left of the measured torque and of its filtered forms over one "
-        f"period, after the {'measured' if log.truth is None else 'true'} torque is taken off. "
+        f"period, after the {reference} torque is taken off. "
         "Right: the torques themselves around a reversal of the joint, where friction jumps and "
         "filters err most.",
         panels=tuple(panels),
@@ -83,28 +88,14 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
     )
 
 
-def _torque_marks(
-    t: Float1D, log: Log, filtered: Mapping[str, Float2D], samples: Int1D, j: int
-) -> tuple[Curve, ...]:
-    marks = [Curve(t, log.tau_meas[samples, j], "measured", "raw", width=0.8)]
-    if log.truth is not None:
-        marks.append(Curve(t, log.truth.tau[samples, j], "true", "true", width=1.6))
-    for (name, tau), role in zip(filtered.items(), FILTER_ROLES, strict=False):
-        marks.append(Curve(t, tau[samples, j], name, role))
-    return tuple(marks)
-
-
-def _difference_marks(
-    t: Float1D, log: Log, filtered: Mapping[str, Float2D], samples: Int1D, j: int
-) -> tuple[Curve, ...]:
-    """Return measured and filtered torques minus the true one, where there is none the measured."""
-    base = (log.tau_meas if log.truth is None else log.truth.tau)[samples, j]
-    shown = {"measured": log.tau_meas, **filtered}
-    roles = ("raw", *FILTER_ROLES)
-    return tuple(
+def _filter_marks(
+    t: Float1D, shown: Mapping[str, Float2D], samples: Int1D, j: int, base: Float1D | float = 0.0
+) -> list[Curve]:
+    """Return measured and filtered torques by name, minus a base."""
+    return [
         Curve(t, tau[samples, j] - base, name, role, width=0.8 if role == "raw" else 1.0)
-        for (name, tau), role in zip(shown.items(), roles, strict=False)
-    )
+        for (name, tau), role in zip(shown.items(), FILTER_ROLES, strict=False)
+    ]
 
 
 def _reversal(log: Log, motion: Motion, j: int) -> float:

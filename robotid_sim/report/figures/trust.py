@@ -1,4 +1,4 @@
-"""Figures of how far to trust a fit: residuals over the state, directions, and stretches."""
+"""Figures of how far to trust a fit: residuals, friction, directions, and stretches."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robotid_sim.chart import Chart, Curve, Matrix, Panel, Points
+from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Points
 from robotid_sim.palette import joint_role
-from robotid_sim.section import percent
+from robotid_sim.pipeline.friction_curves import BINS, FrictionCurve
+from robotid_sim.section import percent, torque_unit
 
 if TYPE_CHECKING:
     from robotid_sim.diagnostics.directions import WeakDirection
@@ -53,6 +54,15 @@ def singular_values(weakest: "Sequence[WeakDirection]") -> Chart:
     values = weakest[0].singular_values / weakest[0].singular_values[0]
     order = np.arange(1.0, values.size + 1.0)
     count = len(weakest)
+    panel = Panel(
+        marks=(
+            Curve(order, values, "", "identified"),
+            Points(order[-count:], values[-count:], "", "nominal", size=5.0),
+        ),
+        x_label="direction, the one seen best first",
+        y_label="singular value [-]",
+        y_scale="log",
+    )
     return Chart(
         name="singular-values",
         title="How well the data see directions of the parameters",
@@ -60,17 +70,7 @@ def singular_values(weakest: "Sequence[WeakDirection]") -> Chart:
         "noise, columns of unit length, over the largest. The table has the marked ones in words: "
         "a change along them hardly moves the torques. A value far below its neighbor asks for "
         "motion that tells its parameters apart.",
-        panels=(
-            Panel(
-                marks=(
-                    Curve(order, values, "", "identified"),
-                    Points(order[-count:], values[-count:], "", "nominal", size=5.0),
-                ),
-                x_label="direction, the one seen best first",
-                y_label="singular value [-]",
-                y_scale="log",
-            ),
-        ),
+        panels=(panel,),
         panel_height=1.3,
     )
 
@@ -78,6 +78,7 @@ def singular_values(weakest: "Sequence[WeakDirection]") -> Chart:
 def information_over_time(information: "InformationShares", parameters: tuple[str, ...]) -> Chart:
     """Return the share of the information on every parameter that stretches of the motion give."""
     shares, stretches = information.shares, information.stretches
+    ends, blue = (0.0, float(shares.max())), ("identified",)
     s, k = np.unravel_index(int(shares.argmax()), shares.shape)
     return Chart(
         name="information",
@@ -87,14 +88,40 @@ def information_over_time(information: "InformationShares", parameters: tuple[st
         f"{percent(shares[s, k], 2)} of that on {parameters[k]} comes from {stretches[s]}. A "
         "parameter with one strong cell stands on few samples: look at the fit there, or record "
         "more of such motion.",
-        panels=(
-            Matrix(
-                values=shares,
-                names=stretches,
-                across=parameters,
-                ends=(0.0, float(shares.max())),
-                colors=("identified",),
-            ),
-        ),
+        panels=(Matrix(values=shares, names=stretches, across=parameters, ends=ends, colors=blue),),
         panel_height=1.35,
+    )
+
+
+def friction(curves: Sequence[FrictionCurve]) -> Chart:
+    """Return the friction of every joint over its speed, measured and fitted."""
+    panels = []
+    for curve in curves:
+        marks: list[Mark] = [
+            Points(curve.measured_speed, curve.measured, "measured", "raw", size=3.0),
+            Curve(curve.speed, curve.fitted, "fitted", "identified", width=1.4),
+        ]
+        if curve.lacking is not None:
+            whole = curve.fitted + curve.lacking
+            marks.append(
+                Curve(curve.speed, whole, "with what the model lacks", "true", style="dashed")
+            )
+        panels.append(
+            Panel(
+                marks=tuple(marks),
+                x_label=f"speed [{curve.unit}/s]",
+                y_label=f"friction [{torque_unit(curve.unit)}]",
+                title=curve.joint,
+            )
+        )
+    return Chart(
+        name="friction",
+        title="Friction over speed",
+        caption="Torque that is left when that of bodies, rotors and terms of load or position is "
+        f"taken off, mean of equally many samples at each of {BINS} speeds, and the friction that "
+        "was fitted. Where points leave the curve, friction has another shape, or depends on load "
+        "or position too.",
+        panels=tuple(panels),
+        columns=3,
+        panel_height=1.5,
     )

@@ -18,8 +18,8 @@ from robotid_sim.chart import Chart, Panel
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.replay.motions import Replay, ReplayMotion
 from robotid_sim.report.replay.shapes import BodyMesh, body_meshes
-from robotid_sim.viewer.camera import direction
 from robotid_sim.viewer.colors import REFERENCE, warm
+from robotid_sim.viewer.view_settings import direction
 
 MOST_SAMPLES = 16_000
 """Samples of all motions of a page together: some 1.5 MB for seven joints."""
@@ -38,14 +38,13 @@ def replay_data(
     robot, names = replay.robot, {motion.name for motion in replay.motions}
     most = MOST_SAMPLES // max(1, len(replay.motions))
     fine, coarse = body_meshes(robot)
+    triangles, fewer = (sum(len(mesh.faces) for mesh in meshes) for meshes in (fine, coarse))
     return {
         "robot": robot.name,
         "joints": _joints(robot),
         "tip": robot.T_last_tip[:3].ravel().tolist(),
         "meshes": [_mesh(mesh) for mesh in fine],
-        "coarse": [_mesh(mesh) for mesh in coarse]
-        if _triangles(coarse) < _triangles(fine)
-        else None,
+        "coarse": [_mesh(mesh) for mesh in coarse] if fewer < triangles else None,
         "motions": [_motion(motion.thinned(most)) for motion in replay.motions],
         "panels": _panels(charts, places or {}, names),
         "direction": direction(replay.camera),
@@ -53,10 +52,6 @@ def replay_data(
         "shades": [warm(share) for share in np.linspace(0.0, 1.0, SHADES).tolist()],
         "reference": REFERENCE,
     }
-
-
-def _triangles(meshes: Sequence[BodyMesh]) -> int:
-    return sum(len(mesh.faces) for mesh in meshes)
 
 
 def _joints(robot: Robot) -> list[dict[str, Any]]:
@@ -94,12 +89,17 @@ def _mesh(mesh: BodyMesh) -> dict[str, Any]:
 
 def _motion(motion: ReplayMotion) -> dict[str, Any]:
     shown = motion.animation
+    torque = None
+    if shown.tau is not None:  # over the limit, or over the largest where a joint has none
+        peak = np.maximum(np.abs(shown.tau).max(axis=0), np.finfo(float).tiny)
+        effort = shown.robot.limits.effort
+        torque = _shares(np.abs(shown.tau) / np.where(np.isfinite(effort), effort, peak))
     return {
         "name": motion.name,
         "own": motion.own,
         "t": _encoded(shown.t, "<f8"),
         "q": _encoded(shown.q, "<f4"),
-        "torque": None if shown.tau is None else _shares(_use(motion.animation.robot, shown.tau)),
+        "torque": torque,
         "residual": None if motion.residual is None else _shares(motion.residual),
         "beside": [
             {"name": arm.name, "role": arm.role, "difference": _encoded(arm.difference, "<f4")}
@@ -107,13 +107,6 @@ def _motion(motion: ReplayMotion) -> dict[str, Any]:
         ],
         "magnification": motion.magnification,
     }
-
-
-def _use(robot: Robot, tau: Float2D) -> Float2D:
-    """Return torques over their limits; over the largest where a joint has none."""
-    peak = np.maximum(np.abs(tau).max(axis=0), np.finfo(float).tiny)
-    effort = robot.limits.effort
-    return np.asarray(np.abs(tau) / np.where(np.isfinite(effort), effort, peak))
 
 
 def _shares(values: Float2D) -> str:

@@ -83,7 +83,7 @@ class Replay:
     robot: Robot
     motions: tuple[ReplayMotion, ...]
     camera: str = "iso"
-    """A direction of `robotid_sim.viewer.choices`."""
+    """A direction of `robotid_sim.viewer.view_settings`."""
     speed: float = 1.0
     """Seconds of motion per second at the beginning."""
 
@@ -104,20 +104,9 @@ def log_motion(
     predicted: Prediction | None = None,
     noise_std: Float1D | None = None,
 ) -> ReplayMotion:
-    """Return what a log recorded, with the residual of a prediction of it.
+    """Return what a log recorded, with the residual of a prediction of it by the identified model.
 
-    Parameters
-    ----------
-    robot : Robot
-        The robot of the log.
-    log : Log
-        Positions and torques.
-    name : str
-        Of the motion.
-    predicted : Prediction, optional
-        By the identified model.
-    noise_std : ndarray, shape (n,), optional
-        Standard deviation of its residual [N m], which residuals are shares of.
+    Residuals are shares of their standard deviation `noise_std` [N m], shape (n,).
     """
     animation = Animation.of_log(robot, log, name)
     if predicted is None or noise_std is None or predicted.t.size < 2:
@@ -148,18 +137,9 @@ def tracking_motion(
 ) -> ReplayMotion:
     """Return a reference and the arm with every model beside it, errors magnified.
 
-    Parameters
-    ----------
-    robot : Robot
-        What is shown; the torques are those that it needs for the reference.
-    name : str
-        Of the motion.
-    trajectory : Trajectory
-        The reference.
-    errors : mapping
-        Color role, times [s], shape (N,), and position less reference, shape (N, n), by model.
-    magnification : float, optional
-        By default that of `visible_magnification`.
+    The torques are those that `robot` needs for the reference. `errors` has, by model, color role,
+    times [s], shape (N,), and position less reference, shape (N, n). The magnification is by
+    default that of `visible_magnification`.
     """
     t = thinned(next(iter(errors.values()))[1])
     reference = trajectory(t)

@@ -13,17 +13,8 @@ from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.solid import Solid
 from robotid_sim.report.replay.simplify import simplified
+from robotid_sim.viewer import robot_visuals
 from robotid_sim.viewer.colors import Rgba
-from robotid_sim.viewer.robot_visuals import (
-    SHELLS,
-    VisualPart,
-    collision_parts,
-    inertia_parts,
-    part_solid,
-    reach,
-    robot_parts,
-    stand_in,
-)
 
 FINE, COARSE = 16_000, 5_000
 """Most triangles of an arm on a page, and of its shadow and of ghosts, of which there are several:
@@ -73,24 +64,28 @@ def _merged(body: int, rgba: Rgba, solids: Iterable[Solid]) -> BodyMesh:
     return BodyMesh(body, rgba, vertices, np.vstack(faces))
 
 
-def _readable(robot: Robot) -> Iterator[tuple[VisualPart, Solid]]:
+def _readable(robot: Robot) -> Iterator[tuple[robot_visuals.VisualPart, Solid]]:
     """Yield the parts of a robot with their triangles in the frames of their bodies."""
-    parts = robot_parts(robot)
+    parts = robot_visuals.robot_parts(robot)
     if not any((*base_shapes(robot), *(link.shapes for link in robot.links))):
-        parts += inertia_parts(robot, SHELLS[0], dot=DOT * reach(robot))
+        parts += robot_visuals.inertia_parts(
+            robot, robot_visuals.SHELLS[0], dot=DOT * robot_visuals.reach(robot)
+        )
     for body in range(-1, robot.dof):
         if shown := [part for part in parts if part.body == body]:
             yield from (
                 _read(shown)
-                or _read(collision_parts(robot, body))
-                or _read(list(stand_in(robot, body)))
+                or _read(robot_visuals.collision_parts(robot, body))
+                or _read(list(robot_visuals.stand_in(robot, body)))
             )
 
 
-def _read(parts: Sequence[VisualPart]) -> list[tuple[VisualPart, Solid]]:
+def _read(
+    parts: Sequence[robot_visuals.VisualPart],
+) -> list[tuple[robot_visuals.VisualPart, Solid]]:
     """Return parts with their triangles; nothing if one of them cannot be read."""
     try:
-        return [(part, part_solid(part, placed=True)) for part in parts]
+        return [(part, robot_visuals.part_solid(part, placed=True)) for part in parts]
     except RobotIdError as error:
         _log.warning("%s; the page draws a simpler shape", error)
         return []

@@ -1,0 +1,245 @@
+"""Robots and logs in words and tables, as a terminal shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from robotid_sim.errors import install_command
+from robotid_sim.importing.match import BY_NAME
+from robotid_sim.model import inertia
+from robotid_sim.report.junit import JunitCase
+from robotid_sim.section import number
+from robotid_sim.table import Table
+
+if TYPE_CHECKING:
+    from robotid_sim.diagnostics.cause import Diagnosis
+    from robotid_sim.importing.importer import ImportedLog
+    from robotid_sim.importing.reading import Logs
+    from robotid_sim.model.cad import CadInertia, CadLink
+    from robotid_sim.model.robot import Robot
+    from robotid_sim.pipeline.check import RobotCheck
+    from robotid_sim.pipeline.payload import PayloadResult
+    from robotid_sim.pipeline.simulate import Experiment
+
+Text = str | Table
+"""A line, which a terminal wraps, or a table."""
+
+UNKNOWN = (
+    "?: no mass, no geometry, a mesh that is missing, or the reader of meshes is: "
+    + install_command("cad")
+)
+OUTSIDE = "the COM lies outside of the hull of its geometry: look at units, frames and signs"
+
+FEW = 8
+"""Unused columns that are named."""
+
+
+def check_text(check: RobotCheck) -> Iterator[Text]:
+    """Return what can be said of a robot, as a terminal shows it."""
+    robot, report = check.robot, check.content()
+    yield f"{robot.name}: {robot.dof} joints"
+    for note in report["assumptions"]:
+        yield f"  assumed: {note}"
+    yield ""
+    links = report["links"]
+    yield _body_table(links)
+    for link in links:
+        outside = OUTSIDE if link["com_inside"] is False else None
+        for text in filter(None, (link["reason"], link["engine"], outside)):
+            yield f"  {link['name']}: {text}"
+    if any(link["com_inside"] is None for link in links):
+        yield f"  {UNKNOWN}"
+    for text in report.get("unlikely_masses", ()):
+        yield f"  WARNING: {text}"
+    if "repair" in report:
+        yield from _repair_text(report["repair"])
+    yield ""
+    yield _joint_table(report["joints"])
+    for text in report["light_joints"]:
+        yield f"  WARNING: {text}"
+    yield ""
+    yield f"{report['rank']} base parameters, {report['inertial_rank']} of them inertial:"
+    for text in report["textbook_groupings"]:
+        yield f"  {text}"
+    for key in ("identifiable_alone", "in_combination", "no_effect"):
+        names = report[key]
+        yield f"{key.replace('_', ' ')} ({len(names)}): {' '.join(names)}"
+    if report["faint"]:
+        yield (
+            f"not counted: {' '.join(report['faint'])}, which would stand alone only with 1e4 "
+            "times more signal; angles rounded in the URDF, such as 1.5708, make such directions"
+        )
+    yield check.finding
+    refused, missing = report["refused"], report.get("missing")
+    can_run = f"a study cannot run here: {missing}" if missing else "a study can run"
+    yield "a study of it is refused: " + refused if refused else can_run
+
+
+def _repair_text(repair: dict[str, Any]) -> Iterator[Text]:
+    yield ""
+    yield f"repaired, nearest in the {repair['metric']}"
+    for name, distance in repair["distance"].items():
+        if distance > 0.0:
+            yield f"  {name}: tensor about the COM moved by {distance:.3%}"
+    changed = repair["parameters"]
+    if changed:
+        columns = {
+            "parameter": [parameter["name"] for parameter in changed],
+            "before": [number(parameter["before"], 6) for parameter in changed],
+            "after": [number(parameter["after"], 6) for parameter in changed],
+        }
+        yield Table.of(columns)
+    changes = repair["torque_change_relative"].items()
+    shares = ", ".join(f"{name} {share:.2%}" for name, share in changes)
+    yield f"RMS change of the torques over random states: {shares}"
+
+
+def _body_table(links: Sequence[dict[str, Any]]) -> Table:
+    inside = {True: "yes", False: "NO", None: "?"}
+    columns: dict[str, Iterable[str]] = {
+        "link": [link["name"] for link in links],
+        "body": ["ok" if link["consistent"] else "IMPOSSIBLE" for link in links],
+        "mass [kg]": [f"{link['mass']:.4g}" for link in links],
+        "COM in hull": [inside[link["com_inside"]] for link in links],
+        "moments about COM [kg m^2]": [
+            " ".join(f"{moment:.4g}" for moment in link["principal_moments"]) for link in links
+        ],
+        "triangle margin": [f"{link['triangle_margin']:.2g}" for link in links],
+        "least pseudo inertia": [f"{link['pseudo_inertia_eigenvalues'][0]:.2g}" for link in links],
+    }
+    return Table.of(columns, text_columns=2)
+
+
+def _joint_table(joints: Sequence[dict[str, Any]]) -> Table:
+    columns: dict[str, Iterable[str]] = {
+        "joint": [joint["name"] for joint in joints],
+        "unit": [joint["unit"] for joint in joints],
+    }
+    columns |= {
+        key: [number(joint[key]) for joint in joints]
+        for key in joints[0]
+        if key not in ("name", "unit")
+    }
+    return Table.of(columns, text_columns=2)
+
+
+def check_cases(check: RobotCheck) -> list[JunitCase]:
+    """Return the checks of a robot: every body, and whether a study can run."""
+    repaired = check.repaired is not None
+    cases = [
+        (body.name, "" if repaired or body.reason is None else body.reason) for body in check.bodies
+    ]
+    return [*cases, ("study", check.prospect["refused"] or "")]
+
+
+def cad_text(result: CadInertia) -> Iterator[Text]:
+    """Return every link's share of the mass, and what was taken of open meshes."""
+    total_mass = result.total_mass
+    yield _table(result.links)
+    yield ""
+    volume = sum(link.volume for link in result.links)
+    yield (
+        f"total mass {total_mass:g} kg in {1e3 * volume:.4g} l: uniform density "
+        f"{total_mass / volume:.4g} kg/m^3"
+    )
+    for link in result.links:
+        for name in link.hulls:
+            yield f"{link.name}: convex hull taken of {name}, which is not closed"
+
+
+def _table(links: Sequence[CadLink]) -> Table:
+    bodies = [inertia.unpack(link.phi) for link in links]
+    moments = [np.linalg.eigvalsh(central) for _, _, central in bodies]
+    columns = {
+        "link": [link.name if link.movable else f"{link.name} (fixed)" for link in links],
+        "volume [l]": [number(1e3 * link.volume) for link in links],
+        "mass [kg]": [number(link.mass) for link in links],
+        "center of mass [m]": [" ".join(f"{x:+.4f}" for x in com) for _, com, _ in bodies],
+        "principal moments [kg m^2]": [" ".join(map(number, row)) for row in moments],
+    }
+    return Table.of(columns)
+
+
+def diagnose_text(diagnosis: Diagnosis, logs: Logs) -> Iterator[Text]:
+    """Return what was concluded when a log was read, and what is wrong with it."""
+    yield from reading_text(logs)
+    yield from diagnosis.sentences()
+
+
+def reading_text(logs: Logs) -> Iterator[Text]:
+    """Return what was concluded, dropped and resampled when logs were read."""
+    for name, notes in logs.notes.items():
+        for note in notes:
+            yield f"{name}: {note}"
+
+
+def import_text(imported: ImportedLog, robot: Robot) -> Iterator[Text]:
+    """Return which columns were taken for what, and what was concluded."""
+    log, joints = imported.log, imported.mapping.joints
+    yield (
+        f"{robot.name}: {log.t.size} samples, {1.0 / log.dt:.6g} Hz, {log.t[0]:.6g} to "
+        f"{log.t[-1]:.6g} s"
+    )
+    yield ""
+    units = []
+    for quantity in imported.reasons:
+        unit = f"{'torque' if quantity == 'command' else quantity}_unit"
+        of_joints = (getattr(j, unit) for j in joints.values() if getattr(j, quantity))
+        units.append(", ".join(dict.fromkeys(of_joints)))
+    columns = {
+        "quantity": list(imported.reasons),
+        "unit": units,
+        "columns": list(imported.reasons.values()),
+    }
+    yield Table.of(columns, text_columns=3)
+    by_name = [q for q, reason in imported.reasons.items() if reason == BY_NAME]
+    others = [quantity for quantity in imported.reasons if quantity not in by_name]
+    if others:
+        yield ""
+        cells = {q: [getattr(joints[name], q) or "-" for name in robot.joint_names] for q in others}
+        yield Table.of({"joint": robot.joint_names, **cells}, text_columns=len(cells) + 1)
+    yield ""
+    yield from imported.notes
+    if imported.unused:
+        more = len(imported.unused) - FEW
+        text = ", ".join(imported.unused[:FEW]) + (f" and {more} more" if more > 0 else "")
+        yield f"not used: {text}"
+
+
+def payload_text(done: PayloadResult) -> Iterator[Text]:
+    """Return how the logs were read, and the estimate."""
+    yield from reading_text(done.logs)
+    yield from done.estimate.sentences()
+    yield from doubt_text(done.doubt)
+
+
+def simulate_text(done: Experiment) -> Iterator[Text]:
+    """Return peak torques, use of the limits, and what no real arm may run."""
+    plant, log, peak = done.plant, done.log, done.peak_torque
+    yield f"{plant.name}: {log.t.size} samples at {1.0 / log.dt:g} Hz"
+    columns = {
+        "joint": plant.joint_names,
+        "peak torque": map(number, peak),
+        "of limit": [f"{share:.0%}" for share in peak / plant.limits.effort],
+    }
+    for name, of_joints in done.limit_use.items():
+        columns[name.replace("_", " ")] = [f"{share:.0%}" for share in of_joints]
+    yield Table.of(columns)
+    for name, share in zip(plant.joint_names, done.saturated, strict=True):
+        if share > 0.0:
+            yield (
+                f"SATURATED: {name} is commanded more than its torque limit in "
+                f"{100.0 * share:.2g} % of the samples, and does not follow; lower "
+                "design.torque_ratio, or check rotor inertia and --plant-drive"
+            )
+    for text in done.contacts:
+        yield f"CONTACT: {text}; no real arm may run this"
+
+
+def doubt_text(doubt: str) -> Iterator[Text]:
+    """Return what contradicts logs that were taken in spite of it, if anything."""
+    if doubt:
+        yield f"WARNING: of the log: {doubt}"

@@ -1,1 +1,0 @@
-"""Values in words and tables, as a terminal shows them."""
