@@ -4,9 +4,9 @@ The objective of eq. (20) compares a candidate's 27 parameters with those of the
 torque is in it: it is a sphere centered at the known answer, and what it measures is how fast a
 swarm shrinks to a point.
 
-Beside it stands the future work of section 3, "alternative formulations of objective functions" that
-"could directly target performance indices such as torque, energy, or trajectory error": here what a
-model computes along the circle.
+The future work of section 3 stands beside it, "alternative formulations of objective functions"
+that "could directly target performance indices such as torque, energy, or trajectory error": here
+what a model computes along the circle.
 """
 
 import time
