@@ -18,7 +18,8 @@ from robotid_sim.excitation.swarm_design import DesignCost
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.mupso import MutatingSwarm
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.irb120 import model
+from robotid_sim.papers.irb120.model import MAIN_READING, limit_use
+from robotid_sim.papers.irb120.model import problem as problem_of
 from robotid_sim.streams import named_stream
 
 PAPER = "irb120-mupso"
@@ -40,7 +41,7 @@ def swarm(
     Methods and readings draw different numbers; `handling` is how limits are kept, see
     `DesignCost`.
     """
-    problem = model.problem(reading)
+    problem = problem_of(reading)
     cost = DesignCost(problem, handling)
     optimizer = setting(f"umar-2021-{method}").build(population=population)
     box = np.ones(problem.space.size)
@@ -76,7 +77,7 @@ def swarm_times(*, seed: int, rounds: int, iterations: int) -> dict[str, Any]:
                 method="mupso",
                 population=int(population),
                 iterations=iterations,
-                reading=model.MAIN_READING,
+                reading=MAIN_READING,
                 handling="scaling",
             )
             of_size.append({"seconds": time.process_time() - began})
@@ -85,7 +86,7 @@ def swarm_times(*, seed: int, rounds: int, iterations: int) -> dict[str, Any]:
 
 def random_search(*, seed: int, run: int, population: int, iterations: int) -> dict[str, Any]:
     """Return the best of as many random points of the box as a swarm may evaluate."""
-    problem = model.problem()
+    problem = problem_of()
     cost = DesignCost(problem)
     rng = named_stream(seed, PAPER, "random", f"run {run}")
     began = time.process_time()
@@ -106,7 +107,7 @@ def random_search(*, seed: int, run: int, population: int, iterations: int) -> d
 
 def gradient(*, seed: int, run: int, draws: int, iterations: int) -> dict[str, Any]:
     """Return where sequential quadratic programming arrives from the best of some motions."""
-    plain = model.problem()
+    plain = problem_of()
     problem = CountedProblem(plain.nominal, plain.basis, plain.options, plain.criterion)
     rng = named_stream(seed, PAPER, "gradient", f"run {run}")
     began = time.process_time()
@@ -145,5 +146,5 @@ def _described(problem: ExcitationProblem, x: Float1D) -> dict[str, Any]:
         "x": x.tolist(),
         "condition": unit,
         "condition_si": raw,
-        "limit_use": model.limit_use(problem, x),
+        "limit_use": limit_use(problem, x),
     }
