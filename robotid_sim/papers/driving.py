@@ -1,14 +1,11 @@
-"""What papers do alike: motions driven, seen by encoders, low-passed, tracked, in limits."""
+"""What papers do alike: motions driven, seen by encoders, low-passed, and tracked."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from robotid_sim.arrays import Float1D
 from robotid_sim.control.controller import Controller, Setpoint
 from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.excitation.space import ExcitationSpace, LinearSpace, NonlinearSpace
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement import SENSORS
@@ -26,7 +23,7 @@ LOW_PASS = Butterworth(cutoff=10.0, order=4)
 
 
 @dataclass(frozen=True, eq=False)
-class TimedPath:
+class FunctionPath:
     """A motion that is a function of time."""
 
     joint_names: tuple[str, ...]
@@ -66,14 +63,6 @@ def with_encoders(sensor: str, **options: float | Sequence[float]) -> tuple[Sens
     """Build a sensor of torques by its name, and the encoders beside it."""
     encoders = SENSORS.build("encoder-noise", revolute=ENCODER_NOISE)
     return SENSORS.build(sensor, **options), encoders
-
-
-def limit_use(space: ExcitationSpace, x: Float1D) -> float:
-    """Measure the largest share of a limit of position, velocity or acceleration in use."""
-    if isinstance(space, NonlinearSpace):
-        return float(space.limit_values(x).max())
-    assert isinstance(space, LinearSpace)
-    return float(np.abs(space.limit_matrix() @ x).max())
 
 
 def tracking_error(log: Log, path: Trajectory) -> Float1D:

@@ -12,7 +12,7 @@ from robotid_sim.errors import MissingExtraError
 from robotid_sim.model.catalog import load_robot, published_robot
 from robotid_sim.model.inertia import inconsistency
 from robotid_sim.papers import find_paper
-from robotid_sim.papers.irb140 import control, inverse_network, kinematics, network
+from robotid_sim.papers.irb140 import control, inverse_network, kinematics
 from robotid_sim.papers.irb140.computed import (
     CLAMPS,
     EQUAL_SHARES,
@@ -107,10 +107,10 @@ def test_one_clamp_for_both_turns_the_order_of_the_swarms() -> None:
 
 
 def test_poses_near_a_singularity_are_left_out() -> None:
-    _, positions, excluded = network.regular_poses(None, 2000, np.random.default_rng(0))
+    _, positions, excluded = kinematics.regular_poses(None, 2000, np.random.default_rng(0))
     assert 0.0 < excluded < 0.2
     assert positions.shape == (2000 - round(2000 * excluded), 3)
-    assert network.regular_poses(15.0, 500, np.random.default_rng(0))[2] == 0.0
+    assert kinematics.regular_poses(15.0, 500, np.random.default_rng(0))[2] == 0.0
 
 
 def test_the_slopes_of_a_jacobian_are_its_differences() -> None:

@@ -6,7 +6,7 @@ import pytest
 from robotid_sim.estimation.least_squares import noise_std
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.papers.driving import TimedPath
+from robotid_sim.papers.driving import FunctionPath
 from robotid_sim.papers.rocr6.cell import recursive_kalman, tracked
 from robotid_sim.papers.rocr6.model import ROBOT, FirstThree, design, nominal_six, trajectory_of
 from robotid_sim.papers.rocr6.searches import (
@@ -57,7 +57,7 @@ def test_readings_of_the_weights_differ_as_their_weights(reduction) -> None:
 
 def test_a_controller_tracks_better_with_the_true_model() -> None:
     whole = trajectory_of(design(6, 1, 0)["verification"])
-    path = TimedPath(whole.joint_names, whole, 0.5, whole.start)
+    path = FunctionPath(whole.joint_names, whole, 0.5, whole.start)
     plant = load_robot(ROBOT)
     true, nominal = (tracked(plant, model, path) for model in (plant, nominal_six(0)))
     assert np.linalg.norm(true["rms"]) < 0.1 * np.linalg.norm(nominal["rms"])

@@ -8,7 +8,7 @@ from judging import judged_claims
 
 from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.papers.claims import Claim
-from robotid_sim.papers.rs010n import model, trials
+from robotid_sim.papers.rs010n import engine, model, trials
 from robotid_sim.papers.rs010n.paper import AnnealedBeetlePaper, computed
 from robotid_sim.papers.rs010n.trials import CLAMPED, FREE
 from robotid_sim.papers.trial_table import TrialTable, take_apart
@@ -53,7 +53,7 @@ def table() -> TrialTable:
     for name, draws in (("few", 4), ("many", 8)):
         rows["excitation", "", name] = [trials.random_excitation(seed=0, draws=draws)]
     rows["engine log", "", ""] = [{"exact_error": 0.0, "samples": 1, "deviation": 0.0}]
-    batch = take_apart(("", "", ""), trials.compensation(seed=0, run=0, count=RUNS, x=x))
+    batch = take_apart(("", "", ""), engine.compensation(seed=0, run=0, count=RUNS, x=x))
     found = TrialTable(rows) | TrialTable.of(batch)
     return found | computed(found, best)
 
@@ -96,7 +96,7 @@ def by_random_search(table: TrialTable) -> TrialTable:
         costs = fitness(points)
         best = int(costs.argmin())
         runs.append(scored(run, points[best], fitness=float(costs[best])))
-    return put(table, everywhere({FREE: runs, CLAMPED: runs}), trials.NOMINAL)
+    return put(table, everywhere({FREE: runs, CLAMPED: runs}), engine.NOMINAL)
 
 
 def by_bso(table: TrialTable) -> TrialTable:
@@ -116,7 +116,7 @@ def by_the_truth(table: TrialTable) -> TrialTable:
     ]
     zero = {"measured": [ZERO] * 3, "true": [ZERO] * 3, "error": ZERO, "fitness": ZERO}
     rows = everywhere({FREE: runs, CLAMPED: runs}) | {("compensation", "", METHOD): [zero] * RUNS}
-    rows["tracking", "", METHOD] = table.runs("tracking", trials.TRUE)
+    rows["tracking", "", METHOD] = table.runs("tracking", engine.TRUE)
     return put(table, rows)
 
 

@@ -8,7 +8,7 @@ from scipy.stats import ttest_ind
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.model import parameters
-from robotid_sim.papers.irb120 import model, trials
+from robotid_sim.papers.irb120 import engine, model
 from robotid_sim.papers.irb120.trials import PAPER
 from robotid_sim.papers.statistics import deviation, ratio_of_means
 from robotid_sim.papers.tables import settings_rows
@@ -239,7 +239,7 @@ def _table_4_of_base(identified: model.ExactIdentification) -> ResultRow:
 
 def _driven_parameters(table: TrialTable) -> ResultRow:
     """List the parameters that one noisy log of MuPSO's best driven motion gives."""
-    best, base = table.best("engine", "MuPSO", "condition"), trials.base()
+    best, base = table.best("engine", "MuPSO", "condition"), engine.base()
     return {
         "name": list(base.groupings[: base.inertial_rank]),
         "unit": [unit.replace("^2", "²") for unit in base.units[: base.inertial_rank]],

@@ -29,6 +29,7 @@ from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.cartesian_space import CartesianFourierSpace
 from robotid_sim.excitation.design import REGRESSOR_SAMPLES
 from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.excitation.space import LinearSpace, NonlinearSpace
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import published_links, published_parameters
 from robotid_sim.model.robot import Robot
@@ -98,6 +99,14 @@ def problem(reading: str = MAIN_READING) -> ExcitationProblem:
     family = FAMILIES.build(meant.family, margin=1.0, torque_ratio=UNBOUND, **options)
     basis = base_parameters(arm(), ())
     return ExcitationProblem(arm(), basis, family, CRITERIA.build(meant.criterion))
+
+
+def limit_use(problem: ExcitationProblem, x: Float1D) -> float:
+    """Return the largest share of a position, velocity or acceleration limit that is used."""
+    if isinstance(problem.space, NonlinearSpace):
+        return float(problem.space.limit_values(x).max())
+    assert isinstance(problem.space, LinearSpace)
+    return float(np.abs(problem.space.limit_matrix() @ x).max())
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,13 +11,13 @@ from robotid_sim.chart import Band, Chart, Curve, Mark, Points, Space, Style
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import drawing, motion_chart, plotted
-from robotid_sim.papers.irb120 import model, trials
+from robotid_sim.papers.irb120 import engine, model
 from robotid_sim.papers.irb120.computed import best_motion, compute_rows, conditions
 from robotid_sim.papers.irb120.trials import PAPER
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
 from robotid_sim.papers.trial_table import TrialTable
 
-TRIALS = f"{__package__}.trials"
+TRIALS, ENGINE = f"{__package__}.trials", f"{__package__}.engine"
 STARTS = 3
 """Descents that share the budget of a swarm."""
 SINGLE = "single"
@@ -98,15 +98,15 @@ def _searches(lab: Lab, effort: Mapping[str, int]) -> list[PlannedTrial]:
 def _driven(lab: Lab, effort: Mapping[str, int], table: TrialTable) -> TrialTable:
     """Drive motions of several searches in the engine, and time swarms of two sizes."""
     runs, logs = effort["engine_runs"], effort["logs"]
-    single = lab.cell(("single", "", ""), f"{TRIALS}:random_motions", count=runs)
+    single = lab.cell(("single", "", ""), f"{ENGINE}:random_motions", count=runs)
     drawn = lab.tabulate("single motions", [single]).runs("single")[0]["motions"]
     sizes = {"rounds": ROUNDS, "iterations": effort["timed_iterations"]}
     cells = [lab.cell(("timed", "", ""), f"{TRIALS}:swarm_times", **sizes)]
     for kind, label in DRIVEN.items():
         of_kind = drawn if kind == SINGLE else [r["x"] for r in table.runs("table 3", kind)]
-        for run, x in enumerate(islice(filter(trials.drivable, of_kind), runs)):
+        for run, x in enumerate(islice(filter(engine.drivable, of_kind), runs)):
             given = {"kind": kind, "run": run, "x": x, "logs": logs}
-            cells.append(lab.cell(("engine", "", label), f"{TRIALS}:identification", **given))
+            cells.append(lab.cell(("engine", "", label), f"{ENGINE}:identification", **given))
     return lab.tabulate("engine", cells)
 
 

@@ -4,6 +4,9 @@ The paper does not say whether its models stand in the controller or in the simu
 "establishes three dynamic models" and drives each. Here they are formal models in the controller of
 one arm, or three arms, of which every controller knows its own exactly. Table 3's links are no
 rigid bodies: the engine runs a possible set with the same torques.
+
+What the paper leaves out stands here too: its swarms on torques from the engine, with least squares
+beside.
 """
 
 from collections.abc import Mapping
@@ -20,6 +23,7 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.errors import InconsistentInertiaError
+from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.cone_program import ConsistentProgram
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.conditions import (
@@ -32,7 +36,14 @@ from robotid_sim.experiment.conditions import (
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.model.catalog import published_plant, published_robot
 from robotid_sim.model.robot import Robot
-from robotid_sim.papers.irb140.model import ROBOT, ROOT, SETS, SETTINGS
+from robotid_sim.papers.irb140.model import ITERATIONS, PARTICLES, ROBOT, ROOT, SETS, SETTINGS
+from robotid_sim.papers.irb140.swarms import HALF_WIDTH, METHODS
+from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.config_tables import ConstraintsConfig, ControlConfig, DesignConfig
+from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.identify import identify
 from robotid_sim.streams import named_stream
 from robotid_sim.tasks.steps import JointStep
 from robotid_sim.tasks.task import Circle, TaskRun
@@ -244,4 +255,56 @@ def curve_row(lap: ControlRun) -> dict[str, Any]:
         "tip_reference": wanted.tolist(),
         "tau_rms": rms(tau).tolist(),
         "tip_error": 1e3 * float(np.linalg.norm(tip - wanted, axis=1).max()),
+    }
+
+
+TIP = "link_3"
+"""The paper's chain; the wrist is locked and belongs to the last link."""
+CLASSICAL = ("ols", "wls", "consistent")
+FROM_TORQUE = ("pso", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
+
+
+def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
+    """Return classical estimators and swarms on one log of the arm in the engine.
+
+    Excitation, experiment and preprocessing are those of a quick study; sensors are its default
+    ones. The swarms get the paper's budget and the weighted sum of squared torque residuals. The
+    ``error`` is the RMS of that over the standard deviation of weighted least squares, the
+    ``residual`` is by joint [N m].
+    """
+    log_seed = int(named_stream(seed, ROOT, "log", f"run {run}").integers(2**31))
+    config = StudyConfig(
+        seed=log_seed,
+        design=DesignConfig(constraints=ConstraintsConfig(contact=True)),  # as in the paper
+        control=ControlConfig(enabled=False),
+    )
+    plant = published_plant(ROBOT, TIP)
+    setup = build_setup(plant, config.quick().with_estimators(CLASSICAL))
+    nominal, basis, streams = setup.nominal, setup.basis, setup.streams
+    designs = design_excitation(nominal, basis, setup.excitation, streams("design"))
+    log = run_experiment(setup.cell, designs.trajectories[0], streams("measure"))
+    rng = streams("identify")
+    identification = identify(log, nominal, basis=basis, plan=setup.fit, check=False, rng=rng)
+    true = identification.basis.of(plant.parameters())
+    estimates = {estimate.estimator: estimate for estimate in identification.estimates}
+    std = estimates["wls"].std
+    for name in FROM_TORQUE:
+        optimizer, options = METHODS[name]
+        budget = {"fraction": HALF_WIDTH, "evaluations": PARTICLES * ITERATIONS}
+        estimator = ESTIMATORS.build(
+            "wls-pso", optimizer=optimizer, options=dict(options), **budget
+        )
+        rng = named_stream(seed, ROOT, "torque", name, f"run {run}")
+        estimates[name] = estimator.fit(identification.problem, rng)
+    return {
+        "methods": {
+            name: {
+                "criterion_over_optimum": estimate.criterion_over_optimum,
+                "error": float(rms((estimate.beta - true) / std)),
+                "residual": estimate.torque_rms.tolist(),
+                "nfev": estimate.nfev,
+                "seconds": estimate.seconds,
+            }
+            for name, estimate in estimates.items()
+        }
     }

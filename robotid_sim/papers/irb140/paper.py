@@ -89,7 +89,7 @@ def _loops(lab: Lab, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
     for name in TREATMENTS:
         key = ("inverse", "", name)
         yield from lab.cells(key, function, effort["inverse"], treatment=name, iterations=most)
-    function = f"{__package__}.swarms:identify_from_torque"
+    function = f"{__package__}.control:identify_from_torque"
     yield from lab.cells(("torque", "", ""), function, effort["torque"])
 
 

@@ -4,10 +4,9 @@ The objective of eq. (20) compares a candidate's 27 parameters with those of the
 torque is in it: it is a sphere centered at the known answer, and what it measures is how fast a
 swarm shrinks to a point.
 
-Beside it stand the future work of section 3, "alternative formulations of objective functions" that
-"could directly target performance indices such as torque, energy, or trajectory error", here what a
-model computes along the circle; and what the paper leaves out, the same swarms on torques from the
-engine, with least squares beside.
+The future work of section 3 stands beside it, "alternative formulations of objective functions"
+that "could directly target performance indices such as torque, energy, or trajectory error": here
+what a model computes along the circle.
 """
 
 import time
@@ -18,9 +17,8 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.model import inertia
-from robotid_sim.model.catalog import load_robot, published_parameters, published_plant
+from robotid_sim.model.catalog import load_robot, published_parameters
 from robotid_sim.model.parameters import N_INERTIAL
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.methods import OPTIMIZERS
@@ -28,12 +26,6 @@ from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.qpso import QUARTER, QubitSwarm
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.irb140 import model
-from robotid_sim.pipeline.build import build_setup
-from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.config_tables import ConstraintsConfig, ControlConfig, DesignConfig
-from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.experiment import run_experiment
-from robotid_sim.pipeline.identify import identify
 from robotid_sim.streams import named_stream
 from robotid_sim.tasks.task import Circle, RunPlan
 from robotid_sim.trajectory.reference import Reference
@@ -299,55 +291,3 @@ def unseen_states(robot: Robot, seed: int) -> Reference:
         rng.uniform(-UNSEEN_SPEED, UNSEEN_SPEED, size),
         rng.uniform(-UNSEEN_ACCELERATION, UNSEEN_ACCELERATION, size),
     )
-
-
-TIP = "link_3"
-"""The paper's chain; the wrist is locked and belongs to the last link."""
-CLASSICAL = ("ols", "wls", "consistent")
-FROM_TORQUE = ("pso", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
-
-
-def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
-    """Return classical estimators and swarms on one log of the arm in the engine.
-
-    Excitation, experiment and preprocessing are those of a quick study; sensors are its default
-    ones. The swarms get the paper's budget and the weighted sum of squared torque residuals. The
-    ``error`` is the RMS of that over the standard deviation of weighted least squares, the
-    ``residual`` is by joint [N m].
-    """
-    log_seed = int(named_stream(seed, model.ROOT, "log", f"run {run}").integers(2**31))
-    config = StudyConfig(
-        seed=log_seed,
-        design=DesignConfig(constraints=ConstraintsConfig(contact=True)),  # as in the paper
-        control=ControlConfig(enabled=False),
-    )
-    plant = published_plant(model.ROBOT, TIP)
-    setup = build_setup(plant, config.quick().with_estimators(CLASSICAL))
-    nominal, basis, streams = setup.nominal, setup.basis, setup.streams
-    designs = design_excitation(nominal, basis, setup.excitation, streams("design"))
-    log = run_experiment(setup.cell, designs.trajectories[0], streams("measure"))
-    rng = streams("identify")
-    identification = identify(log, nominal, basis=basis, plan=setup.fit, check=False, rng=rng)
-    true = identification.basis.of(plant.parameters())
-    estimates = {estimate.estimator: estimate for estimate in identification.estimates}
-    std = estimates["wls"].std
-    for name in FROM_TORQUE:
-        optimizer, options = METHODS[name]
-        budget = {"fraction": HALF_WIDTH, "evaluations": model.PARTICLES * model.ITERATIONS}
-        estimator = ESTIMATORS.build(
-            "wls-pso", optimizer=optimizer, options=dict(options), **budget
-        )
-        rng = named_stream(seed, model.ROOT, "torque", name, f"run {run}")
-        estimates[name] = estimator.fit(identification.problem, rng)
-    return {
-        "methods": {
-            name: {
-                "criterion_over_optimum": estimate.criterion_over_optimum,
-                "error": float(rms((estimate.beta - true) / std)),
-                "residual": estimate.torque_rms.tolist(),
-                "nfev": estimate.nfev,
-                "seconds": estimate.seconds,
-            }
-            for name, estimate in estimates.items()
-        }
-    }

@@ -27,7 +27,7 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.driving import LOW_PASS, TimedPath, drive, with_encoders
+from robotid_sim.papers.driving import LOW_PASS, FunctionPath, drive, with_encoders
 from robotid_sim.papers.rocr6.model import ROBOT, TABLE_3, nominal_six, trajectory_of
 from robotid_sim.papers.rocr6.searches import BOX, CLAMP
 from robotid_sim.preprocess.kalman_torque import five_point_cubic, kalman_torque, likelihood_gain
@@ -338,7 +338,7 @@ def track(
     plant, nominal = published_plant(ROBOT), nominal_six(seed)
     basis = base_parameters(nominal, PARAMETERS)
     whole = trajectory_of(verification)
-    path = TimedPath(whole.joint_names, whole, TRACKED, whole.start)
+    path = FunctionPath(whole.joint_names, whole, TRACKED, whole.start)
     phi = nominal.parameters()
     models = {
         name: nominal.with_parameters(basis.completed(np.array(beta), phi), formal=True)

@@ -21,7 +21,15 @@ from robotid_sim.estimation.reduction import Reduction, reduce_rows
 from robotid_sim.model import parameters
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.settings import setting
-from robotid_sim.papers.rocr6 import model
+from robotid_sim.papers.rocr6.model import (
+    OPTIONS,
+    PRINTED,
+    ROBOT,
+    SAMPLES,
+    FirstThree,
+    sample_times,
+    trajectory_of,
+)
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.validation.prediction import rms
@@ -65,9 +73,9 @@ def search_run(
     all torque residuals, and every search has 200 particles and 200 generations; noise and searches
     depend on the run. Deviations are errors over the standard deviations by weighted least squares.
     """
-    arm = model.FirstThree.from_catalog()
-    rng = named_stream(seed, model.ROBOT, "torque noise", f"run {run}")
-    problem = noisy_problem(arm, model.trajectory_of(excitation), rng)
+    arm = FirstThree.from_catalog()
+    rng = named_stream(seed, ROBOT, "torque noise", f"run {run}")
+    problem = noisy_problem(arm, trajectory_of(excitation), rng)
     rows = problem.y.size
     starts = {
         "LS": OrdinaryLeastSquares().fit(problem, rng),
@@ -76,15 +84,15 @@ def search_run(
     reduction = reduce_rows(problem)
     plain = SquaredFitness.of(reduction, np.ones(problem.dof))
     weighted = SquaredFitness.of(reduction, 1.0 / starts["WLS"].noise_std)
-    unseen = stacked(arm, model.trajectory_of(verification))
+    unseen = stacked(arm, trajectory_of(verification))
     std = np.sqrt(np.diagonal(np.asarray(starts["WLS"].cov_white)))
     methods: dict[str, Any] = {
         name: {"evaluations": 0, **_scored(start.beta, plain, arm, unseen, rows)}
         for name, start in starts.items()
     }
-    for name, fields in model.PRINTED[searches].items():
+    for name, fields in PRINTED[searches].items():
         method = BoxedSwarm(**fields)
-        stream = named_stream(seed, model.ROBOT, "search", name, f"run {run}")
+        stream = named_stream(seed, ROBOT, "search", name, f"run {run}")
         fitness, center = weighted if method.weighted else plain, starts[method.start].beta
         best, curve = search(method, center, fitness, rows, stream)
         gain = 1.0 - float(np.sqrt(fitness(best[None])[0] / fitness(center[None])[0]))
@@ -101,18 +109,18 @@ def search_run(
 
 
 def noisy_problem(
-    arm: model.FirstThree, trajectory: FourierTrajectory, rng: np.random.Generator
+    arm: FirstThree, trajectory: FourierTrajectory, rng: np.random.Generator
 ) -> LinearProblem:
     """Return the problem of exact motion along a trajectory and noisy torques."""
     W = stacked(arm, trajectory)
-    y = W @ arm.true + np.tile(NOISE, model.SAMPLES) * rng.standard_normal(len(W))
-    dt = model.OPTIONS.period / model.SAMPLES
+    y = W @ arm.true + np.tile(NOISE, SAMPLES) * rng.standard_normal(len(W))
+    dt = OPTIONS.period / SAMPLES
     return LinearProblem(W, y, arm.basis, arm.robot.joint_names, dt)
 
 
-def stacked(arm: model.FirstThree, trajectory: FourierTrajectory) -> Float2D:
+def stacked(arm: FirstThree, trajectory: FourierTrajectory) -> Float2D:
     """Return the regressor of Table 2 along a trajectory, shape (6000, 21), sample-major."""
-    motion = trajectory(model.sample_times())
+    motion = trajectory(sample_times())
     W = arm.regressor(motion.q, motion.dq, motion.ddq)
     return np.ascontiguousarray(W.reshape(-1, W.shape[2]))
 
@@ -144,7 +152,7 @@ def settled_after(curve: Float1D) -> int:
 
 
 def _scored(
-    beta: Float1D, fitness: SquaredFitness, arm: model.FirstThree, unseen: Float2D, rows: int
+    beta: Float1D, fitness: SquaredFitness, arm: FirstThree, unseen: Float2D, rows: int
 ) -> dict[str, Any]:
     errors = (unseen @ (beta - arm.true)).reshape(-1, arm.robot.dof)
     return {
@@ -167,16 +175,16 @@ def readings(
     are squares in units of the variance that exact weights would leave, means over the parameters
     of a joint; torques are RMS along the verification trajectory [N m].
     """
-    arm = model.FirstThree.from_catalog()
-    W, unseen = (stacked(arm, model.trajectory_of(path)) for path in (excitation, verification))
+    arm = FirstThree.from_catalog()
+    W, unseen = (stacked(arm, trajectory_of(path)) for path in (excitation, verification))
     dof = arm.robot.dof
-    noise, dt = np.tile(NOISE, model.SAMPLES), model.OPTIONS.period / model.SAMPLES
+    noise, dt = np.tile(NOISE, SAMPLES), OPTIONS.period / SAMPLES
     variance = np.diagonal(np.linalg.inv((W / noise[:, None] ** 2).T @ W))
     owners = np.array(parameters.owners(dof))[arm.basis.columns]
     rows: dict[str, list[dict[str, list[float]]]] = {}
     divisor = 0.0
     for run in range(runs):
-        rng = named_stream(seed, model.ROBOT, "torque noise", f"run {run}")
+        rng = named_stream(seed, ROBOT, "torque noise", f"run {run}")
         y = W @ arm.true + noise * rng.standard_normal(len(W))
         reduction = reduce_rows(LinearProblem(W, y, arm.basis, arm.robot.joint_names, dt))
         betas = weighted_estimates(reduction)

@@ -11,10 +11,10 @@ from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.excitation.space import LinearSpace
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import published_links, published_parameters
 from robotid_sim.model.robot import Robot
-from robotid_sim.papers import driving
 from robotid_sim.papers.sheet import read_settings
 
 A1, A2 = 0.35, 1.035
@@ -181,4 +181,6 @@ def condition_numbers(x: Float1D) -> dict[str, float]:
 
 def limit_use(x: Float1D) -> float:
     """Return the largest share of a limit of Table 3 that a run uses."""
-    return driving.limit_use(problem().space, x)
+    space = problem().space
+    assert isinstance(space, LinearSpace)
+    return float(np.abs(space.limit_matrix() @ x).max())

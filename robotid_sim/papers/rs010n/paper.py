@@ -24,13 +24,13 @@ from robotid_sim.papers.charts import (
     plotted,
 )
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
-from robotid_sim.papers.rs010n import model, trials
+from robotid_sim.papers.rs010n import engine, model, trials
 from robotid_sim.papers.tables import settings_rows
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.section import percent
 from robotid_sim.threads import one_blas_thread
 
-TRIALS = f"{__package__}.trials"
+TRIALS, ENGINE = f"{__package__}.trials", f"{__package__}.engine"
 WIDTHS = (1.0, 0.3, 0.1)
 """Half-widths of the box in which the genetic algorithm searches with the printed penalty."""
 POPULATION = 50
@@ -111,7 +111,7 @@ class AnnealedBeetlePaper(TrialPaper):
         )
         yield drawing("figure-6", *panels, columns=3, height=2.4)
         (left,) = table.runs("curves")
-        roles = {trials.NOMINAL: "nominal", trials.MIDDLE: "muted", "SEDSABSO": "identified"}
+        roles = {engine.NOMINAL: "nominal", engine.MIDDLE: "muted", "SEDSABSO": "identified"}
         yield joint_chart(
             "compensation",
             lambda j: (Curve(left["t"], left[name][j], name, role) for name, role in roles.items()),
@@ -133,9 +133,9 @@ def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
     more = runs if lab.quick or lab.runs else effort["more_runs"][0]
     parts = 2 if lab.quick else min(runs, effort["ablation_runs"][0])
     batches = lab.choose(*effort["batches"])
-    function = f"{TRIALS}:compensation"
+    function = f"{ENGINE}:compensation"
     cells = [
-        lab.cell(("engine", "", ""), f"{TRIALS}:identification", runs=runs, x=x),
+        lab.cell(("engine", "", ""), f"{ENGINE}:identification", runs=runs, x=x),
         *lab.cells(("compensation", "", ""), function, batches, count=count, x=x),
     ]
     function = f"{TRIALS}:search"

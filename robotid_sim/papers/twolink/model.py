@@ -24,7 +24,7 @@ from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.friction import Friction
 from robotid_sim.model.robot import Robot
-from robotid_sim.papers.driving import TimedPath, TorqueLaw
+from robotid_sim.papers.driving import FunctionPath, TorqueLaw
 from robotid_sim.papers.sheet import read_settings
 from robotid_sim.trajectory.reference import Reference
 
@@ -257,7 +257,7 @@ def drive_in_engine(rho: float, robot: Robot | None = None) -> Driven:
         # where the run starts.
         lead = plant.torque_time_offset
         law = TorqueLaw(lambda t, *_: np.asarray(reference_torque(rho, t + lead)))
-        log = rollout(plant, law, TimedPath(robot.joint_names, _hang, DURATION))
+        log = rollout(plant, law, FunctionPath(robot.joint_names, _hang, DURATION))
     assert log.truth is not None
     every, truth = round(STEP / ENGINE_STEP), log.truth
     return Driven(*(x[::every] for x in (log.t, truth.q, truth.dq, truth.ddq, truth.tau)))

@@ -19,7 +19,19 @@ from robotid_sim.optim.optimizer import Optimizer, Population
 from robotid_sim.optim.pso import LinearInertiaSwarm
 from robotid_sim.optim.settings import setting
 from robotid_sim.optim.swarm import Swarm
-from robotid_sim.papers.twolink import model
+from robotid_sim.papers.twolink.model import (
+    AMPLITUDE,
+    ARM,
+    LOWER,
+    SETTINGS,
+    STEP,
+    TRUE,
+    UPPER,
+    Driven,
+    drive_in_engine,
+    integrate,
+    paper_robot,
+)
 from robotid_sim.streams import named_stream
 
 LS_IN_BOX = "LS in the box"
@@ -45,7 +57,7 @@ class TorqueCriterion:
     """J at that estimate [N^2 m^2]."""
 
     @classmethod
-    def of_run(cls, run: model.Driven) -> Self:
+    def of_run(cls, run: Driven) -> Self:
         """Return the criterion of a run of the arm, ``y = W @ lambda``."""
         W, y, samples = run.regressor(), run.target(), run.t.size
         Q, R = np.linalg.qr(W)
@@ -76,29 +88,27 @@ class TorqueCriterion:
     def in_the_box(self) -> Float1D:
         """Return the minimum of J within the search ranges, shape (4,): bounded least squares."""
         target = self.factor @ self.least_squares
-        solution = lsq_linear(
-            self.factor, target, bounds=(model.LOWER, model.UPPER), method="bvls", tol=1e-15
-        )
+        solution = lsq_linear(self.factor, target, bounds=(LOWER, UPPER), method="bvls", tol=1e-15)
         return np.asarray(solution.x)
 
 
-def mean_squared_error(run: model.Driven, parameters: Float1D) -> float:
+def mean_squared_error(run: Driven, parameters: Float1D) -> float:
     """Return J by its definition, eq. (3), sample by sample [N^2 m^2]."""
     residual = run.target() - run.regressor() @ parameters
     return float(residual @ residual) / run.t.size
 
 
-def torque_errors(run: model.Driven, parameters: Float1D) -> Float2D:
+def torque_errors(run: Driven, parameters: Float1D) -> Float2D:
     """Compute the torque errors of a run, shape (N, 2) [N m]."""
     return np.asarray((run.target() - run.regressor() @ parameters).reshape(-1, 2))
 
 
-def accumulated_error(run: model.Driven, parameters: Float1D) -> Float1D:
+def accumulated_error(run: Driven, parameters: Float1D) -> Float1D:
     """Sum the absolute torque errors over the samples, by joint, shape (2,) [N m]."""
     return np.asarray(np.abs(torque_errors(run, parameters)).sum(axis=0))
 
 
-def relative_error(run: model.Driven, parameters: Float1D) -> Float1D:
+def relative_error(run: Driven, parameters: Float1D) -> Float1D:
     """Return the accumulated torque error over the accumulated torque of both joints, shape (2,).
 
     The print of eq. (31) is lost and its words give no number: our reading of E_r is the sum of
@@ -117,17 +127,17 @@ SHOWN = 250
 
 def engine_run(rho: float, seed: int) -> dict[str, Any]:
     """Drive the arm in the engine, and return the criterion with torque noise."""
-    run, exact = model.drive_in_engine(rho), model.integrate([rho])[0]
+    run, exact = drive_in_engine(rho), integrate([rho])[0]
     gap = run.q - exact.q[: run.t.size]
     shown = thinned(run.t.size, SHOWN)
     goal = TorqueCriterion.of_run(run)
     return {
-        "ls_error": float(np.abs(goal.least_squares - model.TRUE).max()),
+        "ls_error": float(np.abs(goal.least_squares - TRUE).max()),
         "condition": float(np.linalg.cond(goal.factor)),
         "noisy": TorqueCriterion.of_run(with_torque_noise(run, rho, seed)).content(),
         "largest_gap": float(np.abs(gap).max()),
         "largest_motion": float(np.abs(exact.q - exact.q[0]).max()),
-        "largest_residual": float(np.abs(run.target() - run.regressor() @ model.TRUE).max()),
+        "largest_residual": float(np.abs(run.target() - run.regressor() @ TRUE).max()),
         "t": run.t[shown].tolist(),
         "gap": gap[shown].T.tolist(),
     }
@@ -137,7 +147,7 @@ def check_in_engine(
     rho: float, estimates: Mapping[str, list[float]], seed: int
 ) -> dict[str, list[float]]:
     """Return the relative errors of estimates' torques for a noisy run in the engine."""
-    noisy = with_torque_noise(model.drive_in_engine(rho), rho, seed)
+    noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
     return {
         method: relative_error(noisy, np.array(estimate)).tolist()
         for method, estimate in estimates.items()
@@ -150,7 +160,7 @@ def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> 
     Least squares is solved afresh, and J is summed sample by sample, so that nothing of the
     quadratic form that the searches minimize enters.
     """
-    noisy = with_torque_noise(model.drive_in_engine(rho), rho, seed)
+    noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
     least = np.linalg.lstsq(noisy.regressor(), noisy.target(), rcond=None)[0]
     return {
         "least_squares": mean_squared_error(noisy, least),
@@ -158,10 +168,10 @@ def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> 
     }
 
 
-def with_torque_noise(run: model.Driven, rho: float, seed: int) -> model.Driven:
+def with_torque_noise(run: Driven, rho: float, seed: int) -> Driven:
     """Return a run whose measured torques have the noise of `TORQUE_NOISE`."""
     rng = named_stream(seed, "twolink", "torque noise", f"rho {rho}")
-    noise = rng.normal(0.0, TORQUE_NOISE * model.AMPLITUDE, run.tau.shape)
+    noise = rng.normal(0.0, TORQUE_NOISE * AMPLITUDE, run.tau.shape)
     return replace(run, tau=run.tau + noise)
 
 
@@ -172,17 +182,17 @@ def search(
 
     The criterion is the content of a `TorqueCriterion`; `stream` names the random stream.
     """
-    chosen = model.SETTINGS["searches"][method]
+    chosen = SETTINGS["searches"][method]
     goal = TorqueCriterion.from_content(criterion)
     changes = {key: value for key, value in chosen.items() if key != "name"}
     optimizer = setting(chosen["name"]).build(**changes)
     rng = named_stream(seed, "twolink", *stream)
-    bounds = model.LOWER, model.UPPER
+    bounds = LOWER, UPPER
     best = minimize(goal.excess, *bounds, method=optimizer, max_evals=max_evals, rng=rng)
     return {
         "parameters": best.x.tolist(),
         "excess": best.fun,
-        "error": float(np.abs(best.x - model.TRUE).max()),
+        "error": float(np.abs(best.x - TRUE).max()),
         "evaluations": best.nfev,
         "curve": best_at(best.history, checkpoints(max_evals)).tolist(),
     }
@@ -201,7 +211,7 @@ def best_at(history: Float2D, evaluations: Float1D) -> Float1D:
 
 def relative_parameter_error(found: Float1D) -> float:
     """Divide the norm of the error of an estimate by that of the true parameters."""
-    return float(np.linalg.norm(found - model.TRUE) / np.linalg.norm(model.TRUE))
+    return float(np.linalg.norm(found - TRUE) / np.linalg.norm(TRUE))
 
 
 def differentiated(
@@ -212,11 +222,11 @@ def differentiated(
     Both are given the same data, torques without noise; central differences, no filter. The noise
     is the standard deviation of the positions [rad].
     """
-    run = model.integrate([rho])[0]
+    run = integrate([rho])[0]
     rng = named_stream(seed, "twolink", "encoders", *stream)
     q = run.q + rng.normal(0.0, noise, run.q.shape)
-    dq = np.gradient(q, model.STEP, axis=0)
-    data = model.Driven(run.t, q, dq, np.gradient(dq, model.STEP, axis=0), run.tau)
+    dq = np.gradient(q, STEP, axis=0)
+    data = Driven(run.t, q, dq, np.gradient(dq, STEP, axis=0), run.tau)
     goal = TorqueCriterion.of_run(data)
     best = search("ELPIDSO", goal.content(), max_evals, seed, [*stream, "search"])
     boxed = goal.in_the_box()
@@ -324,7 +334,7 @@ def observed(
         return goal.excess(X)
 
     rng = named_stream(seed, "twolink", "variants", variant, *stream)
-    bounds = model.LOWER, model.UPPER
+    bounds = LOWER, UPPER
     best = minimize(cost, *bounds, method=optimizer, max_evals=max_evals, rng=rng)
     return {
         "parameters": best.x.tolist(),
@@ -337,7 +347,7 @@ def observed(
 
 def spread_of(X: Float2D) -> float:
     """Return the mean distance of points from their center, in boxes: the swarm's diversity."""
-    away = (X - X.mean(axis=0)) / (model.UPPER - model.LOWER)
+    away = (X - X.mean(axis=0)) / (UPPER - LOWER)
     return float(np.sqrt((away**2).sum(axis=1)).mean())
 
 
@@ -349,10 +359,10 @@ REACH = 1.0
 
 def loaded_parameters(mass: float, below: float) -> Float1D:
     """Return lambda of the arm with a point mass more at its end, shape (4,) [kg m^2]."""
-    l1 = model.ARM.l1
+    l1 = ARM.l1
     square = mass * (REACH**2 + below**2)
     added = (square + mass * l1**2, square, mass * l1 * REACH, mass * l1 * below)
-    return np.asarray(model.TRUE + added)
+    return np.asarray(TRUE + added)
 
 
 def loaded_run(mass: float, below: float, rho: float, seed: int) -> dict[str, Any]:
@@ -361,12 +371,12 @@ def loaded_run(mass: float, below: float, rho: float, seed: int) -> dict[str, An
     Torques are noisy as in `trials.engine_run`. Beside it stand the torque error of the parameters
     before the change, and of the true ones.
     """
-    run = model.drive_in_engine(rho, model.paper_robot().with_payload(mass, (0.0, 0.0, -below)))
+    run = drive_in_engine(rho, paper_robot().with_payload(mass, (0.0, 0.0, -below)))
     noisy = with_torque_noise(run, rho, seed)
     true = loaded_parameters(mass, below)
     return {
         "criterion": TorqueCriterion.of_run(noisy).content(),
         "true": true.tolist(),
         "residual": float(np.abs(run.target() - run.regressor() @ true).max()),
-        "rms_before": float(np.sqrt(mean_squared_error(run, model.TRUE))),
+        "rms_before": float(np.sqrt(mean_squared_error(run, TRUE))),
     }
