@@ -132,7 +132,7 @@ def require_same(folder: Path, undisturbed) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.endurance
+@pytest.mark.nightly
 @pytest.mark.parametrize(
     ("victim", "more", "kills"),
     [

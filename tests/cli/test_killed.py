@@ -80,7 +80,7 @@ def work(tmp_path_factory) -> Path:
 
 
 @pytest.mark.slow
-@pytest.mark.endurance
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", COMMANDS)
 def test_a_command_killed_at_any_moment_leaves_no_process_and_no_mixture(work, name) -> None:
     duration = finish(COMMANDS[name], work)

@@ -237,7 +237,7 @@ def test_what_needs_all_samples_is_not_read_in_parts():
 
 
 @pytest.mark.slow
-@pytest.mark.endurance
+@pytest.mark.nightly
 @pytest.mark.parametrize("form", ["h5", "csv"])
 def test_a_million_rows_take_little_memory(tmp_path, form):
     log = made(1_000_000)

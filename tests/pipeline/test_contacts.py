@@ -108,7 +108,7 @@ def test_a_study_says_that_its_motions_touch(quick_study):
 
 @pytest.mark.pybullet
 @pytest.mark.slow
-@pytest.mark.endurance
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ARMS)
 def test_a_quick_study_passes_its_verdict_and_nothing_touches(name, tmp_path):
     study = studied(urdf_path(name), load_config(None).quick(), tmp_path)
@@ -118,7 +118,7 @@ def test_a_quick_study_passes_its_verdict_and_nothing_touches(name, tmp_path):
 
 @pytest.mark.pybullet
 @pytest.mark.slow
-@pytest.mark.endurance
+@pytest.mark.nightly
 @pytest.mark.parametrize("name", ARMS)
 def test_on_the_motions_of_a_default_study_nothing_touches(name):
     setup = build_setup(urdf_path(name), load_config(None))
