@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from plans import told
+from sampling import sampled
 
 from robotid_sim.campaign.plan import load_plan
 from robotid_sim.campaign.run import run_campaign
@@ -172,7 +173,7 @@ def test_a_kill_at_any_moment_loses_no_trial(tmp_path, undisturbed, victim, more
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("more", [(), ("--cluster", "local")])
+@pytest.mark.parametrize("more", sampled(((), ("--cluster", "local")), ()))
 def test_a_signal_ends_a_campaign_that_says_how_to_go_on(tmp_path, more, number) -> None:
     folder = tmp_path / "campaign"
     process = begin(folder, *more, seeds=MANY)
@@ -193,7 +194,7 @@ def test_a_signal_ends_a_campaign_that_says_how_to_go_on(tmp_path, more, number)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("size", [4096, 24_000, 48_000])
+@pytest.mark.parametrize("size", sampled((4096, 24_000, 48_000), 4096))
 def test_a_full_disk_is_one_line_and_nothing_is_lost(tmp_path, undisturbed, size) -> None:
     folder = tmp_path / "campaign"
     if size == 48_000:  # motions are larger than what rows may take

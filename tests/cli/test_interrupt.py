@@ -15,6 +15,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from llvmlite.binding.ffi import ObjectRef
+from sampling import sampled
 
 from robotid_sim.engine.drives import SmoothDrive
 from robotid_sim.model.catalog import load_robot
@@ -211,7 +212,7 @@ while True:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("delay", [12.0, 14.0, 16.0, 18.0])
+@pytest.mark.parametrize("delay", sampled((12.0, 14.0, 16.0, 18.0), 14.0))
 def test_a_study_of_default_size_ends_so_while_it_simulates(tmp_path, delay) -> None:
     code, out, said = interrupted(tmp_path, ("run", "irb140", "--out", "out"), delay)
     assert (code, out, said[1:]) == (130, "", [])

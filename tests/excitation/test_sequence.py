@@ -179,6 +179,7 @@ def test_ctrl_c_in_the_joint_program_returns_its_best_so_far(arm, pair, monkeypa
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_a_second_trajectory_given_the_first_beats_an_independent_one(irb140):
     """Log det of the sum over that of two independent designs: on average, and jointly each time.
 

@@ -41,6 +41,7 @@ def test_elpidso_is_far_below_the_standard_swarm(rho):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_elpidso_is_far_below_the_standard_swarm_on_four_of_five_trajectories():
     medians = [[median_cost(rho, 15, name) for name in ("elpidso", "ldw-pso")] for rho in FITTED]
     assert sum(elpidso <= RATIO * standard for elpidso, standard in medians) >= 4

@@ -140,6 +140,7 @@ def test_the_best_of_six_is_judged_by_what_the_runs_can_tell() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_quick_reproduction_makes_all_tables_and_keeps_the_exact_claims(tmp_path: Path) -> None:
     found = PAPERS["irb120-mupso"].reproduce(Lab(tmp_path, quick=True, workers=2))
     claims = {claim.name: claim for claim in found.claims}

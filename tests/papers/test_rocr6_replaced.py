@@ -18,7 +18,7 @@ from robotid_sim.papers.rocr6.paper import SIX, THREE, run_all, with_computed
 from robotid_sim.papers.rocr6.searches import BOX, noisy_problem, settled_after, stacked
 from robotid_sim.papers.trial_table import TrialTable
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.nightly]
 
 GUESSES = 2000
 METHOD = "WLS-RWPSO"

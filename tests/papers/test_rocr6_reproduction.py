@@ -24,6 +24,7 @@ def test_a_gain_over_the_start_is_against_what_is_expected() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_quick_reproduction_puts_least_squares_before_the_swarms(tmp_path) -> None:
     found = find_paper("rocr6-wlsrwpso").reproduce(Lab(folder=tmp_path, quick=True, workers=2))
     claims = {claim.name: claim for claim in found.claims}

@@ -190,6 +190,7 @@ def test_the_middle_of_the_box_is_that_of_the_searches() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_quick_reproduction_finds_what_holds_and_what_does_not(tmp_path: Path) -> None:
     found = PAPERS["rs010n-sedsabso"].reproduce(Lab(tmp_path, quick=True, workers=2))
     claims = {claim.name: claim for claim in found.claims}

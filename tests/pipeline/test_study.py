@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from robots import FURTHER, ROBOTS, urdf_path
+from sampling import sampled
 from studies import study
 
 from robotid_sim.engine.plant import Plant
@@ -187,7 +188,7 @@ def test_same_seed_gives_the_same_bits_in_another_process(tmp_path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ROBOTS)
+@pytest.mark.parametrize("name", sampled(ROBOTS, "irb140", "rp"))
 def test_default_study_passes_on_every_robot(name, tmp_path) -> None:
     result = study(urdf_path(name), load_config(None), tmp_path).result
     assert result.verdict.passed, result.verdict
@@ -196,7 +197,7 @@ def test_default_study_passes_on_every_robot(name, tmp_path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FURTHER)
+@pytest.mark.parametrize("name", sampled(FURTHER))
 def test_default_study_passes_on_arms_of_others(name, tmp_path) -> None:
     config = load_config(None, {"robot": {"repair": True}})
     result = study(urdf_path(name), config, tmp_path).result

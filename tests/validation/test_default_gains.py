@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from robots import urdf_path
+from sampling import sampled
 from studies import comparison, loop_of
 
 from robotid_sim.model.perturb import perturb
@@ -19,7 +20,7 @@ def nominal_loop(name, plan, seed=0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize("name", sampled(ARMS, "irb140", "twolink", "iiwa"))
 def test_circle_and_figure_eight_are_tracked_without_tuning(name):
     loop = nominal_loop(name, LAPS)
     assert loop.laps == ("circle-fast", "figure-eight-fast")
