@@ -24,6 +24,15 @@ MAY_FAIL_A_VERDICT = "robotid run"
 """What a user adds may miss a limit of the verdict, which is exit 1."""
 
 
+@pytest.mark.parametrize("page", ["SECURITY.md", "CONTRIBUTING.md"])
+def test_files_that_a_page_names_are_there(page):
+    root = Path(__file__).parents[1]
+    named = re.findall(r"`([\w/]+\.py)`", (root / page).read_text(encoding="utf-8"))
+    places = (root, root / "robotid_sim", root / "tests")
+    assert named
+    assert [n for n in named if not any((place / n).exists() for place in places)] == []
+
+
 def test_there_is_a_recipe_for_each_kind_of_part():
     assert set(RECIPES) == {"part", "sensor", "estimator", "controller", "robot", "paper", "figure"}
 
