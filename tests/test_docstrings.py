@@ -197,6 +197,7 @@ print("Attributes" in text, "Measured position" in text)
 """
 
 
+@pytest.mark.slow
 @pytest.mark.pybullet
 @pytest.mark.parametrize(("flags", "shown"), [((), "True True"), (("-OO",), "True True")])
 def test_import_parses_nothing(flags, shown) -> None:

@@ -71,6 +71,7 @@ def test_the_quick_start_of_the_readme_runs_the_whole_chain(tmp_path, monkeypatc
     assert "robotid design --prior LOG" in capsys.readouterr().out
 
 
+@pytest.mark.slow
 def test_a_foreign_csv_becomes_a_robot_with_causes_and_prediction(
     tmp_path, monkeypatch, capsys
 ) -> None:

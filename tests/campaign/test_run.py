@@ -70,6 +70,7 @@ def test_what_trials_took_is_what_further_ones_are_expected_to_take() -> None:
     assert Effort.of(trials, plan).seconds > 0.0
 
 
+@pytest.mark.slow
 def test_two_processes_find_the_same(finished, tmp_path) -> None:
     run_campaign(short_plan(), tmp_path, workers=2)
     assert told(rows_in(tmp_path)) == told(rows_in(finished))

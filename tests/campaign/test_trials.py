@@ -112,6 +112,7 @@ def test_a_broken_store_is_named_and_left_as_it_is(tmp_path) -> None:
     assert (store / campaign.NAME).read_bytes() == b"broken" * 1000
 
 
+@pytest.mark.slow
 def test_a_trial_whose_process_dies_is_named(tmp_path) -> None:
     with pytest.raises(RobotIdError, match="trial 'd': its process died 3 times"):
         run_trials([Trial("d", f"{__name__}:die")], tmp_path, workers=2)

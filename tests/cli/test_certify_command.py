@@ -18,6 +18,7 @@ def words(tmp_path):
     return ("certify", DATA / "2r.urdf", "--quick", "--config", tmp_path / "short.toml")
 
 
+@pytest.mark.slow
 def test_a_certificate_is_written_and_printed(robotid, words, tmp_path) -> None:
     done = robotid(*words, "--out", tmp_path / "out", "--seeds", 2, "--workers", 1)
     assert done.code == 0, done

@@ -50,6 +50,7 @@ def no_control(tmp_path):
     return path
 
 
+@pytest.mark.slow
 def test_run_json_is_the_result_file_and_nothing_else(robotid, tmp_path, no_control) -> None:
     words = ("--quick", *HERE, "--out", tmp_path, "--json", "--config", no_control)
     done = robotid("run", ARM, *words)
@@ -57,6 +58,7 @@ def test_run_json_is_the_result_file_and_nothing_else(robotid, tmp_path, no_cont
     assert done.err == ""
 
 
+@pytest.mark.slow
 def test_dry_run_writes_nothing(robotid, tmp_path) -> None:
     done = robotid("run", "irb140", "--out", tmp_path / "out", "--dry-run")
     assert done.code == 0
@@ -67,6 +69,7 @@ def test_dry_run_writes_nothing(robotid, tmp_path) -> None:
     assert plan["base_parameters"] == 52
 
 
+@pytest.mark.slow
 def test_a_delay_is_taken_off_and_a_failed_verdict_exits_1(robotid, tmp_path) -> None:
     config = tmp_path / "late.toml"
     config.write_text(
@@ -128,6 +131,7 @@ def test_log_of_a_machine_is_identified_from_csv(robotid, study, tmp_path) -> No
     np.testing.assert_allclose(again.beta, before.beta, atol=1e-10)
 
 
+@pytest.mark.slow
 def test_check_reports_ranks_and_groupings(robotid) -> None:
     done = robotid("check", "irb140", "--json")
     report = json.loads(done.out)
@@ -182,6 +186,7 @@ def test_check_against_a_nominal_model_names_unlikely_masses(robotid, tmp_path) 
     assert "irb140" in other.err
 
 
+@pytest.mark.slow
 def test_repair_writes_a_possible_robot_and_says_how_far(robotid, tmp_path, no_control) -> None:
     path, fixed = tmp_path / "bad.urdf", tmp_path / "fixed.urdf"
     path.write_text(IMPOSSIBLE)
@@ -212,6 +217,7 @@ def test_list_gives_name_and_summary_of_every_entry(robotid, kind) -> None:
         assert entry["name"] in robotid("list", kind).out
 
 
+@pytest.mark.slow
 def test_payload_changes_the_estimate_by_its_mass(robotid, tmp_path) -> None:
     plain, loaded = (
         json.loads(robotid("check", "irb140", "--json", *extra).out)["links"][-1]["mass"]
@@ -233,6 +239,7 @@ def test_readme_commands_name_what_exists() -> None:
     assert "irb140" in catalog()
 
 
+@pytest.mark.slow
 def test_the_python_chain_of_the_start_page_prints_what_it_says(
     capsys, tmp_path, monkeypatch
 ) -> None:
@@ -273,6 +280,7 @@ def test_design_writes_the_best_so_far_at_ctrl_c(robotid, tmp_path, monkeypatch)
     assert (tmp_path / "t.json").exists()
 
 
+@pytest.mark.slow
 def test_a_torque_limit_that_the_nominal_model_did_not_foresee_is_reported(
     robotid, tmp_path, no_control
 ) -> None:

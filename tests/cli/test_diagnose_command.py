@@ -47,6 +47,7 @@ def test_a_cause_is_named_with_joint_evidence_and_remedy(robotid, logs):
     assert cause["gain"] > 10.0 * cause["gain_std"] > 0.0
 
 
+@pytest.mark.slow
 def test_the_page_of_an_identification_has_the_diagnosis(robotid, logs, tmp_path):
     for log, text in zip(
         logs, ("Nothing speaks against the model", "zero the torque"), strict=True

@@ -135,6 +135,7 @@ def test_what_is_held_out_does_not_enter_the_fit(identified, folder):
     assert min(wrong["held_out"]["error"]) > 0.5
 
 
+@pytest.mark.slow
 def test_a_table_and_the_page_show_what_was_held_out(robotid, folder, tmp_path):
     words = ("--config", folder / "short.toml", "--hold-out", "last:30%")
     pages = ("-o", tmp_path / "e.json", "--report", tmp_path / "p.html")

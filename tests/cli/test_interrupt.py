@@ -120,6 +120,7 @@ def test_an_interrupt_of_a_compiled_function_is_no_error_of_it() -> None:
         signal.signal(signal.SIGALRM, before)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("end", [ObjectRef.close, ObjectRef.__del__])
 def test_an_interrupt_of_the_compiler_waits_until_it_has_freed_its_memory(end) -> None:
     class Held(ObjectRef):
@@ -132,6 +133,7 @@ def test_an_interrupt_of_the_compiler_waits_until_it_has_freed_its_memory(end) -
     assert freed == [True]
 
 
+@pytest.mark.slow
 def test_an_interrupt_that_python_drops_comes_again(monkeypatch, capfd, recwarn) -> None:
     class Signalled:
         def __del__(self) -> None:

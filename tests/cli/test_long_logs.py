@@ -95,6 +95,7 @@ def both(tmp_path, short_parts):
     return run
 
 
+@pytest.mark.slow
 def test_parts_have_the_rows_of_the_whole_log(both):
     log = made(60_000)
     _, fit, long, basis = both(log)
@@ -135,6 +136,7 @@ def test_excerpts_show_what_the_model_lacks(both, monkeypatch):
     assert (np.abs(parts.chosen.beta - truth) < 3.0 * parts.chosen.std).all()
 
 
+@pytest.mark.slow
 def test_a_fit_of_excerpts_knows_that_they_repeat(both, monkeypatch):
     """What the model lacks comes again with every period: it is one error, not as many."""
     whole, _, _, _ = both(made(60_000, lacking=0.05))

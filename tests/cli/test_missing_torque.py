@@ -78,6 +78,7 @@ def test_no_torque_at_all_is_refused(whole) -> None:
         without(whole.log, *range(6)).require_torques()
 
 
+@pytest.mark.slow
 def test_a_load_is_found_by_the_other_joints(robotid, whole, tmp_path) -> None:
     config, path = tmp_path / "quick.toml", tmp_path / "path.json"
     config.write_text(

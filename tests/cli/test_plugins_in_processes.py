@@ -124,6 +124,7 @@ def robotid(folder, words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 def test_a_paper_and_an_optimizer_of_plugins_run_in_processes(folder) -> None:
     words = "reproduce sixth --plugin own.py --plugin sixth.py --workers 2 --out out"
     done = robotid(folder, words)

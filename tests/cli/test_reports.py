@@ -62,6 +62,7 @@ def test_the_replay_is_on_the_page_unless_left_out(robotid, folder, tmp_path) ->
     assert not any(word in text for word in ('id="replay', "ReplayScene"))
 
 
+@pytest.mark.slow
 def test_run_writes_report_and_figures(robotid, folder, tmp_path) -> None:
     config, figures = folder / "short.toml", tmp_path / "figures"
     figures.mkdir()

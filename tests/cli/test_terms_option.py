@@ -81,6 +81,7 @@ def test_an_export_says_where_they_are_left_out(robotid, identified, tmp_path, n
     assert said in " ".join(done.out.split())
 
 
+@pytest.mark.slow
 def test_a_file_with_them_is_a_robot_that_has_them(robotid, logs, identified, tmp_path):
     """Its plant has the torques, and a fit takes them off."""
     robot, errors = identified[1], []

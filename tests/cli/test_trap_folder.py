@@ -98,6 +98,7 @@ def test_no_process_imports_from_the_working_folder(traps, words) -> None:
     assert caught(traps) == []
 
 
+@pytest.mark.slow
 @pytest.mark.pybullet
 def test_a_window_and_a_page_import_nothing_from_the_working_folder(traps) -> None:
     page = begin(traps, PROGRAM, "view", "twolink", "--web", "--no-open")

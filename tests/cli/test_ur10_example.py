@@ -31,6 +31,7 @@ def test_every_joint_is_predicted(identified):
     assert added <= {lack["joint"] for lack in content["lacks"]}
 
 
+@pytest.mark.slow
 def test_masses_are_those_of_a_robot(identified, robotid, tmp_path):
     urdf = tmp_path / "identified.urdf"
     words = ("-o", tmp_path / "e.json", "--urdf", urdf, "--meshes", "keep")

@@ -26,6 +26,7 @@ def test_a_damage_is_named_with_its_joint(cell, name):
     assert modeled == {(damage.kind, joints)}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "wrong", [(0, 1), (1, 2, 5), (0, 2, 4), (0, 1, 2), (3, 4), (0, 1, 2, 4), (1, 2, 3, 4, 5)]
 )

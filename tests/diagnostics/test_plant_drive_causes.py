@@ -36,6 +36,7 @@ def robot():
     return replace(arm, joints=tuple(replace(joint, rotor_inertia=Ia) for joint, Ia in pairs))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", CASES)
 def test_the_cause_is_named_with_its_joint(robot, case):
     drive, wanted = CASES[case]

@@ -76,6 +76,7 @@ def test_explicit_friction_does_chatter() -> None:
     assert np.mean(signs[1:] * signs[:-1] < 0.0) > 0.9
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", FRICTION_LAWS)
 def test_four_sub_steps_move_a_light_joint_as_many_do_under_every_law(name) -> None:
     robot, law = wrist(2e-4), FRICTION_LAWS.build(name)

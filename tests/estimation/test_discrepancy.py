@@ -91,6 +91,7 @@ def test_the_joint_and_the_quantity_are_named(case, quantity, joint):
     assert first.over_noise > 0.3
 
 
+@pytest.mark.slow
 def test_a_torque_that_periods_repeat_is_no_noise(case):
     """Of the period alone, not of the state, which differs between the halves of the motion."""
     phase = case.dt * np.arange(len(case.tau)) / 5.0
@@ -196,6 +197,7 @@ def repeated(case, seed, share):
     return motion, build_problem(motion, case.robot, case.basis)
 
 
+@pytest.mark.slow
 def test_noise_that_no_period_repeats_is_none(case):
     found = 0
     for seed in range(SEEDS):

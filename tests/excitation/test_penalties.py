@@ -109,6 +109,7 @@ def test_rounds_begin_again_if_what_they_see_stays_as_deep(problem, monkeypatch,
     assert tried == weights
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(3))
 def test_links_are_kept_apart_at_little_cost(problem, seed):
     arm, basis, plan = problem.nominal, problem.basis, DesignPlan(family=problem.options)

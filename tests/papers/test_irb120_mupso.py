@@ -49,6 +49,7 @@ def test_least_squares_without_noise_is_exact_and_with_noise_keeps_its_bound() -
     assert found.scores.std() == pytest.approx(1.0, abs=0.1)
 
 
+@pytest.mark.slow
 def test_errors_in_the_engine_are_those_of_the_noise() -> None:
     found = engine.identification(seed=0, kind="test", run=0, x=EXCITING, logs=6)
     assert found["within"] >= 0.95

@@ -56,6 +56,7 @@ def test_output_error_is_chosen_where_the_loop_is_shaken_and_errs_less(shaken, a
     assert "output error, which simulates, is chosen" in sentence
 
 
+@pytest.mark.slow
 def test_where_it_cannot_simulate_the_estimate_of_the_plan_is_taken(shaken) -> None:
     log, done = shaken
     fit, plan = fitted(log, done), build_fit(load_config(None))

@@ -107,6 +107,7 @@ def test_predict_from_a_file_and_from_the_identification(printed, chain) -> None
     assert code == 0
 
 
+@pytest.mark.slow
 def test_validate(printed, chain) -> None:
     words = ("validate", ROBOT, chain.estimate, "--log", chain.unseen, "--quick", "--workers", 1)
     done = rid.validate(chain.estimate, ROBOT, chain.config, log=chain.unseen)

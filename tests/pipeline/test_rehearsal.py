@@ -29,6 +29,7 @@ def test_sensors_of_another_robot_are_refused_at_the_start():
     refused(OptionError, "3 entries for 2 joints", sensors=sensors)
 
 
+@pytest.mark.slow
 def test_a_home_that_must_move_is_said_and_shared_by_all_that_begin_there():
     weak = {"joints": {"joint_2": {"effort": 30.0, "acceleration": 5.0}}}
     setup = build_setup("irb140", load_config(None, {"robot": weak}))

@@ -61,6 +61,7 @@ def test_the_plant_is_in_the_cell(setup):
     assert any(value is plant for value in holds_the_plant(reachable(setup.cell), plant))
 
 
+@pytest.mark.slow
 def test_the_plant_is_not_reachable_from_what_design_and_identify_receive(setup):
     plant = setup.cell.plant
     designed_with = (setup.nominal, setup.basis, setup.excitation)
@@ -103,6 +104,7 @@ def rows_of(motion, *_):
     return arrays, repr(motion.row_filter)
 
 
+@pytest.mark.slow
 def test_nominal_basis_and_problem_are_built_once(monkeypatch, tmp_path):
     nominals = counted(monkeypatch, nominal, "perturbed_nominal", lambda *_, **__: "nominal")
     columns = ("Fv", "Fc", "Ia")

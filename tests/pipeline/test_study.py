@@ -141,6 +141,7 @@ def identified(log, nominal, setup):
     return fit_logs(log, nominal, setup.basis, setup.fit, np.random.default_rng(0))
 
 
+@pytest.mark.slow
 def test_truth_of_a_log_changes_no_estimate(quick_study) -> None:
     whole, folder = quick_study
     log = load_log(folder / "log.h5")
@@ -155,6 +156,7 @@ def test_truth_of_a_log_changes_no_estimate(quick_study) -> None:
         assert (other.lift.robot.parameters() == results[0].lift.robot.parameters()).all()
 
 
+@pytest.mark.slow
 def test_plant_changes_no_setup_when_the_nominal_is_given(quick_irb140) -> None:
     _, folder = quick_irb140
     plant = Robot.from_urdf(urdf_path("irb140"))
@@ -230,6 +232,7 @@ BREAKERS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cause", BREAKERS)
 def test_each_check_of_the_verdict_can_fail(cause, tmp_path) -> None:
     overrides, name = BREAKERS[cause]
@@ -239,6 +242,7 @@ def test_each_check_of_the_verdict_can_fail(cause, tmp_path) -> None:
     assert not result.verdict.passed
 
 
+@pytest.mark.slow
 def test_what_the_preprocessor_mends_does_not_fail_the_verdict(tmp_path) -> None:
     dropped = {"dropped-samples": {"probability": 0.015}, "outliers": {}}
     config = load_config(None, {"sensors": {**DELAYED, **dropped}, "control": NO_CONTROL}).quick()
@@ -247,6 +251,7 @@ def test_what_the_preprocessor_mends_does_not_fail_the_verdict(tmp_path) -> None
     assert check(whole.result, "no_cause_named").passed, whole.diagnosis.causes
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("eps", ["fixed", "estimate"])
 def test_a_wrong_transition_velocity_fails_unless_the_log_decides_it(tmp_path, eps) -> None:
     plant = Robot.from_urdf(urdf_path("2r"))

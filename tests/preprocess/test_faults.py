@@ -29,6 +29,7 @@ def test_engine_data_without_faults_have_none(engine, arm, sensors):
     assert repaired(log, find_faults(log)) is log
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [8, 10])
 @pytest.mark.parametrize("rows", [1, 4])
 def test_a_coarse_encoder_has_no_outliers_but_those_that_are_put_in(engine, irb140, bits, rows):

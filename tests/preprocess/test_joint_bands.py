@@ -51,6 +51,7 @@ def test_rows_come_as_often_as_the_fastest_joint_needs(engine, arm):
     assert all(a >= b for a, b in zip(quiet.cutoffs, rows.cutoffs, strict=True))
 
 
+@pytest.mark.slow
 def test_the_adaptive_preprocessor_says_how_far_the_rows_of_joints_go(engine, arm):
     case = engine(arm)
     tuned = Adaptive(low_pass=BY_JOINT, method="rts").tuned(case.log, case.nominal)

@@ -231,6 +231,7 @@ def test_same_page_same_bits(tmp_path) -> None:
     assert written(small_page(), tmp_path) == written(small_page(), tmp_path)
 
 
+@pytest.mark.slow
 def test_report_of_a_study_is_complete_and_small(quick_study, tmp_path) -> None:
     study, _ = quick_study
     text = written(study_report(study, "robotid run irb140 --quick --out x"), tmp_path)

@@ -45,6 +45,7 @@ def short(sweep) -> Animation:
     return replace(sweep, t=sweep.t[part], q=sweep.q[part], dq=sweep.dq[part], tau=sweep.tau[part])
 
 
+@pytest.mark.slow
 def test_every_robot_is_in_its_picture(robot, tmp_path) -> None:
     made = record(Animation.sweep(robot), tmp_path / "a.png", SMALL)
     assert made.frames == 1
