@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D
+from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.evidence import Correction
 from robotid_sim.docstrings import documented
+from robotid_sim.estimation.selection import Hypothesis
 
 NOTHING = "Nothing speaks against the model."
 SMALL = (
@@ -87,14 +88,9 @@ class Diagnosis:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Extension:
+class Extension(Hypothesis):
     """A candidate that adds columns to the linear problem."""
 
-    kind: str
-    joint: int | None
-    """None for one that concerns all joints."""
-    columns: Float
-    """Torque per unit parameter [N m], shape (N, n, k)."""
     words: Callable[[Float1D], Wording]
     """From the fitted parameters, shape (k,), to words."""
     least: tuple[float, ...] = ()

@@ -22,13 +22,23 @@ from robotid_sim.diagnostics.column_causes import (
     nominal_ratio,
     scale_causes,
 )
-from robotid_sim.diagnostics.evidence import Constrained, Evidence, Remainder
+from robotid_sim.diagnostics.evidence import Constrained, Evidence
 from robotid_sim.diagnostics.friction_causes import friction_causes
 from robotid_sim.diagnostics.gross_causes import gross_cause
 from robotid_sim.diagnostics.structure_causes import step_causes, structure_causes
 from robotid_sim.diagnostics.torque_causes import coupling_causes, delay_causes, torque_causes
 from robotid_sim.estimation.cone_program import ConsistentProgram
 from robotid_sim.estimation.held_out import Fit
+from robotid_sim.estimation.selection import (
+    FINALISTS,
+    TIE,
+    Remainder,
+    consecutive,
+    finalists,
+    is_no_worse,
+    needed,
+    outcomes,
+)
 
 MARGIN = 10.0
 """Least gain of the held-out log-likelihood, on top of the logarithm of the candidates tried."""
@@ -45,12 +55,6 @@ FALL = 1.3
 OBVIOUS = 2.0
 """Such a factor from which a cause of notable parameters is worth a word, however small its torque:
 friction of another shape shows at low speeds alone."""
-
-TIE = 5.0
-"""Gains that differ by less, or by less than a standard error, speak for fewer parameters."""
-
-FINALISTS = 8
-"""Candidates of the first look that are compared by held-out likelihood."""
 
 STEPS = 2
 """Further steps of Gauss-Newton of a correction."""
@@ -90,7 +94,7 @@ class _Round:
     @classmethod
     def of(cls, evidence: Evidence, taken: set[tuple[str, tuple[int, ...]]]) -> "_Round":
         fit = evidence.held_out().fit(np.arange(evidence.plain))
-        projection = Remainder.of(evidence, fit)
+        projection = evidence.remainder(fit)
         families = (torque_causes, friction_causes, structure_causes, coupling_causes)
         known = [c for family in families for c in family(evidence, fit)]
         candidates = [*known, *step_causes(evidence, projection, known)]
@@ -107,8 +111,7 @@ class _Round:
     @property
     def finalists(self) -> list[Extension]:
         """The extensions that the first look likes best."""
-        best = np.argsort(-self.gains, kind="stable")[:FINALISTS]
-        return [self.extensions[k] for k in best if self.gains[k] > self.margin]
+        return finalists(self.extensions, self.gains, self.margin)
 
 
 def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
@@ -177,7 +180,7 @@ def _polished(accepted: list[Accepted], evidence: Evidence) -> Evidence:
     if not delays:
         return evidence
     fit = evidence.held_out().fit(np.arange(evidence.plain))
-    for again in delay_causes(evidence, Remainder.of(evidence, fit), 0.0):
+    for again in delay_causes(evidence, evidence.remainder(fit), 0.0):
         if again.joints in delays:
             evidence = evidence.corrected(again.correction)
     return evidence
@@ -223,22 +226,16 @@ def _instead(
 
 def _lasting(accepted: list[Accepted], evidence: Evidence) -> list[Accepted]:
     """Return the causes without those that the ones found later have made needless."""
-    held = evidence.held_out()
-    columns = np.arange(evidence.plain)
-    place, first = {}, evidence.W.shape[2]
-    for one in accepted:
-        if one.is_column:
-            place[id(one)] = np.arange(first, first + one.value.size)
-            first += one.value.size
-    while place:
-        whole = held.score(columns)
-        gains = {k: whole - held.score(np.setdiff1d(columns, c)) for k, c in place.items()}
-        least = min(gains, key=lambda k: float(gains[k].sum() - gains[k].max()))
-        if gains[least].sum() - gains[least].max() > MARGIN:
-            break
-        columns = np.setdiff1d(columns, place.pop(least))
-        accepted = [one for one in accepted if id(one) != least]
-    return accepted
+    columns = [one for one in accepted if one.is_column]
+    groups = consecutive(evidence.W.shape[2], [one.value.size for one in columns])
+    kept = needed(evidence.held_out(), np.arange(evidence.plain), groups, _judge)
+    gone = {id(one) for k, one in enumerate(columns) if k not in kept}
+    return [one for one in accepted if id(one) not in gone]
+
+
+def _judge(gain: Float1D) -> tuple[bool, float]:
+    """Return whether a cause explains enough beside the others, and how much."""
+    return bool(gain.sum() - gain.max() > MARGIN), float(gain.sum() - gain.max())
 
 
 def _best(state: _Round) -> list[Accepted]:
@@ -297,26 +294,17 @@ def preferred(evidence: Evidence, equal: Sequence[Accepted]) -> Accepted:
 
 def _no_worse(one: Accepted, top: Accepted) -> bool:
     """Return whether a candidate explains as much as another, or nearly if it is a case of it."""
-    gap = top.gains - one.gains
-    tie = max(TIE, float(np.sqrt(gap.size) * gap.std(ddof=1)))
-    if one.joints == top.joints and top.kind in GENERAL.get(one.kind, ()):
-        tie = max(tie, NEARLY * top.gain)
-    return bool(gap.sum() <= tie)
+    special = one.joints == top.joints and top.kind in GENERAL.get(one.kind, ())
+    return is_no_worse(one.gains, top.gains, max(TIE, NEARLY * top.gain) if special else TIE)
 
 
 def _scored_extensions(state: _Round) -> list[Accepted]:
-    evidence, finalists = state.evidence, state.finalists
-    if not finalists:
+    evidence, likely = state.evidence, state.finalists
+    if not likely:
         return []
-    held = evidence.held_out(np.concatenate([c.columns for c in finalists], axis=2))
-    plain = np.arange(evidence.plain)
-    before = held.score(plain)
-    scored, first = [], evidence.plain
-    for candidate in finalists:
-        last = first + candidate.columns.shape[2]
-        columns = np.concatenate([plain, np.arange(first, last)])
-        first = last
-        fit = held.fit(columns)
+    held = evidence.held_out(np.concatenate([c.columns for c in likely], axis=2))
+    scored, tried = [], outcomes(held, evidence.plain, [c.size for c in likely])
+    for candidate, (fit, gains) in zip(likely, tried, strict=True):
         value = fit.beta[evidence.plain :]
         torque = np.sqrt(((candidate.columns @ value) ** 2).mean(axis=0)) / evidence.size
         if not candidate.possible(value):
@@ -324,7 +312,6 @@ def _scored_extensions(state: _Round) -> list[Accepted]:
         obvious = bool(candidate.least) and (state.fit.sigma > OBVIOUS * fit.sigma).any()
         large = bool(obvious or candidate.by_size or torque.max() >= LEAST)
         notable = large and candidate.notable(value)
-        gains = held.score(columns) - before
         residual = (state.fit.sigma / evidence.size, fit.sigma / evidence.size)
         scored.append(Accepted(candidate, value, gains, residual, notable=notable))
     return scored

@@ -13,11 +13,12 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.diagnostics.cause import Extension, Wording
-from robotid_sim.diagnostics.evidence import Correction, Evidence, Remainder
+from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
 from robotid_sim.estimation.gravity_fit import strength_words
 from robotid_sim.estimation.held_out import Fit
 from robotid_sim.estimation.problem import joint_only
+from robotid_sim.estimation.selection import Remainder
 from robotid_sim.model.robot import Robot
 
 STEP = 1e-4

@@ -25,9 +25,10 @@ import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.diagnostics.cause import Amendment, Extension, Wording
-from robotid_sim.diagnostics.evidence import LONGEST_DELAY, Correction, Evidence, Remainder
+from robotid_sim.diagnostics.evidence import LONGEST_DELAY, Correction, Evidence
 from robotid_sim.estimation.held_out import Fit
 from robotid_sim.estimation.problem import joint_only
+from robotid_sim.estimation.selection import Remainder
 from robotid_sim.section import percent, torque_unit
 
 COLORED = 4.0

@@ -17,7 +17,7 @@ from robotid_sim.estimation.problem import (
     joint_columns,
     part_of,
 )
-from robotid_sim.estimation.term_fit import TermRows, first_look
+from robotid_sim.estimation.term_fit import TermRows
 from robotid_sim.estimation.variable_projection import SeparableProblem, nearest, search
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
@@ -167,7 +167,7 @@ def revise_eps(motion: Motion, nominal: Robot, basis: BaseParameters) -> Frictio
         return None
     rows = TermRows.of(problem, motion, nominal, plain.beta)
     candidates = rows.candidates((WIDTH,))
-    gains = first_look(rows.held_out(*candidates), basis.rank, candidates)
+    gains = rows.first_look([], candidates)
     margin = MARGIN + float(np.log(max(len(candidates), 1)))
     joints = np.unique([c.joint for c, g in zip(candidates, gains, strict=True) if g > margin])
     while joints.size:

@@ -23,17 +23,12 @@ from robotid_sim.errors import LogError
 from robotid_sim.estimation.held_out import FOLDS, MARGIN, certainty, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.selection import finalists, is_no_worse, needed, outcomes
 from robotid_sim.estimation.structure import NO_TERMS, Structure
-from robotid_sim.estimation.term_fit import Candidate, TermRows, first_look, fitted_terms, gains_of
+from robotid_sim.estimation.term_fit import Candidate, TermRows, fitted_terms
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.joint_terms import KINDS, checked_kinds
 from robotid_sim.model.robot import Robot
-
-TIE = 5.0
-"""Gains that differ by less, or by less than a standard error, speak for fewer parameters."""
-
-FINALISTS = 8
-"""Candidates of the first look that are compared by held-out likelihood."""
 
 PARTNERS = 3
 """Further terms of its joint that a finalist is tried with where none gains alone."""
@@ -91,7 +86,9 @@ class _TermSearch:
                 break
             chosen += best
             chosen = [self._sought(one, [o for o in chosen if o is not one]) for one in chosen]
-        return self._needed(chosen)
+        columns = np.arange(self.rows.plain(chosen))
+        kept = needed(self.rows.held_out(*chosen), columns, self.rows.places(chosen), _judge)
+        return [chosen[k] for k in kept]
 
     def _best(self, chosen: Sequence[Candidate]) -> list[Candidate]:
         """Return the candidate that gains most beside the chosen ones, none if none gains.
@@ -99,10 +96,10 @@ class _TermSearch:
         Where no single one does, two of a joint may: what one of two large terms leaves, the other,
         hides the gain of the first.
         """
-        finalists, margin = self._finalists(chosen)
-        tried = [[self._sought(one, chosen)] for one in finalists]
+        likely, margin = self._finalists(chosen)
+        tried = [[self._sought(one, chosen)] for one in likely]
         best = self._most_likely(chosen, tried, margin)
-        if best or not finalists:
+        if best or not likely:
             return best
         pairs = []
         for (one,) in tried:
@@ -123,35 +120,29 @@ class _TermSearch:
             left = [c for c in left if {c.joint, c.partner} & joints]
         if not left:
             return [], np.inf
-        gains = first_look(self.rows.held_out(*chosen, *left), self.rows.plain(chosen), left)
         margin = MARGIN + float(np.log(len(left)))
-        best = [int(k) for k in np.argsort(-gains, kind="stable")[:FINALISTS]]
-        return [left[k] for k in best if gains[k] > margin], margin
+        return finalists(left, self.rows.first_look(chosen, left), margin), margin
 
     def _most_likely(
         self, chosen: Sequence[Candidate], tried: Sequence[list[Candidate]], margin: float
     ) -> list[Candidate]:
         """Return which of some candidates, or pairs of them, blocks left out speak for most."""
         held = self.rows.held_out(*chosen, *(one for group in tried for one in group))
-        plain = np.arange(self.rows.plain(chosen))
-        before, first, passed = held.score(plain), plain.size, []
-        for group in tried:
-            sizes = [one.rows.shape[2] for one in group]
-            columns = np.concatenate([plain, np.arange(first, first + sum(sizes))])
-            first += sum(sizes)
-            gain = held.score(columns) - before
-            values = held.fit(columns).beta[plain.size + np.cumsum([0, *sizes[:-1]])]
+        plain, passed = self.rows.plain(chosen), list[tuple[list[Candidate], Float1D]]()
+        sizes = [sum(one.size for one in group) for group in tried]
+        for group, (fit, gain) in zip(tried, outcomes(held, plain, sizes), strict=True):
+            places = self.rows.places([*chosen, *group])[len(chosen) :]
             positive = [
-                value > 0.0 or not KINDS[one.kind].positive
-                for one, value in zip(group, values, strict=True)
+                fit.beta[own[0]] > 0.0 or not KINDS[one.kind].positive
+                for one, own in zip(group, places, strict=True)
             ]
             if all(positive) and worth(gain) > margin:
                 passed.append((group, gain))
         if not passed:
             return []
         top = max(passed, key=lambda p: float(p[1].sum()))[1]
-        equal = [p for p in passed if _no_worse(p[1], top)]
-        return min(equal, key=lambda p: (sum(c.rows.shape[2] for c in p[0]), -float(p[1].sum())))[0]
+        equal = [p for p in passed if is_no_worse(p[1], top)]
+        return min(equal, key=lambda p: (sum(one.size for one in p[0]), -float(p[1].sum())))[0]
 
     def _sought(self, one: Candidate, others: Sequence[Candidate]) -> Candidate:
         """Return a candidate with the likeliest constant beside others."""
@@ -159,10 +150,11 @@ class _TermSearch:
         shape = kind.shape
         if shape is None or shape.bounds is None or one.shape is None:
             return one
-        left = self.rows.left(others)
+        y, left = self.rows.problem.by_joint(self.rows.problem.y), self.rows.remainder(others)
 
         def cost(constant: float) -> float:
-            return left.cost(self.rows.candidate(one.kind, one.joint, one.partner, constant).rows)
+            candidate = self.rows.candidate(one.kind, one.joint, one.partner, constant)
+            return -float(left.gains(y, [candidate.columns])[0])
 
         unit = float(self.rows.eps[one.joint]) if shape.of_eps else 1.0
         low, high = (unit * bound for bound in shape.bounds)
@@ -175,20 +167,7 @@ class _TermSearch:
         )
         return self.rows.candidate(one.kind, one.joint, one.partner, float(np.exp(found.x)))
 
-    def _needed(self, chosen: list[Candidate]) -> list[Candidate]:
-        """Return the chosen candidates without those that later ones have made needless."""
-        while chosen:
-            gains = gains_of(self.rows, chosen)
-            kept = [(worth(gain) > MARGIN, certainty(gain)) for gain in gains]
-            if min(kept)[0]:
-                break
-            least = kept.index(min(kept))
-            chosen = [one for k, one in enumerate(chosen) if k != least]
-        return chosen
 
-
-def _no_worse(gain: Float1D, top: Float1D) -> bool:
-    """Return whether a candidate explains as much as the best one, or nearly."""
-    gap = top - gain
-    tie = max(TIE, float(np.sqrt(gap.size) * gap.std(ddof=1)))
-    return bool(gap.sum() <= tie)
+def _judge(gain: Float1D) -> tuple[bool, float]:
+    """Return whether a term is worth its parameters beside the others, and how surely."""
+    return worth(gain) > MARGIN, certainty(gain)

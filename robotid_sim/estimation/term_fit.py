@@ -9,32 +9,26 @@ from typing import NamedTuple, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.dynamics.term_torques import TermStates, term_columns, term_signals
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.held_out import Fit, HeldOut
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, extended, joint_only, rows_of
-from robotid_sim.estimation.reduction import span_of
+from robotid_sim.estimation.selection import Hypothesis, Remainder, consecutive, gains_beside
 from robotid_sim.estimation.structure import FittedTerm, Structure
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.joint_terms import KINDS, LOADED, JointTerm
 from robotid_sim.model.robot import Robot
 
-SHOWN = 1e-4
-"""Size of a term's columns beside those of the model from which it shows, relative."""
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Candidate:
+class Candidate(Hypothesis):
     """One term of one joint, its rows as columns."""
 
-    kind: str
     joint: int
     partner: int | None
     shape: float | None
-    rows: Float
-    """Torque per unit of every parameter, shape (N, n, k)."""
 
     @property
     def place(self) -> tuple[str, int, int | None, float | None]:
@@ -90,22 +84,22 @@ class TermRows:
                     Candidate(
                         kind,
                         j,
+                        joint_only(rows[:, j], j, dof),
                         None,
                         None if constants is None else float(constants[j]),
-                        joint_only(rows[:, j], j, dof),
                     )
                     for j in range(dof)
                 ]
-        return [one for one in found if one.rows.any()]
+        return [one for one in found if one.columns.any()]
 
     def candidate(self, kind: str, j: int, partner: int | None, shape: float | None) -> Candidate:
         """Return a candidate with its rows."""
         columns = term_columns(kind, self.states, j, shape, partner)
-        return Candidate(kind, j, partner, shape, rows_of(self.motion, columns))
+        return Candidate(kind, j, rows_of(self.motion, columns), partner, shape)
 
     def held_out(self, *candidates: Candidate) -> HeldOut:
         """Return the sums that fits with some candidates come from."""
-        return HeldOut.of_problem(self.problem, *(c.rows for c in candidates))
+        return HeldOut.of_problem(self.problem, *(c.columns for c in candidates))
 
     def fit(self, chosen: Sequence[Candidate]) -> Fit:
         """Return the fit with some candidates."""
@@ -114,56 +108,23 @@ class TermRows:
 
     def plain(self, chosen: Sequence[Candidate]) -> int:
         """Return the number of columns with some candidates."""
-        return int(self.problem.basis.rank + sum(one.rows.shape[2] for one in chosen))
+        return int(self.problem.basis.rank + sum(one.size for one in chosen))
 
-    def left(self, chosen: Sequence[Candidate]) -> "Left":
+    def places(self, chosen: Sequence[Candidate]) -> list[Int1D]:
+        """Return where the columns of candidates stand behind those of the problem."""
+        return consecutive(self.problem.basis.rank, [one.size for one in chosen])
+
+    def remainder(self, chosen: Sequence[Candidate]) -> Remainder:
         """Return what the columns with some candidates leave of the torques."""
         problem = self.problem
         use = np.tile(problem.measured, (problem.samples, 1))
-        weights = use / self.fit(chosen).sigma
-        parts = [problem.by_joint(problem.W), *(c.rows for c in chosen)]
-        columns = np.concatenate(parts, axis=2) * weights[:, :, None]
-        Q = span_of(columns.reshape(weights.size, -1))
-        y = (problem.by_joint(problem.y) * weights).ravel()
-        return Left(Q, y - Q @ (Q.T @ y), weights)
+        parts = [problem.by_joint(problem.W), *(c.columns for c in chosen)]
+        return Remainder.of(np.concatenate(parts, axis=2), use / self.fit(chosen).sigma)
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Left:
-    """What weighted columns leave of the torques."""
-
-    Q: Float2D
-    """Orthonormal basis of the columns, shape (N n, p)."""
-    y: Float1D
-    """What is left of the torques, shape (N n,)."""
-    weights: Float2D
-    """Shape (N, n)."""
-
-    def cost(self, rows: Float) -> float:
-        """Return the squares that are left beside further rows (N, n, k)."""
-        C = (rows * self.weights[:, :, None]).reshape(self.weights.size, -1)
-        beside = C - self.Q @ (self.Q.T @ C)
-        shown = np.linalg.norm(beside, axis=0) > SHOWN * np.linalg.norm(C, axis=0)
-        return float(self.y @ self.y - ((span_of(beside[:, shown]).T @ self.y) ** 2).sum())
-
-
-def first_look(held: HeldOut, plain: int, candidates: Sequence[Candidate]) -> Float1D:
-    """Return what candidates gain in the sample, with the noise of the joints held."""
-    sigma = held.fit(np.arange(plain)).sigma
-    S = np.tensordot(sigma**-2.0, held.products.sum(axis=0), 1)
-    size = np.sqrt(np.diag(S))
-    S = S / np.outer(np.where(size > 0.0, size, 1.0), np.where(size > 0.0, size, 1.0))
-    A = S[:plain, :plain] + 1e-10 * np.eye(plain)
-    rest = S[plain:, plain:] - S[plain:, :plain] @ np.linalg.solve(A, S[:plain, plain:])
-    scale, gains, first = float(size[-1] ** 2), [], 0
-    for one in candidates:
-        own = slice(first, first + one.rows.shape[2])
-        first = own.stop
-        M, g = rest[own, own], rest[own, -1]
-        values, vectors = np.linalg.eigh(M)
-        shown = values > SHOWN**2
-        gains.append(0.5 * scale * float((((vectors.T @ g)[shown] ** 2) / values[shown]).sum()))
-    return np.array(gains)
+    def first_look(self, chosen: Sequence[Candidate], others: Sequence[Candidate]) -> Float1D:
+        """Return what others gain beside chosen ones in the sample, with the noise held."""
+        y = self.problem.by_joint(self.problem.y)
+        return self.remainder(chosen).gains(y, [one.columns for one in others])
 
 
 STEP = 1e-3
@@ -208,17 +169,17 @@ def fitted_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
     if random is not problem.random:
         fits = _fits(replace(problem, random=random), rows, chosen)
     columns, linear, whole, curved = fits
-    beta, end = linear.beta[rank:], rank + columns.shape[1]
+    end = rank + columns.shape[1]
     log_std = dict(zip(curved, whole.std[end:], strict=True))
-    first, terms = 0, []
-    for k, (one, gain) in enumerate(zip(chosen, gains_of(rows, chosen), strict=True)):
-        own = slice(first, first + one.rows.shape[2])
-        first = own.stop
-        torque = one.rows[:, one.joint] @ beta[own]
+    places, terms = rows.places(chosen), []
+    gains = gains_beside(rows.held_out(*chosen), np.arange(end), places)
+    for k, (one, own, gain) in enumerate(zip(chosen, places, gains, strict=True)):
+        values = linear.beta[own]
+        torque = one.columns[:, one.joint] @ values
         terms.append(
             FittedTerm(
-                term=_term(one, beta[own], problem.joint_names),
-                std=tuple(whole.std[rank:end][own].tolist()),
+                term=_term(one, values, problem.joint_names),
+                std=tuple(whole.std[own].tolist()),
                 shape_std=float(log_std[k]) * float(one.shape or 0.0) if k in log_std else None,
                 gain=float(gain.sum()),
                 gain_std=float(np.sqrt(gain.size) * gain.std(ddof=1)),
@@ -244,7 +205,7 @@ class _Fits(NamedTuple):
 
 
 def _fits(problem: LinearProblem, rows: TermRows, chosen: Sequence[Candidate]) -> _Fits:
-    columns = np.concatenate([one.rows for one in chosen], axis=2).reshape(len(problem.y), -1)
+    columns = np.concatenate([one.columns for one in chosen], axis=2).reshape(len(problem.y), -1)
     linear = _fit(problem, columns)
     tangents, curved = _tangents(rows, chosen, linear.beta[problem.basis.rank :])
     if curved:
@@ -297,10 +258,9 @@ def _of_rotors(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) -> 
     that of the links alone: no log tells its factor from the share of the rotor.
     """
     problem, states = rows.problem, rows.states
-    columns, first = [], 0
-    for one in chosen:
-        value = float(values[first])
-        first += one.rows.shape[2]
+    columns = []
+    for one, own in zip(chosen, consecutive(0, [one.size for one in chosen]), strict=True):
+        value = float(values[own[0]])
         symbol = f"Ia{one.joint + 1}"
         if one.kind != LOADED or symbol not in problem.basis.in_combination:
             continue
@@ -313,19 +273,6 @@ def _of_rotors(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) -> 
         return problem.random
     known = [] if problem.random is None else [problem.random]
     return np.column_stack([*known, *columns])
-
-
-def gains_of(rows: TermRows, chosen: Sequence[Candidate]) -> list[Float1D]:
-    """Return the log-likelihood that every term gains beside the others, by block left out."""
-    held = rows.held_out(*chosen)
-    every = np.arange(rows.plain(chosen))
-    whole, first = held.score(every), rows.problem.basis.rank
-    gains: list[Float1D] = []
-    for one in chosen:
-        own = np.arange(first, first + one.rows.shape[2])
-        first += own.size
-        gains.append(whole - held.score(np.setdiff1d(every, own)))
-    return gains
 
 
 def _fit(problem: LinearProblem, columns: Float2D) -> Estimate:
@@ -344,14 +291,14 @@ def _tangents(
     rows: TermRows, chosen: Sequence[Candidate], beta: Float1D
 ) -> tuple[Float2D, list[int]]:
     """Return torque per change of the constants' logarithms, and of which terms they are."""
-    columns, curved, first = [], [], 0
-    for k, one in enumerate(chosen):
-        shape, own = KINDS[one.kind].shape, slice(first, first + one.rows.shape[2])
-        first = own.stop
+    columns, curved = [], []
+    for k, own in enumerate(consecutive(0, [one.size for one in chosen])):
+        one = chosen[k]
+        shape = KINDS[one.kind].shape
         if shape is None or shape.bounds is None or one.shape is None:
             continue
         place = (one.kind, one.joint, one.partner)
-        high, low = (rows.candidate(*place, one.shape * (1.0 + h)).rows for h in (STEP, -STEP))
+        high, low = (rows.candidate(*place, one.shape * (1.0 + h)).columns for h in (STEP, -STEP))
         columns.append(((high - low) @ beta[own] / (2.0 * STEP)).ravel())
         curved.append(k)
     return np.column_stack(columns) if columns else np.zeros((0, 0)), curved
