@@ -173,10 +173,10 @@ def test_a_kill_at_any_moment_loses_no_trial(tmp_path, undisturbed, victim, more
 
 @pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("more", sampled(((), ("--cluster", "local")), ()))
+@pytest.mark.parametrize("more", sampled(("", "--cluster local"), ""))
 def test_a_signal_ends_a_campaign_that_says_how_to_go_on(tmp_path, more, number) -> None:
     folder = tmp_path / "campaign"
-    process = begin(folder, *more, seeds=MANY)
+    process = begin(folder, *more.split(), seeds=MANY)
     wait_for_trials(process, folder, 4)
     began = time.monotonic()
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
@@ -187,7 +187,7 @@ def test_a_signal_ends_a_campaign_that_says_how_to_go_on(tmp_path, more, number)
     assert on.startswith("finished trials are kept; to go on: robotid campaign run ")
     assert end.startswith("robotid: interrupted")
     before = count(folder)
-    process = begin(folder, *more, seeds=MANY)
+    process = begin(folder, *more.split(), seeds=MANY)
     wait_for_trials(process, folder, before + 1)
     process.kill()
     process.wait(LONGEST)

@@ -142,17 +142,6 @@ def test_run_and_certify(printed, chain, tmp_path) -> None:
     assert printed(*words) == (0 if proof.verdict.passed else 1, of_python(proof.content()))
 
 
-@pytest.mark.slow
-def test_reproduce(printed, tmp_path) -> None:
-    words = ("reproduce", "twolink-elpidso", "--quick", "--out", tmp_path / "a", "--workers", 1)
-    code, content = printed(*words)
-    done = rid.reproduce("twolink-elpidso", tmp_path / "b", quick=True)
-    assert (code, content["papers"]) == (
-        0 if done.passed else 1,
-        of_python(done.content())["papers"],
-    )
-
-
 def test_a_campaign(printed, tmp_path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(

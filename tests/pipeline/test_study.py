@@ -190,7 +190,7 @@ def test_same_seed_gives_the_same_bits_in_another_process(tmp_path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sampled(ROBOTS, "irb140", "rp"))
+@pytest.mark.parametrize("name", sampled(ROBOTS, "irb140"))
 def test_default_study_passes_on_every_robot(name, tmp_path) -> None:
     result = study(urdf_path(name), load_config(None), tmp_path).result
     assert result.verdict.passed, result.verdict

@@ -7,12 +7,14 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from html import escape
+from itertools import product
 from pathlib import Path
 
 import numpy as np
 import pytest
 from headless import WAIT, chromium, complaints, open_page, set_media
 from robots import DATA
+from sampling import sampled
 from selenium import webdriver
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
@@ -107,8 +109,10 @@ def test_page_refuses_scripts_of_others(browser) -> None:
         assert complaints(driver)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [400, 1100])
+@pytest.mark.parametrize(
+    ("width", "scheme"),
+    sampled(product((400, 1100), ("light", "dark")), (400, "dark"), (1100, "light")),
+)
 def test_page_fits_its_width_in_both_themes(browser, width, scheme) -> None:
     with browser(width, scheme) as driver:
         scroll_through(driver)

@@ -20,7 +20,7 @@ def nominal_loop(name, plan, seed=0):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sampled(ARMS, "irb140", "twolink", "iiwa"))
+@pytest.mark.parametrize("name", sampled(ARMS, "irb140", "twolink"))
 def test_circle_and_figure_eight_are_tracked_without_tuning(name):
     loop = nominal_loop(name, LAPS)
     assert loop.laps == ("circle-fast", "figure-eight-fast")
@@ -34,7 +34,7 @@ def test_circle_and_figure_eight_are_tracked_without_tuning(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", sampled(range(3), 0))
 def test_the_observer_keeps_peak_torques_near_those_of_the_clean_loop(seed):
     plan = comparison(
         baselines=(), slow_lap=None, tasks={"circle": {}}, scenarios=("feedback",), runs=2
