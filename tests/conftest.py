@@ -2,6 +2,8 @@
 
 import os
 
+from sampling import sampled
+
 from robotid_sim.cli.openblas import common_kernels
 
 # Before NumPy loads: tests compare what Python gives with what the program gives.
@@ -74,9 +76,12 @@ def pybullet():
     return pybullet
 
 
-@pytest.fixture(scope="session", params=ROBOTS)
+SMALL = ("irb140", "scara", "2r", "ppp", "rp")
+
+
+@pytest.fixture(scope="session", params=sampled(ROBOTS, *SMALL, mark=pytest.mark.slow))
 def robot(request: pytest.FixtureRequest) -> Robot:
-    """Every robot under test."""
+    """Every robot under test, the larger ones in slow tests."""
     return Robot.from_urdf(urdf_path(request.param))
 
 

@@ -115,6 +115,7 @@ def test_a_robot_that_cannot_be_is_a_row_with_its_error(tmp_path) -> None:
     assert "no robot 'nowhere'" in rows_in(tmp_path)[0].error
 
 
+@pytest.mark.slow
 def test_a_trial_past_its_time_is_ended_and_recorded(tmp_path, monkeypatch) -> None:
     def sleep(*_args):
         for _ in range(1000):
@@ -189,6 +190,7 @@ def test_a_second_run_into_a_folder_is_refused(finished) -> None:
         run_campaign(short_plan(seeds=3), finished)
 
 
+@pytest.mark.slow
 def test_a_row_is_of_its_trial_alone(finished, tmp_path) -> None:
     """An estimator that draws does not depend on those beside it."""
     swarm = {"estimators": ["wls-pso"], "chosen": "wls-pso"}
@@ -238,6 +240,7 @@ def test_no_file_of_the_folder_is_unpickled(finished, tmp_path, kind) -> None:
     assert not shared.exists()
 
 
+@pytest.mark.slow
 def test_motions_that_are_changed_during_a_run_are_made_anew(
     finished, tmp_path, monkeypatch
 ) -> None:

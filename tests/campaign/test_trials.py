@@ -81,6 +81,7 @@ def test_the_same_work_under_two_names_is_done_once(tmp_path) -> None:
     assert calls(tmp_path) == 1
 
 
+@pytest.mark.slow
 def test_processes_cache_what_they_finish(tmp_path) -> None:
     fresh = run_trials(trials(tmp_path, range(3)), tmp_path / "store", workers=2)
     assert run_trials(trials(tmp_path, range(3)), tmp_path / "store") == fresh
@@ -298,6 +299,7 @@ def test_bad_trials_are_named(tmp_path) -> None:
         run_trials([Trial("t", f"{__name__}:not_json")], tmp_path)
 
 
+@pytest.mark.slow
 def test_a_killed_run_keeps_what_was_finished(tmp_path) -> None:
     code = (
         f"import sys; sys.path[:0] = {[str(p) for p in Path(__file__).parents[:2]]!r}\n"

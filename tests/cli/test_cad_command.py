@@ -10,6 +10,7 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
 
 
+@pytest.mark.slow
 def test_catalog_robot_is_written_and_tabulated(robotid, tmp_path) -> None:
     out = tmp_path / "out.urdf"
     done = robotid("cad", "rocr6", "--total-mass", 24, "-o", out)

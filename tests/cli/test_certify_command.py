@@ -34,6 +34,7 @@ def test_a_certificate_is_written_and_printed(robotid, words, tmp_path) -> None:
     assert "robotid certify" in (tmp_path / "out" / "certificate.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_failed_check_is_exit_code_1(robotid, words, tmp_path) -> None:
     tight = tmp_path / "short.toml"
     tight.write_text(SHORT + "[validation]\nmodel_error = 1e-9\n")

@@ -158,6 +158,7 @@ def test_check_of_impossible_inertia_exits_1_with_the_reason(robotid, tmp_path) 
     assert [link["consistent"] for link in report["links"]] == [False, True]
 
 
+@pytest.mark.slow
 def test_check_names_a_joint_with_friction_and_nothing_that_it_moves(robotid, tmp_path) -> None:
     path = tmp_path / "light.urdf"
     path.write_text(ARM.read_text().replace('friction="0.9"', 'friction="400"'))

@@ -11,14 +11,12 @@ ARM = DATA / "2r.urdf"
 
 
 @pytest.fixture(scope="module")
-def files(robotid, tmp_path_factory):
+def files(robotid, short, tmp_path_factory):
     """Estimates of two logs of an arm, and of one log with more Coulomb friction in the elbow."""
     folder = tmp_path_factory.mktemp("compare")
-    config, path = folder / "short.toml", folder / "t.json"
-    config.write_text(SHORT)
+    config, path = short.config, short.path
     changed = folder / "changed.toml"
     changed.write_text(SHORT + "[robot.joints.elbow]\nFc = 0.96\n")
-    assert robotid("design", ARM, "-o", path, "--config", config).code == 0
     nominal = ("--nominal", ARM)
     estimates = []
     for name, toml, seed in (("one", config, 1), ("two", config, 2), ("stiff", changed, 3)):
@@ -148,6 +146,7 @@ def studies(robotid, tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_result_folders_have_predictions_and_tracking_beside(robotid, studies, monkeypatch) -> None:
     monkeypatch.chdir(studies)
     page = studies / "page.html"

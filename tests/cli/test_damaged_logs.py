@@ -49,6 +49,7 @@ def test_a_damaged_log_is_refused_with_its_remedy(identify, log, name, words):
     assert words in done.err
 
 
+@pytest.mark.slow
 def test_coupled_motors_may_be_the_robot_s_and_leave_the_fit_in_doubt(identify, log):
     done = identify(DAMAGES["coupled"].change(log))
     assert done.code == 1

@@ -40,6 +40,7 @@ def written(log: Log, path, absent: int, value: float | None) -> None:
     np.savetxt(path, table, delimiter=",", header=",".join(head), comments="", fmt="%.9g")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("absent", [1, 2, 5])
 def test_the_others_are_identified_as_with_it(robotid, whole, tmp_path, absent) -> None:
     log, robot = without(whole.log, absent), load_robot("irb140")

@@ -165,6 +165,7 @@ def test_a_campaign_with_a_plugin_goes_on_where_it_is_trusted(folder) -> None:
     assert "3 of 3" in robotid(folder, "campaign status c --trust-plugins").stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [

@@ -1,5 +1,6 @@
 """Reports of the commands: written where asked, with the command that makes them again."""
 
+import shutil
 import subprocess
 import sys
 from html import unescape
@@ -7,24 +8,23 @@ from html import unescape
 import pytest
 from results import sealed
 from robots import DATA
-from short_study import SHORT
 
 ARM = DATA / "2r.urdf"
 
 
 @pytest.fixture(scope="module")
-def folder(robotid, tmp_path_factory):
+def folder(robotid, short, tmp_path_factory):
     """Every stage of a short study of the planar arm, with its report."""
     folder = tmp_path_factory.mktemp("stages")
-    (folder / "short.toml").write_text(SHORT)
-    t, log, e = (folder / name for name in ("t.json", "log.h5", "e.json"))
+    shutil.copy(short.config, folder)
+    shutil.copy(short.log, folder)
     for words in (
-        ("design", ARM, "-o", t, "--report", folder / "design.html"),
-        ("simulate", ARM, "--trajectory", t, "-o", log),
-        ("identify", ARM, log, "-o", e, "--report", folder / "identify.html"),
-        ("validate", ARM, e, "--log", log, "--quick", "--report", folder / "validate.html"),
+        ("design", ARM, "-o", folder / "t.json"),
+        ("identify", ARM, short.log, "-o", folder / "e.json"),
+        ("validate", ARM, short.estimate, "--log", short.log, "--quick"),
     ):
-        done = robotid(*words, "--config", folder / "short.toml")
+        page = folder / f"{words[0]}.html"
+        done = robotid(*words, "--config", short.config, "--report", page)
         assert done.code == 0, done.err
     return folder
 

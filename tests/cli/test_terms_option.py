@@ -40,6 +40,7 @@ def identified(robotid, logs, tmp_path_factory):
     return estimate, urdf, page, done.out
 
 
+@pytest.mark.slow
 def test_they_are_chosen_told_and_written(identified):
     estimate, urdf, page, printed = identified
     terms = json.loads(estimate.read_text())["terms"]

@@ -78,6 +78,7 @@ def begin(traps: Path, *words: str, **more: str) -> subprocess.Popen:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [

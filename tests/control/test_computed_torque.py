@@ -54,6 +54,7 @@ def test_exact_model_tracks_to_the_held_torque(arm):
     assert error < 1e-4
 
 
+@pytest.mark.slow
 def test_error_of_a_wrong_model_is_bounded_by_the_torque_mismatch(experiment, arm):
     virtual = experiment(arm)
     reference = virtual.trajectory(virtual.log.t)

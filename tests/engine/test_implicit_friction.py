@@ -40,6 +40,7 @@ def swung(robot: Robot, substeps: int, *, leapfrog: bool = True) -> tuple[np.nda
     return np.array(positions), np.array(speeds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inertia", [2e-3, 2e-4])
 def test_a_light_joint_with_stiff_friction_moves_as_with_many_explicit_sub_steps(inertia) -> None:
     robot = wrist(inertia)

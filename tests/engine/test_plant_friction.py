@@ -2,11 +2,13 @@
 
 import logging
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from friction_oracle import friction_torque
 from robots import single, urdf_path
+from sampling import sampled
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
@@ -57,8 +59,15 @@ def rotor_inertia(robot):
     return np.array([joint.rotor_inertia for joint in robot.joints])
 
 
-@pytest.mark.parametrize("name", FRICTION_LAWS)
-@pytest.mark.parametrize("short", ["irb140", "rp"])
+@pytest.mark.parametrize(
+    ("short", "name"),
+    sampled(
+        product(("irb140", "rp"), FRICTION_LAWS),
+        ("irb140", "stick-slip"),
+        *product(("rp",), FRICTION_LAWS),
+        mark=pytest.mark.slow,
+    ),
+)
 def test_truth_obeys_the_equation_of_motion_with_the_friction_that_acted(short, name):
     robot, law = Robot.from_urdf(urdf_path(short)), FRICTION_LAWS.build(name)
     log = run(robot, law)

@@ -103,7 +103,12 @@ def scrambled(log):
     return replace(log, truth=Truth(*rng.standard_normal((4, *log.q.shape))))
 
 
-@pytest.mark.parametrize("preprocessor", PREPROCESSORS)
+SLOW = {name: pytest.mark.slow for name in ("adaptive", "errors-in-variables")}
+
+
+@pytest.mark.parametrize(
+    "preprocessor", [pytest.param(name, marks=SLOW.get(name, ())) for name in PREPROCESSORS]
+)
 def test_truth_changes_no_estimate(virtual, preprocessor):
     log = measure(virtual.log, (EncoderNoise(), TorqueNoise()), np.random.default_rng(0))
     versions = (log, replace(log, truth=None), scrambled(log))

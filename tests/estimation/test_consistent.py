@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from robots import example_path, urdf_path
+from sampling import sampled
 from studies import study
 
 from robotid_sim.diagnostics.intervals import confidence_intervals
@@ -91,6 +92,7 @@ def smallest_eigenvalue(phi, nominal):
     return least
 
 
+@pytest.mark.slow
 def test_a_hundred_noisy_problems_of_a_hundred_are_solved(trials):
     impossible = 0
     for seed in range(100):
@@ -153,7 +155,7 @@ def test_it_equals_least_squares_where_that_is_possible(trials):
     assert equal >= 3
 
 
-@pytest.mark.parametrize("noise", [1e-6, 1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize("noise", sampled((1e-6, 1e-4, 1e-3, 1e-2), 1e-3, mark=pytest.mark.slow))
 def test_good_data_are_solved_too(trials, noise):
     for seed in range(20):
         problem, _ = trials.problem(seed, noise)

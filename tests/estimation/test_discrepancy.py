@@ -59,6 +59,7 @@ def test_a_model_that_lacks_nothing_leaves_the_problem_as_it_is(case):
     assert found <= 1
 
 
+@pytest.mark.slow
 def test_a_row_or_two_of_a_joint_show_nothing(case):
     """As where a joint creeps through a reversal: noise beyond all others, one function fits it."""
     found, rng = 0, np.random.default_rng(5)
@@ -82,8 +83,10 @@ LACKS = {
 }
 
 
-@pytest.mark.parametrize("joint", [1, 4])
-@pytest.mark.parametrize("quantity", LACKS)
+@pytest.mark.parametrize(
+    ("quantity", "joint"),
+    [*((q, 4) for q in LACKS), *(pytest.param(q, 1, marks=pytest.mark.slow) for q in LACKS)],
+)
 def test_the_joint_and_the_quantity_are_named(case, quantity, joint):
     motion, problem = fitted(case, LACKS[quantity](case, joint))
     first = find_discrepancy(problem, motion, case.robot).lacks[0]
@@ -109,6 +112,7 @@ def test_a_torque_that_periods_repeat_is_no_noise(case):
         assert covered.mean() > 0.9
 
 
+@pytest.mark.slow
 def test_a_torque_that_periods_do_not_repeat_is_not_called_so(case):
     rng = np.random.default_rng(3)
     found = 0
@@ -141,6 +145,7 @@ def test_intervals_that_allow_for_it_cover(case):
     assert wider.max() > 5.0  # the friction of the joints
 
 
+@pytest.mark.slow
 def test_stated_errors_of_the_torque_constants_are_in_the_intervals(case):
     """No log shows an error that all joints share; the intervals hold it once it is stated."""
     covered = []

@@ -74,6 +74,7 @@ class TestPayload:
         assert np.isnan(found.com[2])
         assert np.isnan(found.phi[[4, 5, 6]]).all()  # no rotation about horizontal axes
 
+    @pytest.mark.slow
     def test_errors_of_the_torque_constants_are_in_the_standard_deviations(self, data):
         scores, alone = [], []
         for seed in range(30):

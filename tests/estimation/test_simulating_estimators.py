@@ -55,6 +55,7 @@ def test_no_good_start_is_needed(data, method):
     np.testing.assert_allclose(found.beta, data.beta, rtol=1e-5, atol=1e-6 * data.beta.max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feedback", [False, True], ids=["calm", "feedback"])
 @names
 def test_intervals_hold_and_there_is_no_bias(data, method, feedback):

@@ -115,6 +115,7 @@ def test_functions_that_foretell_no_other_part_of_the_log_have_no_values(case):
     assert not any(lack.values for lack in with_values(bare, plain, case.beta, motion, model).lacks)
 
 
+@pytest.mark.slow
 def test_functions_weaker_than_the_drift_of_the_joint_have_no_values(case):
     noise = case.noise[2]
     for size, valued in ((1.0, True), (40.0, False)):

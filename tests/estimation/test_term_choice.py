@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sampling import sampled
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
@@ -65,7 +66,9 @@ LAWS = (
 )
 
 
-@pytest.mark.parametrize("law", [*LAWS, *OTHERS])
+@pytest.mark.parametrize(
+    "law", sampled((*LAWS, *OTHERS), "stribeck", "offset", "cogging", mark=pytest.mark.slow)
+)
 def test_a_term_is_found_with_its_numbers_and_nothing_else(case, law):
     joint = 1 if law == "load-dependent" else 4  # the shoulder carries a load
     term = OTHERS[law](case.robot.joints[joint]) if law in OTHERS else term_of(case, law, joint)
@@ -90,6 +93,7 @@ def test_nothing_is_added_where_nothing_is(case):
     assert all(one is NO_TERMS for one in found)
 
 
+@pytest.mark.slow
 def test_two_terms_of_one_joint_and_one_of_another_are_told_apart(case):
     terms = [
         term_of(case, "cogging", 4),

@@ -58,6 +58,7 @@ def test_an_arm_that_no_pose_holds_is_refused_by_name():
         with_held_home(sunk, RATIO)
 
 
+@pytest.mark.slow
 def test_draws_of_an_arm_that_cannot_hold_zero_keep_the_torque_limits(irb140):
     arm = weak(irb140, 1.3)
     with pytest.raises(InfeasibleError):

@@ -91,6 +91,7 @@ def test_condition_number_design_improves_the_condition_number(arm):
     assert cond < 0.9 * excitation_quality(arm, basis, before.trajectory).cond_raw
 
 
+@pytest.mark.slow
 def test_same_seed_gives_the_same_bits_with_one_worker_and_two(arm):
     basis = base_parameters(arm)
     one = optimal_design(arm, basis, seeded(7), SMALL)
@@ -113,7 +114,8 @@ def test_workers_do_not_change_the_bits_of_a_larger_robot(irb140):
     assert same(one.trajectory, two.trajectory)
 
 
-@pytest.mark.parametrize("share", [0.5, pytest.param(0.35, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [pytest.param(0.5, marks=pytest.mark.nightly), 0.35])
 def test_weak_drives_bound_the_motion_and_not_the_success(irb140, share):
     weak = weakened(irb140, share)
     basis = base_parameters(weak)
@@ -154,6 +156,7 @@ def test_slow_acceleration_binds_where_bernsteins_bound_does_not_rule_it_out(arm
     assert 0.8 < found.acceleration_ratio <= OPTIONS.margin
 
 
+@pytest.mark.slow
 def test_infeasible_torque_names_the_joint(irb140):
     joints = list(irb140.joints)
     joints[1] = replace(joints[1], effort=1.0)

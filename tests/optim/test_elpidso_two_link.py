@@ -35,6 +35,7 @@ def median_cost(rho, seeds, method, **options):
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rho", [0.5, 4.0])
 def test_elpidso_is_far_below_the_standard_swarm(rho):
     assert median_cost(rho, 5, "elpidso") <= RATIO * median_cost(rho, 5, "ldw-pso")
@@ -47,6 +48,7 @@ def test_elpidso_is_far_below_the_standard_swarm_on_four_of_five_trajectories():
     assert sum(elpidso <= RATIO * standard for elpidso, standard in medians) >= 4
 
 
+@pytest.mark.slow
 def test_the_integral_term_is_what_makes_the_difference():
     with_integral, without = (median_cost(1.0, 5, "elpidso", ki=ki) for ki in (0.05, 0.0))
     assert with_integral < RATIO * without

@@ -71,6 +71,7 @@ def test_where_it_cannot_simulate_the_estimate_of_the_plan_is_taken(fit) -> None
     assert "gives no result" in loop_noise_sentence(fit.loop_noise, plan.chosen)
 
 
+@pytest.mark.slow
 def test_an_estimator_that_the_user_chose_stays(shaken) -> None:
     fit = fitted(*shaken, estimators=("wls",), chosen="wls")
     assert [estimate.estimator for estimate in fit.estimates] == ["wls"]

@@ -72,6 +72,7 @@ def test_the_truth_of_the_log_is_the_inverse_dynamics(robot, case):
     assert (np.abs(without - truth.tau).max(axis=0) > 1.0).all()
 
 
+@pytest.mark.slow
 def test_a_fit_that_knows_them_finds_the_parameters(robot, case):
     config, nominal, log = case
     assert nominal.terms == robot.terms

@@ -14,6 +14,8 @@ from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.study import plan_study
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 
+pytestmark = pytest.mark.slow
+
 ROBOT = "twolink"
 
 TIMES = ("seconds", "time", "timings", "created", "out", "file", "log", "trajectory", "logs")
@@ -107,7 +109,6 @@ def test_predict_from_a_file_and_from_the_identification(printed, chain) -> None
     assert code == 0
 
 
-@pytest.mark.slow
 def test_validate(printed, chain) -> None:
     words = ("validate", ROBOT, chain.estimate, "--log", chain.unseen, "--quick", "--workers", 1)
     done = rid.validate(chain.estimate, ROBOT, chain.config, log=chain.unseen)
@@ -132,7 +133,6 @@ def test_a_study_that_is_only_planned(printed, chain, tmp_path) -> None:
     assert printed(*words) == (0, of_python(plan))
 
 
-@pytest.mark.slow
 def test_run_and_certify(printed, chain, tmp_path) -> None:
     words = ("run", ROBOT, "--quick", "--out", tmp_path / "a", "--workers", 1)
     study = rid.run_study(ROBOT, tmp_path / "b", chain.config)

@@ -162,6 +162,7 @@ def test_a_study_runs_with_objects_and_by_names_of_the_users_own_parts(own, tmp_
     assert content["preprocessing"]["chosen"] == "own-smoother"
 
 
+@pytest.mark.slow
 def test_list_shows_a_plugin_with_its_origin(tmp_path):
     command = [sys.executable, "-m", "robotid_sim", "list", "sensors", "--json"]
     done = subprocess.run(

@@ -220,6 +220,7 @@ def test_every_run_has_its_own_model_and_noise(repeated):
     assert [run.trace is not None for run in noisy] == [True, False, False]
 
 
+@pytest.mark.slow
 def test_adding_a_scenario_or_a_controller_changes_no_other_run(arm):
     alone, _, _ = compare(arm, plan=brief(scenarios=("sinusoidal",)))
     more = brief(

@@ -169,6 +169,7 @@ def test_a_second_playback_is_a_ghost(sweep) -> None:
     assert pink[0] > pink[1] + 300
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_engine")
 def test_every_ghost_stands_in_its_place_and_color(sweep) -> None:
     angles = (-0.5, 0.4, 0.8)

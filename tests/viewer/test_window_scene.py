@@ -122,6 +122,7 @@ def test_paths_follow_the_tool_and_are_taken_away(client, sweep) -> None:
     assert client.lines == {}
 
 
+@pytest.mark.slow
 def test_ghosts_are_translucent_in_the_color_of_their_motion(client, sweep) -> None:
     reference = replace(sweep, name="nominal", color=colors.MODELS["nominal"])
     scene = WindowScene(client, [sweep, reference], {}, SETTINGS)
