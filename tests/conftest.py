@@ -1,7 +1,9 @@
 """Fixtures: robots, oracles and a cache of engine experiments."""
 
+import fcntl
 import os
 
+import cloudpickle
 from sampling import sampled
 
 from robotid_sim.cli.openblas import common_kernels
@@ -155,9 +157,16 @@ class Experiment:
 
 @pytest.fixture(scope="session")
 def quick_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Path]:
-    """A quick study of irb140, and the folder of its files."""
-    folder = tmp_path_factory.mktemp("irb140")
-    return study("irb140", load_config(None).quick(), folder), folder
+    """A quick study of irb140, and the folder of its files; processes of pytest share one."""
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+    folder, kept = root / "irb140", root / "irb140.pickle"
+    with (root / "irb140.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            whole = study("irb140", load_config(None).quick(), folder)
+            kept.write_bytes(cloudpickle.dumps(whole))
+        return cloudpickle.loads(kept.read_bytes()), folder
 
 
 @pytest.fixture(scope="session")

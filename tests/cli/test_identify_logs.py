@@ -2,12 +2,12 @@
 
 import gzip
 import json
-import shutil
 from dataclasses import replace
 
 import numpy as np
 import pytest
 from robots import DATA
+from short_study import SHORT
 
 from robotid_sim.measurement.files import load_log, save_log
 
@@ -15,13 +15,16 @@ ARM = DATA / "2r.urdf"
 
 
 @pytest.fixture(scope="module")
-def folder(short, tmp_path_factory):
+def folder(robotid, tmp_path_factory):
     """Config, and logs of two motions, as of a machine."""
     folder = tmp_path_factory.mktemp("logs")
-    shutil.copy(short.config, folder)
-    shutil.copy(short.machine, folder / "log2.h5")
-    log = replace(load_log(short.log), origin="machine", truth=None, seed=None)
-    save_log(log, folder / "log1.h5")
+    (folder / "short.toml").write_text(SHORT)
+    for seed in (1, 2):
+        path, log = folder / f"t{seed}.json", folder / f"log{seed}.h5"
+        words = ("--config", folder / "short.toml", "--seed", seed)
+        assert robotid("design", ARM, "-o", path, *words).code == 0
+        assert robotid("simulate", ARM, "--trajectory", path, "-o", log, *words).code == 0
+        save_log(replace(load_log(log), origin="machine", truth=None, seed=None), log)
     return folder
 
 
@@ -47,6 +50,7 @@ def spread(content):
     return np.sqrt(np.diag(np.array(chosen(content)["cov"])))
 
 
+@pytest.mark.slow
 def test_two_logs_together_are_better_than_each(identified):
     code, both = identified("log1.h5", "log2.h5")
     alone = [identified(name)[1] for name in ("log1.h5", "log2.h5")]
