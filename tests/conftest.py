@@ -205,8 +205,11 @@ def exact():
     return make
 
 
-@pytest.fixture(params=tuple(filter(is_installed, ENGINES)))
+INSTALLED = tuple(filter(is_installed, ENGINES))
+
+
+@pytest.fixture(params=sampled(INSTALLED, *INSTALLED[:1], mark=pytest.mark.slow))
 def each_engine(request) -> Iterator[str]:
-    """Make every engine that is installed the default one, in turn."""
+    """Make every engine that is installed the default one, in turn; slow after the first."""
     with using_engine(request.param):
         yield request.param

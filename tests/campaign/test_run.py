@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from joblib import parallel_config
 from plans import short_plan, told
+from sampling import sampled
 
 from robotid_sim.campaign import backend, group_work
 from robotid_sim.campaign import run as campaign_run
@@ -54,6 +55,7 @@ def test_finished_trials_are_not_run_again(finished, monkeypatch) -> None:
     assert told(rows_in(finished)) == before
 
 
+@pytest.mark.slow
 def test_more_seeds_run_only_what_is_new(finished, tmp_path) -> None:
     run_campaign(short_plan(seeds=1), tmp_path)
     done = run_campaign(short_plan(), tmp_path)
@@ -89,6 +91,7 @@ def test_a_cluster_finds_the_same(finished, tmp_path) -> None:
     assert told(rows_in(tmp_path)) == told(rows_in(finished))
 
 
+@pytest.mark.slow
 def test_an_estimator_that_raises_costs_its_own_rows_only(finished, tmp_path, monkeypatch) -> None:
     estimated = group_work.DoGroup._estimated
 
@@ -224,7 +227,10 @@ class Unpickled:
         return Path.touch, (self.trace,)
 
 
-@pytest.mark.parametrize("kind", ["pickle", "garbage", "signed by another run"])
+KINDS = ("pickle", "garbage", "signed by another run")
+
+
+@pytest.mark.parametrize("kind", sampled(KINDS, "pickle", mark=pytest.mark.slow))
 def test_no_file_of_the_folder_is_unpickled(finished, tmp_path, kind) -> None:
     trace, shared = tmp_path / "trace", tmp_path / "out" / group_work.SHARED
     shared.mkdir(parents=True)

@@ -230,6 +230,7 @@ def test_what_only_draws_results_throws_no_trial_away(package) -> None:
     assert after("chart.py", f"{chart}def thinned(n):\n    return -n\n") != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "inside", "outside"),
     [
@@ -249,6 +250,7 @@ def test_a_trial_depends_on_what_it_imports(module, inside, outside) -> None:
         assert not any(name.startswith(f"robotid_sim.{part}") for name in names), part
 
 
+@pytest.mark.slow
 def test_robots_of_the_catalog_count_where_they_are_read(tmp_path, monkeypatch) -> None:
     fingerprints = []
     monkeypatch.setattr(sources, "catalog_folder", lambda: tmp_path)

@@ -87,6 +87,7 @@ def test_a_factor_that_is_renamed_keeps_its_rows(robotid, copied, tmp_path) -> N
     assert "fine" in (copied / "summary.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_level_that_is_renamed_is_one_level(robotid, tmp_path) -> None:
     write_plan(tmp_path / "p.toml", factors=levels("encoder", "fine", "coarse"))
     assert run(robotid, tmp_path / "p.toml", tmp_path / "c") == 2
@@ -96,6 +97,7 @@ def test_a_level_that_is_renamed_is_one_level(robotid, tmp_path) -> None:
     assert [row["encoder"] for row in rows] == ["good", "good", "bad", "bad"]
 
 
+@pytest.mark.slow
 def test_a_robot_file_that_is_edited_is_run_anew(robotid, tmp_path, monkeypatch) -> None:
     robot = tmp_path / "arm.urdf"
     shutil.copy(DATA / "2r.urdf", robot)

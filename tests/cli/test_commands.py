@@ -18,7 +18,6 @@ from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot
-from robotid_sim.part_kinds import KINDS
 
 ROOT = Path(__file__).parents[2]
 ARM = DATA / "2r.urdf"
@@ -205,19 +204,6 @@ def test_repair_writes_a_possible_robot_and_says_how_far(robotid, tmp_path, no_c
     assert robotid("run", path, *words).code == 0
 
 
-@pytest.mark.parametrize(
-    "kind",
-    ["robots", "trajectories", "families", "sensors", "preprocessors", "estimators", "controllers"],
-)
-def test_list_gives_name_and_summary_of_every_entry(robotid, kind) -> None:
-    entries = json.loads(robotid("list", kind, "--json").out)
-    assert entries
-    for entry in entries:
-        assert set(entry) == {"name", "summary", "source"}
-        assert entry["summary"]
-        assert entry["name"] in robotid("list", kind).out
-
-
 @pytest.mark.slow
 def test_payload_changes_the_estimate_by_its_mass(robotid, tmp_path) -> None:
     plain, loaded = (
@@ -252,6 +238,7 @@ def test_the_python_chain_of_the_start_page_prints_what_it_says(
     assert capsys.readouterr().out.split() == promised.split()
 
 
+@pytest.mark.slow
 def test_iiwa_of_pybullet_data_is_read_by_path(robotid) -> None:
     report = json.loads(robotid("check", urdf_path("iiwa"), "--json").out)
     assert report["inertial_rank"] == 43
@@ -300,14 +287,6 @@ def test_a_torque_limit_that_the_nominal_model_did_not_foresee_is_reported(
     assert said
 
 
-@pytest.mark.parametrize("kind", KINDS)
-def test_lists_are_plain_text(robotid, kind) -> None:
-    rows = json.loads(robotid("list", kind, "--json").out)
-    assert rows
-    for row in rows:
-        assert not re.search(r"[`\\]|\]_|:\w+:", row["summary"]), row
-
-
 def test_the_list_of_presets_has_them_all(robotid) -> None:
     names = {
         row["name"].split(":")[0] for row in json.loads(robotid("list", "presets", "--json").out)
@@ -315,6 +294,7 @@ def test_the_list_of_presets_has_them_all(robotid) -> None:
     assert names == {"ideal", "lab", "industrial", "harsh"}
 
 
+@pytest.mark.slow
 def test_simulate_says_how_much_of_the_limits_the_motion_uses(robotid, tmp_path) -> None:
     T = tmp_path / "t.json"
     design = json.loads(robotid("design", ARM, "-o", T, "--quick", "--json").out)

@@ -32,6 +32,7 @@ def test_draws_are_robots_that_the_engine_takes(robotid, short, made, tmp_path):
     assert robotid("simulate", files[-1], *words).code == 0
 
 
+@pytest.mark.slow
 def test_a_band_holds_nine_tenths_of_unseen_torques(robotid, short, made, tmp_path):
     assert min(load_chosen(made / "e.json")[2]["model_error"]["std"]) > 0.0
     words = ("predict", ARM, made / "e.json", short.unseen)
@@ -42,6 +43,7 @@ def test_a_band_holds_nine_tenths_of_unseen_torques(robotid, short, made, tmp_pa
     assert "the 90 % band of the prediction" in page.read_text()
 
 
+@pytest.mark.slow
 def test_without_draws_or_held_out_data_there_is_no_band(robotid, short, made, tmp_path):
     done = robotid("identify", ARM, short.log, "-o", tmp_path / "e.json")
     assert done.code == 0

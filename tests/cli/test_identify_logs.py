@@ -75,6 +75,7 @@ def test_a_noisy_log_weighs_less(identified, folder):
     assert weights[1, 1] == pytest.approx(weights[0, 1], rel=0.5)
 
 
+@pytest.mark.slow
 def test_all_parts_of_a_log_with_a_gap_are_fitted(identified, folder, robotid, tmp_path):
     log = load_log(folder / "log1.h5")
     columns = np.column_stack([log.t, log.q, log.tau_meas])

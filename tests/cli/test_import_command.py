@@ -95,6 +95,7 @@ def test_a_map_and_a_segment_are_followed(robotid, recorded, tmp_path) -> None:
     assert np.allclose(log.q, 1.9 * np.sin(log.t[:, None] + [1.0, 0.0]), atol=1e-14)
 
 
+@pytest.mark.slow
 def test_an_import_is_a_log_that_identify_reads(robotid, tmp_path) -> None:
     path, virtual, machine = tmp_path / "t.json", tmp_path / "v.csv", tmp_path / "m.h5"
     words = ("design", ARM, "-o", path, "--quick")

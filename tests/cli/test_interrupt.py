@@ -164,7 +164,7 @@ def interrupts(interrupt: Interrupt, work: Callable[[], object]) -> None:
 
 
 @pytest.mark.parametrize(
-    "delay", [0.0, 0.3, 1.0, *(pytest.param(s, marks=pytest.mark.slow) for s in (3.0, 6.0, 9.0))]
+    "delay", sampled((0.0, 0.3, 1.0, 3.0, 6.0, 9.0), 0.3, mark=pytest.mark.slow)
 )
 def test_a_study_ends_in_one_line_and_leaves_no_process(tmp_path, delay) -> None:
     code, out, said = interrupted(tmp_path, WORDS, delay)
@@ -185,7 +185,7 @@ def test_a_study_ends_in_one_line_and_leaves_no_process(tmp_path, delay) -> None
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("delay", [0.0, 2.0, pytest.param(8.0, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("delay", sampled((0.0, 2.0, 8.0), 0.0, mark=pytest.mark.slow))
 def test_other_signals_end_a_study_so_too(tmp_path, delay, number) -> None:
     code, out, said = interrupted(tmp_path, WORDS, delay, number)
     assert (code, out, said[1:]) == (128 + number, "", [])

@@ -153,6 +153,7 @@ def test_a_fit_of_excerpts_knows_that_they_repeat(both, monkeypatch):
     assert 0.5 < np.median(ratio) < 2.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lacking", "words"), [(0.0, "all samples are in the fit"), (0.05, "the fit is of them, too")]
 )

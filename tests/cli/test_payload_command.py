@@ -53,6 +53,7 @@ def test_the_load_is_what_was_put_on(robotid, logs, tmp_path):
     assert content["parameters"]["mxL"] is not None
 
 
+@pytest.mark.slow
 def test_torque_constants_by_a_known_load_are_right(robotid, logs):
     config, bare, loaded, _ = logs
     words = ("--load", LOAD, "--config", config)
@@ -65,6 +66,7 @@ def test_torque_constants_by_a_known_load_are_right(robotid, logs):
     assert "The torque constant of shoulder is" in done.out
 
 
+@pytest.mark.slow
 def test_errors_of_the_torque_constants_widen_the_load(robotid, logs):
     config, bare, loaded, _ = logs
     words = ("payload", ARM, bare, loaded, "--config", config, "--json")
@@ -121,6 +123,7 @@ def test_one_log_twice_is_refused(robotid, logs):
     ]
 
 
+@pytest.mark.slow
 def test_a_wrong_mass_of_the_load_is_doubted(robotid, logs):
     """It looks like the same error of all torque constants."""
     config, bare, loaded, _ = logs
@@ -133,6 +136,7 @@ def test_a_wrong_mass_of_the_load_is_doubted(robotid, logs):
     assert "is the mass of the load right?" in doubt
 
 
+@pytest.mark.slow
 def test_a_joint_that_hardly_feels_the_load_has_no_torque_constant(robotid, logs):
     """A point mass at the tip, which is the frame of the elbow, loads the shoulder alone."""
     config, bare, loaded, _ = logs

@@ -51,6 +51,7 @@ def test_identification_report_shows_no_truth(folder) -> None:
     assert "torque noise" not in text
 
 
+@pytest.mark.slow
 def test_the_replay_is_on_the_page_unless_left_out(robotid, folder, tmp_path) -> None:
     for name in ("design", "identify", "validate"):
         assert 'id="replay-data"' in (folder / f"{name}.html").read_text()

@@ -89,6 +89,7 @@ def calls(folder, name: str = "dice-good") -> int:
     return len((folder / f"calls-{name}").read_text())
 
 
+@pytest.mark.slow
 def test_everything_is_written_and_finished_runs_are_not_repeated(robotid, papers) -> None:
     out = papers / "out"
     words = ("reproduce", "dice-good", "--out", out, "--workers", 1)
@@ -183,6 +184,7 @@ def test_an_unknown_paper_is_one_line(robotid, papers) -> None:
     assert not (papers / "out").exists()
 
 
+@pytest.mark.slow
 def test_a_quick_run_keeps_the_full_one_beside_it(robotid, papers) -> None:
     words = ("reproduce", "dice-good", "--out", papers / "out", "--workers", 1)
     full = robotid(*words).out

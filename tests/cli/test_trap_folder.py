@@ -113,6 +113,7 @@ def test_a_window_and_a_page_import_nothing_from_the_working_folder(traps) -> No
     assert caught(traps) == []
 
 
+@pytest.mark.slow
 def test_python_m_leaves_the_working_folder_before_it_loads_the_program(traps) -> None:
     for early in STANDARD:  # Python has them before the package is asked
         (traps / f"{early}.py").unlink()

@@ -40,6 +40,7 @@ def test_a_good_estimate_exits_0_with_prediction_and_checks(robotid, short):
     assert [line.split()[0] for line in lines[start + 2 : start + 4]] == ["shoulder", "elbow"]
 
 
+@pytest.mark.slow
 def test_json_is_one_object_and_the_file_is_the_same_with_its_schema(robotid, short, tmp_path):
     path = tmp_path / "validation.json"
     done = validate(robotid, short, "--json", "-o", path, "--workers", "1", "--log", short.log)
@@ -63,6 +64,7 @@ def test_json_is_one_object_and_the_file_is_the_same_with_its_schema(robotid, sh
     assert all(0.0 < share < 0.01 for share in content["torque_rms_relative"])
 
 
+@pytest.mark.slow
 def test_an_estimate_as_wrong_as_the_nominal_exits_1(robotid, short, tmp_path):
     content = json.loads(short.estimate.read_text())
     for estimate in content["estimates"]:
@@ -122,6 +124,7 @@ def test_impossible_full_parameters_are_one_line(robotid, short, tmp_path, value
     one_line(validate(robotid, short, "--workers", "1", estimate=path))
 
 
+@pytest.mark.slow
 def test_controllers_tasks_scenarios_models_and_runs_can_be_chosen(robotid, short, tmp_path):
     page = tmp_path / "page.html"
     words = (
@@ -161,6 +164,7 @@ def test_choices_that_do_not_exist_are_named(robotid, short, words, message):
     one_line(validate(robotid, short, *words), message)
 
 
+@pytest.mark.slow
 def test_the_terminal_shows_every_case_that_ran(robotid, short, monkeypatch):
     monkeypatch.setenv("COLUMNS", "110")
     words = (

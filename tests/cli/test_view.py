@@ -97,6 +97,7 @@ def test_a_trajectory_is_simulated_first(robotid, tmp_path, trajectory) -> None:
         assert picture.n_frames == 10
 
 
+@pytest.mark.slow
 def test_a_log_and_others_as_ghosts(robotid, tmp_path, result) -> None:
     log = result / "log.h5"
     again = tmp_path / "again.h5"

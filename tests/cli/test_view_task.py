@@ -48,6 +48,7 @@ def shown(pybullet, robotid, result, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 def test_a_picture_has_every_model_in_its_color(robotid, result, tmp_path) -> None:
     folder, config = result
     words = ("view", "twolink", "--result", folder, "--config", config, *SMALL, "--json")

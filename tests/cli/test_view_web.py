@@ -85,6 +85,7 @@ def served(robotid, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("asked", [("--web", "--no-open"), ()])
 def test_without_display_and_engine_it_serves_until_ctrl_c(folder, tmp_path, asked) -> None:
     (tmp_path / "sitecustomize.py").write_text(HIDING)

@@ -88,6 +88,7 @@ def test_two_masses_ring_at_their_frequency(frequency):
     assert found / frequency - 1.0 == pytest.approx(phase**4 / 480.0, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_spring_alone_keeps_its_energy_and_damping_takes_it():
     x = plucked(50.0)
     assert ringing(x[-200:], 50.0) == pytest.approx(ringing(x[:200], 50.0), rel=1e-6)

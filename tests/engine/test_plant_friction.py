@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from friction_oracle import friction_torque
 from robots import single, urdf_path
-from sampling import sampled
+from sampling import sampled, thinned
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
@@ -132,8 +132,9 @@ def test_laws_that_add_nothing_move_like_the_robots_own(irb140, law):
     assert np.abs(plain.q - shaped.q).max() < 1e-11  # another way to solve the same equations
 
 
-@pytest.mark.parametrize("Ia", [0.0, 0.7])
-@pytest.mark.parametrize("share", [0.5, 0.999])
+@pytest.mark.parametrize(
+    ("share", "Ia"), thinned(product((0.999, 0.5), (0.7, 0.0)), 2, pytest.mark.slow)
+)
 def test_on_a_slope_below_its_friction_a_joint_stays_put(share, Ia):
     Fc = 5.0
     slope = single(prismatic=True, gravity=(share * Fc / 2.0, 0.0, -9.0), Fc=Fc, Ia=Ia, Fv=3.0)

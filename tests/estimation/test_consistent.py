@@ -165,6 +165,7 @@ def test_good_data_are_solved_too(trials, noise):
         assert np.isfinite(lifted.distance)
 
 
+@pytest.mark.slow
 def test_light_links_without_friction_are_solved_too():
     trials = Trials(Robot.from_urdf(example_path("so_arm_description/urdf/so100.urdf")))
     for seed in range(20):

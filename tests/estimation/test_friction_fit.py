@@ -43,6 +43,7 @@ def fits(request, data):
 
 
 class TestEps:
+    @pytest.mark.slow
     def test_it_is_found_from_twice_and_half(self, data, fits):
         errors = np.array([found.eps / data.robot.eps - 1.0 for found, _ in fits])
         assert all(found.success and all(found.shown) for found, _ in fits)

@@ -90,6 +90,7 @@ class TestPayload:
 
 
 class TestTorqueConstants:
+    @pytest.mark.slow
     def test_the_mass_of_the_load_is_enough(self, data):
         scores = []
         for seed in range(6):

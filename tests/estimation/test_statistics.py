@@ -115,6 +115,7 @@ def test_weights_beat_equal_weights_where_joints_differ(data, weighted):
     assert ratio.min() > 0.7
 
 
+@pytest.mark.slow
 def test_ordinary_least_squares_knows_its_own_variance(data):
     noises = [data.white(np.random.default_rng(seed)) for seed in range(RUNS)]
     ordinary = Trials(data, OrdinaryLeastSquares(), noises)

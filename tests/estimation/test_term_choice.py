@@ -105,6 +105,7 @@ def test_two_terms_of_one_joint_and_one_of_another_are_told_apart(case):
     assert {(t.kind, t.joint) for t in found} == {(t.kind, t.joint) for t in terms}
 
 
+@pytest.mark.slow
 def test_a_joint_may_have_several_harmonics(case):
     name = case.robot.joint_names[4]
     terms = [JointTerm("cogging", name, (0.4, 0.0), k) for k in (3.0, 8.0)]

@@ -96,6 +96,7 @@ def test_weak_drives_get_a_smaller_motion_within_the_torque_share(irb140, seed):
     assert found.torque_ratio > 0.3  # the limit is what stops it, not timidity
 
 
+@pytest.mark.slow
 def test_infeasible_torque_names_the_joint(irb140):
     joints = list(irb140.joints)
     joints[1] = replace(joints[1], effort=1.0)  # the shoulder carries some 200 N m

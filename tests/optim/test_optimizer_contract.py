@@ -5,6 +5,7 @@ from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
+from sampling import sampled
 from standard_functions import sphere
 
 from robotid_sim.errors import CallOrderError, OptionError
@@ -53,7 +54,9 @@ def bits(result):
     return result.x.tobytes() + result.history.tobytes()
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize(
+    "name", sampled(OPTIMIZERS, "cmaes", "de", "pso", "qpso", mark=pytest.mark.slow)
+)
 class TestContract:
     def test_the_result_is_the_best_point_that_was_evaluated(self, name):
         fun = Recorder()

@@ -122,6 +122,7 @@ def test_links_keep_their_distance_as_the_engine_confirms(irb140):
     assert (distance >= np.minimum(0.02, 0.8 * at_home) - 1e-4).all()
 
 
+@pytest.mark.slow
 def test_robust_torque_leaves_room(arm):
     tight = {"candidates": 30, "iterations": 20, "period": 1.0, "torque_ratio": 0.3}
     excess = []

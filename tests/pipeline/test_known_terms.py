@@ -64,6 +64,7 @@ def test_they_are_those_of_the_settings(robot):
     assert JointTerm("spring", "elbow", (3.0, -1.2000000000000002)) in robot.terms
 
 
+@pytest.mark.slow
 def test_the_truth_of_the_log_is_the_inverse_dynamics(robot, case):
     truth = case[2].truth
     state = (truth.q, truth.dq, truth.ddq)

@@ -28,6 +28,7 @@ def noisy(log, *sensors, seed=0, encoder=1e-4):
     return measure(log, (*noise, *sensors), np.random.default_rng(seed))
 
 
+@pytest.mark.slow
 def test_engine_data_get_motion_and_torque_together_to_the_bit(engine, arm):
     case = engine(arm)
     log = noisy(case.log)

@@ -73,6 +73,7 @@ def test_page_says_everything_in_order(tmp_path) -> None:
     assert tree.cssselect("pre code")[0].text == "robotid run x"
 
 
+@pytest.mark.slow
 def test_page_without_verdict_has_no_badge(tmp_path) -> None:
     assert not html.fromstring(written(small_page(), tmp_path)).cssselect(".badge")
     counted = replace(small_page(), badge="3 reproduced, 2 not")
@@ -227,6 +228,7 @@ def test_page_into_a_missing_folder_is_one_line(tmp_path) -> None:
         write_page(small_page(), tmp_path / "none" / "page.html")
 
 
+@pytest.mark.slow
 def test_same_page_same_bits(tmp_path) -> None:
     assert written(small_page(), tmp_path) == written(small_page(), tmp_path)
 

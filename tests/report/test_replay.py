@@ -73,7 +73,7 @@ def log_of(robot: Robot, t: np.ndarray, factor: float = 1.0) -> Log:
     )
 
 
-@pytest.mark.parametrize("name", ["irb140", "panda"])
+@pytest.mark.parametrize("name", ["irb140", pytest.param("panda", marks=pytest.mark.slow)])
 def test_a_replay_is_a_small_part_of_a_page(name) -> None:
     robot = Robot.from_urdf(urdf_path(name))
     page = page_of(robot)

@@ -45,6 +45,7 @@ def test_an_honest_covariance_passes_and_a_small_one_fails(trials):
     assert small >= 0.95 * TRIALS
 
 
+@pytest.mark.slow
 def test_constraints_that_hold_cost_no_more_than_chance(trials):
     problems, _ = trials
     costs = []

@@ -48,6 +48,7 @@ def scores(virtual, log, bound):
     return {score.name: score for score in found}
 
 
+@pytest.mark.slow
 def test_no_filter_scores_the_torque_noise(log, scores):
     use = RtsSmoother().rows.filter_for(log).used
     noise = rms((log.tau_meas - log.truth.tau)[use])

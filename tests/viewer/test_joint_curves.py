@@ -30,6 +30,7 @@ def test_a_mark_moves_with_time_and_curves_change_with_the_joint(sweep) -> None:
     assert (np.abs(other - first).max(axis=-1) > 30).mean() > 0.01
 
 
+@pytest.mark.slow
 def test_a_model_needs_the_torque_of_its_own_dynamics(sweep) -> None:
     def error(robot) -> float:
         return float(np.sqrt(((needed_torque(robot, sweep) - sweep.tau) ** 2).mean()))
