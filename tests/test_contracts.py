@@ -49,7 +49,10 @@ def test_a_controller_keeps_the_contract(name):
 
 
 def test_options_that_it_does_not_have_are_refused():
-    for registry, name, _ in EVERY:
+    for registry, name in (
+        *((r, n) for r, n, _ in EVERY),
+        *((CONTROLLERS, n) for n in CONTROLLERS),
+    ):
         with pytest.raises(OptionError, match="has no option 'color'"):
             registry.build(name, color=1.0)
 

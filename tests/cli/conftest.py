@@ -75,3 +75,17 @@ def robotid() -> Callable[..., Done]:
         return Done(code, out.getvalue(), err.getvalue())
 
     return run
+
+
+@pytest.fixture(scope="session")
+def refused(robotid) -> Callable[..., str]:
+    """Return a function that gives the one line of a command that is refused with exit code 2."""
+
+    def run(*words: object) -> str:
+        done = robotid(*words)
+        assert (done.code, done.out) == (2, ""), done
+        assert done.err.startswith("robotid: ")
+        assert done.err.count("\n") == 1
+        return done.err
+
+    return run

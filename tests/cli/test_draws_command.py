@@ -56,9 +56,7 @@ def test_without_draws_or_held_out_data_there_is_no_band(robotid, short, made, t
     ("count", "said"),
     [(0, "draws are counted from 1, got 0"), (5, "has other draws, such as draw_06.urdf")],
 )
-def test_draws_that_cannot_be_are_refused_at_once(robotid, short, made, tmp_path, count, said):
+def test_draws_that_cannot_be_are_refused_at_once(refused, short, made, tmp_path, count, said):
     out = tmp_path / "e.json"
-    done = robotid("identify", ARM, short.log, "-o", out, "--draws", count, made / "draws")
-    assert done.code == 2
-    assert said in done.err
+    assert said in refused("identify", ARM, short.log, "-o", out, "--draws", count, made / "draws")
     assert not out.exists()

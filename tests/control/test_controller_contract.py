@@ -88,11 +88,6 @@ def test_gains_of_another_number_of_joints_are_refused(name, arm, irb140):
         CONTROLLERS[name].from_gains(arm, gains_of(irb140))
 
 
-def test_unknown_options_are_refused(name, arm):
-    with pytest.raises(OptionError, match="has no option 'color'"):
-        CONTROLLERS.build(name, model=arm, color=1.0)
-
-
 def test_numbers_that_make_no_sense_are_refused_by_name(name, arm):
     law = CONTROLLERS[name].from_gains(arm, gains_of(arm))
     for f in fields(law):

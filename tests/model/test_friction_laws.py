@@ -56,12 +56,6 @@ class TestContract:
         assert described.pop("law") == name
         assert FRICTION_LAWS.build(name, **described) == law
 
-    def test_it_has_a_summary_and_unknown_options_are_refused(self, name):
-        rows = {row["name"]: row for row in FRICTION_LAWS.describe()}
-        assert rows[name]["summary"]
-        with pytest.raises(OptionError, match="has no option 'mu'"):
-            FRICTION_LAWS.build(name, mu=1.0)
-
 
 @pytest.mark.parametrize(
     ("name", "option", "bad"),
