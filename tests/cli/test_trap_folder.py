@@ -6,6 +6,7 @@ import sys
 from pathlib import Path
 
 import pytest
+from sampling import sampled
 from test_plugins_in_processes import CLAIMS, PAPER
 
 STANDARD = (
@@ -84,11 +85,11 @@ def begin(traps: Path, *words: str, **more: str) -> subprocess.Popen:
     [
         "campaign run plan.toml --out out --workers 2",
         "reproduce sixth --quick --plugin ../own/sixth.py --out out --workers 2",
-        pytest.param(
-            "run twolink --quick --config study.toml --out out --workers 2", marks=pytest.mark.slow
-        ),
-        pytest.param(
-            "campaign run plan.toml --out out --workers 1 --cluster local", marks=pytest.mark.slow
+        *sampled(
+            (
+                "run twolink --quick --config study.toml --out out --workers 2",
+                "campaign run plan.toml --out out --workers 1 --cluster local",
+            )
         ),
     ],
 )

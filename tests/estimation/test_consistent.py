@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from robots import example_path, urdf_path
 from sampling import sampled
-from studies import study
 
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.dynamics.base_parameters import base_parameters
@@ -21,7 +20,6 @@ from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.config import load_config
 
 SAMPLES = 150
 NOISE = 0.05
@@ -314,20 +312,6 @@ def test_a_problem_without_a_nominal_is_refused(trials):
 def test_options_that_make_no_sense_are_refused_at_once(options):
     with pytest.raises(OptionError):
         Consistent(**options)
-
-
-@pytest.mark.slow
-def test_default_study_of_irb140_pays_little_for_consistency(tmp_path):
-    config = load_config(None, {"control": {"enabled": False}})
-    result = study("irb140", config, tmp_path).result
-    by_name = {e.estimator: e for e in result.estimates}
-    consistent, free = by_name["consistent"], by_name["wls"]
-    assert consistent.success
-    assert 1.0 - 1e-9 <= consistent.fitness_over_ls <= 1.02
-    ours, theirs = (
-        np.array(e.validation.model_error_relative, dtype=float) for e in (consistent, free)
-    )
-    assert (ours <= 1.1 * theirs).all()
 
 
 def test_a_parameter_at_its_bound_has_a_one_sided_interval(arm):

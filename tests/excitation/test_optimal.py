@@ -103,6 +103,7 @@ def test_same_seed_gives_the_same_bits_with_one_worker_and_two(arm):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_workers_do_not_change_the_bits_of_a_larger_robot(irb140):
     basis = base_parameters(irb140)
     one, two = (

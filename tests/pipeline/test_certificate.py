@@ -18,6 +18,8 @@ from robotid_sim.report.certificate_report import certificate_report
 from robotid_sim.report.closing import Recipe
 from robotid_sim.report.tables import CHECKS
 
+pytestmark = pytest.mark.slow
+
 SEEDS = (0, 1)
 ARM = "2r"
 PAIRS = [(source, target) for source in ENGINES for target in ENGINES]
@@ -40,7 +42,6 @@ def checks(crossings):
     return {check.name: check for check in judge(crossings).checks}
 
 
-@pytest.mark.slow
 def test_every_model_is_proved_in_every_engine(done) -> None:
     for crossing in done.crossings:
         assert [(p.identified_in, p.proved_in) for p in crossing.proofs] == PAIRS
@@ -61,7 +62,6 @@ def test_the_engines_are_told_apart_by_their_noise_alone(done) -> None:
         assert pair.labels == ("PyBullet", "MuJoCo")
 
 
-@pytest.mark.slow
 def test_a_seed_does_not_depend_on_those_beside_it(done) -> None:
     alone = certificate(setup_of, SEEDS[1:])
     assert alone.proofs[1].content() == done.crossings[1].proofs[1].content()
@@ -139,7 +139,6 @@ def test_without_enough_residuals_the_whole_is_not_tested(done) -> None:
     assert judged["difference_within_intervals"].passed
 
 
-@pytest.mark.slow
 def test_a_study_without_loops_has_no_gap() -> None:
     one = certificate(lambda seed: setup_of(seed, control={"enabled": False}), [0])
     assert all(proof.gap_left is None for proof in one.proofs)

@@ -19,6 +19,8 @@ from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.trust import fit_remarks
 
+pytestmark = pytest.mark.slow
+
 NOISE = 2e-3  # [rad]
 
 
@@ -50,7 +52,6 @@ def fit(shaken):
     return fitted(*shaken)
 
 
-@pytest.mark.slow
 def test_output_error_is_chosen_where_the_loop_is_shaken_and_errs_less(fit, arm) -> None:
     assert fit.chosen.estimator == "output-error"
     assert fit.lift is not None
@@ -61,7 +62,6 @@ def test_output_error_is_chosen_where_the_loop_is_shaken_and_errs_less(fit, arm)
     assert "output error, which simulates, is chosen" in sentence
 
 
-@pytest.mark.slow
 def test_where_it_cannot_simulate_the_estimate_of_the_plan_is_taken(fit) -> None:
     plan = build_fit(load_config(None))
     estimates = {estimate.estimator: estimate for estimate in fit.estimates}
@@ -71,7 +71,6 @@ def test_where_it_cannot_simulate_the_estimate_of_the_plan_is_taken(fit) -> None
     assert "gives no result" in loop_noise_sentence(fit.loop_noise, plan.chosen)
 
 
-@pytest.mark.slow
 def test_an_estimator_that_the_user_chose_stays(shaken) -> None:
     fit = fitted(*shaken, estimators=("wls",), chosen="wls")
     assert [estimate.estimator for estimate in fit.estimates] == ["wls"]

@@ -23,6 +23,8 @@ from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.streams import Streams
 
+pytestmark = pytest.mark.slow
+
 EXACT = 1e-9
 """Of the equation of motion [N m]: as in tests/experiment/test_rollout.py."""
 
@@ -64,7 +66,6 @@ def test_they_are_those_of_the_settings(robot):
     assert JointTerm("spring", "elbow", (3.0, -1.2000000000000002)) in robot.terms
 
 
-@pytest.mark.slow
 def test_the_truth_of_the_log_is_the_inverse_dynamics(robot, case):
     truth = case[2].truth
     state = (truth.q, truth.dq, truth.ddq)
@@ -73,7 +74,6 @@ def test_the_truth_of_the_log_is_the_inverse_dynamics(robot, case):
     assert (np.abs(without - truth.tau).max(axis=0) > 1.0).all()
 
 
-@pytest.mark.slow
 def test_a_fit_that_knows_them_finds_the_parameters(robot, case):
     config, nominal, log = case
     assert nominal.terms == robot.terms

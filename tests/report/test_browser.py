@@ -56,7 +56,7 @@ def scroll_through(driver) -> None:
     count = driver.execute_script(f"return {figures}.length")
     for k in range(count):
         driver.execute_script(f"{figures}[{k}].scrollIntoView()")
-        time.sleep(0.2)
+        time.sleep(0.1)
     drawn = f"return [...{figures}].filter((f) => f.querySelector('.live .main-svg')).length"
     WebDriverWait(driver, WAIT).until(lambda d: d.execute_script(drawn) == count)
 
