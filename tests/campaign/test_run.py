@@ -149,6 +149,7 @@ def forever() -> None:
         time.sleep(0.001)
 
 
+@pytest.mark.slow
 def test_work_whose_process_dies_is_begun_again_and_given_up(tmp_path, monkeypatch) -> None:
     begun = []
 

@@ -188,6 +188,7 @@ def test_seeds_that_the_store_cannot_hold_are_refused(robotid, tmp_path, seed) -
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.slow
 def test_the_largest_seed_is_kept(robotid, tmp_path) -> None:
     write_plan(tmp_path / "p.toml", seeds=f"[{2**63 - 1}]")
     assert run(robotid, tmp_path / "p.toml", tmp_path / "c") == 2

@@ -106,6 +106,7 @@ def test_stages_in_sequence_equal_run_bit_for_bit(robotid, study, tmp_path) -> N
     assert ours == whole
 
 
+@pytest.mark.slow
 def test_log_of_a_machine_is_identified_from_csv(robotid, study, tmp_path) -> None:
     _, folder = study
     log = load_log(folder / "log.h5")

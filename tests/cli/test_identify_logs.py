@@ -95,6 +95,7 @@ def test_all_parts_of_a_log_with_a_gap_are_fitted(identified, folder, robotid, t
     assert (done.code, done.err) == (0, "")
 
 
+@pytest.mark.slow
 def test_a_foreign_log_is_imported_and_what_was_concluded_is_told(identified, folder, robotid):
     log = load_log(folder / "log1.h5")
     columns = np.column_stack([1e3 * log.t, log.q, log.tau_meas])

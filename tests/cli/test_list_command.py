@@ -4,6 +4,7 @@ import json
 import re
 
 import pytest
+from sampling import sampled
 
 from robotid_sim.part_kinds import KINDS
 
@@ -36,7 +37,7 @@ def test_the_items_of_a_kind_fit_the_terminal(robotid, kind, width) -> None:
         assert not re.search(r"[`\\]|\]_|:\w+:", row["summary"]), row  # plain text
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", sampled(KINDS, "robots", "sensors", mark=pytest.mark.slow))
 def test_an_item_is_described_with_default_and_meaning_of_every_option(
     robotid, kind, width
 ) -> None:

@@ -6,6 +6,7 @@ import shutil
 import pytest
 from results import sealed
 from robots import DATA
+from sampling import sampled
 
 from robotid_sim.cli.commands import COMMANDS
 from robotid_sim.cli.help import load_command
@@ -340,7 +341,9 @@ def with_value(command, parameter, value):
     return [*words, parameter.opts[-1], *(value.split() if parameter.nargs > 1 else [value])]
 
 
-@pytest.mark.parametrize("command", COMMANDS)
+@pytest.mark.parametrize(
+    "command", sampled(COMMANDS, "run", "identify", "campaign", mark=pytest.mark.slow)
+)
 def test_a_value_that_cannot_be_is_refused(refused, command) -> None:
     for parameter in parameters(command):
         for value, said in bad_values(command, parameter):

@@ -90,6 +90,7 @@ def test_a_bad_load_is_one_line(refused, logs):
     )
 
 
+@pytest.mark.slow
 def test_without_a_load_there_is_no_center(robotid, logs):
     config, bare, _, again = logs
     done = robotid("payload", ARM, bare, again, "--config", config)

@@ -150,6 +150,7 @@ def test_a_quick_run_does_not_judge_statistics(robotid, papers) -> None:
     assert json.loads(done.out)["papers"][0]["claims"][0]["within"] is None
 
 
+@pytest.mark.slow
 def test_all_papers_end_in_one_page(robotid, papers) -> None:
     out = papers / "all"
     done = robotid("reproduce", "all", "--out", out, "--runs", 6, "--workers", 1)

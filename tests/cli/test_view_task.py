@@ -67,6 +67,7 @@ def test_a_picture_has_every_model_in_its_color(robotid, result, tmp_path) -> No
     assert orange.mean() > 2e-3
 
 
+@pytest.mark.slow
 def test_the_ghosts_are_the_runs_of_the_study(shown, result) -> None:
     seen, done = shown("--task", TASK, "--magnify", 1)
     assert done.err == ""

@@ -98,6 +98,7 @@ def test_a_spring_alone_keeps_its_energy_and_damping_takes_it():
     assert shares[1] / shares[0] == pytest.approx(lost, rel=0.01)
 
 
+@pytest.mark.slow
 def test_stiff_joints_are_rigid_ones(irb140):
     rigid = run(irb140, None, sway(irb140, 0.3), substeps=16)
     away = []

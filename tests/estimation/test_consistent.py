@@ -118,6 +118,7 @@ def test_a_hundred_noisy_problems_of_a_hundred_are_solved(trials):
     assert impossible > 50  # so that the constraints are what is tried here
 
 
+@pytest.mark.slow
 def test_it_predicts_the_true_robot_no_worse_than_least_squares(trials):
     rng = np.random.default_rng(1)
     shape = (SAMPLES, trials.robot.dof)

@@ -1,9 +1,11 @@
 """What a model lacks: found by joint and quantity, allowed for, absent where nothing lacks."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
+from sampling import sampled
 
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, freed, widening
@@ -85,7 +87,7 @@ LACKS = {
 
 @pytest.mark.parametrize(
     ("quantity", "joint"),
-    [*((q, 4) for q in LACKS), *(pytest.param(q, 1, marks=pytest.mark.slow) for q in LACKS)],
+    sampled(product(LACKS, (1, 4)), ("speed", 4), ("time", 1), mark=pytest.mark.slow),
 )
 def test_the_joint_and_the_quantity_are_named(case, quantity, joint):
     motion, problem = fitted(case, LACKS[quantity](case, joint))

@@ -66,9 +66,7 @@ LAWS = (
 )
 
 
-@pytest.mark.parametrize(
-    "law", sampled((*LAWS, *OTHERS), "stribeck", "offset", "cogging", mark=pytest.mark.slow)
-)
+@pytest.mark.parametrize("law", sampled((*LAWS, *OTHERS), "offset", mark=pytest.mark.slow))
 def test_a_term_is_found_with_its_numbers_and_nothing_else(case, law):
     joint = 1 if law == "load-dependent" else 4  # the shoulder carries a load
     term = OTHERS[law](case.robot.joints[joint]) if law in OTHERS else term_of(case, law, joint)
@@ -88,6 +86,7 @@ def test_a_term_is_found_with_its_numbers_and_nothing_else(case, law):
         assert one.term.shape == term.shape
 
 
+@pytest.mark.slow
 def test_nothing_is_added_where_nothing_is(case):
     found = [choose_structure(*fitted(case, (), s)[::-1], case.robot, [ALL]) for s in range(SEEDS)]
     assert all(one is NO_TERMS for one in found)
@@ -122,6 +121,7 @@ def test_only_the_kinds_that_are_asked_for_are_tried(case):
         choose_structure(problem, motion, case.robot, ["cogs"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["cogging", "coupled-joints"])
 def test_beside_terms_the_other_parameters_are_those_of_a_fit_with_all(case, law):
     motion, problem = fitted(case, [term_of(case, law, 4)])

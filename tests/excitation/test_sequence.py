@@ -52,6 +52,7 @@ def test_a_sequence_of_one_is_the_design(arm):
     assert result.log_dets == pytest.approx([expected], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_every_trajectory_of_a_sequence_is_designed_given_those_before(arm, pair):
     basis, result, _ = pair
     rng = seeded()
@@ -94,6 +95,7 @@ def test_existing_data_count_from_the_first_trajectory_on(arm, pair):
     assert result.log_dets[0] == pytest.approx(total.log_det, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_condition_numbers_have_sequences_too(arm):
     basis, criterion = base_parameters(arm), CRITERIA.build("condition-number")
     result = optimal_sequence(

@@ -70,6 +70,7 @@ def test_same_run_gives_the_same_bits(irb140):
     assert one.truth.ddq.tobytes() == two.truth.ddq.tobytes()
 
 
+@pytest.mark.slow
 def test_a_second_run_on_the_same_plant_gives_the_same_bits(arm):
     trajectory = random_feasible(arm, np.random.default_rng(0), SHORT)
     with Plant(arm) as plant:

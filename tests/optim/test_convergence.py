@@ -81,6 +81,7 @@ def scipy_evaluations(function, seed, population):
     return counted["hit"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["sphere", "ellipsoid-1e2"])
 def test_de_needs_as_many_evaluations_as_scipys(function):
     seeds = range(5)

@@ -93,6 +93,7 @@ def test_equal_steps_are_equal_in_the_middle_of_the_box() -> None:
     assert len(set(CLAMPS)) == len({f"{method} {clamp:.4f}" for method, clamp in CLAMPS})
 
 
+@pytest.mark.slow
 def test_one_clamp_for_both_turns_the_order_of_the_swarms() -> None:
     assert (QUBIT_CLAMP, QUBIT_CLAMP) in EQUAL_SHARES
     errors = {

@@ -74,6 +74,7 @@ def test_rows_of_known_noise_give_delay_and_deviation_without_bias(engine, irb14
     assert abs(error.mean()) < abs(np.mean(smoothed) / log.dt - samples)
 
 
+@pytest.mark.slow
 def test_a_delay_of_a_smoothed_motion_is_judged_again_by_its_rows(engine, arm, monkeypatch):
     case = engine(arm)
     log = replace(measure(case.log, NOISE, np.random.default_rng(0)), truth=None)

@@ -116,6 +116,7 @@ def test_taking_the_prediction_off_again_leaves_the_low_pass_alone(arm, exact_mo
     np.testing.assert_allclose(compensated[500:], wanted[500:], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_compensated_and_unfiltered_agree_on_clean_engine_data(virtual, yardstick):
     true, std = yardstick
     clean = clean_log(virtual.log)

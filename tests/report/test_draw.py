@@ -4,7 +4,7 @@ import io
 import re
 from dataclasses import replace
 from functools import cache
-from itertools import combinations
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -194,8 +194,16 @@ def text_styles(svg: str):
             yield {name.strip(): value.strip() for name, value in parts}
 
 
-@pytest.mark.parametrize("width", [COLUMN, WIDTH])
-@pytest.mark.parametrize("make", [lines, intervals, matrix, wide_matrix, band, hard, spread])
+@pytest.mark.parametrize(
+    ("make", "width"),
+    sampled(
+        product((lines, intervals, matrix, wide_matrix, band, hard, spread), (COLUMN, WIDTH)),
+        (hard, COLUMN),
+        (spread, COLUMN),
+        (matrix, WIDTH),
+        mark=pytest.mark.slow,
+    ),
+)
 def test_texts_lie_inside_and_not_on_each_other(make, width) -> None:
     made = figure(make(), width)
     made.set_dpi(100.0)

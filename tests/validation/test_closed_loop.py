@@ -196,6 +196,7 @@ def repeated(arm):
     return loop_of(arm, nominal, {"drawn": drawn}, 0, plan), drawn
 
 
+@pytest.mark.slow
 def test_only_what_is_drawn_is_repeated(repeated):
     loop, _ = repeated
     counts = {

@@ -219,6 +219,7 @@ def test_too_many_motions_are_refused_at_once(sweep, tmp_path, monkeypatch) -> N
         show([sweep] * 6)
 
 
+@pytest.mark.slow
 def test_a_gif_has_its_frames_and_duration(short, tmp_path) -> None:
     view = replace(SMALL, layers=frozenset({"panel", "path"}))
     seen: list[tuple[str, float]] = []
@@ -239,6 +240,7 @@ def test_a_gif_has_its_frames_and_duration(short, tmp_path) -> None:
     assert seen[-1] == ("record", 1.0)
 
 
+@pytest.mark.slow
 def test_an_mp4_has_its_frames(short, tmp_path) -> None:
     made = record(short, tmp_path / "a.mp4", SMALL, fps=25.0, speed=0.5)
     with imageio.v2.get_reader(tmp_path / "a.mp4") as film:
@@ -304,6 +306,7 @@ def test_a_missing_encoder_names_the_install_command(tmp_path, monkeypatch) -> N
     require_recordable(tmp_path / "a.gif", SMALL)
 
 
+@pytest.mark.slow
 def test_an_interrupted_recording_leaves_no_file(short, tmp_path) -> None:
     def stop(stage: str, share: float) -> None:
         if share > 0.5:

@@ -72,6 +72,7 @@ def settle(scene: WindowScene, time: float, layers: set[str]) -> None:
         scene.update(scene.animation.at(time), layers)
 
 
+@pytest.mark.slow
 def test_links_are_red_while_they_touch(client, scene, sweep) -> None:
     contacts = ContactTimes.of(sweep)
     start, end = contacts.spans()[0]
@@ -109,6 +110,7 @@ def test_layers_show_and_hide_what_they_name(scene) -> None:
         assert scene._robots[1.0].visible != scene._robots[FADED].visible
 
 
+@pytest.mark.slow
 def test_paths_follow_the_tool_and_are_taken_away(client, sweep) -> None:
     ghost = replace(sweep, name="other", q=0.5 * sweep.q)
     scene = WindowScene(client, [sweep, ghost], {}, SETTINGS)
