@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from robots import DATA, urdf_path
+from robots import DATA
 
 from robotid_sim.estimation.estimate import load_estimates
 from robotid_sim.excitation.problem import ExcitationProblem
@@ -26,10 +26,19 @@ PROGRESS = re.compile(r"[a-z]+: \d+%(, \d+ of \d+)?(, about \d+ s left)?")
 
 
 @pytest.fixture(scope="module")
-def study(robotid, tmp_path_factory):
+def no_control(tmp_path_factory):
+    """Return a configuration without the closed loop, which takes most of a study's time."""
+    path = tmp_path_factory.mktemp("config") / "no-control.toml"
+    path.write_text("[control]\nenabled = false\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def study(robotid, no_control, tmp_path_factory):
     """A quick run on the planar arm, by the command."""
     folder = tmp_path_factory.mktemp("run")
-    return robotid("run", ARM, "--quick", *HERE, "--out", folder), folder
+    words = ("--quick", *HERE, "--config", no_control, "--no-replay", "--out", folder)
+    return robotid("run", ARM, *words), folder
 
 
 def test_run_prints_table_and_verdict_and_exits_0(study) -> None:
@@ -39,14 +48,6 @@ def test_run_prints_table_and_verdict_and_exits_0(study) -> None:
     assert "verdict: PASSED" in done.out
     assert re.search(r"^elbow +\S+ N m", done.out, re.MULTILINE)
     assert (folder / "run.log").read_text().count("\n") >= 5
-
-
-@pytest.fixture
-def no_control(tmp_path):
-    """Return a configuration without the closed loop, which takes most of a study's time."""
-    path = tmp_path / "no-control.toml"
-    path.write_text("[control]\nenabled = false\n")
-    return path
 
 
 @pytest.mark.slow
@@ -236,12 +237,6 @@ def test_the_python_chain_of_the_start_page_prints_what_it_says(
     assert capsys.readouterr().out.split() == promised.split()
 
 
-@pytest.mark.slow
-def test_iiwa_of_pybullet_data_is_read_by_path(robotid) -> None:
-    report = json.loads(robotid("check", urdf_path("iiwa"), "--json").out)
-    assert report["inertial_rank"] == 43
-
-
 def test_design_reports_criterion_limits_and_expected_accuracy(robotid, tmp_path) -> None:
     T = tmp_path / "t.json"
     told = json.loads(robotid("design", ARM, "-o", T, "--quick", "--json", "--workers", 2).out)
@@ -268,15 +263,15 @@ def test_design_writes_the_best_so_far_at_ctrl_c(robotid, tmp_path, monkeypatch)
 
 @pytest.mark.slow
 def test_a_torque_limit_that_the_nominal_model_did_not_foresee_is_reported(
-    robotid, tmp_path, no_control
+    robotid, tmp_path
 ) -> None:
-    text = no_control.read_text() + (
+    config = tmp_path / "limits.toml"
+    config.write_text(
+        "[control]\nenabled = false\n[nominal]\nscale = 0.4\n"
         "[design]\ntorque_ratio = 0.99\nperiod = 4.0\nperiods = 2\ncandidates = 5\niterations = 3\n"
         "[robot.joints.shoulder]\neffort = 33.0\n[robot.joints.elbow]\neffort = 7.0\n"
-        "[nominal]\nscale = 0.4\n"
     )
-    no_control.write_text(text)
-    words = ("--out", tmp_path / "out", "--config", no_control, "--seed", "1", *HERE)
+    words = ("--out", tmp_path / "out", "--config", config, "--seed", "1", *HERE)
     done = robotid("run", ARM, *words)
     assert done.code in (0, 1)
     ratio = json.loads((tmp_path / "out" / "result.json").read_text())["trajectory"]
