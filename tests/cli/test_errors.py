@@ -11,7 +11,6 @@ from robotid_sim.cli import app
 from robotid_sim.measurement.files import load_log
 
 ARM = DATA / "2r.urdf"
-TEXT = ARM.read_text()
 
 
 def test_an_error_that_nobody_foresaw_is_called_a_bug(robotid, monkeypatch, tmp_path) -> None:

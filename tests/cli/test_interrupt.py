@@ -222,7 +222,8 @@ while True:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("delay", sampled((12.0, 14.0, 16.0, 18.0), 14.0))
+@pytest.mark.nightly
+@pytest.mark.parametrize("delay", [12.0, 14.0, 16.0, 18.0])
 def test_a_study_of_default_size_ends_so_while_it_simulates(tmp_path, delay) -> None:
     code, out, said = interrupted(tmp_path, ("run", "irb140", "--out", "out"), delay)
     assert (code, out, said[1:]) == (130, "", [])

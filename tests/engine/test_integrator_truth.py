@@ -20,7 +20,6 @@ from robotid_sim.model.robot import Robot
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 
-SLOW = pytest.mark.slow
 DT = 4e-3  # [s]
 STEPS = 50
 SUBSTEPS = (2, 4, 8, 16)

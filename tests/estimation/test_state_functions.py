@@ -13,11 +13,6 @@ from robotid_sim.estimation.state_functions import QUANTITIES, hats, lacking_tor
 from robotid_sim.model.friction_laws import Stribeck
 
 
-@pytest.fixture(scope="module")
-def case(irb140, exact):
-    return exact(irb140, 50.0)
-
-
 def stribeck_peak(robot, joint, v):
     law, friction = Stribeck(), robot.joints[joint].friction
     peak = (law.static - 1.0) * friction.Fc * np.exp(-((v / law.velocity) ** 2))

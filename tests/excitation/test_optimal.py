@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from excitations import same, seeded, weakened
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
@@ -28,21 +29,6 @@ DENSE = 10 * 4000  # ten times the grid that results are checked on
 SMALL = DesignPlan(search=GradientSearch(starts=2, candidates=20, iterations=30))
 TORQUE_GRID = 1e-3
 """What the torque of a random start may exceed its share between its own grid points, relative."""
-
-
-def seeded(seed=0):
-    return np.random.default_rng(seed)
-
-
-def weakened(robot, share):
-    joints = tuple(replace(joint, effort=joint.effort * share) for joint in robot.joints)
-    return replace(robot, joints=joints)
-
-
-def same(one, two):
-    return all(
-        getattr(one, name).tobytes() == getattr(two, name).tobytes() for name in ("q0", "a", "b")
-    )
 
 
 @pytest.fixture(scope="module")

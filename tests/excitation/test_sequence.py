@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from excitations import same, seeded
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError
@@ -21,16 +22,6 @@ OPTIONS = FourierOptions()
 SMALL = DesignPlan(search=GradientSearch(starts=1, candidates=20, iterations=30))
 GRID = 0.5
 """What log det changes by from the grid of the criterion to that of `planned_information`."""
-
-
-def seeded(seed=0):
-    return np.random.default_rng(seed)
-
-
-def same(one, two):
-    return all(
-        getattr(one, name).tobytes() == getattr(two, name).tobytes() for name in ("q0", "a", "b")
-    )
 
 
 @pytest.fixture(scope="module")

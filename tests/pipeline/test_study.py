@@ -194,8 +194,10 @@ def test_same_seed_gives_the_same_bits_in_another_process(tmp_path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sampled(ROBOTS, "irb140"))
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ROBOTS)
 def test_default_study_passes_on_every_robot(name, tmp_path) -> None:
+    """That of irb140 is run for every change, too: tests/cli/test_printed_run.py."""
     result = study(urdf_path(name), load_config(None), tmp_path).result
     assert result.verdict.passed, result.verdict
     if name in ("irb140", "iiwa"):

@@ -8,7 +8,6 @@ from sampling import sampled
 
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
-from robotid_sim.measurement.log import Truth
 from robotid_sim.measurement.motion import GatedRowFilter
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
@@ -33,11 +32,6 @@ def measured(virtual):
 
 def bits(motion):
     return b"".join(getattr(motion, name).tobytes() for name in ("t", "q", "dq", "ddq", "tau"))
-
-
-def scrambled(log):
-    rng = np.random.default_rng(1)
-    return replace(log, truth=Truth(*rng.standard_normal((4, *log.q.shape))))
 
 
 @pytest.mark.parametrize("name", sampled(PREPROCESSORS, *FILTERS, mark=pytest.mark.slow))

@@ -31,11 +31,6 @@ from robotid_sim.trajectory.quintic import PointToPoint
 from robotid_sim.validation.prediction import Prediction, predictions
 
 
-@pytest.fixture
-def study(quick_study):
-    return quick_study[0]
-
-
 def marks(chart: Chart, label: str) -> list:
     return [m for p in chart.panels if isinstance(p, Panel) for m in p.marks if m.label == label]
 

@@ -14,11 +14,6 @@ from robotid_sim.report.sections import link_table
 from robotid_sim.report.tables import number_within, parameter_table
 
 
-@pytest.fixture
-def study(quick_study):
-    return quick_study[0]
-
-
 def test_bodies_have_the_numbers_of_their_models(study) -> None:
     models = {"nominal": study.nominal, "true": study.plant}
     table = link_table(models)

@@ -111,7 +111,6 @@ def test_the_spread_grows_where_a_motion_is_faster_than_that_of_the_fit(irb140, 
     sampled(
         product(("irb140", "rs010n"), LAWS, ("slsqp", "random")),
         ("irb140", None, "random"),
-        ("rs010n", "stribeck", "random"),
         ("rs010n", "asymmetric", "random"),
     ),
 )

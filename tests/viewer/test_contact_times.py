@@ -16,11 +16,6 @@ from robotid_sim.viewer.view_settings import ViewSettings
 
 
 @pytest.fixture(scope="module")
-def sweep(irb140) -> Animation:
-    return Animation.sweep(irb140)
-
-
-@pytest.fixture(scope="module")
 def contacts(sweep) -> ContactTimes:
     return ContactTimes.of(sweep)
 

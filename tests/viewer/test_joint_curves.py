@@ -11,11 +11,6 @@ from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.joint_curves import JointCurves, needed_torque
 
 
-@pytest.fixture(scope="module")
-def sweep(irb140) -> Animation:
-    return Animation.sweep(irb140)
-
-
 def pixels(picture) -> np.ndarray:
     return np.asarray(picture, dtype=int)
 

@@ -33,11 +33,6 @@ def colored(picture: Image.Image, color: tuple[int, int, int], within: int = 24)
 
 
 @pytest.fixture(scope="module")
-def sweep(irb140) -> Animation:
-    return Animation.sweep(irb140)
-
-
-@pytest.fixture(scope="module")
 def short(sweep) -> Animation:
     """A third of a second in the middle of the sweep of joint 2."""
     part = slice(1100, 1121)

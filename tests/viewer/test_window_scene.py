@@ -50,11 +50,6 @@ def client() -> Iterator[DrawingClient]:
         yield opened
 
 
-@pytest.fixture(scope="module")
-def sweep(irb140) -> Animation:
-    return Animation.sweep(irb140)
-
-
 @pytest.fixture
 def scene(client, sweep) -> WindowScene:
     return WindowScene(client, [sweep], {"model": sweep.robot}, SETTINGS)
