@@ -50,6 +50,7 @@ def calls(folder: Path) -> int:
     return sum(len(path.read_text()) for path in folder.glob("calls-*"))
 
 
+@pytest.mark.slow
 def test_finished_trials_are_read_and_not_run(tmp_path) -> None:
     store = tmp_path / "store"
     first = run_trials(trials(tmp_path, range(3)), store)

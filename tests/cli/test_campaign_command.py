@@ -108,6 +108,7 @@ def test_a_robot_file_that_is_edited_is_run_anew(robotid, tmp_path, monkeypatch)
     assert run(robotid, tmp_path / "p.toml", tmp_path / "c") == 2
 
 
+@pytest.mark.slow
 def test_a_campaign_is_read_when_its_robot_is_gone(robotid, tmp_path) -> None:
     robot = tmp_path / "arm.urdf"
     shutil.copy(DATA / "2r.urdf", robot)

@@ -225,6 +225,7 @@ def test_the_python_chain_of_the_start_page_prints_what_it_says(
     assert capsys.readouterr().out.split() == promised.split()
 
 
+@pytest.mark.slow
 def test_design_reports_criterion_limits_and_expected_accuracy(robotid, tmp_path) -> None:
     T = tmp_path / "t.json"
     told = json.loads(robotid("design", ARM, "-o", T, "--quick", "--json", "--workers", 2).out)

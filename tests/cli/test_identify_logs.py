@@ -115,8 +115,12 @@ def test_a_foreign_log_is_imported_and_what_was_concluded_is_told(identified, fo
     assert (done.code, done.err) == (0, "")
 
 
+HELD_OUT = (("blocks:3", 1.0), ("log2.h5", 0.9))
+
+
 @pytest.mark.parametrize(
-    ("what", "share"), [("last:30%", 0.3), ("blocks:3", 1.0), ("log2.h5", 0.9)]
+    ("what", "share"),
+    [("last:30%", 0.3), *(pytest.param(*c, marks=pytest.mark.slow) for c in HELD_OUT)],
 )
 def test_data_held_out_are_predicted(identified, folder, what, share):
     code, content = identified("log1.h5", "--hold-out", what)
@@ -127,6 +131,7 @@ def test_data_held_out_are_predicted(identified, folder, what, share):
     assert max(held["error_filtered"]) < 0.02
 
 
+@pytest.mark.slow
 def test_what_is_held_out_does_not_enter_the_fit(identified, folder):
     log = load_log(folder / "log1.h5")
     last = log.t >= log.t[0] + 0.7 * (log.t[-1] - log.t[0]) + 0.1

@@ -133,6 +133,7 @@ def test_a_fit_by_force_is_in_doubt(identify, log, tmp_path, name) -> None:
     assert words in json.loads((tmp_path / "e.json").read_text())["doubt"]
 
 
+@pytest.mark.slow
 def test_the_other_readers_of_logs_refuse_them_too(
     robotid, refused, identify, log, tmp_path
 ) -> None:

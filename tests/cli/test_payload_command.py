@@ -103,6 +103,7 @@ def test_without_a_load_there_is_no_center(robotid, logs):
     assert "no load found" in content["message"]
 
 
+@pytest.mark.slow
 def test_a_load_in_the_first_log_is_told(robotid, logs):
     config, bare, loaded, _ = logs
     done = robotid("payload", ARM, loaded, bare, "--config", config)

@@ -85,6 +85,7 @@ def offset(values):
     return {"joint": "elbow", "quantity": "direction", **sizes, **values}
 
 
+@pytest.mark.slow
 def test_what_the_model_lacked_in_the_fit_is_predicted(robotid, short, tmp_path):
     before = content_of(robotid, short, short.unseen)
     path, log = tmp_path / "lacking.json", load_log(short.unseen)

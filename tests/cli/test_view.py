@@ -84,6 +84,7 @@ def test_a_person_reads_one_line(robotid, tmp_path) -> None:
     assert done.out.endswith("a.png\n")
 
 
+@pytest.mark.slow
 def test_a_trajectory_is_simulated_first(robotid, tmp_path, trajectory) -> None:
     film = tmp_path / "a.gif"
     words = ("--trajectory", trajectory, "--fps", 10, "--speed", 2.0, "--json")

@@ -28,7 +28,7 @@ def gains_of(robot):
     return LoopGains.from_specification(robot, path_of(robot), rate=RATE)
 
 
-@pytest.fixture(params=["arm", "irb140"])
+@pytest.fixture(params=["arm", pytest.param("irb140", marks=pytest.mark.slow)])
 def small_robot(request):
     return request.getfixturevalue(request.param)
 

@@ -252,6 +252,7 @@ def fitted(robot, law):
     return {n: (b, t) for n, b, t in zip(basis.names, beta, true, strict=True) if n[:2] in "Fv Fc"}
 
 
+@pytest.mark.slow
 def test_a_coulomb_fit_of_a_stribeck_plant_is_biased_and_of_a_coulomb_plant_is_not(arm):
     for found, true in fitted(arm, None).values():
         assert found == pytest.approx(true, rel=1e-8)

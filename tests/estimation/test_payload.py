@@ -53,6 +53,7 @@ class TestPayload:
         )
         np.testing.assert_allclose(found.estimate.beta, data.beta, atol=1e-7)
 
+    @pytest.mark.slow
     def test_two_kilograms_are_found_to_two_percent(self, data):
         scores = []
         for seed in range(10):

@@ -156,6 +156,7 @@ def test_a_model_that_does_not_follow_the_motion_fails_with_a_message(data, meth
     assert "does not follow the motion" in found.message
 
 
+@pytest.mark.slow
 def test_random_effects_widen_the_covariance(data):
     problem = data.problem(0)
     random = replace(problem, random=0.02 * problem.y[:, None])

@@ -65,6 +65,7 @@ def test_design_uses_the_room_that_it_has(designed):
     assert max(*uses, found.torque_ratio) > 0.9 * OPTIONS.torque_ratio
 
 
+@pytest.mark.slow
 def test_condition_number_design_improves_the_condition_number(arm):
     basis = base_parameters(arm)
     result = optimal_design(arm, basis, seeded(), replace(SMALL, criterion=ConditionNumber()))
@@ -209,6 +210,7 @@ class Impatient(Criterion):
         return DOptimality().of_root(R, count)
 
 
+@pytest.mark.slow
 def test_ctrl_c_within_a_start_returns_the_best_so_far(arm):
     basis = base_parameters(arm)
     settings = DesignPlan(search=GradientSearch(starts=2, candidates=20, iterations=100))
@@ -222,6 +224,7 @@ def test_ctrl_c_within_a_start_returns_the_best_so_far(arm):
     assert excitation_quality(arm, basis, result.trajectory, DENSE).position_ratio <= OPTIONS.margin
 
 
+@pytest.mark.slow
 def test_ctrl_c_between_starts_keeps_those_that_are_done(arm):
     basis = base_parameters(arm)
 

@@ -214,6 +214,7 @@ def test_a_mesh_that_refers_to_itself_comes_to_an_end(source) -> None:
 # ------------------------------------------------------------------------------ MJCF
 
 
+@pytest.mark.slow
 def test_mjcf_travels_with_converted_meshes(tmp_path) -> None:
     robot = Robot.from_urdf(urdf_path("ur5"))  # its visual meshes are Collada
     (tmp_path / "here").mkdir()

@@ -110,6 +110,7 @@ def predicted(study, log) -> tuple[Prediction, Prediction]:
     return predictions(fit.chosen.beta, log, motion, fit.nominal, fit.basis)
 
 
+@pytest.mark.slow
 def test_residuals_have_the_spectrum_and_the_distribution_of_their_noise(study) -> None:
     fitted, _ = predicted(study, study.log)
     chart = residuals(fitted)

@@ -66,6 +66,7 @@ study = rid.run_study(rid.build_setup("twolink", rid.StudyConfig().quick()), "ou
     assert last.data == {"text/html": "", "text/plain": ""}
 
 
+@pytest.mark.slow
 def test_a_bar_goes_when_the_work_fails(run) -> None:
     code = """
 import robotid_sim as rid

@@ -60,6 +60,7 @@ def test_base_parameters_stand_with_their_intervals(study) -> None:
     assert (np.abs(ends[:, 1] - intervals.upper) < within).all()
 
 
+@pytest.mark.slow
 def test_the_picture_shows_the_robot_in_color(study) -> None:
     (picture,) = robot_picture(study.nominal, study.trajectory)
     image = np.asarray(Image.open(io.BytesIO(picture.png)).convert("RGB"), dtype=int)

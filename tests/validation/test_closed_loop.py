@@ -235,6 +235,7 @@ def test_adding_a_scenario_or_a_controller_changes_no_other_run(arm):
         assert same.torque_rms.tobytes() == run.torque_rms.tobytes()
 
 
+@pytest.mark.slow
 def test_undisturbed_runs_can_be_left_out_and_traces_kept_whole(arm):
     plan = brief(scenarios=("sinusoidal",))
     every, _, _ = compare(arm, plan=plan)

@@ -31,6 +31,7 @@ def fit(problem: LinearProblem):
     return WeightedLeastSquares().fit(problem, np.random.default_rng(0))
 
 
+@pytest.mark.slow
 def test_an_honest_covariance_passes_and_a_small_one_fails(trials):
     problems, truth = trials
     inside, small = 0, 0

@@ -69,6 +69,7 @@ def test_spread_is_that_of_torques_of_drawn_parameters():
     assert found == pytest.approx(torques.std(axis=2), rel=0.03)
 
 
+@pytest.mark.slow
 def test_the_spread_grows_where_a_motion_is_faster_than_that_of_the_fit(irb140, exact):
     case, joint = exact(irb140, 50.0), 3
     _, dq, ddq = case.state

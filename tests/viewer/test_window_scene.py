@@ -96,6 +96,7 @@ def test_torque_colors_links_and_not_the_base(client, scene, sweep) -> None:
     np.testing.assert_allclose(part_colors(client, robot), own, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_layers_show_and_hide_what_they_name(scene) -> None:
     for layers in (set(), {"frames"}, {"inertia"}, {"frames", "inertia"}):
         settle(scene, 1.0, layers)
@@ -136,6 +137,7 @@ def test_the_text_names_robot_motion_and_time(client, scene) -> None:
     assert client.texts == ["irb140: joint sweep, 0.0 s", "irb140: joint sweep, 3.0 s"]
 
 
+@pytest.mark.slow
 def test_the_camera_has_the_name_and_the_motion_in_the_middle(client, sweep) -> None:
     for name, yaw, pitch in (("front", 90.0, -8.0), ("top", 90.0, -89.0)):
         WindowScene(client, [sweep], {}, replace(SETTINGS, camera=name))
