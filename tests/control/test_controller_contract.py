@@ -128,6 +128,7 @@ def test_a_moving_reference_is_tracked_without_chatter(name, arm, lap):
     assert (error <= (1e-4 if name in MODEL_BASED else LAGS)).all()
 
 
+@pytest.mark.slow
 def test_a_wrong_model_is_borne(name, arm, lap):
     nominal = perturb(arm, np.random.default_rng(3))
     gains = gains_for(nominal, lap)

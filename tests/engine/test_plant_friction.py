@@ -212,7 +212,9 @@ def test_joints_of_an_arm_stick_each_on_its_own(irb140):
     assert abs(step.dq[5]) > 0.1
 
 
-@pytest.mark.parametrize("name", FRICTION_LAWS)
+@pytest.mark.parametrize(
+    "name", sampled(FRICTION_LAWS, "stick-slip", "stribeck", "presliding", mark=pytest.mark.slow)
+)
 def test_friction_never_creates_energy(name):
     arm = Robot.from_urdf(urdf_path("2r"), gravity=(0.0, 0.0, 0.0))
     joints = tuple(replace(j, friction=replace(j.friction, Fo=0.0)) for j in arm.joints)
