@@ -9,6 +9,8 @@ import pytest
 from sampling import sampled
 from test_plugins_in_processes import CLAIMS, PAPER
 
+pytestmark = pytest.mark.slow
+
 STANDARD = (
     *("abc", "ast", "json", "logging", "multiprocessing", "pickle", "random", "re", "runpy"),
     *("signal", "socket", "subprocess", "tempfile", "threading", "tomllib", "typing", "weakref"),
@@ -79,7 +81,6 @@ def begin(traps: Path, *words: str, **more: str) -> subprocess.Popen:
     )
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(
     "words",
     [
@@ -100,7 +101,6 @@ def test_no_process_imports_from_the_working_folder(traps, words) -> None:
     assert caught(traps) == []
 
 
-@pytest.mark.slow
 @pytest.mark.pybullet
 def test_a_window_and_a_page_import_nothing_from_the_working_folder(traps) -> None:
     page = begin(traps, PROGRAM, "view", "twolink", "--web", "--no-open")
@@ -114,7 +114,6 @@ def test_a_window_and_a_page_import_nothing_from_the_working_folder(traps) -> No
     assert caught(traps) == []
 
 
-@pytest.mark.slow
 def test_python_m_leaves_the_working_folder_before_it_loads_the_program(traps) -> None:
     for early in STANDARD:  # Python has them before the package is asked
         (traps / f"{early}.py").unlink()
