@@ -7,19 +7,21 @@ from typing import Any
 
 from robotid_sim.control import CONTROLLERS
 from robotid_sim.control.controller import ControllerFactory
-from robotid_sim.control.excitation_loop import excitation_bandwidth, friction_inertia
-from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.dynamics.light_joints import require_moved_inertia
+from robotid_sim.control.linear_feedback import (
+    ComputedTorque,
+    excitation_bandwidth,
+    friction_inertia,
+)
+from robotid_sim.dynamics.base_parameters import require_moved_inertia
 from robotid_sim.engine.engines import engine_named
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation import ESTIMATORS
-from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.conditions import CONDITIONS, JOINER, Condition
+from robotid_sim.experiment.rollout import Cell
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.catalog import published_parameters, with_published
-from robotid_sim.model.friction_law import FrictionLaw
-from robotid_sim.model.friction_laws import FRICTION_LAWS
+from robotid_sim.model.friction_law import FRICTION_LAWS, FrictionLaw
 from robotid_sim.model.parameters import columns
 from robotid_sim.model.plant_drives import PLANT_DRIVES, PlantDrive
 from robotid_sim.model.robot import Robot

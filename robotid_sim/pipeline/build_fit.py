@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
-from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.problem import Estimator
 from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.pipeline.fit_config import EstimationConfig, PreprocessConfig
 from robotid_sim.pipeline.fit_plan import FitPlan

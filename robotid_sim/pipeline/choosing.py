@@ -7,8 +7,7 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.output_error import OutputError
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.simulation import can_simulate
-from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.loop_noise import LoopNoise, loop_noise
+from robotid_sim.measurement.log import Log, LoopNoise, loop_noise
 from robotid_sim.pipeline.fit_plan import FitPlan
 
 OUTPUT_ERROR = "output-error"

@@ -6,8 +6,7 @@ import numpy as np
 
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.model.robot import Robot
 from robotid_sim.streams import named_stream
 from robotid_sim.threads import one_blas_thread

@@ -7,8 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robotid_sim.experiment.cell import Cell
-from robotid_sim.experiment.rollout import rollout
+from robotid_sim.experiment.rollout import Cell, rollout
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.progress import Progress, silent

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.problem import Estimator
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.representation import public_value
 

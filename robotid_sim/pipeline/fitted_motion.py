@@ -8,8 +8,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.log_weights import weights_by_log
+from robotid_sim.estimation.least_squares import WeightedLeastSquares, weights_by_log
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.structure import NO_TERMS, Structure
 from robotid_sim.estimation.structure_search import choose_structure

@@ -10,7 +10,7 @@ from robotid_sim.pipeline.build import build_cell
 from robotid_sim.pipeline.build_fit import build_preprocessor
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.streams import Streams
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 
 MOVE, SECONDS = 0.3, 3.0
 """A short motion [rad] and its time [s], for enough rows of a filter."""

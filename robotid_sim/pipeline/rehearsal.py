@@ -8,7 +8,7 @@ from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.pipeline.excitation import in_space
 from robotid_sim.pipeline.setup import Setup
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 
 SECONDS = 0.2
 """Time for which the loop runs in the home pose."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.excitation.plan import DesignPlan
-from robotid_sim.experiment.cell import Cell
+from robotid_sim.experiment.rollout import Cell
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.config_tables import VerdictLimits
 from robotid_sim.pipeline.fit_plan import FitPlan

@@ -30,8 +30,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import fdtri, ndtr, ndtri
 
-from robotid_sim.estimation.block_sandwich import row_blocks_of
-from robotid_sim.estimation.correlation import block_of
+from robotid_sim.estimation.block_sandwich import block_of, row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.validation.agreement import LEVEL, Difference

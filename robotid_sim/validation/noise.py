@@ -9,8 +9,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.problem import Estimator, LinearProblem, build_problem
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import Sensor, measured_again, settled

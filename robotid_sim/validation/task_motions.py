@@ -7,7 +7,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float2D
 from robotid_sim.errors import ControllerError, SimulationDiverged, UnknownNameError
-from robotid_sim.experiment.cell import Cell
+from robotid_sim.experiment.rollout import Cell
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress, silent

@@ -9,7 +9,7 @@ import pytest
 
 from robotid_sim import plugins
 from robotid_sim.cli.commands import COMMANDS
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.optimizer import OPTIMIZERS
 
 HEAVY = {
     *("numpy", "scipy", "numba", "pybullet", "mujoco", "matplotlib", "plotly", "pandas", "h5py"),
@@ -28,7 +28,7 @@ RIGHT += [f"{command} --help" for command in COMMANDS]
 
 PLUGIN = """
 from dataclasses import dataclass
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.optimizer import OPTIMIZERS
 
 @OPTIMIZERS.register("installed")
 @dataclass(kw_only=True)

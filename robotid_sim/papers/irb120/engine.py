@@ -14,8 +14,8 @@ from robotid_sim.errors import PathError
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation.draws import feasible_draws
+from robotid_sim.excitation.optimal import DesignCost
 from robotid_sim.excitation.space import ExcitationSpace
-from robotid_sim.excitation.swarm_design import DesignCost
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.papers.driving import LOW_PASS, drive, with_encoders
 from robotid_sim.papers.irb120 import model

@@ -20,9 +20,9 @@ from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.design import random_feasible
-from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import (
     PublishedParameters,

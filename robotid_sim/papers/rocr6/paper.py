@@ -12,7 +12,7 @@ from robotid_sim.arrays import Float2D
 from robotid_sim.chart import Chart, Curve, Style
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model.catalog import published_plant
-from robotid_sim.optim.settings import setting
+from robotid_sim.optim.minimize import setting
 from robotid_sim.optim.stability import Moving, stability
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import convergence_curves, drawing, joint_chart, plotted

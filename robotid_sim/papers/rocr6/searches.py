@@ -19,8 +19,7 @@ from robotid_sim.estimation.least_squares import (
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import Reduction, reduce_rows
 from robotid_sim.model import parameters
-from robotid_sim.optim.minimize import minimize
-from robotid_sim.optim.settings import setting
+from robotid_sim.optim.minimize import minimize, setting
 from robotid_sim.papers.rocr6.model import (
     OPTIONS,
     PRINTED,

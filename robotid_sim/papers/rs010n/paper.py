@@ -14,7 +14,7 @@ from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import published_parameters
 from robotid_sim.optim.bso import AnnealedBeetleSwarm
-from robotid_sim.optim.settings import setting
+from robotid_sim.optim.minimize import setting
 from robotid_sim.palette import joint_role
 from robotid_sim.papers.charts import (
     convergence_curves,

@@ -11,10 +11,9 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import thinned
 from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.excitation.draws import feasible_draws
-from robotid_sim.excitation.swarm_design import DesignCost
+from robotid_sim.excitation.optimal import DesignCost
 from robotid_sim.optim.bso import AnnealedBeetleSwarm
-from robotid_sim.optim.minimize import minimize
-from robotid_sim.optim.settings import setting
+from robotid_sim.optim.minimize import minimize, setting
 from robotid_sim.papers.rs010n import model
 from robotid_sim.streams import named_stream
 

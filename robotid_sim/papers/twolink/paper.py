@@ -9,7 +9,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import Chart, Curve, Panel, Style
-from robotid_sim.optim.settings import setting
+from robotid_sim.optim.minimize import setting
 from robotid_sim.papers.charts import convergence_curves, drawing, plotted
 from robotid_sim.papers.paper import Lab, TrialPaper
 from robotid_sim.papers.statistics import BESIDE, deviation, geometric_ratio
