@@ -1,6 +1,10 @@
 """Fixtures: robots, oracles and a cache of engine experiments."""
 
+import fcntl
 import os
+
+import cloudpickle
+from sampling import sampled
 
 from robotid_sim.cli.openblas import common_kernels
 
@@ -74,9 +78,12 @@ def pybullet():
     return pybullet
 
 
-@pytest.fixture(scope="session", params=ROBOTS)
+SMALL = ("irb140", "scara", "2r", "ppp", "rp")
+
+
+@pytest.fixture(scope="session", params=sampled(ROBOTS, *SMALL, mark=pytest.mark.slow))
 def robot(request: pytest.FixtureRequest) -> Robot:
-    """Every robot under test."""
+    """Every robot under test, the larger ones in slow tests."""
     return Robot.from_urdf(urdf_path(request.param))
 
 
@@ -150,9 +157,16 @@ class Experiment:
 
 @pytest.fixture(scope="session")
 def quick_study(tmp_path_factory: pytest.TempPathFactory) -> tuple[Study, Path]:
-    """A quick study of irb140, and the folder of its files."""
-    folder = tmp_path_factory.mktemp("irb140")
-    return study("irb140", load_config(None).quick(), folder), folder
+    """A quick study of irb140, and the folder of its files; processes of pytest share one."""
+    root = tmp_path_factory.getbasetemp()
+    root = root.parent if "PYTEST_XDIST_WORKER" in os.environ else root
+    folder, kept = root / "irb140", root / "irb140.pickle"
+    with (root / "irb140.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not kept.exists():
+            whole = study("irb140", load_config(None).quick(), folder)
+            kept.write_bytes(cloudpickle.dumps(whole))
+        return cloudpickle.loads(kept.read_bytes()), folder
 
 
 @pytest.fixture(scope="session")
@@ -191,8 +205,11 @@ def exact():
     return make
 
 
-@pytest.fixture(params=tuple(filter(is_installed, ENGINES)))
+INSTALLED = tuple(filter(is_installed, ENGINES))
+
+
+@pytest.fixture(params=sampled(INSTALLED, *INSTALLED[:1], mark=pytest.mark.slow))
 def each_engine(request) -> Iterator[str]:
-    """Make every engine that is installed the default one, in turn."""
+    """Make every engine that is installed the default one, in turn; slow after the first."""
     with using_engine(request.param):
         yield request.param

@@ -15,6 +15,24 @@ def first_joints(name, count):
     return replace(robot, links=robot.links[:count], joints=robot.joints[:count], document=None)
 
 
+def weakened(robot, share):
+    """Return the robot with all effort limits times `share`."""
+    joints = tuple(replace(joint, effort=joint.effort * share) for joint in robot.joints)
+    return replace(robot, joints=joints)
+
+
+def seeded(seed=0):
+    """Return a generator."""
+    return np.random.default_rng(seed)
+
+
+def same(one, two):
+    """Return whether two Fourier trajectories are the same to the bit."""
+    return all(
+        getattr(one, name).tobytes() == getattr(two, name).tobytes() for name in ("q0", "a", "b")
+    )
+
+
 def richardson(function, x, direction, step=4e-3, order=6):
     """Return the derivative along a direction by extrapolated central differences."""
     table = []

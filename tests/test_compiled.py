@@ -41,6 +41,7 @@ def asked(tmp_path):
     return run
 
 
+@pytest.mark.slow
 def test_an_edit_of_a_callee_elsewhere_makes_the_cache_stale(asked):
     assert asked(1.0) == ["4.0", "0"]
     assert asked(1.0) == ["4.0", "1"]  # from the disk

@@ -28,6 +28,7 @@ def test_the_names_that_are_used_most_have_one():
     assert len(documented & set(robotid_sim.__all__)) >= 40
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", MODULES)
 def test_examples(module):
     runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE, verbose=False)

@@ -10,6 +10,7 @@ import threading
 import time
 import warnings
 from functools import partial
+from itertools import product
 from pathlib import Path
 
 import joblib
@@ -17,6 +18,7 @@ import numpy as np
 import pytest
 from joblib.externals.loky.backend import fork_exec as beginning
 from joblib.parallel import LokyBackend
+from sampling import sampled
 from threadpoolctl import threadpool_info
 
 from robotid_sim.errors import OptionError
@@ -84,6 +86,7 @@ def test_the_first_error_is_raised_and_no_process_stays(workers):
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 def test_kept_workers_serve_the_next_call_and_end_with_the_block_or_an_error():
     def served():
         return set(map_tasks(pid_after, [0.3] * 4, workers=2))
@@ -140,6 +143,7 @@ def test_ctrl_c_keeps_what_is_done_and_ends_the_processes(workers):
     assert not multiprocessing.active_children()
 
 
+@pytest.mark.slow
 def test_ctrl_c_just_when_a_task_is_handed_out_leaves_no_traceback(monkeypatch, capfd):
     """The thread of the pool learns of the end before it has seen the task; it is busy here."""
     submit = LokyBackend.submit
@@ -170,8 +174,14 @@ def four_tasks():
     return map_tasks(pid_after, [60.0] * 4, workers=2)
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
-@pytest.mark.parametrize("begin", [one_ahead, four_tasks])
+@pytest.mark.parametrize(
+    ("begin", "number"),
+    sampled(
+        product((one_ahead, four_tasks), (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)),
+        (four_tasks, signal.SIGINT),
+        mark=pytest.mark.slow,
+    ),
+)
 def test_a_signal_as_processes_begin_waits_and_leaves_no_word(
     monkeypatch, recwarn, capfd, begin, number
 ):

@@ -61,6 +61,7 @@ def lines(code: str) -> int:
     return sum(bool(line.strip()) for line in code.splitlines())
 
 
+@pytest.mark.slow
 def test_the_quick_start_of_the_readme_runs_the_whole_chain(tmp_path, monkeypatch, capsys) -> None:
     monkeypatch.chdir(tmp_path)
     (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)

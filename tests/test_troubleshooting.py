@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 import pytest
+from sources import trees
 
 ROOT = Path(__file__).parents[1]
 PAGE = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
@@ -15,8 +16,7 @@ MESSAGES = re.findall(r"^### `(.*)`$", PAGE, re.MULTILINE)
 def said() -> str:
     """All texts in the sources, those that are put together with a mark where values go."""
     texts = []
-    for path in (ROOT / "robotid_sim").rglob("*.py"):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
+    for tree in trees().values():
         for node in ast.walk(tree):
             if isinstance(node, ast.Constant) and isinstance(node.value, str):
                 texts.append(node.value)

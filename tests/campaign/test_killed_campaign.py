@@ -20,6 +20,8 @@ from robotid_sim.campaign.run import run_campaign
 from robotid_sim.campaign.store import DONE, Store
 from robotid_sim.errors import FileFormatError
 
+pytestmark = pytest.mark.slow
+
 PLAN = """
 robot = "twolink"
 seeds = {seeds}
@@ -132,7 +134,6 @@ def require_same(folder: Path, undisturbed) -> None:
         assert told(store.rows()) == undisturbed
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 @pytest.mark.parametrize(
     ("victim", "more", "kills"),
@@ -171,12 +172,11 @@ def test_a_kill_at_any_moment_loses_no_trial(tmp_path, undisturbed, victim, more
     finish(folder, undisturbed, *more)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-@pytest.mark.parametrize("more", sampled(((), ("--cluster", "local")), ()))
+@pytest.mark.parametrize("more", sampled(("", "--cluster local"), ""))
 def test_a_signal_ends_a_campaign_that_says_how_to_go_on(tmp_path, more, number) -> None:
     folder = tmp_path / "campaign"
-    process = begin(folder, *more, seeds=MANY)
+    process = begin(folder, *more.split(), seeds=MANY)
     wait_for_trials(process, folder, 4)
     began = time.monotonic()
     os.killpg(process.pid, number) if number == signal.SIGINT else process.send_signal(number)
@@ -187,13 +187,12 @@ def test_a_signal_ends_a_campaign_that_says_how_to_go_on(tmp_path, more, number)
     assert on.startswith("finished trials are kept; to go on: robotid campaign run ")
     assert end.startswith("robotid: interrupted")
     before = count(folder)
-    process = begin(folder, *more, seeds=MANY)
+    process = begin(folder, *more.split(), seeds=MANY)
     wait_for_trials(process, folder, before + 1)
     process.kill()
     process.wait(LONGEST)
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("size", sampled((4096, 24_000, 48_000), 4096))
 def test_a_full_disk_is_one_line_and_nothing_is_lost(tmp_path, undisturbed, size) -> None:
     folder = tmp_path / "campaign"

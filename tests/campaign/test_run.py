@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from joblib import parallel_config
 from plans import short_plan, told
+from sampling import sampled
 
 from robotid_sim.campaign import backend, group_work
 from robotid_sim.campaign import run as campaign_run
@@ -54,6 +55,7 @@ def test_finished_trials_are_not_run_again(finished, monkeypatch) -> None:
     assert told(rows_in(finished)) == before
 
 
+@pytest.mark.slow
 def test_more_seeds_run_only_what_is_new(finished, tmp_path) -> None:
     run_campaign(short_plan(seeds=1), tmp_path)
     done = run_campaign(short_plan(), tmp_path)
@@ -89,6 +91,7 @@ def test_a_cluster_finds_the_same(finished, tmp_path) -> None:
     assert told(rows_in(tmp_path)) == told(rows_in(finished))
 
 
+@pytest.mark.slow
 def test_an_estimator_that_raises_costs_its_own_rows_only(finished, tmp_path, monkeypatch) -> None:
     estimated = group_work.DoGroup._estimated
 
@@ -115,6 +118,7 @@ def test_a_robot_that_cannot_be_is_a_row_with_its_error(tmp_path) -> None:
     assert "no robot 'nowhere'" in rows_in(tmp_path)[0].error
 
 
+@pytest.mark.slow
 def test_a_trial_past_its_time_is_ended_and_recorded(tmp_path, monkeypatch) -> None:
     def sleep(*_args):
         for _ in range(1000):
@@ -145,6 +149,7 @@ def forever() -> None:
         time.sleep(0.001)
 
 
+@pytest.mark.slow
 def test_work_whose_process_dies_is_begun_again_and_given_up(tmp_path, monkeypatch) -> None:
     begun = []
 
@@ -189,6 +194,7 @@ def test_a_second_run_into_a_folder_is_refused(finished) -> None:
         run_campaign(short_plan(seeds=3), finished)
 
 
+@pytest.mark.slow
 def test_a_row_is_of_its_trial_alone(finished, tmp_path) -> None:
     """An estimator that draws does not depend on those beside it."""
     swarm = {"estimators": ["wls-pso"], "chosen": "wls-pso"}
@@ -222,7 +228,10 @@ class Unpickled:
         return Path.touch, (self.trace,)
 
 
-@pytest.mark.parametrize("kind", ["pickle", "garbage", "signed by another run"])
+KINDS = ("pickle", "garbage", "signed by another run")
+
+
+@pytest.mark.parametrize("kind", sampled(KINDS, "pickle", mark=pytest.mark.slow))
 def test_no_file_of_the_folder_is_unpickled(finished, tmp_path, kind) -> None:
     trace, shared = tmp_path / "trace", tmp_path / "out" / group_work.SHARED
     shared.mkdir(parents=True)
@@ -238,6 +247,7 @@ def test_no_file_of_the_folder_is_unpickled(finished, tmp_path, kind) -> None:
     assert not shared.exists()
 
 
+@pytest.mark.slow
 def test_motions_that_are_changed_during_a_run_are_made_anew(
     finished, tmp_path, monkeypatch
 ) -> None:

@@ -50,6 +50,7 @@ def calls(folder: Path) -> int:
     return sum(len(path.read_text()) for path in folder.glob("calls-*"))
 
 
+@pytest.mark.slow
 def test_finished_trials_are_read_and_not_run(tmp_path) -> None:
     store = tmp_path / "store"
     first = run_trials(trials(tmp_path, range(3)), store)
@@ -81,6 +82,7 @@ def test_the_same_work_under_two_names_is_done_once(tmp_path) -> None:
     assert calls(tmp_path) == 1
 
 
+@pytest.mark.slow
 def test_processes_cache_what_they_finish(tmp_path) -> None:
     fresh = run_trials(trials(tmp_path, range(3)), tmp_path / "store", workers=2)
     assert run_trials(trials(tmp_path, range(3)), tmp_path / "store") == fresh
@@ -229,6 +231,7 @@ def test_what_only_draws_results_throws_no_trial_away(package) -> None:
     assert after("chart.py", f"{chart}def thinned(n):\n    return -n\n") != before
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "inside", "outside"),
     [
@@ -244,6 +247,7 @@ def test_a_trial_depends_on_what_it_imports(module, inside, outside) -> None:
         assert not any(name.startswith(f"robotid_sim.{part}") for name in names), part
 
 
+@pytest.mark.slow
 def test_robots_of_the_catalog_count_where_they_are_read(tmp_path, monkeypatch) -> None:
     fingerprints = []
     monkeypatch.setattr(sources, "catalog_folder", lambda: tmp_path)
@@ -294,6 +298,7 @@ def test_bad_trials_are_named(tmp_path) -> None:
         run_trials([Trial("t", f"{__name__}:not_json")], tmp_path)
 
 
+@pytest.mark.slow
 def test_a_killed_run_keeps_what_was_finished(tmp_path) -> None:
     code = (
         f"import sys; sys.path[:0] = {[str(p) for p in Path(__file__).parents[:2]]!r}\n"

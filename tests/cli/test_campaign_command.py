@@ -87,6 +87,7 @@ def test_a_factor_that_is_renamed_keeps_its_rows(robotid, copied, tmp_path) -> N
     assert "fine" in (copied / "summary.html").read_text()
 
 
+@pytest.mark.slow
 def test_a_level_that_is_renamed_is_one_level(robotid, tmp_path) -> None:
     write_plan(tmp_path / "p.toml", factors=levels("encoder", "fine", "coarse"))
     assert run(robotid, tmp_path / "p.toml", tmp_path / "c") == 2
@@ -96,6 +97,7 @@ def test_a_level_that_is_renamed_is_one_level(robotid, tmp_path) -> None:
     assert [row["encoder"] for row in rows] == ["good", "good", "bad", "bad"]
 
 
+@pytest.mark.slow
 def test_a_robot_file_that_is_edited_is_run_anew(robotid, tmp_path, monkeypatch) -> None:
     robot = tmp_path / "arm.urdf"
     shutil.copy(DATA / "2r.urdf", robot)
@@ -106,6 +108,7 @@ def test_a_robot_file_that_is_edited_is_run_anew(robotid, tmp_path, monkeypatch)
     assert run(robotid, tmp_path / "p.toml", tmp_path / "c") == 2
 
 
+@pytest.mark.slow
 def test_a_campaign_is_read_when_its_robot_is_gone(robotid, tmp_path) -> None:
     robot = tmp_path / "arm.urdf"
     shutil.copy(DATA / "2r.urdf", robot)
@@ -186,6 +189,7 @@ def test_seeds_that_the_store_cannot_hold_are_refused(robotid, tmp_path, seed) -
     assert not (tmp_path / "c").exists()
 
 
+@pytest.mark.slow
 def test_the_largest_seed_is_kept(robotid, tmp_path) -> None:
     write_plan(tmp_path / "p.toml", seeds=f"[{2**63 - 1}]")
     assert run(robotid, tmp_path / "p.toml", tmp_path / "c") == 2

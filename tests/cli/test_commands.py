@@ -11,14 +11,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from robots import DATA, urdf_path
+from robots import DATA
 
 from robotid_sim.estimation.estimate import load_estimates
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot
-from robotid_sim.part_kinds import KINDS
 
 ROOT = Path(__file__).parents[2]
 ARM = DATA / "2r.urdf"
@@ -27,10 +26,19 @@ PROGRESS = re.compile(r"[a-z]+: \d+%(, \d+ of \d+)?(, about \d+ s left)?")
 
 
 @pytest.fixture(scope="module")
-def study(robotid, tmp_path_factory):
+def no_control(tmp_path_factory):
+    """Return a configuration without the closed loop, which takes most of a study's time."""
+    path = tmp_path_factory.mktemp("config") / "no-control.toml"
+    path.write_text("[control]\nenabled = false\n")
+    return path
+
+
+@pytest.fixture(scope="module")
+def study(robotid, no_control, tmp_path_factory):
     """A quick run on the planar arm, by the command."""
     folder = tmp_path_factory.mktemp("run")
-    return robotid("run", ARM, "--quick", *HERE, "--out", folder), folder
+    words = ("--quick", *HERE, "--config", no_control, "--no-replay", "--out", folder)
+    return robotid("run", ARM, *words), folder
 
 
 def test_run_prints_table_and_verdict_and_exits_0(study) -> None:
@@ -40,22 +48,6 @@ def test_run_prints_table_and_verdict_and_exits_0(study) -> None:
     assert "verdict: PASSED" in done.out
     assert re.search(r"^elbow +\S+ N m", done.out, re.MULTILINE)
     assert (folder / "run.log").read_text().count("\n") >= 5
-
-
-@pytest.fixture
-def no_control(tmp_path):
-    """Return a configuration without the closed loop, which takes most of a study's time."""
-    path = tmp_path / "no-control.toml"
-    path.write_text("[control]\nenabled = false\n")
-    return path
-
-
-@pytest.mark.slow
-def test_run_json_is_the_result_file_and_nothing_else(robotid, tmp_path, no_control) -> None:
-    words = ("--quick", *HERE, "--out", tmp_path, "--json", "--config", no_control)
-    done = robotid("run", ARM, *words)
-    assert json.loads(done.out) == json.loads((tmp_path / "result.json").read_text())
-    assert done.err == ""
 
 
 @pytest.mark.slow
@@ -70,17 +62,13 @@ def test_dry_run_writes_nothing(robotid, tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_a_delay_is_taken_off_and_a_failed_verdict_exits_1(robotid, tmp_path) -> None:
+def test_a_failed_verdict_exits_1(robotid, tmp_path) -> None:
     config = tmp_path / "late.toml"
     config.write_text(
         "[sensors.torque-noise]\n[sensors.torque-delay]\ndelay = 0.01\n[control]\nenabled = false\n"
+        '[preprocess]\nname = "rts"\n'
     )
-    words = ("--quick", *HERE, "--out", tmp_path / "out", "--config", config)
-    done = robotid("run", ARM, *words)
-    assert done.code == 0  # the delay is found and taken off
-    assert "taken off" in done.out
-    config.write_text(config.read_text() + '[preprocess]\nname = "rts"\n')
-    done = robotid("run", ARM, *words)
+    done = robotid("run", ARM, "--quick", *HERE, "--out", tmp_path / "out", "--config", config)
     assert done.code == 1
     assert "FAIL" in done.out
     assert "verdict: FAILED" in done.out
@@ -107,6 +95,7 @@ def test_stages_in_sequence_equal_run_bit_for_bit(robotid, study, tmp_path) -> N
     assert ours == whole
 
 
+@pytest.mark.slow
 def test_log_of_a_machine_is_identified_from_csv(robotid, study, tmp_path) -> None:
     _, folder = study
     log = load_log(folder / "log.h5")
@@ -158,6 +147,7 @@ def test_check_of_impossible_inertia_exits_1_with_the_reason(robotid, tmp_path) 
     assert [link["consistent"] for link in report["links"]] == [False, True]
 
 
+@pytest.mark.slow
 def test_check_names_a_joint_with_friction_and_nothing_that_it_moves(robotid, tmp_path) -> None:
     path = tmp_path / "light.urdf"
     path.write_text(ARM.read_text().replace('friction="0.9"', 'friction="400"'))
@@ -168,7 +158,7 @@ def test_check_names_a_joint_with_friction_and_nothing_that_it_moves(robotid, tm
     assert json.loads(robotid("check", ARM, "--json").out)["light_joints"] == []
 
 
-def test_check_against_a_nominal_model_names_unlikely_masses(robotid, tmp_path) -> None:
+def test_check_against_a_nominal_model_names_unlikely_masses(robotid, refused, tmp_path) -> None:
     path = tmp_path / "heavy.urdf"
     mass = re.search(r'<mass value="([\d.]+)"', ARM.read_text())
     path.write_text(ARM.read_text().replace(mass[0], f'<mass value="{5.0 * float(mass[1])}"', 1))
@@ -180,10 +170,7 @@ def test_check_against_a_nominal_model_names_unlikely_masses(robotid, tmp_path) 
         "upper",
         "all links together",
     ]
-    other = robotid("check", path, "--nominal", "irb140")
-    assert other.code == 2
-    assert other.err.count("\n") == 1
-    assert "irb140" in other.err
+    assert "irb140" in refused("check", path, "--nominal", "irb140")
 
 
 @pytest.mark.slow
@@ -202,19 +189,6 @@ def test_repair_writes_a_possible_robot_and_says_how_far(robotid, tmp_path, no_c
     assert robotid("check", fixed).code == 0
     words = ("--repair", "--quick", *HERE, "--out", tmp_path / "out", "--config", no_control)
     assert robotid("run", path, *words).code == 0
-
-
-@pytest.mark.parametrize(
-    "kind",
-    ["robots", "trajectories", "families", "sensors", "preprocessors", "estimators", "controllers"],
-)
-def test_list_gives_name_and_summary_of_every_entry(robotid, kind) -> None:
-    entries = json.loads(robotid("list", kind, "--json").out)
-    assert entries
-    for entry in entries:
-        assert set(entry) == {"name", "summary", "source"}
-        assert entry["summary"]
-        assert entry["name"] in robotid("list", kind).out
 
 
 @pytest.mark.slow
@@ -251,11 +225,7 @@ def test_the_python_chain_of_the_start_page_prints_what_it_says(
     assert capsys.readouterr().out.split() == promised.split()
 
 
-def test_iiwa_of_pybullet_data_is_read_by_path(robotid) -> None:
-    report = json.loads(robotid("check", urdf_path("iiwa"), "--json").out)
-    assert report["inertial_rank"] == 43
-
-
+@pytest.mark.slow
 def test_design_reports_criterion_limits_and_expected_accuracy(robotid, tmp_path) -> None:
     T = tmp_path / "t.json"
     told = json.loads(robotid("design", ARM, "-o", T, "--quick", "--json", "--workers", 2).out)
@@ -282,29 +252,21 @@ def test_design_writes_the_best_so_far_at_ctrl_c(robotid, tmp_path, monkeypatch)
 
 @pytest.mark.slow
 def test_a_torque_limit_that_the_nominal_model_did_not_foresee_is_reported(
-    robotid, tmp_path, no_control
+    robotid, tmp_path
 ) -> None:
-    text = no_control.read_text() + (
+    config = tmp_path / "limits.toml"
+    config.write_text(
+        "[control]\nenabled = false\n[nominal]\nscale = 0.4\n"
         "[design]\ntorque_ratio = 0.99\nperiod = 4.0\nperiods = 2\ncandidates = 5\niterations = 3\n"
         "[robot.joints.shoulder]\neffort = 33.0\n[robot.joints.elbow]\neffort = 7.0\n"
-        "[nominal]\nscale = 0.4\n"
     )
-    no_control.write_text(text)
-    words = ("--out", tmp_path / "out", "--config", no_control, "--seed", "1", *HERE)
+    words = ("--out", tmp_path / "out", "--config", config, "--seed", "1", *HERE)
     done = robotid("run", ARM, *words)
     assert done.code in (0, 1)
     ratio = json.loads((tmp_path / "out" / "result.json").read_text())["trajectory"]
     said = "which the nominal model did not foresee" in " ".join(done.out.split())
     assert said == (ratio["max_torque_ratio_true"] > 1.0)
     assert said
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_lists_are_plain_text(robotid, kind) -> None:
-    rows = json.loads(robotid("list", kind, "--json").out)
-    assert rows
-    for row in rows:
-        assert not re.search(r"[`\\]|\]_|:\w+:", row["summary"]), row
 
 
 def test_the_list_of_presets_has_them_all(robotid) -> None:
@@ -314,6 +276,7 @@ def test_the_list_of_presets_has_them_all(robotid) -> None:
     assert names == {"ideal", "lab", "industrial", "harsh"}
 
 
+@pytest.mark.slow
 def test_simulate_says_how_much_of_the_limits_the_motion_uses(robotid, tmp_path) -> None:
     T = tmp_path / "t.json"
     design = json.loads(robotid("design", ARM, "-o", T, "--quick", "--json").out)

@@ -6,19 +6,20 @@ import numpy as np
 import pytest
 from robots import DATA
 from short_study import SHORT
+from studies import study
+
+from robotid_sim.pipeline.config import load_config
 
 ARM = DATA / "2r.urdf"
 
 
 @pytest.fixture(scope="module")
-def files(robotid, tmp_path_factory):
+def files(robotid, short, tmp_path_factory):
     """Estimates of two logs of an arm, and of one log with more Coulomb friction in the elbow."""
     folder = tmp_path_factory.mktemp("compare")
-    config, path = folder / "short.toml", folder / "t.json"
-    config.write_text(SHORT)
+    config, path = short.config, short.path
     changed = folder / "changed.toml"
     changed.write_text(SHORT + "[robot.joints.elbow]\nFc = 0.96\n")
-    assert robotid("design", ARM, "-o", path, "--config", config).code == 0
     nominal = ("--nominal", ARM)
     estimates = []
     for name, toml, seed in (("one", config, 1), ("two", config, 2), ("stiff", changed, 3)):
@@ -138,16 +139,16 @@ def test_other_base_parameters_and_copies_are_refused(robotid, files, tmp_path) 
 
 
 @pytest.fixture(scope="module")
-def studies(robotid, tmp_path_factory):
+def studies(short, tmp_path_factory):
     """Folder of two studies of the arm, ``one`` and ``two``, with other seeds."""
     folder = tmp_path_factory.mktemp("studies")
-    (folder / "short.toml").write_text(SHORT)
     for seed, name in enumerate(("one", "two")):
-        run = ("run", ARM, "--config", folder / "short.toml", "--quick", "--no-replay")
-        assert robotid(*run, "--seed", seed, "--out", folder / name).code in (0, 1)
+        config = load_config(short.config, {"seed": seed}).quick()
+        study(ARM, config, folder / name)
     return folder
 
 
+@pytest.mark.slow
 def test_result_folders_have_predictions_and_tracking_beside(robotid, studies, monkeypatch) -> None:
     monkeypatch.chdir(studies)
     page = studies / "page.html"
@@ -174,6 +175,7 @@ def test_result_folders_have_predictions_and_tracking_beside(robotid, studies, m
     assert "robotid compare one two --report" in text
 
 
+@pytest.mark.slow
 def test_files_of_a_result_folder_stand_for_it(robotid, studies, monkeypatch) -> None:
     monkeypatch.chdir(studies)
     whole = json.loads(robotid("compare", "one", "two", "--json").out)

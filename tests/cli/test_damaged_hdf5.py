@@ -68,10 +68,7 @@ DAMAGES = {
     "external storage": (replaced("q", external_storage), "are in other files"),
     "virtual": (replaced("q", virtual), "are in other files"),
     "circle": (replaced("q", circle), ""),
-    "soft circle": (replaced("q", lambda f, n, o: f.update({n: h5py.SoftLink("/q")})), ""),
     "huge": (replaced("q", huge), "'q' claims 16 GB in a file of"),
-    "group": (replaced("q", lambda f, n, o: f.create_group(n)), ""),
-    "text": (replaced("q", lambda f, n, o: f.create_dataset(n, data="x")), ""),
     "scalar": (replaced("q", lambda f, n, o: f.create_dataset(n, data=1.0)), ""),
     "empty": (replaced("q", lambda f, n, o: f.create_dataset(n, data=h5py.Empty("f8"))), ""),
     "complex": (replaced("q", lambda f, n, o: f.create_dataset(n, data=np.ones((9, 2)) * 1j)), ""),
@@ -84,41 +81,21 @@ DAMAGES = {
 
 
 @pytest.mark.parametrize("name", DAMAGES)
-def test_damage_is_told_in_a_line(robotid, sound, tmp_path, name) -> None:
+def test_damage_is_told_in_a_line(robotid, refused, sound, tmp_path, name) -> None:
     other, path = tmp_path / "other.h5", tmp_path / "log.h5"
     other.write_bytes(sound.read_bytes())
     path.write_bytes(sound.read_bytes())
     change, words = DAMAGES[name]
     with h5py.File(path, "a") as file:
         change(file, other)
-    done = robotid("identify", ARM, path, "-o", tmp_path / "e.json")
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert words in done.err
-    assert "log.h5" in done.err
+    said = refused("identify", ARM, path, "-o", tmp_path / "e.json")
+    assert words in said
+    assert "log.h5" in said
     with h5py.File(path, "a") as file:  # a foreign file of the same content
         file.attrs.pop("schema")
     done = robotid("import", path, "--robot", ARM, "-o", tmp_path / "new.h5")
     assert done.code in (0, 2)
     assert done.code == 0 or done.err.count("\n") == 1
-
-
-@pytest.mark.parametrize("share", [0.1, 0.5, 0.9, 0.99])
-def test_a_truncated_file_is_told(robotid, sound, tmp_path, share) -> None:
-    path, content = tmp_path / "log.h5", sound.read_bytes()
-    path.write_bytes(content[: int(share * len(content))])
-    done = robotid("identify", ARM, path, "-o", tmp_path / "e.json")
-    assert (done.code, done.err.count("\n")) == (2, 1)
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_flipped_bytes_are_no_bug(robotid, sound, tmp_path, seed) -> None:
-    rng, content = np.random.default_rng(seed), bytearray(sound.read_bytes())
-    for at in rng.integers(0, 3000, 20):  # where its structure is
-        content[at] ^= int(rng.integers(1, 256))
-    (tmp_path / "log.h5").write_bytes(content)
-    done = robotid("diagnose", ARM, tmp_path / "log.h5")
-    assert done.code in (1, 2)
-    assert done.code == 1 or done.err.count("\n") == 1
 
 
 @pytest.mark.parametrize(
@@ -131,10 +108,9 @@ def test_flipped_bytes_are_no_bug(robotid, sound, tmp_path, seed) -> None:
     ],
 )
 @pytest.mark.parametrize("suffix", [".csv", ".h5"])
-def test_times_in_other_units_are_told(robotid, sound, tmp_path, factor, words, suffix) -> None:
+def test_times_in_other_units_are_told(refused, sound, tmp_path, factor, words, suffix) -> None:
     log = load_log(sound)
     fields = ("q", "tau_meas", "joint_names", "joint_units")
     path = tmp_path / f"log{suffix}"
     save_log(Log(t=factor * log.t, **{key: getattr(log, key) for key in fields}), path)
-    done = robotid("identify", ARM, path, "-o", tmp_path / "e.json")
-    assert (done.code, done.out, words in done.err) == (2, "", True)
+    assert words in refused("identify", ARM, path, "-o", tmp_path / "e.json")

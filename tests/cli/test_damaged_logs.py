@@ -38,9 +38,14 @@ def test_the_fit_of_a_sound_log_is_not_in_doubt(identify, log):
     ("name", "words"),
     [
         ("all torque signs", "all measured torques have the wrong sign"),
-        ("all motor side", "multiply their columns by gear ratio or torque constant"),
-        ("zero", "joint_3: the zero of the position is off by 90 deg; add -1.570796 rad"),
-        ("late", "correct the time stamps"),
+        *(
+            pytest.param(*case, marks=pytest.mark.slow)
+            for case in (
+                ("all motor side", "multiply their columns by gear ratio or torque constant"),
+                ("zero", "joint_3: the zero of the position is off by 90 deg; add -1.570796 rad"),
+                ("late", "correct the time stamps"),
+            )
+        ),
     ],
 )
 def test_a_damaged_log_is_refused_with_its_remedy(identify, log, name, words):
@@ -49,6 +54,7 @@ def test_a_damaged_log_is_refused_with_its_remedy(identify, log, name, words):
     assert words in done.err
 
 
+@pytest.mark.slow
 def test_coupled_motors_may_be_the_robot_s_and_leave_the_fit_in_doubt(identify, log):
     done = identify(DAMAGES["coupled"].change(log))
     assert done.code == 1

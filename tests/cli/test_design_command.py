@@ -48,6 +48,7 @@ def test_family_criterion_and_solver_can_be_chosen(design, tmp_path):
     assert "best of the random draws" in " ".join(done.out.split())
 
 
+@pytest.mark.slow
 def test_links_keep_apart_unless_they_need_not(design):
     kept, free = (design(*words, "--json", robot="irb140") for words in ((), ("--no-clearance",)))
     assert (free.code, kept.code) == (0, 0)
@@ -65,6 +66,7 @@ def test_links_keep_apart_unless_they_need_not(design):
     assert re.search(r"link_2 is [\d.]+ m below the floor at rest; lower", done.err)
 
 
+@pytest.mark.slow
 def test_what_cannot_keep_the_clearance_is_named_and_too_large_a_one_is_refused(design):
     done = design("--clearance", "0.03", "--json", robot="irb140")
     assert done.code == 0
@@ -103,6 +105,7 @@ def test_several_trajectories_go_to_several_files(design, tmp_path):
     assert done.code == 0
 
 
+@pytest.mark.slow
 def test_explanation_and_comparison_are_printed_and_in_the_page(design, tmp_path):
     page = tmp_path / "page.html"
     done = design("--explain", "--compare", "--report", page)

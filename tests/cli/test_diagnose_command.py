@@ -66,7 +66,5 @@ def test_the_page_of_an_identification_has_the_diagnosis(robotid, logs, tmp_path
         assert (wrong in finding) == (log == logs[1])
 
 
-def test_a_log_of_another_robot_is_one_line(robotid, logs):
-    done = robotid("diagnose", "irb140", logs[0])
-    assert done.code == 2
-    assert "the log is of another robot" in done.err
+def test_a_log_of_another_robot_is_one_line(refused, logs):
+    assert "the log is of another robot" in refused("diagnose", "irb140", logs[0])

@@ -7,6 +7,7 @@ import subprocess
 import sys
 
 import pytest
+from sampling import sampled
 
 from robotid_sim.cli.commands import COMMANDS
 from robotid_sim.cli.help import load_command
@@ -51,13 +52,14 @@ def test_an_example_is_in_the_help_and_is_understood(robotid, command, words) ->
 
 
 @pytest.mark.slow
-def test_the_examples_run_one_after_another(robotid, tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("robot", sampled(("irb140", "twolink"), "twolink"))
+def test_the_examples_run_one_after_another(robotid, tmp_path, monkeypatch, robot) -> None:
     monkeypatch.chdir(tmp_path)
     for command, words in EXAMPLES:
         if command not in LONG:
-            done = robotid(*shlex.split(words))
+            done = robotid(*shlex.split(words.replace("irb140", robot)))
             assert done.code == 0, (words, done)
-    assert {"path.json", "loaded.h5", "identified.urdf", "irb140.xml", "motion.gif"} <= {
+    assert {"path.json", "loaded.h5", "identified.urdf", f"{robot}.xml", "motion.gif"} <= {
         path.name for path in tmp_path.iterdir()
     }
 
@@ -77,6 +79,7 @@ def completed(words: str) -> list[str]:
     return done.stdout.split()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("words", "offered"),
     [

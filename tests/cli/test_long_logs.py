@@ -117,6 +117,7 @@ def test_parts_have_the_rows_of_the_whole_log(both):
     assert (np.abs(own.beta - parts.beta) < 1e-3 * own.std).all()
 
 
+@pytest.mark.slow
 def test_estimate_in_parts_is_that_in_memory(both):
     whole, parts, _, _ = both(made(60_000))
     assert (np.abs(whole.chosen.beta - parts.chosen.beta) < 0.3 * whole.chosen.std).all()
@@ -125,6 +126,7 @@ def test_estimate_in_parts_is_that_in_memory(both):
     assert not parts.doubt
 
 
+@pytest.mark.slow
 def test_excerpts_show_what_the_model_lacks(both, monkeypatch):
     monkeypatch.setattr(long_logs, "SEARCHED", 1000)
     whole, parts, _, _ = both(made(60_000, lacking=0.05))
@@ -151,6 +153,7 @@ def test_a_fit_of_excerpts_knows_that_they_repeat(both, monkeypatch):
     assert 0.5 < np.median(ratio) < 2.0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("lacking", "words"), [(0.0, "all samples are in the fit"), (0.05, "the fit is of them, too")]
 )

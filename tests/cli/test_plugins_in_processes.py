@@ -7,6 +7,8 @@ import sys
 import pytest
 from kept_trials import kept_names
 
+pytestmark = pytest.mark.slow
+
 OPTIMIZER = '''
 from dataclasses import dataclass
 
@@ -124,7 +126,6 @@ def robotid(folder, words: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.slow
 def test_a_paper_and_an_optimizer_of_plugins_run_in_processes(folder) -> None:
     words = "reproduce sixth --plugin own.py --plugin sixth.py --workers 2 --out out"
     done = robotid(folder, words)
@@ -137,7 +138,6 @@ def test_a_paper_and_an_optimizer_of_plugins_run_in_processes(folder) -> None:
     assert names == [f"search-{k}" for k in range(4)]  # none was run anew
 
 
-@pytest.mark.slow
 def test_a_swarm_around_least_squares_comes_with_an_optimizer(folder) -> None:
     listed = robotid(folder, "list optimizers own-swarm --plugin own.py")
     assert listed.stdout.startswith("own-swarm: ")
@@ -147,7 +147,6 @@ def test_a_swarm_around_least_squares_comes_with_an_optimizer(folder) -> None:
     assert "wls-own-swarm" in done.stdout + (folder / "out" / "result.json").read_text()
 
 
-@pytest.mark.slow
 def test_a_campaign_with_a_plugin_goes_on_where_it_is_trusted(folder) -> None:
     plan = PLAN
     (folder / "plan.toml").write_text(plan)

@@ -6,7 +6,6 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from robots import DATA
-from short_study import SHORT
 
 from robotid_sim.measurement.files import load_log, save_log
 
@@ -27,37 +26,18 @@ KEYS = {
 }
 
 
-@pytest.fixture(scope="module")
-def study(robotid, tmp_path_factory):
-    """Config, estimate, and the log of a second motion, of the engine and as of a machine."""
-    folder = tmp_path_factory.mktemp("study")
-    names = ("short.toml", "e.json", "unseen.h5", "machine.h5")
-    config, estimate, unseen, machine = (folder / name for name in names)
-    config.write_text(SHORT)
-    path, log = folder / "t.json", folder / "log.h5"
-    for words in (
-        ("design", ARM, "-o", path),
-        ("simulate", ARM, "--trajectory", path, "-o", log),
-        ("identify", ARM, log, "-o", estimate),
-        ("design", ARM, "-o", folder / "u.json", "--seed", "7"),
-        ("simulate", ARM, "--trajectory", folder / "u.json", "-o", unseen, "--seed", "7"),
-    ):
-        assert robotid(*words, "--config", config).code == 0
-    virtual = load_log(unseen)
-    save_log(replace(virtual, origin="machine", truth=None, seed=None), machine)
-    return config, estimate, unseen, machine
-
-
-def content_of(robotid, study, log, estimate=None):
-    done = robotid("predict", ARM, estimate or study[1], log, "--config", study[0], "--json")
+def content_of(robotid, short, log, estimate=None):
+    done = robotid(
+        "predict", ARM, estimate or short.estimate, log, "--config", short.config, "--json"
+    )
     assert (done.code, done.err) == (0, "")
     return json.loads(done.out, parse_constant=pytest.fail)
 
 
-def test_a_good_estimate_predicts_torque_to_its_noise(robotid, study):
-    content = content_of(robotid, study, study[2])
+def test_a_good_estimate_predicts_torque_to_its_noise(robotid, short):
+    content = content_of(robotid, short, short.unseen)
     assert set(content) == KEYS
-    log = load_log(study[2])
+    log = load_log(short.unseen)
     noise = np.sqrt(((log.tau_meas - log.truth.tau) ** 2).mean(axis=0))
     # At the full rate the noise of the accelerations counts too.
     assert (noise < content["torque_rms"]).all()
@@ -68,10 +48,10 @@ def test_a_good_estimate_predicts_torque_to_its_noise(robotid, study):
     assert min(content["explained"]) > 0.99
 
 
-def test_table_page_and_file(robotid, study, tmp_path):
+def test_table_page_and_file(robotid, short, tmp_path):
     page, out = tmp_path / "p.html", tmp_path / "p.json"
-    words = ("--config", study[0], "--report", page, "-o", out)
-    done = robotid("predict", ARM, study[1], study[2], *words)
+    words = ("--config", short.config, "--report", page, "-o", out)
+    done = robotid("predict", ARM, short.estimate, short.unseen, *words)
     assert (done.code, done.err) == (0, "")
     lines = done.out.splitlines()
     assert max(map(len, lines)) <= 80
@@ -80,23 +60,23 @@ def test_table_page_and_file(robotid, study, tmp_path):
     assert "Prediction of a log of 2r" in page.read_text()
 
 
-def test_validate_refuses_a_machines_log(robotid, study):
-    done = robotid("validate", ARM, study[1], "--log", study[3], "--config", study[0])
-    assert done.code == 2
-    assert "is of a machine, which is not in the engine: use predict" in done.err
+def test_validate_refuses_a_machines_log(refused, short):
+    assert "is of a machine, which is not in the engine: use predict" in refused(
+        "validate", ARM, short.estimate, "--log", short.machine, "--config", short.config
+    )
 
 
-def test_the_estimates_friction_velocities_and_delay_are_used(robotid, study, tmp_path):
-    content = json.loads(study[1].read_text())
+def test_the_estimates_friction_velocities_and_delay_are_used(robotid, short, tmp_path):
+    content = json.loads(short.estimate.read_text())
     assert content["friction_velocity"] == [0.03, 0.03]
     path = tmp_path / "changed.json"
     path.write_text(json.dumps(content | {"friction_velocity": [0.3, 0.3]}))
-    slow = content_of(robotid, study, study[2], path)
-    fast = content_of(robotid, study, study[2])
+    slow = content_of(robotid, short, short.unseen, path)
+    fast = content_of(robotid, short, short.unseen)
     assert max(slow["share_moving"]) < min(fast["share_moving"])
     assert min(slow["error"]) > max(fast["error"])
     path.write_text(json.dumps(content | {"torque_delay": 0.02}))
-    assert "given as 0.02 s" in content_of(robotid, study, study[2], path)["preprocessing"]
+    assert "given as 0.02 s" in content_of(robotid, short, short.unseen, path)["preprocessing"]
 
 
 def offset(values):
@@ -105,101 +85,54 @@ def offset(values):
     return {"joint": "elbow", "quantity": "direction", **sizes, **values}
 
 
-def test_what_the_model_lacked_in_the_fit_is_predicted(robotid, study, tmp_path):
-    before = content_of(robotid, study, study[2])
-    path, log = tmp_path / "lacking.json", load_log(study[2])
+@pytest.mark.slow
+def test_what_the_model_lacked_in_the_fit_is_predicted(robotid, short, tmp_path):
+    before = content_of(robotid, short, short.unseen)
+    path, log = tmp_path / "lacking.json", load_log(short.unseen)
     lack = offset({"knots": [0.1, 2.0], "values": [0.5, 0.5]})
-    path.write_text(json.dumps(json.loads(study[1].read_text()) | {"lacks": [lack]}))
+    path.write_text(json.dumps(json.loads(short.estimate.read_text()) | {"lacks": [lack]}))
     shifted = replace(log, tau_meas=log.tau_meas + np.array([0.0, 0.5]), truth=None)
     save_log(shifted, tmp_path / "shifted.h5")
-    after = content_of(robotid, study, tmp_path / "shifted.h5", path)
+    after = content_of(robotid, short, tmp_path / "shifted.h5", path)
     np.testing.assert_allclose(after["torque_rms"], before["torque_rms"], rtol=1e-3)
     alone, both = after["error_filtered_parameters"], after["error_filtered"]
     assert alone[1] > 2.0 * both[1]
     assert alone[0] == both[0]
-    done = robotid("predict", ARM, path, tmp_path / "shifted.h5", "--config", study[0])
+    done = robotid("predict", ARM, path, tmp_path / "shifted.h5", "--config", short.config)
     told = "elbow: predicted with what the model lacks, by direction; parameters alone leave"
     assert told in " ".join(done.out.split())
 
 
-@pytest.mark.parametrize(
-    "changed",
-    [
-        {"joint": "knee"},
-        {"quantity": "mood"},
-        {"knots": [0.1], "values": []},
-        {"knots": [2.0, 1.0], "values": [0.1, 0.1]},
-        {"knots": [1.0, 2.0], "values": [0.1, "much"]},
-        {"knot": 1.0},
-    ],
-)
-def test_lacks_that_identify_does_not_write_are_one_line(robotid, study, tmp_path, changed):
-    path = tmp_path / "changed.json"
-    lacks = {"lacks": [offset(changed)]}
-    path.write_text(json.dumps(json.loads(study[1].read_text()) | lacks))
-    done = robotid("predict", ARM, path, study[2], "--config", study[0])
-    assert (done.code, done.out) == (2, "")
-    assert "the estimate's 'lacks' are not those of `identify`" in done.err
-    assert len(done.err.splitlines()) == 1
-
-
-@pytest.mark.parametrize("eps", [[0.03], [0.03, 0.0], [0.03, -1.0]])
-def test_impossible_friction_velocities_are_one_line(robotid, study, tmp_path, eps):
-    path = tmp_path / "changed.json"
-    path.write_text(json.dumps(json.loads(study[1].read_text()) | {"friction_velocity": eps}))
-    done = robotid("predict", ARM, path, study[2], "--config", study[0])
-    assert (done.code, done.out) == (2, "")
-    assert "friction_velocity needs 2 positive numbers" in done.err
-
-
-def test_a_joint_that_the_estimate_does_not_explain_is_named(robotid, study, tmp_path):
-    log = load_log(study[3])
+def test_a_joint_that_the_estimate_does_not_explain_is_named(robotid, short, tmp_path):
+    log = load_log(short.machine)
     tau = log.tau_meas.copy()
     tau[:, 1] *= -1.0
     save_log(replace(log, tau_meas=tau), tmp_path / "turned.h5")
-    words = ("--config", study[0], "--force")
-    done = robotid("predict", ARM, study[1], tmp_path / "turned.h5", *words)
+    words = ("--config", short.config, "--force")
+    done = robotid("predict", ARM, short.estimate, tmp_path / "turned.h5", *words)
     assert done.code == 1
     assert "elbow: the estimate explains 0 % of its torque's variance" in " ".join(done.out.split())
     assert "shoulder: the estimate" not in done.out
 
 
-def test_an_estimate_of_another_robot_is_one_line(robotid, study, tmp_path):
-    path = tmp_path / "other.json"
-    other = {"torque_measured": [True] * 3}
-    path.write_text(json.dumps(json.loads(study[1].read_text()) | other))
-    done = robotid("predict", ARM, path, study[2], "--config", study[0])
-    assert (done.code, done.out) == (2, "")
-    assert "is the estimate of another robot than '2r': of 3 joints, not 2" in done.err
-    assert len(done.err.splitlines()) == 1
-
-
-def with_estimates(study, path, change):
+def with_estimates(short, path, change):
     """Write the estimates of the study with a change of each."""
-    content = json.loads(study[1].read_text())
+    content = json.loads(short.estimate.read_text())
     content["estimates"] = [estimate | change(estimate) for estimate in content["estimates"]]
     path.write_text(json.dumps(content))
     return path
 
 
-def test_a_fit_that_failed_predicts_nothing(robotid, study, tmp_path):
-    failed = {"success": False, "message": "no motion"}
-    path = with_estimates(study, tmp_path / "failed.json", lambda _: failed)
-    done = robotid("predict", ARM, path, study[2], "--config", study[0])
-    assert (done.code, done.out) == (2, "")
-    assert "failed.json: the chosen fit failed: no motion" in done.err
-
-
-def test_it_says_where_the_nominal_model_is_better(robotid, study, tmp_path):
+def test_it_says_where_the_nominal_model_is_better(robotid, short, tmp_path):
     def twice(estimate):
         return {"beta": [2.0 * value for value in estimate["beta"]], "phi": None}
 
     told = "better than the estimate: does this log have another load"
-    path = with_estimates(study, tmp_path / "twice.json", twice)
-    done = robotid("predict", ARM, path, study[2], "--config", study[0])
+    path = with_estimates(short, tmp_path / "twice.json", twice)
+    done = robotid("predict", ARM, path, short.unseen, "--config", short.config)
     assert told in " ".join(done.out.split())
     assert told not in " ".join(
-        robotid("predict", ARM, *study[1:3], "--config", study[0]).out.split()
+        robotid("predict", ARM, short.estimate, short.unseen, "--config", short.config).out.split()
     )
 
 
@@ -222,60 +155,83 @@ FUNCTION = {"joint": "elbow", "quantity": "speed", "knots": ["0.1", "0.2"], "mea
         ),
         ({"cov_blocks": float("1e400")}, "cov_blocks"),
         ({"cov_blocks": -3}, "cov_blocks"),
+        *(
+            ({"lacks": [offset(lack)]}, "the estimate's 'lacks' are not those of `identify`")
+            for lack in (
+                {"joint": "knee"},
+                {"quantity": "mood"},
+                {"knots": [0.1], "values": []},
+                {"knots": [2.0, 1.0], "values": [0.1, 0.1]},
+                {"knots": [1.0, 2.0], "values": [0.1, "much"]},
+                {"knot": 1.0},
+            )
+        ),
+        *(
+            ({"friction_velocity": eps}, "friction_velocity needs 2 positive numbers")
+            for eps in ([0.03], [0.03, 0.0], [0.03, -1.0])
+        ),
+        ({"torque_measured": [True] * 3}, "of another robot than '2r': of 3 joints, not 2"),
     ],
 )
-def test_what_identify_does_not_write_is_one_line(robotid, study, tmp_path, changed, said):
+def test_what_identify_does_not_write_is_one_line(refused, short, tmp_path, changed, said):
     path = tmp_path / "changed.json"
-    path.write_text(json.dumps(json.loads(study[1].read_text()) | changed))
-    done = robotid("predict", ARM, path, study[2], "--config", study[0])
-    assert (done.code, done.out) == (2, "")
-    assert said in done.err
-    assert len(done.err.splitlines()) == 1
+    path.write_text(json.dumps(json.loads(short.estimate.read_text()) | changed))
+    assert said in refused("predict", ARM, path, short.unseen, "--config", short.config)
 
 
-def test_numbers_as_texts_are_numbers(robotid, study, tmp_path):
+def test_numbers_as_texts_are_numbers(robotid, short, tmp_path):
     path = tmp_path / "texts.json"
     knots, values = [0.1, 2.0], [0.5, 0.5]
     for kind in (float, str):
         lack = offset({"knots": list(map(kind, knots)), "values": list(map(kind, values))})
-        path.write_text(json.dumps(json.loads(study[1].read_text()) | {"lacks": [lack]}))
-        content = content_of(robotid, study, study[2], path)
+        path.write_text(json.dumps(json.loads(short.estimate.read_text()) | {"lacks": [lack]}))
+        content = content_of(robotid, short, short.unseen, path)
         if kind is float:
             expected = content
     assert content == expected
 
 
-@pytest.mark.parametrize(
-    "cov", [[[1.0, 2.0], [2.0, 1.0]], [[1.0, 0.5], [0.0, 1.0]], [[-1.0, 0.0], [0.0, 1.0]]]
-)
-def test_a_covariance_that_is_none_is_refused(robotid, study, tmp_path, cov):
-    def broken(estimate):
+def with_cov(corner):
+    """Return a change of an estimate to another covariance of its first two parameters."""
+
+    def change(estimate):
         whole = np.eye(len(estimate["names"]))
-        whole[:2, :2] = cov
+        whole[:2, :2] = corner
         return {"cov": whole.tolist()}
 
-    path = with_estimates(study, tmp_path / "cov.json", broken)
-    done = robotid("predict", ARM, path, study[2], "--config", study[0])
-    assert (done.code, done.out) == (2, "")
-    assert "'cov' is no covariance" in done.err
+    return change
 
 
-def test_full_parameters_of_another_robot_are_refused(robotid, study, tmp_path):
-    path = with_estimates(study, tmp_path / "phi.json", lambda _: {"phi": [1.0] * 5})
-    for command in (("predict", ARM, path, study[2]), ("validate", ARM, path)):
-        done = robotid(*command, "--config", study[0])
-        assert (done.code, done.out) == (2, "")
-        assert "phi.json: 'phi' of" in done.err
-        assert "has 5 numbers, a robot with 2 joints has 28" in done.err
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (lambda _: {"success": False, "message": "no motion"}, "the chosen fit failed: no motion"),
+        (with_cov([[1.0, 2.0], [2.0, 1.0]]), "'cov' is no covariance"),
+        (with_cov([[1.0, 0.5], [0.0, 1.0]]), "'cov' is no covariance"),
+        (with_cov([[-1.0, 0.0], [0.0, 1.0]]), "'cov' is no covariance"),
+    ],
+)
+def test_estimates_that_predict_nothing_are_one_line(refused, short, tmp_path, change, said):
+    path = with_estimates(short, tmp_path / "changed.json", change)
+    told = refused("predict", ARM, path, short.unseen, "--config", short.config)
+    assert "changed.json" in told
+    assert said in told
 
 
-def test_full_parameters_of_other_base_parameters_are_refused(robotid, study, tmp_path):
+def test_full_parameters_of_another_robot_are_refused(refused, short, tmp_path):
+    path = with_estimates(short, tmp_path / "phi.json", lambda _: {"phi": [1.0] * 5})
+    for command in (("predict", ARM, path, short.unseen), ("validate", ARM, path)):
+        said = refused(*command, "--config", short.config)
+        assert "phi.json: 'phi' of" in said
+        assert "has 5 numbers, a robot with 2 joints has 28" in said
+
+
+def test_full_parameters_of_other_base_parameters_are_refused(refused, short, tmp_path):
     def edited(estimate):
         return {"beta": [1.3 * estimate["beta"][0], *estimate["beta"][1:]]}
 
-    path = with_estimates(study, tmp_path / "edited.json", edited)
-    for command in (("predict", ARM, path, study[2]), ("validate", ARM, path)):
-        done = robotid(*command, "--config", study[0])
-        assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-        assert "edited.json: 'mx1R' of " in done.err
-        assert "in 'beta' and" in done.err
+    path = with_estimates(short, tmp_path / "edited.json", edited)
+    for command in (("predict", ARM, path, short.unseen), ("validate", ARM, path)):
+        said = refused(*command, "--config", short.config)
+        assert "edited.json: 'mx1R' of " in said
+        assert "in 'beta' and" in said

@@ -10,7 +10,6 @@ import pytest
 from robotid_sim import plugins
 from robotid_sim.cli.commands import COMMANDS
 from robotid_sim.optim.optimizer import OPTIMIZERS
-from robotid_sim.part_kinds import KINDS
 
 HEAVY = {
     *("numpy", "scipy", "numba", "pybullet", "mujoco", "matplotlib", "plotly", "pandas", "h5py"),
@@ -77,6 +76,7 @@ def test_the_list_of_kinds_takes_half_a_second_of_a_processor() -> None:
     assert seconds < 0.5
 
 
+@pytest.mark.slow
 def test_identifying_loads_few_of_our_modules() -> None:
     program = "import json, sys; import robotid_sim as rid; rid.read_logs, rid.identify"
     program += "; print(sum(name.startswith('robotid_sim') for name in sys.modules))"
@@ -84,14 +84,6 @@ def test_identifying_loads_few_of_our_modules() -> None:
         [sys.executable, "-c", program], capture_output=True, text=True, check=True
     )
     assert int(done.stdout) < 180
-
-
-@pytest.mark.parametrize("kind", KINDS)
-def test_every_kind_lists_its_items(kind, robotid) -> None:
-    rows = json.loads(robotid("list", kind, "--json").out)
-    assert rows
-    assert rows == KINDS[kind].rows()
-    assert all(row["name"] and row["summary"] for row in rows)
 
 
 def test_parts_of_an_installed_plugin_are_listed(robotid, monkeypatch, tmp_path) -> None:

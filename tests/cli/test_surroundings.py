@@ -25,6 +25,7 @@ def run(script: str, folder, **more: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("closed", [">&-", "2>&-", "<&- >&- 2>&-"])
 def test_closed_streams_lead_nowhere(tmp_path, closed) -> None:
     done = run(f'robotid export "$ARM" -o arm.xml {closed}', tmp_path)
@@ -33,6 +34,7 @@ def test_closed_streams_lead_nowhere(tmp_path, closed) -> None:
     assert (tmp_path / "arm.xml").read_text().startswith("<")
 
 
+@pytest.mark.slow
 def test_a_locale_of_ascii_prints_what_it_can(tmp_path) -> None:
     urdf = tmp_path / "arm.urdf"
     urdf.write_text(ARM.read_text().replace("shoulder", "Schulter-µ²"), encoding="utf-8")
@@ -41,6 +43,7 @@ def test_a_locale_of_ascii_prints_what_it_can(tmp_path) -> None:
     assert "Schulter-??" in done.stdout
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "words", ['check "$ARM"', "check arm.urdf", 'run "$ARM" --out out --dry-run']
 )

@@ -6,7 +6,10 @@ import sys
 from pathlib import Path
 
 import pytest
+from sampling import sampled
 from test_plugins_in_processes import CLAIMS, PAPER
+
+pytestmark = pytest.mark.slow
 
 STANDARD = (
     *("abc", "ast", "json", "logging", "multiprocessing", "pickle", "random", "re", "runpy"),
@@ -83,11 +86,11 @@ def begin(traps: Path, *words: str, **more: str) -> subprocess.Popen:
     [
         "campaign run plan.toml --out out --workers 2",
         "reproduce sixth --quick --plugin ../own/sixth.py --out out --workers 2",
-        pytest.param(
-            "run twolink --quick --config study.toml --out out --workers 2", marks=pytest.mark.slow
-        ),
-        pytest.param(
-            "campaign run plan.toml --out out --workers 1 --cluster local", marks=pytest.mark.slow
+        *sampled(
+            (
+                "run twolink --quick --config study.toml --out out --workers 2",
+                "campaign run plan.toml --out out --workers 1 --cluster local",
+            )
         ),
     ],
 )
@@ -98,7 +101,6 @@ def test_no_process_imports_from_the_working_folder(traps, words) -> None:
     assert caught(traps) == []
 
 
-@pytest.mark.slow
 @pytest.mark.pybullet
 def test_a_window_and_a_page_import_nothing_from_the_working_folder(traps) -> None:
     page = begin(traps, PROGRAM, "view", "twolink", "--web", "--no-open")

@@ -48,6 +48,7 @@ def shown(pybullet, robotid, result, monkeypatch):
     return run
 
 
+@pytest.mark.slow
 def test_a_picture_has_every_model_in_its_color(robotid, result, tmp_path) -> None:
     folder, config = result
     words = ("view", "twolink", "--result", folder, "--config", config, *SMALL, "--json")
@@ -66,6 +67,7 @@ def test_a_picture_has_every_model_in_its_color(robotid, result, tmp_path) -> No
     assert orange.mean() > 2e-3
 
 
+@pytest.mark.slow
 def test_the_ghosts_are_the_runs_of_the_study(shown, result) -> None:
     seen, done = shown("--task", TASK, "--magnify", 1)
     assert done.err == ""
@@ -115,9 +117,7 @@ def test_an_unknown_task_is_one_line(robotid, result, task, tmp_path) -> None:
 
 
 @pytest.mark.pybullet
-def test_without_a_display_no_loop_is_run(robotid, result, monkeypatch) -> None:
+def test_without_a_display_no_loop_is_run(refused, result, monkeypatch) -> None:
     monkeypatch.delenv("DISPLAY", raising=False)
     monkeypatch.setattr(command, "task_of_result", None)
-    done = robotid("view", "twolink", "--result", result[0], "--task", TASK)
-    assert (done.code, done.out, done.err.count("\n")) == (2, "", 1)
-    assert "--record" in done.err
+    assert "--record" in refused("view", "twolink", "--result", result[0], "--task", TASK)

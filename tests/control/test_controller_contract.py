@@ -28,7 +28,7 @@ def gains_of(robot):
     return LoopGains.from_specification(robot, path_of(robot), rate=RATE)
 
 
-@pytest.fixture(params=["arm", "irb140"])
+@pytest.fixture(params=["arm", pytest.param("irb140", marks=pytest.mark.slow)])
 def small_robot(request):
     return request.getfixturevalue(request.param)
 
@@ -88,11 +88,6 @@ def test_gains_of_another_number_of_joints_are_refused(name, arm, irb140):
         CONTROLLERS[name].from_gains(arm, gains_of(irb140))
 
 
-def test_unknown_options_are_refused(name, arm):
-    with pytest.raises(OptionError, match="has no option 'color'"):
-        CONTROLLERS.build(name, model=arm, color=1.0)
-
-
 def test_numbers_that_make_no_sense_are_refused_by_name(name, arm):
     law = CONTROLLERS[name].from_gains(arm, gains_of(arm))
     for f in fields(law):
@@ -133,6 +128,7 @@ def test_a_moving_reference_is_tracked_without_chatter(name, arm, lap):
     assert (error <= (1e-4 if name in MODEL_BASED else LAGS)).all()
 
 
+@pytest.mark.slow
 def test_a_wrong_model_is_borne(name, arm, lap):
     nominal = perturb(arm, np.random.default_rng(3))
     gains = gains_for(nominal, lap)

@@ -82,6 +82,7 @@ def test_the_configuration_has_the_last_word(given, kp, kd):
     assert (controller.kp, controller.kd) == (kp, kd)
 
 
+@pytest.mark.slow
 def test_a_light_arm_keeps_the_velocity_of_its_motion():
     """With the slowest loop the gripper of this study is at 103 % of its limit; designed are 90."""
     setup = build_setup(str(urdf_path("so100")), load_config(None, {"seed": 7}).quick())

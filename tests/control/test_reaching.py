@@ -116,6 +116,7 @@ def wave(t, s):
     return INERTIA * L * (0.25 - abs((t + 0.25) % 1.0 - 0.5))
 
 
+@pytest.mark.slow
 def test_super_twisting_holds_a_disturbance_within_its_condition(turntable):
     s = sliding_alone(twisting(turntable, 1.5 * np.sqrt(L), 1.1 * L), 0.5, 3.0, DT, wave)
     # What is left is of the order of L dt^2, 1e-7.
@@ -151,6 +152,7 @@ def test_super_twisting_with_too_little_damping_diverges(turntable, k1, holds):
     assert holds or np.abs(s[5000:]).max() > 0.1
 
 
+@pytest.mark.slow
 def test_super_twisting_layer_is_left_alone_by_admitted_disturbances(turntable):
     k1, k2 = 1.5 * np.sqrt(L), 1.1 * L
     layer = (k1 / 50.0) ** 2

@@ -83,14 +83,6 @@ def test_a_disturbance_above_the_gain_is_not_held(turntable):
     assert e[-1] < e[-100] < e[-200]
 
 
-def test_without_error_the_torque_is_the_inverse_dynamics(robot):
-    q, dq, ddq = some_state(robot, 1)
-    gains = LoopGains.from_specification(robot, path_of(robot), rate=1000.0)
-    tau = SlidingMode(robot, gains)(0.0, q, dq, Setpoint(q, dq, ddq))
-    wanted = joint_torque(robot, q, dq, ddq)
-    np.testing.assert_allclose(tau, wanted, rtol=1e-12, atol=1e-10)  # rounding
-
-
 def test_with_error_the_torque_is_the_law(robot):
     q, dq, ddq = some_state(robot, 2)
     e, de, _ = (0.01 * part for part in some_state(robot, 3))
@@ -218,12 +210,6 @@ def test_a_path_at_rest_without_gravity_gives_finite_gains(turntable):
     gains = LoopGains.from_specification(turntable, rest, rate=1000.0)
     torque = SlidingMode(turntable, gains)(0.0, np.zeros(1), np.ones(1), Setpoint(*np.ones((3, 1))))
     assert np.isfinite(torque).all()
-
-
-def test_gains_of_another_number_of_joints_are_refused(arm, irb140):
-    gains = LoopGains.from_specification(irb140, path_of(irb140), rate=1000.0)
-    with pytest.raises(OptionError, match="for 6 joints, '2r' has 2"):
-        SlidingMode(arm, gains)
 
 
 @pytest.mark.parametrize("name", ["inertia", "gain", "layer", "error_bound"])

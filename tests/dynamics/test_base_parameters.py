@@ -5,6 +5,7 @@ import re
 import numpy as np
 import pytest
 from robots import example_path, urdf_path
+from sampling import sampled
 from scipy.linalg import null_space
 
 from robotid_sim.dynamics.base_parameters import (
@@ -22,7 +23,10 @@ from robotid_sim.model.robot import Robot
 INERTIAL_RANKS = {"ppp": 3, "scara": 8, "rp": 4, "irb140": 36, "iiwa": 43, "panda": 43}
 
 
-@pytest.fixture(scope="module", params=INERTIAL_RANKS)
+@pytest.fixture(
+    scope="module",
+    params=sampled(INERTIAL_RANKS, "ppp", "scara", "rp", "irb140", mark=pytest.mark.slow),
+)
 def named(request: pytest.FixtureRequest) -> tuple[str, Robot, BaseParameters]:
     robot = Robot.from_urdf(urdf_path(request.param))
     return request.param, robot, base_parameters(robot)

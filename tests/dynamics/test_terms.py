@@ -149,6 +149,7 @@ def test_a_controller_forgets_the_run_before(irb140, state, name):
     np.testing.assert_array_equal(*runs)
 
 
+@pytest.mark.slow
 def test_a_plant_with_them_follows_a_controller_that_knows_them(irb140, path):
     robot, errors = with_all(irb140), {}
     for name, model in {"known": robot, "unknown": irb140}.items():
@@ -158,6 +159,7 @@ def test_a_plant_with_them_follows_a_controller_that_knows_them(irb140, path):
     assert errors["known"] < 0.25 * errors["unknown"]
 
 
+@pytest.mark.slow
 def test_an_observer_predicts_with_them(irb140, path):
     """What a model misses is an acceleration that the observer has to find."""
     robot, missed = with_all(irb140), []

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import trimesh
 from robots import urdf_path
+from sampling import sampled
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.engine.convex_bodies import MARGIN
@@ -180,7 +181,7 @@ def test_both_engines_measure_the_same_between_simple_shapes(pair) -> None:
 
 
 @pytest.mark.pybullet
-@pytest.mark.parametrize("name", ARMS)
+@pytest.mark.parametrize("name", sampled(ARMS, "irb140", mark=pytest.mark.slow))
 def test_both_engines_measure_the_same_distances_of_a_robot(name) -> None:
     robot = Robot.from_urdf(urdf_path(name))
     rng, limits = np.random.default_rng(0), robot.limits

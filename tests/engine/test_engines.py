@@ -57,8 +57,13 @@ def test_an_unknown_engine_is_refused(irb140) -> None:
 
 
 @pytest.mark.pybullet
-@pytest.mark.parametrize("law", [None, "stribeck", "stick-slip"])
-@pytest.mark.parametrize("drive", [None, Elastic()])
+@pytest.mark.parametrize(
+    ("law", "drive"),
+    [
+        *((law, None) for law in (None, "stribeck", "stick-slip")),
+        *(pytest.param(law, Elastic(), marks=pytest.mark.slow) for law in (None, "stick-slip")),
+    ],
+)
 def test_the_same_loop_in_both_engines_is_the_same_log(irb140, law, drive) -> None:
     logs = []
     for engine in ENGINES:

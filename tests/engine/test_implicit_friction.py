@@ -6,6 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 from robots import single, urdf_path
+from sampling import sampled
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.dynamics import forward_dynamics
@@ -39,6 +40,7 @@ def swung(robot: Robot, substeps: int, *, leapfrog: bool = True) -> tuple[np.nda
     return np.array(positions), np.array(speeds)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("inertia", [2e-3, 2e-4])
 def test_a_light_joint_with_stiff_friction_moves_as_with_many_explicit_sub_steps(inertia) -> None:
     robot = wrist(inertia)
@@ -77,7 +79,7 @@ def test_explicit_friction_does_chatter() -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", FRICTION_LAWS)
+@pytest.mark.parametrize("name", sampled(FRICTION_LAWS, "stribeck", "presliding"))
 def test_four_sub_steps_move_a_light_joint_as_many_do_under_every_law(name) -> None:
     robot, law = wrist(2e-4), FRICTION_LAWS.build(name)
     if law.terms(robot) and hasattr(law, "share"):  # more would hold a light joint where it is

@@ -6,6 +6,7 @@
 import numpy as np
 import pytest
 from robots import urdf_path
+from sampling import sampled
 from scipy.integrate import solve_ivp
 
 from robotid_sim.dynamics.dynamics import (
@@ -33,7 +34,9 @@ def integrated(robot: Robot, state, tau, seconds):
     return solve_ivp(rate, (0, seconds), state, method="DOP853", rtol=1e-12, atol=1e-12).y[:, -1]
 
 
-@pytest.fixture(scope="module", params=["irb140", "panda", "2r"])
+@pytest.fixture(
+    scope="module", params=sampled(("irb140", "panda", "2r"), "2r", mark=pytest.mark.slow)
+)
 def driven(request) -> tuple[Robot, np.ndarray, np.ndarray]:
     """Return a robot with rotors and mild friction, where it starts, and torques by step."""
     robot = Robot.from_urdf(urdf_path(request.param))

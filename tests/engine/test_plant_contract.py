@@ -184,6 +184,7 @@ def test_torque_acts_half_a_sub_step_before_the_middle(irb140: Robot) -> None:
         assert plant.torque_time_offset == 0.0
 
 
+@pytest.mark.slow
 def test_import_and_load_print_nothing() -> None:
     code = (
         "import numpy as np\n"

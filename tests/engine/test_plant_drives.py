@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from robots import single, urdf_path
+from sampling import sampled
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.dynamics import gravity_torque, joint_torque, rigid_body_torque
@@ -76,7 +77,7 @@ def ringing(twist, frequency):
     return float(np.hypot(*np.linalg.lstsq(wave, twist)[0]))
 
 
-@pytest.mark.parametrize("frequency", [30.0, 100.0, 300.0])
+@pytest.mark.parametrize("frequency", sampled((30.0, 100.0, 300.0), 100.0, mark=pytest.mark.slow))
 def test_two_masses_ring_at_their_frequency(frequency):
     """sqrt(K (1/Ia + 1/M)), late by the fourth power of the phase in a sub-step over 480."""
     x = plucked(frequency)
@@ -86,6 +87,7 @@ def test_two_masses_ring_at_their_frequency(frequency):
     assert found / frequency - 1.0 == pytest.approx(phase**4 / 480.0, rel=0.05)
 
 
+@pytest.mark.slow
 def test_a_spring_alone_keeps_its_energy_and_damping_takes_it():
     x = plucked(50.0)
     assert ringing(x[-200:], 50.0) == pytest.approx(ringing(x[:200], 50.0), rel=1e-6)
@@ -95,6 +97,7 @@ def test_a_spring_alone_keeps_its_energy_and_damping_takes_it():
     assert shares[1] / shares[0] == pytest.approx(lost, rel=0.01)
 
 
+@pytest.mark.slow
 def test_stiff_joints_are_rigid_ones(irb140):
     rigid = run(irb140, None, sway(irb140, 0.3), substeps=16)
     away = []
@@ -109,7 +112,11 @@ def test_stiff_joints_are_rigid_ones(irb140):
 LAWS = (None, Stribeck(), StickSlip(), LoadDependent(share=0.1), CoupledJoints())
 
 
-@pytest.mark.parametrize("law", LAWS, ids=lambda law: type(law).__name__)
+@pytest.mark.parametrize(
+    "law",
+    sampled(LAWS, None, StickSlip(), mark=pytest.mark.slow),
+    ids=lambda law: type(law).__name__,
+)
 @pytest.mark.parametrize("name", PLANT_DRIVES)
 def test_the_truth_obeys_the_equations_of_both_masses(irb140, name, law):
     terms = (JointTerm("spring", "joint_5", (3.0, 0.4)), JointTerm("offset", "joint_4", (1.0,)))

@@ -2,11 +2,13 @@
 
 import logging
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
 from friction_oracle import friction_torque
 from robots import single, urdf_path
+from sampling import sampled, thinned
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import base_parameters
@@ -56,8 +58,15 @@ def rotor_inertia(robot):
     return np.array([joint.rotor_inertia for joint in robot.joints])
 
 
-@pytest.mark.parametrize("name", FRICTION_LAWS)
-@pytest.mark.parametrize("short", ["irb140", "rp"])
+@pytest.mark.parametrize(
+    ("short", "name"),
+    sampled(
+        product(("irb140", "rp"), FRICTION_LAWS),
+        ("irb140", "stick-slip"),
+        *product(("rp",), FRICTION_LAWS),
+        mark=pytest.mark.slow,
+    ),
+)
 def test_truth_obeys_the_equation_of_motion_with_the_friction_that_acted(short, name):
     robot, law = Robot.from_urdf(urdf_path(short)), FRICTION_LAWS.build(name)
     log = run(robot, law)
@@ -122,8 +131,9 @@ def test_laws_that_add_nothing_move_like_the_robots_own(irb140, law):
     assert np.abs(plain.q - shaped.q).max() < 1e-11  # another way to solve the same equations
 
 
-@pytest.mark.parametrize("Ia", [0.0, 0.7])
-@pytest.mark.parametrize("share", [0.5, 0.999])
+@pytest.mark.parametrize(
+    ("share", "Ia"), thinned(product((0.999, 0.5), (0.7, 0.0)), 2, pytest.mark.slow)
+)
 def test_on_a_slope_below_its_friction_a_joint_stays_put(share, Ia):
     Fc = 5.0
     slope = single(prismatic=True, gravity=(share * Fc / 2.0, 0.0, -9.0), Fc=Fc, Ia=Ia, Fv=3.0)
@@ -201,7 +211,9 @@ def test_joints_of_an_arm_stick_each_on_its_own(irb140):
     assert abs(step.dq[5]) > 0.1
 
 
-@pytest.mark.parametrize("name", FRICTION_LAWS)
+@pytest.mark.parametrize(
+    "name", sampled(FRICTION_LAWS, "stick-slip", "stribeck", "presliding", mark=pytest.mark.slow)
+)
 def test_friction_never_creates_energy(name):
     arm = Robot.from_urdf(urdf_path("2r"), gravity=(0.0, 0.0, 0.0))
     joints = tuple(replace(j, friction=replace(j.friction, Fo=0.0)) for j in arm.joints)
@@ -241,6 +253,7 @@ def fitted(robot, law):
     return {n: (b, t) for n, b, t in zip(basis.names, beta, true, strict=True) if n[:2] in "Fv Fc"}
 
 
+@pytest.mark.slow
 def test_a_coulomb_fit_of_a_stribeck_plant_is_biased_and_of_a_coulomb_plant_is_not(arm):
     for found, true in fitted(arm, None).values():
         assert found == pytest.approx(true, rel=1e-8)

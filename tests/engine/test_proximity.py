@@ -111,6 +111,7 @@ def test_the_lowest_point_of_a_base_is_where_it_stands(name, height):
         assert above.bottom() == pytest.approx(height, abs=2.0 * MARGIN)
 
 
+@pytest.mark.slow
 def test_an_overlap_has_a_way_out_with_exact_gradients(irb140):
     rng, limits, tried = np.random.default_rng(0), irb140.limits, 0
     with Proximity(irb140, floor=0.0, cutoff=0.04) as proximity:

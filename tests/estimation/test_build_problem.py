@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sampling import sampled
 from searches import brief
 
 from robotid_sim.dynamics.base_parameters import base_parameters
@@ -103,7 +104,7 @@ def scrambled(log):
     return replace(log, truth=Truth(*rng.standard_normal((4, *log.q.shape))))
 
 
-@pytest.mark.parametrize("preprocessor", PREPROCESSORS)
+@pytest.mark.parametrize("preprocessor", sampled(PREPROCESSORS, "rts", mark=pytest.mark.slow))
 def test_truth_changes_no_estimate(virtual, preprocessor):
     log = measure(virtual.log, (EncoderNoise(), TorqueNoise()), np.random.default_rng(0))
     versions = (log, replace(log, truth=None), scrambled(log))

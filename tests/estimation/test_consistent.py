@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from robots import example_path, urdf_path
-from studies import study
+from sampling import sampled
 
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.dynamics.base_parameters import base_parameters
@@ -20,7 +20,6 @@ from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.config import load_config
 
 SAMPLES = 150
 NOISE = 0.05
@@ -91,6 +90,7 @@ def smallest_eigenvalue(phi, nominal):
     return least
 
 
+@pytest.mark.slow
 def test_a_hundred_noisy_problems_of_a_hundred_are_solved(trials):
     impossible = 0
     for seed in range(100):
@@ -118,6 +118,7 @@ def test_a_hundred_noisy_problems_of_a_hundred_are_solved(trials):
     assert impossible > 50  # so that the constraints are what is tried here
 
 
+@pytest.mark.slow
 def test_it_predicts_the_true_robot_no_worse_than_least_squares(trials):
     rng = np.random.default_rng(1)
     shape = (SAMPLES, trials.robot.dof)
@@ -153,7 +154,7 @@ def test_it_equals_least_squares_where_that_is_possible(trials):
     assert equal >= 3
 
 
-@pytest.mark.parametrize("noise", [1e-6, 1e-4, 1e-3, 1e-2])
+@pytest.mark.parametrize("noise", sampled((1e-6, 1e-4, 1e-3, 1e-2), 1e-3, mark=pytest.mark.slow))
 def test_good_data_are_solved_too(trials, noise):
     for seed in range(20):
         problem, _ = trials.problem(seed, noise)
@@ -163,6 +164,7 @@ def test_good_data_are_solved_too(trials, noise):
         assert np.isfinite(lifted.distance)
 
 
+@pytest.mark.slow
 def test_light_links_without_friction_are_solved_too():
     trials = Trials(Robot.from_urdf(example_path("so_arm_description/urdf/so100.urdf")))
     for seed in range(20):
@@ -311,20 +313,6 @@ def test_a_problem_without_a_nominal_is_refused(trials):
 def test_options_that_make_no_sense_are_refused_at_once(options):
     with pytest.raises(OptionError):
         Consistent(**options)
-
-
-@pytest.mark.slow
-def test_default_study_of_irb140_pays_little_for_consistency(tmp_path):
-    config = load_config(None, {"control": {"enabled": False}})
-    result = study("irb140", config, tmp_path).result
-    by_name = {e.estimator: e for e in result.estimates}
-    consistent, free = by_name["consistent"], by_name["wls"]
-    assert consistent.success
-    assert 1.0 - 1e-9 <= consistent.fitness_over_ls <= 1.02
-    ours, theirs = (
-        np.array(e.validation.model_error_relative, dtype=float) for e in (consistent, free)
-    )
-    assert (ours <= 1.1 * theirs).all()
 
 
 def test_a_parameter_at_its_bound_has_a_one_sided_interval(arm):

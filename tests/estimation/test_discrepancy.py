@@ -1,9 +1,11 @@
 """What a model lacks: found by joint and quantity, allowed for, absent where nothing lacks."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
+from sampling import sampled
 
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, freed, widening
@@ -20,11 +22,6 @@ SEEDS = 20
 
 def wls(problem):
     return WeightedLeastSquares().fit(problem, np.random.default_rng(0))
-
-
-@pytest.fixture(scope="module")
-def case(irb140, exact):
-    return exact(irb140, 50.0)
 
 
 def fitted(case, lack, seed=0):
@@ -59,6 +56,7 @@ def test_a_model_that_lacks_nothing_leaves_the_problem_as_it_is(case):
     assert found <= 1
 
 
+@pytest.mark.slow
 def test_a_row_or_two_of_a_joint_show_nothing(case):
     """As where a joint creeps through a reversal: noise beyond all others, one function fits it."""
     found, rng = 0, np.random.default_rng(5)
@@ -82,8 +80,10 @@ LACKS = {
 }
 
 
-@pytest.mark.parametrize("joint", [1, 4])
-@pytest.mark.parametrize("quantity", LACKS)
+@pytest.mark.parametrize(
+    ("quantity", "joint"),
+    sampled(product(LACKS, (1, 4)), ("speed", 4), ("time", 1), mark=pytest.mark.slow),
+)
 def test_the_joint_and_the_quantity_are_named(case, quantity, joint):
     motion, problem = fitted(case, LACKS[quantity](case, joint))
     first = find_discrepancy(problem, motion, case.robot).lacks[0]
@@ -109,6 +109,7 @@ def test_a_torque_that_periods_repeat_is_no_noise(case):
         assert covered.mean() > 0.9
 
 
+@pytest.mark.slow
 def test_a_torque_that_periods_do_not_repeat_is_not_called_so(case):
     rng = np.random.default_rng(3)
     found = 0
@@ -124,7 +125,7 @@ def test_a_torque_that_periods_do_not_repeat_is_not_called_so(case):
 def test_intervals_that_allow_for_it_cover(case):
     lack = sum(stribeck(case, j) for j in range(case.robot.dof))
     plain_hits, hits, errors, before = [], [], [], []
-    for seed in range(SEEDS):
+    for seed in range(SEEDS // 2):
         motion, plain = fitted(case, lack, seed)
         discrepancy = find_discrepancy(plain, motion, case.robot)
         problem = allowing_for(plain, discrepancy)
@@ -141,6 +142,7 @@ def test_intervals_that_allow_for_it_cover(case):
     assert wider.max() > 5.0  # the friction of the joints
 
 
+@pytest.mark.slow
 def test_stated_errors_of_the_torque_constants_are_in_the_intervals(case):
     """No log shows an error that all joints share; the intervals hold it once it is stated."""
     covered = []
@@ -210,7 +212,7 @@ def test_noise_that_no_period_repeats_is_none(case):
 def test_intervals_cover_where_periods_repeat_what_no_function_explains(case):
     """As of torque ripple, of a hundred waves a turn: three periods are no better than one."""
     plain_hits, hits = [], []
-    for seed in range(SEEDS):
+    for seed in range(SEEDS // 2):
         motion, plain = repeated(case, seed, 0.7)
         discrepancy = find_discrepancy(plain, motion, case.robot)
         assert discrepancy.repeats

@@ -21,7 +21,9 @@ PLAN = FitPlan(
 )
 
 
-@pytest.fixture(scope="module", params=["2r.urdf", "scara.urdf"])
+@pytest.fixture(
+    scope="module", params=["2r.urdf", pytest.param("scara.urdf", marks=pytest.mark.slow)]
+)
 def fit(request):
     cell = measured(load_robot(DATA / request.param))
     return fit_logs(cell.log, cell.nominal, cell.basis, PLAN, np.random.default_rng(0))

@@ -1,4 +1,4 @@
-"""What every registered estimator does."""
+"""What every registered estimator does, beside what `testing.check_estimator` asks of it."""
 
 from dataclasses import asdict
 
@@ -29,21 +29,11 @@ class TestContract:
     def test_it_fits_its_problem(self, problem, name):
         estimator = ESTIMATORS.build(name)
         estimate = estimator.fit(problem, np.random.default_rng(0))
-        assert estimate.success, estimate.message
+        assert estimate.options == asdict(estimator)
         assert estimate.estimator == {"swarm": "wls-pso"}.get(name, name)  # its optimizer
-        assert estimate.beta.shape == (problem.basis.rank,)
-        assert estimate.names == problem.basis.names
         assert estimate.units == problem.basis.units
-        assert estimate.joint_names == problem.joint_names
         assert estimate.seconds >= 0.0
         assert (estimate.torque_rms > 0.0).all()
-
-    def test_problem_and_hyper_parameters_stay_as_they_were(self, problem, name):
-        estimator = brief(name)
-        before = (problem.W.tobytes(), problem.y.tobytes(), asdict(estimator))
-        estimate = estimator.fit(problem, np.random.default_rng(0))
-        assert (problem.W.tobytes(), problem.y.tobytes(), asdict(estimator)) == before
-        assert estimate.options == before[2]
 
     def test_covariances_are_symmetric_and_positive(self, problem, name):
         estimate = brief(name).fit(problem, np.random.default_rng(0))

@@ -43,6 +43,7 @@ def fits(request, data):
 
 
 class TestEps:
+    @pytest.mark.slow
     def test_it_is_found_from_twice_and_half(self, data, fits):
         errors = np.array([found.eps / data.robot.eps - 1.0 for found, _ in fits])
         assert all(found.success and all(found.shown) for found, _ in fits)
@@ -50,6 +51,7 @@ class TestEps:
         stds = np.array([found.std / data.robot.eps for found, _ in fits])
         assert 0.6 < np.sqrt((errors**2 / stds**2).mean()) < 1.5  # 30 values scatter by 13 %
 
+    @pytest.mark.slow
     def test_it_costs_the_linear_parameters_little(self, data, fits):
         known = np.array([(k.beta - data.beta) / k.std for _, k in fits])
         found = np.array([(f.estimate.beta - data.beta) / k.std for f, k in fits])
@@ -128,6 +130,7 @@ class TestRevision:
         assert 0.2 < size < 3.0
 
 
+@pytest.mark.slow
 def test_joints_without_coulomb_friction_keep_their_eps(exact, iiwa):
     data = exact(iiwa, 100.0)
     assert all(joint.friction.Fc == 0.0 for joint in iiwa.joints)

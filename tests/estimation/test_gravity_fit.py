@@ -20,11 +20,6 @@ SHARE = 0.1
 """Noise of the rows over 1 % of the RMS torque: as behind the low-pass of the rows."""
 
 
-@pytest.fixture(scope="module")
-def case(irb140, exact):
-    return exact(irb140, 50.0)
-
-
 def turned(gravity, degrees):
     """Return gravity on a base that leans about an axis between x and y."""
     angle, side = np.radians(degrees), np.radians(40.0)

@@ -14,11 +14,6 @@ from robotid_sim.preprocess.periods import Periods
 SEEDS = 40
 
 
-@pytest.fixture(scope="module")
-def data(exact, arm):
-    return exact(arm)
-
-
 def noisy(data, seed, share=0.1):
     """Return a problem whose regressor and instruments have noise of their own."""
     rng = np.random.default_rng(seed)

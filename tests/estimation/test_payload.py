@@ -52,6 +52,7 @@ class TestPayload:
         )
         np.testing.assert_allclose(found.estimate.beta, data.beta, atol=1e-7)
 
+    @pytest.mark.slow
     def test_two_kilograms_are_found_to_two_percent(self, data):
         scores = []
         for seed in range(10):
@@ -73,6 +74,7 @@ class TestPayload:
         assert np.isnan(found.com[2])
         assert np.isnan(found.phi[[4, 5, 6]]).all()  # no rotation about horizontal axes
 
+    @pytest.mark.slow
     def test_errors_of_the_torque_constants_are_in_the_standard_deviations(self, data):
         scores, alone = [], []
         for seed in range(30):
@@ -88,6 +90,7 @@ class TestPayload:
 
 
 class TestTorqueConstants:
+    @pytest.mark.slow
     def test_the_mass_of_the_load_is_enough(self, data):
         scores = []
         for seed in range(6):

@@ -15,11 +15,6 @@ SEEDS = range(60)
 FORGETTING = 3.0
 
 
-@pytest.fixture(scope="module")
-def data(exact, arm):
-    return exact(arm)
-
-
 def noisy(data, seed):
     return data.problem(data.white(np.random.default_rng(seed)))
 

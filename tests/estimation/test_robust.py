@@ -42,6 +42,7 @@ def white(data, rng):
     return data.white(rng)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_gaussian_noise_costs_it_some_percent(data, loss):
     errors, held = fits(data, white, RobustLeastSquares(loss=loss))
@@ -51,6 +52,7 @@ def test_gaussian_noise_costs_it_some_percent(data, loss):
     assert 0.92 < held.mean() < 0.98
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("loss", LOSSES)
 def test_wild_rows_do_not_lead_it_and_its_intervals_hold(data, loss):
     errors, held = fits(data, wild, RobustLeastSquares(loss=loss))

@@ -57,6 +57,7 @@ def test_no_good_start_is_needed(data, method):
     np.testing.assert_allclose(found.beta, data.beta, rtol=1e-5, atol=1e-6 * data.beta.max())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("feedback", [False, True], ids=["calm", "feedback"])
 @names
 def test_intervals_hold_and_there_is_no_bias(data, method, feedback):
@@ -157,6 +158,7 @@ def test_a_model_that_does_not_follow_the_motion_fails_with_a_message(data, meth
     assert "does not follow the motion" in found.message
 
 
+@pytest.mark.slow
 def test_random_effects_widen_the_covariance(data):
     problem = data.problem(0)
     random = replace(problem, random=0.02 * problem.y[:, None])

@@ -13,11 +13,6 @@ from robotid_sim.estimation.state_functions import QUANTITIES, hats, lacking_tor
 from robotid_sim.model.friction_law import Stribeck
 
 
-@pytest.fixture(scope="module")
-def case(irb140, exact):
-    return exact(irb140, 50.0)
-
-
 def stribeck_peak(robot, joint, v):
     law, friction = Stribeck(), robot.joints[joint].friction
     peak = (law.static - 1.0) * friction.Fc * np.exp(-((v / law.velocity) ** 2))
@@ -70,6 +65,7 @@ def test_a_stribeck_peak_is_predicted_where_no_parameter_has_it(case, joint):
     assert np.sqrt((both**2).mean()) < 0.5 * case.noise[joint]
 
 
+@pytest.mark.slow
 def test_values_are_those_of_the_function_itself(case):
     """Of the direction: an offset, the same at every speed, whatever the noise of the rows."""
     offset = 5.0 * case.noise[2]
@@ -80,6 +76,7 @@ def test_values_are_those_of_the_function_itself(case):
     np.testing.assert_allclose(lack.values, offset, rtol=0.15)
 
 
+@pytest.mark.slow
 def test_functions_of_the_position_have_their_mean_where_the_parameters_do(case):
     q = case.state[0][:, 1]
     torque = 10.0 * case.noise[1] * np.sin(3.0 * q)
@@ -91,6 +88,7 @@ def test_functions_of_the_position_have_their_mean_where_the_parameters_do(case)
     assert np.sqrt(((total - case.tau[:, 1] - torque) ** 2).mean()) < 0.5 * case.noise[1]
 
 
+@pytest.mark.slow
 def test_what_belongs_to_one_motion_alone_has_no_values(case):
     drift = np.linspace(-5.0, 5.0, len(case.tau)) * case.noise[0]
     _, _, found = fitted(case, case.tau + own(case, 0, drift))
@@ -102,6 +100,7 @@ def test_what_belongs_to_one_motion_alone_has_no_values(case):
     assert not lacking_torque(only, motion, case.robot).any()
 
 
+@pytest.mark.slow
 def test_functions_that_foretell_no_other_part_of_the_log_have_no_values(case):
     """An offset that turns its sign halfway: one part says the wrong thing of the other."""
     offset = 5.0 * case.noise[2]
@@ -115,6 +114,7 @@ def test_functions_that_foretell_no_other_part_of_the_log_have_no_values(case):
     assert not any(lack.values for lack in with_values(bare, plain, case.beta, motion, model).lacks)
 
 
+@pytest.mark.slow
 def test_functions_weaker_than_the_drift_of_the_joint_have_no_values(case):
     noise = case.noise[2]
     for size, valued in ((1.0, True), (40.0, False)):

@@ -115,6 +115,7 @@ def test_weights_beat_equal_weights_where_joints_differ(data, weighted):
     assert ratio.min() > 0.7
 
 
+@pytest.mark.slow
 def test_ordinary_least_squares_knows_its_own_variance(data):
     noises = [data.white(np.random.default_rng(seed)) for seed in range(RUNS)]
     ordinary = Trials(data, OrdinaryLeastSquares(), noises)
@@ -135,6 +136,7 @@ def colored(rng, data):
     return data.noise * drive
 
 
+@pytest.mark.slow
 def test_sandwich_is_right_on_colored_noise_where_white_is_not(exact, arm):
     data = exact(arm, 100.0, period=20.0)  # 2 x 100 blocks of 20 samples for 11 parameters
     noises = [colored(np.random.default_rng(seed), data) for seed in range(RUNS)]

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sampling import sampled
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
@@ -64,7 +65,7 @@ LAWS = (
 )
 
 
-@pytest.mark.parametrize("law", [*LAWS, *OTHERS])
+@pytest.mark.parametrize("law", sampled((*LAWS, *OTHERS), "offset", mark=pytest.mark.slow))
 def test_a_term_is_found_with_its_numbers_and_nothing_else(case, law):
     joint = 1 if law == "load-dependent" else 4  # the shoulder carries a load
     term = OTHERS[law](case.robot.joints[joint]) if law in OTHERS else term_of(case, law, joint)
@@ -84,11 +85,13 @@ def test_a_term_is_found_with_its_numbers_and_nothing_else(case, law):
         assert one.term.shape == term.shape
 
 
+@pytest.mark.slow
 def test_nothing_is_added_where_nothing_is(case):
     found = [choose_structure(*fitted(case, (), s)[::-1], case.robot, [ALL]) for s in range(SEEDS)]
     assert all(one is NO_TERMS for one in found)
 
 
+@pytest.mark.slow
 def test_two_terms_of_one_joint_and_one_of_another_are_told_apart(case):
     terms = [
         term_of(case, "cogging", 4),
@@ -100,6 +103,7 @@ def test_two_terms_of_one_joint_and_one_of_another_are_told_apart(case):
     assert {(t.kind, t.joint) for t in found} == {(t.kind, t.joint) for t in terms}
 
 
+@pytest.mark.slow
 def test_a_joint_may_have_several_harmonics(case):
     name = case.robot.joint_names[4]
     terms = [JointTerm("cogging", name, (0.4, 0.0), k) for k in (3.0, 8.0)]
@@ -116,6 +120,7 @@ def test_only_the_kinds_that_are_asked_for_are_tried(case):
         choose_structure(problem, motion, case.robot, ["cogs"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("law", ["cogging", "coupled-joints"])
 def test_beside_terms_the_other_parameters_are_those_of_a_fit_with_all(case, law):
     motion, problem = fitted(case, [term_of(case, law, 4)])

@@ -15,11 +15,6 @@ SEEDS = range(40)
 PERIODS = 4
 
 
-@pytest.fixture(scope="module")
-def data(exact, arm):
-    return exact(arm)
-
-
 def repeated(data, W=0.0, y=0.0, period=10.0):
     """Return the rows of some periods, with noise of all rows added to them."""
     return LinearProblem(

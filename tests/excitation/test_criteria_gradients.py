@@ -28,7 +28,7 @@ CASES = {
 }
 
 
-@pytest.fixture(scope="module", params=["2r", "irb140"])
+@pytest.fixture(scope="module", params=["2r", pytest.param("irb140", marks=pytest.mark.slow)])
 def model(request):
     """The planar arm and the first three joints of the ABB IRB 140, with nominal parameters."""
     nominal = perturb(first_joints(request.param, 3), np.random.default_rng(1))

@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from excitations import first_joints, random_root
+from sampling import sampled
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError, ShapeError
@@ -195,7 +196,7 @@ def test_impossible_options_are_refused(name, options, error):
         CRITERIA.build(name, **options)
 
 
-@pytest.mark.parametrize("name", CRITERIA)
+@pytest.mark.parametrize("name", sampled(CRITERIA, "e-optimality", mark=pytest.mark.slow))
 def test_every_criterion_can_be_designed_for(arm, name):
     basis, criterion = base_parameters(arm), CRITERIA.build(name)
     settings = DesignPlan(search=GradientSearch(starts=1, candidates=20, iterations=30))

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from excitations import weakened
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from robotid_sim.dynamics.base_parameters import base_parameters
@@ -24,12 +25,6 @@ DENSE = 10 * (50 + 400 * OPTIONS.periods)  # ten times the grid that the design 
 CANDIDATES = 30
 TORQUE_GRID = 1e-3
 """What the torque may rise between the design's own grid points, relative: (pi H / 400)^2 / 2."""
-
-
-def weakened(robot, share):
-    """Return the robot with all effort limits times `share`."""
-    joints = tuple(replace(joint, effort=joint.effort * share) for joint in robot.joints)
-    return replace(robot, joints=joints)
 
 
 @pytest.fixture(scope="module")
@@ -96,6 +91,7 @@ def test_weak_drives_get_a_smaller_motion_within_the_torque_share(irb140, seed):
     assert found.torque_ratio > 0.3  # the limit is what stops it, not timidity
 
 
+@pytest.mark.slow
 def test_infeasible_torque_names_the_joint(irb140):
     joints = list(irb140.joints)
     joints[1] = replace(joints[1], effort=1.0)  # the shoulder carries some 200 N m

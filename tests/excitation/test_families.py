@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from excitations import seeded
 from robots import urdf_path
 
 from robotid_sim.errors import FileFormatError, InfeasibleError, OptionError
@@ -23,10 +24,6 @@ JERKY = ("b-spline", "fourier", "fourier-quintic", "quintic")
 """Families that take a jerk limit."""
 
 RUNS = tuple(name for name in FAMILIES if name not in ("cartesian-fourier", "fourier"))
-
-
-def seeded(seed=0):
-    return np.random.default_rng(seed)
 
 
 @pytest.fixture(scope="module", params=FAMILIES)

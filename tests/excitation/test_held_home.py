@@ -57,6 +57,7 @@ def test_an_arm_that_no_pose_holds_is_refused_by_name():
         with_held_home(sunk, RATIO)
 
 
+@pytest.mark.slow
 def test_draws_of_an_arm_that_cannot_hold_zero_keep_the_torque_limits(irb140):
     arm = weak(irb140, 1.3)
     with pytest.raises(InfeasibleError):
@@ -68,6 +69,7 @@ def test_draws_of_an_arm_that_cannot_hold_zero_keep_the_torque_limits(irb140):
     np.testing.assert_allclose(start, held.home, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_other_families_shrink_to_it_too(irb140):
     held = with_held_home(weak(irb140, 1.3), RATIO)
     plan = DesignPlan(family=QuinticOptions(), search=GradientSearch(candidates=2, starts=0))

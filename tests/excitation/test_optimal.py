@@ -5,6 +5,7 @@ from typing import ClassVar
 
 import numpy as np
 import pytest
+from excitations import same, seeded, weakened
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
@@ -28,21 +29,6 @@ DENSE = 10 * 4000  # ten times the grid that results are checked on
 SMALL = DesignPlan(search=GradientSearch(starts=2, candidates=20, iterations=30))
 TORQUE_GRID = 1e-3
 """What the torque of a random start may exceed its share between its own grid points, relative."""
-
-
-def seeded(seed=0):
-    return np.random.default_rng(seed)
-
-
-def weakened(robot, share):
-    joints = tuple(replace(joint, effort=joint.effort * share) for joint in robot.joints)
-    return replace(robot, joints=joints)
-
-
-def same(one, two):
-    return all(
-        getattr(one, name).tobytes() == getattr(two, name).tobytes() for name in ("q0", "a", "b")
-    )
 
 
 @pytest.fixture(scope="module")
@@ -79,6 +65,7 @@ def test_design_uses_the_room_that_it_has(designed):
     assert max(*uses, found.torque_ratio) > 0.9 * OPTIONS.torque_ratio
 
 
+@pytest.mark.slow
 def test_condition_number_design_improves_the_condition_number(arm):
     basis = base_parameters(arm)
     result = optimal_design(arm, basis, seeded(), replace(SMALL, criterion=ConditionNumber()))
@@ -91,6 +78,7 @@ def test_condition_number_design_improves_the_condition_number(arm):
     assert cond < 0.9 * excitation_quality(arm, basis, before.trajectory).cond_raw
 
 
+@pytest.mark.slow
 def test_same_seed_gives_the_same_bits_with_one_worker_and_two(arm):
     basis = base_parameters(arm)
     one = optimal_design(arm, basis, seeded(7), SMALL)
@@ -102,6 +90,7 @@ def test_same_seed_gives_the_same_bits_with_one_worker_and_two(arm):
 
 
 @pytest.mark.slow
+@pytest.mark.nightly
 def test_workers_do_not_change_the_bits_of_a_larger_robot(irb140):
     basis = base_parameters(irb140)
     one, two = (
@@ -113,7 +102,8 @@ def test_workers_do_not_change_the_bits_of_a_larger_robot(irb140):
     assert same(one.trajectory, two.trajectory)
 
 
-@pytest.mark.parametrize("share", [0.5, pytest.param(0.35, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("share", [pytest.param(0.5, marks=pytest.mark.nightly), 0.35])
 def test_weak_drives_bound_the_motion_and_not_the_success(irb140, share):
     weak = weakened(irb140, share)
     basis = base_parameters(weak)
@@ -154,6 +144,7 @@ def test_slow_acceleration_binds_where_bernsteins_bound_does_not_rule_it_out(arm
     assert 0.8 < found.acceleration_ratio <= OPTIONS.margin
 
 
+@pytest.mark.slow
 def test_infeasible_torque_names_the_joint(irb140):
     joints = list(irb140.joints)
     joints[1] = replace(joints[1], effort=1.0)
@@ -219,6 +210,7 @@ class Impatient(Criterion):
         return DOptimality().of_root(R, count)
 
 
+@pytest.mark.slow
 def test_ctrl_c_within_a_start_returns_the_best_so_far(arm):
     basis = base_parameters(arm)
     settings = DesignPlan(search=GradientSearch(starts=2, candidates=20, iterations=100))
@@ -232,6 +224,7 @@ def test_ctrl_c_within_a_start_returns_the_best_so_far(arm):
     assert excitation_quality(arm, basis, result.trajectory, DENSE).position_ratio <= OPTIONS.margin
 
 
+@pytest.mark.slow
 def test_ctrl_c_between_starts_keeps_those_that_are_done(arm):
     basis = base_parameters(arm)
 

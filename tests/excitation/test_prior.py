@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from excitations import random_root
+from excitations import random_root, seeded
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
@@ -26,10 +26,6 @@ from robotid_sim.excitation.space import FourierOptions
 
 OPTIONS = FourierOptions()
 SMALL = DesignPlan(search=GradientSearch(starts=1, candidates=20, iterations=30))
-
-
-def seeded(seed=0):
-    return np.random.default_rng(seed)
 
 
 def two_draws(robot):

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from excitations import same, seeded
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError
@@ -21,16 +22,6 @@ OPTIONS = FourierOptions()
 SMALL = DesignPlan(search=GradientSearch(starts=1, candidates=20, iterations=30))
 GRID = 0.5
 """What log det changes by from the grid of the criterion to that of `planned_information`."""
-
-
-def seeded(seed=0):
-    return np.random.default_rng(seed)
-
-
-def same(one, two):
-    return all(
-        getattr(one, name).tobytes() == getattr(two, name).tobytes() for name in ("q0", "a", "b")
-    )
 
 
 @pytest.fixture(scope="module")
@@ -52,6 +43,7 @@ def test_a_sequence_of_one_is_the_design(arm):
     assert result.log_dets == pytest.approx([expected], rel=1e-12)
 
 
+@pytest.mark.slow
 def test_every_trajectory_of_a_sequence_is_designed_given_those_before(arm, pair):
     basis, result, _ = pair
     rng = seeded()
@@ -94,6 +86,7 @@ def test_existing_data_count_from_the_first_trajectory_on(arm, pair):
     assert result.log_dets[0] == pytest.approx(total.log_det, rel=1e-12)
 
 
+@pytest.mark.slow
 def test_condition_numbers_have_sequences_too(arm):
     basis, criterion = base_parameters(arm), CRITERIA.build("condition-number")
     result = optimal_sequence(

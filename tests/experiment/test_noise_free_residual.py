@@ -9,6 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sampling import sampled
 
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.measurement.motion import RowFilter
@@ -40,7 +41,7 @@ def relative_residual(run, offset):
     return np.sqrt(((found - wanted) ** 2).mean(axis=0) / (wanted**2).mean(axis=0))
 
 
-@pytest.fixture(params=["irb140", "geared_iiwa"])
+@pytest.fixture(params=sampled(("irb140", "geared_iiwa"), "irb140", mark=pytest.mark.slow))
 def plant(request):
     return request.getfixturevalue(request.param)
 
@@ -56,11 +57,13 @@ def test_half_a_step_is_the_wrong_torque_time(experiment, plant):
     assert relative_residual(run, 0.5 * run.log.dt).max() > WRONG
 
 
+@pytest.mark.slow
 def test_semi_implicit_euler_alone_is_not_second_order(experiment, plant):
     run = experiment(plant, leapfrog=False)
     assert relative_residual(run, run.log.torque_time_offset).max() > WRONG
 
 
+@pytest.mark.slow
 def test_without_friction_the_residual_is_that_of_differentiation(experiment, iiwa):
     """The stock iiwa has smooth motion: the pairing is right to a few parts in a million."""
     run = experiment(iiwa)

@@ -62,6 +62,7 @@ def test_torque_acts_half_a_step_less_half_a_substep_late(arm, substeps, dt):
     assert log.t.size == round(0.1 / dt)
 
 
+@pytest.mark.slow
 def test_same_run_gives_the_same_bits(irb140):
     (_, one), (_, two) = short_run(irb140), short_run(irb140)
     for name in ("t", "q", "tau_cmd", "tau_meas"):
@@ -69,6 +70,7 @@ def test_same_run_gives_the_same_bits(irb140):
     assert one.truth.ddq.tobytes() == two.truth.ddq.tobytes()
 
 
+@pytest.mark.slow
 def test_a_second_run_on_the_same_plant_gives_the_same_bits(arm):
     trajectory = random_feasible(arm, np.random.default_rng(0), SHORT)
     with Plant(arm) as plant:
@@ -76,6 +78,7 @@ def test_a_second_run_on_the_same_plant_gives_the_same_bits(arm):
     assert one.q.tobytes() == two.q.tobytes()
 
 
+@pytest.mark.slow
 def test_motion_repeats_from_period_to_period(experiment, arm):
     log = experiment(arm).log
     start = int((log.t < 10.0 - 1e-6).sum())

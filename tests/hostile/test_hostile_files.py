@@ -40,6 +40,7 @@ def results(tmp_path_factory) -> dict[str, dict]:
     return {line["name"]: line for line in lines}
 
 
+@pytest.mark.slow
 def test_nothing_runs_hangs_or_fills_memory(results) -> None:
     assert results.keys() == {case.name for case in HOSTILE_FILES}
     assert not [name for name, result in results.items() if result["ran"]]
@@ -48,6 +49,7 @@ def test_nothing_runs_hangs_or_fills_memory(results) -> None:
     assert (slow, large) == ({}, {})
 
 
+@pytest.mark.slow
 def test_each_is_a_line_that_names_it(results) -> None:
     wrong = []
     for case in HOSTILE_FILES:

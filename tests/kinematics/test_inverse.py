@@ -71,6 +71,7 @@ def test_a_pose_out_of_reach_is_not_found(six):
     assert np.isfinite(q).all()
 
 
+@pytest.mark.slow
 def test_a_redundant_arm_moves_toward_the_middle_of_its_ranges(iiwa):
     for start in regular(iiwa, np.random.default_rng(4), 5):
         q, T = start, tip_pose(iiwa, start)

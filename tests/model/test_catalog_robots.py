@@ -258,6 +258,7 @@ def test_arms_do_not_touch_themselves_at_home(name, pybullet) -> None:
     assert apart == []
 
 
+@pytest.mark.slow
 def test_meshes_are_what_the_script_builds_bit_for_bit_each_time(tmp_path) -> None:
     script = SCRIPTS / "build_meshes.py"
     for folder in ("first", "second"):

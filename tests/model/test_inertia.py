@@ -157,6 +157,7 @@ def test_nearest_body_of_a_consistent_one_is_itself() -> None:
     np.testing.assert_allclose(inertia.nearest_consistent(phi), phi, atol=1e-12)
 
 
+@pytest.mark.slow
 def test_nearest_body_is_the_nearest_of_all_second_moments() -> None:
     rng = np.random.default_rng(12)
     for moments in ((0.1, 0.2, 0.5), (-0.2, 0.5, 0.6), (0.01, 0.02, 1.0)):

@@ -11,6 +11,7 @@ import pinocchio as pin
 import pytest
 from lxml import etree
 from robots import urdf_path
+from sampling import sampled
 
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.model.export import lost_in_urdf, write_urdf
@@ -22,7 +23,10 @@ from robotid_sim.model.solid import box, read_mesh
 OBJ = b"mtllib paint.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\nf 1 4 3\n"
 
 
-@pytest.fixture(scope="module", params=["irb140", "iiwa", "ur5", "panda"])
+@pytest.fixture(
+    scope="module",
+    params=sampled(("irb140", "iiwa", "ur5", "panda"), "irb140", mark=pytest.mark.slow),
+)
 def moved(request, tmp_path_factory) -> SimpleNamespace:
     """The robot as read, and its export: written, then moved to another folder."""
     robot = Robot.from_urdf(urdf_path(request.param))
@@ -210,6 +214,7 @@ def test_a_mesh_that_refers_to_itself_comes_to_an_end(source) -> None:
 # ------------------------------------------------------------------------------ MJCF
 
 
+@pytest.mark.slow
 def test_mjcf_travels_with_converted_meshes(tmp_path) -> None:
     robot = Robot.from_urdf(urdf_path("ur5"))  # its visual meshes are Collada
     (tmp_path / "here").mkdir()

@@ -42,8 +42,8 @@ def evaluations(name, function, seeds=SEEDS, **options):
         ("constriction-pso", "ellipsoid-1e2", 7),
         ("pso", "ellipsoid-1e2", 7),
         ("de", "ellipsoid-1e2", 9),
-        ("cmaes", "ellipsoid-1e2", 10),
-        ("cmaes", "ellipsoid-1e6", 10),
+        pytest.param("cmaes", "ellipsoid-1e2", 10, marks=pytest.mark.slow),
+        pytest.param("cmaes", "ellipsoid-1e6", 10, marks=pytest.mark.slow),
     ],
 )
 def test_ten_dimensions_to_1e_minus_8_in_20000_evaluations(name, function, successes):
@@ -81,6 +81,7 @@ def scipy_evaluations(function, seed, population):
     return counted["hit"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("function", ["sphere", "ellipsoid-1e2"])
 def test_de_needs_as_many_evaluations_as_scipys(function):
     seeds = range(5)

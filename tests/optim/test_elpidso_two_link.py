@@ -7,6 +7,8 @@ from robotid_sim.optim.minimize import minimize
 from robotid_sim.papers.twolink.model import FITTED, LOWER, UPPER, integrate
 from robotid_sim.papers.twolink.trials import TorqueCriterion
 
+pytestmark = pytest.mark.slow
+
 BUDGET = 60_000
 """Evaluations: 3000 generations of 20, a fifth of the paper's. With all of them both swarms reach
 rounding on two trajectories, where a ratio says nothing."""
@@ -40,7 +42,6 @@ def test_elpidso_is_far_below_the_standard_swarm(rho):
     assert median_cost(rho, 5, "elpidso") <= RATIO * median_cost(rho, 5, "ldw-pso")
 
 
-@pytest.mark.slow
 @pytest.mark.nightly
 def test_elpidso_is_far_below_the_standard_swarm_on_four_of_five_trajectories():
     medians = [[median_cost(rho, 15, name) for name in ("elpidso", "ldw-pso")] for rho in FITTED]

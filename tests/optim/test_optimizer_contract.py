@@ -1,10 +1,10 @@
-"""What every registered optimizer does."""
+"""What every registered optimizer does, beside what `testing.check_optimizer` asks of it."""
 
-from dataclasses import asdict
 from typing import get_args, get_type_hints
 
 import numpy as np
 import pytest
+from sampling import sampled
 from standard_functions import sphere
 
 from robotid_sim.errors import CallOrderError, OptionError
@@ -53,7 +53,9 @@ def bits(result):
     return result.x.tobytes() + result.history.tobytes()
 
 
-@pytest.mark.parametrize("name", OPTIMIZERS)
+@pytest.mark.parametrize(
+    "name", sampled(OPTIMIZERS, "cmaes", "de", "pso", "qpso", mark=pytest.mark.slow)
+)
 class TestContract:
     def test_the_result_is_the_best_point_that_was_evaluated(self, name):
         fun = Recorder()
@@ -74,25 +76,16 @@ class TestContract:
         assert (np.diff(best) <= 0.0).all()
         assert best[-1] == result.fun
 
-    @pytest.mark.parametrize("budget", [1, 7, 101, 1000])
+    @pytest.mark.parametrize("budget", [1, 7, 101])
     def test_the_budget_is_spent_exactly(self, name, budget):
         fun = Recorder()
         assert search(name, fun, budget).nfev == budget == len(fun.points)
 
-    def test_same_seed_gives_the_same_bits_and_another_one_others(self, name):
-        one, two, other = (search(name, seed=seed) for seed in (5, 5, 6))
-        assert bits(one) == bits(two)
-        assert bits(one) != bits(other)
-
-    def test_arrays_and_hyper_parameters_stay_as_they_were(self, name):
+    def test_bounds_stay_as_they_were(self, name):
         lower, upper = LOWER.copy(), UPPER.copy()
-        optimizer = OPTIMIZERS.build(name)
-        before = asdict(optimizer)
-        rng = np.random.default_rng(0)
-        minimize(bowl, lower, upper, method=optimizer, max_evals=400, rng=rng)
+        minimize(bowl, lower, upper, method=name, max_evals=400, rng=np.random.default_rng(0))
         np.testing.assert_array_equal(lower, LOWER)
         np.testing.assert_array_equal(upper, UPPER)
-        assert asdict(optimizer) == before
 
     def test_a_cost_function_may_work_in_place(self, name):
         def destroying(X):
@@ -191,15 +184,6 @@ class TestContract:
         )
         assert scaled.history.tobytes() == search(name).history.tobytes()
 
-    def test_sphere_reaches_its_target(self, name):
-        costs = []
-        for seed in range(3):
-            fun = sphere(5, seed)
-            rng = np.random.default_rng(seed)
-            result = minimize(fun, fun.lower, fun.upper, method=name, max_evals=10_000, rng=rng)
-            costs.append(result.fun)
-        assert np.median(costs) < OPTIMIZERS[name].sphere_cost
-
     def test_it_says_what_it_is_and_where_it_comes_from(self, name):
         (entry,) = [e for e in OPTIMIZERS.describe() if e["name"] == name]
         assert entry["summary"].endswith(".")
@@ -212,7 +196,6 @@ class TestContract:
             ({"population": 2.5}, "population is 2.5; give a whole number"),
             ({"region": 0.0}, "region is 0.0"),
             ({"bounds": "wrap"}, "unknown bounds 'wrap'; known: clip"),
-            ({"color": "red"}, "no option 'color'"),
         ],
     )
     def test_options_that_make_no_sense_are_refused(self, name, options, message):

@@ -12,6 +12,8 @@ from robotid_sim.papers.irb120.computed import compute_rows
 from robotid_sim.papers.irb120.paper import DRIVEN, SINGLE
 from robotid_sim.papers.trial_table import TrialTable
 
+pytestmark = pytest.mark.slow
+
 RUNS, DRIVEN_RUNS = 4, 4
 BUDGET = {"population": 10, "iterations": 4}
 EFFORT = {"iterations": 4, "study_iterations": 4, "draws": 1, "engine_runs": 1, "logs": 2}

@@ -5,6 +5,7 @@ import sys
 import numpy as np
 import pytest
 from judging import verdicts_of
+from sampling import sampled
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
@@ -55,7 +56,7 @@ def test_the_cost_is_zero_at_the_answer_and_grows_outside_the_box() -> None:
         assert cost.reach == pytest.approx(2.0, abs=0.05)
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", sampled(METHODS, "pso", "qubit", mark=pytest.mark.slow))
 def test_every_search_is_repeatable_and_keeps_its_budget(method) -> None:
     found, again = (search(method, "relative", 0.1, 1, 3)["runs"][0] for _ in range(2))
     assert found["evaluations"] == 18_000
@@ -93,6 +94,7 @@ def test_equal_steps_are_equal_in_the_middle_of_the_box() -> None:
     assert len(set(CLAMPS)) == len({f"{method} {clamp:.4f}" for method, clamp in CLAMPS})
 
 
+@pytest.mark.slow
 def test_one_clamp_for_both_turns_the_order_of_the_swarms() -> None:
     assert (QUBIT_CLAMP, QUBIT_CLAMP) in EQUAL_SHARES
     errors = {

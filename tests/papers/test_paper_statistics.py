@@ -15,6 +15,7 @@ from robotid_sim.papers.statistics import (
 )
 
 
+@pytest.mark.slow
 def test_the_interval_of_the_mean_covers_it_as_often_as_stated() -> None:
     rng = np.random.default_rng(0)
     draws = rng.normal(3.0, 2.0, (2000, 5))
@@ -24,6 +25,7 @@ def test_the_interval_of_the_mean_covers_it_as_often_as_stated() -> None:
     assert interval_of_mean([1.0, 2.0, 3.0]) is None
 
 
+@pytest.mark.slow
 def test_the_interval_of_a_ratio_covers_it_about_as_often_as_stated() -> None:
     rng = np.random.default_rng(0)
     draws = rng.normal((4.0, 2.0), 0.5, (200, 20, 2))

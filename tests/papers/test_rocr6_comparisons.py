@@ -55,6 +55,7 @@ def test_readings_of_the_weights_differ_as_their_weights(reduction) -> None:
     assert distance[AS_PRINTED] > distance["LS"] > 0.0
 
 
+@pytest.mark.slow
 def test_a_controller_tracks_better_with_the_true_model() -> None:
     whole = trajectory_of(design(6, 1, 0)["verification"])
     path = FunctionPath(whole.joint_names, whole, 0.5, whole.start)

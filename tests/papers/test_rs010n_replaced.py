@@ -13,6 +13,8 @@ from robotid_sim.papers.rs010n.paper import AnnealedBeetlePaper, computed
 from robotid_sim.papers.rs010n.trials import CLAMPED, FREE
 from robotid_sim.papers.trial_table import TrialTable, take_apart
 
+pytestmark = pytest.mark.slow
+
 RUNS = 4
 LITERAL = ("SEDSABSO, literal", "BSO, literal")
 GUESSES = 2000

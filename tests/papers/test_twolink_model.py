@@ -81,6 +81,7 @@ def test_bounded_least_squares_stays_in_the_box_and_is_no_better() -> None:
     assert (goal.excess(around) >= goal.excess(boxed[None])[0]).all()
 
 
+@pytest.mark.slow
 def test_engine_moves_the_arm_as_the_equations_do() -> None:
     run, exact = drive_in_engine(4.0), integrate([4.0])[0]
     assert np.abs(run.q - exact.q[: run.t.size]).max() < 2e-5  # of 3e-3 rad

@@ -1,10 +1,13 @@
 """The ELPIDSO paper, reproduced in a hurry."""
 
+import json
+
 import numpy as np
 import pytest
 
+from robotid_sim.cli.app import main
 from robotid_sim.papers import find_paper
-from robotid_sim.papers.paper import Lab
+from robotid_sim.papers.reproduce import reproduce
 from robotid_sim.papers.trial_table import TrialTable
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.paper import rank_sum
@@ -60,8 +63,13 @@ def test_costs_in_the_engine_are_those_of_the_quadratic_form() -> None:
 
 
 @pytest.mark.slow
-def test_quick_reproduction_keeps_the_exact_facts(tmp_path) -> None:
-    found = find_paper("twolink-elpidso").reproduce(Lab(folder=tmp_path, quick=True, workers=2))
+def test_quick_reproduction_keeps_the_exact_facts_by_command_and_python(tmp_path, capsys) -> None:
+    words = ("--quick", "--out", str(tmp_path), "--workers", "2", "--json")
+    assert main(["reproduce", "twolink-elpidso", *words]) == 0
+    (printed,) = json.loads(capsys.readouterr().out)["papers"]
+    done = reproduce("twolink-elpidso", tmp_path, quick=True)  # of the trials of the command
+    assert printed == json.loads(json.dumps(done.content()))["papers"][0]
+    (found,) = done.each
     claims = {claim.name: claim for claim in found.claims}
     assert found.passed
     assert claims["lambda"].within is True
@@ -80,5 +88,3 @@ def test_quick_reproduction_keeps_the_exact_facts(tmp_path) -> None:
     assert [name for name in charts if name.startswith("figure")] == [
         "figure-4", "figure-5", "figure-6", "figure-7"
     ]  # fmt: skip
-    again = find_paper("twolink-elpidso").reproduce(Lab(folder=tmp_path, quick=True))
-    assert again.claims == found.claims

@@ -90,6 +90,7 @@ def test_routh_hurwitz_is_about_the_roots_and_not_about_the_update() -> None:
     assert all(radius(GAINS[0], w, f) < 1.0 for w in WEIGHTS for f in PULLS)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("load", LOADS)
 def test_a_changed_payload_has_the_parameters_of_its_mass(load) -> None:
     mass, below = LOADS[load]

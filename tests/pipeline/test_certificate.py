@@ -18,6 +18,8 @@ from robotid_sim.report.comparison_report import certificate_report
 from robotid_sim.report.sections import Recipe
 from robotid_sim.report.tables import CHECKS
 
+pytestmark = pytest.mark.slow
+
 SEEDS = (0, 1)
 ARM = "2r"
 PAIRS = [(source, target) for source in ENGINES for target in ENGINES]

@@ -18,6 +18,8 @@ from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.trust import fit_remarks
 
+pytestmark = pytest.mark.slow
+
 NOISE = 2e-3  # [rad]
 
 
@@ -43,9 +45,13 @@ def fitted(log, done, **settings):
     )
 
 
-@pytest.mark.slow
-def test_output_error_is_chosen_where_the_loop_is_shaken_and_errs_less(shaken, arm) -> None:
-    fit = fitted(*shaken)
+@pytest.fixture(scope="module")
+def fit(shaken):
+    """Return the fit of that log with the settings by default."""
+    return fitted(*shaken)
+
+
+def test_output_error_is_chosen_where_the_loop_is_shaken_and_errs_less(fit, arm) -> None:
     assert fit.chosen.estimator == "output-error"
     assert fit.lift is not None
     errors = {e.estimator: e.beta - fit.basis.of(arm.parameters()) for e in fit.estimates}
@@ -55,10 +61,8 @@ def test_output_error_is_chosen_where_the_loop_is_shaken_and_errs_less(shaken, a
     assert "output error, which simulates, is chosen" in sentence
 
 
-@pytest.mark.slow
-def test_where_it_cannot_simulate_the_estimate_of_the_plan_is_taken(shaken) -> None:
-    log, done = shaken
-    fit, plan = fitted(log, done), build_fit(load_config(None))
+def test_where_it_cannot_simulate_the_estimate_of_the_plan_is_taken(fit) -> None:
+    plan = build_fit(load_config(None))
     estimates = {estimate.estimator: estimate for estimate in fit.estimates}
     assert chosen_name(plan, estimates, fit.loop_noise, fit.problem) == "output-error"
     without = replace(fit.problem, recordings=())

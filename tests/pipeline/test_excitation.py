@@ -48,6 +48,7 @@ def test_every_family_is_designed_and_simulated(arm, family):
     assert np.abs(log.truth.q - design.trajectory(log.t).q).max() < 0.1
 
 
+@pytest.mark.slow
 def test_a_cartesian_path_is_designed_for_the_joints_that_it_moves(irb140):
     arm = load_robot("irb140", tip="link_3")
     point = {"point": [0.2, 0.1, 0.3]}
@@ -121,6 +122,7 @@ def test_links_keep_their_distance_as_the_engine_confirms(irb140):
     assert (distance >= np.minimum(0.02, 0.8 * at_home) - 1e-4).all()
 
 
+@pytest.mark.slow
 def test_robust_torque_leaves_room(arm):
     tight = {"candidates": 30, "iterations": 20, "period": 1.0, "torque_ratio": 0.3}
     excess = []

@@ -3,6 +3,7 @@
 import gc
 
 import numpy as np
+import pytest
 from numba.core.dispatcher import Dispatcher
 
 from robotid_sim.pipeline.build import build_setup
@@ -25,6 +26,7 @@ def compiled():
     }
 
 
+@pytest.mark.slow
 def test_experiment_and_filters_find_their_functions_loaded():
     setup = build_setup("irb140", StudyConfig().quick())
     load_kernels()

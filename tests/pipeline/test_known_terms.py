@@ -23,6 +23,8 @@ from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.streams import Streams
 
+pytestmark = pytest.mark.slow
+
 EXACT = 1e-9
 """Of the equation of motion [N m]: as in tests/experiment/test_rollout.py."""
 

@@ -1,5 +1,7 @@
 """The models of a closed loop: estimates as they are, published sets, swarms anew by run."""
 
+from itertools import product
+
 import numpy as np
 import pytest
 from studies import comparison, loop_of
@@ -90,15 +92,15 @@ def test_models_that_cannot_be_made_are_named(quick_study):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("task", ["circle-fast", "circle-slow"])
-def test_published_estimates_of_the_quantum_swarm_are_nearer_to_the_reference(task):
+def test_published_estimates_of_the_quantum_swarm_are_nearer_to_the_reference():
     """Table 3 of Fazilat, Zioui (2025) as formal controller models, plant = reference."""
     reference = published_plant("irb140")
     sets = {"qpso": "table-3-qpso", "pso": "table-3-pso"}
     models = {name: published_robot("irb140", key) for name, key in sets.items()}
     plan = comparison(baselines=(), tasks={"circle": {}})
     loop = loop_of(reference, reference, models, 0, plan, workers=2)
-    for scenario in ("undisturbed", "sinusoidal"):
+    assert loop.laps == ("circle-fast", "circle-slow")
+    for task, scenario in product(loop.laps, ("undisturbed", "sinusoidal")):
         true = loop.find("true", scenario, task)
         torque, energy = {}, {}
         for name in sets:

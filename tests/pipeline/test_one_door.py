@@ -6,13 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from short_study import SHORT
 
 import robotid_sim as rid
 from robotid_sim.cli.app import main
 from robotid_sim.errors import RobotIdError
 from robotid_sim.pipeline.build_fit import build_fit
+from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.study import plan_study
 from robotid_sim.trajectory.trajectory_files import load_trajectory
+
+pytestmark = pytest.mark.slow
 
 ROBOT = "twolink"
 
@@ -50,6 +54,8 @@ class Chain:
         self.path, self.log, self.unseen = (folder / n for n in ("p.json", "log.h5", "new.h5"))
         self.estimate, self.again = folder / "a.json", folder / "b.json"
         self.loaded = folder / "loaded.h5"
+        self.short = folder / "short.toml"
+        self.short.write_text(SHORT)
         self.config = rid.StudyConfig().quick()
         self.nominal = rid.build_setup(ROBOT, self.config).nominal
         rid.design(ROBOT, self.config).write(self.path)
@@ -107,7 +113,6 @@ def test_predict_from_a_file_and_from_the_identification(printed, chain) -> None
     assert code == 0
 
 
-@pytest.mark.slow
 def test_validate(printed, chain) -> None:
     words = ("validate", ROBOT, chain.estimate, "--log", chain.unseen, "--quick", "--workers", 1)
     done = rid.validate(chain.estimate, ROBOT, chain.config, log=chain.unseen)
@@ -132,25 +137,15 @@ def test_a_study_that_is_only_planned(printed, chain, tmp_path) -> None:
     assert printed(*words) == (0, of_python(plan))
 
 
-@pytest.mark.slow
 def test_run_and_certify(printed, chain, tmp_path) -> None:
-    words = ("run", ROBOT, "--quick", "--out", tmp_path / "a", "--workers", 1)
-    study = rid.run_study(ROBOT, tmp_path / "b", chain.config)
-    assert printed(*words) == (0, of_python(study.result.content()))
-    words = ("certify", ROBOT, "--quick", "--out", tmp_path / "c", "--workers", 1)
-    proof = rid.certify(ROBOT, chain.config)
+    config, common = load_config(chain.short).quick(), ("--config", chain.short, "--quick")
+    words = ("run", ROBOT, *common, "--out", tmp_path / "a", "--workers", 1)
+    study = rid.run_study(ROBOT, tmp_path / "b", config)
+    passed = study.result.verdict.passed
+    assert printed(*words) == (0 if passed else 1, of_python(study.result.content()))
+    words = ("certify", ROBOT, *common, "--out", tmp_path / "c", "--workers", 1)
+    proof = rid.certify(ROBOT, config)
     assert printed(*words) == (0 if proof.verdict.passed else 1, of_python(proof.content()))
-
-
-@pytest.mark.slow
-def test_reproduce(printed, tmp_path) -> None:
-    words = ("reproduce", "twolink-elpidso", "--quick", "--out", tmp_path / "a", "--workers", 1)
-    code, content = printed(*words)
-    done = rid.reproduce("twolink-elpidso", tmp_path / "b", quick=True)
-    assert (code, content["papers"]) == (
-        0 if done.passed else 1,
-        of_python(done.content())["papers"],
-    )
 
 
 def test_a_campaign(printed, tmp_path) -> None:

@@ -133,8 +133,8 @@ def with_own_parts(own, folder):
 
 
 @pytest.mark.slow
-def test_a_study_runs_with_objects_of_the_users_own_by_two_workers(own, tmp_path):
-    result = run_study(with_own_parts(own, tmp_path), tmp_path / "out", workers=2).result
+def test_a_study_runs_with_objects_and_by_names_of_the_users_own_parts(own, tmp_path):
+    result = run_study(with_own_parts(own, tmp_path), tmp_path / "here", workers=2).result
     assert (result.trajectory.family, result.trajectory.criterion) == (
         "own-series",
         "own-optimality",
@@ -145,9 +145,6 @@ def test_a_study_runs_with_objects_of_the_users_own_by_two_workers(own, tmp_path
     assert ("own-law", "own-move", "own-push", "identified") in runs
     assert max(result.estimates[1].validation.model_error_relative) < 0.01
 
-
-@pytest.mark.slow
-def test_the_same_study_runs_by_names_from_the_command_line(tmp_path, own):
     (tmp_path / "own_parts.py").write_text(PARTS.read_text())
     (tmp_path / "study.toml").write_text(STUDY)
     command = [
@@ -157,15 +154,15 @@ def test_the_same_study_runs_by_names_from_the_command_line(tmp_path, own):
     done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert done.returncode in (0, 1), done.stderr
     content = json.loads((tmp_path / "out" / "result.json").read_text())
-    ours = run_study(with_own_parts(own, tmp_path), tmp_path / "here").result
     theirs = [[p["value"] for p in e["base_parameters"]] for e in content["estimates"]]
-    assert theirs == [[p.value for p in e.base_parameters] for e in ours.estimates]
+    assert theirs == [[p.value for p in e.base_parameters] for e in result.estimates]
     assert [run["rms_error"] for run in content["control"]] == [
-        r.rms_error.tolist() for r in ours.control
+        r.rms_error.tolist() for r in result.control
     ]
     assert content["preprocessing"]["chosen"] == "own-smoother"
 
 
+@pytest.mark.slow
 def test_list_shows_a_plugin_with_its_origin(tmp_path):
     command = [sys.executable, "-m", "robotid_sim", "list", "sensors", "--json"]
     done = subprocess.run(

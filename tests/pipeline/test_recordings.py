@@ -38,7 +38,9 @@ def plan():
     return build_fit(load_config(None, {}))
 
 
-@pytest.mark.parametrize("name", ["output-error", "input-error", "extended-kalman"])
+@pytest.mark.parametrize(
+    "name", ["output-error", "input-error", pytest.param("extended-kalman", marks=pytest.mark.slow)]
+)
 def test_a_log_of_the_engine_is_identified_by_simulation(run, log, plan, name):
     chosen = replace(plan, estimators={name: ESTIMATORS.build(name)}, chosen=name)
     fit = fit_logs(log, run.nominal, run.basis, chosen, np.random.default_rng(0))

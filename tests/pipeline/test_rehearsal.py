@@ -13,6 +13,7 @@ def refused(error, match, name="twolink", **sections):
         build_setup(name, load_config(None, sections))
 
 
+@pytest.mark.slow
 def test_constraints_that_no_motion_keeps_are_refused_at_the_start():
     box = {"lower": [9.0, 9.0, 9.0], "upper": [9.1, 9.1, 9.1]}
     refused(InfeasibleError, "even at rest", design={"constraints": {"boxes": [box]}})

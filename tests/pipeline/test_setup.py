@@ -38,7 +38,7 @@ def reachable(*values):
     return seen.values()
 
 
-@pytest.fixture(scope="module", params=["twolink", "irb140"])
+@pytest.fixture(scope="module", params=["twolink", pytest.param("irb140", marks=pytest.mark.slow)])
 def setup(request):
     robot = load_robot(request.param)
     return build.build_setup(robot, load_config(None, SMALL).quick())

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from robots import FURTHER, ROBOTS, urdf_path
 from sampling import sampled
+from short_study import SHORT
 from studies import study
 
 from robotid_sim.engine.plant import Plant
@@ -181,21 +182,34 @@ def without_clocks(folder) -> dict:
 @pytest.mark.slow
 def test_same_seed_gives_the_same_bits_in_another_process(tmp_path) -> None:
     arm, folder = urdf_path("2r"), tmp_path / "here"
-    study(arm, load_config(None).quick(), folder)
-    command = [sys.executable, "-m", "robotid_sim", "run", str(arm), "--quick", "--out", "out"]
-    subprocess.run(command, check=True, cwd=tmp_path, capture_output=True, timeout=300)
+    (tmp_path / "short.toml").write_text(SHORT)
+    study(arm, load_config(tmp_path / "short.toml").quick(), folder)
+    words = ("run", str(arm), "--config", "short.toml", "--quick", "--out", "out")
+    command = [sys.executable, "-m", "robotid_sim", *words]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, timeout=300, check=False)
+    assert done.returncode in (0, 1)  # so short a study need not pass
     assert without_clocks(tmp_path / "out") == without_clocks(folder)
     for name in ("log.h5", "identified.urdf", "nominal.urdf", "trajectory.json"):
         assert (tmp_path / "out" / name).read_bytes() == (folder / name).read_bytes()
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sampled(ROBOTS, "irb140", "rp"))
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", ROBOTS)
 def test_default_study_passes_on_every_robot(name, tmp_path) -> None:
+    """That of irb140 is run for every change, too: tests/cli/test_printed_run.py."""
     result = study(urdf_path(name), load_config(None), tmp_path).result
     assert result.verdict.passed, result.verdict
     if name in ("irb140", "iiwa"):
         assert check(result, "model_error_unseen").value <= 0.0015
+    if name == "irb140":  # it pays little for consistency
+        by_name = {e.estimator: e for e in result.estimates}
+        consistent, free = by_name["consistent"], by_name["wls"]
+        assert 1.0 - 1e-9 <= consistent.fitness_over_ls <= 1.02
+        ours, theirs = (
+            np.array(e.validation.model_error_relative, dtype=float) for e in (consistent, free)
+        )
+        assert (ours <= 1.1 * theirs).all()
 
 
 @pytest.mark.slow
@@ -212,33 +226,32 @@ DELAYED = {**SENSED, "torque-delay": {"delay": 0.005}}
 BREAKERS = {
     "delayed torque": (  # the adaptive preprocessor would take the delay off
         {"sensors": DELAYED, "preprocess": {"name": "rts"}},
-        "residual_over_expected_noise",
+        {"residual_over_expected_noise", "no_cause_named"},
     ),
-    "delay that is named": ({"sensors": DELAYED, "preprocess": {"name": "rts"}}, "no_cause_named"),
     "friction that the model lacks": (
         {"experiment": {"friction": {"law": "stribeck"}}},
-        "no_cause_named",
+        {"no_cause_named"},
     ),
     "many lost samples": (
         {"sensors": {**SENSED, "dropped-samples": {"probability": 0.05}}},
-        "no_cause_named",
+        {"no_cause_named"},
     ),
-    "tiny excitation": ({"design": {"amplitude": 0.003}}, "rank_full"),
+    "tiny excitation": ({"design": {"amplitude": 0.003}}, {"rank_full"}),
     "low torque limit": (
         {"design": {"torque_ratio": 2.0}, "robot": {"joints": {"elbow": {"effort": 6.0}}}},
-        "no_saturation",
+        {"no_saturation"},
     ),
-    "soft loop": ({"experiment": {"kp": 1.0, "kd": 0.5}}, "limits_respected"),
+    "soft loop": ({"experiment": {"kp": 1.0, "kd": 0.5}}, {"limits_respected"}),
 }
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("cause", BREAKERS)
 def test_each_check_of_the_verdict_can_fail(cause, tmp_path) -> None:
-    overrides, name = BREAKERS[cause]
+    overrides, names = BREAKERS[cause]
     overrides = {**overrides, "control": NO_CONTROL}
     result = study(urdf_path("2r"), load_config(None, overrides).quick(), tmp_path).result
-    assert not check(result, name).passed
+    assert names <= {each.name for each in result.verdict.checks if not each.passed}
     assert not result.verdict.passed
 
 
@@ -268,4 +281,6 @@ def test_a_wrong_transition_velocity_fails_unless_the_log_decides_it(tmp_path, e
     result = study(urdf_path("2r"), load_config(None, overrides).quick(), tmp_path / "out").result
     decided = eps == "estimate"
     assert check(result, "model_error_unseen").passed == decided
-    assert check(result, "residual_over_expected_noise").passed == decided
+    residual = check(result, "residual_over_expected_noise")
+    assert residual.passed == decided
+    assert ("friction velocity eps of" in residual.message) == (not decided)

@@ -74,6 +74,7 @@ def test_slopes_are_the_derivatives_of_the_torque(irb140, terms):
             np.testing.assert_allclose(slopes[kind, :, j], derivative, rtol=1e-3, atol=1e-4)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("encoder", "median", "worst"), [(1e-4, 1.5, 4.5), (1e-3, 1.6, 5.0)])
 def test_errors_stay_at_the_bound_with_much_encoder_noise(engine, arm, encoder, median, worst):
     case = engine(arm)
@@ -123,6 +124,7 @@ def test_no_round_at_all_is_refused():
         ErrorsInVariables(rounds=0)
 
 
+@pytest.mark.slow
 def test_a_few_lost_samples_cost_little(engine, arm):
     case = engine(arm)
     log = noisy(case)

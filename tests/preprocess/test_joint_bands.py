@@ -29,6 +29,7 @@ def band(low, high, size):
     return size * np.sin(2.0 * np.pi * f * t + 7.0 * f**2).sum(axis=0)
 
 
+@pytest.mark.slow
 def test_a_band_ends_where_a_model_leaves_more_than_it_explains():
     rest = band(0.0, 80.0, 1.0)
     model = [band(0.0, end, 2.0) for end in (1.25, 5.0, 20.0, 80.0)]

@@ -115,6 +115,7 @@ def test_taking_the_prediction_off_again_leaves_the_low_pass_alone(arm, exact_mo
     np.testing.assert_allclose(compensated[500:], wanted[500:], atol=1e-9)
 
 
+@pytest.mark.slow
 def test_compensated_and_unfiltered_agree_on_clean_engine_data(virtual, yardstick):
     true, std = yardstick
     clean = clean_log(virtual.log)
@@ -141,6 +142,7 @@ def test_literal_form_shows_its_bias_on_clean_engine_data(virtual, yardstick):
     assert np.sqrt((error**2).mean()) > 5.0  # 18
 
 
+@pytest.mark.slow
 def test_compensated_form_is_as_accurate_as_none_on_measured_data(virtual, measured, yardstick):
     true, std = yardstick
     errors = []
@@ -152,6 +154,7 @@ def test_compensated_form_is_as_accurate_as_none_on_measured_data(virtual, measu
     assert max(filtered) < 1.1 * plain  # before the 5 Hz rows it changes next to nothing
 
 
+@pytest.mark.slow
 def test_prediction_halves_the_torque_noise(virtual, measured):
     clean, tau = virtual.log.truth.tau, measured.tau_meas
     noise = np.std(tau - clean, axis=0)

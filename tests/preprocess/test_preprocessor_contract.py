@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sampling import sampled
 
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
-from robotid_sim.measurement.log import Truth
 from robotid_sim.measurement.motion import GatedRowFilter
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
@@ -34,12 +34,7 @@ def bits(motion):
     return b"".join(getattr(motion, name).tobytes() for name in ("t", "q", "dq", "ddq", "tau"))
 
 
-def scrambled(log):
-    rng = np.random.default_rng(1)
-    return replace(log, truth=Truth(*rng.standard_normal((4, *log.q.shape))))
-
-
-@pytest.mark.parametrize("name", PREPROCESSORS)
+@pytest.mark.parametrize("name", sampled(PREPROCESSORS, *FILTERS, mark=pytest.mark.slow))
 class TestContract:
     def test_motion_has_a_row_for_every_sample_at_the_torque_times(self, virtual, measured, name):
         motion = PREPROCESSORS.build(name)(measured, virtual.nominal)
@@ -106,7 +101,7 @@ class TestFilters:
         assert motion.row_filter.cutoff == pytest.approx(0.01, rel=1e-9)  # rounding of dt
 
 
-@pytest.mark.parametrize("name", PREPROCESSORS)
+@pytest.mark.parametrize("name", sampled(PREPROCESSORS, *FILTERS, mark=pytest.mark.slow))
 class TestExactMotion:
     def test_base_parameters_come_back_without_noise(self, periodic, arm, name):
         case = periodic(arm)

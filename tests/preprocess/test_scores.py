@@ -45,6 +45,7 @@ def test_torque_errors_are_those_of_the_sensor_or_of_the_mean_of_two_periods(eng
             np.testing.assert_allclose(error, share * noise, rtol=0.1)  # hundreds of samples
 
 
+@pytest.mark.slow
 def test_a_compensated_delay_is_no_torque_error(engine, arm):
     case = engine(arm)
     log = measure(case.log, (TorqueDelay(samples=2.5),), np.random.default_rng(0))

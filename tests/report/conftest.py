@@ -1,4 +1,4 @@
-"""Pages with a replay in a headless browser."""
+"""A study, and pages with a replay in a headless browser."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -13,6 +13,12 @@ from selenium import webdriver
 from robotid_sim.model.robot import Robot
 from robotid_sim.report import interactive
 from robotid_sim.report.page import write_page
+
+
+@pytest.fixture
+def study(quick_study):
+    """Return the quick study of irb140."""
+    return quick_study[0]
 
 
 @pytest.fixture(scope="module")

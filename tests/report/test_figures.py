@@ -32,11 +32,6 @@ from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.validation.prediction import Prediction, predictions
 
 
-@pytest.fixture
-def study(quick_study):
-    return quick_study[0]
-
-
 def marks(chart: Chart, label: str) -> list:
     return [m for p in chart.panels if isinstance(p, Panel) for m in p.marks if m.label == label]
 
@@ -116,6 +111,7 @@ def predicted(study, log) -> tuple[Prediction, Prediction]:
     return predictions(fit.chosen.beta, log, motion, fit.nominal, fit.basis)
 
 
+@pytest.mark.slow
 def test_residuals_have_the_spectrum_and_the_distribution_of_their_noise(study) -> None:
     fitted, _ = predicted(study, study.log)
     chart = residuals(fitted)

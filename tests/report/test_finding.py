@@ -3,14 +3,8 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
 from robotid_sim.report.finding import clear_shares, finding, noise_limited
-
-
-@pytest.fixture
-def study(quick_study):
-    return quick_study[0]
 
 
 def test_finding_states_gap_error_and_known_parameters(study) -> None:

@@ -10,6 +10,8 @@ from PIL import Image
 
 import robotid_sim as rid
 
+pytestmark = pytest.mark.slow
+
 
 class Watched(NotebookClient):
     """A client that keeps every state of what is displayed."""
@@ -34,7 +36,6 @@ def run(tmp_path):
     return outputs
 
 
-@pytest.mark.slow
 def test_a_figure_is_a_picture_whose_size_is_that_of_the_figure(run) -> None:
     code = """
 import robotid_sim as rid
@@ -52,7 +53,6 @@ rid.plot(path, robot=robot)
     assert max(colors)[1] == (255, 255, 255)
 
 
-@pytest.mark.slow
 def test_a_study_shows_a_bar_that_goes(run) -> None:
     code = """
 import robotid_sim as rid
@@ -81,7 +81,6 @@ except ValueError:
     assert output.data["text/html"] == ""
 
 
-@pytest.mark.slow
 def test_outside_a_notebook_a_study_is_silent(capfd, tmp_path) -> None:
     rid.run_study(rid.build_setup("twolink", rid.StudyConfig().quick()), tmp_path / "out")
     assert capfd.readouterr() == ("", "")

@@ -78,7 +78,7 @@ def log_of(robot: Robot, t: np.ndarray, factor: float = 1.0) -> Log:
     )
 
 
-@pytest.mark.parametrize("name", ["irb140", "panda"])
+@pytest.mark.parametrize("name", ["irb140", pytest.param("panda", marks=pytest.mark.slow)])
 def test_a_replay_is_a_small_part_of_a_page(name) -> None:
     robot = Robot.from_urdf(urdf_path(name))
     page = page_of(robot)
@@ -221,6 +221,7 @@ def timed(name: str, clock: Clock | None) -> Chart:
     return Chart(name=name, title=name, caption="c", panels=(panel,))
 
 
+@pytest.mark.slow
 def test_time_axes_are_tied_to_the_motions_of_the_page(arm, tmp_path) -> None:
     charts = (timed("one", Clock("sweep", 3.0, 1e-3)), timed("two", Clock("other")), lines())
     path = tmp_path / "page.html"
@@ -240,6 +241,7 @@ def test_a_section_is_put_into_a_motion() -> None:
     assert all(panel.clock is None for panel in section.charts[1].panels)
 
 
+@pytest.mark.slow
 def test_without_replay_the_page_has_nothing_of_it(arm, tmp_path) -> None:
     page = page_of(arm, charts=(timed("one", Clock("sweep")),))
     for name, words in (("with", {}), ("without", {"replay": False})):
@@ -272,6 +274,7 @@ def report(quick_study) -> Page:
     return study_report(quick_study[0], "robotid run irb140")
 
 
+@pytest.mark.slow
 def test_every_motion_of_a_study_is_on_its_page(quick_study, report) -> None:
     study, _ = quick_study
     names = [motion.name for motion in report.replay.motions]

@@ -14,11 +14,6 @@ from robotid_sim.report.sections import link_table
 from robotid_sim.report.tables import number_within, parameter_table
 
 
-@pytest.fixture
-def study(quick_study):
-    return quick_study[0]
-
-
 def test_bodies_have_the_numbers_of_their_models(study) -> None:
     models = {"nominal": study.nominal, "true": study.plant}
     table = link_table(models)
@@ -65,6 +60,7 @@ def test_base_parameters_stand_with_their_intervals(study) -> None:
     assert (np.abs(ends[:, 1] - intervals.upper) < within).all()
 
 
+@pytest.mark.slow
 def test_the_picture_shows_the_robot_in_color(study) -> None:
     (picture,) = robot_picture(study.nominal, study.trajectory)
     image = np.asarray(Image.open(io.BytesIO(picture.png)).convert("RGB"), dtype=int)

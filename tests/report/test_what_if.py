@@ -111,6 +111,7 @@ def test_windows_are_few_whatever_the_period(fit, periods, groups) -> None:
     assert len(windows) <= 10
 
 
+@pytest.mark.slow
 def test_windows_of_several_logs_are_parts_of_them(run) -> None:
     plan = build_fit(load_config(None))
     known = (run.nominal, run.basis, plan, Streams(0)("identify"))

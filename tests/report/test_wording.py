@@ -12,11 +12,6 @@ from robotid_sim.section import percent
 from robotid_sim.validation.prediction import predictions
 
 
-@pytest.fixture
-def study(quick_study):
-    return quick_study[0]
-
-
 @pytest.mark.parametrize(
     ("std", "value", "text"),
     [(0.5, -10.0, "5"), (2.1, 1.0, "> 100"), (7e-3, 1e-14, "> 100"), (1.0, 0.0, "> 100")],

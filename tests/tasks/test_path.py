@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from robots import urdf_path, with_files
+from sampling import sampled
 
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError, PathError, ShapeError
@@ -132,7 +133,9 @@ def test_an_arm_whose_tip_has_no_plane_runs_through_an_ellipse(paths):
     np.testing.assert_allclose(swing, np.transpose(wanted), atol=1e-12)
 
 
-@pytest.mark.parametrize("name", [*CIRCLES, "twolink", "2r"])
+@pytest.mark.parametrize(
+    "name", sampled((*CIRCLES, "twolink", "2r"), "irb140", "twolink", "2r", mark=pytest.mark.slow)
+)
 def test_the_path_depends_on_kinematics_and_limits_alone(paths, name):
     robot, path = paths[name]
     again = tracking_path(Robot.from_urdf(urdf_path(name)))

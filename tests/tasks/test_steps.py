@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from robots import urdf_path
+from sampling import sampled
 
 from robotid_sim.errors import OptionError, PathError
 from robotid_sim.kinematics.forward import tip_pose
@@ -15,7 +16,9 @@ from robotid_sim.tasks.task import RunPlan
 AXES = {"irb140": "xyz", "iiwa": "xyz", "scara": "xyz", "ppp": "xyz", "twolink": "xz", "rp": "xy"}
 
 
-@pytest.mark.parametrize("name", [*AXES, "2r"])
+@pytest.mark.parametrize(
+    "name", sampled((*AXES, "2r"), "irb140", "scara", "2r", mark=pytest.mark.slow)
+)
 def test_joint_step_starts_below_the_start_of_the_circle(name):
     robot = Robot.from_urdf(urdf_path(name))
     (run,) = TASKS.build("joint-step").runs(robot)
@@ -36,7 +39,9 @@ def test_joint_step_takes_its_sizes(arm):
 
 
 @pytest.mark.parametrize("size", [None, 0.004])
-@pytest.mark.parametrize(("name", "axes"), AXES.items())
+@pytest.mark.parametrize(
+    ("name", "axes"), sampled(AXES.items(), *list(AXES.items())[2:], mark=pytest.mark.slow)
+)
 def test_task_step_moves_the_tip_by_its_size_along_every_axis(name, axes, size):
     robot = Robot.from_urdf(urdf_path(name))
     runs = TASKS.build("task-step", size=size).runs(robot)

@@ -9,6 +9,8 @@ from studies import comparison, loop_of
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 
+pytestmark = pytest.mark.slow
+
 ARMS = ("irb140", "irb120", "rs010n", "rocr6", "twolink", "iiwa", "panda")
 LAPS = comparison(baselines=(), slow_lap=None, tasks={"circle": {}, "figure-eight": {}})
 
@@ -19,8 +21,7 @@ def nominal_loop(name, plan, seed=0):
     return loop_of(plant, nominal, {}, seed, plan, workers=2)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("name", sampled(ARMS, "irb140", "twolink", "iiwa"))
+@pytest.mark.parametrize("name", sampled(ARMS, "irb140", "twolink"))
 def test_circle_and_figure_eight_are_tracked_without_tuning(name):
     loop = nominal_loop(name, LAPS)
     assert loop.laps == ("circle-fast", "figure-eight-fast")
@@ -33,8 +34,7 @@ def test_circle_and_figure_eight_are_tracked_without_tuning(name):
         assert (shaken.max_error <= 1.5 * loop.gains.error_bound).all()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("seed", sampled(range(3), 0))
 def test_the_observer_keeps_peak_torques_near_those_of_the_clean_loop(seed):
     plan = comparison(
         baselines=(), slow_lap=None, tasks={"circle": {}}, scenarios=("feedback",), runs=2
@@ -49,7 +49,6 @@ def test_the_observer_keeps_peak_torques_near_those_of_the_clean_loop(seed):
             assert np.linalg.norm(run.rms_error) < np.linalg.norm(clean.rms_error) + 1e-4
 
 
-@pytest.mark.slow
 def test_every_scenario_runs_on_a_redundant_arm():
     scenarios = ("constant", "impulsive", "payload", "friction", "dropped-samples", "feedback")
     plan = comparison(

@@ -31,6 +31,7 @@ def fit(problem: LinearProblem):
     return WeightedLeastSquares().fit(problem, np.random.default_rng(0))
 
 
+@pytest.mark.slow
 def test_an_honest_covariance_passes_and_a_small_one_fails(trials):
     problems, truth = trials
     inside, small = 0, 0
@@ -45,6 +46,7 @@ def test_an_honest_covariance_passes_and_a_small_one_fails(trials):
     assert small >= 0.95 * TRIALS
 
 
+@pytest.mark.slow
 def test_constraints_that_hold_cost_no_more_than_chance(trials):
     problems, _ = trials
     costs = []

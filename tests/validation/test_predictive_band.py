@@ -1,6 +1,7 @@
 """Bands about predicted torques: noise of the log at hand, errors of the model as the fit has."""
 
 from dataclasses import replace
+from itertools import product
 
 import numpy as np
 import pytest
@@ -29,6 +30,8 @@ from robotid_sim.validation.predictive_band import (
     half_width,
     spread_of,
 )
+
+LAWS = (None, "stribeck", "load-dependent", "asymmetric")
 
 
 def motion_of(samples, dt=0.004):
@@ -66,6 +69,7 @@ def test_spread_is_that_of_torques_of_drawn_parameters():
     assert found == pytest.approx(torques.std(axis=2), rel=0.03)
 
 
+@pytest.mark.slow
 def test_the_spread_grows_where_a_motion_is_faster_than_that_of_the_fit(irb140, exact):
     case, joint = exact(irb140, 50.0), 3
     _, dq, ddq = case.state
@@ -103,9 +107,14 @@ def test_the_spread_grows_where_a_motion_is_faster_than_that_of_the_fit(irb140, 
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("solver", sampled(("slsqp", "random"), "random"))
-@pytest.mark.parametrize("law", [None, "stribeck", "load-dependent", "asymmetric"])
-@pytest.mark.parametrize("name", ["irb140", "rs010n"])
+@pytest.mark.parametrize(
+    ("name", "law", "solver"),
+    sampled(
+        product(("irb140", "rs010n"), LAWS, ("slsqp", "random")),
+        ("irb140", None, "random"),
+        ("rs010n", "asymmetric", "random"),
+    ),
+)
 def test_bands_hold_on_unseen_motions_with_friction_that_the_model_lacks(name, law, solver):
     """The unseen motion is as fast as the one by SLSQP, up to twice as fast as the random one."""
     friction = {} if law is None else {"law": law}

@@ -48,6 +48,7 @@ def scores(virtual, log, bound):
     return {score.name: score for score in found}
 
 
+@pytest.mark.slow
 def test_no_filter_scores_the_torque_noise(log, scores):
     use = RtsSmoother().rows.filter_for(log).used
     noise = rms((log.tau_meas - log.truth.tau)[use])
@@ -75,6 +76,7 @@ def test_literal_and_compensated_share_the_filter_and_only_one_is_biased(scores)
     assert compensated.parameter_error == pytest.approx(scores["none"].parameter_error, rel=0.1)
 
 
+@pytest.mark.slow
 def test_parameter_errors_are_those_of_the_preprocessors_themselves(virtual, log, bound, scores):
     true, std = virtual.basis.of(virtual.plant.parameters()), np.sqrt(np.diag(bound))
     cases = {

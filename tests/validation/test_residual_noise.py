@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sampling import sampled
 
 from robotid_sim.excitation.design import random_design
 from robotid_sim.measurement.encoder_sensors import EncoderQuantization
@@ -16,7 +17,7 @@ from robotid_sim.validation.noise import residual_noise
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("robot", ["rs010n", "irb140"])
+@pytest.mark.parametrize("robot", sampled(("rs010n", "irb140"), "rs010n"))
 def test_steps_of_a_coarse_encoder_are_its_noise(robot):
     """They repeat to the bit in replicates of the same motion, and would be no noise at all."""
     setup = build_setup(robot, load_config(None, {"seed": 1}))

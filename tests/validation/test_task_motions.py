@@ -25,6 +25,7 @@ def motions(models, name, plan=SHORT):
     return task_motions(cell_of(models["true"]), models["nominal"], models, name, rng, plan)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["joint-ellipse-slow", "joint-step"])
 def test_they_are_the_undisturbed_runs_of_the_closed_loop(models, name) -> None:
     loop = loop_of(models["true"], models["nominal"], {}, 5, SHORT)

@@ -15,11 +15,6 @@ from robotid_sim.viewer.joint_panel import JointPanel
 
 
 @pytest.fixture(scope="module")
-def sweep(irb140) -> Animation:
-    return Animation.sweep(irb140)
-
-
-@pytest.fixture(scope="module")
 def contacts(sweep) -> ContactTimes:
     return ContactTimes.of(sweep)
 
@@ -57,6 +52,7 @@ def test_a_robot_without_geometry_that_cannot_touch_has_no_contacts() -> None:
     assert found.at(0.0) == frozenset()
 
 
+@pytest.mark.slow
 def test_links_are_red_while_they_touch_and_have_their_own_color_after(sweep, contacts) -> None:
     start, end = contacts.spans()[0]
     times = (start - 0.5, 0.5 * (start + end), end + 0.5)

@@ -11,11 +11,6 @@ from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.joint_panel import JointCurves, needed_torque
 
 
-@pytest.fixture(scope="module")
-def sweep(irb140) -> Animation:
-    return Animation.sweep(irb140)
-
-
 def pixels(picture) -> np.ndarray:
     return np.asarray(picture, dtype=int)
 
@@ -30,6 +25,7 @@ def test_a_mark_moves_with_time_and_curves_change_with_the_joint(sweep) -> None:
     assert (np.abs(other - first).max(axis=-1) > 30).mean() > 0.01
 
 
+@pytest.mark.slow
 def test_a_model_needs_the_torque_of_its_own_dynamics(sweep) -> None:
     def error(robot) -> float:
         return float(np.sqrt(((needed_torque(robot, sweep) - sweep.tau) ** 2).mean()))

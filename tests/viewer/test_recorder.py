@@ -33,11 +33,6 @@ def colored(picture: Image.Image, color: tuple[int, int, int], within: int = 24)
 
 
 @pytest.fixture(scope="module")
-def sweep(irb140) -> Animation:
-    return Animation.sweep(irb140)
-
-
-@pytest.fixture(scope="module")
 def short(sweep) -> Animation:
     """A third of a second in the middle of the sweep of joint 2."""
     part = slice(1100, 1121)
@@ -169,6 +164,7 @@ def test_a_second_playback_is_a_ghost(sweep) -> None:
     assert pink[0] > pink[1] + 300
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("each_engine")
 def test_every_ghost_stands_in_its_place_and_color(sweep) -> None:
     angles = (-0.5, 0.4, 0.8)
@@ -218,6 +214,7 @@ def test_too_many_motions_are_refused_at_once(sweep, tmp_path, monkeypatch) -> N
         show([sweep] * 6)
 
 
+@pytest.mark.slow
 def test_a_gif_has_its_frames_and_duration(short, tmp_path) -> None:
     view = replace(SMALL, layers=frozenset({"panel", "path"}))
     seen: list[tuple[str, float]] = []
@@ -238,6 +235,7 @@ def test_a_gif_has_its_frames_and_duration(short, tmp_path) -> None:
     assert seen[-1] == ("record", 1.0)
 
 
+@pytest.mark.slow
 def test_an_mp4_has_its_frames(short, tmp_path) -> None:
     made = record(short, tmp_path / "a.mp4", SMALL, fps=25.0, speed=0.5)
     with imageio.v2.get_reader(tmp_path / "a.mp4") as film:
@@ -303,6 +301,7 @@ def test_a_missing_encoder_names_the_install_command(tmp_path, monkeypatch) -> N
     require_recordable(tmp_path / "a.gif", SMALL)
 
 
+@pytest.mark.slow
 def test_an_interrupted_recording_leaves_no_file(short, tmp_path) -> None:
     def stop(stage: str, share: float) -> None:
         if share > 0.5:

@@ -49,11 +49,6 @@ def client() -> Iterator[DrawingClient]:
         yield opened
 
 
-@pytest.fixture(scope="module")
-def sweep(irb140) -> Animation:
-    return Animation.sweep(irb140)
-
-
 @pytest.fixture
 def scene(client, sweep) -> WindowScene:
     return WindowScene(client, [sweep], {"model": sweep.robot}, SETTINGS)
@@ -71,6 +66,7 @@ def settle(scene: WindowScene, time: float, layers: set[str]) -> None:
         scene.update(scene.animation.at(time), layers)
 
 
+@pytest.mark.slow
 def test_links_are_red_while_they_touch(client, scene, sweep) -> None:
     contacts = ContactTimes.of(sweep)
     start, end = contacts.spans()[0]
@@ -99,6 +95,7 @@ def test_torque_colors_links_and_not_the_base(client, scene, sweep) -> None:
     np.testing.assert_allclose(part_colors(client, robot), own, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_layers_show_and_hide_what_they_name(scene) -> None:
     for layers in (set(), {"frames"}, {"inertia"}, {"frames", "inertia"}):
         settle(scene, 1.0, layers)
@@ -108,6 +105,7 @@ def test_layers_show_and_hide_what_they_name(scene) -> None:
         assert scene._robots[1.0].visible != scene._robots[FADED].visible
 
 
+@pytest.mark.slow
 def test_paths_follow_the_tool_and_are_taken_away(client, sweep) -> None:
     ghost = replace(sweep, name="other", q=0.5 * sweep.q)
     scene = WindowScene(client, [sweep, ghost], {}, SETTINGS)
@@ -121,6 +119,7 @@ def test_paths_follow_the_tool_and_are_taken_away(client, sweep) -> None:
     assert client.lines == {}
 
 
+@pytest.mark.slow
 def test_ghosts_are_translucent_in_the_color_of_their_motion(client, sweep) -> None:
     reference = replace(sweep, name="nominal", color=colors.MODELS["nominal"])
     scene = WindowScene(client, [sweep, reference], {}, SETTINGS)
@@ -137,6 +136,7 @@ def test_the_text_names_robot_motion_and_time(client, scene) -> None:
     assert client.texts == ["irb140: joint sweep, 0.0 s", "irb140: joint sweep, 3.0 s"]
 
 
+@pytest.mark.slow
 def test_the_camera_has_the_name_and_the_motion_in_the_middle(client, sweep) -> None:
     for name, yaw, pitch in (("front", 90.0, -8.0), ("top", 90.0, -89.0)):
         WindowScene(client, [sweep], {}, replace(SETTINGS, camera=name))
