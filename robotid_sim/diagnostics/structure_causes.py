@@ -13,7 +13,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.diagnostics.cause import Extension, Wording
-from robotid_sim.diagnostics.evidence import Correction, Evidence, Remainder
+from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
 from robotid_sim.estimation.gravity_fit import strength_words
 from robotid_sim.estimation.held_out import Fit
