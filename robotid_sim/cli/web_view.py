@@ -33,7 +33,7 @@ def serve_motions(
     motion = logs_motion(shown.animations)
     if task is not None:
         motion = task_motion(task, magnification, plant)
-    replay = Replay(plant, (motion,), camera, speed)
+    replay = Replay(plant, (motion.with_contacts(),), camera, speed)
     return serve(replay, shown.content(), port, no_open, as_json=as_json)
 
 

@@ -33,7 +33,9 @@ WITHOUT_PLOTLY = (
     "in, read values and switch curves off."
 )
 
-REPLAY = tuple(f"replay{part}.js" for part in ("_camera", "_scene", "_motion", "_plots", ""))
+REPLAY = tuple(
+    f"replay{part}.js" for part in ("_camera", "_scene", "_motion", "_plots", "_log", "")
+)
 """Scripts of the replay; the last one runs what the others define."""
 
 DrawnCharts = Mapping[str, Mapping[str, str | Markup]]

@@ -9,6 +9,7 @@ from headless import WAIT, complaints
 from replay_pages import REPLAY, ROBOTS, page_of, seek, state, wait
 from robots import urdf_path
 from selenium import webdriver
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import WebDriverWait
@@ -18,6 +19,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.report.replay.motions import Replay, ReplayMotion
 from robotid_sim.viewer.animation import Animation
+from robotid_sim.viewer.robot_visuals import inertia_ellipsoid
 
 pytestmark = pytest.mark.browser
 
@@ -221,6 +223,92 @@ def test_the_replay_fits_the_page(opened, width, scheme) -> None:
         )
         assert 0 <= box[0] < box[1] <= width
         assert box[2] > 200
+
+
+def test_a_slider_moves_a_joint_by_hand(opened) -> None:
+    robot = Robot.from_urdf(urdf_path("irb140"))
+    lap = page_of(robot).replay.motions[1]
+    with opened("irb140") as driver:
+        seek(driver, 1.0, "lap")
+        slider = driver.find_elements(By.CSS_SELECTOR, "#replay .slider")[1]
+        driver.execute_script(
+            "arguments[0].value = 0.75; arguments[0].dispatchEvent(new Event('input'));", slider
+        )
+        (poses,) = driver.execute_script(f"return {REPLAY}.poses()")  # the ghosts wait
+        q = lap.animation.q[np.argmin(np.abs(lap.animation.t - 1.0))].copy()
+        q[1] = 0.75
+        T = np.array(poses).reshape(-1, 4, 4).transpose(0, 2, 1)
+        np.testing.assert_allclose(T[1:], link_poses(robot, q), atol=1e-6)
+        seek(driver, 1.0, "lap")
+        assert len(driver.execute_script(f"return {REPLAY}.poses()")) == 4
+
+
+def test_the_curve_of_a_joint_leads_to_its_times(opened) -> None:
+    with opened("irb140") as driver:
+        seek(driver, 0.5, "lap")
+        driver.find_elements(By.CSS_SELECTOR, "#replay .joints .name")[2].click()
+        curve = driver.find_element(By.CSS_SELECTOR, "#replay .curve svg")
+        assert "position" in curve.get_attribute("aria-label")
+        assert len(curve.find_elements(By.TAG_NAME, "polyline")) == 2  # and its torque
+        wait(
+            driver, "return document.querySelector('#replay .curve line').getAttribute('x1') == 25"
+        )
+        ActionChains(driver).move_to_element(curve).click().perform()
+        assert state(driver)["t"] == pytest.approx(1.0, abs=0.05)
+        driver.find_elements(By.CSS_SELECTOR, "#replay .joints .name")[2].click()
+        assert not curve.is_displayed()
+
+
+def test_frames_and_ellipsoids_are_those_of_the_robot(opened) -> None:
+    robot = Robot.from_urdf(urdf_path("irb140"))
+    lap = page_of(robot).replay.motions[1]
+    poses = link_poses(robot, lap.animation.q[0])
+    with opened("irb140") as driver:
+        seek(driver, float(lap.animation.t[0]), "lap")
+        assert driver.execute_script(f"return {REPLAY}.marks()") == []
+        driver.find_element(By.CSS_SELECTOR, "#replay .frames").click()
+        lines = np.array(driver.execute_script(f"return {REPLAY}.marks()")).reshape(3, -1, 2, 3)
+        poses = np.array([*poses, poses[-1] @ robot.T_last_tip])
+        axes = lines[:, :, 1] - lines[:, :, 0]
+        np.testing.assert_allclose(lines[0, :, 0], poses[:, :3, 3], atol=TENTH)
+        axes /= np.linalg.norm(axes, axis=2, keepdims=True)
+        np.testing.assert_allclose(axes, poses[:, :3, :3].transpose(2, 0, 1), atol=1e-4)
+        driver.find_element(By.CSS_SELECTOR, "#replay .frames").click()
+        driver.find_element(By.CSS_SELECTOR, "#replay .ellipsoids").click()
+        chains = np.array(driver.execute_script(f"return {REPLAY}.marks()")).reshape(-1, 3, 41, 3)
+        for link, T, sections in zip(robot.links, poses, chains, strict=False):
+            shape = inertia_ellipsoid(link.phi)
+            points = (sections - T[:3, 3]) @ T[:3, :3] - shape.center
+            sizes = np.linalg.norm(points @ shape.rotation / shape.semi_axes, axis=-1)
+            np.testing.assert_allclose(sizes, 1.0, atol=1e-3)
+
+
+def test_another_log_is_opened_and_a_wrong_one_refused(opened, tmp_path) -> None:
+    robot = Robot.from_urdf(urdf_path("irb140"))
+    names = [f"{kind}.{name}" for kind in ("q", "tau") for name in robot.joint_names]
+    t = np.linspace(0.0, 1.0, 11)
+    table = np.column_stack([t, *(0.1 * k * t for k in range(12))])
+    good, bad = tmp_path / "another.csv", tmp_path / "bad.csv"
+    np.savetxt(good, table, delimiter=",", header=",".join(["t", *names]), comments="# a log\n")
+    bad.write_text("t,q.nobody\n0,1\n1,2\n")
+    with opened("irb140") as driver:
+        field = driver.find_element(By.CSS_SELECTOR, "#replay .file")
+        field.send_keys(str(bad))
+        wait(driver, "return document.querySelector('#replay .notice').textContent !== ''")
+        assert (
+            f"no column q.{robot.joint_names[0]}"
+            in driver.find_element(By.CSS_SELECTOR, "#replay .notice").text
+        )
+        field.send_keys(str(good))
+        wait(driver, f"return {REPLAY}.state.motion.name === 'another.csv'")
+        seek(driver, 0.55, "another.csv")
+        (poses,) = driver.execute_script(f"return {REPLAY}.poses()")
+        T = np.array(poses).reshape(-1, 4, 4).transpose(0, 2, 1)
+        q = 0.1 * np.arange(6) * 0.55
+        np.testing.assert_allclose(T[1:], link_poses(robot, q), atol=1e-6)
+        shares = driver.execute_script(f"return {REPLAY}.state.motion.shares('torque', 1.0)")
+        effort = robot.limits.effort
+        np.testing.assert_allclose(shares, 0.1 * np.arange(6, 12) / effort, atol=2 / 255)
 
 
 def test_print_leaves_the_replay_out(opened) -> None:

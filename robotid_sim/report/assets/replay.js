@@ -1,5 +1,6 @@
 "use strict";
 (async () => {
+  const AXES = [[214, 64, 64], [52, 148, 82], [66, 110, 214]]; // x, y, z
   const SPEEDS = [0.1, 0.25, 0.5, 1, 2, 4, 8], MAGNIFICATIONS = 6;
   const SLOW = 30, FAST = 18; // ms a frame at which the picture gets coarser or finer
   const section = document.getElementById("replay");
@@ -14,7 +15,7 @@
   try { scene = new ReplayScene(canvas, robot.meshes, robot.coarse); } catch { return fail("The replay needs WebGL 2, which this browser does not offer."); }
   find(".message").remove();
 
-  const state = { motion: motions[0], t: motions[0].start, playing: false, speed: data.speed, color: "", magnification: 1, scale: 1 };
+  const state = { motion: motions[0], t: motions[0].start, playing: false, speed: data.speed, color: "", magnification: 1, scale: 1, hand: null, joint: -1 };
   const dark = matchMedia("(prefers-color-scheme: dark)");
 
   // What the motions take of space.
@@ -88,7 +89,7 @@
   for (const speed of [...new Set([...SPEEDS, data.speed])].sort((a, b) => a - b)) option(find("select.speed"), speed, `${speed} ×`);
   find("select.speed").value = data.speed;
   const limitless = robot.joints.some((joint) => !joint.effort);
-  const quantities = { torque: limitless ? "torque / limit or peak" : "torque / limit", velocity: "velocity / limit", position: "position / limit", residual: "residual / 3 std" };
+  const quantities = { torque: limitless ? "torque / limit or peak" : "torque / limit", velocity: "velocity / limit", position: "position / limit", residual: "residual / 3 std", contact: "contact" };
   choice("select.motion", (k) => setMotion(motions[k]));
   choice("select.speed", (value) => { state.speed = Number(value); });
   choice("select.color", (value) => { state.color = value; });
@@ -116,6 +117,8 @@
       listArms();
     }
     state.t = Math.min(motion.end, Math.max(motion.start, t));
+    state.hand = null;
+    curve.show(state.motion, state.joint);
     wake();
   }
 
@@ -135,20 +138,36 @@
     }
   }
 
-  // Joints.
-  const rows = robot.joints.map((joint) => {
+  // Joints: a slider moves one by hand, a click on its name draws its curve.
+  const rows = robot.joints.map((joint, j) => {
     const row = find(".joints").appendChild(document.createElement("li"));
-    const [name, value, bar] = ["name", "value", "bar"].map((kind) => {
-      const node = row.appendChild(document.createElement("span"));
-      node.className = kind;
+    const [name, value, slider, bar] = ["button", "span", "input", "span"].map((kind, k) => {
+      const node = row.appendChild(document.createElement(kind));
+      node.className = ["name", "value", "slider", "bar"][k];
       return node;
     });
     name.textContent = name.title = joint.name;
-    return { value, fill: bar.appendChild(document.createElement("span")), bar };
+    Object.assign(name, { type: "button", ariaLabel: `Curve of ${joint.name}` }).setAttribute("aria-pressed", false);
+    name.addEventListener("click", () => {
+      state.joint = state.joint === j ? -1 : j;
+      rows.forEach((other, k) => other.name.setAttribute("aria-pressed", k === state.joint));
+      curve.show(state.motion, state.joint);
+      wake();
+    });
+    Object.assign(slider, { type: "range", min: joint.lower, max: joint.upper, step: "any" }).setAttribute("aria-label", `Position of ${joint.name}`);
+    slider.addEventListener("input", () => {
+      play(false);
+      state.hand ??= state.motion.position(state.t);
+      state.hand[j] = Number(slider.value);
+      wake();
+    });
+    return { name, value, slider, fill: bar.appendChild(document.createElement("span")), bar };
   });
+  const curve = new JointCurve(find(".curve"), robot, (t) => { play(false); seek(t); });
 
   function showJoints(q, shares) {
-    rows.forEach(({ value, fill, bar }, j) => {
+    rows.forEach(({ value, slider, fill, bar }, j) => {
+      slider.value = q[j];
       value.textContent = robot.joints[j].unit === "m" ? `${(1e3 * q[j]).toFixed(1)} mm` : `${((q[j] * 180) / Math.PI).toFixed(1)}°`;
       bar.hidden = !shares;
       if (!shares) return;
@@ -168,6 +187,7 @@
   function play(on) {
     if (on && state.t >= state.motion.end) state.t = state.motion.start;
     state.playing = on;
+    if (on) state.hand = null;
     const button = find("button.play");
     button.setAttribute("aria-pressed", on);
     button.setAttribute("aria-label", on ? "Pause" : "Play");
@@ -188,7 +208,7 @@
   const turns = { a: [-6, 0], d: [6, 0], w: [0, -6], s: [0, 6] };
   section.addEventListener("keydown", (event) => {
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
-    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select, input[type=checkbox], a")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("select, input[type=checkbox], input[type=file], input.slider, a")) return;
     const step = event.shiftKey ? 1 : 0.05, on = event.target === canvas;
     if (key === " " && !event.target.matches("button")) play(!state.playing);
     else if (key === "ArrowLeft" || key === "ArrowRight") seek(state.t + (key === "ArrowLeft" ? -step : step));
@@ -295,11 +315,24 @@
     if (!state.playing && scene.software) still = setTimeout(refine, 150);
   }
 
+  /** Lines that move with the arm: frames of its joints and tip, inertia ellipsoids of its bodies. */
+  const layers = Object.fromEntries(["frames", "ellipsoids"].map((name) => [name, find(`input.${name}`)]));
+  for (const box of Object.values(layers)) box.addEventListener("change", () => wake());
+  function marksOf(poses) {
+    const frames = layers.frames.checked ? robot.framesOf(poses, 0.07 * size) : [];
+    const sections = layers.ellipsoids.checked ? robot.sectionsOf(poses) : [];
+    return [
+      ...sections.map((points) => ({ points: new Float32Array(points), width: 1, color: clear(rgb("identified"), 0.9) })),
+      ...frames.flatMap((lines, k) => lines.map((points) => ({ points: new Float32Array(points), width: 1.5, color: clear(AXES[k], 1) }))),
+    ];
+  }
+
   function draw() {
-    const { motion, t } = state, arms = motion.positions(t, state.magnification);
-    const shares = state.color ? motion.shares(state.color, t) : null;
+    const { motion, t, hand } = state, arms = hand ? [hand] : motion.positions(t, state.magnification);
+    const shares = state.color && !hand ? motion.shares(state.color, t) : null;
     find("input.time").value = t;
     plots.show(motion.name, t);
+    curve.mark(t);
     const time = performance.now();
     if (!state.playing || time - told > 100) { // texts that nobody could read faster
       told = time;
@@ -310,9 +343,27 @@
     if (!inView && !player.classList.contains("floating")) return;
     const looks = [colorsOf(shares), ...motion.beside.map((arm) => robot.meshes.map(() => rgb(arm.role)))];
     const shown = arms.map((q, k) => ({ poses: robot.poses(q), colors: looks[k] })).filter((_, k) => !k || !hidden.has(motion.beside[k - 1].name));
+    scene.setMarks(marksOf(shown[0].poses));
     scene.draw(camera, shown, Math.floor(motion.at(t)[0] / motion.stride), theme, pixels, state.playing);
     frames += 1;
   }
+
+  // Another log, from a file of the reader.
+  find("input.file").addEventListener("change", async ({ target }) => {
+    const notice = find(".notice");
+    try {
+      const [file] = target.files;
+      if (!file) return;
+      const motion = new ReplayMotion({ ...motionOfCsv(await file.text(), robot), name: file.name }, robot);
+      motions.push(motion);
+      spaces.set(motion, spaceOf(motion));
+      option(find("select.motion"), motions.length - 1, motion.name);
+      play(false);
+      setMotion(motion);
+      notice.textContent = "";
+    } catch (error) { notice.textContent = error.message; }
+    target.value = "";
+  });
 
   canvas.setAttribute("aria-label", `${data.robot} in three dimensions`);
   dark.addEventListener("change", setTheme);
@@ -323,9 +374,10 @@
   wake();
   // For scripts, as of notebooks.
   section.replay = {
-    robot: data.robot, motions: motions.map((motion) => motion.name), play, draw, camera, state,
+    robot: data.robot, get motions() { return motions.map((motion) => motion.name); }, play, draw, camera, state,
     seek: (t, name) => seek(t, motions.find((motion) => motion.name === name) ?? state.motion),
-    poses: () => state.motion.positions(state.t, state.magnification).map((q) => robot.poses(q)),
+    poses: () => (state.hand ? [state.hand] : state.motion.positions(state.t, state.magnification)).map((q) => robot.poses(q)),
+    marks: () => marksOf(section.replay.poses()[0]).map(({ points }) => [...points]),
     get frames() { return frames; },
   };
 })();

@@ -2,6 +2,7 @@
 // What the page holds of a robot and its motions, and the kinematics of the kernels in Python.
 
 function decoded(text, Kind) {
+  if (typeof text !== "string") return text; // numbers that the page itself has read
   const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
   return new Kind(bytes.buffer);
 }
@@ -11,7 +12,7 @@ class ReplayRobot {
   constructor(data) {
     this.joints = data.joints;
     this.dof = data.joints.length;
-    this.tip = data.tip;
+    [this.tip, this.ellipsoids] = [data.tip, data.ellipsoids];
     [this.meshes, this.coarse] = [data.meshes, data.coarse ?? data.meshes].map((meshes) => meshes.map((mesh) => ({
       ...mesh, vertices: decoded(mesh.vertices, Uint16Array),
       faces: decoded(mesh.faces, mesh.wide ? Uint32Array : Uint16Array),
@@ -47,6 +48,23 @@ class ReplayRobot {
     return ReplayRobot.placed(poses[this.dof], [this.tip[3], this.tip[7], this.tip[11]]);
   }
 
+  /** The axes of the frames of joints and tip as pairs of points, those of x first. */
+  framesOf(poses, length) {
+    const tip = poses[this.dof], origin = this.tipOf(poses);
+    const ends = [0, 1, 2].map((k) => [this.tip[k], this.tip[4 + k], this.tip[8 + k]].map((value, i, axis) =>
+      tip[i] * axis[0] + tip[4 + i] * axis[1] + tip[8 + i] * axis[2]));
+    const frames = [...poses.slice(1).map((T) => ({ at: T.slice(12, 15), axes: [0, 4, 8].map((k) => T.slice(k, k + 3)) })), { at: origin, axes: ends }];
+    return [0, 1, 2].map((k) => frames.map(({ at, axes }) => [...at, ...at.map((value, i) => value + length * axes[k][i])]));
+  }
+
+  /** Three sections of the inertia ellipsoid of every body that has a mass, as chains of points. */
+  sectionsOf(poses) {
+    const turns = Array.from({ length: 41 }, (_, k) => (k * Math.PI) / 20);
+    return this.ellipsoids.flatMap((ellipsoid, body) => !ellipsoid ? [] : [[0, 1], [1, 2], [2, 0]].map(([i, j]) =>
+      turns.flatMap((turn) => ReplayRobot.placed(poses[body + 1], ellipsoid.center.map((value, k) =>
+        value + Math.cos(turn) * ellipsoid.axes[i][k] + Math.sin(turn) * ellipsoid.axes[j][k])))));
+  }
+
   /** Corners of the meshes that stand out, with the number of their body. */
   outermost() {
     const signs = [-1, 0, 1], directions = [];
@@ -74,6 +92,7 @@ class ReplayMotion {
     this.beside = data.beside.map((arm) => ({ ...arm, difference: decoded(arm.difference, Float32Array) }));
     this.torque = data.torque && decoded(data.torque, Uint8Array);
     this.residual = data.residual && decoded(data.residual, Uint8Array);
+    this.contact = data.contact && decoded(data.contact, Uint8Array);
     [this.start, this.end] = [this.t[0], this.t[this.t.length - 1]];
   }
 

@@ -94,7 +94,7 @@ class ReplayScene {
     [this.meshes, this.coarse] = [meshes, coarse].map((level) => level.map((mesh) => this.#uploaded(mesh)));
     const length = Math.hypot(...ReplayScene.KEY);
     this.light = ReplayScene.KEY.map((value) => value / length);
-    this.paths = [];
+    [this.paths, this.marks] = [[], []];
   }
 
   /** Whether the browser draws on the processor. */
@@ -179,9 +179,18 @@ class ReplayScene {
 
   /** Show paths: points of three numbers one after the other, and a color. */
   setPaths(paths) {
+    this.paths = this.#lines(paths, this.paths);
+  }
+
+  /** Show lines that move with the arm, such as frames, as paths are given. */
+  setMarks(marks) {
+    this.marks = this.#lines(marks, this.marks);
+  }
+
+  #lines(paths, before) {
     const gl = this.gl;
-    for (const path of this.paths) { gl.deleteVertexArray(path.array); gl.deleteBuffer(path.buffer); }
-    this.paths = paths.map(({ points, ...look }) => {
+    for (const path of before) { gl.deleteVertexArray(path.array); gl.deleteBuffer(path.buffer); }
+    return paths.map(({ points, ...look }) => {
       // Six vertices a segment: in software, instances are drawn one by one.
       const segments = Math.max(0, points.length / 3 - 1), corners = new Float32Array(36 * segments);
       for (let k = 0; k < segments; k++)
@@ -211,7 +220,10 @@ class ReplayScene {
     if (camera.eye[2] > this.floor.height) this.#drawFloor(view, theme, arms[0]);
     const meshes = this.software && moves ? this.coarse : this.meshes;
     this.#drawBodies(view, camera.eye, meshes, arms[0], 1, 0);
-    this.#drawPaths(view, now, pixels);
+    this.#drawLines(view, this.paths, now, pixels);
+    gl.disable(gl.DEPTH_TEST); // frames and ellipsoids lie inside of links
+    this.#drawLines(view, this.marks, 2 ** 30, pixels);
+    gl.enable(gl.DEPTH_TEST);
     ghosts.forEach((arm, k) => {
       const back = 0.003 * (ghosts.length - k); // where arms coincide the first is seen, then the last
       if (!this.software) {
@@ -273,14 +285,14 @@ class ReplayScene {
     gl.drawElements(gl.TRIANGLES, mesh.count, mesh.kind, 0);
   }
 
-  #drawPaths(view, now, pixels) {
+  #drawLines(view, lines, now, pixels) {
     const gl = this.gl, path = this.programs.path;
     gl.useProgram(path.program);
     gl.uniformMatrix4fv(path.set("view"), false, view);
     gl.uniform2f(path.set("size"), this.canvas.width, this.canvas.height);
     gl.uniform1i(path.set("now"), now);
     gl.depthMask(false);
-    for (const line of this.paths) {
+    for (const line of lines) {
       gl.uniform1f(path.set("width"), line.width * pixels);
       gl.uniform4fv(path.set("color"), line.color);
       gl.bindVertexArray(line.array);

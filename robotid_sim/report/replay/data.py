@@ -141,6 +141,7 @@ def replay_data(
         "robot": robot.name,
         "joints": _joints(robot),
         "tip": robot.T_last_tip[:3].ravel().tolist(),
+        "ellipsoids": [_ellipsoid(link.phi) for link in robot.links],
         "meshes": [_mesh(mesh) for mesh in fine],
         "coarse": [_mesh(mesh) for mesh in coarse] if fewer < triangles else None,
         "motions": [_motion(motion.thinned(most)) for motion in replay.motions],
@@ -150,6 +151,15 @@ def replay_data(
         "shades": [warm(share) for share in np.linspace(0.0, 1.0, SHADES).tolist()],
         "reference": REFERENCE,
     }
+
+
+def _ellipsoid(phi: Float1D) -> dict[str, Any] | None:
+    """Return center and semi-axes of the inertia ellipsoid of a body [m]; None without mass."""
+    shape = robot_visuals.inertia_ellipsoid(phi)
+    if shape is None:
+        return None
+    axes = (shape.rotation * shape.semi_axes).T
+    return {"center": shape.center.tolist(), "axes": axes.tolist()}
 
 
 def _joints(robot: Robot) -> list[dict[str, Any]]:
@@ -162,7 +172,7 @@ def _joints(robot: Robot) -> list[dict[str, Any]]:
             "lower": float(limits.lower[j]),
             "upper": float(limits.upper[j]),
             "velocity": float(limits.velocity[j]),
-            "effort": bool(np.isfinite(limits.effort[j])),
+            "effort": float(limits.effort[j]) if np.isfinite(limits.effort[j]) else 0.0,
         }
         for j, (joint, unit) in enumerate(zip(robot.joints, robot.joint_units, strict=True))
     ]
@@ -199,6 +209,7 @@ def _motion(motion: ReplayMotion) -> dict[str, Any]:
         "q": _encoded(shown.q, "<f4"),
         "torque": torque,
         "residual": None if motion.residual is None else _shares(motion.residual),
+        "contact": None if motion.contact is None else _shares(motion.contact.astype(float)),
         "beside": [
             {"name": arm.name, "role": arm.role, "difference": _encoded(arm.difference, "<f4")}
             for arm in motion.beside

@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Bool2D, Float1D, Float2D
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
@@ -19,7 +19,7 @@ from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.control_run import Trace
 from robotid_sim.validation.prediction import Prediction
 from robotid_sim.validation.task_motions import TaskMotions
-from robotid_sim.viewer.animation import Animation, interpolated, thinned
+from robotid_sim.viewer.animation import Animation, ContactTimes, interpolated, thinned
 from robotid_sim.viewer.sources import visible_magnification
 
 LOG, UNSEEN = "log", "unseen log"
@@ -55,6 +55,8 @@ class ReplayMotion:
     """Factor of the differences that the page begins with."""
     residual: Float2D | None = None
     """Torque that a model leaves, as a share of what has the last color, shape (N, n)."""
+    contact: Bool2D | None = None
+    """Whether a link touches another one or the floor, shape (N, n)."""
     own: str = "reference"
     """What the arm itself is called where others are beside it."""
 
@@ -73,7 +75,13 @@ class ReplayMotion:
             animation=Animation(shown.name, shown.robot, t, q, dq, tau),
             beside=tuple(beside),
             residual=None if self.residual is None else self.residual[keep],
+            contact=None if self.contact is None else self.contact[keep],
         )
+
+    def with_contacts(self) -> "ReplayMotion":
+        """Return the motion with the contacts of its links, which an engine has to find."""
+        touching = ContactTimes.of(self.animation).touching[:, : self.animation.robot.dof]
+        return replace(self, contact=touching if touching.any() else None)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
