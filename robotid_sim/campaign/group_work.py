@@ -19,15 +19,13 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.experiment.conditions import Undisturbed
 from robotid_sim.measurement.log import Log
-from robotid_sim.pipeline.build import build_sensors, build_setup
-from robotid_sim.pipeline.build_fit import build_fit
+from robotid_sim.pipeline.build import Setup, build_sensors, build_setup
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.experiment import clean_run, measured
-from robotid_sim.pipeline.fit_plan import FitPlan
+from robotid_sim.pipeline.fit_plan import FitPlan, build_fit
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.scoring import scored
-from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.simulate import clean_run, measured
 from robotid_sim.pipeline.stages import lift_estimate
 from robotid_sim.streams import Streams, named_stream
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop, undisturbed_task

@@ -20,7 +20,7 @@ from robotid_sim.campaign.trial_list import (
 )
 from robotid_sim.docstrings import documented
 from robotid_sim.files import make_folder
-from robotid_sim.pipeline.result_parts import versions
+from robotid_sim.pipeline.result import versions
 from robotid_sim.progress import Portion, Progress, silent
 from robotid_sim.result_folder import locked
 

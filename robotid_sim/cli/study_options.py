@@ -10,7 +10,7 @@ from robotid_sim.model.catalog_files import find_urdf
 from robotid_sim.pipeline.build import require_buildable
 from robotid_sim.pipeline.config import StudyConfig, load_config
 from robotid_sim.pipeline.config_tables import PayloadConfig
-from robotid_sim.pipeline.result_parts import versions
+from robotid_sim.pipeline.result import versions
 from robotid_sim.plugins import load_plugins
 from robotid_sim.report.closing import Recipe
 

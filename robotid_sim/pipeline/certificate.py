@@ -17,13 +17,12 @@ import numpy as np
 from robotid_sim.engine.engines import ENGINES
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import kept_workers, map_tasks
-from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build import Setup, build_setup
 from robotid_sim.pipeline.build_robot import build_robot
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.config_tables import VerdictLimits
 from robotid_sim.pipeline.crossing import Crossing, Proof, both_engines, crossing, engine_runs
 from robotid_sim.pipeline.result import CheckResult, VerdictResult
-from robotid_sim.pipeline.setup import Setup
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.validation.agreement import Difference

@@ -10,10 +10,10 @@ import numpy as np
 
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.inputs import real_path
-from robotid_sim.pipeline.folder import KIND, RESULT
 from robotid_sim.pipeline.identification import ESTIMATE, Identification
 from robotid_sim.pipeline.predict import SavedEstimate
 from robotid_sim.pipeline.result import StudyResult
+from robotid_sim.pipeline.study_stages import KIND, RESULT
 from robotid_sim.representation import public_value
 from robotid_sim.result_folder import owner_of, require_complete
 from robotid_sim.validation.agreement import (

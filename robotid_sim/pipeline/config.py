@@ -11,17 +11,20 @@ from robotid_sim.errors import OptionError, suggestion
 from robotid_sim.inputs import read_toml, real_path
 from robotid_sim.measurement.presets import preset
 from robotid_sim.model.joint_terms import checked_kinds
-from robotid_sim.pipeline.config_errors import dotted, first_error, known_keys
 from robotid_sim.pipeline.config_tables import (
     ControlConfig,
     DesignConfig,
+    EstimationConfig,
     ExperimentConfig,
     NominalConfig,
+    PreprocessConfig,
     RobotConfig,
     VerdictLimits,
+    dotted,
+    first_error,
+    known_keys,
     validated,
 )
-from robotid_sim.pipeline.fit_config import EstimationConfig, PreprocessConfig
 from robotid_sim.plugins import load_plugins, require_trusted
 
 _DEFAULT_SENSORS: dict[str, dict[str, Any]] = {"encoder-noise": {}, "torque-noise": {}}

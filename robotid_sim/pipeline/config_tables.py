@@ -1,10 +1,10 @@
-"""The tables of a study's configuration, one a stage."""
+"""The tables of a study's configuration, one a stage, and what a refused value says."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
 from robotid_sim.config_section import ConfigSection, Length, OpenEnd
@@ -13,9 +13,34 @@ from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.plan import GradientSearch, Handling, SwarmSearch
 from robotid_sim.experiment.cell import Cell
 from robotid_sim.model.perturb import SCALE
-from robotid_sim.pipeline.config_errors import first_error
 from robotid_sim.pipeline.nominal import MISMATCH
 from robotid_sim.validation.comparison import Comparison
+
+
+def first_error(error: ValidationError) -> tuple[str, str]:
+    """Return the key of the first refused value, and why it is refused."""
+    first = error.errors()[0]
+    if first["type"] == "missing":
+        return dotted(first["loc"]), "is required"
+    is_table = first["type"] in ("dict_type", "model_type")
+    reason = "should be a table" if is_table else first["msg"].removeprefix("Input ")
+    return dotted(first["loc"]), f"{reason}, got {first['input']!r}"
+
+
+def dotted(location: Sequence[int | str]) -> str:
+    """Return a place in a configuration as TOML writes keys."""
+    return ".".join(map(str, location))
+
+
+def known_keys(section: type[BaseModel], location: Sequence[int | str]) -> list[str]:
+    """Return the keys of the section at a place within another one; numbers count in lists."""
+    for part in location:
+        if isinstance(part, str):
+            annotation = section.model_fields[part].annotation
+            kinds = (annotation, *get_args(annotation))
+            section = next(k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel))
+    return list(section.model_fields)
+
 
 _COMPARISON = Comparison()
 """Whose names are the defaults of section `control`."""
@@ -249,3 +274,39 @@ class VerdictLimits(ConfigSection):
     """Largest share of the tracking gap between nominal and true model that may be left."""
     mismatch: float = Field(default=0.05, gt=0.0, le=1e3)
     """Largest torque error of the identified model over the nominal one's, along the laps."""
+
+
+class PreprocessConfig(ConfigSection):
+    """The preprocessor and the rows of the fit."""
+
+    name: str = "adaptive"
+    """The preprocessor, see `robotid list preprocessors`."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Its options, see `robotid list preprocessors NAME`."""
+    rows: dict[str, float] = Field(default_factory=dict)
+    """Rows of the fit: cutoff and rate [Hz], tail and edge [s], outliers, low_velocity."""
+    cutoffs: tuple[float, ...] = ()
+    """Cut-off of every joint's rows [Hz], none above `rows.cutoff`.  [default: `rows.cutoff`]"""
+
+
+class EstimationConfig(ConfigSection):
+    """The estimators and the parameters they look for."""
+
+    estimators: tuple[str, ...] = ("ols", "wls", "consistent")
+    """Estimators that run, see `robotid list estimators`."""
+    chosen: str = "consistent"
+    """The estimate that identified.urdf is made from."""
+    joint_parameters: tuple[str, ...] = ("Fv", "Fc", "Ia")
+    """Parameters of every joint that are looked for: of Fv, Fc, Fo, Ia."""
+    eps: Literal["fixed", "estimate"] = "estimate"
+    """Transition velocity of Coulomb friction: as given, or from the log where it shows another."""
+    gravity: Literal["fixed", "estimate"] = "estimate"
+    """Gravity, which a tilted base turns: as given, or from the log where it shows another."""
+    torque_gain_std: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Standard deviation of the relative errors of the torque constants, which no log shows: the
+    intervals hold them."""
+    joint_terms: tuple[str, ...] = ()
+    """Kinds of terms of a joint's torque that the fit may choose by evidence beside
+    `joint_parameters`: ``all``, or some of those of `robotid list terms`."""
+    options: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Options by estimator."""

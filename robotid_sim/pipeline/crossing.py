@@ -16,13 +16,13 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.experiment.conditions import Undisturbed
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import Setup
 from robotid_sim.pipeline.config_tables import VerdictLimits
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.experiment import clean_run, measured
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.result import finite
-from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.simulate import clean_run, measured
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread

@@ -23,8 +23,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.long_log import LongLog
 from robotid_sim.measurement.motion import RINGING, Motion, RowFilter, gated
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.choosing import heeding_loop_noise
-from robotid_sim.pipeline.fit_plan import FitPlan
+from robotid_sim.pipeline.fit_plan import FitPlan, heeding_loop_noise
 from robotid_sim.pipeline.fitted_motion import FittedMotion, fitted_motion
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.stages import estimated

@@ -22,16 +22,20 @@ from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import kept_workers
 from robotid_sim.pipeline.assess import Assessment, FittedLog
-from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build import Setup, build_setup, load_kernels
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.excitation import Designs
-from robotid_sim.pipeline.folder import FILES, RUN_LOG, require_study_folder, study_folder
 from robotid_sim.pipeline.identification import Identification
-from robotid_sim.pipeline.kernels import load_kernels
 from robotid_sim.pipeline.refit import Refit, refit_of
 from robotid_sim.pipeline.result import StudyResult
-from robotid_sim.pipeline.setup import Setup
-from robotid_sim.pipeline.study_stages import Executor, StudyStages
+from robotid_sim.pipeline.study_stages import (
+    FILES,
+    RUN_LOG,
+    Executor,
+    StudyStages,
+    require_study_folder,
+    study_folder,
+)
 from robotid_sim.progress import Progress
 from robotid_sim.progress_display import in_notebook, progress_line
 from robotid_sim.representation import public_value

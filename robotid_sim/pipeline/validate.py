@@ -5,34 +5,98 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.estimation.consistent import Lift
 from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.importing.reading import Logs, ReadLog
 from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_cell, build_comparison, build_models
 from robotid_sim.pipeline.build_design import build_space
-from robotid_sim.pipeline.build_fit import build_preprocessor
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
-from robotid_sim.pipeline.compared_models import compared_models
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.contacts import contacts
-from robotid_sim.pipeline.failures import save_failures, saved_if_diverged
+from robotid_sim.pipeline.excitation import contacts
+from robotid_sim.pipeline.fit_plan import build_preprocessor
 from robotid_sim.pipeline.identification import Identification
-from robotid_sim.pipeline.log_checks import check_logs
+from robotid_sim.pipeline.identify import check_logs
 from robotid_sim.pipeline.predict import SavedEstimate
 from robotid_sim.pipeline.result import CheckResult, ContactResult
+from robotid_sim.pipeline.simulate import save_failures, saved_if_diverged
 from robotid_sim.pipeline.stages import lift_estimate
 from robotid_sim.pipeline.verdict import loop_checks
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
-from robotid_sim.streams import Streams
+from robotid_sim.streams import Streams, named_stream
+from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
+from robotid_sim.validation.comparison import IDENTIFIED
 from robotid_sim.validation.log_prediction import with_friction_velocity, with_gravity
 from robotid_sim.validation.prediction import Prediction, predictions
+
+
+def compared_models(
+    identified: Robot,
+    estimates: Sequence[Estimate],
+    nominal: Robot,
+    basis: BaseParameters,
+    models: Mapping[str, Robot | None],
+    refits: Mapping[str, Sequence[Estimate]] | None = None,
+) -> dict[str, Robot | Sequence[Robot]]:
+    """Return the models of a closed loop by name; see `closed_loop`.
+
+    An estimate is taken as it is: its model has exactly the estimated base parameters, even where
+    no rigid bodies can have them.
+
+    None among the models stands for the estimate of that name. Estimators that draw have fits of
+    the runs after the first, see `refits_of`: their list has a model for every run. Estimates that
+    failed are left out.
+    """
+    by_name = {estimate.estimator: estimate for estimate in estimates}
+    compared: dict[str, Robot | Sequence[Robot]] = {IDENTIFIED: identified}
+    for name, model in models.items():
+        if model is not None:
+            compared[name] = model
+        elif name in by_name and by_name[name].success:  # the estimates tell of a fit that failed
+            more = (refits or {}).get(name, ())
+            fits = [fit for fit in (by_name[name], *more) if fit.success]
+            formal = [_formal(fit, nominal, basis) for fit in fits]
+            every_run = len(more) > 0 and len(formal) == 1 + len(more)
+            compared[name] = formal if every_run else formal[0]
+    return compared
+
+
+@one_blas_thread()
+def refits_of(
+    problem: LinearProblem,
+    estimators: Mapping[str, Estimator],
+    models: Mapping[str, Robot | None],
+    runs: int,
+    rng: np.random.Generator,
+) -> dict[str, list[Estimate]]:
+    """Return new fits for every run but the first, of the compared estimators that draw.
+
+    None among the models stands for the estimate of that name; every run draws from a child of
+    `rng`.
+    """
+    drawn = [name for name, model in models.items() if model is None and estimators[name].random]
+    return {
+        name: [
+            estimators[name].fit(problem, named_stream(rng, f"run {run}")) for run in range(1, runs)
+        ]
+        for name in drawn
+    }
+
+
+def _formal(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> Robot:
+    phi = basis.completed(estimate.beta, nominal.parameters())
+    return nominal.with_parameters(phi, formal=True)
+
 
 CSV = "csv"
 """Task whose path is a file."""

@@ -19,10 +19,10 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.excitation.design import default_path
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import Setup
 from robotid_sim.pipeline.config_tables import VerdictLimits
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.result import CheckResult, ContactResult, EstimateResult, VerdictResult
-from robotid_sim.pipeline.setup import Setup
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.faults import lost_samples
 from robotid_sim.threads import one_blas_thread

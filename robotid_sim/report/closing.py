@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from robotid_sim.model.export import lost_in_urdf
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.result_parts import versions
+from robotid_sim.pipeline.result import versions
 from robotid_sim.report.tables import limits_table
 from robotid_sim.section import Section
 

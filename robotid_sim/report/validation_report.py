@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from robotid_sim.pipeline.contacts import contact_notes
+from robotid_sim.pipeline.excitation import contact_notes
 from robotid_sim.pipeline.validate import Validation
 from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.loop_section import loop_section, model_table

@@ -19,8 +19,8 @@ from robotid_sim.pipeline.build_design import build_space
 from robotid_sim.pipeline.build_robot import build_nominal, build_robot
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.config_tables import NominalConfig
-from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.pipeline.result import StudyResult, robot_of_result
+from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.progress import Progress
 from robotid_sim.result_folder import require_complete
 from robotid_sim.streams import Streams

@@ -5,10 +5,9 @@ import gc
 import numpy as np
 from numba.core.dispatcher import Dispatcher
 
-from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build import build_setup, load_kernels
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.experiment import run_experiment
-from robotid_sim.pipeline.kernels import load_kernels
+from robotid_sim.pipeline.simulate import run_experiment
 
 
 def compiled():

@@ -8,7 +8,7 @@ import numpy as np
 
 from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Points
 from robotid_sim.palette import joint_role
-from robotid_sim.pipeline.friction_curves import BINS, FrictionCurve
+from robotid_sim.pipeline.trust import BINS, FrictionCurve
 from robotid_sim.section import percent, torque_unit
 
 if TYPE_CHECKING:
