@@ -9,10 +9,9 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from robotid_sim.campaign.backend import LateError, limited
 from robotid_sim.campaign.metrics import loop_metrics, metrics_of
-from robotid_sim.campaign.signed_folder import SignedFolder
-from robotid_sim.campaign.store import DONE, FAILED, LATE, TrialRow
-from robotid_sim.campaign.time_limit import LateError, limited
+from robotid_sim.campaign.store import DONE, FAILED, LATE, SignedFolder, TrialRow
 from robotid_sim.campaign.trial_list import Group, StudyTrial
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.estimate import Estimate

@@ -8,8 +8,7 @@ from pathlib import Path
 from robotid_sim.campaign.backend import TRIES, each_retried
 from robotid_sim.campaign.group_work import SHARED, DoGroup, MakeMotions
 from robotid_sim.campaign.plan import CampaignPlan
-from robotid_sim.campaign.signed_folder import SignedFolder
-from robotid_sim.campaign.store import DONE, FAILED, LOST, Store, TrialRow
+from robotid_sim.campaign.store import DONE, FAILED, LOST, SignedFolder, Store, TrialRow
 from robotid_sim.campaign.trial_list import (
     Group,
     RobotFiles,

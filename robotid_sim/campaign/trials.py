@@ -16,7 +16,7 @@ from typing import Any
 
 from robotid_sim.campaign.backend import TRIES, each_retried
 from robotid_sim.campaign.code_fingerprint import code_fingerprint
-from robotid_sim.campaign.row_store import RowStore
+from robotid_sim.campaign.store import RowStore
 from robotid_sim.engine.engines import ENGINES, default_engine, using_engine
 from robotid_sim.errors import FileFormatError, OptionError, RobotIdError, UnknownNameError
 from robotid_sim.files import make_folder

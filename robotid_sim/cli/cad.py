@@ -1,31 +1,21 @@
 """``robotid cad``: the inertia of a robot from its geometry."""
 
 from pathlib import Path
-from typing import Annotated
 
-from robotid_sim.cli import options, output
+from robotid_sim.cli import output
 from robotid_sim.cli.command import command
 
 
 @command()
 def cad(
-    robot: options.RobotArg,
-    total_mass: Annotated[
-        float,
-        options.value(
-            "KG", "Mass of the whole robot, its base included [kg].", callback=options.positive
-        ),
-    ],
-    out: Annotated[Path, options.out("URDF to write.")],
-    convex_hull: Annotated[
-        bool, options.flag("--convex-hull", "Take the convex hull of meshes that are open.")
-    ] = False,
-    collision: Annotated[
-        bool, options.flag("--collision", "Take collision shapes, not visual ones.")
-    ] = False,
-    base: options.BaseLink = None,
-    tip: options.TipLink = None,
-    json: options.Json = False,
+    robot: str,
+    total_mass: float,
+    out: Path,
+    convex_hull: bool = False,
+    collision: bool = False,
+    base: str | None = None,
+    tip: str | None = None,
+    json: bool = False,
 ) -> int:
     """Give a robot the inertia of its geometry, at uniform density.
 

@@ -1,7 +1,6 @@
 """``robotid check``: whether a robot can exist, and what can be identified of it."""
 
 from pathlib import Path
-from typing import Annotated
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
@@ -9,10 +8,10 @@ from robotid_sim.cli.command import command
 
 @command("nominal")
 def check(
-    robot: options.RobotArg,
-    json: options.Json = False,
-    out: Annotated[Path | None, options.out("URDF to write, with --repair.")] = None,
-    junit: options.JunitFile = None,
+    robot: str,
+    json: bool = False,
+    out: Path | None = None,
+    junit: Path | None = None,
     *,
     study: options.Configuration,
 ) -> int:

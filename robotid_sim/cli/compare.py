@@ -1,25 +1,14 @@
 """``robotid compare``: whether estimates are of one robot, and what studies make of them."""
 
 from pathlib import Path
-from typing import Annotated
 
-from robotid_sim.cli import options, output
+from robotid_sim.cli import output
 from robotid_sim.cli.command import command
 
 
 @command()
 def compare(
-    estimates: Annotated[
-        list[Path],
-        options.argument(
-            "ESTIMATE ESTIMATE…",
-            "Estimate files of `robotid identify`, or result folders of `robotid run`, two or "
-            "more.",
-        ),
-    ],
-    out: options.ResultFile = None,
-    report: options.ReportFile = None,
-    json: options.Json = False,
+    estimates: list[Path], out: Path | None = None, report: Path | None = None, json: bool = False
 ) -> int:
     """Say whether estimates of independent logs are of one robot, and what differs.
 

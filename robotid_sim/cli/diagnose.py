@@ -1,5 +1,7 @@
 """``robotid diagnose``: what is wrong with a log or with the model for it."""
 
+from pathlib import Path
+
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
@@ -7,10 +9,10 @@ from robotid_sim.cli.command import command
 
 @command("seed", "plugin", "nominal", excludes={"seed": "nominal"})
 def diagnose(
-    robot: options.RobotArg,
-    log: options.LogFile,
-    mapping: options.MapFile = None,
-    json: options.Json = False,
+    robot: str,
+    log: Path,
+    mapping: Path | None = None,
+    json: bool = False,
     *,
     study: options.Configuration,
 ) -> int:

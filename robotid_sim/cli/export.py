@@ -1,7 +1,6 @@
 """``robotid export``: a robot for other tools."""
 
 from pathlib import Path
-from typing import Annotated
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
@@ -10,16 +9,11 @@ from robotid_sim.model.mesh_files import MeshMode
 
 @command(beside=lambda values: [values["out"].with_suffix(".toml")])
 def export(
-    robot: options.RobotArg,
-    out: Annotated[Path, options.out("File to write.")],
-    format: Annotated[
-        str | None,
-        options.value(
-            "NAME", "File format: urdf, mjcf, sdf, python, c.  [default: by the suffix]", "--format"
-        ),
-    ] = None,
-    meshes: options.Meshes = MeshMode.COPY,
-    json: options.Json = False,
+    robot: str,
+    out: Path,
+    format: str | None = None,
+    meshes: MeshMode = MeshMode.COPY,
+    json: bool = False,
     *,
     study: options.Configuration,
 ) -> int:

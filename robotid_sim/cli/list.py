@@ -25,13 +25,14 @@ def item_names(ctx: typer.Context, incomplete: str) -> options.Words:
 @command()
 def list_(
     kind: Annotated[
-        str | None, options.argument("KIND", "Kind of items.", autocompletion=kind_names)
+        str | None, typer.Argument(metavar="KIND", help="Kind of items.", autocompletion=kind_names)
     ] = None,
     name: Annotated[
-        str | None, options.argument("NAME", "One of the items.", autocompletion=item_names)
+        str | None,
+        typer.Argument(metavar="NAME", help="One of the items.", autocompletion=item_names),
     ] = None,
-    plugin: options.Plugins = None,
-    json: options.Json = False,
+    plugin: list[str] | None = None,
+    json: bool = False,
 ) -> int:
     """List the kinds, the items of a KIND, or what there is to say of the item NAME.
 

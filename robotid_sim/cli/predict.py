@@ -1,5 +1,7 @@
 """``robotid predict``: what an estimate predicts of a log."""
 
+from pathlib import Path
+
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
@@ -9,15 +11,15 @@ from robotid_sim.cli.command import command
     *("seed", "plugin", "nominal"), needs={"no_replay": "report"}, excludes={"seed": "nominal"}
 )
 def predict(
-    robot: options.RobotArg,
-    estimate: options.EstimateFile,
-    log: options.LogFile,
-    mapping: options.MapFile = None,
-    out: options.ResultFile = None,
-    report: options.ReportFile = None,
-    no_replay: options.NoReplay = False,
-    force: options.Force = False,
-    json: options.Json = False,
+    robot: str,
+    estimate: Path,
+    log: Path,
+    mapping: Path | None = None,
+    out: Path | None = None,
+    report: Path | None = None,
+    no_replay: bool = False,
+    force: bool = False,
+    json: bool = False,
     *,
     study: options.Configuration,
 ) -> int:

@@ -1,22 +1,13 @@
 """``robotid schema``: the JSON Schema of a kind of files."""
 
 from pathlib import Path
-from typing import Annotated
 
-from robotid_sim.cli import options, output
+from robotid_sim.cli import output
 from robotid_sim.cli.command import command
-
-NAMES = ("result", "estimate", "log", "study", "map")
 
 
 @command()
-def schema(
-    name: Annotated[
-        str, options.argument("NAME", f"{', '.join(NAMES)}.", autocompletion=lambda: [*NAMES])
-    ],
-    out: Annotated[Path | None, options.out("Write it here instead.")] = None,
-    json: options.Json = False,
-) -> int:
+def schema(name: str, out: Path | None = None, json: bool = False) -> int:
     """Print the JSON Schema of a kind of files: what another program may read or write.
 
     Of a log it is that of the comment lines of a CSV, of a study that of the configuration.

@@ -1,7 +1,6 @@
 """``robotid simulate``: the virtual experiment."""
 
 from pathlib import Path
-from typing import Annotated
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
@@ -12,12 +11,7 @@ SUFFIXES = (".h5", ".csv")
 
 @command("seed", "plugin", "nominal", "preset", "plant_friction", "plant_drive", "engine")
 def simulate(
-    robot: options.RobotArg,
-    trajectory: Annotated[Path, options.file("Trajectory file of `robotid design`.")],
-    out: Annotated[Path, options.out("Log file, .h5 or .csv.")],
-    json: options.Json = False,
-    *,
-    study: options.Configuration,
+    robot: str, trajectory: Path, out: Path, json: bool = False, *, study: options.Configuration
 ) -> int:
     """Run the virtual experiment: ROBOT in the engine, driven along a trajectory, with sensors."""
     from robotid_sim.errors import OptionError

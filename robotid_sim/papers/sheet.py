@@ -24,9 +24,8 @@ from robotid_sim.papers.claims import Facts, PrintedClaim, fill
 from robotid_sim.papers.claims import Measured as Measured
 from robotid_sim.papers.claims import judge as judge
 from robotid_sim.papers.claims import measured as measured
-from robotid_sim.papers.measure import Declared, Measure
 from robotid_sim.papers.tables import PrintedTable
-from robotid_sim.papers.trial_table import NO_TRIALS, TrialTable
+from robotid_sim.papers.trial_table import NO_TRIALS, Declared, Measure, TrialTable
 from robotid_sim.section import Section
 from robotid_sim.table import Table
 

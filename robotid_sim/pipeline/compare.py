@@ -22,8 +22,7 @@ from robotid_sim.validation.agreement import (
     ComparedEstimate,
     compare_estimates,
 )
-from robotid_sim.validation.comparison import IDENTIFIED
-from robotid_sim.validation.summary import Row, rms_of_unit, summarize
+from robotid_sim.validation.comparison import IDENTIFIED, Row, rms_of_unit, summarize
 
 TOO_ALIKE = 1.0 - 1e-6
 """Probability of a larger difference from which on logs are hardly independent."""

@@ -30,8 +30,13 @@ from robotid_sim.pipeline.result import (
 from robotid_sim.preprocess.adaptive import smoother_of
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation
-from robotid_sim.validation.prediction import Prediction, exact_problem, predict_all, rms
-from robotid_sim.validation.preprocessing import compare_torque_filters
+from robotid_sim.validation.prediction import (
+    Prediction,
+    compare_torque_filters,
+    exact_problem,
+    predict_all,
+    rms,
+)
 
 
 def score_estimate(

@@ -42,7 +42,7 @@ from robotid_sim.result_folder import Run, require_usable, result_folder
 from robotid_sim.trajectory.reference import Excitation, Trajectory
 from robotid_sim.trajectory.trajectory_files import save_trajectory
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
-from robotid_sim.validation.noise import ResidualNoise
+from robotid_sim.validation.honesty import ResidualNoise
 
 LOG, RESULT = "log.h5", "result.json"
 """The measured log, and what came out."""

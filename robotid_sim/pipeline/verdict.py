@@ -28,12 +28,13 @@ from robotid_sim.preprocess.faults import lost_samples
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.honesty import (
+    ResidualNoise,
     constrained_cost,
     constrained_limit,
     nees_range,
     residual_limit,
+    residual_noise,
 )
-from robotid_sim.validation.noise import ResidualNoise, residual_noise
 
 MASKED = {"lost-samples", "torque-outliers", "position-outliers"}
 """Causes that the adaptive preprocessor leaves out of the rows."""

@@ -27,9 +27,9 @@ from robotid_sim.streams import Streams
 from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.trajectory.runnable import require_runnable
 from robotid_sim.trajectory.trajectory_files import load_trajectory
+from robotid_sim.validation.closed_loop import TaskMotions, task_motions
 from robotid_sim.validation.comparison import TRUE, UNDISTURBED
 from robotid_sim.validation.prediction import rms
-from robotid_sim.validation.task_motions import TaskMotions, task_motions
 from robotid_sim.viewer import viewer
 from robotid_sim.viewer.animation import Animation, require_showable
 from robotid_sim.viewer.tracking import tracking_animations

@@ -8,7 +8,7 @@ from robotid_sim.arrays import Float2D
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
-from robotid_sim.validation.task_motions import TaskMotions
+from robotid_sim.validation.closed_loop import TaskMotions
 from robotid_sim.viewer.animation import Animation, interpolated, require_showable, thinned
 from robotid_sim.viewer.colors import model_color
 

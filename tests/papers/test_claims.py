@@ -18,8 +18,8 @@ from robotid_sim.papers.claims import (
     measured,
     write_claims,
 )
-from robotid_sim.papers.measure import ClaimRange
 from robotid_sim.papers.sheet import ClaimSheet, PrintedElement, read_sheet
+from robotid_sim.papers.trial_table import ClaimRange
 from robotid_sim.table import Table
 
 ALWAYS = {"any": True, "full": True, "runs": True}

@@ -12,7 +12,7 @@ from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
-from robotid_sim.validation.noise import residual_noise
+from robotid_sim.validation.honesty import residual_noise
 
 
 @pytest.mark.slow
