@@ -201,11 +201,12 @@ class Paper(ABC):
         """
         enough: dict[RunsNeeded, bool] = {"full": not lab.quick, "runs": lab.judged(), "any": True}
         complete = self.sheet.tables(facts, tables, table)
+        drawn = (*charts, *self.sheet.charts(table))
         return Reproduction(
             paper=self,
             finding=fill(self.sheet.finding, facts),
             claims=judge(self.sheet.claim, measurements, enough),
-            sections=self.sheet.sections(facts, tuple(charts), complete),
+            sections=self.sheet.sections(facts, drawn, complete),
             tables=complete,
             quick=lab.quick,
         )
@@ -219,7 +220,7 @@ class TrialPaper(Paper):
         """Run what is not finished of all trials, and compute what needs none."""
 
     def charts(self, table: TrialTable) -> Iterable[Chart]:  # noqa: ARG002 - a paper may have none
-        """Draw all figures; their titles stand in the file."""
+        """Draw the figures that the file does not declare; their titles stand there."""
         return ()
 
     def tables(self, table: TrialTable) -> Iterable[Table]:  # noqa: ARG002 - a paper may have none

@@ -20,6 +20,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from robotid_sim.chart import Chart
 from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.papers.charts import PrintedFigure, variants
 from robotid_sim.papers.claims import Facts, PrintedClaim, fill
 from robotid_sim.papers.claims import Measured as Measured
 from robotid_sim.papers.claims import judge as judge
@@ -43,14 +44,6 @@ class PrintedSection(Declared):
     """Its ``{names}`` are filled with facts, as in captions and the finding."""
     charts: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
-
-
-class PrintedFigure(Declared):
-    """What stands about and under a figure."""
-
-    name: str
-    title: str
-    caption: str
 
 
 class PrintedElement(Declared):
@@ -141,6 +134,10 @@ class ClaimSheet(Declared):
             for printed in self.table
         }
 
+    def charts(self, table: TrialTable) -> list[Chart]:
+        """Draw the figures that are declared; the others are drawn by code."""
+        return [figure.build(table, self.labels) for figure in self.figure if figure.panels]
+
     def sections(
         self, facts: Facts, charts: Sequence[Chart], tables: Mapping[str, Table]
     ) -> tuple[Section, ...]:
@@ -195,24 +192,7 @@ def _entries(by_name: Any) -> Iterable[Any]:
         yield from by_name
         return
     for name, content in by_name.items():
-        entry = {"name": name, **content}
-        for variant in entry.pop("each", [{}]):
-            yield _substituted(entry, variant)
-
-
-def _substituted(part: Any, variant: Mapping[str, Any]) -> Any:
-    """Put the values of a variant in place of their names in braces, in all texts of a part."""
-    if isinstance(part, dict):
-        return {_substituted(k, variant): _substituted(v, variant) for k, v in part.items()}
-    if isinstance(part, list):
-        return [_substituted(entry, variant) for entry in part]
-    if not isinstance(part, str):
-        return part
-    for name, value in variant.items():
-        if part == f"{{{name}}}":
-            return value
-        part = part.replace(f"{{{name}}}", str(value))
-    return part
+        yield from variants({"name": name, **content})
 
 
 def read_sheet(path: Path) -> ClaimSheet:

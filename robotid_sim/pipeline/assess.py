@@ -46,7 +46,7 @@ if TYPE_CHECKING:
 
 
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.pipeline.config_tables import EstimationConfig
+from robotid_sim.pipeline.fit_plan import EstimationConfig
 
 LEAST_KNOWN = 5
 """Parameters that are named for the next motion."""

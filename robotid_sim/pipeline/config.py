@@ -14,10 +14,8 @@ from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.pipeline.config_tables import (
     ControlConfig,
     DesignConfig,
-    EstimationConfig,
     ExperimentConfig,
     NominalConfig,
-    PreprocessConfig,
     RobotConfig,
     VerdictLimits,
     dotted,
@@ -25,6 +23,7 @@ from robotid_sim.pipeline.config_tables import (
     known_keys,
     validated,
 )
+from robotid_sim.pipeline.fit_plan import EstimationConfig, PreprocessConfig
 from robotid_sim.plugins import load_plugins, require_trusted
 
 _DEFAULT_SENSORS: dict[str, dict[str, Any]] = {"encoder-noise": {}, "torque-noise": {}}

@@ -4,6 +4,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Literal
 
+from pydantic import Field
+
+from robotid_sim.config_section import ConfigSection
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.estimate import Estimate
@@ -14,13 +17,48 @@ from robotid_sim.estimation.simulation import can_simulate
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.loop_noise import LoopNoise, loop_noise
 from robotid_sim.model.joint_terms import checked_kinds
-from robotid_sim.pipeline.config_tables import EstimationConfig, PreprocessConfig
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.preprocessor import Preprocessor, Rows, takes_rows
 from robotid_sim.representation import public_value
 
 if TYPE_CHECKING:
     from robotid_sim.pipeline.config import StudyConfig
+
+
+class PreprocessConfig(ConfigSection):
+    """The preprocessor and the rows of the fit."""
+
+    name: str = "adaptive"
+    """The preprocessor, see `robotid list preprocessors`."""
+    options: dict[str, Any] = Field(default_factory=dict)
+    """Its options, see `robotid list preprocessors NAME`."""
+    rows: dict[str, float] = Field(default_factory=dict)
+    """Rows of the fit: cutoff and rate [Hz], tail and edge [s], outliers, low_velocity."""
+    cutoffs: tuple[float, ...] = ()
+    """Cut-off of every joint's rows [Hz], none above `rows.cutoff`.  [default: `rows.cutoff`]"""
+
+
+class EstimationConfig(ConfigSection):
+    """The estimators and the parameters they look for."""
+
+    estimators: tuple[str, ...] = ("ols", "wls", "consistent")
+    """Estimators that run, see `robotid list estimators`."""
+    chosen: str = "consistent"
+    """The estimate that identified.urdf is made from."""
+    joint_parameters: tuple[str, ...] = ("Fv", "Fc", "Ia")
+    """Parameters of every joint that are looked for: of Fv, Fc, Fo, Ia."""
+    eps: Literal["fixed", "estimate"] = "estimate"
+    """Transition velocity of Coulomb friction: as given, or from the log where it shows another."""
+    gravity: Literal["fixed", "estimate"] = "estimate"
+    """Gravity, which a tilted base turns: as given, or from the log where it shows another."""
+    torque_gain_std: float = Field(default=0.0, ge=0.0, lt=1.0)
+    """Standard deviation of the relative errors of the torque constants, which no log shows: the
+    intervals hold them."""
+    joint_terms: tuple[str, ...] = ()
+    """Kinds of terms of a joint's torque that the fit may choose by evidence beside
+    `joint_parameters`: ``all``, or some of those of `robotid list terms`."""
+    options: dict[str, dict[str, Any]] = Field(default_factory=dict)
+    """Options by estimator."""
 
 
 @public_value

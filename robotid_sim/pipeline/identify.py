@@ -13,8 +13,13 @@ from robotid_sim.errors import LogError, OptionError
 from robotid_sim.importing.reading import Logs, ReadLog
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.config_tables import EstimationConfig
-from robotid_sim.pipeline.fit_plan import ConstantSource, Estimators, FitPlan, fit_plan
+from robotid_sim.pipeline.fit_plan import (
+    ConstantSource,
+    EstimationConfig,
+    Estimators,
+    FitPlan,
+    fit_plan,
+)
 from robotid_sim.pipeline.identification import HeldOutPrediction, Identification, with_doubt
 from robotid_sim.pipeline.long_logs import can_stream, identify_long
 from robotid_sim.pipeline.stages import fit_logs

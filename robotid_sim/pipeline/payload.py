@@ -19,8 +19,8 @@ from robotid_sim.estimation.torque_constants import TorqueConstants, estimate_to
 from robotid_sim.importing.reading import Logs
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.config_tables import EstimationConfig, PayloadConfig, PreprocessConfig
-from robotid_sim.pipeline.fit_plan import build_preprocessor
+from robotid_sim.pipeline.config_tables import PayloadConfig
+from robotid_sim.pipeline.fit_plan import EstimationConfig, PreprocessConfig, build_preprocessor
 from robotid_sim.pipeline.identify import check_logs
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.representation import public_value

@@ -32,7 +32,7 @@ from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.section import unit_text
 from robotid_sim.threads import one_blas_thread
 
-SPEED_BINS = 30
+BINS = 30
 """Speeds at which the measured friction of a joint is given; all have equally many samples."""
 
 CURVE_SAMPLES = 61
@@ -53,7 +53,7 @@ class FrictionCurve:
     unit: str
     """Of the joint: rad or m."""
     measured_speed: Float1D
-    """Speeds of the measured torque, shape (SPEED_BINS,)."""
+    """Speeds of the measured torque, shape (BINS,)."""
     measured: Float1D
     """Torque beside that of the bodies, mean of equally many samples [N m or N]."""
     speed: Float1D
@@ -82,7 +82,7 @@ def friction_curves(fit: Identification, logs: Sequence[Log]) -> list[FrictionCu
         law = joint.friction
         fitted = law.Fv * speed + law.Fc * np.tanh(speed / law.eps) + law.Fo
         fitted = fitted + _terms_at_speeds(fit, model, j, speed)
-        parts = equal_parts(dq[:, j], SPEED_BINS)
+        parts = equal_parts(dq[:, j], BINS)
         means = [(dq[part, j].mean(), measured[part, j].mean()) for part in parts]
         at, mean = np.array(means).T
         lacking = _lacking(fit, model, j, speed)
@@ -152,7 +152,7 @@ WEAKEST = 5
 TWO_PERIODS = 1.9
 """Periods of rows that a comparison between periods needs."""
 
-BINS = 20
+RESIDUAL_BINS = 20
 """Values of a quantity at which the residual of a joint is given, at most."""
 
 FEWEST = 15
@@ -219,7 +219,7 @@ def _in_errors(at: Float1D, residual: Float1D) -> tuple[Float1D, Float1D]:
 
     The error is that of what scatters about the means, which may be correlated in time.
     """
-    bins = min(max(at.size // FEWEST, 2), BINS)
+    bins = min(max(at.size // FEWEST, 2), RESIDUAL_BINS)
     parts = equal_parts(at, bins)
     mean, left = np.array([residual[part].mean() for part in parts]), residual.copy()
     for part, value in zip(parts, mean, strict=True):

@@ -11,7 +11,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.report.figures import closed_loop as figures
 from robotid_sim.section import Section, number, percent, torque_unit
 from robotid_sim.table import Table
-from robotid_sim.validation import comparison
+from robotid_sim.validation import comparison as summary
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.comparison import IDENTIFIED, NOMINAL, TRUE, UNDISTURBED
 from robotid_sim.validation.control_run import ControlRun
@@ -97,7 +97,7 @@ def lucky_notes(loop: ClosedLoop, units: Sequence[str]) -> list[str]:
     better = []
     for task, scenario in product([task.name for task in loop.tasks], loop.scenarios):
         runs = [loop.find(model, scenario, task) for model in (NOMINAL, TRUE)]
-        errors = [comparison.rms_of_unit(units, units[0])(run) if run else None for run in runs]
+        errors = [summary.rms_of_unit(units, units[0])(run) if run else None for run in runs]
         if errors[0] is not None and errors[1] is not None and errors[0] < errors[1]:
             better.append(f"{task} ({scenario})")
     if not better:
@@ -115,15 +115,15 @@ def model_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
 
     The controller has no column where there is only one.
     """
-    quantities = {unit: comparison.rms_of_unit(units, unit) for unit in dict.fromkeys(units)}
-    values = {row.case: row.values for row in comparison.summarize(loop.runs, quantities)}
+    quantities = {unit: summary.rms_of_unit(units, unit) for unit in dict.fromkeys(units)}
+    values = {row.case: row.values for row in summary.summarize(loop.runs, quantities)}
     controllers = list(dict.fromkeys(run.controller for run in loop.runs))
     several = len(controllers) > 1
     rows, compared = [], {TRUE, NOMINAL, IDENTIFIED}
     tasks = [task.name for task in loop.tasks]
     for task, scenario, controller in product(tasks, loop.scenarios, controllers):
         cases = {
-            m: values.get(comparison.Case(task, scenario, controller, m), {}) for m in loop.models
+            m: values.get(summary.Case(task, scenario, controller, m), {}) for m in loop.models
         }
         for unit in quantities if any(cases.values()) else ():
             means = {m: mean.mean for m, by_unit in cases.items() if (mean := by_unit.get(unit))}
@@ -163,10 +163,10 @@ def tasks_table(loop: ClosedLoop) -> Table:
 
 def errors_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
     """Return the tracking errors of every case, joints of one unit together and the tool."""
-    quantities: dict[str, comparison.Quantity] = {}
+    quantities: dict[str, summary.Quantity] = {}
     for unit in dict.fromkeys(units):
-        quantities[f"RMS error [m{unit}]"] = _milli(comparison.rms_of_unit(units, unit))
-        quantities[f"largest [m{unit}]"] = _milli(comparison.largest_of_unit(units, unit))
+        quantities[f"RMS error [m{unit}]"] = _milli(summary.rms_of_unit(units, unit))
+        quantities[f"largest [m{unit}]"] = _milli(summary.largest_of_unit(units, unit))
     for unit in dict.fromkeys(units):
         of_unit = np.array([u == unit for u in units])
         quantities[f"IAE [m{unit} s]"] = _milli(_sum_of(of_unit, lambda run: run.iae))
@@ -182,11 +182,11 @@ def errors_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
 
 def effort_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
     """Return torque and energy of every case, joints of one unit together."""
-    quantities: dict[str, comparison.Quantity] = {}
+    quantities: dict[str, summary.Quantity] = {}
     for unit in dict.fromkeys(units):
         torque = torque_unit(unit)
-        quantities[f"torque, RMS [{torque}]"] = comparison.torque_of_unit(units, unit)
-        quantities[f"torque rate, RMS [{torque}/s]"] = comparison.torque_rate_of_unit(units, unit)
+        quantities[f"torque, RMS [{torque}]"] = summary.torque_of_unit(units, unit)
+        quantities[f"torque rate, RMS [{torque}/s]"] = summary.torque_rate_of_unit(units, unit)
     quantities |= {
         "chatter, worst joint [% of torque rate energy]": lambda run: (
             100.0 * float(run.chattering_index.max())
@@ -201,7 +201,7 @@ def effort_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
 
 def steps_table(loop: ClosedLoop) -> Table:
     """Return how every case comes back from a start beside its reference: worst joint, tool."""
-    quantities: dict[str, comparison.Quantity] = {}
+    quantities: dict[str, summary.Quantity] = {}
     for side, step in (("", "step"), ("tool ", "tip_step")):
         quantities[f"{side}rise [s]"] = _of_step(step, "rise_time")
         quantities[f"{side}settling [s]"] = _of_step(step, "settling_time")
@@ -235,7 +235,7 @@ def feedback_notes(loop: ClosedLoop, joint_names: Sequence[str]) -> list[str]:
     return notes
 
 
-def _of_step(step: str, metric: str, factor: float = 1.0) -> comparison.Quantity:
+def _of_step(step: str, metric: str, factor: float = 1.0) -> summary.Quantity:
     def quantity(run: ControlRun) -> float | None:
         value = getattr(getattr(run, step), metric, None)  # a run may have no step
         return None if value is None else factor * value
@@ -243,20 +243,16 @@ def _of_step(step: str, metric: str, factor: float = 1.0) -> comparison.Quantity
     return quantity
 
 
-def _milli(quantity: comparison.Quantity) -> comparison.Quantity:
+def _milli(quantity: summary.Quantity) -> summary.Quantity:
     return lambda run: None if (value := quantity(run)) is None else MILLI * value
 
 
-def _sum_of(joints: Bool1D, value: Callable[[ControlRun], Float1D]) -> comparison.Quantity:
+def _sum_of(joints: Bool1D, value: Callable[[ControlRun], Float1D]) -> summary.Quantity:
     return lambda run: float(value(run)[joints].sum())
 
 
 def _table(
-    loop: ClosedLoop,
-    quantities: Mapping[str, comparison.Quantity],
-    title: str,
-    *,
-    steps: bool = False,
+    loop: ClosedLoop, quantities: Mapping[str, summary.Quantity], title: str, *, steps: bool = False
 ) -> Table:
     controllers = list(dict.fromkeys(run.controller for run in loop.runs))
     tasks = [task.name for task in loop.tasks]
@@ -264,7 +260,7 @@ def _table(
     order = dict(zip(CASE, (tasks, loop.scenarios, controllers, loop.models), strict=True))
     runs = [run for run in loop.runs if run.step is not None or not steps]
     runs.sort(key=lambda run: [names.index(getattr(run, key)) for key, names in order.items()])
-    rows = comparison.summarize(runs, quantities)
+    rows = summary.summarize(runs, quantities)
     columns: dict[str, Iterable[str]] = {
         name: [getattr(row.case, name) for row in rows] for name in CASE
     }
@@ -274,7 +270,7 @@ def _table(
     return Table.of(columns, title, text_columns=len(CASE))
 
 
-def _interval(value: comparison.Interval | None) -> str:
+def _interval(value: summary.Interval | None) -> str:
     """Return a mean with its interval, to the digits that the interval leaves."""
     if value is None:
         return "-"

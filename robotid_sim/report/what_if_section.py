@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.pipeline.config_tables import EstimationConfig
+from robotid_sim.pipeline.fit_plan import EstimationConfig
 from robotid_sim.pipeline.refit import Refit
 from robotid_sim.report.closing import Recipe
 from robotid_sim.section import LivePart, Section

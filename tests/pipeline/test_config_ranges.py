@@ -11,7 +11,7 @@ from robotid_sim.config_section import LARGEST, ConfigSection, OpenEnd
 from robotid_sim.importing import import_map
 from robotid_sim.pipeline import config_tables as tables
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.config_tables import EstimationConfig
+from robotid_sim.pipeline.fit_plan import EstimationConfig
 
 SECTIONS = [
     StudyConfig,

@@ -7,12 +7,13 @@ import numpy as np
 from scipy.stats import ttest_ind
 
 from robotid_sim.arrays import Float1D
+from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model import parameters
 from robotid_sim.papers.irb120 import engine, model
 from robotid_sim.papers.irb120.trials import PAPER
 from robotid_sim.papers.statistics import deviation, ratio_of_means
 from robotid_sim.papers.tables import settings_rows
-from robotid_sim.papers.trial_table import ResultRow, TrialTable
+from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.section import number
 from robotid_sim.streams import named_stream
 from robotid_sim.threads import one_blas_thread
@@ -23,6 +24,8 @@ PRINTED_DIGIT = 1.0
 """Last digit of the ideal values of Table 4, which may be cut off [kg, kg mm, kg mm^2]."""
 AT_REST = 1e-9
 """Speed at the start that counts as none [m/s]."""
+SAMPLES = 400
+"""Samples of a curve over time."""
 ROUNDING = 1e-12
 """Parameters below this are zero, in SI units; the smallest one that is printed is 1e-6."""
 
@@ -32,7 +35,7 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
     motions = model.published_motions()
     evaluable = any(motion.followed and motion.start_speed < AT_REST for motion in motions)
     best = min(motions, key=lambda motion: motion.condition)
-    rows: dict[tuple[str, str, str], list[ResultRow]] = {
+    rows: dict[TrialKey, list[ResultRow]] = {
         ("published", "", motion.reading): [
             {
                 "followed": "yes" if motion.followed else "no",
@@ -58,6 +61,7 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
     rows["table 4", "", "base"] = [_table_4_of_base(identified)]
     rows["table 4", "", "printed"] = [_table_4_as_printed(identified)]
     rows["table 4", "", "engine"] = [_driven_parameters(table)]
+    rows |= _drawn_motions(table)
     settings = {method: f"umar-2021-{method}" for method in model.METHODS}
     mupso = table.runs("table 3", "mupso")
     mutated = [row for row in mupso if row["mutations"]]
@@ -92,6 +96,30 @@ def conditions(table: TrialTable, method: str, study: str = "table 3") -> Float1
 def best_motion(table: TrialTable, method: str) -> Sequence[float]:
     """Find the coordinates of the best motion of a method."""
     return list(table.best("table 3", method, "condition")["x"])
+
+
+def _drawn_motions(table: TrialTable) -> dict[TrialKey, list[ResultRow]]:
+    """Compute the best motion of MuPSO, and paths of the wrist center in the base frame [m]."""
+    grid = model.problem().space.on_grid(SAMPLES)
+    gradient, mupso = (
+        grid.motion(np.array(best_motion(table, name))) for name in ("gradient", "mupso")
+    )
+    t, parts = model.PERIOD * np.arange(SAMPLES) / SAMPLES, (part.T for part in mupso)
+    names = ("position", "velocity", "acceleration")
+    motion = {"t": t, **dict(zip(names, parts, strict=True))}
+
+    def wrist(q: Float1D) -> Float1D:
+        last = link_poses(model.arm(), q)[-1]
+        return np.asarray(last[:3, :3] @ np.array(model.WRIST) + last[:3, 3])
+
+    start = mupso[0][0]
+    joints = link_poses(model.arm(), start)[:, :3, 3]
+    return {
+        ("motion", "", ""): [motion],
+        ("wrist", "", "arm"): [{"path": np.vstack([np.zeros(3), joints, wrist(start)])}],
+        ("wrist", "", "gradient"): [{"path": np.array([wrist(q) for q in gradient[0]])}],
+        ("wrist", "", "mupso"): [{"path": np.array([wrist(q) for q in mupso[0]])}],
+    }
 
 
 def _comparison(table: TrialTable) -> ResultRow:

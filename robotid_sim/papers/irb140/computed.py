@@ -19,6 +19,7 @@ from robotid_sim.papers.irb140.kinematics import WIDE_SHARE, region_of
 from robotid_sim.papers.irb140.model import (
     COM,
     INERTIA,
+    IS_COM,
     LINKS,
     NAMES,
     ROBOT,
@@ -80,11 +81,13 @@ def with_computed(table: TrialTable) -> TrialTable:
     for scenario in SCENARIOS:
         rows |= compared_models(table, scenario)
     rows["table 2", "", ""], cad = cad_rows()
-    rows["table 3", "", ""] = [parameter_columns(table)]
+    rows["table 3", "", ""] = [columns := parameter_columns(table)]
+    rows |= drawn_estimates(columns)
     curves = {m: table.runs("arms curves", m, "nominal")[0]["energy"] for m in MODELS}
     gap = np.subtract(curves["PSO"], curves["reference"])[:, 1]
     (lap, *_) = table.runs("loop curves", "reference", "nominal")
     facts = {
+        "share": np.linspace(0.0, 100.0, 51),
         "gap_end": float(gap[-1]),
         "gap_first": float(gap[len(gap) // 10]),
         "gap_lowest": float(gap.min()),
@@ -92,6 +95,25 @@ def with_computed(table: TrialTable) -> TrialTable:
     }
     printed = TrialTable.printed(SETTINGS["printed"])
     return table | TrialTable(rows) | printed | TrialTable.computed(**facts, **cad, **constants())
+
+
+def drawn_estimates(columns: ResultRow) -> dict[TrialKey, Any]:
+    """Place bars of printed values, and the deviations of all estimates from the reference [%]."""
+    rows: dict[TrialKey, Any] = {}
+    for kind, chosen in (("com", IS_COM), ("inertia", ~IS_COM)):
+        places = np.arange(float(chosen.sum()))
+        nan = np.full_like(places, np.nan)
+        for column, shift in zip(MODELS, (-0.27, 0.0, 0.27), strict=True):
+            values, height = parameter_vector(column)[chosen], places + shift
+            ends = np.column_stack([np.zeros_like(values), values, nan]).ravel()
+            heights = np.column_stack([height, height, nan]).ravel()
+            rows["printed bars", kind, column] = [{"value": ends, "place": heights}]
+        for name, values in columns.items():
+            if ", " in name:
+                share = np.array(values)[: len(NAMES)] / parameter_vector("reference")
+                deviation = 100.0 * (share - 1.0)[chosen]
+                rows["deviations", kind, name] = [{"deviation": deviation, "place": places}]
+    return rows
 
 
 def pairs_of_clamps(table: TrialTable) -> dict[TrialKey, Any]:

@@ -1,13 +1,12 @@
 """Kou, Guo, Ren (2022): identification of an RS010N by an annealed beetle swarm."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.chart import Chart, Curve, Style
 from robotid_sim.dynamics.base_parameters import random_states
 from robotid_sim.dynamics.dynamics import mass_matrix
 from robotid_sim.estimation.fitness import AbsoluteFitness
@@ -15,16 +14,8 @@ from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import published_parameters
 from robotid_sim.optim.bso import AnnealedBeetleSwarm
 from robotid_sim.optim.settings import setting
-from robotid_sim.palette import joint_role
-from robotid_sim.papers.charts import (
-    convergence_curves,
-    drawing,
-    joint_chart,
-    motion_chart,
-    plotted,
-)
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
-from robotid_sim.papers.rs010n import engine, model, trials
+from robotid_sim.papers.rs010n import model, trials
 from robotid_sim.papers.tables import settings_rows
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.section import percent
@@ -41,8 +32,6 @@ GUESSES = 20_000
 """Random points of a box, whose errors are those of no search."""
 DRAWN = 400
 """Samples of a curve over time."""
-FLOOR = 1e-4
-"""Fitness below which a curve is cut off [N m]: the minimum is zero."""
 DIRECT = ("least squares", "weighted least squares")
 STOOD_STILL = 2.0
 """Fitness over the median of all runs beyond which a run stood still."""
@@ -78,48 +67,6 @@ class AnnealedBeetlePaper(TrialPaper):
         searched = lab.tabulate("identification", _searches(lab, best["x"]))
         with one_blas_thread():  # the bits of least squares depend on the number of threads
             return table | searched | computed(table | searched, best)
-
-    def charts(self, table: TrialTable) -> Iterator[Chart]:
-        """Draw Figures 3, 5 and 6 of the paper, and compensated torques."""
-        q, dq, ddq = model.motion(np.array(table.best("excitation", "unit", "unit")["x"]), DRAWN)
-        motion = [np.degrees(part) for part in (q + np.array([0.0, model.Q2_OFFSET, 0.0]), dq, ddq)]
-        t = model.PERIOD * np.arange(DRAWN) / DRAWN
-        yield motion_chart("figure-3", t, motion, ("°", "°/s", "°/s²"))
-        forms: dict[str, tuple[str, str, Style]] = {
-            "corrected": ("eq. (16), corrected", "identified", "solid"),
-            "literal": ("eq. (16), literal", "nominal", "solid"),
-            "BSO": ("BSO", "muted", "dashed"),
-        }
-        steps = np.arange(1.0, ITERATIONS + 1.0)
-        sizes = {form: table.values("population", form, "sizes")[0] for form in forms}
-        curves = (Curve(steps, sizes[form], *look, 1.5) for form, look in forms.items())
-        yield drawing("figure-5", plotted(curves, "iteration [-]", "beetles [-]"), height=2.0)
-        styles: dict[str, tuple[str, Style]] = {
-            method: (joint_role(k), "solid" if method in model.PRINTED else "dashed")
-            for k, method in enumerate(trials.METHODS)
-        }
-        look: dict[str, Any] = {"average": np.mean, "floor": FLOOR, "unit": 1000.0, "width": 1.3}
-        panels = (
-            plotted(
-                convergence_curves(table, "search", styles, case=variant, **look),
-                "evaluations / 1000 [-]",
-                "" if k else "fitness [N m]",
-                title=f"{variant}, ± {how['half_width']:g}",
-                y_scale="log",
-            )
-            for k, (variant, how) in enumerate(trials.VARIANTS.items())
-        )
-        yield drawing("figure-6", *panels, columns=3, height=2.4)
-        (left,) = table.runs("curves")
-        roles = {engine.NOMINAL: "nominal", engine.MIDDLE: "muted", "SEDSABSO": "identified"}
-        yield joint_chart(
-            "compensation",
-            lambda j: (Curve(left["t"], left[name][j], name, role) for name, role in roles.items()),
-            "torque left [N m]",
-            1.3,
-            joints=model.arm().dof,
-            columns=1,
-        )
 
 
 def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
@@ -182,6 +129,11 @@ def computed(table: TrialTable, best: ResultRow) -> TrialTable:
         total = int(sizes.sum())
         counts = {"sizes": sizes.tolist(), "total": total, "mean": total / ITERATIONS}
         rows["population", "", form] = [counts]
+    q, dq, ddq = model.motion(np.array(best["x"]), DRAWN)
+    q = q + np.array([0.0, model.Q2_OFFSET, 0.0])
+    motion = {"position": q, "velocity": dq, "acceleration": ddq}
+    degrees = {name: np.degrees(part).T for name, part in motion.items()}
+    rows["motion", "", ""] = [{"t": model.PERIOD * np.arange(DRAWN) / DRAWN, **degrees}]
     columns = printed_columns(fitness)
     return (
         TrialTable(rows)

@@ -10,7 +10,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.papers.paper import Lab, PlannedTrial
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.papers.twolink import model, stability, trials
-from robotid_sim.papers.twolink.model import integrate
+from robotid_sim.papers.twolink.model import integrate, known_torque
 from robotid_sim.papers.twolink.trials import LS_IN_BOX, TorqueCriterion
 
 TRIALS = f"{__package__}.trials"
@@ -41,6 +41,12 @@ CLEARLY_WORSE = 1.1
 """Ratio of parameter errors above which a search is clearly worse than least squares."""
 LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)
 """Costs above least squares whose evaluations are counted [N^2 m^2]."""
+UNFAIR, UNFAIR_STUDY = "LS, differentiated", "differentiated 1e-06"
+"""What least squares finds in the unfair comparison, and the noise that it is given there."""
+SHOWN = 1.0
+"""Time shown of a validation run [s]; the rest repeats it with slow changes."""
+SMALLEST = 1e-17
+"""Torque errors below are drawn here [N m]."""
 STATES = 1000
 """Random states of the check of the identity."""
 
@@ -79,9 +85,14 @@ def run_all(lab: Lab) -> TrialTable:
 
 def with_computed(table: TrialTable) -> TrialTable:
     """Compute what needs no run, from the results of all."""
-    table = table | _unseen(table)
+    table = table | _unseen(table) | _drawn(table)
     return table | TrialTable.computed(
-        **_orders(table), **_evaluations_needed(table), **_eta(table), **_of_model()
+        checkpoints=trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"]),
+        share=np.linspace(0.0, 1.0, trials.POINTS, endpoint=False),
+        **_orders(table),
+        **_evaluations_needed(table),
+        **_eta(table),
+        **_of_model(),
     )
 
 
@@ -225,6 +236,33 @@ def _unseen(table: TrialTable) -> TrialTable:
             sums = [trials.accumulated_error(run, found) for run in driven]
             put("unseen exact", average, method, np.concatenate(relative))
             put("unseen sums", average, method, np.concatenate(sums))
+    return TrialTable(rows)
+
+
+def _drawn(table: TrialTable) -> TrialTable:
+    """Compute what figures show: torques of validation runs, and errors over the noise [%]."""
+    rows: dict[TrialKey, list[ResultRow]] = {}
+    found = {m: final(table, "exact", m, "medians") for m in METHODS}
+    found[UNFAIR] = table.values(UNFAIR_STUDY, "LS", "parameters").mean(axis=0)
+    for rho, run in zip(UNSEEN, integrate(model.VALIDATED), strict=True):
+        shown = run.t <= SHOWN
+        t, measured, unscaled = run.t[shown], run.tau[shown].T, known_torque(run.q)[shown].T
+        rows["validation", rho, "measured"] = [{"t": t, "torque": measured}]
+        Y = run.regressor().reshape(-1, 2, 4)[shown]
+        for method, x in found.items():
+            torque = np.array([Y[:, j] @ x + unscaled[j] for j in (0, 1)])
+            error = np.maximum(np.abs(measured - torque), SMALLEST)
+            rows["validation", rho, method] = [{"t": t, "torque": torque, "error": error}]
+    noises = np.array(ENCODERS[1:])
+    for method in ("LS", "ELPIDSO"):
+        medians = [
+            [np.median(table.values(f"differentiated {n:g}", method, "relative", r)) for r in RHOS]
+            for n in noises
+        ]
+        error = 100.0 * np.mean(medians, axis=1)
+        rows["differentiation", "", method] = [{"noise": noises, "error": error}]
+    exact = np.full(noises.size, 100.0 * trials.relative_parameter_error(found["ELPIDSO"]))
+    rows["differentiation", "", "exact"] = [{"noise": noises, "error": exact}]
     return TrialTable(rows)
 
 
