@@ -45,7 +45,7 @@ class Trial:
     name: str
     """Unique in its run; used in messages."""
     function: str
-    """Such as ``robotid_sim.papers.rs010n.trials:search``; returns what JSON can hold."""
+    """Such as ``robotid_sim.papers.rs010n.engine:search``; returns what JSON can hold."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments; JSON can hold them."""
     engine: str | None = None

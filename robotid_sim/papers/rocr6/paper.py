@@ -17,7 +17,7 @@ from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
 from robotid_sim.papers.rocr6 import model
 from robotid_sim.papers.rocr6.cell import METHODS as ESTIMATORS
 from robotid_sim.papers.rocr6.cell import RECURSION, TORQUE_NOISE, TRACKED
-from robotid_sim.papers.rocr6.searches import CLAMP
+from robotid_sim.papers.rocr6.model import CLAMP
 from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.section import number
@@ -53,18 +53,18 @@ def run_all(lab: Lab) -> TrialTable:
         function = f"{FUNCTIONS}.{function}"
         return lab.cells((name, "", ""), function, runs[name], **paths[path], **options)
 
-    searched = [*cells("cell", "cell:experiment", "6"), *cells(THREE, "searches:search_run", "3")]
+    searched = [*cells("cell", "cell:experiment", "6"), *cells(THREE, "model:search_run", "3")]
     table = designs | lab.tabulate("search and experiment", searched)
     # These make all runs by themselves.
     comparisons = [
         lab.cell((name, "", ""), f"{FUNCTIONS}.{function}", runs=runs[name], **paths[path])
         for name, function, path in (
-            ("draws", "searches:readings", "3"),
+            ("draws", "model:readings", "3"),
             ("filter", "cell:filtered_estimates", "6"),
         )
     ]
     table = table | lab.tabulate("weights and filters", comparisons)
-    weighted = cells("weighted", "searches:search_run", "3", searches="weighted_searches")
+    weighted = cells("weighted", "model:search_run", "3", searches="weighted_searches")
     table = table | lab.tabulate("weighted cost", weighted)
     tried = _controllers(lab, table, min(runs["control"], runs["cell"]), paths["6"])
     return with_computed(table | lab.tabulate("track with the models", tried))

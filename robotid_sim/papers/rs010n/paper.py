@@ -15,13 +15,13 @@ from robotid_sim.model.catalog import published_parameters
 from robotid_sim.optim.bso import AnnealedBeetleSwarm
 from robotid_sim.optim.settings import setting
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
-from robotid_sim.papers.rs010n import model, trials
+from robotid_sim.papers.rs010n import engine, model
 from robotid_sim.papers.tables import settings_rows
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.section import percent
 from robotid_sim.threads import one_blas_thread
 
-TRIALS, ENGINE = f"{__package__}.trials", f"{__package__}.engine"
+ENGINE = f"{__package__}.engine"
 WIDTHS = (1.0, 0.3, 0.1)
 """Half-widths of the box in which the genetic algorithm searches with the printed penalty."""
 POPULATION = 50
@@ -42,7 +42,7 @@ ROUNDING = 1e-10
 class AnnealedBeetlePaper(TrialPaper):
     """Identification of an RS010N by an annealed beetle swarm, 2022."""
 
-    name: ClassVar[str] = trials.PAPER
+    name: ClassVar[str] = engine.PAPER
 
     def run(self, lab: Lab) -> TrialTable:
         """Find the excitation, run the searches and the engine; see `Paper`."""
@@ -50,14 +50,14 @@ class AnnealedBeetlePaper(TrialPaper):
         generations, runs = effort["generations"], effort["genetic_runs"]
         size = {"population": POPULATION, "generations": generations}
         draws = {"few": effort["draws"], "many": runs * POPULATION * generations}
-        function, cells = f"{TRIALS}:random_excitation", []
+        function, cells = f"{ENGINE}:random_excitation", []
         for name, count in draws.items():
             cells.append(lab.cell(("excitation", "", name), function, draws=count))
-        function = f"{TRIALS}:genetic_excitation"
+        function = f"{ENGINE}:genetic_excitation"
         for columns in model.CRITERIA_OF_PAPER:
             cells += lab.cells(("excitation", "", columns), function, runs, columns=columns, **size)
         function, size["generations"] = (
-            f"{TRIALS}:penalized_excitation",
+            f"{ENGINE}:penalized_excitation",
             effort["penalty_generations"],
         )
         for width in WIDTHS:
@@ -85,24 +85,24 @@ def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
         lab.cell(("engine", "", ""), f"{ENGINE}:identification", runs=runs, x=x),
         *lab.cells(("compensation", "", ""), function, batches, count=count, x=x),
     ]
-    function = f"{TRIALS}:search"
-    for v, m in product(trials.VARIANTS, trials.METHODS):
+    function = f"{ENGINE}:search"
+    for v, m in product(engine.VARIANTS, engine.METHODS):
         cells += lab.cells(("search", v, m), function, runs, method=m, variant=v, x=x)
     for m in ("SEDSABSO", "BSO"):
         cells += lab.cells(
-            ("beetles", "", m), function, more, method=m, variant=trials.CLAMPED, x=x
+            ("beetles", "", m), function, more, method=m, variant=engine.CLAMPED, x=x
         )
     for part in model.SETTINGS["ablations"]:
-        cells += lab.cells(("beetles", "", part), f"{TRIALS}:ablation", parts, part=part, x=x)
+        cells += lab.cells(("beetles", "", part), f"{ENGINE}:ablation", parts, part=part, x=x)
     return cells
 
 
 def computed(table: TrialTable, best: ResultRow) -> TrialTable:
     """Compute what needs no run, on the data of the searches along the best excitation."""
-    fitness, truth = trials.noise_free(np.array(best["x"])), model.theoretical()
+    fitness, truth = engine.noise_free(np.array(best["x"])), model.theoretical()
     least = np.linalg.lstsq(fitness.W, fitness.y, rcond=None)[0]
     found = {
-        f"{m}, ours": table.best("search", m, "fitness", trials.FREE)["beta"] for m in model.PRINTED
+        f"{m}, ours": table.best("search", m, "fitness", engine.FREE)["beta"] for m in model.PRINTED
     }
     table_5 = {
         "row": [str(k) for k in range(1, truth.size + 1)],
@@ -122,7 +122,7 @@ def computed(table: TrialTable, best: ResultRow) -> TrialTable:
         rows["exact", "", name] = [{key: float(f"{value:.1g}") for key, value in costs.items()}]
     populations = {"BSO": np.full(ITERATIONS, N_FIXED)}
     for form in ("literal", "corrected"):
-        swarm = setting(trials.SETTING).build(form=form)
+        swarm = setting(engine.SETTING).build(form=form)
         assert isinstance(swarm, AnnealedBeetleSwarm)
         populations = {form: swarm.population_sizes(ITERATIONS), **populations}
     for form, sizes in populations.items():
@@ -138,7 +138,7 @@ def computed(table: TrialTable, best: ResultRow) -> TrialTable:
     return (
         TrialTable(rows)
         | TrialTable.printed({"table_5": columns, **model.SETTINGS["printed"]})
-        | settings_rows({m: trials.METHODS[m]["setting"] for m in model.PRINTED})
+        | settings_rows({m: engine.METHODS[m]["setting"] for m in model.PRINTED})
         | TrialTable.computed(
             least_squares=float(np.abs(least - truth).max()),
             limit_use=best["limit_use"],
@@ -153,7 +153,7 @@ def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
     """Compute what follows from the print and the robot alone, and what guessing would reach."""
     base, truth, impossible = model.base(), model.theoretical(), impossible_links()
     indefinite = [name for name, column in columns.items() if column["least_inertia"] <= 0.0]
-    rng, half = np.random.default_rng(0), trials.VARIANTS[trials.FREE]["half_width"]
+    rng, half = np.random.default_rng(0), engine.VARIANTS[engine.FREE]["half_width"]
     middle = half * rng.uniform(-0.5, 0.5, (GUESSES, truth.size))
     guess = np.abs(middle + rng.uniform(-half, half, middle.shape))
     cost = {

@@ -12,7 +12,7 @@ from robotid_sim.optim.settings import setting
 from robotid_sim.papers.paper import Lab, TrialPaper
 from robotid_sim.papers.statistics import BESIDE, deviation, geometric_ratio
 from robotid_sim.papers.trial_table import TrialTable
-from robotid_sim.papers.twolink import model, stability, trials
+from robotid_sim.papers.twolink import model, trials
 from robotid_sim.papers.twolink.model import integrate
 from robotid_sim.papers.twolink.study import (
     ENCODERS,
@@ -170,7 +170,7 @@ def _gains() -> Table:
             f"{s.radius:.3f}",
             "settles" if s.radius < 1.0 else "diverges",
         )
-        for s in stability.all_gains()
+        for s in model.all_gains()
     )
     return Table((), rows, name="gains")
 

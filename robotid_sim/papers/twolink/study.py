@@ -9,7 +9,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.papers.paper import Lab, PlannedTrial
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
-from robotid_sim.papers.twolink import model, stability, trials
+from robotid_sim.papers.twolink import model, trials
 from robotid_sim.papers.twolink.model import integrate, known_torque
 from robotid_sim.papers.twolink.trials import LS_IN_BOX, TorqueCriterion
 
@@ -361,9 +361,9 @@ def _eta(table: TrialTable) -> ResultRow:
 def _of_model() -> ResultRow:
     """Compute what follows from the model and the gains alone."""
     right, printed = identity_errors()
-    tested = list(stability.all_gains())
+    tested = list(model.all_gains())
     stable = [s for s in tested if s.routh_hurwitz]
-    cases = product(stability.GAINS, stability.WEIGHTS, stability.PULLS)
+    cases = product(model.GAINS, model.WEIGHTS, model.PULLS)
     return {
         "lambda": float(np.abs(model.TRUE - model.PRINTED).max()),
         "identity": right,
@@ -371,10 +371,9 @@ def _of_model() -> ResultRow:
         "radius": max(s.radius for s in stable),
         "stable": len(stable),
         "diverging": sum(s.radius >= 1.0 for s in stable),
-        "own_radius": max(s.radius for s in tested if s.gains == stability.GAINS[0]),
+        "own_radius": max(s.radius for s in tested if s.gains == model.GAINS[0]),
         "disagreements": sum(
-            stability.routh_hurwitz(*case) != (stability.largest_real_part(*case) < 0.0)
-            for case in cases
+            model.routh_hurwitz(*case) != (model.largest_real_part(*case) < 0.0) for case in cases
         ),
     }
 
