@@ -129,7 +129,16 @@ class Assessment:
     @cached_property
     def diagnoses(self) -> tuple[Diagnosis | None, ...]:
         """What speaks against every log and the model for it; None for one that is too short."""
-        return tuple(_diagnosed(log, self.fit) for log in self.logs)
+        diagnoses: list[Diagnosis | None] = []
+        for log in self.logs:
+            known = (self.fit.nominal, self.fit.basis)
+            smoother = smoother_of(self.fit.preprocessor)
+            try:
+                diagnoses.append(diagnose_log(replace(log, truth=None), *known, smoother=smoother))
+            except LogError as error:
+                _logger.warning("no diagnosis: %s", error)
+                diagnoses.append(None)
+        return tuple(diagnoses)
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -202,23 +211,16 @@ class Assessment:
     def content(self) -> dict[str, Any]:
         """Return the assessment as JSON values."""
         fit, intervals = self.fit, self.intervals
-        ends = (
-            {}
-            if intervals is None
-            else dict(
-                zip(
-                    intervals.names,
-                    zip(intervals.lower.tolist(), intervals.upper.tolist(), strict=True),
-                    strict=True,
-                )
-            )
-        )
+        ends: dict[str, list[float]] = {}
+        if intervals is not None:
+            pairs = np.column_stack([intervals.lower, intervals.upper]).tolist()
+            ends = dict(zip(intervals.names, pairs, strict=True))
         return {
             "robot": fit.nominal.name,
             "estimator": fit.chosen.estimator,
             "passed": fit.passed,
             "doubt": fit.doubt,
-            "intervals": {name: list(pair) for name, pair in ends.items()},
+            "intervals": ends,
             "not_identifiable": list(fit.basis.no_effect),
             "remarks": self.remarks,
             "diagnoses": [None if d is None else d.content() for d in self.diagnoses],
@@ -284,16 +286,6 @@ def assess(fit: Identification, logs: Logs | Log | Sequence[Log]) -> Assessment:
     held = HoldOut.parse(what) if what.startswith("last:") else None
     fitted = training_logs(list(Logs.of(logs)), held)
     return Assessment(fit, tuple(replace(log, truth=None) for log in fitted))
-
-
-def _diagnosed(log: Log, fit: Identification) -> Diagnosis | None:
-    """Return what speaks against a log and the model of its fit; None if it is too short."""
-    smoother = smoother_of(fit.preprocessor)
-    try:
-        return diagnose_log(replace(log, truth=None), fit.nominal, fit.basis, smoother=smoother)
-    except LogError as error:
-        _logger.warning("no diagnosis: %s", error)
-        return None
 
 
 def _scores(prediction: Prediction) -> dict[str, Any]:

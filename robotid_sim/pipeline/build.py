@@ -4,12 +4,11 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
 from robotid_sim.control import CONTROLLERS
-from robotid_sim.control.controller import ControllerFactory
 from robotid_sim.control.excitation_loop import excitation_bandwidth, friction_inertia
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters
@@ -29,7 +28,7 @@ from robotid_sim.model.catalog import load_robot, published_parameters, with_pub
 from robotid_sim.model.friction_law import FrictionLaw
 from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.model.parameters import columns
-from robotid_sim.model.plant_drives import PLANT_DRIVES, PlantDrive
+from robotid_sim.model.plant_drives import PLANT_DRIVES
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build_design import (
     build_criterion,
@@ -42,9 +41,10 @@ from robotid_sim.pipeline.build_design import (
 )
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.config_tables import ControlConfig, ExperimentConfig, VerdictLimits
+from robotid_sim.pipeline.config_tables import ControlConfig, VerdictLimits
 from robotid_sim.pipeline.excitation import free_space, in_space
 from robotid_sim.pipeline.fit_plan import FitPlan, build_fit, build_preprocessor, build_rows
+from robotid_sim.registry import Registry
 from robotid_sim.representation import public_value
 from robotid_sim.streams import Streams
 from robotid_sim.tasks import TASKS
@@ -113,6 +113,8 @@ def rehearse(setup: Setup) -> None:
         measure(rollout(plant, cell.controller, rest), cell.sensors, rng)
 
 
+Part = TypeVar("Part")
+
 PUBLISHED = "published:"
 """Prefix of the models that a paper prints, as in ``published:table-3-qpso``."""
 
@@ -156,7 +158,7 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
     plant = robot if isinstance(robot, Robot) else build_robot(robot, config.robot)
     streams = Streams(config.seed)
     sensors = build_sensors(config)
-    friction = build_friction_law(config.experiment)
+    friction = build_part(FRICTION_LAWS, config.experiment.friction, "friction", "law")
     fit = build_fit(config)
     nominal = build_nominal(plant, config)
     basis = build_basis(nominal, config)
@@ -194,8 +196,8 @@ def require_buildable(config: StudyConfig) -> None:
     For commands, which are to say so before their work; `build_setup` finds the same later.
     """
     build_sensors(config)
-    build_friction_law(config.experiment)
-    build_plant_drive(config.experiment)
+    build_part(FRICTION_LAWS, config.experiment.friction, "friction", "law")
+    build_part(PLANT_DRIVES, config.experiment.drive, "drive", "kind")
     if config.experiment.engine is not None:  # none by default, for not every command needs one
         engine_named(config.experiment.engine)
     build_fit(config)
@@ -238,8 +240,8 @@ def build_cell(
         rate=settings.rate,
         substeps=settings.substeps,
         leapfrog=settings.leapfrog,
-        friction=friction or build_friction_law(settings),
-        drive=build_plant_drive(settings),
+        friction=friction or build_part(FRICTION_LAWS, settings.friction, "friction", "law"),
+        drive=build_part(PLANT_DRIVES, settings.drive, "drive", "kind"),
         engine=engine_named(settings.engine),
     )
 
@@ -249,31 +251,23 @@ def build_sensors(config: StudyConfig) -> tuple[Sensor, ...]:
     return tuple(SENSORS.build(name, **options) for name, options in config.measuring().items())
 
 
-def build_friction_law(config: ExperimentConfig) -> FrictionLaw | None:
-    """Return the law of the plant's friction; None for that of the models."""
-    options = dict(config.friction)
+def build_part(
+    registry: Registry[Part], table: Mapping[str, Any], name: str, key: str
+) -> Part | None:
+    """Return a part of the plant, such as its friction, by a table that names it; None without."""
+    options = dict(table)
     if not options:
         return None
-    if "law" not in options:
-        raise OptionError(f"experiment.friction needs a law; known: {', '.join(FRICTION_LAWS)}")
-    return FRICTION_LAWS.build(options.pop("law"), **options)
-
-
-def build_plant_drive(config: ExperimentConfig) -> PlantDrive | None:
-    """Return what lies between rotors and links of the plant; None for rigid joints."""
-    options = dict(config.drive)
-    if not options:
-        return None
-    if "kind" not in options:
-        raise OptionError(f"experiment.drive needs a kind; known: {', '.join(PLANT_DRIVES)}")
-    return PLANT_DRIVES.build(options.pop("kind"), **options)
+    if key not in options:
+        raise OptionError(f"experiment.{name} needs a {key}; known: {', '.join(registry)}")
+    return registry.build(options.pop(key), **options)
 
 
 def build_comparison(config: ControlConfig) -> Comparison:
     """Return the closed loop of a study."""
     return Comparison(
-        controllers=_factories(config.controllers),
-        baselines=_factories(config.baselines),
+        controllers={name: CONTROLLERS[name].from_gains for name in config.controllers},
+        baselines={name: CONTROLLERS[name].from_gains for name in config.baselines},
         tasks={name: TASKS.build(name, **options) for name, options in config.tasks.items()},
         scenarios={name: build_conditions(name, config.conditions) for name in config.scenarios},
         runs=config.runs,
@@ -281,10 +275,6 @@ def build_comparison(config: ControlConfig) -> Comparison:
         bandwidth=config.bandwidth,
         error=config.error,
     )
-
-
-def _factories(names: tuple[str, ...]) -> dict[str, ControllerFactory]:
-    return {name: CONTROLLERS[name].from_gains for name in names}
 
 
 def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Condition, ...]:

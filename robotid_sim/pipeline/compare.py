@@ -72,7 +72,16 @@ class EstimateComparison:
     def content(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""
         return {
-            "estimates": [_described(source) for source in self.sources],
+            "estimates": [
+                {
+                    "file": source.label,
+                    "estimator": source.compared.estimate.estimator,
+                    "unbiased": source.compared.estimate.unbiased,
+                    "cov_blocks": source.compared.blocks,
+                    "doubt": source.context.get("doubt", ""),
+                }
+                for source in self.sources
+            ],
             **self.agreement.content(),
             "notes": list(self.notes),
             "results": [_outcome(label, result) for label, result in self.results.items()],
@@ -198,18 +207,6 @@ def _outcome(label: str, result: StudyResult) -> dict[str, Any]:
             for row in tracking_rows(result)
             for unit, value in row.values.items()
         ],
-    }
-
-
-def _described(source: ComparisonSource) -> dict[str, Any]:
-    """Return what the result says of one file."""
-    compared = source.compared
-    return {
-        "file": source.label,
-        "estimator": compared.estimate.estimator,
-        "unbiased": compared.estimate.unbiased,
-        "cov_blocks": compared.blocks,
-        "doubt": source.context.get("doubt", ""),
     }
 
 

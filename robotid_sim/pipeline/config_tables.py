@@ -50,10 +50,6 @@ CLEARANCE = 0.005
 """Smallest distance between links [m]."""
 
 
-def _default_tasks() -> dict[str, dict[str, Any]]:
-    return {name: {} for name in _COMPARISON.tasks}
-
-
 AnySection = TypeVar("AnySection", bound=ConfigSection)
 
 
@@ -75,14 +71,6 @@ class PayloadConfig(ConfigSection):
     """Center of mass in the tip frame [m]."""
     inertia: tuple[float, float, float, float, float, float] = (0.0,) * 6
     """Ixx Ixy Iyy Ixz Iyz Izz about the COM, tip axes [kg m^2]."""
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any], where: str) -> "PayloadConfig":
-        """Return the load that values describe.
-
-        Raises `OptionError` if a value is refused; names it after `where`.
-        """
-        return validated(cls, values, where)
 
 
 class RobotConfig(ConfigSection):
@@ -245,7 +233,9 @@ class ControlConfig(ConfigSection):
     """Controllers that run with the identified model only, on the first fast path."""
     models: tuple[str, ...] = ()
     """Models beside the true, nominal and identified one: estimators, or ``published:SET``."""
-    tasks: dict[str, dict[str, Any]] = Field(default_factory=_default_tasks, min_length=1)
+    tasks: dict[str, dict[str, Any]] = Field(
+        default_factory=lambda: dict.fromkeys(_COMPARISON.tasks, dict[str, Any]()), min_length=1
+    )
     """Tasks by name with their options."""
     scenarios: tuple[str, ...] = Field(default=tuple(_COMPARISON.scenarios), min_length=1)
     """Conditions, joined by ``+`` where they hold together, as in ``payload+sinusoidal``."""

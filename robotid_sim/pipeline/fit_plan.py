@@ -188,15 +188,10 @@ def build_fit(config: "StudyConfig") -> FitPlan:
     for name in settings.options:
         if name not in settings.estimators:
             raise OptionError(f"options for the estimator '{name}', which is not run")
-    options: dict[str, Any] = {
-        "estimators": {
-            name: ESTIMATORS.build(name, **settings.options.get(name, {}))
-            for name in settings.estimators
-        },
-        "chosen": settings.chosen,
-    }
+    options = settings.options
     plan = fit_plan(
-        **options,
+        estimators={n: ESTIMATORS.build(n, **options.get(n, {})) for n in settings.estimators},
+        chosen=settings.chosen,
         preprocessor=build_preprocessor(config.preprocess),
         terms=settings.joint_terms,
         friction_velocity=settings.eps,

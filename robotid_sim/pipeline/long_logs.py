@@ -128,7 +128,9 @@ def _along_the_log(head: FittedMotion, log: LongLog, progress: Progress) -> Fitt
     tuned, basis = head.preprocessors[0], head.model.basis
     assert isinstance(tuned, Adaptive)
     grid = _Grid.of(log, tuned)
-    use = _without_edges(tuned)
+    # Its rows begin with the first sample; margins are cut off later.
+    bare = replace(tuned.rows, tail=0.0, edge=0.0)
+    use = replace(tuned, rows=bare, joint=replace(tuned.joint, rows=bare))
     kept = max(k for k in range(1, STATES + 1) if grid.step % k == 0)
     n = log.head.dof
     W, y = np.empty((grid.rows * n, basis.rank)), np.empty(grid.rows * n)
@@ -181,12 +183,6 @@ def _kept_motion(
         row_filter=gated(whole, measured),
         period=head.period,
     )
-
-
-def _without_edges(tuned: Adaptive) -> Adaptive:
-    """Return a preprocessor whose rows begin with the first sample; margins are cut off later."""
-    rows = replace(tuned.rows, tail=0.0, edge=0.0)
-    return replace(tuned, rows=rows, joint=replace(tuned.joint, rows=rows))
 
 
 def excerpts_of(whole: FittedMotion) -> FittedMotion:

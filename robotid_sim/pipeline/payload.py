@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.payload import (
@@ -127,16 +127,12 @@ def payload(
         return PayloadResult(nominal.name, logs, estimate, doubt)
     phi: float | Float1D = load.mass
     if "com" in load.model_fields_set:
-        phi = payload_parameters(nominal, load.mass, np.array(load.com), _tensor(load))
+        xx, xy, yy, xz, yz, zz = load.inertia
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        phi = payload_parameters(nominal, load.mass, np.array(load.com), tensor)
     constants = estimate_torque_constants(bare, heavy, phi, nominal, basis)
     doubt = "; ".join(filter(None, (doubt, constants.suspicion)))
     return PayloadResult(nominal.name, logs, constants, doubt)
-
-
-def _tensor(load: PayloadConfig) -> Float2D:
-    """Return the inertia about the center of mass, shape (3, 3)."""
-    xx, xy, yy, xz, yz, zz = load.inertia
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def _load_content(estimate: PayloadEstimate) -> dict[str, Any]:

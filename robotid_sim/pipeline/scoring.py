@@ -48,6 +48,7 @@ def score_estimate(
     size = rms(problem.by_joint(problem.y))
     is_chosen, ratio = estimate is fit.chosen, estimate.criterion_over_optimum
     nees = _nees(estimate, true) if estimate.success and estimate.unbiased else None
+    errors = None if prediction is None else prediction.model_error_relative
     return EstimateResult(
         estimator=estimate.estimator,
         success=estimate.success,
@@ -72,7 +73,7 @@ def score_estimate(
             torque_rms=prediction.torque_rms.tolist(),
             torque_rms_relative=prediction.torque_rms_relative.tolist(),
             noise_std=estimate.noise_std.tolist(),
-            model_error_relative=_numbers(prediction.model_error_relative),
+            model_error_relative=[] if errors is None else [finite(float(e)) for e in errors],
         ),
     )
 
@@ -156,10 +157,6 @@ def compare_preprocessing(
         )
         for score in scores
     ]
-
-
-def _numbers(values: Float1D | None) -> list[float | None]:
-    return [] if values is None else [finite(float(v)) for v in values]
 
 
 def describe_robot(robot: Robot) -> RobotResult:

@@ -20,7 +20,7 @@ from robotid_sim.frames import data_frame
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
-from robotid_sim.parallel import kept_workers
+from robotid_sim.parallel import kept_workers, run_ahead
 from robotid_sim.pipeline.assess import Assessment, FittedLog
 from robotid_sim.pipeline.build import Setup, build_setup, load_kernels
 from robotid_sim.pipeline.config import StudyConfig
@@ -31,7 +31,6 @@ from robotid_sim.pipeline.result import StudyResult
 from robotid_sim.pipeline.study_stages import (
     FILES,
     RUN_LOG,
-    Executor,
     StudyStages,
     require_study_folder,
     study_folder,
@@ -201,45 +200,34 @@ def run_study(
         If the design was interrupted.
     """
     line = progress_line(enabled=in_notebook()) if progress is None else nullcontext(progress)
-    command, executor = command or "robotid_sim.run_study(setup, out)", Executor(workers)
-    with (
-        kept_workers(),
-        _setup_of(study, config, executor) as setup,
-        study_folder(out, setup, command) as folder,
-        _log_file(folder / RUN_LOG),
-        line as shown,
-    ):
-        stages = StudyStages(setup, folder, executor, meshes, shown)
-        stages.write_nominal()
-        known_loops = stages.begin_known_loops()
-        designs = stages.design()
-        trajectory = designs.trajectories[0]
-        unseen_log = stages.begin_unseen_log()
-        log = stages.simulate(trajectory)
-        fit = stages.identify(log)
-        noise = stages.begin_noise(log, fit)
-        assessment = stages.diagnose(log, fit)
-        unseen, compared = stages.validate(unseen_log, log, fit)
-        loop = stages.control(fit, known_loops)
-        result = stages.score(trajectory, log, unseen, assessment, compared, loop, noise)
-        done = Study(setup, designs, trajectory, log, assessment, unseen, loop, result)
-        if page:
-            _write_page(done, folder, command, workers, shown, replay=replay)
+    command = command or "robotid_sim.run_study(setup, out)"
+    settings = (config or StudyConfig()).experiment
+    engine = study.cell.engine if isinstance(study, Setup) else settings.engine
+    with kept_workers():
+        run_ahead(partial(load_kernels, engine), workers)  # in another process, meanwhile
+        setup = study if isinstance(study, Setup) else build_setup(study, config)
+        with (
+            study_folder(out, setup, command) as folder,
+            _log_file(folder / RUN_LOG),
+            line as shown,
+        ):
+            stages = StudyStages(setup, folder, workers, meshes, shown)
+            stages.write_nominal()
+            known_loops = stages.begin_known_loops()
+            designs = stages.design()
+            trajectory = designs.trajectories[0]
+            unseen_log = stages.begin_unseen_log()
+            log = stages.simulate(trajectory)
+            fit = stages.identify(log)
+            noise = stages.begin_noise(log, fit)
+            assessment = stages.diagnose(log, fit)
+            unseen, compared = stages.validate(unseen_log, log, fit)
+            loop = stages.control(fit, known_loops)
+            result = stages.score(trajectory, log, unseen, assessment, compared, loop, noise)
+            done = Study(setup, designs, trajectory, log, assessment, unseen, loop, result)
+            if page:
+                _write_page(done, folder, command, workers, shown, replay=replay)
     return done
-
-
-@contextmanager
-def _setup_of(
-    study: Setup | Robot | str | Path, config: StudyConfig | None, executor: Executor
-) -> Iterator[Setup]:
-    """Give the built values of a study; meanwhile another process loads compiled functions."""
-    engine = (
-        study.cell.engine
-        if isinstance(study, Setup)
-        else (config or StudyConfig()).experiment.engine
-    )
-    executor.begin(partial(load_kernels, engine))
-    yield study if isinstance(study, Setup) else build_setup(study, config)
 
 
 def plan_study(

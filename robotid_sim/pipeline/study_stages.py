@@ -14,7 +14,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.mesh_files import FOLDER as MESHES
 from robotid_sim.model.mesh_files import MeshMode
-from robotid_sim.parallel import Result, run_ahead
+from robotid_sim.parallel import run_ahead
 from robotid_sim.pipeline.assess import Assessment, assess
 from robotid_sim.pipeline.build import Setup
 from robotid_sim.pipeline.excitation import Designs, contacts, design_excitation
@@ -85,18 +85,6 @@ _log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
-class Executor:
-    """Begins work ahead of its turn, with the bits that it has in its turn; see `run_ahead`."""
-
-    workers: int
-    """Processes that there may be."""
-
-    def begin(self, work: Callable[[], Result]) -> Callable[[], Result]:
-        """Begin work; return what waits for its result."""
-        return run_ahead(work, self.workers)
-
-
-@dataclass(frozen=True)
 class StudyStages:
     """The stages of a study; each writes its files into the folder and keeps its wall time.
 
@@ -106,7 +94,8 @@ class StudyStages:
 
     setup: Setup
     folder: Path
-    executor: Executor
+    workers: int
+    """Processes that there may be; what begins ahead of its turn has the bits of its turn."""
     meshes: MeshMode
     progress: Progress
     seconds: dict[str, float] = field(default_factory=dict)
@@ -130,11 +119,11 @@ class StudyStages:
     def begin_known_loops(self) -> Callable[[], ClosedLoop] | None:
         """Begin the loops with the models that are there before the identification."""
         setup = self.setup
-        if setup.comparison is None or self.executor.workers < 2:
+        if setup.comparison is None or self.workers < 2:
             return None
         stream = setup.streams("control")
         loops = partial(closed_loop, setup.cell, setup.nominal, {}, stream, setup.comparison)
-        return self.executor.begin(loops)
+        return run_ahead(loops, self.workers)
 
     def design(self) -> Designs:
         """Design the excitation."""
@@ -152,7 +141,8 @@ class StudyStages:
     def begin_unseen_log(self) -> Callable[[], Log]:
         """Begin the experiment on a motion that the identification does not see."""
         setup, stream = self.setup, self.setup.streams("unseen measure")
-        return self.executor.begin(partial(run_experiment, setup.cell, setup.unseen, stream))
+        work = partial(run_experiment, setup.cell, setup.unseen, stream)
+        return run_ahead(work, self.workers)
 
     def simulate(self, trajectory: Excitation) -> Log:
         """Run the experiment."""
@@ -186,7 +176,7 @@ class StudyStages:
         """Begin replicates of the noise, which say how large residuals are to be expected."""
         if not self.setup.cell.sensors:
             return None
-        return self.executor.begin(noise_beside_residuals(self.setup, log, fit))
+        return run_ahead(noise_beside_residuals(self.setup, log, fit), self.workers)
 
     def diagnose(self, log: Log, fit: Identification) -> Assessment:
         """Look for what speaks against the log and its model."""
@@ -223,7 +213,7 @@ class StudyStages:
                 setup.streams("control"),
                 setup.comparison,
                 known=known() if known else None,
-                workers=self.executor.workers,
+                workers=self.workers,
                 progress=self.progress,
             )
             save_failures(loop, self.folder)

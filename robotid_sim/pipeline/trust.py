@@ -202,13 +202,15 @@ def binned_residuals(fit: Identification) -> list[BinnedResidual]:
     residual = rows.by_joint(rows.y - rows.W @ fit.chosen.beta)
     forward = np.sign(rows_of(fit.motion, np.column_stack([state.dq for state in states])))
     quantities = {
-        "position": ([_centered(state.q) for state in states], residual),
+        "position": ([s.q - 0.5 * (s.q.min() + s.q.max()) for s in states], residual),
         "velocity": ([state.dq for state in states], residual),
         "size of the load": ([np.abs(state.load) for state in states], residual * forward),
     }
     binned = []
     for quantity, (columns, values) in quantities.items():
-        at = _scaled(rows_of(fit.motion, np.column_stack(columns)))
+        at = rows_of(fit.motion, np.column_stack(columns))
+        size = np.abs(at).max(axis=0)
+        at = at / np.where(size > 0.0, size, 1.0)
         for j in map(int, np.flatnonzero(rows.measured)):
             binned.append(BinnedResidual(quantity, j, *_in_errors(at[:, j], values[:, j])))
     return binned
@@ -228,16 +230,6 @@ def _in_errors(at: Float1D, residual: Float1D) -> tuple[Float1D, Float1D]:
     variance = float((left**2).sum()) / max(at.size - bins, 1)
     error = max(np.sqrt(variance * bins / worth), np.finfo(float).tiny)
     return np.array([at[part].mean() for part in parts]), mean / error
-
-
-def _centered(q: Float1D) -> Float1D:
-    return np.asarray(q - 0.5 * (q.min() + q.max()))
-
-
-def _scaled(columns: Float2D) -> Float2D:
-    """Return columns over their largest size; those of zeros stay."""
-    size = np.abs(columns).max(axis=0)
-    return columns / np.where(size > 0.0, size, 1.0)
 
 
 @one_blas_thread()

@@ -65,7 +65,9 @@ def compared_models(
         elif name in by_name and by_name[name].success:  # the estimates tell of a fit that failed
             more = (refits or {}).get(name, ())
             fits = [fit for fit in (by_name[name], *more) if fit.success]
-            formal = [_formal(fit, nominal, basis) for fit in fits]
+            phi = nominal.parameters()
+            sets = [basis.completed(fit.beta, phi) for fit in fits]
+            formal = [nominal.with_parameters(each, formal=True) for each in sets]
             every_run = len(more) > 0 and len(formal) == 1 + len(more)
             compared[name] = formal if every_run else formal[0]
     return compared
@@ -91,11 +93,6 @@ def refits_of(
         ]
         for name in drawn
     }
-
-
-def _formal(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> Robot:
-    phi = basis.completed(estimate.beta, nominal.parameters())
-    return nominal.with_parameters(phi, formal=True)
 
 
 CSV = "csv"
@@ -129,10 +126,7 @@ class Validation:
 
     def content(self) -> dict[str, Any]:
         """Return the validation as JSON values."""
-        rms = None if self.predicted is None else self.predicted[0].torque_rms.tolist()
-        relative = (
-            None if self.predicted is None else self.predicted[0].torque_rms_relative.tolist()
-        )
+        of_estimate = None if self.predicted is None else self.predicted[0]
         return {
             "robot": self.plant.name,
             "estimator": self.estimate.estimator,
@@ -140,8 +134,8 @@ class Validation:
             "bandwidth": self.loop.gains.bandwidth,
             "error_bound": self.loop.gains.error_bound.tolist(),
             "bandwidth_limited": list(self.loop.gains.limited),
-            "torque_rms": rms,
-            "torque_rms_relative": relative,
+            "torque_rms": of_estimate and of_estimate.torque_rms.tolist(),
+            "torque_rms_relative": of_estimate and of_estimate.torque_rms_relative.tolist(),
             "control": [run.content() for run in self.loop.runs],
             "contacts": [str(contact) for contact in self.contacts],
             "checks": [check.model_dump(mode="json") for check in self.checks],
@@ -223,7 +217,8 @@ def validate(
     if unseen is not None:
         unseen[0].require_robot(nominal)
         doubt = check_logs(unseen.read, nominal, basis, refuse=not force).errors
-        predicted = _predicted(unseen[0], saved.chosen, nominal, basis, config)
+        motion = build_preprocessor(config.preprocess)(unseen[0], nominal)
+        predicted = predictions(saved.chosen.beta, unseen[0], motion, nominal, basis)
     cell, space = build_cell(plant, nominal, config), build_space(nominal, config)
     comparison = replace(build_comparison(config.control), space=space)
     with saved_if_diverged(failures and failures.with_name(f"{failures.name}-diverged.h5")):
@@ -259,14 +254,6 @@ def _virtual(log: Logs | Log | Path) -> Logs:
             "the log out"
         )
     return logs
-
-
-def _predicted(
-    log: Log, chosen: Estimate, nominal: Robot, basis: BaseParameters, config: StudyConfig
-) -> tuple[Prediction, Prediction]:
-    """Return what an estimate and the nominal model predict of a log."""
-    motion = build_preprocessor(config.preprocess)(log, nominal)
-    return predictions(chosen.beta, log, motion, nominal, basis)
 
 
 def _lifted(saved: SavedEstimate, nominal: Robot, basis: BaseParameters) -> Lift:
