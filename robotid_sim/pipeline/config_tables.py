@@ -234,7 +234,7 @@ class ControlConfig(ConfigSection):
     models: tuple[str, ...] = ()
     """Models beside the true, nominal and identified one: estimators, or ``published:SET``."""
     tasks: dict[str, dict[str, Any]] = Field(
-        default_factory=lambda: dict.fromkeys(_COMPARISON.tasks, dict[str, Any]()), min_length=1
+        default_factory=lambda: {task: dict[str, Any]() for task in _COMPARISON.tasks}, min_length=1
     )
     """Tasks by name with their options."""
     scenarios: tuple[str, ...] = Field(default=tuple(_COMPARISON.scenarios), min_length=1)
