@@ -22,6 +22,8 @@ Words = list[tuple[str, str]]
 FLAGS = ("verbose", "quiet", "debug")
 """What every command has and the top level reads."""
 
+SCHEMA_NAMES = ["result", "estimate", "log", "study", "map"]
+
 OF_THE_ROBOT = (
     *("config", "trust_plugins", "base", "tip", "payload", "assume_limits", "repair"),
     "no_urdf_friction",
@@ -83,8 +85,7 @@ def _choices() -> Mapping[str, list[str]]:
     """Return words that are items of no kind of `robotid list`."""
     from robotid_sim.viewer.view_settings import DIRECTIONS, RENDERERS
 
-    schemas = ["result", "estimate", "log", "study", "map"]
-    return {"directions": [*DIRECTIONS], "renderers": [*RENDERERS], "schemas": schemas}
+    return {"directions": [*DIRECTIONS], "renderers": [*RENDERERS], "schemas": SCHEMA_NAMES}
 
 
 def names(kind: str) -> Callable[[str], Words]:
