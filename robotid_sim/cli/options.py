@@ -1,7 +1,7 @@
 """From the parameters of a command to its options and arguments, by the texts that they have."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
@@ -22,7 +22,7 @@ Words = list[tuple[str, str]]
 FLAGS = ("verbose", "quiet", "debug")
 """What every command has and the top level reads."""
 
-SCHEMA_NAMES = ["result", "estimate", "log", "study", "map"]
+SCHEMA_NAMES = ("result", "estimate", "log", "study", "map")
 
 OF_THE_ROBOT = (
     *("config", "trust_plugins", "base", "tip", "payload", "assume_limits", "repair"),
@@ -81,7 +81,7 @@ def _constants() -> dict[str, Any]:
     return {**vars(view), **lists, "layers": layers, "window_layers": ", ".join(view.WINDOW_LAYERS)}
 
 
-def _choices() -> Mapping[str, list[str]]:
+def _choices() -> Mapping[str, Sequence[str]]:
     """Return words that are items of no kind of `robotid list`."""
     from robotid_sim.viewer.view_settings import DIRECTIONS, RENDERERS
 
