@@ -110,7 +110,16 @@ def command(
 
         def run(**values: Any) -> int:
             given = {name: value for name, value in values.items() if name not in FLAGS}
-            _require_effect(given, required, excludes)
+            for name, needed in required.items():
+                others = (needed,) if isinstance(needed, str) else needed
+                if _is_given(given[name]) and not any(_is_given(given[o]) for o in others):
+                    beside_it = " or ".join(map(_flag, others))
+                    text = f"{_flag(name)} acts only with {beside_it}; give both or neither"
+                    raise OptionError(text)
+            for name, other in excludes.items():
+                if _is_given(given[name]) and _is_given(given[other]):
+                    text = f"{_flag(name)} has no effect with {_flag(other)}; leave one out"
+                    raise OptionError(text)
             require_safe_files(given)
             _require_known(given)
             chosen = {p.name: given.pop(p.name) for p in of_study}
@@ -153,22 +162,6 @@ def _require_known(values: Mapping[str, Any]) -> None:
             known = [row["name"] for row in KINDS[kind].rows()]
             if name not in known:
                 raise UnknownNameError.of(noun, name, known)
-
-
-def _require_effect(
-    values: Mapping[str, Any],
-    needs: Mapping[str, str | tuple[str, ...]],
-    excludes: Mapping[str, str],
-) -> None:
-    """Raise if an option is given that does nothing beside the others."""
-    for name, needed in needs.items():
-        others = (needed,) if isinstance(needed, str) else needed
-        if _is_given(values[name]) and not any(_is_given(values[other]) for other in others):
-            flags = " or ".join(map(_flag, others))
-            raise OptionError(f"{_flag(name)} acts only with {flags}; give both or neither")
-    for name, other in excludes.items():
-        if _is_given(values[name]) and _is_given(values[other]):
-            raise OptionError(f"{_flag(name)} has no effect with {_flag(other)}; leave one out")
 
 
 def _is_given(value: object) -> bool:

@@ -145,13 +145,27 @@ def crossing(
     engines = tuple(runs.excitation)
     setups = {name: replace(setup, cell=replace(setup.cell, engine=name)) for name in engines}
     fits = {name: _identified(setups[name], runs.excitation[name], progress) for name in engines}
-    proofs, failed = [], 0
+    proofs, failed, units = [], 0, setup.cell.plant.joint_units
     for name in engines:
         rng = setup.streams(f"{name} unseen measure")
         unseen = measured(setups[name].cell, runs.unseen[name], rng)
         loop = _closed_loop(setups[name], fits, workers, progress)
         failed += 0 if loop is None else len(loop.failures)
-        proofs += [_proof(setup, source, name, fit, unseen, loop) for source, fit in fits.items()]
+        for source, fit in fits.items():
+            error, beta = None, fit.chosen.beta
+            if fit.chosen.success:
+                predicted = predict(beta, unseen, fit.nominal, fit.basis, fit.preprocessor)
+                error = predicted.model_error_relative
+            gap = None if loop is None else loop.gap_left(units, _loop_name(source))
+            proofs.append(
+                Proof(
+                    seed=setup.streams.seed,
+                    identified_in=source,
+                    proved_in=name,
+                    model_error=error,
+                    gap_left=gap,
+                )
+            )
     compared = [_compared_estimate(ENGINES[name].words, fit) for name, fit in fits.items()]
     sound = [estimate for estimate in compared if estimate is not None]
     return Crossing(
@@ -211,29 +225,6 @@ def _closed_loop(
     rng = setup.streams("control")
     return closed_loop(
         setup.cell, setup.nominal, models, rng, comparison, workers=workers, progress=progress
-    )
-
-
-def _proof(
-    setup: Setup,
-    source: str,
-    target: str,
-    fit: Identification,
-    unseen: Log,
-    loop: ClosedLoop | None,
-) -> Proof:
-    """Return what the model of the engine `source` is worth in the engine `target`."""
-    error = None
-    if fit.chosen.success:
-        predicted = predict(fit.chosen.beta, unseen, fit.nominal, fit.basis, fit.preprocessor)
-        error = predicted.model_error_relative
-    units = setup.cell.plant.joint_units
-    return Proof(
-        seed=setup.streams.seed,
-        identified_in=source,
-        proved_in=target,
-        model_error=error,
-        gap_left=None if loop is None else loop.gap_left(units, _loop_name(source)),
     )
 
 

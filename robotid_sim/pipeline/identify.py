@@ -118,13 +118,18 @@ def fit_and_predict(
         fit = fit_logs(logs, nominal, basis, plan, rng, progress=progress)
         if not fit.chosen.success:
             return fit, None
-        blocks = (_of_block(k, held.blocks, logs, fit, plan, rng) for k in range(held.blocks))
-        return fit, pooled([part for block in blocks for part in block])
+        # Friction velocities are a few numbers of all data; parameters are fitted anew.
+        known, parts = replace(plan, estimate_eps=False, estimate_gravity=False), []
+        for k in range(held.blocks):
+            training, test = _without_block(logs, k, held.blocks)
+            others = fit_logs(training, fit.nominal, fit.basis, known, rng)
+            parts += [predicted(others, log, known) for log in test]
+        return fit, pooled(parts)
     fit = fit_logs(training_logs(logs, held), nominal, basis, plan, rng, progress=progress)
-    test = held.logs or [log.cut(slice(_end(log, held.share), None)) for log in logs]
     if not fit.chosen.success:
         return fit, None
-    return fit, pooled([predicted(fit, log, plan) for log in test])
+    cut_off = held.logs or [log.cut(slice(_end(log, held.share), None)) for log in logs]
+    return fit, pooled([predicted(fit, log, plan) for log in cut_off])
 
 
 def _require_lengths(logs: Sequence[Log], held: HoldOut) -> None:
@@ -163,15 +168,8 @@ def predicted(
     return predict_log(*given, fit.structure.robot_terms(), error)
 
 
-def _of_block(
-    k: int,
-    count: int,
-    logs: Sequence[Log],
-    whole: Identification,
-    plan: FitPlan,
-    rng: np.random.Generator,
-) -> list[LogPrediction]:
-    """Return what a fit of all blocks but number k predicts of it, a prediction a log."""
+def _without_block(logs: Sequence[Log], k: int, count: int) -> tuple[list[Log], list[Log]]:
+    """Cut block number k out of every log; return what is left, and the blocks."""
     training, test = [], []
     for log in logs:
         ends = np.linspace(0, log.t.size, count + 1).astype(int)
@@ -180,10 +178,7 @@ def _of_block(
             training.append(log.cut(slice(0, ends[k])))
         if k < count - 1:
             training.append(log.cut(slice(ends[k + 1], log.t.size)))
-    # Friction velocities are a few numbers of all data; parameters are fitted anew.
-    known = replace(plan, estimate_eps=False, estimate_gravity=False)
-    fit = fit_logs(training, whole.nominal, whole.basis, known, rng)
-    return [predicted(fit, log, known) for log in test]
+    return training, test
 
 
 @one_blas_thread()

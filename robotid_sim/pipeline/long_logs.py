@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.discrepancy_search import find_discrepancy, nothing_lacking
 from robotid_sim.estimation.problem import build_problem
@@ -155,34 +155,28 @@ def _along_the_log(head: FittedMotion, log: LongLog, progress: Progress) -> Fitt
     for values in (W, y, t, *states.values()):
         values.setflags(write=False)
     dt = log.dt * grid.step / kept
-    cutoffs = tuned.rows.cutoff * dt, tuned.rows.cycles(dt)
-    motion = _kept_motion(log.head, t, states, kept, *cutoffs)
-    start = float(motion.row_times[0])
-    rows = replace(rows, W=W, y=y, period=motion.repeats, start=start)
-    return head._replace(motion=motion, rows=rows)
-
-
-def _kept_motion(
-    head: Log,
-    t: Float1D,
-    states: dict[str, Float2D],
-    step: int,
-    cutoff: float,
-    cutoffs: tuple[float, ...] | None,
-) -> Motion:
-    """Return the motion of the states that are kept of a log, every `step`-th of which is a row."""
-    whole = RowFilter(first=0, stop=len(t), step=step, edge=0, cutoff=cutoff, cutoffs=cutoffs)
+    use_rows = RowFilter(
+        first=0,
+        stop=len(t),
+        step=kept,
+        edge=0,
+        cutoff=tuned.rows.cutoff * dt,
+        cutoffs=tuned.rows.cycles(dt),
+    )
     measured = np.broadcast_to(states["tau"].any(axis=0), states["tau"].shape)
-    return Motion(
+    motion = Motion(
         t=t,
         q=states["q"],
         dq=states["dq"],
         ddq=states["ddq"],
         tau=states["tau"],
-        joint_names=head.joint_names,
-        row_filter=gated(whole, measured),
-        period=head.period,
+        joint_names=log.head.joint_names,
+        row_filter=gated(use_rows, measured),
+        period=log.head.period,
     )
+    start = float(motion.row_times[0])
+    rows = replace(rows, W=W, y=y, period=motion.repeats, start=start)
+    return head._replace(motion=motion, rows=rows)
 
 
 def excerpts_of(whole: FittedMotion) -> FittedMotion:

@@ -226,7 +226,13 @@ def run_study(
             result = stages.score(trajectory, log, unseen, assessment, compared, loop, noise)
             done = Study(setup, designs, trajectory, log, assessment, unseen, loop, result)
             if page:
-                _write_page(done, folder, command, workers, shown, replay=replay)
+                from robotid_sim.report.page import write_page
+            from robotid_sim.report.study_report import study_report
+
+            began, place = time.perf_counter(), folder / "report.html"
+            drawn, figures = study_report(done, command), folder / "figures"
+            write_page(drawn, place, figures, shown, workers, replay=replay)
+            _log.info("report: %.2f s", time.perf_counter() - began)
     return done
 
 
@@ -256,18 +262,6 @@ def plan_study(
         "files": list(FILES),
         "assumptions": setup.assumptions,
     }
-
-
-def _write_page(
-    study: Study, folder: Path, command: str, workers: int, progress: Progress, *, replay: bool
-) -> None:
-    from robotid_sim.report.page import write_page
-    from robotid_sim.report.study_report import study_report
-
-    began = time.perf_counter()
-    page = study_report(study, command)
-    write_page(page, folder / "report.html", folder / "figures", progress, workers, replay=replay)
-    _log.info("report: %.2f s", time.perf_counter() - began)
 
 
 @contextmanager

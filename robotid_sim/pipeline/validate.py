@@ -203,7 +203,17 @@ def validate(
         If the undisturbed loop with the true model ends before its time.
     """
     config = (config or StudyConfig()).with_seed(seed)
-    config = _with_choices(config, controllers, tasks, scenarios, models, runs)
+    options = config.control.tasks  # of the tasks that are chosen, too
+    choices: dict[str, Any] = {
+        "controllers": None if controllers is None else tuple(controllers),
+        "tasks": None if tasks is None else dict(_task(word, options) for word in tasks),
+        "scenarios": None if scenarios is None else tuple(scenarios),
+        "models": None if models is None else tuple(models),
+        "runs": runs,
+    }
+    choices = {key: value for key, value in choices.items() if value is not None}
+    control = config.control.model_copy(update=choices)
+    config = config.model_copy(update={"control": control})
     unseen = None if log is None else _virtual(log)
     plant = build_robot(robot, config.robot)
     saved = SavedEstimate.of(estimate)
@@ -266,27 +276,6 @@ def _lifted(saved: SavedEstimate, nominal: Robot, basis: BaseParameters) -> Lift
             why = "no robot that can exist is known to be near the chosen estimate"
         raise FileFormatError(f"{saved.name}: {why}")
     return lifted
-
-
-def _with_choices(
-    study: StudyConfig,
-    controllers: Sequence[str] | None,
-    tasks: Sequence[str] | None,
-    scenarios: Sequence[str] | None,
-    models: Sequence[str] | None,
-    runs: int | None,
-) -> StudyConfig:
-    """Return the study with other choices for its loop; options by task stay."""
-    control = study.control
-    choices: dict[str, Any] = {
-        "controllers": None if controllers is None else tuple(controllers),
-        "tasks": None if tasks is None else dict(_task(word, control.tasks) for word in tasks),
-        "scenarios": None if scenarios is None else tuple(scenarios),
-        "models": None if models is None else tuple(models),
-        "runs": runs,
-    }
-    choices = {key: value for key, value in choices.items() if value is not None}
-    return study.model_copy(update={"control": control.model_copy(update=choices)})
 
 
 def _task(word: str, tasks: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:

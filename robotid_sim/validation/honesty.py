@@ -24,16 +24,14 @@ References
    form of a contingency table", Biometrika 44, doi:10.1093/biomet/44.1-2.289.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import fdtri, ndtr, ndtri
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.estimation.block_sandwich import row_blocks_of
 from robotid_sim.estimation.correlation import block_of
@@ -94,31 +92,18 @@ def residual_noise(
     the log, and each of `rngs` makes a further replicate.
     """
     # Sensors are of the same cell, not of another one of its kind.
-    cell = clean_log(log), settled(sensors, log), preprocessor, nominal
-    fitted = partial(_left_by_fit, plant, estimator)
-    replicate = partial(_replicate, fitted, *cell, problem.basis)
-    draws = [(rng, k / (len(rngs) + 1.0)) for k, rng in enumerate(rngs, start=1)]
-    parts = [fitted(motion, problem), *map(replicate, draws)]
+    clean, own = clean_log(log), settled(sensors, log)
+    parts = [_left_by_fit(plant, estimator, motion, problem)]
+    for k, rng in enumerate(rngs, start=1):
+        again = preprocessor(measured_again(clean, own, rng, k / (len(rngs) + 1.0)), nominal)
+        rows_again = build_problem(again, nominal, problem.basis)
+        parts.append(_left_by_fit(plant, estimator, again, rows_again))
     residuals, rows = (list(each) for each in zip(*parts, strict=True))
     spread = np.std(np.array(rows), axis=0, ddof=1)
     share = np.maximum(spread / np.maximum(rms(spread), np.finfo(float).tiny), 1.0)
     freedom = 1.0 - problem.basis.rank / problem.y.size
     estimated = rms(np.concatenate(residuals / share)) / np.sqrt(max(freedom, 1e-9))
     return ResidualNoise(estimated, rms(spread / share), len(rows))
-
-
-def _replicate(
-    fitted: Callable[[Motion, LinearProblem], tuple[Float2D, Float2D]],
-    clean: Log,
-    sensors: Sequence[Sensor],
-    preprocessor: Preprocessor,
-    nominal: Robot,
-    basis: BaseParameters,
-    draw: tuple[np.random.Generator, float],
-) -> tuple[Float2D, Float2D]:
-    """Return what is left where the motion is measured anew, as `_left_by_fit`."""
-    motion = preprocessor(measured_again(clean, sensors, *draw), nominal)
-    return fitted(motion, build_problem(motion, nominal, basis))
 
 
 def _left_by_fit(

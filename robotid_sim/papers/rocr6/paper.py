@@ -89,6 +89,9 @@ def _controllers(
 def with_computed(table: TrialTable) -> TrialTable:
     """Compute what needs no run, and what is more than a statistic of runs."""
     ranks = base_ranks()
+    # Growth of the spread of a particle a step, its mean's, and that of the PSO.
+    swarms = [setting(f"tang-2023-{name}").build() for name in ("rwpso", "pso")]
+    ours, pso = (stability(swarm) for swarm in swarms if isinstance(swarm, Moving))
     rows: dict[TrialKey, list[ResultRow]] = {
         ("ranks", "", name): [{"rank": rank}] for name, rank in ranks.items()
     }
@@ -135,13 +138,15 @@ def with_computed(table: TrialTable) -> TrialTable:
             tracked=np.linspace(0.0, TRACKED, tracked),
             minor=second_moment_determinant(),
             limit=CLAMP["velocity_limit"],
+            growth=float(ours.order2.max()),
+            mean_growth=float(ours.order1.max()),
+            pso_growth=float(pso.order2.max()),
             best_start=_best_start(table, ""),
             best_start_weighted=_best_start(table, ", weighted"),
             nominal_share=100.0 * float(np.divide(unseen["nominal"], unseen["torque"]).mean()),
             lag=float((errors["reversals"] / errors["smooth"]).max()),
             **_recursion(table),
             **_norms(),
-            **_growth(),
             **_gains(table, "LS-PSO"),
             **_gains(table, "WLS-PSO"),
         )
@@ -207,14 +212,6 @@ def _norms() -> ResultRow:
         100.0 * float((np.linalg.norm(C, 2, axis=(1, 2)) < 1.0).mean()) for C in (printed, right)
     ]
     return {"norm": shares[0], "corrected_norm": shares[1]}
-
-
-def _growth() -> ResultRow:
-    """Compute the growth of the spread of a particle a step, its mean's, and that of the PSO."""
-    swarms = [setting(f"tang-2023-{name}").build() for name in ("rwpso", "pso")]
-    ours, pso = (stability(swarm) for swarm in swarms if isinstance(swarm, Moving))
-    values = {"growth": ours.order2, "mean_growth": ours.order1, "pso_growth": pso.order2}
-    return {name: float(value.max()) for name, value in values.items()}
 
 
 def _gains(table: TrialTable, method: str) -> ResultRow:
