@@ -98,14 +98,9 @@ def engine_title(name: str | None) -> str:
     return ENGINES[engine_named(name)].words
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EngineRuns:
-    """What happened in each engine before anything was measured, by the name of the engine."""
-
-    excitation: Mapping[str, Log]
-    """The run of the designed excitation."""
-    unseen: Mapping[str, Log]
-    """That of the motion that no fit sees."""
+EngineRuns = tuple[Mapping[str, Log], Mapping[str, Log]]
+"""Of every engine, by its name, before anything is measured: the run of the designed excitation,
+and that of the motion that no fit sees."""
 
 
 @one_blas_thread()
@@ -131,7 +126,7 @@ def engine_runs(
         {name: clean_run(cell, path, progress=progress) for name, cell in cells.items()}
         for path in (designs.trajectories[0], setup.unseen)
     )
-    return EngineRuns(excitation, unseen)
+    return excitation, unseen
 
 
 @one_blas_thread()
@@ -142,13 +137,14 @@ def crossing(
 
     The seed of the setup is that of the noise; workers are for the closed loops.
     """
-    engines = tuple(runs.excitation)
+    excitation, unseen_runs = runs
+    engines = tuple(excitation)
     setups = {name: replace(setup, cell=replace(setup.cell, engine=name)) for name in engines}
-    fits = {name: _identified(setups[name], runs.excitation[name], progress) for name in engines}
+    fits = {name: _identified(setups[name], excitation[name], progress) for name in engines}
     proofs, failed, units = [], 0, setup.cell.plant.joint_units
     for name in engines:
         rng = setup.streams(f"{name} unseen measure")
-        unseen = measured(setups[name].cell, runs.unseen[name], rng)
+        unseen = measured(setups[name].cell, unseen_runs[name], rng)
         loop = _closed_loop(setups[name], fits, workers, progress)
         failed += 0 if loop is None else len(loop.failures)
         for source, fit in fits.items():
@@ -177,7 +173,7 @@ def crossing(
         assumptions=tuple(setup.assumptions),
         limits=setup.limits,
         settings=setup.settings,
-        excitation=runs.excitation,
+        excitation=excitation,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
@@ -262,19 +262,11 @@ def _stretches(fit: Identification) -> tuple[dict[str, Bool1D], str]:
     return named, "a stretch of the period, in all periods"
 
 
-class Explained(Protocol):
-    """A result that describes itself."""
-
-    def sentences(self) -> list[str]:
-        """Return the finding in words."""
-        ...
-
-
 @one_blas_thread()
 def further_checks(fit: Identification) -> list[str]:
     """Return what further checks of a fit say; one that is not possible says nothing."""
     chosen, problem, period = fit.chosen, fit.problem, fit.motion.period
-    checks: list[Callable[[], Explained]] = [
+    checks: list[Callable[[], Any]] = [
         lambda: worst_direction(problem, chosen),
         lambda: residual_whiteness(problem, chosen),
         lambda: essential_parameters(problem, chosen),

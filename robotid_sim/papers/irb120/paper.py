@@ -35,18 +35,11 @@ ROUNDING = 1e-12
 def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> TrialTable:
     """Compute what needs no run, and what is more than a statistic of runs."""
     motions = model.published_motions()
-    evaluable = any(motion.followed and motion.start_speed < AT_REST for motion in motions)
-    best = min(motions, key=lambda motion: motion.condition)
+    each = motions.values()
+    evaluable = any(of["followed"] == "yes" and of["start_speed"] < AT_REST for of in each)
+    best = min(each, key=lambda motion: float(motion["condition"]))
     rows: dict[TrialKey, list[ResultRow]] = {
-        ("published", "", motion.reading): [
-            {
-                "followed": "yes" if motion.followed else "no",
-                "start_speed": motion.start_speed,
-                "scale": motion.scale,
-                "condition": motion.condition,
-            }
-        ]
-        for motion in motions
+        ("published", "", reading): [motion] for reading, motion in motions.items()
     }
     for joint, printed, used in model.PRINTED["limits"]:
         rows["limits", "", joint] = [{"printed": printed, "used": used}]
@@ -73,11 +66,11 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
         | settings_rows(settings)
         | TrialTable.computed(
             **effort,
-            optimum=best.condition if evaluable else "not evaluable",
+            optimum=best["condition"] if evaluable else "not evaluable",
             radii=sum(model.PRINTED["optimum"]["a"]),
-            speed=best.start_speed,
-            scale=best.scale,
-            condition=best.condition,
+            speed=best["start_speed"],
+            scale=best["scale"],
+            condition=best["condition"],
             **_identifiability(),
             **_identified(identified),
             **_comparison(table),

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from math import cos, sin
+from typing import Any
 
 import numpy as np
 
@@ -274,20 +275,6 @@ PULLS = tuple(np.linspace(0.05, 2.0, 40).tolist())
 Gains = tuple[float, float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class GainStability:
-    """What both views say of a set of gains with an inertia weight, at the worst pull."""
-
-    gains: Gains
-    w: float
-    routh_hurwitz: bool
-    """Whether eq. (17)-(18) hold for every pull."""
-    real_part: float
-    """Largest real part of the roots of eq. (16)."""
-    radius: float
-    """Largest spectral radius of the update: above 1 it diverges."""
-
-
 def polynomial(gains: Gains, w: float, f: float) -> tuple[float, float, float, float]:
     """Return the coefficients of eq. (16), the highest power first."""
     kp, ki, kd = gains
@@ -310,13 +297,17 @@ def radius(gains: Gains, w: float, f: float) -> float:
     return spectral_radius(pid_map(w, 2.0 * f, 0.0, *gains).mean())
 
 
-def all_gains() -> Iterator[GainStability]:
-    """Yield every set of gains with every inertia weight."""
+def all_gains() -> Iterator[dict[str, Any]]:
+    """Yield what both views say of every set of gains and inertia weight, at the worst pull.
+
+    Whether eq. (17)-(18) hold for every pull, the largest real part of the roots of eq. (16), and
+    the largest spectral radius of the update, which diverges with one above 1.
+    """
     for gains, w in product(GAINS, WEIGHTS):
-        yield GainStability(
-            gains=gains,
-            w=w,
-            routh_hurwitz=all(routh_hurwitz(gains, w, f) for f in PULLS),
-            real_part=max(largest_real_part(gains, w, f) for f in PULLS),
-            radius=max(radius(gains, w, f) for f in PULLS),
-        )
+        yield {
+            "gains": gains,
+            "w": w,
+            "routh_hurwitz": all(routh_hurwitz(gains, w, f) for f in PULLS),
+            "real_part": max(largest_real_part(gains, w, f) for f in PULLS),
+            "radius": max(radius(gains, w, f) for f in PULLS),
+        }

@@ -59,7 +59,6 @@ class TwoLinkElpidso(TrialPaper):
         yield _final_means(table, "table-8-noise", "noisy", ("LS", LS_IN_BOX, *SEARCHES))
         yield _absolute(table)
         yield _variants(table)
-        yield _gains()
         yield _differentiated(table)
 
 
@@ -157,22 +156,6 @@ def _variants(table: TrialTable) -> Table:
         cells = (*map(_cost, medians), f"{ratio:.2g}", ends if variant != "ELPIDSO" else "-")
         rows.append((variant, *cells, f"{spread:.3f}"))
     return Table((), tuple(rows), name="variants")
-
-
-def _gains() -> Table:
-    """List what Routh-Hurwitz and the update itself say of gains."""
-    rows = tuple(
-        (
-            ", ".join(f"{gain:g}" for gain in s.gains),
-            f"{s.w:g}",
-            "hold" if s.routh_hurwitz else "do not hold",
-            f"{s.real_part:.3f}",
-            f"{s.radius:.3f}",
-            "settles" if s.radius < 1.0 else "diverges",
-        )
-        for s in model.all_gains()
-    )
-    return Table((), rows, name="gains")
 
 
 def _differentiated(table: TrialTable) -> Table:

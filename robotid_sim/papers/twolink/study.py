@@ -86,6 +86,20 @@ def run_all(lab: Lab) -> TrialTable:
 def with_computed(table: TrialTable) -> TrialTable:
     """Compute what needs no run, from the results of all."""
     table = table | _unseen(table) | _drawn(table)
+    gains: dict[TrialKey, list[ResultRow]] = {
+        ("gains", "", str(k)): [
+            {
+                "gains": ", ".join(f"{gain:g}" for gain in of["gains"]),
+                "w": of["w"],
+                "conditions": "hold" if of["routh_hurwitz"] else "do not hold",
+                "real_part": of["real_part"],
+                "radius": of["radius"],
+                "swarm": "settles" if of["radius"] < 1.0 else "diverges",
+            }
+        ]
+        for k, of in enumerate(model.all_gains())
+    }
+    table = table | TrialTable(gains)
     return table | TrialTable.computed(
         checkpoints=trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"]),
         share=np.linspace(0.0, 1.0, trials.POINTS, endpoint=False),
@@ -362,16 +376,16 @@ def _of_model() -> ResultRow:
     """Compute what follows from the model and the gains alone."""
     right, printed = identity_errors()
     tested = list(model.all_gains())
-    stable = [s for s in tested if s.routh_hurwitz]
+    stable = [s for s in tested if s["routh_hurwitz"]]
     cases = product(model.GAINS, model.WEIGHTS, model.PULLS)
     return {
         "lambda": float(np.abs(model.TRUE - model.PRINTED).max()),
         "identity": right,
         "printed_identity": printed,
-        "radius": max(s.radius for s in stable),
+        "radius": max(s["radius"] for s in stable),
         "stable": len(stable),
-        "diverging": sum(s.radius >= 1.0 for s in stable),
-        "own_radius": max(s.radius for s in tested if s.gains == model.GAINS[0]),
+        "diverging": sum(s["radius"] >= 1.0 for s in stable),
+        "own_radius": max(s["radius"] for s in tested if s["gains"] == model.GAINS[0]),
         "disagreements": sum(
             model.routh_hurwitz(*case) != (model.largest_real_part(*case) < 0.0) for case in cases
         ),
