@@ -227,12 +227,12 @@ def run_study(
             done = Study(setup, designs, trajectory, log, assessment, unseen, loop, result)
             if page:
                 from robotid_sim.report.page import write_page
-            from robotid_sim.report.study_report import study_report
+                from robotid_sim.report.study_report import study_report
 
-            began, place = time.perf_counter(), folder / "report.html"
-            drawn, figures = study_report(done, command), folder / "figures"
-            write_page(drawn, place, figures, shown, workers, replay=replay)
-            _log.info("report: %.2f s", time.perf_counter() - began)
+                began, place = time.perf_counter(), folder / "report.html"
+                drawn, figures = study_report(done, command), folder / "figures"
+                write_page(drawn, place, figures, shown, workers, replay=replay)
+                _log.info("report: %.2f s", time.perf_counter() - began)
     return done
 
 
