@@ -47,8 +47,6 @@ SHOWN = 1.0
 """Time shown of a validation run [s]; the rest repeats it with slow changes."""
 SMALLEST = 1e-17
 """Torque errors below are drawn here [N m]."""
-STATES = 1000
-"""Random states of the check of the identity."""
 
 Criteria = Mapping[str, TorqueCriterion]
 """What the searches minimize, by rho."""
@@ -374,7 +372,7 @@ def _eta(table: TrialTable) -> ResultRow:
 
 def _of_model() -> ResultRow:
     """Compute what follows from the model and the gains alone."""
-    right, printed = identity_errors()
+    right, printed = model.identity_errors()
     tested = list(model.all_gains())
     stable = [s for s in tested if s["routh_hurwitz"]]
     cases = product(model.GAINS, model.WEIGHTS, model.PULLS)
@@ -390,14 +388,3 @@ def _of_model() -> ResultRow:
             model.routh_hurwitz(*case) != (model.largest_real_part(*case) < 0.0) for case in cases
         ),
     }
-
-
-def identity_errors() -> tuple[float, float]:
-    """Compute how far H ddq + C dq + G is from Y lambda, with the known torque and without [N m].
-
-    The largest deviations over random states with angles to 3 rad, and rates to 3 rad/s, 3 rad/s^2.
-    """
-    q, dq, ddq = np.random.default_rng(0).uniform(-3.0, 3.0, (3, STATES, 2))
-    printed = model.torque(q, dq, ddq) - model.regressor(q, dq, ddq) @ model.TRUE
-    right = printed - model.known_torque(q)
-    return float(np.abs(right).max()), float(np.abs(printed).max())
