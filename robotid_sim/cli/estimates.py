@@ -1,4 +1,4 @@
-"""``robotid predict``, ``compare`` and ``validate``: what estimates are worth."""
+"""``robotid predict`` and ``compare``: what estimates say of a log, and of one another."""
 
 from pathlib import Path
 
@@ -81,69 +81,4 @@ def compare(
     if report is not None:
         write_page(comparison_report(done, output.command_line()), report)
     output.print_result(content, compare_text(done), [out, report], as_json=json)
-    return 0 if done.passed else 1
-
-
-@command(
-    *("seed", "plugin", "quick", "nominal", "plant_friction", "plant_drive", "engine"),
-    "no_clearance",
-    needs={"force": "log", "no_replay": "report"},
-)
-def validate(
-    robot: str,
-    estimate: Path,
-    log: Path | None = None,
-    out: Path | None = None,
-    controller: list[str] | None = None,
-    task: list[str] | None = None,
-    scenario: list[str] | None = None,
-    model: list[str] | None = None,
-    runs: int | None = None,
-    report: Path | None = None,
-    no_replay: bool = False,
-    force: bool = False,
-    json: bool = False,
-    workers: int | None = None,
-    *,
-    study: options.Configuration,
-) -> int:
-    """Validate an estimate: predict a log, and run the closed loop on ROBOT in the engine.
-
-    The loop compares the true, the nominal, the identified and other models, for the controllers,
-    tasks and scenarios that `robotid list` knows; section [control] of the configuration has their
-    options. Exit 1 if a check fails. A machine's log is refused, for the machine is
-    not in the engine: use `robotid predict`.
-    """
-    import os
-
-    from robotid_sim.cli.study_options import recipe
-    from robotid_sim.files import write_json
-    from robotid_sim.pipeline.validate import validate as validate_estimate
-    from robotid_sim.report.page import write_page
-    from robotid_sim.report.validation_report import validate_text, validation_report
-
-    output.begin(out, report)
-    beside = out or estimate
-    with output.progress_line() as progress:
-        done = validate_estimate(
-            estimate,
-            robot,
-            study,
-            log=log,
-            controllers=controller,
-            tasks=task,
-            scenarios=scenario,
-            models=model,
-            runs=runs,
-            force=force,
-            failures=beside.with_name(beside.stem),
-            workers=workers or os.cpu_count() or 1,
-            progress=progress,
-        )
-    content = done.content()
-    if out is not None:
-        write_json(out, "validation", 1, content)
-    if report is not None:
-        write_page(validation_report(done, recipe(study)), report, replay=not no_replay)
-    output.print_result(content, validate_text(done), [out, report], as_json=json)
     return 0 if done.passed else 1

@@ -203,17 +203,8 @@ def validate(
         If the undisturbed loop with the true model ends before its time.
     """
     config = (config or StudyConfig()).with_seed(seed)
-    options = config.control.tasks  # of the tasks that are chosen, too
-    choices: dict[str, Any] = {
-        "controllers": None if controllers is None else tuple(controllers),
-        "tasks": None if tasks is None else dict(_task(word, options) for word in tasks),
-        "scenarios": None if scenarios is None else tuple(scenarios),
-        "models": None if models is None else tuple(models),
-        "runs": runs,
-    }
-    choices = {key: value for key, value in choices.items() if value is not None}
-    control = config.control.model_copy(update=choices)
-    config = config.model_copy(update={"control": control})
+    names = {"controllers": controllers, "scenarios": scenarios, "models": models}
+    config = _with_choices(config, names, tasks, runs)
     unseen = None if log is None else _virtual(log)
     plant = build_robot(robot, config.robot)
     saved = SavedEstimate.of(estimate)
@@ -276,6 +267,22 @@ def _lifted(saved: SavedEstimate, nominal: Robot, basis: BaseParameters) -> Lift
             why = "no robot that can exist is known to be near the chosen estimate"
         raise FileFormatError(f"{saved.name}: {why}")
     return lifted
+
+
+def _with_choices(
+    config: StudyConfig,
+    names: Mapping[str, Sequence[str] | None],
+    tasks: Sequence[str] | None,
+    runs: int | None,
+) -> StudyConfig:
+    """Return the study with other choices for its loop; options by task stay."""
+    chosen: dict[str, Any] = {key: tuple(of) for key, of in names.items() if of is not None}
+    if tasks is not None:
+        chosen["tasks"] = dict(_task(word, config.control.tasks) for word in tasks)
+    if runs is not None:
+        chosen["runs"] = runs
+    control = config.control.model_copy(update=chosen)
+    return config.model_copy(update={"control": control})
 
 
 def _task(word: str, tasks: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:

@@ -108,16 +108,7 @@ def with_computed(table: TrialTable) -> TrialTable:
             "published": [f"{value:g}" for value in model.TABLE_2.values()],
         }
     ]
-    t = np.linspace(0.0, model.OPTIONS.period, 400)
-    (design,) = table.runs("design", "", "6")
-    position = model.trajectory_of(design["excitation"])(t).q.T
-    rows["motion", "", ""] = [{"t": t, "position": position}]
-    for what, curves in table.runs("first run")[0]["figures"].items():
-        t = curves.get("t")
-        for name in curves.keys() - {"t"}:
-            ends, count = (0.0, model.OPTIONS.period), len(curves[name][0])
-            times = np.linspace(*ends, count, endpoint=False) if t is None else t
-            rows[f"{what} curves", "", name] = [{"t": times, "torque": curves[name]}]
+    rows |= _drawn_motions(table)
     tracked = len(table.runs("tracking", "WLS")[0]["curve"][0])
     unseen = table.runs("unseen")[0]
     errors = {  # of the Kalman filter, about reversals and where a joint moves
@@ -151,6 +142,21 @@ def with_computed(table: TrialTable) -> TrialTable:
             **_gains(table, "WLS-PSO"),
         )
     )
+
+
+def _drawn_motions(table: TrialTable) -> dict[TrialKey, list[ResultRow]]:
+    """Compute the excitation of all joints, and give the torques of the first run their times."""
+    t = np.linspace(0.0, model.OPTIONS.period, 400)
+    (design,) = table.runs("design", "", "6")
+    position = model.trajectory_of(design["excitation"])(t).q.T
+    rows: dict[TrialKey, list[ResultRow]] = {("motion", "", ""): [{"t": t, "position": position}]}
+    for what, curves in table.runs("first run")[0]["figures"].items():
+        t = curves.get("t")
+        for name in curves.keys() - {"t"}:
+            ends, count = (0.0, model.OPTIONS.period), len(curves[name][0])
+            times = np.linspace(*ends, count, endpoint=False) if t is None else t
+            rows[f"{what} curves", "", name] = [{"t": times, "torque": curves[name]}]
+    return rows
 
 
 def base_ranks() -> dict[str, int]:
