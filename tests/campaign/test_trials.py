@@ -233,7 +233,7 @@ def test_what_only_draws_results_throws_no_trial_away(package) -> None:
     ("module", "inside", "outside"),
     [
         (
-            "irb120.trials",
+            "irb120.trials:swarm",
             ("dynamics.kernels", "optim.mupso", "excitation"),
             ("pipeline", "engine"),
         ),
