@@ -2,8 +2,8 @@
 
 A paper measures its claims and returns a `Reproduction`. A `TrialPaper` has two things instead. Its
 trials, functions that are run and kept by their parameters, fill a `TrialTable`; its
-``claims.toml`` says what claims, tables and texts of the page take from that table, in the words of
-`measure` and `tables`::
+``claims.toml`` says what claims, figures, tables and texts of the page take from that table, in the
+words of `Measure`, `charts` and `tables`::
 
     class Drop(TrialPaper):
         \"\"\"The torque that holds an arm stretched out.\"\"\"
@@ -14,8 +14,7 @@ trials, functions that are run and kept by their parameters, fill a `TrialTable`
             cells = lab.cells(("torque", "", "true"), f"{__name__}:hold", runs=8)
             return lab.tabulate("hold", cells)
 
-Figures, and tables of which a row is more than numbers of one place, are made by `charts` and
-`tables`.
+Tables of which a row is more than numbers of one place are made by `tables`.
 """
 
 import re

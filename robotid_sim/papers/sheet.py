@@ -7,7 +7,7 @@ Tables of the file are by name, and one may stand for several::
     claim = "QPSO's torque is closest to the reference's ({scenario})."
     judged = "{needs}"
 
-Other names in braces are filled with ``facts``: numbers of the trial table, as in `measure`.
+Other names in braces are filled with ``facts``: numbers of the trial table, as by `Measure`.
 """
 
 import tomllib
