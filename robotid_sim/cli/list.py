@@ -1,5 +1,6 @@
-"""``robotid list``: what there is, and the options of each item."""
+"""``robotid list`` and ``schema``: what there is, with its options, and the forms of files."""
 
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -53,6 +54,27 @@ def list_(
         if name not in rows:
             raise UnknownNameError.of(f"name among {kind}", name, rows)
         _say_item(KINDS[kind], rows[name], json)
+    return 0
+
+
+@command()
+def schema(name: str, out: Path | None = None, json: bool = False) -> int:
+    """Print the JSON Schema of a kind of files: what another program may read or write.
+
+    Of a log it is that of the comment lines of a CSV, of a study that of the configuration.
+    """
+    from json import dumps
+
+    from robotid_sim.files import write_text
+    from robotid_sim.pipeline.schemas import schema as schema_of
+
+    output.begin(out)
+    content = schema_of(name)
+    if out is None:
+        output.print_json(content)
+        return 0
+    write_text(out, dumps(content, indent=1) + "\n")
+    output.print_result({"schema": name, "file": str(out)}, [], [out], as_json=json)
     return 0
 
 

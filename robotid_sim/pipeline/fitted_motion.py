@@ -235,7 +235,7 @@ class FittedMotion(NamedTuple):
 def fitted_motion(
     logs: Sequence[Log], nominal: Robot, basis: BaseParameters, plan: FitPlan, progress: Progress
 ) -> FittedMotion:
-    """Return motion, terms and rows of logs; see `robotid_sim.pipeline.stages.identify`."""
+    """Return motion, terms and rows of logs; see `robotid_sim.pipeline.stages.FittedStages`."""
     tuned = tuple(plan.preprocessor.tuned(log, nominal) for log in logs)
     progress("identify", 0.4)
     model = revise_model(logs, tuned, nominal, basis, plan)
