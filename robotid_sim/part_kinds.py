@@ -1,11 +1,9 @@
 """Kinds of parts, and what `robotid list` says of each, read from the registries."""
 
-import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from importlib.util import find_spec
-from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.registry import Registry
@@ -13,42 +11,43 @@ from robotid_sim.table import Table
 
 PartRows = list[dict[str, str]]
 
+PRESET_SUMMARIES: Mapping[str, str] = {
+    "ideal": "no sensor: positions and torques as they are",
+    "lab": "joint torque sensors and fine encoders",
+    "industrial": "motor currents, a delay, and the encoders of an industrial arm",
+    "harsh": "strong noise, ripple, drift, delay and faulty samples",
+}
+
 
 class PartKind(NamedTuple):
-    """One kind of parts; what has them is loaded when it is asked."""
+    """One kind of parts."""
 
     summary: str
     use: str
     """Where the name of a part goes."""
-    registry: str = ""
-    """Where their registry is; or the functions for rows and tables."""
-    rows_of: str = ""
-    tables_of: str = ""
-    settable: bool = True
-    """Whether parts have options."""
-    summaries: Mapping[str, str] = {}
-    """Of parts that do not say it themselves."""
+    rows: Callable[[], PartRows]
+    """Name, summary and source of every part."""
+    tables: Callable[[str], list[Table]] = lambda _: []
+    """What there is to say of a part by its name."""
 
     @classmethod
-    def read(cls, rows: str = "", tables: str = "", **entry: Any) -> "PartKind":
-        """Read an entry of the file."""
-        return cls(rows_of=rows, tables_of=tables, **entry)
+    def of_registry(
+        cls, place: str, summary: str, use: str, *, settable: bool = True
+    ) -> "PartKind":
+        """Return the kind of a registry, which is loaded when it is asked."""
 
-    def rows(self) -> PartRows:
-        """Return name, summary and source of every part."""
-        if not self.registry:
-            rows: PartRows = resolve_name(self.rows_of)()
-            return rows
-        registry: Registry[object] = resolve_name(self.registry)
-        return registry.describe()
+        def registry() -> Registry[object]:
+            loaded: Registry[object] = resolve_name(f"robotid_sim.{place}")
+            return loaded
 
-    def tables(self, name: str) -> list[Table]:
-        """Return what there is to say of a part by its name."""
-        if self.tables_of:
-            tables: list[Table] = resolve_name(self.tables_of)(name)
-            return tables
-        options = resolve_name(self.registry).options(name) if self.registry else []
-        return [_table("options", options)] if options and self.settable else []
+        def tables(name: str) -> list[Table]:
+            return [_table("options", rows)] if (rows := registry().options(name)) else []
+
+        return cls(summary, use, lambda: registry().describe(), tables if settable else _no_table)
+
+
+def _no_table(_: str) -> list[Table]:
+    return []
 
 
 def _table(title: str, rows: PartRows) -> Table:
@@ -56,8 +55,13 @@ def _table(title: str, rows: PartRows) -> Table:
     return Table(tuple(rows[0]), cells, title, text_columns=len(rows[0]))
 
 
-def robot_tables(name: str) -> list[Table]:
-    """Return joints and published sets of a robot of the catalog."""
+def _robots() -> PartRows:
+    from robotid_sim.model.catalog_files import describe_catalog
+
+    return describe_catalog()
+
+
+def _robot_tables(name: str) -> list[Table]:
     from robotid_sim.model.catalog import load_robot, published_sets
     from robotid_sim.section import number
 
@@ -82,17 +86,14 @@ def robot_tables(name: str) -> list[Table]:
     return [_table(title, joints), _table("published sets, for `--model published:NAME`", rows)]
 
 
-def preset_rows() -> PartRows:
-    """Return the presets of sensors."""
+def _presets() -> PartRows:
     from robotid_sim.measurement.presets import PRESETS
 
-    summaries = KINDS["presets"].summaries
     source = "robotid_sim/measurement/presets.toml, with a reason for every number"
-    return [{"name": n, "summary": summaries[n], "source": source} for n in PRESETS]
+    return [{"name": n, "summary": PRESET_SUMMARIES[n], "source": source} for n in PRESETS]
 
 
-def preset_tables(name: str) -> list[Table]:
-    """Return the sensors of a preset."""
+def _preset_tables(name: str) -> list[Table]:
     from robotid_sim.measurement.presets import describe_presets
 
     rows = [
@@ -107,8 +108,7 @@ def preset_tables(name: str) -> list[Table]:
     return [_table("sensors, in the order in which they apply", rows)] if rows else []
 
 
-def engine_rows() -> PartRows:
-    """Return the engines, and which of them are missing."""
+def _engines() -> PartRows:
     from robotid_sim.engine.engines import ENGINES
 
     source = "robotid_sim/engine/engines.py"
@@ -119,8 +119,7 @@ def engine_rows() -> PartRows:
     ]
 
 
-def term_rows() -> PartRows:
-    """Return the terms that a fit may choose."""
+def _terms() -> PartRows:
     from robotid_sim.model.joint_terms import KINDS as TERMS
     from robotid_sim.model.joint_terms import SOUGHT
 
@@ -128,8 +127,7 @@ def term_rows() -> PartRows:
     return [{"name": n, "summary": TERMS[n].words, "source": source} for n in SOUGHT]
 
 
-def term_tables(name: str) -> list[Table]:
-    """Return the parameters of a term."""
+def _term_tables(name: str) -> list[Table]:
     from robotid_sim.model.joint_terms import KINDS as TERMS
     from robotid_sim.model.joint_terms import unit_of
 
@@ -140,8 +138,80 @@ def term_tables(name: str) -> list[Table]:
     return [_table("parameters, for a joint that turns", rows)]
 
 
-_file = Path(__file__).with_suffix(".toml")
+def _papers() -> PartRows:
+    from robotid_sim.papers import describe_papers
+
+    return describe_papers()
+
+
+_FAMILIES = PartKind.of_registry(
+    "excitation:FAMILIES",
+    "families of excitation motions",
+    "--family {name}; options: [design] options = {{ … }}",
+)
+
 KINDS: Mapping[str, PartKind] = {
-    name: PartKind.read(**entry)
-    for name, entry in tomllib.loads(_file.read_text(encoding="utf-8")).items()
+    "robots": PartKind("robots of the catalog", "robotid check {name}", _robots, _robot_tables),
+    "families": _FAMILIES,
+    "trajectories": _FAMILIES._replace(summary="the same as families"),
+    "criteria": PartKind.of_registry(
+        "excitation:CRITERIA",
+        "what an excitation is designed for",
+        "--criterion {name}; options: [design] criterion_options = {{ … }}",
+    ),
+    "sensors": PartKind.of_registry(
+        "measurement:SENSORS", "what corrupts a log", "[sensors.{name}]"
+    ),
+    "presets": PartKind("sensors of typical cells", "--preset {name}", _presets, _preset_tables),
+    "friction-laws": PartKind.of_registry(
+        "model.friction_laws:FRICTION_LAWS",
+        "friction of the simulated plant",
+        '--plant-friction {name}; options: [experiment.friction] law = "{name}"',
+    ),
+    "plant-drives": PartKind.of_registry(
+        "model.plant_drives:PLANT_DRIVES",
+        "what lies between rotors and links of the simulated plant",
+        '--plant-drive {name}; options: [experiment.drive] kind = "{name}"',
+    ),
+    "engines": PartKind(
+        "engines of the simulated plant", "--engine {name}; [experiment] engine", _engines
+    ),
+    "terms": PartKind(
+        "torques that a joint may have beside the standard ones",
+        "--terms {name}; [estimation] joint_terms",
+        _terms,
+        _term_tables,
+    ),
+    "preprocessors": PartKind.of_registry(
+        "preprocess:PREPROCESSORS",
+        "from a log to motion and torque",
+        '[preprocess] name = "{name}"; options = {{ … }}',
+    ),
+    "estimators": PartKind.of_registry(
+        "estimation:ESTIMATORS",
+        "from motion and torque to parameters",
+        "--estimator {name}; options: [estimation.options.{name}]",
+    ),
+    "optimizers": PartKind.of_registry(
+        "optim.methods:OPTIMIZERS",
+        "algorithms that search without gradients",
+        "--solver {name}; --estimator wls-{name}; options: [estimation.options.wls-{name}.options]",
+    ),
+    "controllers": PartKind.of_registry(
+        "control:CONTROLLERS",
+        "controllers of the closed loop",
+        "--controller {name}; its gains follow from bandwidth and error of [control]",
+        settable=False,
+    ),
+    "tasks": PartKind.of_registry(
+        "tasks:TASKS",
+        "motions of the closed loop",
+        "--task {name}; options: [control.tasks.{name}]",
+    ),
+    "scenarios": PartKind.of_registry(
+        "experiment.conditions:CONDITIONS",
+        "disturbances of the closed loop, which + joins",
+        "--scenario {name}; options: [control.conditions.{name}]",
+    ),
+    "papers": PartKind("published systems", "robotid reproduce {name} --out out", _papers),
 }

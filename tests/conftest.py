@@ -2,7 +2,7 @@
 
 import os
 
-from robotid_sim.cli.entry import common_kernels
+from robotid_sim.cli.openblas import common_kernels
 
 # Before NumPy loads: tests compare what Python gives with what the program gives.
 os.environ.update(common_kernels())

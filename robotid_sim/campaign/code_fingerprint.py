@@ -18,7 +18,7 @@ from robotid_sim.pipeline.result import versions
 PACKAGE = "robotid_sim"
 CATALOG = "robotid_sim.model.catalog"
 """The module that reads the robots; what imports it depends on their files."""
-UNREAD = ("claims.toml", "part_kinds.toml")
+UNREAD = ("claims.toml",)
 """Data files in the package that no trial reads."""
 COMPILED = ("__pycache__", ".py", ".pyc", ".nbi", ".nbc")
 """Ends of the names of sources, and of what is compiled from them."""

@@ -2,9 +2,9 @@
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from robotid_sim.cli import output
+from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.errors import OptionError
 
@@ -19,18 +19,49 @@ class CampaignAction(StrEnum):
     LIST = "list"
 
 
+PlanOrFolder = Annotated[
+    Path | None,
+    options.argument(
+        "PLAN",
+        "For run a plan: a TOML file, or the name of one of `robotid campaign list`; "
+        "for the others the folder of a campaign.",
+    ),
+]
+
+RunOrTable = Annotated[
+    Path | None, options.out("Folder of the run; of export a .csv or .parquet.", "PATH")
+]
+
+ClusterName = Annotated[
+    str | None,
+    options.value(
+        "WHERE",
+        "Run by Dask (extra cluster): local, or the address of a scheduler, as in "
+        "tcp://node1:8786.",
+    ),
+]
+
+
 @command()
 def campaign(
-    action: CampaignAction,
-    where: Path | None = None,
-    out: Path | None = None,
-    quick: bool = False,
-    dry_run: bool = False,
-    again: bool = False,
-    cluster: str | None = None,
-    trust_plugins: bool = False,
-    json: bool = False,
-    workers: int | None = None,
+    action: Annotated[
+        CampaignAction, options.argument("ACTION", "run, status, summary, export, or list.")
+    ],
+    where: PlanOrFolder = None,
+    out: RunOrTable = None,
+    quick: Annotated[bool, options.flag("--quick", "A smaller campaign of the same kind.")] = False,
+    dry_run: Annotated[
+        bool, options.flag("--dry-run", "Print trials, shared work, time and disk; run none.")
+    ] = False,
+    again: Annotated[
+        bool, options.flag("--again", "Run those once more that failed or were late.")
+    ] = False,
+    cluster: ClusterName = None,
+    trust_plugins: Annotated[
+        bool, options.flag("--trust-plugins", "Run the plugins that the plan names.")
+    ] = False,
+    json: options.Json = False,
+    workers: options.Workers = None,
 ) -> int:
     """Run a plan of many virtual experiments, or see what came of it.
 

@@ -1,6 +1,7 @@
 """``robotid certify``: generated in one engine, proved in the other."""
 
 from pathlib import Path
+from typing import Annotated
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
@@ -13,13 +14,18 @@ PAGE, VALUES, FIGURES = "certificate.html", "certificate.json", "figures"
     *("plant_friction", "plant_drive", "no_clearance"),
 )
 def certify(
-    robot: str,
-    out: Path,
-    seeds: int = 1,
-    no_replay: bool = False,
-    json: bool = False,
-    workers: int | None = None,
-    junit: Path | None = None,
+    robot: options.RobotArg,
+    out: Annotated[Path, options.out("Folder for the results.", "FOLDER")],
+    seeds: Annotated[
+        int,
+        options.value(
+            "N", "Studies, of the seeds from --seed on, judged together.", min=1, max=10_000
+        ),
+    ] = 1,
+    no_replay: options.NoReplay = False,
+    json: options.Json = False,
+    workers: options.Workers = None,
+    junit: options.JunitFile = None,
     *,
     study: options.Configuration,
 ) -> int:

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
+from robotid_sim.cli import design_options as of_design
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 
@@ -22,23 +23,23 @@ def _further(values: Mapping[str, Any]) -> list[Path]:
     excludes={"clearance": "no_clearance", "floor": "no_clearance"},
 )
 def design(
-    robot: str,
-    out: Path,
-    family: str | None = None,
-    criterion: str | None = None,
-    solver: str | None = None,
-    count: int | None = None,
-    prior: list[Path] | None = None,
-    clearance: float | None = None,
-    floor: float | None = None,
-    csv: Path | None = None,
-    explain: bool = False,
-    compare: bool = False,
-    report: Path | None = None,
-    no_replay: bool = False,
-    view: bool = False,
-    json: bool = False,
-    workers: int = 1,
+    robot: options.RobotArg,
+    out: Annotated[Path, options.out("Trajectory file (JSON).")],
+    family: of_design.FamilyName = None,
+    criterion: of_design.CriterionName = None,
+    solver: of_design.Solver = None,
+    count: of_design.Count = None,
+    prior: of_design.PriorFiles = None,
+    clearance: of_design.LinkClearance = None,
+    floor: of_design.FloorHeight = None,
+    csv: of_design.CsvFile = None,
+    explain: of_design.Explain = False,
+    compare: of_design.Compare = False,
+    report: options.ReportFile = None,
+    no_replay: options.NoReplay = False,
+    view: options.ShowMotion = False,
+    json: options.Json = False,
+    workers: of_design.Processes = 1,
     *,
     study: options.Configuration,
 ) -> int:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import robotid_sim as rid
 from robotid_sim.cli import options, output
@@ -19,22 +19,22 @@ def _table(values: Mapping[str, Any]) -> list[Path]:
 
 @command(*("seed", "plugin", "nominal"), beside=_table, needs={"no_replay": "report"})
 def identify(
-    robot: str,
-    log: list[Path],
-    out: Path,
-    estimator: list[str] | None = None,
-    torque_gain_std: float | None = None,
-    terms: list[str] | None = None,
-    mapping: Path | None = None,
-    hold_out: str | None = None,
-    urdf: Path | None = None,
-    draws: tuple[int, Path] | None = None,
-    meshes: MeshMode = MeshMode.COPY,
-    parameters: Path | None = None,
-    report: Path | None = None,
-    no_replay: bool = False,
-    force: bool = False,
-    json: bool = False,
+    robot: options.RobotArg,
+    log: options.SeveralLogs,
+    out: Annotated[Path, options.out("Estimate file (JSON).")],
+    estimator: options.EstimatorNames = None,
+    torque_gain_std: options.GainStd = None,
+    terms: options.Terms = None,
+    mapping: options.MapFile = None,
+    hold_out: options.HoldOutText = None,
+    urdf: options.UrdfFile = None,
+    draws: options.Draws = None,
+    meshes: options.Meshes = MeshMode.COPY,
+    parameters: options.ParameterFile = None,
+    report: options.ReportFile = None,
+    no_replay: options.NoReplay = False,
+    force: options.Force = False,
+    json: options.Json = False,
     *,
     study: options.Configuration,
 ) -> int:

@@ -1,6 +1,5 @@
-"""``robotid list`` and ``schema``: what there is, with its options, and the forms of files."""
+"""``robotid list``: what there is, and the options of each item."""
 
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -26,14 +25,13 @@ def item_names(ctx: typer.Context, incomplete: str) -> options.Words:
 @command()
 def list_(
     kind: Annotated[
-        str | None, typer.Argument(metavar="KIND", help="Kind of items.", autocompletion=kind_names)
+        str | None, options.argument("KIND", "Kind of items.", autocompletion=kind_names)
     ] = None,
     name: Annotated[
-        str | None,
-        typer.Argument(metavar="NAME", help="One of the items.", autocompletion=item_names),
+        str | None, options.argument("NAME", "One of the items.", autocompletion=item_names)
     ] = None,
-    plugin: list[str] | None = None,
-    json: bool = False,
+    plugin: options.Plugins = None,
+    json: options.Json = False,
 ) -> int:
     """List the kinds, the items of a KIND, or what there is to say of the item NAME.
 
@@ -54,27 +52,6 @@ def list_(
         if name not in rows:
             raise UnknownNameError.of(f"name among {kind}", name, rows)
         _say_item(KINDS[kind], rows[name], json)
-    return 0
-
-
-@command()
-def schema(name: str, out: Path | None = None, json: bool = False) -> int:
-    """Print the JSON Schema of a kind of files: what another program may read or write.
-
-    Of a log it is that of the comment lines of a CSV, of a study that of the configuration.
-    """
-    from json import dumps
-
-    from robotid_sim.files import write_text
-    from robotid_sim.pipeline.schemas import schema as schema_of
-
-    output.begin(out)
-    content = schema_of(name)
-    if out is None:
-        output.print_json(content)
-        return 0
-    write_text(out, dumps(content, indent=1) + "\n")
-    output.print_result({"schema": name, "file": str(out)}, [], [out], as_json=json)
     return 0
 
 

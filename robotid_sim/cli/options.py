@@ -1,14 +1,14 @@
-"""From the parameters of a command to its options and arguments, by the texts that they have."""
+"""Options that several commands share; what the words of commands import loads fast."""
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import typer
 
-from robotid_sim.cli.commands import COMMANDS, SHARED
+from robotid_sim.model.mesh_files import MeshMode
 
 if TYPE_CHECKING:
     from robotid_sim.pipeline.config import StudyConfig
@@ -19,73 +19,8 @@ Configuration: TypeAlias = "StudyConfig"
 Words = list[tuple[str, str]]
 """Words that a shell offers, with their help."""
 
-FLAGS = ("verbose", "quiet", "debug")
-"""What every command has and the top level reads."""
-
-SCHEMA_NAMES = ("result", "estimate", "log", "study", "map")
-
-OF_THE_ROBOT = (
-    *("config", "trust_plugins", "base", "tip", "payload", "assume_limits", "repair"),
-    "no_urdf_friction",
-)
-"""Fields of `SharedOptions` that every command has that reads a robot for a study."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class SharedOptions:
-    """Options that make the configuration of a study, as they are given."""
-
-    config: Path | None = None
-    trust_plugins: bool = False
-    plugin: list[str] | None = None
-    seed: int | None = None
-    quick: bool = False
-    base: str | None = None
-    tip: str | None = None
-    payload: str | None = None
-    assume_limits: bool = False
-    repair: bool = False
-    nominal: Path | None = None
-    no_urdf_friction: bool = False
-    preset: str | None = None
-    plant_friction: str | None = None
-    plant_drive: str | None = None
-    engine: str | None = None
-    no_clearance: bool = False
-
-
-def declared(command: str, name: str, kind: Any) -> Any:
-    """Declare the option or argument of a parameter of some type, as Typer takes it."""
-    text = dict(COMMANDS[command].options.get(name) or SHARED[name])
-    if "{" in text["help"]:
-        text["help"] = text["help"].format(**_constants())
-    if complete := text.pop("complete", None):
-        text["autocompletion"] = names(complete)
-        text.setdefault("metavar", "NAME")
-    if check := text.pop("check", None):
-        text["callback"] = {"finite": finite, "positive": positive}[check]
-    flags = text.pop("flags", [f"--{name.replace('_', '-')}"] if kind is bool else [])
-    if kind is not bool:
-        text.setdefault("metavar", "FILE")
-    if text.pop("argument", False):
-        return Annotated[kind, typer.Argument(**text)]
-    return Annotated[kind, typer.Option(*flags, **text)]
-
-
-def _constants() -> dict[str, Any]:
-    """Return what texts name of the choices that a view and a schema have."""
-    from robotid_sim.viewer import view_settings as view
-
-    lists = {name: ", ".join(words) for name, words in _choices().items()}
-    layers = "; ".join(f"{name}: {what}" for name, what in view.LAYERS.items())
-    return {**vars(view), **lists, "layers": layers, "window_layers": ", ".join(view.WINDOW_LAYERS)}
-
-
-def _choices() -> Mapping[str, Sequence[str]]:
-    """Return words that are items of no kind of `robotid list`."""
-    from robotid_sim.viewer.view_settings import DIRECTIONS, RENDERERS
-
-    return {"directions": [*DIRECTIONS], "renderers": [*RENDERERS], "schemas": SCHEMA_NAMES}
+LOAD = "M[,X,Y,Z[,I,I,I,I,I,I]]"
+"""How a load is given."""
 
 
 def names(kind: str) -> Callable[[str], Words]:
@@ -94,13 +29,149 @@ def names(kind: str) -> Callable[[str], Words]:
     def matching(incomplete: str) -> Words:
         from robotid_sim.part_kinds import KINDS
 
-        if kind in KINDS:
-            words = [(row["name"], row["summary"]) for row in KINDS[kind].rows()]
-        else:
-            words = [(word, "") for word in _choices()[kind]]
-        return [word for word in words if word[0].startswith(incomplete)]
+        rows = KINDS[kind].rows()
+        return [(r["name"], r["summary"]) for r in rows if r["name"].startswith(incomplete)]
 
     return matching
+
+
+def value(metavar: str, text: str, *flags: str, **more: Any) -> Any:
+    """Declare an option that takes a value; `more` is Typer's."""
+    return typer.Option(*flags, metavar=metavar, help=text, **more)
+
+
+def argument(metavar: str, text: str, **more: Any) -> Any:
+    """Declare an argument; `more` is Typer's."""
+    return typer.Argument(metavar=metavar, help=text, **more)
+
+
+def named(kind: str, text: str) -> Any:
+    """Declare an option that takes an item of `robotid list`."""
+    return typer.Option(metavar="NAME", help=text, autocompletion=names(kind))
+
+
+def file(text: str, *flags: str) -> Any:
+    """Declare an option that takes a file."""
+    return typer.Option(*flags, metavar="FILE", help=text)
+
+
+def out(text: str, metavar: str = "FILE") -> Any:
+    """Declare the option for what a command writes first."""
+    return typer.Option("-o", "--out", metavar=metavar, help=text)
+
+
+def flag(name: str, text: str) -> Any:
+    """Declare an option without a value."""
+    return typer.Option(name, help=text)
+
+
+RobotArg = Annotated[
+    str,
+    argument(
+        "ROBOT",
+        "Catalog name (see `robotid list robots`) or file: URDF, MJCF.",
+        autocompletion=names("robots"),
+    ),
+]
+Plugins = Annotated[
+    list[str] | None,
+    value("MODULE", "Module or .py file that registers your own parts, repeatable."),
+]
+TrustPlugins = Annotated[
+    bool, flag("--trust-plugins", "Run the plugins that the configuration names.")
+]
+Seed = Annotated[int | None, value("N", "Seed of all randomness.  [default: 0]", min=0)]
+Config = Annotated[Path | None, file("Study (TOML); see docs/how-to/configure.md.")]
+Json = Annotated[bool, flag("--json", "Print one JSON object and nothing else.")]
+BaseLink = Annotated[
+    str | None,
+    value(
+        "LINK", "Link where the chain starts.  [default: the root; with --tip what carries the arm]"
+    ),
+]
+TipLink = Annotated[
+    str | None, value("LINK", "Link where the chain ends.  [default: the longest chain's]")
+]
+PayloadText = Annotated[
+    str | None,
+    value(
+        LOAD,
+        "Load at the tip: mass [kg], COM [m] in the tip frame, and Ixx,Ixy,Iyy,Ixz,Iyz,Izz "
+        "about the COM [kg m^2].",
+    ),
+]
+AssumeLimits = Annotated[
+    bool, flag("--assume-limits", "Take 3.14 rad(/s) or 1 m(/s) for limits that the file lacks.")
+]
+Repair = Annotated[
+    bool, flag("--repair", "Replace impossible inertia by the nearest possible one.")
+]
+Nominal = Annotated[
+    Path | None, file("URDF or MJCF of the nominal model.  [default: ROBOT, wrong by some 20 %]")
+]
+NoFriction = Annotated[
+    bool, flag("--no-urdf-friction", "Drop the URDF's <dynamics> damping, friction.")
+]
+Preset = Annotated[
+    str | None, named("presets", "Sensors of a typical cell: ideal, lab, industrial, harsh.")
+]
+PlantFriction = Annotated[
+    str | None,
+    named(
+        "friction-laws", "Friction law of the simulated plant, see `robotid list friction-laws`."
+    ),
+]
+PlantDriveName = Annotated[
+    str | None,
+    named(
+        "plant-drives",
+        "Elastic joints or play of the simulated plant, see `robotid list plant-drives`.",
+    ),
+]
+EngineName = Annotated[
+    str | None,
+    named(
+        "engines", "Engine of the plant: pybullet or mujoco.  [default: pybullet where installed]"
+    ),
+]
+NoClearance = Annotated[
+    bool, flag("--no-clearance", "Let links pass through one another and the floor.")
+]
+Quick = Annotated[bool, flag("--quick", "Less work: fewer candidates, periods and loops.")]
+Workers = Annotated[
+    int | None, value("N", "Processes for independent work.  [default: all cores]", min=1, max=1024)
+]
+ReportFile = Annotated[Path | None, file("Write a page with figures here (HTML).")]
+NoReplay = Annotated[bool, flag("--no-replay", "Leave the robot in 3-D out of the page.")]
+ShowMotion = Annotated[bool, flag("--view", "Then show the motion in PyBullet's window.")]
+Meshes = Annotated[
+    MeshMode,
+    value(
+        "NAME",
+        "Mesh files: copied beside the robot (copy), left (keep), or as a ROS package (package).",
+    ),
+]
+JunitFile = Annotated[Path | None, file("Write the checks here, as JUnit (XML), for CI.")]
+FLAGS = {
+    "verbose": Annotated[
+        bool, typer.Option("-v", "--verbose", help="Report every step on stderr.")
+    ],
+    "quiet": Annotated[bool, flag("--quiet", "Print nothing but errors and JSON.")],
+    "debug": Annotated[bool, flag("--debug", "Show the traceback of an error.")],
+}
+"""What every command has and the top level reads."""
+
+OF_THE_ROBOT = (
+    "config",
+    "trust_plugins",
+    "base",
+    "tip",
+    "payload",
+    "assume_limits",
+    "repair",
+    "no_urdf_friction",
+)
+"""Fields of `SharedOptions` that every command has that reads a robot for a study."""
 
 
 def finite(value: float | None) -> float | None:
@@ -115,3 +186,81 @@ def positive(value: float | None) -> float | None:
     if value is not None and not 0.0 < value < math.inf:
         raise typer.BadParameter(f"a finite number is needed, which must be positive, got {value}")
     return value
+
+
+Terms = Annotated[
+    list[str] | None,
+    value(
+        "KIND",
+        "Choose terms of joints by evidence: all, or kinds of `robotid list terms`, repeatable.",
+        autocompletion=names("terms"),
+    ),
+]
+GainStd = Annotated[
+    float | None,
+    value(
+        "SHARE",
+        "Relative standard deviation of the torque constants, which no log shows.",
+        callback=finite,
+        min=0.0,
+        max=0.9,
+    ),
+]
+KINDS = "Log: .h5 or .csv of ours, or what `robotid import` reads."
+
+LogFile = Annotated[Path, argument("LOG", KINDS)]
+SeveralLogs = Annotated[list[Path], argument("LOG", KINDS)]
+MapFile = Annotated[Path | None, file("What the columns are (TOML), else inferred.", "--map")]
+EstimateFile = Annotated[Path, argument("ESTIMATE", "Estimate file of `robotid identify`.")]
+Force = Annotated[
+    bool, flag("--force", "Go on with a log that what is known before contradicts; then exit 1.")
+]
+ResultFile = Annotated[Path | None, out("File for the result (JSON).")]
+
+
+EstimatorNames = Annotated[
+    list[str] | None,
+    named(
+        "estimators",
+        "Estimator, repeatable; the last one is chosen.  [default: ols, wls, consistent]",
+    ),
+]
+HoldOutText = Annotated[
+    str | None,
+    value("WHAT", "Predict data left out of the fit: last:30%, blocks:4 (each in turn), or a log."),
+]
+ParameterFile = Annotated[
+    Path | None,
+    file(
+        "Table of the parameters (CSV).  [default: OUT-parameters.csv; of estimate.json "
+        "parameters.csv]"
+    ),
+]
+UrdfFile = Annotated[Path | None, file("Write the identified robot here.")]
+Draws = Annotated[
+    tuple[int, Path] | None,
+    value("N DIR", "Write N robots that the log and the nominal model leave possible, as URDF."),
+]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SharedOptions:
+    """Options that make the configuration of a study, as they are given."""
+
+    config: Config = None
+    trust_plugins: TrustPlugins = False
+    plugin: Plugins = None
+    seed: Seed = None
+    quick: Quick = False
+    base: BaseLink = None
+    tip: TipLink = None
+    payload: PayloadText = None
+    assume_limits: AssumeLimits = False
+    repair: Repair = False
+    nominal: Nominal = None
+    no_urdf_friction: NoFriction = False
+    preset: Preset = None
+    plant_friction: PlantFriction = None
+    plant_drive: PlantDriveName = None
+    engine: EngineName = None
+    no_clearance: NoClearance = False

@@ -1,6 +1,7 @@
 """``robotid payload``: a load at the tip, or the torque constants by a known one."""
 
 from pathlib import Path
+from typing import Annotated
 
 import robotid_sim as rid
 from robotid_sim.cli import options, output
@@ -9,14 +10,21 @@ from robotid_sim.cli.command import command
 
 @command("seed", "plugin", "nominal", excludes={"seed": "nominal"})
 def payload(
-    robot: str,
-    log: Path,
-    loaded: Path,
-    load: str | None = None,
-    torque_gain_std: float | None = None,
-    out: Path | None = None,
-    force: bool = False,
-    json: bool = False,
+    robot: options.RobotArg,
+    log: Annotated[Path, options.argument("LOG", "Log without the load, ours or foreign.")],
+    loaded: Annotated[Path, options.argument("LOADED", "Log with the load, ours or foreign.")],
+    load: Annotated[
+        str | None,
+        options.value(
+            options.LOAD,
+            "The load, if it is known: then the torque constants are estimated. Of its mass "
+            "alone, the rest is unknown.",
+        ),
+    ] = None,
+    torque_gain_std: options.GainStd = None,
+    out: Annotated[Path | None, options.out("File for the result (JSON).")] = None,
+    force: options.Force = False,
+    json: options.Json = False,
     *,
     study: options.Configuration,
 ) -> int:

@@ -1,23 +1,34 @@
 """``robotid reproduce``: a paper's tables and figures beside ours, with verdicts."""
 
 from pathlib import Path
+from typing import Annotated
 
-from robotid_sim.cli import output
+from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 
 
 @command()
 def reproduce(
-    paper: str,
-    out: Path,
-    quick: bool = False,
-    runs: int | None = None,
-    engine: str | None = None,
-    plugin: list[str] | None = None,
-    workers: int | None = None,
-    seed: int = 0,
-    json: bool = False,
-    junit: Path | None = None,
+    paper: Annotated[
+        str,
+        options.argument(
+            "PAPER", "See `robotid list papers`; or `all`.", autocompletion=options.names("papers")
+        ),
+    ],
+    out: Annotated[Path, options.out("Folder for everything.", "FOLDER")],
+    quick: Annotated[
+        bool, options.flag("--quick", "Fewer runs and smaller budgets; the same outputs.")
+    ] = False,
+    runs: Annotated[
+        int | None,
+        options.value("N", "Runs a method.  [default: the paper's number]", min=1, max=10_000),
+    ] = None,
+    engine: options.EngineName = None,
+    plugin: options.Plugins = None,
+    workers: options.Workers = None,
+    seed: Annotated[int, options.value("N", "Seed of all randomness.", min=0)] = 0,
+    json: options.Json = False,
+    junit: options.JunitFile = None,
 ) -> int:
     """Reproduce a published system: tables, figures, and a verdict on every claim.
 

@@ -3,6 +3,7 @@
 import os
 import time
 from pathlib import Path
+from typing import Annotated
 
 import robotid_sim as rid
 from robotid_sim.cli import options, output
@@ -15,16 +16,21 @@ from robotid_sim.model.mesh_files import MeshMode
     *("plant_friction", "plant_drive", "engine", "no_clearance"),
 )
 def run(
-    robot: str,
-    out: Path,
-    estimator: list[str] | None = None,
-    dry_run: bool = False,
-    view: bool = False,
-    json: bool = False,
-    workers: int | None = None,
-    meshes: MeshMode = MeshMode.COPY,
-    no_replay: bool = False,
-    junit: Path | None = None,
+    robot: options.RobotArg,
+    out: Annotated[Path, options.out("Folder for the results.", "FOLDER")],
+    estimator: Annotated[
+        list[str] | None,
+        options.named("estimators", "Estimator to run beside the configured ones, repeatable."),
+    ] = None,
+    dry_run: Annotated[
+        bool, options.flag("--dry-run", "Print what would be done; do nothing.")
+    ] = False,
+    view: options.ShowMotion = False,
+    json: options.Json = False,
+    workers: options.Workers = None,
+    meshes: options.Meshes = MeshMode.COPY,
+    no_replay: options.NoReplay = False,
+    junit: options.JunitFile = None,
     *,
     study: options.Configuration,
 ) -> int:

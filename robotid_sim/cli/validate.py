@@ -1,9 +1,33 @@
 """``robotid validate``: an estimate on unseen data and in the closed loop."""
 
 from pathlib import Path
+from typing import Annotated
 
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
+
+UnseenLog = Annotated[
+    Path | None, options.file("A log to predict, best one that the estimate has not seen.")
+]
+Controllers = Annotated[
+    list[str] | None,
+    options.named("controllers", "Controller to run with every model, repeatable."),
+]
+TaskNames = Annotated[
+    list[str] | None,
+    options.named("tasks", "Task to run, or csv:FILE for a path of your own, repeatable."),
+]
+Scenarios = Annotated[
+    list[str] | None,
+    options.named(
+        "scenarios", "Scenario, conditions joined by '+' (payload+sinusoidal), repeatable."
+    ),
+]
+MODELS = "Another model: an estimator of ESTIMATE or published:SET, repeatable."
+ModelNames = Annotated[list[str] | None, options.value("NAME", MODELS)]
+Repetitions = Annotated[
+    int | None, options.value("N", "Repetitions of draws.  [default: 1]", min=1, max=10_000)
+]
 
 
 @command(
@@ -12,20 +36,20 @@ from robotid_sim.cli.command import command
     needs={"force": "log", "no_replay": "report"},
 )
 def validate(
-    robot: str,
-    estimate: Path,
-    log: Path | None = None,
-    out: Path | None = None,
-    controller: list[str] | None = None,
-    task: list[str] | None = None,
-    scenario: list[str] | None = None,
-    model: list[str] | None = None,
-    runs: int | None = None,
-    report: Path | None = None,
-    no_replay: bool = False,
-    force: bool = False,
-    json: bool = False,
-    workers: int | None = None,
+    robot: options.RobotArg,
+    estimate: options.EstimateFile,
+    log: UnseenLog = None,
+    out: options.ResultFile = None,
+    controller: Controllers = None,
+    task: TaskNames = None,
+    scenario: Scenarios = None,
+    model: ModelNames = None,
+    runs: Repetitions = None,
+    report: options.ReportFile = None,
+    no_replay: options.NoReplay = False,
+    force: options.Force = False,
+    json: options.Json = False,
+    workers: options.Workers = None,
     *,
     study: options.Configuration,
 ) -> int:

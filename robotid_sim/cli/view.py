@@ -1,7 +1,5 @@
 """``robotid view``: a motion in a window, or recorded to a file."""
 
-from pathlib import Path
-
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli import view_options as of_view
@@ -26,25 +24,25 @@ OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction", "plant_drive", "
     },
 )
 def view(
-    robot: str,
-    trajectory: Path | None = None,
-    log: list[Path] | None = None,
-    result: Path | None = None,
-    task: str | None = None,
-    magnify: float | None = None,
-    record: Path | None = None,
-    time: float | None = None,
-    size: str | None = None,
-    fps: float | None = None,
-    speed: float | None = None,
-    camera: str = "iso",
-    show: str | None = None,
-    joint: str | None = None,
-    renderer: str | None = None,
-    web: bool = False,
-    port: int | None = None,
-    no_open: bool = False,
-    json: bool = False,
+    robot: options.RobotArg,
+    trajectory: of_view.TrajectoryFile = None,
+    log: of_view.LogFiles = None,
+    result: of_view.ResultFolder = None,
+    task: of_view.TaskName = None,
+    magnify: of_view.Magnification = None,
+    record: of_view.RecordFile = None,
+    time: of_view.Time = None,
+    size: of_view.Size = None,
+    fps: of_view.Fps = None,
+    speed: of_view.Speed = None,
+    camera: of_view.CameraName = "iso",
+    show: of_view.Layers = None,
+    joint: of_view.JointName = None,
+    renderer: of_view.RendererName = None,
+    web: of_view.Web = False,
+    port: of_view.Port = None,
+    no_open: of_view.NoOpen = False,
+    json: options.Json = False,
     *,
     study: options.Configuration,
 ) -> int:

@@ -3,13 +3,102 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
-from robotid_sim.cli import output
+from robotid_sim.cli import options, output
 from robotid_sim.errors import OptionError
 from robotid_sim.viewer import view_settings as choices
 
 PICTURE_SUFFIX = ".png"
+
+TrajectoryFile = Annotated[Path | None, options.file("Simulate and show this trajectory.")]
+LogFiles = Annotated[list[Path] | None, options.file("Show this log; further --log as ghosts.")]
+ResultFolder = Annotated[
+    Path | None,
+    options.value(
+        "FOLDER",
+        "Show the log in this folder of `robotid run`; the layer inertia is of its models.",
+    ),
+]
+TaskName = Annotated[
+    str | None,
+    options.value(
+        "NAME",
+        "Run this task of the study (circle-fast, joint-step) with the models of --result and "
+        "show their motions as ghosts beside the reference.",
+    ),
+]
+Magnification = Annotated[
+    float | None,
+    options.value(
+        "FACTOR",
+        "Factor of the errors that --task shows.  [default: 1, 2, 5, 10, ..., up to 0.2 rad]",
+        callback=options.positive,
+    ),
+]
+RecordFile = Annotated[
+    Path | None, options.file("Write .png, .gif or .mp4 instead; needs no display.")
+]
+Time = Annotated[
+    float | None,
+    options.value("SECONDS", "Time of a .png [s].  [default: the middle]", callback=options.finite),
+]
+Size = Annotated[
+    str | None,
+    options.value("WxH", f"Pixels.  [default: {choices.PICTURE}, the window's {choices.WINDOW}]"),
+]
+Fps = Annotated[
+    float | None,
+    options.value(
+        "N", f"Frames per second of a film.  [default: {choices.FPS:g}]", callback=options.finite
+    ),
+]
+Speed = Annotated[
+    float | None,
+    options.value("FACTOR", "Seconds of motion per second.  [default: 1]", callback=options.finite),
+]
+CameraName = Annotated[
+    str,
+    options.value(
+        "NAME", f"{', '.join(choices.DIRECTIONS)}.", autocompletion=lambda: [*choices.DIRECTIONS]
+    ),
+]
+Layers = Annotated[
+    str | None,
+    options.value(
+        "LAYER,...",
+        "; ".join(f"{name}: {what}" for name, what in choices.LAYERS.items())
+        + f"; none: the robot alone; a window has {', '.join(choices.WINDOW_LAYERS)}.  "
+        "[default: panel,path,contacts]",
+    ),
+]
+JointName = Annotated[
+    str | None, options.value("NAME", "Joint of the layer curves.  [default: first]")
+]
+RendererName = Annotated[
+    str | None,
+    options.value(
+        "NAME",
+        f"{', '.join(choices.RENDERERS)}.  [default: auto]",
+        autocompletion=lambda: [*choices.RENDERERS],
+    ),
+]
+Web = Annotated[
+    bool,
+    options.flag(
+        "--web", "Show it in a browser, which needs no display here; Ctrl-C ends the server."
+    ),
+]
+Port = Annotated[
+    int | None,
+    options.value(
+        "N",
+        "Port of --web; from elsewhere by `ssh -L N:localhost:N HOST`.  [default: a free one]",
+        min=1,
+        max=65535,
+    ),
+]
+NoOpen = Annotated[bool, options.flag("--no-open", "Print the address only.")]
 
 
 def print_recording(recorded: Mapping[str, Any], file: Path, *, as_json: bool) -> None:

@@ -7,8 +7,8 @@ import pytest
 from results import sealed
 from robots import DATA
 
-from robotid_sim.cli.command import OUTPUTS
 from robotid_sim.cli.commands import COMMANDS
+from robotid_sim.cli.file_roles import OUTPUTS
 from robotid_sim.cli.help import load_command
 from robotid_sim.pipeline import study as pipeline_study
 from robotid_sim.result_folder import MANIFEST

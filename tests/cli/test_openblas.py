@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from threadpoolctl import threadpool_info
 
-from robotid_sim.cli import entry
+from robotid_sim.cli import openblas
 
 WORK = """
 import os
-from robotid_sim.cli.entry import common_kernels
+from robotid_sim.cli.openblas import common_kernels
 os.environ.update(common_kernels())
 import numpy as np, scipy.linalg
 A = np.ones((1000, 40))
@@ -29,8 +29,8 @@ CONFIGURATION = '"blas": {{"openblas configuration": r"OpenBLAS {} DYNAMIC_ARCH 
 @pytest.fixture
 def on_any_processor(monkeypatch) -> None:
     """Let the processor have what is needed, and nobody have chosen."""
-    monkeypatch.delenv(entry.CORETYPE, raising=False)
-    monkeypatch.setattr(entry, "processor_flags", lambda: entry.NEEDED)
+    monkeypatch.delenv(openblas.CORETYPE, raising=False)
+    monkeypatch.setattr(openblas, "processor_flags", lambda: openblas.NEEDED)
 
 
 @pytest.fixture
@@ -51,36 +51,36 @@ def state_versions(packages: Path, numpy: str, scipy: str) -> None:
 
 
 def test_a_processor_works_with_the_kernels_that_others_have(monkeypatch) -> None:
-    monkeypatch.delenv(entry.CORETYPE, raising=False)
+    monkeypatch.delenv(openblas.CORETYPE, raising=False)
     words = [sys.executable, "-c", WORK]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
-    versions = [entry.openblas_of(package) for package in ("numpy", "scipy")]
-    known = all(version is not None and version <= entry.NEWEST for version in versions)
-    if entry.processor_flags() >= entry.NEEDED and known:
-        assert done.stdout.split() == [entry.KERNELS]
+    versions = [openblas.openblas_of(package) for package in ("numpy", "scipy")]
+    known = all(version is not None and version <= openblas.NEWEST for version in versions)
+    if openblas.processor_flags() >= openblas.NEEDED and known:
+        assert done.stdout.split() == [openblas.KERNELS]
     else:
-        assert entry.common_kernels() == {}
+        assert openblas.common_kernels() == {}
 
 
 def test_these_tests_work_with_the_kernels_of_the_program() -> None:
     parts = threadpool_info()
     taken = {part["architecture"] for part in parts if part["internal_api"] == "openblas"}
-    if entry.CORETYPE in os.environ:
-        assert taken == {os.environ[entry.CORETYPE]}
+    if openblas.CORETYPE in os.environ:
+        assert taken == {os.environ[openblas.CORETYPE]}
     else:
-        assert entry.common_kernels() == {}
+        assert openblas.common_kernels() == {}
 
 
 def test_kernels_that_a_user_chose_stay(on_any_processor, monkeypatch) -> None:
-    monkeypatch.setenv(entry.CORETYPE, "Nehalem")
-    assert entry.common_kernels() == {}
+    monkeypatch.setenv(openblas.CORETYPE, "Nehalem")
+    assert openblas.common_kernels() == {}
 
 
 @pytest.mark.parametrize("flags", [set(), {"avx", "sse4_2"}, {"avx2"}])
 def test_a_processor_without_the_instructions_keeps_its_kernels(monkeypatch, flags) -> None:
-    monkeypatch.delenv(entry.CORETYPE, raising=False)
-    monkeypatch.setattr(entry, "processor_flags", lambda: flags)
-    assert entry.common_kernels() == {}
+    monkeypatch.delenv(openblas.CORETYPE, raising=False)
+    monkeypatch.setattr(openblas, "processor_flags", lambda: flags)
+    assert openblas.common_kernels() == {}
 
 
 @pytest.mark.parametrize(
@@ -98,8 +98,8 @@ def test_an_openblas_that_crashes_with_them_keeps_its_kernels(
     on_any_processor, packages, numpy, scipy, heeds
 ) -> None:
     state_versions(packages, numpy, scipy)
-    chosen = {entry.CORETYPE: entry.KERNELS} if heeds else {}
-    assert entry.common_kernels() == chosen
+    chosen = {openblas.CORETYPE: openblas.KERNELS} if heeds else {}
+    assert openblas.common_kernels() == chosen
 
 
 @pytest.mark.parametrize("text", [None, '"blas": {"name": "mkl-sdl", "version": "2025.0"}'])
@@ -110,17 +110,17 @@ def test_another_blas_keeps_its_kernels(on_any_processor, packages, text) -> Non
         configuration.unlink()
     else:
         configuration.write_text(text)
-    assert entry.common_kernels() == {}
+    assert openblas.common_kernels() == {}
 
 
 def test_the_version_is_known_without_loading_the_library() -> None:
     for part in threadpool_info():
         for package in ("numpy", "scipy"):
             if f"{package}.libs" in part["filepath"]:
-                version = entry.openblas_of(package)
+                version = openblas.openblas_of(package)
                 assert version is not None
                 assert part["version"].startswith(".".join(map(str, version)))
 
 
 def test_a_package_that_is_not_there_brings_none() -> None:
-    assert entry.openblas_of("no_such_package") is None
+    assert openblas.openblas_of("no_such_package") is None

@@ -10,7 +10,7 @@ import pytest
 import readme_run
 from PIL import Image
 
-from robotid_sim.cli.entry import CORETYPE, KERNELS
+from robotid_sim.cli.openblas import CORETYPE, KERNELS
 
 ROOT = Path(__file__).parents[2]
 TIME = re.compile(r"\b\d+(?:\.\d+)?(?= s\b)")

@@ -12,8 +12,9 @@ from robotid_sim.campaign.trials import Trial
 from robotid_sim.chart import Chart, Curve, Panel
 from robotid_sim.files import read_json
 from robotid_sim.papers import PAPERS
+from robotid_sim.papers.claims import measured
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
-from robotid_sim.papers.sheet import ClaimSheet, measured
+from robotid_sim.papers.sheet import ClaimSheet
 from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.table import Table
 

@@ -5,7 +5,7 @@ import json
 import pytest
 from sources import PACKAGE
 
-from robotid_sim.cli.options import SCHEMA_NAMES as NAMES
+from robotid_sim.cli.schema import NAMES
 from robotid_sim.pipeline.schemas import SCHEMAS, schema
 
 SITE = PACKAGE.parent / "docs" / "reference" / "schemas"

@@ -19,7 +19,8 @@ from robotid_sim.experiment.conditions import CONDITIONS, Condition
 from robotid_sim.experiment.disturbance import Constant
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.sensors import Sensor, applied
-from robotid_sim.model.friction_laws import FRICTION_LAWS, FrictionLaw, coefficients_of
+from robotid_sim.model.friction_law import FrictionLaw, coefficients_of
+from robotid_sim.model.friction_laws import FRICTION_LAWS
 from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.preprocess import PREPROCESSORS

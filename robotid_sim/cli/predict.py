@@ -1,6 +1,4 @@
-"""``robotid predict`` and ``compare``: what estimates say of a log, and of one another."""
-
-from pathlib import Path
+"""``robotid predict``: what an estimate predicts of a log."""
 
 import robotid_sim as rid
 from robotid_sim.cli import options, output
@@ -11,15 +9,15 @@ from robotid_sim.cli.command import command
     *("seed", "plugin", "nominal"), needs={"no_replay": "report"}, excludes={"seed": "nominal"}
 )
 def predict(
-    robot: str,
-    estimate: Path,
-    log: Path,
-    mapping: Path | None = None,
-    out: Path | None = None,
-    report: Path | None = None,
-    no_replay: bool = False,
-    force: bool = False,
-    json: bool = False,
+    robot: options.RobotArg,
+    estimate: options.EstimateFile,
+    log: options.LogFile,
+    mapping: options.MapFile = None,
+    out: options.ResultFile = None,
+    report: options.ReportFile = None,
+    no_replay: options.NoReplay = False,
+    force: options.Force = False,
+    json: options.Json = False,
     *,
     study: options.Configuration,
 ) -> int:
@@ -55,30 +53,4 @@ def predict(
     if report is not None:
         write_page(prediction_report(done, recipe(study)), report, replay=not no_replay)
     output.print_result(content, predict_text(done), [out, report], as_json=json)
-    return 0 if done.passed else 1
-
-
-@command()
-def compare(
-    estimates: list[Path], out: Path | None = None, report: Path | None = None, json: bool = False
-) -> int:
-    """Say whether estimates of independent logs are of one robot, and what differs.
-
-    The chosen estimates are compared pair by pair, by their covariances; of 100 sets of estimates
-    of one robot 1 at most is called different. Of result folders, predictions and tracking errors
-    stand side by side, too. Exit 1 if they differ.
-    """
-    from robotid_sim.files import write_json
-    from robotid_sim.pipeline.compare import compare as compare_estimates
-    from robotid_sim.report.comparison_report import compare_text, comparison_report
-    from robotid_sim.report.page import write_page
-
-    output.begin(out, report)
-    done = compare_estimates(estimates)
-    content = done.content()
-    if out is not None:
-        write_json(out, "agreement", 1, content)
-    if report is not None:
-        write_page(comparison_report(done, output.command_line()), report)
-    output.print_result(content, compare_text(done), [out, report], as_json=json)
     return 0 if done.passed else 1

@@ -1,0 +1,40 @@
+"""``robotid check``: whether a robot can exist, and what can be identified of it."""
+
+from pathlib import Path
+from typing import Annotated
+
+from robotid_sim.cli import options, output
+from robotid_sim.cli.command import command
+
+
+@command("nominal")
+def check(
+    robot: options.RobotArg,
+    json: options.Json = False,
+    out: Annotated[Path | None, options.out("URDF to write, with --repair.")] = None,
+    junit: options.JunitFile = None,
+    *,
+    study: options.Configuration,
+) -> int:
+    """Check a robot: consistency link by link, limits, rank, groupings, whether a study can run.
+
+    Masses far from those of a nominal model are told. Exit 0 if every movable body can exist (or
+    was repaired) and a study is not refused, 1 if not.
+    """
+    from robotid_sim.errors import OptionError
+    from robotid_sim.model.export import write_urdf
+    from robotid_sim.pipeline.check import check as check_robot
+    from robotid_sim.report.junit import write_junit
+    from robotid_sim.report.text import check_cases, check_text
+
+    if out is not None and not study.robot.repair:
+        raise OptionError("-o writes the repaired robot; give it together with --repair")
+    output.begin(out, junit)
+    done = check_robot(robot, study)
+    content = done.content()
+    if out is not None and done.repaired is not None:
+        write_urdf(done.repaired, out)
+        content["repair"]["file"] = str(out)
+    write_junit(junit, f"check {done.robot.name}", check_cases(done))
+    output.print_result(content, check_text(done), [out, junit], as_json=json)
+    return 0 if done.passed else 1

@@ -1,0 +1,43 @@
+"""``robotid compare``: whether estimates are of one robot, and what studies make of them."""
+
+from pathlib import Path
+from typing import Annotated
+
+from robotid_sim.cli import options, output
+from robotid_sim.cli.command import command
+
+
+@command()
+def compare(
+    estimates: Annotated[
+        list[Path],
+        options.argument(
+            "ESTIMATE ESTIMATE…",
+            "Estimate files of `robotid identify`, or result folders of `robotid run`, two or "
+            "more.",
+        ),
+    ],
+    out: options.ResultFile = None,
+    report: options.ReportFile = None,
+    json: options.Json = False,
+) -> int:
+    """Say whether estimates of independent logs are of one robot, and what differs.
+
+    The chosen estimates are compared pair by pair, by their covariances; of 100 sets of estimates
+    of one robot 1 at most is called different. Of result folders, predictions and tracking errors
+    stand side by side, too. Exit 1 if they differ.
+    """
+    from robotid_sim.files import write_json
+    from robotid_sim.pipeline.compare import compare as compare_estimates
+    from robotid_sim.report.comparison_report import compare_text, comparison_report
+    from robotid_sim.report.page import write_page
+
+    output.begin(out, report)
+    done = compare_estimates(estimates)
+    content = done.content()
+    if out is not None:
+        write_json(out, "agreement", 1, content)
+    if report is not None:
+        write_page(comparison_report(done, output.command_line()), report)
+    output.print_result(content, compare_text(done), [out, report], as_json=json)
+    return 0 if done.passed else 1

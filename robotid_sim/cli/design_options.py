@@ -1,0 +1,57 @@
+"""Options of ``robotid design``."""
+
+from pathlib import Path
+from typing import Annotated
+
+from robotid_sim.cli import options
+
+FamilyName = Annotated[
+    str | None, options.named("families", "Family of motions.  [default: fourier]")
+]
+CriterionName = Annotated[
+    str | None, options.named("criteria", "What to minimize.  [default: d-optimality]")
+]
+Solver = Annotated[
+    str | None, options.named("optimizers", "slsqp, random or an optimizer.  [default: slsqp]")
+]
+Count = Annotated[
+    int | None,
+    options.value(
+        "N", "Trajectories, each given those before; OUT-2.json and so on.", min=1, max=1000
+    ),
+]
+PriorFiles = Annotated[
+    list[Path] | None, options.file("Trajectory (JSON) or log that exists already, repeatable.")
+]
+LinkClearance = Annotated[
+    float | None,
+    options.value(
+        "METERS",
+        "Distance that links keep to one another and the floor [m].  [default: 0.005]",
+        callback=options.finite,
+        min=0.0,
+    ),
+]
+FloorHeight = Annotated[
+    float | None,
+    options.value(
+        "METERS", "Height of the floor in the root frame [m].  [default: where the base is]"
+    ),
+]
+CsvFile = Annotated[
+    Path | None,
+    options.file("Also write the (first) motion for a robot controller, way back added."),
+]
+Explain = Annotated[
+    bool, options.flag("--explain", "Name the parameters that stay poorly excited, and why.")
+]
+Compare = Annotated[
+    bool,
+    options.flag(
+        "--compare",
+        "Also design by d-optimality, condition-number, normalized-condition-number, side by side.",
+    ),
+]
+Processes = Annotated[
+    int, options.value("N", "Processes; the result does not depend on it.", min=1, max=1024)
+]

@@ -1,0 +1,33 @@
+"""``robotid diagnose``: what is wrong with a log or with the model for it."""
+
+import robotid_sim as rid
+from robotid_sim.cli import options, output
+from robotid_sim.cli.command import command
+
+
+@command("seed", "plugin", "nominal", excludes={"seed": "nominal"})
+def diagnose(
+    robot: options.RobotArg,
+    log: options.LogFile,
+    mapping: options.MapFile = None,
+    json: options.Json = False,
+    *,
+    study: options.Configuration,
+) -> int:
+    """Say what is wrong with a log or with the model for it: cause, joint, evidence, remedy.
+
+    For a machine's log ROBOT is the nominal model. Exit 1 if there is a cause.
+    """
+    from robotid_sim.pipeline.assess import diagnose as diagnose_log
+    from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
+    from robotid_sim.report.text import diagnose_text
+
+    output.begin()
+    model = build_robot(robot, study.robot)
+    data = rid.read_log(log, model, mapping)
+    nominal = build_nominal_of_log(model, data[0], study)
+    parameters = study.estimation.joint_parameters
+    done = diagnose_log(data, nominal, joint_parameters=parameters)
+    content = {"robot": model.name, **done.content()}
+    output.print_result(content, diagnose_text(done, data), as_json=json)
+    return 0 if done.healthy else 1

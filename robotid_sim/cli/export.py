@@ -1,0 +1,43 @@
+"""``robotid export``: a robot for other tools."""
+
+from pathlib import Path
+from typing import Annotated
+
+from robotid_sim.cli import options, output
+from robotid_sim.cli.command import command
+from robotid_sim.model.mesh_files import MeshMode
+
+
+@command(beside=lambda values: [values["out"].with_suffix(".toml")])
+def export(
+    robot: options.RobotArg,
+    out: Annotated[Path, options.out("File to write.")],
+    format: Annotated[
+        str | None,
+        options.value(
+            "NAME", "File format: urdf, mjcf, sdf, python, c.  [default: by the suffix]", "--format"
+        ),
+    ] = None,
+    meshes: options.Meshes = MeshMode.COPY,
+    json: options.Json = False,
+    *,
+    study: options.Configuration,
+) -> int:
+    """Write a robot for other tools, as URDF, MJCF (MuJoCo), SDF (Gazebo), or source code.
+
+    The suffix of the file says which: .urdf, .xml, .sdf, .py, .c. A TOML file beside a model holds
+    what the format has no place for: rotor inertia (not of MJCF), friction offset and constant,
+    acceleration limits. Source code computes inverse dynamics, mass matrix, gravity and friction,
+    and needs numpy alone, or nothing.
+    """
+    from robotid_sim.pipeline.build_robot import build_robot
+    from robotid_sim.pipeline.export import export as write_robot
+    from robotid_sim.pipeline.export import format_of
+
+    output.begin()
+    chosen = format_of(out, format)
+    read = build_robot(robot, study.robot)
+    files, notes = write_robot(read, out, format=chosen, meshes=meshes)
+    content = {"robot": read.name, "format": chosen, "files": list(map(str, files)), "notes": notes}
+    output.print_result(content, notes, files, as_json=json)
+    return 0

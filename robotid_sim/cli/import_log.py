@@ -1,0 +1,60 @@
+"""``robotid import``: a machine's log in a foreign form as a log of ours."""
+
+from pathlib import Path
+from typing import Annotated
+
+import robotid_sim as rid
+from robotid_sim.cli import options, output
+from robotid_sim.cli.command import command
+
+
+@command()
+def import_(
+    source: Annotated[
+        list[Path],
+        options.argument("SOURCE", "CSV, NPZ, MAT, HDF5, Parquet, ROS bag; or files of columns."),
+    ],
+    robot: Annotated[
+        str,
+        options.value(
+            "ROBOT",
+            "Catalog name, URDF or MJCF: joints, units, limits.",
+            autocompletion=options.names("robots"),
+        ),
+    ],
+    out: Annotated[Path, options.out("Log to write, .h5 or .csv.")],
+    mapping: options.MapFile = None,
+    write_map: Annotated[
+        Path | None,
+        options.file(
+            "Write the map here (TOML), to be corrected; a draft of it if the import fails."
+        ),
+    ] = None,
+    topic: Annotated[
+        str | None, options.value("NAME", "Topic of a bag with several of joint states.")
+    ] = None,
+    segment: Annotated[
+        int | None,
+        options.value("N", "Part of a log with gaps.  [default: the longest one]", min=1),
+    ] = None,
+    base: options.BaseLink = None,
+    tip: options.TipLink = None,
+    assume_limits: options.AssumeLimits = False,
+    json: options.Json = False,
+) -> int:
+    """Turn a machine's log in any usual form into one that the other commands read.
+
+    Columns are matched to joints by name or order, units by name or limits; a map overrides both.
+    """
+    from robotid_sim.pipeline.foreign_log import convert_log
+    from robotid_sim.report.text import import_text
+
+    output.begin(out, write_map)
+    # Only its joints matter here: inertia that cannot be is `check`'s to tell.
+    read = rid.load_robot(robot, base=base, tip=tip, assume_limits=assume_limits, formal=True)
+    done = convert_log(
+        source, read, out, mapping=mapping, write_map=write_map, topic=topic, segment=segment
+    )
+    content = {"robot": read.name, **done.content(), "file": str(out)}
+    output.print_result(content, import_text(done, read), [out, write_map], as_json=json)
+    return 0

@@ -1,0 +1,36 @@
+"""``robotid schema``: the JSON Schema of a kind of files."""
+
+from pathlib import Path
+from typing import Annotated
+
+from robotid_sim.cli import options, output
+from robotid_sim.cli.command import command
+
+NAMES = ("result", "estimate", "log", "study", "map")
+
+
+@command()
+def schema(
+    name: Annotated[
+        str, options.argument("NAME", f"{', '.join(NAMES)}.", autocompletion=lambda: [*NAMES])
+    ],
+    out: Annotated[Path | None, options.out("Write it here instead.")] = None,
+    json: options.Json = False,
+) -> int:
+    """Print the JSON Schema of a kind of files: what another program may read or write.
+
+    Of a log it is that of the comment lines of a CSV, of a study that of the configuration.
+    """
+    from json import dumps
+
+    from robotid_sim.files import write_text
+    from robotid_sim.pipeline.schemas import schema as schema_of
+
+    output.begin(out)
+    content = schema_of(name)
+    if out is None:
+        output.print_json(content)
+        return 0
+    write_text(out, dumps(content, indent=1) + "\n")
+    output.print_result({"schema": name, "file": str(out)}, [], [out], as_json=json)
+    return 0
