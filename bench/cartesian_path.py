@@ -13,9 +13,9 @@ import time
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from robotid_sim.excitation.swarm_design import DesignCost
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.excitation.optimal import DesignCost
 from robotid_sim.optim.minimize import minimize
+from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.papers.irb120 import model
 
 

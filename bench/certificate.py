@@ -24,10 +24,9 @@ import numpy as np
 from kept import map_kept
 
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import Link, rotation_from_rpy, transform
 from robotid_sim.model.inertia import pack
-from robotid_sim.model.joint import Joint
+from robotid_sim.model.joint import Friction, Joint
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config

@@ -16,8 +16,8 @@ from threadpoolctl import threadpool_limits
 
 from robotid_sim.control import CONTROLLERS
 from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.conditions import SensorFeedback, SinusoidalTorque
+from robotid_sim.experiment.rollout import Cell
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.tasks.task import Circle

@@ -20,10 +20,10 @@ from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.criteria import NOISE_SHARE, Criterion
 from robotid_sim.excitation.criteria_spectrum import parameter_sizes
 from robotid_sim.excitation.design import excitation_quality, random_designs, torque_scale
-from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.information import expected_std, planned_information
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot

@@ -16,15 +16,14 @@ from threadpoolctl import threadpool_limits
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.excitation.criteria_spectrum import ConditionNumber
 from robotid_sim.excitation.design import excitation_quality
-from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model import inertia
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.catalog_files import describe_catalog
-from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import Link, transform
-from robotid_sim.model.joint import Joint
+from robotid_sim.model.joint import Friction, Joint
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 

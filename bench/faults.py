@@ -23,14 +23,19 @@ from robotid_sim.dynamics.dynamics import mass_matrix, torque_regressor
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation.design import torque_scale
-from robotid_sim.experiment.cell import Cell
+from robotid_sim.experiment.rollout import Cell
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model import parameters
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.friction_law import FrictionLaw, coefficients_of
-from robotid_sim.model.friction_laws import Asymmetric, LoadDependent, Stribeck
+from robotid_sim.model.friction_law import (
+    Asymmetric,
+    FrictionLaw,
+    LoadDependent,
+    Stribeck,
+    coefficients_of,
+)
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.plant_drives import Backlash, Elastic, PlantDrive
 from robotid_sim.model.robot import Robot

@@ -27,9 +27,8 @@ from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.engine.plant import Plant
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.reduction import cramer_rao
-from robotid_sim.experiment.feedback import Feedback
 from robotid_sim.experiment.rollout import rollout
-from robotid_sim.experiment.scenario import Scenario
+from robotid_sim.experiment.scenario import Feedback, Scenario
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure

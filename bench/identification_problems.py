@@ -25,7 +25,7 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.excitation.design import random_design
-from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.trajectory.reference import Reference
 
 NOISE = 0.01

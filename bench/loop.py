@@ -22,8 +22,8 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.engine import compiled_loop
+from robotid_sim.engine.bullet import PyBulletBodies
 from robotid_sim.engine.plant import Plant
-from robotid_sim.engine.pybullet_bodies import PyBulletBodies
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot

@@ -14,7 +14,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics import kernels
 from robotid_sim.engine.drives import DriveStep
 from robotid_sim.engine.plant import Plant
-from robotid_sim.model.friction_laws import StickSlip
+from robotid_sim.model.friction_law import StickSlip
 from robotid_sim.model.robot import Robot
 
 DISTANCE = 1e-4

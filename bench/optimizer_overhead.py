@@ -17,8 +17,8 @@ from threadpoolctl import threadpool_limits
 
 from robotid_sim.estimation.fitness import SquaredFitness
 from robotid_sim.estimation.reduction import Reduction, triangular_factor
-from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
+from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.optim.stability import Moving
 
 POPULATION, DIMENSIONS, EVALUATIONS, REPEATS = 50, 21, 20_000, 7

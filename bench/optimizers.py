@@ -35,9 +35,8 @@ from scipy.stats import rankdata, wilcoxon
 from standard_functions import FUNCTIONS
 
 from robotid_sim.files import make_folder, write_json
-from robotid_sim.optim.methods import OPTIMIZERS
-from robotid_sim.optim.minimize import minimize
-from robotid_sim.optim.settings import SETTINGS
+from robotid_sim.optim.minimize import SETTINGS, minimize
+from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.parallel import map_tasks
 from robotid_sim.report.page import write_page
 

@@ -10,11 +10,9 @@ from scipy.ndimage import binary_dilation
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.problem import build_problem
-from robotid_sim.measurement.interpolation import between_samples
+from robotid_sim.estimation.problem import Estimator, build_problem
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import Motion
+from robotid_sim.measurement.motion import Motion, between_samples
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.kalman_torque import KalmanTorque
 from robotid_sim.preprocess.preprocessor import Preprocessor

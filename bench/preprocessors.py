@@ -32,12 +32,11 @@ from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.excitation.design import random_design, random_feasible
-from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.presets import preset
-from robotid_sim.measurement.sensors import Sensor, measure
+from robotid_sim.measurement.sensors import Sensor, measure, preset
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot

@@ -22,8 +22,7 @@ from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.presets import PRESETS
-from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.sensors import PRESETS, measure
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot

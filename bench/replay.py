@@ -19,7 +19,7 @@ from robotid_sim.model.catalog_files import find_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import Page, page_text
 from robotid_sim.report.replay.motions import Replay, ReplayMotion, tracking_motion
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.viewer.animation import Animation
 
 SECONDS = 6.0

@@ -23,7 +23,7 @@ from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.estimation.structure import Structure
 from robotid_sim.measurement.log import Log
-from robotid_sim.model.friction_laws import FRICTION_LAWS, Asymmetric, LoadDependent, Stribeck
+from robotid_sim.model.friction_law import FRICTION_LAWS, Asymmetric, LoadDependent, Stribeck
 from robotid_sim.model.joint_terms import ALL, JointTerm, checked_kinds
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.term_laws import FrictionVelocity

@@ -36,8 +36,7 @@ from robotid_sim.measurement.motion import gated
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.joint_terms import ALL, checked_kinds
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.adaptive import BY_JOINT
-from robotid_sim.preprocess.joint_bands import rows_by_joint
+from robotid_sim.preprocess.adaptive import BY_JOINT, rows_by_joint
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.preprocess.rts import RtsSmoother
 

@@ -20,8 +20,8 @@ from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.refit import refit_of
 from robotid_sim.pipeline.study import Study, run_study
-from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
+from robotid_sim.report.sections import Recipe
 from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.threads import one_blas_thread
 

@@ -37,11 +37,11 @@ from .pipeline.study import Study as Study
 from .pipeline.design import design as design
 from .excitation.optimal import optimal_design as optimal_design
 from .excitation.design import random_design as random_design
-from .excitation.fourier_space import FourierOptions as FourierOptions
+from .excitation.space import FourierOptions as FourierOptions
 from .trajectory.fourier import FourierTrajectory as FourierTrajectory
-from .trajectory.quintic import PointToPoint as PointToPoint
+from .trajectory.reference import PointToPoint as PointToPoint
 from .pipeline.simulate import simulate as simulate
-from .experiment.cell import Cell as Cell
+from .experiment.rollout import Cell as Cell
 from .engine.plant import Plant as Plant
 from .experiment.rollout import rollout as rollout
 from .measurement.sensors import measure as measure
@@ -91,14 +91,14 @@ from .control.sliding_mode import SlidingMode as SlidingMode
 from .control.linear_feedback import ComputedTorque as ComputedTorque
 from .control.linear_feedback import GravityPd as GravityPd
 from .experiment.scenario import Scenario as Scenario
-from .experiment.disturbance import Sinusoidal as Sinusoidal
+from .experiment.scenario import Sinusoidal as Sinusoidal
 from .tasks.path import Lap as Lap
 from .tasks.path import fastest_lap as fastest_lap
 from .tasks.path import tracking_path as tracking_path
 
 # Optimization and own parts
 from .optim.minimize import minimize as minimize
-from .optim.methods import OPTIMIZERS as OPTIMIZERS
+from .optim.optimizer import OPTIMIZERS as OPTIMIZERS
 from .estimation import ESTIMATORS as ESTIMATORS
 from .preprocess import PREPROCESSORS as PREPROCESSORS
 from .measurement import SENSORS as SENSORS

@@ -87,14 +87,14 @@ def _robot_tables(name: str) -> list[Table]:
 
 
 def _presets() -> PartRows:
-    from robotid_sim.measurement.presets import PRESETS
+    from robotid_sim.measurement.sensors import PRESETS
 
     source = "robotid_sim/measurement/presets.toml, with a reason for every number"
     return [{"name": n, "summary": PRESET_SUMMARIES[n], "source": source} for n in PRESETS]
 
 
 def _preset_tables(name: str) -> list[Table]:
-    from robotid_sim.measurement.presets import describe_presets
+    from robotid_sim.measurement.sensors import describe_presets
 
     rows = [
         {
@@ -164,7 +164,7 @@ KINDS: Mapping[str, PartKind] = {
     ),
     "presets": PartKind("sensors of typical cells", "--preset {name}", _presets, _preset_tables),
     "friction-laws": PartKind.of_registry(
-        "model.friction_laws:FRICTION_LAWS",
+        "model.friction_law:FRICTION_LAWS",
         "friction of the simulated plant",
         '--plant-friction {name}; options: [experiment.friction] law = "{name}"',
     ),
@@ -193,7 +193,7 @@ KINDS: Mapping[str, PartKind] = {
         "--estimator {name}; options: [estimation.options.{name}]",
     ),
     "optimizers": PartKind.of_registry(
-        "optim.methods:OPTIMIZERS",
+        "optim.optimizer:OPTIMIZERS",
         "algorithms that search without gradients",
         "--solver {name}; --estimator wls-{name}; options: [estimation.options.wls-{name}.options]",
     ),

@@ -7,7 +7,7 @@ from robotid_sim.control import CONTROLLERS as CONTROLLERS
 from robotid_sim.control.controller import ModelController as ModelController
 from robotid_sim.errors import PluginError
 from robotid_sim.estimation import ESTIMATORS as ESTIMATORS
-from robotid_sim.estimation.estimator import Estimator as Estimator
+from robotid_sim.estimation.problem import Estimator as Estimator
 from robotid_sim.excitation import CRITERIA as CRITERIA
 from robotid_sim.excitation import FAMILIES as FAMILIES
 from robotid_sim.excitation.criteria import Criterion as Criterion
@@ -16,11 +16,11 @@ from robotid_sim.experiment.conditions import CONDITIONS as CONDITIONS
 from robotid_sim.experiment.conditions import Condition as Condition
 from robotid_sim.measurement import SENSORS as SENSORS
 from robotid_sim.measurement.sensors import Sensor as Sensor
+from robotid_sim.model.friction_law import FRICTION_LAWS as FRICTION_LAWS
 from robotid_sim.model.friction_law import FrictionLaw as FrictionLaw
-from robotid_sim.model.friction_laws import FRICTION_LAWS as FRICTION_LAWS
 from robotid_sim.model.plant_drives import PLANT_DRIVES as PLANT_DRIVES
 from robotid_sim.model.plant_drives import PlantDrive as PlantDrive
-from robotid_sim.optim.methods import OPTIMIZERS as OPTIMIZERS
+from robotid_sim.optim.optimizer import OPTIMIZERS as OPTIMIZERS
 from robotid_sim.optim.optimizer import Optimizer as Optimizer
 from robotid_sim.papers import register_paper as register_paper
 from robotid_sim.papers.paper import Paper as Paper

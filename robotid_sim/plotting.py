@@ -23,7 +23,7 @@ from robotid_sim.report.loop_section import loop_section
 from robotid_sim.report.study_report import study_report
 from robotid_sim.section import torque_unit
 from robotid_sim.trajectory.fourier import FourierTrajectory
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.validation.closed_loop import ClosedLoop
 
 SAMPLES = 1500

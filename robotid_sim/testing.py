@@ -20,20 +20,17 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import LogError, RobotIdError
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.problem import Estimator, LinearProblem, build_problem
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.design import base_regressor, random_feasible
-from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.excitation.space import ExcitationFamily
+from robotid_sim.excitation.space import ExcitationFamily, FourierOptions
 from robotid_sim.experiment.conditions import Condition, LoopSize, compose
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.friction_law import FrictionLaw
-from robotid_sim.model.friction_laws import checked_coefficients
+from robotid_sim.model.friction_law import FrictionLaw, checked_coefficients
 from robotid_sim.model.joint_terms import require_terms_of
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.plant_drives import SPRING_COLUMNS, PlantDrive

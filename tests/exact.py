@@ -6,7 +6,7 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.excitation.design import random_design
-from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.measurement.motion import Motion
 
 

@@ -8,9 +8,8 @@ from pathlib import Path
 import numpy as np
 
 from robotid_sim.model.catalog_files import find_urdf
-from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import Link
-from robotid_sim.model.joint import Joint
+from robotid_sim.model.joint import Friction, Joint
 from robotid_sim.model.robot import Robot
 
 DATA = Path(__file__).parent / "data"

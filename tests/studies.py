@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 
 from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.experiment.cell import Cell
+from robotid_sim.experiment.rollout import Cell
 from robotid_sim.pipeline.build import build_cell, build_comparison, build_setup
 from robotid_sim.pipeline.build_design import build_design
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal

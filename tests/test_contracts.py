@@ -9,9 +9,9 @@ from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.experiment.conditions import CONDITIONS
 from robotid_sim.measurement import SENSORS
-from robotid_sim.model.friction_laws import FRICTION_LAWS
+from robotid_sim.model.friction_law import FRICTION_LAWS
 from robotid_sim.model.plant_drives import PLANT_DRIVES
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.tasks import TASKS
 

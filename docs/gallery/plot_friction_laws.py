@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import robotid_sim as rid
-from robotid_sim.model.friction_laws import FRICTION_LAWS
+from robotid_sim.model.friction_law import FRICTION_LAWS
 
 arm = rid.load_robot("twolink")
 speeds = np.concatenate([-np.geomspace(2.0, 0.002, 25), np.geomspace(0.002, 2.0, 25)])

@@ -10,7 +10,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import robotid_sim as rid
-from robotid_sim.measurement.presets import preset
+from robotid_sim.measurement.sensors import preset
 
 plant = rid.load_robot("twolink")
 nominal = rid.perturb(plant, np.random.default_rng(1))

@@ -15,7 +15,7 @@ from robotid_sim.campaign.store import DONE, FAILED, LATE, SignedFolder, TrialRo
 from robotid_sim.campaign.trial_list import Group, StudyTrial
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.problem import Estimator
 from robotid_sim.experiment.conditions import Undisturbed
 from robotid_sim.measurement.log import Log
 from robotid_sim.pipeline.build import Setup, build_sensors, build_setup

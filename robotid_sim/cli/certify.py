@@ -44,9 +44,9 @@ def certify(
     from robotid_sim.pipeline.build_robot import build_robot
     from robotid_sim.pipeline.certificate import certify as prove
     from robotid_sim.pipeline.crossing import both_engines
-    from robotid_sim.report.certificate_report import certificate_report, certify_text
-    from robotid_sim.report.junit import verdict_cases, write_junit
+    from robotid_sim.report.comparison_report import certificate_report, certify_text
     from robotid_sim.report.page import write_page
+    from robotid_sim.report.text import verdict_cases, write_junit
     from robotid_sim.result_folder import Run, result_folder
 
     output.begin(junit)

@@ -24,8 +24,7 @@ def check(
     from robotid_sim.errors import OptionError
     from robotid_sim.model.export import write_urdf
     from robotid_sim.pipeline.check import check as check_robot
-    from robotid_sim.report.junit import write_junit
-    from robotid_sim.report.text import check_cases, check_text
+    from robotid_sim.report.text import check_cases, check_text, write_junit
 
     if out is not None and not study.robot.repair:
         raise OptionError("-o writes the repaired robot; give it together with --repair")

@@ -40,8 +40,8 @@ def reproduce(
 
     from robotid_sim.papers.reproduce import reproduce as reproduce_papers
     from robotid_sim.plugins import load_plugins
-    from robotid_sim.report.junit import write_junit
     from robotid_sim.report.reproduction_report import reproduce_cases, reproduce_text
+    from robotid_sim.report.text import write_junit
 
     output.begin(junit)
     load_plugins(plugin or ())

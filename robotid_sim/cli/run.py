@@ -44,8 +44,8 @@ def run(
     """
     from robotid_sim.pipeline.study import plan_study
     from robotid_sim.pipeline.study_stages import FILES
-    from robotid_sim.report.junit import verdict_cases, write_junit
     from robotid_sim.report.study_report import plan_text, study_text
+    from robotid_sim.report.text import verdict_cases, write_junit
     from robotid_sim.viewer.display import require_display
     from robotid_sim.viewer.sources import show_motion
 

@@ -12,7 +12,7 @@ from robotid_sim.pipeline.config import StudyConfig, load_config
 from robotid_sim.pipeline.config_tables import PayloadConfig, validated
 from robotid_sim.pipeline.result import versions
 from robotid_sim.plugins import load_plugins
-from robotid_sim.report.closing import Recipe
+from robotid_sim.report.sections import Recipe
 
 
 def recipe(study: StudyConfig) -> Recipe:

@@ -65,8 +65,8 @@ def validate(
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.files import write_json
     from robotid_sim.pipeline.validate import validate as validate_estimate
+    from robotid_sim.report.loop_section import validate_text, validation_report
     from robotid_sim.report.page import write_page
-    from robotid_sim.report.validation_report import validate_text, validation_report
 
     output.begin(out, report)
     beside = out or estimate

@@ -6,14 +6,14 @@ import numpy as np
 
 from robotid_sim.arrays import Bool2D
 from robotid_sim.diagnostics.cause import Wording
-from robotid_sim.diagnostics.coupling_causes import COUPLED, COUPLED_JOINTS, coupling_causes
 from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.gross_causes import gross_cause
 from robotid_sim.diagnostics.recording_causes import clipped_torques
 from robotid_sim.diagnostics.search import MARGIN
+from robotid_sim.diagnostics.torque_causes import COUPLED, COUPLED_JOINTS, coupling_causes
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import LogError
-from robotid_sim.importing.unit_choice import BEYOND
+from robotid_sim.importing.match import BEYOND
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.faults import find_faults, repaired

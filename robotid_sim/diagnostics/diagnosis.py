@@ -7,11 +7,14 @@ import numpy as np
 
 from robotid_sim.diagnostics.accepted import Accepted
 from robotid_sim.diagnostics.cause import Cause, Diagnosis
+from robotid_sim.diagnostics.directions import excitation_causes
 from robotid_sim.diagnostics.evidence import Evidence
-from robotid_sim.diagnostics.excitation_causes import excitation_causes
-from robotid_sim.diagnostics.impact_causes import with_backlash
 from robotid_sim.diagnostics.nominal_causes import nominal_causes
-from robotid_sim.diagnostics.recording_causes import coarse_positions, recording_causes
+from robotid_sim.diagnostics.recording_causes import (
+    coarse_positions,
+    recording_causes,
+    with_backlash,
+)
 from robotid_sim.diagnostics.search import search
 from robotid_sim.diagnostics.torque_causes import unseen_scales
 from robotid_sim.dynamics.base_parameters import BaseParameters

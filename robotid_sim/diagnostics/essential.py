@@ -14,7 +14,7 @@ from scipy.special import fdtrc
 from robotid_sim.arrays import Float1D, Float2D, relative_std
 from robotid_sim.diagnostics.residuals import residual_whiteness
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation.correlation import block_of
+from robotid_sim.estimation.block_sandwich import block_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, restricted, weights_of

@@ -1,4 +1,9 @@
-"""The rows of a log that candidate causes are compared on, and what a correction makes of them."""
+"""The rows of a log that candidate causes are compared on, and what a correction makes of them.
+
+A first look at candidates: what they gain in the sample, with the noise of the joints held.
+
+Likelihood of rows under robots that can exist: what shows that a torque has the wrong sign.
+"""
 
 from dataclasses import dataclass, replace
 from typing import Self
@@ -14,9 +19,9 @@ from robotid_sim.dynamics.base_parameters import (
 from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
 from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError
+from robotid_sim.estimation.cone_program import ConsistentProgram
 from robotid_sim.estimation.held_out import FLOOR, FOLDS, Fit, HeldOut, blocks_of
-from robotid_sim.measurement.interpolation import between_samples
-from robotid_sim.measurement.motion import Motion, RowFilter, ungated
+from robotid_sim.measurement.motion import Motion, RowFilter, between_samples, ungated
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 
@@ -277,3 +282,91 @@ def _near(bad: Bool2D, reach: int) -> Bool2D:
     """Return which samples lie within some samples of a bad one, shape (N, n)."""
     sums = np.cumsum(np.pad(bad, ((reach + 1, reach), (0, 0))), axis=0)
     return np.asarray(sums[2 * reach + 1 :] > sums[: -2 * reach - 1])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Remainder:
+    """What the weighted plain columns leave of a torque or of further columns."""
+
+    Q: Float2D
+    """Orthonormal basis of the plain columns, shape (N n, p)."""
+    weights: Float2D
+    """Of every row, zero where it does not count, shape (N, n)."""
+
+    @classmethod
+    def of(cls, evidence: Evidence, fit: Fit) -> Self:
+        """Return the projection for the noise of a fit of the plain columns."""
+        weights = evidence.use / fit.sigma
+        plain = np.concatenate([evidence.W, evidence.columns], axis=2)
+        plain = (plain * weights[:, :, None]).reshape(weights.size, -1)
+        size = np.linalg.norm(plain, axis=0)
+        Q, R = np.linalg.qr(plain / np.where(size > 0.0, size, 1.0))
+        shown = np.abs(np.diag(R)) > 1e-9
+        return cls(Q[:, shown], weights)
+
+    def left(self, x: Float) -> Float2D:
+        """Return what is left of signals (N, n) or (N, n, k), weighted, shape (N n, k)."""
+        k = 1 if x.ndim == 2 else x.shape[2]
+        weighted = (x.reshape(*self.weights.shape, k) * self.weights[:, :, None]).reshape(-1, k)
+        return np.asarray(weighted - self.Q @ (self.Q.T @ weighted))
+
+    def cost(self, y: Float2D) -> float:
+        """Return half the squared residual of a torque, the negative log-likelihood."""
+        return 0.5 * float((self.left(y) ** 2).sum())
+
+    def gains(self, y: Float2D, columns: list[Float]) -> Float1D:
+        """Return by how much the log-likelihood of a torque rises with each set of columns."""
+        residual = self.left(y)[:, 0]
+        left = self.left(np.concatenate(columns, axis=2))
+        gains, first = [], 0
+        for part in columns:
+            last = first + part.shape[2]
+            Q, R = np.linalg.qr(left[:, first:last])
+            shown = np.abs(np.diag(R)) > 1e-6 * np.linalg.norm(
+                (part * self.weights[:, :, None]).reshape(-1, last - first), axis=0
+            )
+            gains.append(0.5 * float(((Q[:, shown].T @ residual) ** 2).sum()))
+            first = last
+        return np.array(gains)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Constrained:
+    """The best fit of a robot that can exist."""
+
+    rms: Float1D
+    """Residual of every joint [N m], infinite if the solver failed, shape (n,)."""
+    free: Float1D
+    """That of the fit without constraints."""
+    by_fold: Float1D
+    """Log-likelihood of every block, shape (folds,)."""
+
+    @classmethod
+    def of(cls, evidence: Evidence, program: ConsistentProgram) -> Self:
+        """Return the fit to the rows without what accepted columns explain."""
+        rank = evidence.basis.rank
+        fit = evidence.held_out().fit(np.arange(evidence.plain))
+        y = evidence.y - evidence.columns @ fit.beta[rank:]
+        weights = evidence.use / fit.sigma
+        weighted = (evidence.W * weights[:, :, None]).reshape(-1, rank)
+        target = (y * weights).ravel()
+        Q, R = np.linalg.qr(weighted)
+        if np.abs(np.diag(R)).min() <= 1e-12 * np.abs(np.diag(R)).max():
+            return cls._failed(evidence, fit.sigma)
+        phi = program.nearest(np.linalg.solve(R, Q.T @ target), R)
+        if phi is None:
+            return cls._failed(evidence, fit.sigma)
+        squares = (y - evidence.W @ evidence.basis.of(phi)) ** 2 * evidence.use
+        count = np.maximum(evidence.use.sum(axis=0), 1)
+        sigma = np.sqrt(squares.sum(axis=0) / count + (evidence.floor) ** 2)
+        terms = evidence.use * (evidence.volume / evidence.dof - np.log(sigma))
+        terms = terms - 0.5 * squares / sigma**2
+        by_fold = np.array(
+            [terms[evidence.fold == f].sum() for f in range(evidence.fold.max() + 1)]
+        )
+        return cls(sigma, fit.sigma, by_fold)
+
+    @classmethod
+    def _failed(cls, evidence: Evidence, free: Float1D) -> Self:
+        worst = np.full(int(evidence.fold.max()) + 1, -np.inf)
+        return cls(np.full(evidence.dof, np.inf), free, worst)

@@ -20,10 +20,9 @@ from robotid_sim.diagnostics.column_causes import (
     column_causes,
     torque_signs,
 )
-from robotid_sim.diagnostics.coupling_causes import coupling_corrections
-from robotid_sim.diagnostics.delay_causes import delay_words, delayed
 from robotid_sim.diagnostics.evidence import LONGEST_DELAY, Correction, Evidence
 from robotid_sim.diagnostics.informed import Plausibility
+from robotid_sim.diagnostics.torque_causes import coupling_corrections, delay_words, delayed
 
 DECADES = (1e-4, 1e-3, 1e-2, 1e-1, 1e1, 1e2, 1e3, 1e4)
 """Factors of torques at which a scale is looked for first."""

@@ -19,11 +19,10 @@ from scipy.special import chdtrc
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.errors import LogError, OptionError
-from robotid_sim.estimation.correlation import autocorrelation, effective_rows
+from robotid_sim.estimation.block_sandwich import autocorrelation, effective_rows
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import Estimator, LinearProblem
 
 SHORTEST = 0.5
 """Smallest share of a period that is one of its own; less is added to the one before."""

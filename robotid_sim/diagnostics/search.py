@@ -22,16 +22,11 @@ from robotid_sim.diagnostics.column_causes import (
     nominal_ratio,
     scale_causes,
 )
-from robotid_sim.diagnostics.constrained import Constrained
-from robotid_sim.diagnostics.coupling_causes import coupling_causes
-from robotid_sim.diagnostics.delay_causes import delay_causes
-from robotid_sim.diagnostics.evidence import Evidence
+from robotid_sim.diagnostics.evidence import Constrained, Evidence, Remainder
 from robotid_sim.diagnostics.friction_causes import friction_causes
 from robotid_sim.diagnostics.gross_causes import gross_cause
-from robotid_sim.diagnostics.screening import Remainder
-from robotid_sim.diagnostics.step_causes import step_causes
-from robotid_sim.diagnostics.structure_causes import structure_causes
-from robotid_sim.diagnostics.torque_causes import torque_causes
+from robotid_sim.diagnostics.structure_causes import step_causes, structure_causes
+from robotid_sim.diagnostics.torque_causes import coupling_causes, delay_causes, torque_causes
 from robotid_sim.estimation.cone_program import ConsistentProgram
 from robotid_sim.estimation.held_out import Fit
 

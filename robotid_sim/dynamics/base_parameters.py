@@ -10,9 +10,15 @@ identified; here they come from QR with column pivoting [1]_ over the inertial c
 the columns of friction and rotors. `BaseParameters.regrouped` writes the same base with other
 leading columns; `textbook_base` chooses those of the literature.
 
+Independent columns of a matrix, by QR with column pivoting [2]_.
+
+Joints that move no inertia, or so little that friction is large beside it.
+
 References
 ----------
 .. [1] Gautier (1991), "Numerical calculation of the base inertial parameters of robots",
+   J. Robotic Systems, doi:10.1002/rob.4620080405.
+.. [2] Gautier (1991), "Numerical calculation of the base inertial parameters of robots",
    J. Robotic Systems, doi:10.1002/rob.4620080405.
 """
 
@@ -20,10 +26,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.linalg import qr
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D, freeze
-from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.dynamics.rank import FAINT, columns_by_strength
+from robotid_sim.dynamics.dynamics import mass_matrix, torque_regressor
 from robotid_sim.errors import RankDeficientError, ShapeError
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
@@ -303,3 +309,79 @@ def _combination(row: Float1D, symbols: Sequence[str], lead: int) -> str:
         factor = "" if factor == "1 " else factor
         terms.append(f"{'-' if row[k] < 0.0 else '+'} {factor}{symbols[k]}")
     return " ".join(terms)
+
+
+RANK_TOLERANCE = 1e-9
+"""Smallest diagonal of R over the largest that is not rounding; in practice, below 1e-11 is."""
+
+FAINT = 1e-3
+"""Smallest diagonal of R over the largest that always counts; arms of all kinds have > 3e-2.
+
+Between these two the largest gap decides. A URDF with angles to four digits, such as 1.5708, turns
+dependent columns by 1e-6, and no signal would ever show that.
+"""
+
+
+def independent_columns(W: Float2D, scale: float | None = None) -> Int1D:
+    """Return the indices of independent columns of W, shape (R, c), most independent first.
+
+    Dependence is judged by the size of entries, by default that of the largest column.
+    """
+    return np.concatenate(columns_by_strength(W, scale))
+
+
+def columns_by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, Int1D]:
+    """Return the columns of `independent_columns` on both sides of the largest gap; see `FAINT`."""
+    if W.shape[1] == 0:
+        return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
+    R, order = qr(W, mode="r", pivoting=True)
+    size = np.abs(np.diag(R))
+    reference = size[0] if scale is None else scale * np.sqrt(len(W))
+    strength = size[size > RANK_TOLERANCE * reference] / max(reference, np.finfo(float).tiny)
+    ladder = np.concatenate([[1.0], strength, [RANK_TOLERANCE]])
+    gap = np.where(ladder[1:] < FAINT, ladder[:-1] / ladder[1:], 0.0)
+    strong, known = int(gap.argmax()), strength.size
+    columns = np.asarray(order, dtype=np.intp)
+    return columns[:strong], columns[strong:known]
+
+
+STATES = 50
+"""Random configurations in which the least inertia of a joint is looked for."""
+
+RATIO = 50.0
+"""Deceleration by dry friction over the acceleration limit, from which on a joint is light."""
+
+
+def require_moved_inertia(robot: Robot) -> None:
+    """Raise `RankDeficientError` if a joint moves no body with inertia.
+
+    No engine can accelerate it. Rotor inertia does not help, for the engines do not know of it.
+    """
+    moved = np.diagonal(mass_matrix(robot, robot.home, rotors=False))
+    if not (moved > 0.0).all():
+        joint, link = robot.joints[int(moved.argmin())], robot.links[int(moved.argmin())]
+        raise RankDeficientError(
+            f"joint '{joint.name}' moves no inertia; give link '{link.name}' or one behind it mass "
+            "and inertia about the joint axis, however small"
+        )
+
+
+def light_joints(robot: Robot) -> list[str]:
+    """Return which joints have dry friction without the inertia of a drive, in words.
+
+    Files of robots for learning often give friction and no rotor. Such a joint stops within
+    microseconds, and where friction is known but roughly a controller that compensates it shakes
+    the joint.
+    """
+    q, _, _ = random_states(robot)
+    inertia = np.diagonal(mass_matrix(robot, q[:STATES]), axis1=1, axis2=2).min(axis=0)
+    friction = np.array([joint.friction.Fc for joint in robot.joints])
+    accelerating = inertia * robot.limits.acceleration
+    # Links without any inertia are told elsewhere.
+    ratio = np.divide(friction, accelerating, out=np.zeros(robot.dof), where=accelerating > 0.0)
+    return [
+        f"{robot.joint_names[j]}: dry friction alone stops it at {ratio[j]:.3g} times its "
+        "acceleration limit, so that a controller shakes it where friction is known but roughly; "
+        "give the inertia of its rotor (armature in MJCF, Ia in a robot.toml)"
+        for j in np.flatnonzero(ratio > RATIO)
+    ]

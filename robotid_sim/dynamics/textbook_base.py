@@ -20,8 +20,7 @@ References
 import numpy as np
 
 from robotid_sim.arrays import Float2D, Int1D
-from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.dynamics.rank import FAINT
+from robotid_sim.dynamics.base_parameters import FAINT, BaseParameters, base_parameters
 from robotid_sim.model import parameters
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot

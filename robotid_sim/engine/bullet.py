@@ -1,9 +1,16 @@
 """Bullet's physics server through PyBullet's C interface, which compiled loops can call.
 
 PyBullet's functions of Python do nothing but call the same, so that the bits are the same.
+
+The bodies of a robot in PyBullet, with the engine's traps closed.
+
+Convex bodies in PyBullet.
 """
 
 import ctypes
+import logging
+import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +20,15 @@ from numba.np.numpy_support import carray
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.compiled import c_functions, types
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.client import Closing, EngineClient, EngineError, captured_output
 from robotid_sim.engine.compiled_loop import advance, read
-from robotid_sim.engine.quiet import captured_output
-from robotid_sim.errors import RobotIdError
+from robotid_sim.engine.convex_bodies import ClosestPoints, ConvexBodies
+from robotid_sim.engine.private_urdf import private_urdf
+from robotid_sim.engine.rigid_bodies import RigidBodies, engine_inertia
+from robotid_sim.errors import FileFormatError, RobotIdError
+from robotid_sim.model.geometry import GeometryShape
+from robotid_sim.model.mesh_files import is_binary_stl
+from robotid_sim.model.robot import Robot
 
 with captured_output():  # prints its build time
     import pybullet
@@ -225,3 +237,134 @@ def _read(bodies: Any, q: Any, dq: Any) -> Any:  # noqa: ARG001 - numba compares
         dq[:] = carray(_doubles(addresses[1]), (FIRST_DQ + n,))[FIRST_DQ:]
 
     return copy if _is_bullet(bodies) else None
+
+
+class PyBulletBodies(RigidBodies):
+    """The bodies of a robot in a PyBullet client of their own."""
+
+    def __init__(self, robot: Robot, dt: float) -> None:
+        text = private_urdf(robot)  # refuses impossible bodies before a client exists
+        refused: RobotIdError | None = None
+        with tempfile.TemporaryDirectory() as folder, captured_output() as printed:
+            path = Path(folder) / "private.urdf"
+            path.write_text(text, encoding="utf-8")
+            try:
+                self._body = BulletBody(path, dt, robot.gravity, robot.dof)
+            except RobotIdError as error:
+                refused = error
+        if refused is not None:
+            raise RobotIdError(f"{refused}: {printed.text}") from refused
+        super().__init__(robot.dof, self._body.handle)
+        try:
+            self._verify(robot, printed.text)
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Disconnect from the engine; a client that stays open costs 28 MB."""
+        self._body.close()
+
+    def put(self, q: Float1D, dq: Float1D) -> None:
+        """Put the joints into a state; see `RigidBodies`."""
+        self._body.put(q, dq)
+
+    def _verify(self, robot: Robot, printed: str) -> None:
+        """Raise if a body is not in the engine as it was written: Bullet zeroes what it rejects."""
+        for j, link in enumerate(robot.links):
+            mass, moments, _ = engine_inertia(link.phi)
+            expected = np.array([mass, *moments])
+            loaded = self._body.mass_and_moments(j)
+            if np.abs(loaded - expected).max() > 1e-12 * max(1.0, np.abs(expected).max()):
+                raise RobotIdError(
+                    f"PyBullet changed the inertia of link '{link.name}' at load: {printed}"
+                )
+        state = np.linspace(0.1, 0.2, robot.dof), np.linspace(-0.1, -0.2, robot.dof)
+        self.put(*state)
+        if not np.array_equal(self.state(), state):
+            raise RobotIdError(
+                "this build of PyBullet numbers its states otherwise; install the wheel of PyPI, "
+                "or use --engine mujoco"
+            )
+
+
+_log = logging.getLogger(__name__)
+
+
+class PyBulletConvexBodies(ConvexBodies):
+    """Convex bodies in a PyBullet client of their own."""
+
+    def __init__(self, shapes: Sequence[GeometryShape]) -> None:
+        self._client = EngineClient()
+        try:
+            self._bodies = [self._body(shape) for shape in shapes]
+        except BaseException:
+            self.close()
+            raise
+
+    def close(self) -> None:
+        """Disconnect from the engine."""
+        self._client.close()
+
+    def box(self, body: int) -> tuple[Float1D, Float1D]:
+        """Return a box around a body that has not been placed yet; see `ConvexBodies`."""
+        low, high = self._client.getAABB(self._bodies[body])
+        return np.array(low), np.array(high)
+
+    def place(self, body: int, position: Sequence[float], turn: Sequence[float]) -> None:
+        """Put a body somewhere; see `ConvexBodies`."""
+        self._client.resetBasePositionAndOrientation(self._bodies[body], position, turn)
+
+    def closest(self, first: int, second: int, reach: float) -> ClosestPoints | None:
+        """Return where two bodies are nearest; see `ConvexBodies`."""
+        bodies = self._bodies
+        points = self._client.getClosestPoints(bodies[first], bodies[second], distance=reach)
+        if not points:
+            return None
+        nearest = points[0] if len(points) == 1 else min(points, key=lambda point: point[8])
+        return ClosestPoints(nearest[8], nearest[5], nearest[6], nearest[7])
+
+    def _body(self, shape: GeometryShape) -> int:
+        with captured_output() as printed:
+            try:
+                collision = self._client.createCollisionShape(**engine_shape(self._client, shape))
+            except EngineError:
+                collision = -1
+        if collision < 0:
+            _log.debug("PyBullet: %s", printed.text)
+            raise FileFormatError(
+                f"PyBullet cannot read {shape.mesh or shape.kind}; save the mesh as STL or OBJ "
+                "again, or remove its element from the URDF"
+            )
+        return int(self._client.createMultiBody(0, collision))
+
+
+def engine_shape(client: EngineClient, shape: GeometryShape) -> dict[str, object]:
+    """Return a shape as the engine takes it."""
+    size = list(shape.size)
+    sizes: dict[str, object]
+    if shape.mesh is not None:
+        kind, sizes = client.GEOM_MESH, {**_mesh(shape.mesh), "meshScale": size}
+    elif shape.kind == "box":
+        kind, sizes = client.GEOM_BOX, {"halfExtents": [0.5 * edge for edge in size]}
+    elif shape.kind == "sphere":
+        kind, sizes = client.GEOM_SPHERE, {"radius": size[0]}
+    else:
+        kind = client.GEOM_CYLINDER if shape.kind == "cylinder" else client.GEOM_CAPSULE
+        sizes = {"radius": size[0], "height": size[1]}
+    return {"shapeType": kind, **sizes}
+
+
+def _mesh(path: Path) -> dict[str, object]:
+    """Return a mesh as Bullet takes it; raise `FileFormatError` if the file is none.
+
+    An STL file of text, or of another length than it says, crashes Bullet; an OBJ file whose faces
+    name vertices that are not there gives it a body of any size.
+    """
+    if is_binary_stl(path):
+        return {"fileName": str(path)}
+    from robotid_sim.model.solid import read_mesh  # with trimesh, which few robots need here
+
+    solid = read_mesh(path)
+    is_text = path.suffix.lower() == ".stl"
+    return {"vertices": solid.vertices.tolist()} if is_text else {"fileName": str(path)}

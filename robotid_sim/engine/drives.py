@@ -12,13 +12,21 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.dynamics import friction_kernels, kernels
+from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import effective_inertia, not_positive_definite
+from robotid_sim.dynamics.elastic_kernels import stick_slip_acceleration
 from robotid_sim.dynamics.running_terms import rotor_coupling
 from robotid_sim.engine import compiled_loop
 from robotid_sim.errors import OptionError, RankDeficientError, RobotIdError
-from robotid_sim.model.friction_law import COLUMNS, FrictionLaw, coefficients_of, column
-from robotid_sim.model.friction_laws import SmoothCoulomb, checked_coefficients, describe_law
+from robotid_sim.model.friction_law import (
+    COLUMNS,
+    FrictionLaw,
+    SmoothCoulomb,
+    checked_coefficients,
+    coefficients_of,
+    column,
+    describe_law,
+)
 from robotid_sim.model.joint_terms import PRESLIDING, JointTerm
 from robotid_sim.model.robot import Robot
 
@@ -150,7 +158,7 @@ class StickSlipDrive:
             viscous = np.where(v >= 0.0, self._viscous[0], self._viscous[1])
             shares = [kernels.least_share(z) for z in (self._dt * viscous * mobility).tolist()]
             span = self._dt * np.array(shares) if self._leapfrog else np.zeros(dq.size)
-            ddq, _, ok = friction_kernels.stick_slip_acceleration(
+            ddq, _, ok = stick_slip_acceleration(
                 drive + np.diag(viscous * span),
                 tau - h - offset - viscous * dq,
                 np.ascontiguousarray(limit.T),

@@ -28,7 +28,7 @@ class Engine(NamedTuple):
 
 
 def _pybullet(robot: Robot, dt: float) -> RigidBodies:
-    from robotid_sim.engine.pybullet_bodies import PyBulletBodies
+    from robotid_sim.engine.bullet import PyBulletBodies
 
     return PyBulletBodies(robot, dt)
 
@@ -40,13 +40,13 @@ def _mujoco(robot: Robot, dt: float) -> RigidBodies:
 
 
 def _pybullet_convex(shapes: Sequence[GeometryShape]) -> ConvexBodies:
-    from robotid_sim.engine.pybullet_convex import PyBulletConvexBodies
+    from robotid_sim.engine.bullet import PyBulletConvexBodies
 
     return PyBulletConvexBodies(shapes)
 
 
 def _mujoco_convex(shapes: Sequence[GeometryShape]) -> ConvexBodies:
-    from robotid_sim.engine.mujoco_convex import MujocoConvexBodies
+    from robotid_sim.engine.mujoco_bodies import MujocoConvexBodies
 
     return MujocoConvexBodies(shapes)
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from robotid_sim.arrays import Float1D, freeze
 from robotid_sim.engine.proximity import FLOOR, Proximity
 from robotid_sim.errors import InfeasibleError
-from robotid_sim.excitation.clearance import Clearance
-from robotid_sim.kinematics.skeleton import THICKNESS
+from robotid_sim.excitation.penalties import Clearance
+from robotid_sim.kinematics.workspace import THICKNESS
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 

@@ -6,18 +6,17 @@ from typing import NamedTuple
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.dynamics.light_joints import require_moved_inertia
+from robotid_sim.dynamics.base_parameters import require_moved_inertia
 from robotid_sim.dynamics.running_terms import RunningTerms, rotor_coupling
 from robotid_sim.engine import compiled_loop
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.client import Closing
 from robotid_sim.engine.drives import DriveStep, SmoothDrive, drive_of, terms_of
 from robotid_sim.engine.elastic_drive import ElasticDrive
 from robotid_sim.engine.engines import bodies_of, engine_named
 from robotid_sim.engine.rigid_bodies import ClosedBodies, RigidBodies, require_possible
 from robotid_sim.errors import OptionError, ShapeError, SimulationDiverged
 from robotid_sim.measurement.log import Log
-from robotid_sim.model.friction_law import FrictionLaw
-from robotid_sim.model.friction_laws import describe_law
+from robotid_sim.model.friction_law import FrictionLaw, describe_law
 from robotid_sim.model.joint_terms import OF_LINKS
 from robotid_sim.model.plant_drives import PlantDrive, describe_drive
 from robotid_sim.model.robot import Robot

@@ -11,14 +11,19 @@ from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics import kernels
-from robotid_sim.engine.closing import Closing
-from robotid_sim.engine.convex_bodies import ClosestPoints, ConvexBodies
+from robotid_sim.engine.client import Closing
+from robotid_sim.engine.convex_bodies import (
+    ClosestPoints,
+    ConvexBodies,
+    boxes_apart,
+    collision_shapes,
+    require_meshes,
+)
 from robotid_sim.engine.engines import convex_bodies_of, engine_named
-from robotid_sim.engine.hulls import boxes_apart, collision_shapes, require_meshes
-from robotid_sim.kinematics.skeleton import skeleton
-from robotid_sim.model.fixed_links import base_shapes
+from robotid_sim.kinematics.workspace import skeleton
 from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.robot import Robot
+from robotid_sim.model.side_car import base_shapes
 
 FLOOR = "floor"
 FLOOR_SIZE = 50.0

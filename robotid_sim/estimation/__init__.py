@@ -2,11 +2,11 @@
 
 from typing import TYPE_CHECKING
 
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.registry import Alias, Registry
 
 if TYPE_CHECKING:
-    from robotid_sim.estimation.estimator import Estimator
+    from robotid_sim.estimation.problem import Estimator
 
 AROUND_WLS = "wls-"
 """Begins the names of swarms around weighted least squares; the optimizer's name follows."""
@@ -30,11 +30,11 @@ def swarm_preset(name: str) -> Alias | None:
 
 ESTIMATORS: "Registry[Estimator]" = Registry(
     "estimator",
-    "robotid_sim.estimation.estimator:Estimator",
+    "robotid_sim.estimation.problem:Estimator",
     {
         "consistent": "robotid_sim.estimation.consistent:Consistent",
         "extended-kalman": "robotid_sim.estimation.extended_kalman:ExtendedKalman",
-        "input-error": "robotid_sim.estimation.input_error:InputError",
+        "input-error": "robotid_sim.estimation.output_error:InputError",
         "instrumental-variables": "robotid_sim.estimation.instrumental:InstrumentalVariables",
         "ols": "robotid_sim.estimation.least_squares:OrdinaryLeastSquares",
         "output-error": "robotid_sim.estimation.output_error:OutputError",

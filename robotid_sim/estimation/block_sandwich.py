@@ -1,4 +1,30 @@
-"""Covariance of weighted fits whose residuals are correlated within blocks of rows."""
+r"""Covariance of weighted fits whose residuals are correlated within blocks of rows.
+
+Variance of a weighted fit by blocks of residuals, without bias, and its degrees of freedom.
+
+The variance of a weighted fit whose residuals are correlated within blocks is estimated as
+
+.. math:: A \Big( \sum_{j,B} s_{jB} s_{jB}^T \Big) A, \qquad
+    s_{jB} = X_{jB}^T (1 - H_{jB})^{-1/2} r_{jB},
+
+with one score per joint j and block B [1]_. For white residuals it has no bias, while the jackknife
+form in `Estimate.cov` errs on the large side; and since few blocks give a variance that scatters,
+the quantile is Student's with the degrees of freedom of a chi-squared variable of the same mean and
+variance (Satterthwaite), parameter by parameter [1]_.
+
+Correlation of residuals in time, and the blocks of a covariance that allows for it.
+
+The mean of N correlated residuals is as uncertain as that of :math:`N / (1 + 2 \sum_k \rho_k)`
+independent ones, with the autocorrelations :math:`\rho_k`, whose sums over pairs of neighbors
+are taken to fall, down to the first that is not positive [2]_.
+
+References
+----------
+.. [1] Bell, McCaffrey (2002), "Bias reduction in standard errors for linear regression with
+   multi-stage samples", Survey Methodology 28.
+.. [2] Geyer (1992), "Practical Markov chain Monte Carlo", Statistical Science 7,
+   doi:10.1214/ss/1177011137 (initial monotone sequence).
+"""
 
 from collections.abc import Iterator
 
@@ -6,8 +32,9 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, Int2D
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation.correlation import block_length
+from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.reduction import reduce_rows
 
 SATURATED = 0.999
 """Largest block leverage that is corrected; a block beyond fits itself."""
@@ -137,3 +164,108 @@ def _corrected_scores(Z: Float, r: Float) -> Float2D:
     if small:
         return np.asarray((transposed @ np.linalg.solve(inner, r))[:, :, 0])
     return np.asarray(np.linalg.solve(inner, transposed @ r)[:, :, 0])
+
+
+AT_A_TIME = 2000
+"""Blocks whose matrices, shape (b, b) each, are held at a time: long logs have very many."""
+
+
+def block_variance(
+    problem: LinearProblem, beta: Float1D, weights: Float1D, block: float
+) -> tuple[Float1D, Float1D]:
+    r"""Return variances by the residuals and degrees of freedom by [1], both of shape (b,).
+
+    With the rows Z of unit Gram matrix and c the row of parameter k in R^-1, the variance is a sum
+    of squares of normal variables with the covariance :math:`\Omega = \mathrm{diag}(d) - U U^T`,
+    where :math:`U_B = Z_B^T M_B Z_B c`, :math:`d_B = |M_B Z_B c|^2` and M the root of
+    :math:`(1 - H_B)^{-1}`; its degrees of freedom are :math:`(\mathrm{tr}\,\Omega)^2 / |\Omega|^2`.
+    The solution is beta, with weights of the joints, shape (n,), and blocks of a length [s]. What
+    random effects of the problem add is not in it.
+    """
+    _, R = reduce_rows(problem).solve(weights)
+    inverse = np.linalg.inv(R)
+    b = len(inverse)
+    variance, trace, squares, outer = np.zeros(b), np.zeros(b), np.zeros(b), np.zeros((b, b, b))
+    for Z, r in _some_blocks(problem, beta, weights, inverse, block):
+        leveled = _leveled(Z) @ inverse.T  # (blocks, rows, parameters)
+        variance += ((leveled.transpose(0, 2, 1) @ r)[:, :, 0] ** 2).sum(axis=0)
+        U = Z.transpose(0, 2, 1) @ leveled
+        d = (leveled**2).sum(axis=1)
+        length = (U**2).sum(axis=1)
+        trace += (d - length).sum(axis=0)
+        squares += (d**2 - 2.0 * d * length).sum(axis=0)
+        per_parameter = U.transpose(2, 1, 0)
+        outer += per_parameter @ per_parameter.transpose(0, 2, 1)
+    squares += (outer**2).sum(axis=(1, 2))
+    share = 1.0 / share_in_blocks(problem, block)  # what the last, incomplete block lacks
+    return share * variance, np.maximum(trace**2 / squares, 1.0)
+
+
+def _some_blocks(
+    problem: LinearProblem, beta: Float1D, weights: Float1D, inverse: Float2D, block: float
+) -> Iterator[tuple[Float, Float]]:
+    """Yield the blocks of every joint as `row_blocks`, some at a time."""
+    for Z, r in row_blocks(problem, beta, weights, inverse, block):
+        for first in range(0, len(Z), AT_A_TIME):
+            part = slice(first, first + AT_A_TIME)
+            yield Z[part], r[part]
+
+
+def _leveled(Z: Float) -> Float:
+    """Return (1 - Z Z^T)^(-1/2) Z of every block, by the smaller of the two Gram matrices."""
+    transposed = Z.transpose(0, 2, 1)
+    small = Z.shape[1] < Z.shape[2]
+    values, vectors = np.linalg.eigh(Z @ transposed if small else transposed @ Z)
+    factors = 1.0 / np.sqrt(1.0 - np.minimum(values, SATURATED))
+    root = (vectors * factors[:, None, :]) @ vectors.transpose(0, 2, 1)
+    return np.asarray(root @ Z if small else Z @ root)
+
+
+SHORTEST_BLOCK = 0.2
+"""Length of the blocks of a covariance where residuals are not correlated for long [s]."""
+
+CORRELATION_TIMES = 2.0
+"""Length of a block over the correlation time of the residuals.
+
+Of exponentially correlated residuals such blocks see three quarters of the variance. Longer ones
+are too few, and their covariance scatters.
+"""
+
+FEWEST_BLOCKS = 20
+"""Blocks of every joint that a log, or a period of it, is cut into, at least."""
+
+
+def autocorrelation(x: Float2D) -> Float2D:
+    """Return the autocorrelation of every column of x (N, n) at all lags, shape (N, n)."""
+    centered = x - x.mean(axis=0)
+    power = np.abs(np.fft.rfft(centered, 2 * len(x), axis=0)) ** 2
+    covariance = np.fft.irfft(power, axis=0)[: len(x)]
+    return np.asarray(covariance / np.maximum(covariance[0], np.finfo(float).tiny))
+
+
+def effective_rows(rho: Float2D) -> Float1D:
+    """Return how many independent rows autocorrelated ones are worth, at most all, shape (n,).
+
+    The autocorrelations rho, shape (N, n), begin at lag 0.
+    """
+    N, even = len(rho), len(rho) // 2 * 2
+    pairs = rho[:even].reshape(-1, 2, rho.shape[1]).sum(axis=1)
+    falling = np.maximum(np.minimum.accumulate(pairs, axis=0), 0.0)  # [1]
+    inflation = 2.0 * falling.sum(axis=0) - 1.0
+    return np.asarray(N / np.maximum(inflation, 1.0))
+
+
+def block_length(residual: Float2D, dt: float, period: float | None = None) -> float:
+    """Return how long the blocks of a covariance are to be for residuals (N, n), `dt` apart [s].
+
+    That of the joint whose residuals are correlated longest; `period` [s] if they repeat.
+    """
+    N = len(residual)
+    correlated = dt * N / float(effective_rows(autocorrelation(residual)).min())
+    longest = min(dt * N, period or np.inf) / FEWEST_BLOCKS
+    return max(SHORTEST_BLOCK, min(CORRELATION_TIMES * correlated, longest))
+
+
+def block_of(estimate: Estimate) -> float:
+    """Return the length of the blocks of an estimate's covariance [s]."""
+    return estimate.block or SHORTEST_BLOCK

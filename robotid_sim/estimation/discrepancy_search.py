@@ -10,8 +10,12 @@ import numpy as np
 from scipy.special import fdtrc
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.estimation.block_sandwich import same_phase
-from robotid_sim.estimation.correlation import SHORTEST_BLOCK, autocorrelation, effective_rows
+from robotid_sim.estimation.block_sandwich import (
+    SHORTEST_BLOCK,
+    autocorrelation,
+    effective_rows,
+    same_phase,
+)
 from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, freed
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.held_out import CERTAIN, LIKELY, HeldOut, worth

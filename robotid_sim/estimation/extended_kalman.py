@@ -12,14 +12,14 @@ from robotid_sim.dynamics import kernels
 from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation import filter_kernels
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import PROBLEM, WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.output_error import likely_torque_noise
+from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.recording import RecordedLog
-from robotid_sim.estimation.sample_fit import NOT_RECORDED, with_parameters_of_its_own
 from robotid_sim.estimation.simulation import (
     FIRST_BANDWIDTH,
     LOST,
+    NOT_RECORDED,
     can_simulate,
     constant_gains,
     friction_slopes,
@@ -29,8 +29,8 @@ from robotid_sim.estimation.simulation import (
     simulated_robot,
     start_covariance,
     start_state,
+    with_parameters_of_its_own,
 )
-from robotid_sim.estimation.torque_noise import likely_torque_noise
 from robotid_sim.model.friction_law import COLUMNS, coefficients_of
 from robotid_sim.model.parameters import joint_slice
 from robotid_sim.model.robot import Robot
@@ -45,7 +45,7 @@ class ExtendedKalman(Estimator):
         \dot\beta = 0, \qquad z = q + n
 
     with white noise v of the torques and n of the positions [1]_; the former is that of largest
-    likelihood, see `robotid_sim.estimation.torque_noise`. The equations are linearized about the
+    likelihood, see `robotid_sim.estimation.output_error`. The equations are linearized about the
     latest estimate, but for the slopes of the rigid bodies by position and velocity, which are
     those along a prediction by the first model. Covariances are updated one position after the
     other in Joseph's form, with parameters in units of their first deviations.

@@ -17,7 +17,7 @@ from robotid_sim.estimation.problem import (
     joint_columns,
     part_of,
 )
-from robotid_sim.estimation.term_rows import TermRows, first_look
+from robotid_sim.estimation.term_fit import TermRows, first_look
 from robotid_sim.estimation.variable_projection import SeparableProblem, nearest, search
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot

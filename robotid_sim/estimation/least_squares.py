@@ -3,6 +3,8 @@
 Logs that do not fit into memory come in parts, linear problems of some seconds that are not kept:
 one pass over them leaves one small triangular factor per joint, from which weights and parameters
 follow; a second pass adds up the covariance, whose blocks must lie within parts.
+
+What rows of several logs weigh, by the noise of every log and joint.
 """
 
 import time
@@ -13,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation.block_sandwich import block_sandwich, check_block, length_of
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.problem import LinearProblem, weights_of
+from robotid_sim.estimation.problem import Estimator, LinearProblem, weights_of
 from robotid_sim.estimation.reduction import Reduction, reduce_parts, reduce_rows
 from robotid_sim.threads import one_blas_thread
 
@@ -288,3 +289,34 @@ def random_errors(problem: LinearProblem, weights: Float1D, inverse: Float2D) ->
         return np.zeros((len(inverse), 0))
     scale = np.tile(weights, problem.samples)[:, None]
     return np.asarray(inverse @ (inverse.T @ ((problem.W * scale).T @ (problem.random * scale))))
+
+
+ROUNDS = 3
+"""How often the noise of logs is estimated anew."""
+
+LARGEST = 20.0
+"""Largest ratio of weights: a log that a fit happens to pass exactly must not be all of it."""
+
+
+def weights_by_log(problem: LinearProblem, log_of: Int1D) -> Float2D:
+    """Return weights that make the noise of logs alike, one a log and joint, shape (logs, n).
+
+    With them the noise of every joint's rows is that of the joint in the fit of all logs: iterated
+    weighted least squares with one variance a log and joint.
+
+    The rows are not weighed yet; `log_of` says which log every sample is of, from 0.
+    """
+    logs = int(log_of.max()) + 1
+    weights = np.ones((logs, problem.dof))
+    for _ in range(ROUNDS):
+        scale = weights[log_of].ravel()
+        rows = replace(problem, W=problem.W * scale[:, None], y=problem.y * scale)
+        fit = WeightedLeastSquares().fit(rows)
+        if not fit.success:
+            return np.ones((logs, problem.dof))
+        squares = problem.by_joint(problem.y - problem.W @ fit.beta) ** 2
+        noise = np.sqrt([squares[log_of == k].mean(axis=0) for k in range(logs)])
+        pooled = np.sqrt(squares.mean(axis=0))
+        floor = np.maximum(pooled / LARGEST, np.finfo(float).tiny)
+        weights = pooled / np.maximum(noise, floor)
+    return weights

@@ -1,17 +1,36 @@
-"""Output error: predicted positions against measured ones."""
+r"""Output error: predicted positions against measured ones.
 
+Input error: the torque that holds a simulated robot to the measured positions.
+
+White noise of the torques by the likelihood of the innovations of a Kalman filter.
+
+A loop that feeds noisy positions back shakes the torques, and differences of their samples cannot
+tell that from noise; but what shakes the robot shows in its positions. The innovations e of a
+filter of one sample and joint, of variance s, have the likelihood [1]_
+
+.. math:: -2 \log L = \sum_{k, j} \log s_{kj} + e_{kj}^2 / s_{kj} .
+
+It is searched joint by joint, by parabolas over the logarithm of the noise.
+
+References
+----------
+.. [1] Schweppe (1965), "Evaluation of likelihood functions for Gaussian signals", IEEE Trans.
+   Information Theory 11(1), doi:10.1109/TIT.1965.1053737.
+"""
+
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Int1D
+from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.docstrings import documented
+from robotid_sim.dynamics.dynamics import mass_matrix
 from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation import filter_kernels
 from robotid_sim.estimation.block_sandwich import check_block
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import PROBLEM
 from robotid_sim.estimation.prediction_error import (
     Observer,
@@ -19,16 +38,16 @@ from robotid_sim.estimation.prediction_error import (
     settled,
     slopes_by_part,
 )
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.estimation.simulation import (
     FIRST_BANDWIDTH,
     PredictedMotion,
     constant_gains,
     predict,
+    slopes_along,
     start_covariance,
 )
-from robotid_sim.estimation.torque_noise import likely_torque_noise
 from robotid_sim.model.robot import Robot
 
 
@@ -116,3 +135,137 @@ def _kalman(
             variance[part],
         )
     return Observer(recording, gains, 1.0 / np.sqrt(variance))
+
+
+@documented
+@dataclass(frozen=True, slots=True, kw_only=True)
+class InputError(Estimator):
+    r"""Parameters with which a simulated loop needs the measured torques and no others.
+
+    The robot is simulated under the measured torques, and a loop of a given bandwidth holds it to
+    the measured positions z. What that loop adds to the measured torque is the input error
+
+    .. math:: \Delta\tau_k(\beta) = \omega^2 \tilde M(q_k) \, (z_k - q_k(\beta)) ,
+
+    and its square over the noise of every joint is minimized, as closed-loop input error methods
+    do [1]_, [2]_. Those simulate the machine's own controller along its reference; the logs of a
+    machine seldom tell either, and here nothing has to be known of them. The mass matrix is that of
+    weighted least squares, from which Gauss-Newton steps start, with all sensitivities (DIDIM [1]_
+    neglects those of the simulated motion). The covariance is the block sandwich of the last step.
+
+    Beside output error it weighs what is in the torque, in its own unit: the choice where torques
+    are noisier than positions. The loop is a low-pass for both, so that its bandwidth is that of
+    the fit: too high, and the noise of the encoders comes in with its square; too low, and friction
+    near standstill goes out. Where the controller has seen the noise of the log, torques go with
+    it, and bias this estimate; take `output-error` there.
+
+    References
+    ----------
+    .. [1] Gautier, Janot, Vandanjon (2013), "A new closed-loop output error method for parameter
+       identification of robot dynamics", IEEE Trans. Control Systems Technology 21(2).
+    .. [2] Leboutet, Roux, Janot, Guadarrama-Olvera, Cheng (2021), "Inertial parameter
+       identification in robotics: a survey", Applied Sciences 11(9), doi:10.3390/app11094303.
+    """
+
+    uses_recordings: ClassVar[bool] = True
+
+    bandwidth: float = 50.0
+    """Bandwidth of the loop [rad/s], the same for all joints."""
+    block: float | None = None
+    """Length of the blocks of the covariance [s]; None: by the correlation of the input error."""
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.bandwidth < np.inf:
+            raise OptionError(f"a loop needs a positive bandwidth, got {self.bandwidth}")
+        check_block(self.block)
+
+    def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
+        """Return the estimate; `rng` is not used."""
+        del rng
+        require_type(problem, LinearProblem, "problem", PROBLEM)
+        found = fit_predictions(problem, self._observer, self.block)
+        return replace(found, estimator="input-error", options=asdict(self))
+
+    def _observer(self, robot: Robot, recording: RecordedLog, columns: Int1D) -> Observer:
+        del columns
+        return holding(robot, recording, self.bandwidth)
+
+
+def holding(robot: Robot, recording: RecordedLog, bandwidth: float) -> Observer:
+    """Return the loop that holds a simulated robot to a recording, its innovations as torques.
+
+    All joints have one bandwidth [rad/s]. The weighted innovations are the torques that the loop
+    adds [N m or N], zero until it has forgotten the start and what it missed.
+    """
+    weights = bandwidth**2 * mass_matrix(robot, recording.q)
+    weights[~settled(bandwidth, recording)] = 0.0
+    return Observer(recording, constant_gains(bandwidth, recording), weights)
+
+
+LONGEST = 5000
+"""Samples that are looked at, about the middle of a recording; more tell little more."""
+
+SWEEPS = 8
+"""Most turns over all joints."""
+
+REACH = 0.7
+"""Distance of the points of a parabola, in the logarithm of the noise."""
+
+FURTHEST = 2.0
+"""Largest step of the logarithm."""
+
+CLOSE = 0.1
+"""Largest change of the logarithms in a sweep at which they have settled."""
+
+LEAST = 1e-6
+"""Least torque noise over the RMS torque."""
+
+
+def likely_torque_noise(
+    robot: Robot, recording: RecordedLog, motion: PredictedMotion, gains: Float, columns: Int1D
+) -> Float1D:
+    """Return the torque noise [N m] of largest likelihood along a prediction, shape (n,).
+
+    The prediction was corrected with the gains, shape (N, 2 n, n).
+    """
+    samples, n = recording.q.shape
+    first = max(0, (samples - LONGEST) // 2)
+    part = slice(first, first + LONGEST)
+    slopes = slopes_along(robot, motion, part, columns[:0], recording.dt)
+    position = recording.position_noise**2
+    start = np.diag(np.concatenate([position, position / recording.dt**2]))
+    fixed = (recording.dt, recording.lead, position, recording.sound[part])
+    given = (motion.innovations[part], np.ascontiguousarray(gains[part]))
+
+    def cost(log_noise: Float1D) -> float:
+        G = slopes.G * np.exp(log_noise)
+        return float(filter_kernels.likelihood(slopes.A, G, *fixed, start.copy(), *given))
+
+    least = np.log(np.maximum(LEAST * np.sqrt((recording.tau**2).mean(axis=0)), 1e-12))
+    x = np.maximum(np.log(np.maximum(white_noise(recording.tau), 1e-300)), least)
+    for _ in range(SWEEPS):
+        before = x.copy()
+        for j in range(n):
+            x[j] = max(x[j] + _downhill(cost, x, j), least[j])
+        if np.abs(x - before).max() < CLOSE:
+            break
+    return np.asarray(np.exp(x))
+
+
+def _downhill(cost: Callable[[Float1D], float], x: Float1D, j: int) -> float:
+    """Return the step of coordinate j to the lowest point of a parabola through three points."""
+    values = []
+    for step in (-REACH, 0.0, REACH):
+        moved = x.copy()
+        moved[j] += step
+        values.append(cost(moved))
+    slope, bend = values[2] - values[0], values[2] - 2.0 * values[1] + values[0]
+    if bend <= 0.0:
+        return FURTHEST if slope < 0.0 else -FURTHEST
+    return float(np.clip(-0.5 * REACH * slope / bend, -FURTHEST, FURTHEST))
+
+
+def white_noise(x: Float2D) -> Float1D:
+    """Return the white noise of signals (N, n) by their third differences, shape (n,)."""
+    spread = np.median(np.abs(np.diff(x, 3, axis=0)), axis=0)
+    return np.asarray(spread / (0.6745 * np.sqrt(20.0)))

@@ -21,14 +21,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
-from robotid_sim.dynamics.base_parameters import BaseParameters, random_states
+from robotid_sim.dynamics.base_parameters import (
+    RANK_TOLERANCE,
+    BaseParameters,
+    independent_columns,
+    random_states,
+)
 from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.dynamics.rank import RANK_TOLERANCE, independent_columns
 from robotid_sim.errors import RankDeficientError
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import (
+    Estimator,
     LinearProblem,
     build_problem,
     extended,

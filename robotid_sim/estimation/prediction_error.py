@@ -16,20 +16,20 @@ from scipy.signal import lfilter
 
 from robotid_sim.arrays import PART, Bool1D, Float, Float1D, Float2D, Int1D
 from robotid_sim.estimation import filter_kernels
-from robotid_sim.estimation.block_sandwich import row_blocks_of
-from robotid_sim.estimation.correlation import block_of
+from robotid_sim.estimation.block_sandwich import block_of, row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.recording import RecordedLog
-from robotid_sim.estimation.sample_fit import NOT_RECORDED, with_parameters_of_its_own
 from robotid_sim.estimation.simulation import (
+    NOT_RECORDED,
     AccelerationSlopes,
     PredictedMotion,
     can_simulate,
     predict,
     simulated_robot,
     slopes_along,
+    with_parameters_of_its_own,
 )
 from robotid_sim.model.robot import Robot
 

@@ -1,8 +1,13 @@
-"""Linear problems: from motion and the nominal model, with more or fewer columns, or stacked."""
+"""Linear problems: from motion and the nominal model, with more or fewer columns, or stacked.
 
-from collections.abc import Callable, Sequence
+What an estimator is.
+"""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from typing import Any, ClassVar
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -316,3 +321,39 @@ def joint_only(rows: Float2D, joint: int, dof: int) -> Float:
 def weights_of(estimate: Estimate) -> Float1D:
     """Return the weights of the joints in an estimate, shape (n,)."""
     return 1.0 / estimate.noise_std if estimate.weights is None else estimate.weights
+
+
+class Estimator(ABC):
+    """A method of estimation: hyper-parameters in the constructor, data in `fit`.
+
+    An estimator never changes itself; all it learns comes back in the Estimate.
+    """
+
+    check_options: ClassVar[Mapping[str, Any]] = {}
+    """Options with which `robotid_sim.testing` tries it in a second."""
+
+    random: ClassVar[bool] = False
+    """Whether `fit` draws anything, so that another stream gives another estimate."""
+
+    uses_instruments: ClassVar[bool] = False
+    """Whether `fit` looks at the instruments of a problem, which take time to make."""
+
+    uses_recordings: ClassVar[bool] = False
+    """Whether `fit` looks at the recordings of a problem."""
+
+    @abstractmethod
+    def fit(self, problem: LinearProblem, rng: np.random.Generator) -> Estimate:
+        """Return the estimate; numerical failure is data, not an exception.
+
+        Parameters
+        ----------
+        problem : LinearProblem
+            Rows of the fit.
+        rng : numpy.random.Generator
+            Source of what is drawn; estimators that draw nothing ignore it.
+
+        Returns
+        -------
+        estimate : Estimate
+            With success False and a message where the fit failed.
+        """

@@ -30,7 +30,6 @@ from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation.block_sandwich import check_block, length_of, row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import (
     PROBLEM,
     estimate_of,
@@ -38,7 +37,7 @@ from robotid_sim.estimation.least_squares import (
     fit_rows,
     white_covariance,
 )
-from robotid_sim.estimation.problem import LinearProblem, weights_of, with_rows_changed
+from robotid_sim.estimation.problem import Estimator, LinearProblem, weights_of, with_rows_changed
 from robotid_sim.estimation.reduction import Reduction
 
 

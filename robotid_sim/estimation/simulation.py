@@ -9,12 +9,14 @@ position, as an observer does (the innovations form [1]_):
 f is a step of the midpoint rule: torque, positions and friction act in the middle of it, and
 friction is solved for implicitly, see `robotid_sim.dynamics.kernels.plant_step`.
 
+Estimates that are not a least-squares fit of a problem's rows, as such a fit is returned.
+
 References
 ----------
 .. [1] Ljung (1999), "System identification: theory for the user", 2nd ed., Prentice Hall.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -24,8 +26,11 @@ from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import mass_matrix, rigid_body_torque, torque_regressor
 from robotid_sim.estimation import filter_kernels
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.least_squares import random_errors
 from robotid_sim.estimation.problem import LinearProblem, robot_part
 from robotid_sim.estimation.recording import RecordedLog
+from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model.friction_law import coefficients_of, column
 from robotid_sim.model.robot import Robot
 
@@ -200,3 +205,40 @@ def rigid_slopes(
         return slopes[0], slopes[1]
     q_slopes, v_slopes = make_interp_spline(some, slopes, k=1, axis=1)(np.arange(samples))
     return q_slopes, v_slopes
+
+
+NOT_RECORDED = (
+    "no recording of all joints of a known robot to simulate; this is weighted least squares"
+)
+
+
+def with_parameters_of_its_own(
+    problem: LinearProblem,
+    wls: Estimate,
+    beta: Float1D,
+    cov: Float2D,
+    cov_white: Float2D,
+    dof: Float1D,
+) -> Estimate:
+    """Return a weighted least-squares estimate with other parameters and their covariance.
+
+    Residuals and noise are those of the rows with beta, shape (b,). Random effects of the problem
+    move every estimator about as they move least squares, and widen the covariances, shape (b, b),
+    so. The degrees of freedom of the covariance have the shape (b,).
+    """
+    left = problem.by_joint(problem.y - problem.W @ beta)
+    rms = np.sqrt((left**2).mean(axis=0))
+    freedom = 1.0 - len(beta) / len(problem.y)
+    noise = np.maximum(rms / np.sqrt(freedom), wls.noise_std)
+    _, R = reduce_rows(problem).solve(1.0 / noise)
+    half = random_errors(problem, 1.0 / noise, np.linalg.inv(R))
+    more = half @ half.T
+    return replace(
+        wls,
+        beta=beta,
+        torque_rms=rms,
+        noise_std=noise,
+        cov=cov + more,
+        cov_white=cov_white + more,
+        dof=dof,
+    )

@@ -24,8 +24,7 @@ from robotid_sim.estimation.held_out import FOLDS, MARGIN, certainty, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.structure import NO_TERMS, Structure
-from robotid_sim.estimation.term_fit import fitted_terms, gains_of
-from robotid_sim.estimation.term_rows import Candidate, TermRows, first_look
+from robotid_sim.estimation.term_fit import Candidate, TermRows, first_look, fitted_terms, gains_of
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.joint_terms import KINDS, checked_kinds
 from robotid_sim.model.robot import Robot

@@ -12,17 +12,16 @@ from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.fitness import Loss, make_fitness
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem, robot_part
+from robotid_sim.estimation.problem import Estimator, LinearProblem, robot_part
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model import parameters
 from robotid_sim.model.inertia import unpack
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim import checks
-from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
+from robotid_sim.optim.optimizer import OPTIMIZERS
 
 Weights = Literal["equal", "noise"]
 BoxOrigin = Literal["fit", "physics"]

@@ -11,11 +11,10 @@ from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation.block_sandwich import check_block, length_of, row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import PROBLEM, WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.reduction import Reduction, reduce_rows
-from robotid_sim.estimation.sample_fit import with_parameters_of_its_own
+from robotid_sim.estimation.simulation import with_parameters_of_its_own
 
 NO_PERIODS = (
     "the rows do not repeat, so that their noise is not known; this is weighted least squares"

@@ -14,7 +14,7 @@ FAMILIES: "Registry[ExcitationFamily]" = Registry(
     {
         "b-spline": "robotid_sim.excitation.rest_to_rest_space:BSplineOptions",
         "cartesian-fourier": "robotid_sim.excitation.cartesian_space:CartesianFourierOptions",
-        "fourier": "robotid_sim.excitation.fourier_space:FourierOptions",
+        "fourier": "robotid_sim.excitation.space:FourierOptions",
         "fourier-quintic": "robotid_sim.excitation.rest_to_rest_space:FourierQuinticOptions",
         "quintic": "robotid_sim.excitation.rest_to_rest_space:QuinticOptions",
     },

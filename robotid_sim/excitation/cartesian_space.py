@@ -9,8 +9,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import InfeasibleError, OptionError, PathError
 from robotid_sim.excitation.space import ExcitationFamily
-from robotid_sim.kinematics.carried_point import CarriedPoint
-from robotid_sim.kinematics.carriers import Follow, carried_point
+from robotid_sim.kinematics.carried_point import CarriedPoint, Follow, carried_point
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim import checks
 from robotid_sim.trajectory.cartesian_fourier import CartesianFourierTrajectory, cartesian_basis

@@ -9,7 +9,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.excitation.criteria import Criterion, DOptimality
-from robotid_sim.excitation.fourier_space import FourierOptions, with_approach
+from robotid_sim.excitation.space import FourierOptions, with_approach
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress, silent
 from robotid_sim.threads import one_blas_thread

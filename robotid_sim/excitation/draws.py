@@ -8,8 +8,8 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import InfeasibleError, OptionError, PathError, RankDeficientError
 from robotid_sim.excitation.design import random_designs
-from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.progress import Progress, silent
 
 HALVINGS = 6

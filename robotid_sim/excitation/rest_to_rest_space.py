@@ -16,8 +16,8 @@ from robotid_sim.trajectory.motion_basis import (
     FourierQuinticBasis,
     MotionBasis,
     QuinticBasis,
+    RestToRest,
 )
-from robotid_sim.trajectory.rest_to_rest import RestToRest
 
 LEAST_SWING = 1e-3
 """Share of the position range below which a motion is none."""

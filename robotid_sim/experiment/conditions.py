@@ -10,9 +10,15 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
-from robotid_sim.experiment.disturbance import Constant, Impulses, Sinusoidal
-from robotid_sim.experiment.feedback import Feedback
-from robotid_sim.experiment.scenario import FrictionScale, Scenario, TipLoad
+from robotid_sim.experiment.scenario import (
+    Constant,
+    Feedback,
+    FrictionScale,
+    Impulses,
+    Scenario,
+    Sinusoidal,
+    TipLoad,
+)
 from robotid_sim.model.robot import Robot
 from robotid_sim.registry import Registry
 

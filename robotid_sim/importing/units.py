@@ -1,7 +1,11 @@
-"""Units in which machines write positions, velocities, torques, currents and time."""
+"""Units in which machines write positions, velocities, torques, currents and time.
+
+What the name of a column says: quantity, joint or number, unit.
+"""
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -59,3 +63,120 @@ def unit_at_end(words: Sequence[str], quantity: str) -> tuple[str | None, int]:
             if unit is not None and (len(text) > 1 or quantity == "time"):
                 return unit, count
     return None, 0
+
+
+QUANTITIES = ("position", "velocity", "torque", "command", "current")
+"""What a log has of every joint; a command is a torque that was asked for."""
+
+_WORDS = {
+    "position": "q pos position positions angle angles theta jpos apos",
+    "velocity": "dq qd qdot vel velocity velocities speed omega jvel",
+    "torque": "tau torque torques effort efforts trq moment jtrq force",
+    "current": "current currents curr amps",
+}
+_QUANTITY = {word: quantity for quantity, words in _WORDS.items() for word in words.split()}
+
+_COMMANDED = frozenset("target cmd command commanded desired des ref reference setpoint d".split())
+_OF_NO_USE = frozenset(
+    "ext external hat error err std acc ddq qdd acceleration accelerations jerk gravity residual "
+    "limit temperature temp voltage bias".split()
+)
+"""Words of columns that are no measured position, velocity, torque or current of a joint."""
+
+_TIME = ("t", "time", "timestamp", "stamp", "sec", "secs", "seconds")
+_BESIDE_TIME = frozenset(
+    "header robot record recording log sample elapsed system controller".split()
+)
+
+_BRACKETS = re.compile(r"[\[(]([^\])]*)[\])]")
+_WORD = re.compile(r"[^\W\d_]+|\d+")
+_CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnName:
+    """A name of a column, taken apart."""
+
+    name: str
+    """The name itself."""
+    quantity: str | None
+    """One of QUANTITIES."""
+    joint: str | None
+    """Joint that the name contains."""
+    number: int | None
+    """Number in the name, where it contains no joint."""
+    unit: str | None
+    """Unit of the quantity that the name ends in."""
+    stem: tuple[str, ...]
+    """The words without joint, number and unit: the same for all joints."""
+
+
+def words_of(name: str) -> list[str]:
+    """Return words and numbers of a name, in lower case; separators and brackets are dropped."""
+    return [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", _BRACKETS.sub(" ", name)))]
+
+
+def parsed(name: str, joint_names: Sequence[str]) -> ColumnName:
+    """Return what the name of a column says of a robot's joints."""
+    words = words_of(name)
+    joint, rest = _without_joint(words, joint_names)
+    if joint is not None and _quantity(rest) is None:  # a joint may be called q1
+        joint, rest = None, words
+    number = None
+    if joint is None:
+        places = [k for k, word in enumerate(rest) if word.isdecimal()]
+        if places:
+            number = int(rest[places[-1]])
+            rest = [word for k, word in enumerate(rest) if k != places[-1]]
+    quantity = _quantity(rest)
+    unit = None
+    if quantity is not None:
+        kind = "torque" if quantity == "command" else quantity
+        bracket = _BRACKETS.search(name)
+        unit = unit_in(bracket.group(1), kind) if bracket else None
+        if unit is None:
+            unit, count = unit_at_end(rest, kind)
+            rest = rest[: len(rest) - count]
+    return ColumnName(name, quantity, joint, number, unit, tuple(rest))
+
+
+def time_rank(name: str) -> tuple[int, str | None] | None:
+    """Return how much a name is that of the time (less is more) and its unit; None if it is not."""
+    words = words_of(name)
+    bracket = _BRACKETS.search(name)
+    unit = unit_in(bracket.group(1), "time") if bracket else None
+    if unit is None and len(words) > 1:
+        unit, count = unit_at_end(words, "time")
+        words = words[: len(words) - count] if count else words
+    ranks = [_TIME.index(word) for word in words if word in _TIME]
+    if not ranks or not all(word in _TIME or word in _BESIDE_TIME for word in words):
+        return None
+    return min(ranks) + len(words), unit
+
+
+def _without_joint(words: list[str], joint_names: Sequence[str]) -> tuple[str | None, list[str]]:
+    """Return the joint with the longest name among words, and the other words."""
+    by_length = sorted(joint_names, key=lambda name: -len(words_of(name)))
+    for joint in by_length:
+        full = words_of(joint)
+        short = [word for word in full if word != "joint"]
+        for parts in (full, short):
+            if not any(part.isalpha() for part in parts):
+                continue
+            for k in range(len(words) - len(parts) + 1):
+                if words[k : k + len(parts)] == parts:
+                    return joint, words[:k] + words[k + len(parts) :]
+    return None, words
+
+
+def _quantity(words: Sequence[str]) -> str | None:
+    if _OF_NO_USE.intersection(words):
+        return None
+    quantities = [_QUANTITY[word] for word in words if word in _QUANTITY]
+    if not quantities:
+        return None
+    # "current position" is a position.
+    quantity = next((q for q in quantities if q != "current"), "current")
+    if _COMMANDED.intersection(words):
+        return "command" if quantity == "torque" else None
+    return quantity

@@ -10,8 +10,8 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement import sensors
-from robotid_sim.measurement.interpolation import between_samples
 from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import between_samples
 from robotid_sim.measurement.sensors import HarmonicSensor, PerJoint, Sensor
 
 DEFAULT_RESOLUTION = 2.0 * np.pi / 2**17  # [rad]

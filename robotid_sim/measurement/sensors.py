@@ -4,19 +4,26 @@ Sensors compose: `measure` applies them one after the other with one generator, 
 every bit. The order is part of the experiment, and it should be that of the cell: what happens to
 the quantity (eccentricity, jitter), then noise, then quantization, then what happens on the way
 into the file (delay, outliers, lost samples). Each sensor leaves a note in the provenance.
+
+Presets: sensors of typical cells, in one table, ``presets.toml``.
+
+The numbers are orders of magnitude, chosen so that the presets lie apart; where no source is named
+they are assumptions. `describe_presets` gives the table with the reasons.
 """
 
+import tomllib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import partial
+from importlib.resources import files
 from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, readonly
 from robotid_sim.docstrings import documented
-from robotid_sim.errors import LogError, OptionError, ShapeError, require_type
+from robotid_sim.errors import LogError, OptionError, ShapeError, UnknownNameError, require_type
 from robotid_sim.measurement.log import Log
 
 PROVENANCE = "measured_by"
@@ -300,3 +307,36 @@ class HarmonicSensor(Sensor):
     def settled(self, drawn: Mapping[str, Any]) -> Sensor:
         """Hold the phases; see `Sensor`."""
         return replace(self, phase=drawn["phase"])
+
+
+_TABLE: Mapping[str, Mapping[str, Any]] = tomllib.loads(
+    (files(__package__) / "presets.toml").read_text("utf-8")
+)
+"""By sensor, in the order in which they apply: the reason, and options by preset."""
+
+_NAMES = ("lab", "industrial", "harsh")
+
+PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "ideal": {},
+    **{name: {s: row[name] for s, row in _TABLE.items() if name in row} for name in _NAMES},
+}
+"""Sensors with their options, by preset, in the order in which they apply; `ideal` has none."""
+
+
+def preset(name: str) -> dict[str, dict[str, Any]]:
+    """Return the sensors of a preset with their options, a copy.
+
+    Raises `UnknownNameError` if there is no such preset; the text lists those there are.
+    """
+    if name not in PRESETS:
+        raise UnknownNameError.of("sensor preset", name, PRESETS)
+    return {sensor: dict(options) for sensor, options in PRESETS[name].items()}
+
+
+def describe_presets() -> list[dict[str, Any]]:
+    """Return the table: a row per preset and sensor with its options and the reason for them."""
+    return [
+        {"preset": name, "sensor": s, "options": options, "reason": _TABLE[s]["reason"]}
+        for name in _NAMES
+        for s, options in preset(name).items()
+    ]

@@ -9,8 +9,8 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.docstrings import documented
 from robotid_sim.measurement import sensors
-from robotid_sim.measurement.interpolation import between_samples
 from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import between_samples
 from robotid_sim.measurement.sensors import HarmonicSensor, PerJoint, Sensor
 
 PEAK_CURRENT = 10.0

@@ -19,9 +19,9 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.export import inertial_element
-from robotid_sim.model.fixed_links import fixed_links
 from robotid_sim.model.geometry import GeometryShape, require_mesh
 from robotid_sim.model.robot import Robot
+from robotid_sim.model.side_car import fixed_links
 from robotid_sim.model.solid import MAKERS, Solid, read_mesh, union
 from robotid_sim.model.urdf import UrdfDocument, parse_xml
 

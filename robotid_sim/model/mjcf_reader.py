@@ -30,8 +30,16 @@ from robotid_sim.inputs import (
     read_file,
     require_nameable,
 )
-from robotid_sim.model.mjcf_drives import BALL, FREE, HINGE, SLIDE, MjcfDrives, read_drives
-from robotid_sim.model.mjcf_tree import MjcfNames, MjcfTree
+from robotid_sim.model.mjcf_tree import (
+    BALL,
+    FREE,
+    HINGE,
+    SLIDE,
+    MjcfDrives,
+    MjcfNames,
+    MjcfTree,
+    read_drives,
+)
 from robotid_sim.model.settings import check_overrides
 from robotid_sim.model.urdf import UrdfDocument, parse_urdf
 

@@ -8,9 +8,16 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import MissingExtraError, UrdfError
-from robotid_sim.model.friction import DEFAULT_EPS_PRISMATIC, DEFAULT_EPS_REVOLUTE, Friction
 from robotid_sim.model.geometry import Link
-from robotid_sim.model.joint import ACCELERATION_RATIO, MOST_RANGE, NO_VELOCITY, Joint
+from robotid_sim.model.joint import (
+    ACCELERATION_RATIO,
+    DEFAULT_EPS_PRISMATIC,
+    DEFAULT_EPS_REVOLUTE,
+    MOST_RANGE,
+    NO_VELOCITY,
+    Friction,
+    Joint,
+)
 
 
 def build_pinocchio(

@@ -18,9 +18,9 @@ from robotid_sim.errors import (
 )
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.chain import chain_notes, select_chain
-from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import Link
 from robotid_sim.model.joint import (
+    Friction,
     Joint,
     Limits,
     joint_from_urdf,

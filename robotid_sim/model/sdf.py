@@ -14,12 +14,11 @@ from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.files import atomic_path
 from robotid_sim.inputs import real_path
 from robotid_sim.model import inertia
-from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import GeometryShape, number_text, rpy_from_rotation
 from robotid_sim.model.joint_terms import left_out, linear_springs, without_linear_springs
 from robotid_sim.model.mesh_files import FOLDER, MeshFolder, MeshMode
 from robotid_sim.model.robot import STANDARD_GRAVITY, Robot
-from robotid_sim.model.side_car import require_side_car, write_side_car
+from robotid_sim.model.side_car import base_shapes, require_side_car, write_side_car
 
 VERSION = "1.9"
 

@@ -19,10 +19,15 @@ from robotid_sim.docstrings import documented
 from robotid_sim.errors import UrdfError
 from robotid_sim.inputs import MAX_XML_SIZE, read_file
 from robotid_sim.model import inertia
-from robotid_sim.model.geometry import GeometryShape, rotation_from_rpy, transform
+from robotid_sim.model.geometry import (
+    GeometryShape,
+    checked_elements,
+    rotation_from_rpy,
+    terms_in,
+    transform,
+)
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.mesh_files import resolve_mesh
-from robotid_sim.model.urdf_elements import checked_elements, terms_in
 from robotid_sim.representation import public_value
 
 V = TypeVar("V")

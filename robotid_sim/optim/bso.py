@@ -33,7 +33,7 @@ class BeetleSwarm(VelocitySwarm):
     whisker: the ``literal`` form.
 
     The printed w = 0.8, c1 = c2 = 2 lie outside the order-2 stability region; the defaults are
-    those of the constricted swarm, inside. See `robotid_sim.optim.settings` for the published
+    those of the constricted swarm, inside. See `robotid_sim.optim.minimize` for the published
     values.
 
     References
@@ -141,7 +141,7 @@ class AnnealedBeetleSwarm(BeetleSwarm):
 
     At the printed initial temperature every disturbed point is accepted until T has fallen to the
     differences of the cost, about half the run for costs near one. w, c1 and c2 default to values
-    inside the order-2 stability region; see `robotid_sim.optim.settings` for the published ones.
+    inside the order-2 stability region; see `robotid_sim.optim.minimize` for the published ones.
 
     References
     ----------

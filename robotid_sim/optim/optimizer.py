@@ -1,8 +1,11 @@
-"""What an optimizer is."""
+"""What an optimizer is.
+
+The registry of optimizers; what its names mean is the business of one file each.
+"""
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 
 import numpy as np
 
@@ -11,6 +14,7 @@ from robotid_sim.docstrings import documented
 from robotid_sim.errors import CallOrderError, OptionError, ShapeError
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Box, Walls
+from robotid_sim.registry import Registry
 
 EquationForm = Literal["corrected", "literal"]
 """``literal`` is what a paper misprints, ``corrected`` what it must mean; docstrings say why."""
@@ -176,3 +180,31 @@ def finite_costs(values: ArrayLike, count: int) -> Float1D:
     if costs.shape != (count,):
         raise ShapeError(f"the costs have shape {costs.shape}, expected ({count},), one a point")
     return np.where(np.isfinite(costs), costs, np.inf).astype(np.float64, copy=False)
+
+
+if TYPE_CHECKING:
+    from robotid_sim.optim.optimizer import Optimizer
+
+OPTIMIZERS: "Registry[Optimizer]" = Registry(
+    "optimizer",
+    "robotid_sim.optim.optimizer:Optimizer",
+    {
+        "bso": "robotid_sim.optim.bso:BeetleSwarm",
+        "cmaes": "robotid_sim.optim.evolution:CmaEs",
+        "constriction-pso": "robotid_sim.optim.pso:ConstrictionSwarm",
+        "de": "robotid_sim.optim.evolution:DifferentialEvolution",
+        "elpidso": "robotid_sim.optim.elpidso:PidSwarm",
+        "ga": "robotid_sim.optim.evolution:GeneticAlgorithm",
+        "goa": "robotid_sim.optim.animal_swarms:Grasshopper",
+        "gwo": "robotid_sim.optim.animal_swarms:GreyWolf",
+        "ldw-pso": "robotid_sim.optim.pso:LinearInertiaSwarm",
+        "mupso": "robotid_sim.optim.pso:MutatingSwarm",
+        "pso": "robotid_sim.optim.pso:ParticleSwarm",
+        "qpso-delta": "robotid_sim.optim.qpso:DeltaWellSwarm",
+        "qpso-qubit": "robotid_sim.optim.qpso:QubitSwarm",
+        "rwpso": "robotid_sim.optim.pso:RandomWeightSwarm",
+        "sedsabso": "robotid_sim.optim.bso:AnnealedBeetleSwarm",
+        "simulated-annealing": "robotid_sim.optim.evolution:SimulatedAnnealing",
+        "woa": "robotid_sim.optim.animal_swarms:WhaleOptimization",
+    },
+)

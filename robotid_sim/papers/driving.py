@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from robotid_sim.arrays import Float1D
 from robotid_sim.control.controller import Controller, Setpoint
 from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.experiment.cell import Cell
-from robotid_sim.experiment.rollout import rollout
+from robotid_sim.experiment.rollout import Cell, rollout
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import Sensor

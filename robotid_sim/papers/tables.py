@@ -22,7 +22,7 @@ from typing import Any, Literal
 from pydantic import model_validator
 
 from robotid_sim.errors import OptionError
-from robotid_sim.optim.settings import setting
+from robotid_sim.optim.minimize import setting
 from robotid_sim.papers.claims import Facts, fill
 from robotid_sim.papers.statistics import Ends
 from robotid_sim.papers.trial_table import Declared, Measure, TrialTable

@@ -42,7 +42,7 @@ from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.prediction import Prediction, predictions
 
 if TYPE_CHECKING:
-    from robotid_sim.report.closing import Recipe
+    from robotid_sim.report.sections import Recipe
 
 
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
@@ -256,9 +256,9 @@ class Assessment:
         FileFormatError
             If the file cannot be written.
         """
-        from robotid_sim.report.closing import Recipe
         from robotid_sim.report.identification_report import identification_report
         from robotid_sim.report.page import write_page
+        from robotid_sim.report.sections import Recipe
 
         recipe = recipe or Recipe.of_python("robotid_sim.assess(fit, logs)")
         page = identification_report(self, recipe)

@@ -9,24 +9,24 @@ from typing import Any, TypeVar
 import numpy as np
 
 from robotid_sim.control import CONTROLLERS
-from robotid_sim.control.excitation_loop import excitation_bandwidth, friction_inertia
-from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.dynamics.light_joints import require_moved_inertia
+from robotid_sim.control.linear_feedback import (
+    ComputedTorque,
+    excitation_bandwidth,
+    friction_inertia,
+)
+from robotid_sim.dynamics.base_parameters import BaseParameters, require_moved_inertia
 from robotid_sim.engine.engines import engine_named
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import ControllerError, OptionError, SimulationDiverged
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.excitation.plan import DesignPlan
-from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.conditions import CONDITIONS, JOINER, Condition
-from robotid_sim.experiment.rollout import rollout
+from robotid_sim.experiment.rollout import Cell, rollout
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.sensors import Sensor, measure
 from robotid_sim.model.catalog import load_robot, published_parameters, with_published
-from robotid_sim.model.friction_law import FrictionLaw
-from robotid_sim.model.friction_laws import FRICTION_LAWS
+from robotid_sim.model.friction_law import FRICTION_LAWS, FrictionLaw
 from robotid_sim.model.parameters import columns
 from robotid_sim.model.plant_drives import PLANT_DRIVES
 from robotid_sim.model.robot import Robot
@@ -50,7 +50,7 @@ from robotid_sim.streams import Streams
 from robotid_sim.tasks import TASKS
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.fourier import FourierTrajectory
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.validation.comparison import Comparison, loop_gains, task_runs
 
 

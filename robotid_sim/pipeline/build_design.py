@@ -16,15 +16,14 @@ from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.constraints import MotionConstraint, TipBox, TipPlane, TorqueLimit
 from robotid_sim.excitation.criteria import Criterion, DOptimality
-from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.information import Prior, planned_information
 from robotid_sim.excitation.penalties import wide_draw
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch, SwarmSearch
-from robotid_sim.excitation.space import ExcitationFamily
+from robotid_sim.excitation.space import ExcitationFamily, FourierOptions
 from robotid_sim.experiment.rollout import GRID_TOLERANCE
 from robotid_sim.measurement.files import load_log
 from robotid_sim.model.robot import Robot
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.config_tables import ConstraintsConfig, DesignConfig
 from robotid_sim.pipeline.excitation import free_space, in_space
@@ -34,8 +33,7 @@ from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.streams import Streams
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.fourier import FourierTrajectory
-from robotid_sim.trajectory.quintic import APPROACH_STEP
-from robotid_sim.trajectory.runnable import require_runnable, require_samples
+from robotid_sim.trajectory.reference import APPROACH_STEP, require_runnable, require_samples
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 GRADIENT, DRAWS = "slsqp", "random"

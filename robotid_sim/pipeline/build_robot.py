@@ -6,7 +6,7 @@ import numpy as np
 
 from robotid_sim.arrays import Bool1D
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.excitation.held_home import with_held_home
+from robotid_sim.excitation.plan import with_held_home
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.inertia import inertia_matrix

@@ -7,9 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.dynamics.base_parameters import BaseParameters, random_states
+from robotid_sim.dynamics.base_parameters import BaseParameters, light_joints, random_states
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.dynamics.light_joints import light_joints
 from robotid_sim.dynamics.textbook_base import textbook_base
 from robotid_sim.errors import MissingExtraError, RobotIdError
 from robotid_sim.model.diagnosis import (
@@ -19,7 +18,7 @@ from robotid_sim.model.diagnosis import (
     repair_report,
     summary,
 )
-from robotid_sim.model.mass_comparison import unlikely_masses
+from robotid_sim.model.perturb import unlikely_masses
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot

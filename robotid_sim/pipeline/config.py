@@ -9,7 +9,7 @@ from pydantic import Field, ValidationError
 from robotid_sim.config_section import ConfigSection
 from robotid_sim.errors import OptionError, suggestion
 from robotid_sim.inputs import read_toml, real_path
-from robotid_sim.measurement.presets import preset
+from robotid_sim.measurement.sensors import preset
 from robotid_sim.model.joint_terms import checked_kinds
 from robotid_sim.pipeline.config_tables import (
     ControlConfig,

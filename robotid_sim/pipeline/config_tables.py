@@ -9,9 +9,9 @@ from pydantic_core import PydanticCustomError
 
 from robotid_sim.config_section import ConfigSection, Length, OpenEnd
 from robotid_sim.errors import OptionError
-from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.plan import GradientSearch, Handling, SwarmSearch
-from robotid_sim.experiment.cell import Cell
+from robotid_sim.excitation.space import FourierOptions
+from robotid_sim.experiment.rollout import Cell
 from robotid_sim.model.perturb import SCALE
 from robotid_sim.pipeline.nominal import MISMATCH
 from robotid_sim.validation.comparison import Comparison

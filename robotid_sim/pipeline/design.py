@@ -33,9 +33,8 @@ from robotid_sim.pipeline.result import ContactResult
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.streams import Streams
-from robotid_sim.trajectory.csv_export import export_csv
 from robotid_sim.trajectory.reference import Excitation
-from robotid_sim.trajectory.trajectory_files import save_trajectory
+from robotid_sim.trajectory.trajectory_files import export_csv, save_trajectory
 
 COMPARED = ("d-optimality", "condition-number", "normalized-condition-number")
 """Criteria that designs are compared by."""

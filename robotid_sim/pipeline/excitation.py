@@ -14,10 +14,9 @@ from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.design import base_regressor
 from robotid_sim.excitation.explain import Explanation, explain
 from robotid_sim.excitation.information import Prior, assumed_noise, planned_information, samples_of
-from robotid_sim.excitation.optimal import DesignResult, optimal_design
+from robotid_sim.excitation.optimal import DesignResult, optimal_design, swarm_design
 from robotid_sim.excitation.plan import DesignPlan, SwarmSearch
 from robotid_sim.excitation.sequence import SequenceResult, optimal_sequence
-from robotid_sim.excitation.swarm_design import swarm_design
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.result import ContactResult
 from robotid_sim.progress import Progress, silent

@@ -24,8 +24,7 @@ from robotid_sim.estimation.gravity_fit import (
     revise_gravity,
 )
 from robotid_sim.estimation.held_out import predicts_better
-from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.log_weights import weights_by_log
+from robotid_sim.estimation.least_squares import WeightedLeastSquares, weights_by_log
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.estimation.structure import NO_TERMS, Structure

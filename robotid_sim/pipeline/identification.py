@@ -12,24 +12,21 @@ from robotid_sim.diagnostics.intervals import Intervals, confidence_intervals
 from robotid_sim.diagnostics.residuals import ADVICE
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, RobotIdError
-from robotid_sim.estimation.block_sandwich import row_blocks_of
-from robotid_sim.estimation.consistent import Lift
-from robotid_sim.estimation.correlation import block_of
+from robotid_sim.estimation.block_sandwich import block_of, row_blocks_of
+from robotid_sim.estimation.consistent import Lift, draw_robots
 from robotid_sim.estimation.discrepancy import Discrepancy
-from robotid_sim.estimation.draws import draw_robots
 from robotid_sim.estimation.estimate import Estimate, save_estimates
-from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import FrictionFit
 from robotid_sim.estimation.gravity_fit import GravityFit
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.structure import Structure
 from robotid_sim.files import make_folder, write_text
-from robotid_sim.measurement.loop_noise import LoopNoise
+from robotid_sim.measurement.log import LoopNoise
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model import parameters
 from robotid_sim.model.export import write_urdf
-from robotid_sim.model.mass_comparison import unlikely_masses
 from robotid_sim.model.mesh_files import MeshMode
+from robotid_sim.model.perturb import unlikely_masses
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress, silent
@@ -223,7 +220,7 @@ class Identification:
     def draw_robots(
         self, count: int, rng: int | np.random.Generator = 0, *, progress: Progress = silent
     ) -> list[Robot]:
-        """Draw robots that logs and nominal model leave possible; see `estimation.draws`.
+        """Draw robots that logs and nominal model leave possible; see `estimation.consistent`.
 
         Parameters
         ----------

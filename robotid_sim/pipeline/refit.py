@@ -14,8 +14,7 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import triangular_factor
-from robotid_sim.estimation.restricted import NAME, coloring, within
-from robotid_sim.estimation.restrictions import known_before
+from robotid_sim.estimation.restricted import NAME, coloring, known_before, within
 from robotid_sim.measurement.joined_motion import JoinedRowFilter
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.section import unit_text

@@ -12,8 +12,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import ControllerError, SimulationDiverged
-from robotid_sim.experiment.cell import Cell
-from robotid_sim.experiment.rollout import rollout
+from robotid_sim.experiment.rollout import Cell, rollout
 from robotid_sim.measurement.files import save_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
@@ -28,8 +27,7 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.streams import stream_of
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.trajectory.reference import Excitation
-from robotid_sim.trajectory.runnable import limit_use, require_runnable
+from robotid_sim.trajectory.reference import Excitation, limit_use, require_runnable
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 from robotid_sim.validation.closed_loop import ClosedLoop
 

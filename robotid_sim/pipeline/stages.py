@@ -13,12 +13,10 @@ from robotid_sim.estimation.consistent import Lift, lift
 from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, with_values, without_pull
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.friction_fit import finer_rows
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.structure import with_term_values
-from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.loop_noise import LoopNoise
+from robotid_sim.measurement.log import Log, LoopNoise
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.fit_plan import FitPlan, chosen_name, heeding_loop_noise
 from robotid_sim.pipeline.fitted_motion import FittedMotion, fitted_motion

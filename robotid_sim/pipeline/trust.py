@@ -9,12 +9,12 @@ import numpy as np
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
 from robotid_sim.diagnostics.directions import WeakDirection, weakest_directions, worst_direction
 from robotid_sim.diagnostics.essential import essential_parameters
-from robotid_sim.diagnostics.information import information_shares
+from robotid_sim.diagnostics.intervals import information_shares
 from robotid_sim.diagnostics.residuals import cross_validate, residual_whiteness
 from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.errors import RobotIdError
-from robotid_sim.estimation.correlation import autocorrelation, effective_rows
+from robotid_sim.estimation.block_sandwich import autocorrelation, effective_rows
 from robotid_sim.estimation.discrepancy import widening
 from robotid_sim.estimation.problem import rows_of, weights_of
 from robotid_sim.estimation.restricted import within

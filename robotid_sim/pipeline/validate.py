@@ -11,8 +11,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.estimation.consistent import Lift
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.problem import LinearProblem
+from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.importing.reading import Logs, ReadLog
 from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log

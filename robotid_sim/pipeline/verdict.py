@@ -11,8 +11,8 @@ from robotid_sim.arrays import Bool1D, Bool2D
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.diagnostics.directions import excited_directions
 from robotid_sim.diagnostics.suspect_friction import suspect_friction
+from robotid_sim.dynamics.base_parameters import light_joints
 from robotid_sim.dynamics.dynamics import rigid_body_torque
-from robotid_sim.dynamics.light_joints import light_joints
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.least_squares import WeightedLeastSquares

@@ -9,9 +9,8 @@ from scipy.optimize import minimize_scalar
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import LogError
-from robotid_sim.measurement.interpolation import between_samples
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import Motion, RowFilter, gated, ungated
+from robotid_sim.measurement.motion import Motion, RowFilter, between_samples, gated, ungated
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.misfit import RowFit, standard_of
 

@@ -7,11 +7,10 @@ import numpy as np
 
 from robotid_sim.pipeline.design import DesignSummary
 from robotid_sim.pipeline.excitation import contact_notes
-from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.figures.excitation import EXCITATION, design_convergence, information_shares
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import Replay, trajectory_motion
-from robotid_sim.report.sections import excitation_section
+from robotid_sim.report.sections import Recipe, closing, excitation_section
 from robotid_sim.report.tables import accuracy_table, criteria_table
 from robotid_sim.report.text import Text
 from robotid_sim.section import Section, number, percent

@@ -11,7 +11,7 @@ from robotid_sim.chart import Chart
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.model import parameters
 from robotid_sim.pipeline.result import StudyResult
-from robotid_sim.report.figures import trust as figures
+from robotid_sim.report.figures import parameters as figures
 from robotid_sim.report.tables import CHECKS, check_limit, check_number, lack_table, model_errors
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robotid_sim.model.mass_comparison import unlikely_masses
-from robotid_sim.report.closing import Recipe, closing, in_other_tools
+from robotid_sim.model.perturb import unlikely_masses
 from robotid_sim.report.finding import limits_of_noise, trust_section
 from robotid_sim.report.page import Page
 from robotid_sim.report.prediction_report import (
@@ -20,8 +19,11 @@ from robotid_sim.report.prediction_report import (
 )
 from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
 from robotid_sim.report.sections import (
+    Recipe,
+    closing,
     diagnosis_section,
     friction_section,
+    in_other_tools,
     next_motion_section,
     parameters_section,
     prediction_section,

@@ -10,10 +10,9 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.pipeline.predict import ScoredPrediction
-from robotid_sim.report.closing import Recipe, closing
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
-from robotid_sim.report.sections import prediction_section
+from robotid_sim.report.sections import Recipe, closing, prediction_section
 from robotid_sim.report.text import Text, doubt_text, reading_text
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table

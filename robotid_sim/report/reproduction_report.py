@@ -11,9 +11,8 @@ from robotid_sim.papers.claims import CHECK, NOT_JUDGED, VERDICTS, Claim
 from robotid_sim.papers.paper import Lab, Reproduction
 from robotid_sim.papers.stored import otherwise, stored_runs, stored_verdicts
 from robotid_sim.pipeline.crossing import engine_title
-from robotid_sim.report.junit import JunitCase
 from robotid_sim.report.page import Page
-from robotid_sim.report.text import Text
+from robotid_sim.report.text import JunitCase, Text
 from robotid_sim.section import PageLink, Section, csv_table, number
 from robotid_sim.table import Table
 

@@ -10,12 +10,12 @@ import numpy as np
 
 from robotid_sim.pipeline.excitation import contact_notes
 from robotid_sim.report import sections, tables
-from robotid_sim.report.closing import Recipe, closing, in_other_tools
 from robotid_sim.report.figures.excitation import design_convergence
 from robotid_sim.report.finding import finding, trust_section
 from robotid_sim.report.loop_section import loop_section, model_table
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay import motions as replay
+from robotid_sim.report.sections import Recipe, closing, in_other_tools
 from robotid_sim.report.text import Text
 from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.section import Section, number, percent

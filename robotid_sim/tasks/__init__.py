@@ -14,9 +14,9 @@ TASKS: "Registry[Task]" = Registry(
         "circle": "robotid_sim.tasks.task:Circle",
         "csv": "robotid_sim.tasks.path_file:PathFile",
         "figure-eight": "robotid_sim.tasks.task:FigureEight",
-        "joint-step": "robotid_sim.tasks.steps:JointStep",
+        "joint-step": "robotid_sim.tasks.task:JointStep",
         "line": "robotid_sim.tasks.task:Line",
         "pick-and-place": "robotid_sim.tasks.task:PickAndPlace",
-        "task-step": "robotid_sim.tasks.steps:TaskStep",
+        "task-step": "robotid_sim.tasks.task:TaskStep",
     },
 )

@@ -14,8 +14,7 @@ from robotid_sim.kinematics.inverse import beyond_limits, singularity_index
 from robotid_sim.kinematics.workspace import tip_demand
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
-from robotid_sim.tasks.placement import TOUCHING, Keeps, place
-from robotid_sim.tasks.shapes import CIRCLE, PlaneName, PlaneShape
+from robotid_sim.tasks.placement import CIRCLE, TOUCHING, Keeps, PlaneName, PlaneShape, place
 from robotid_sim.trajectory.reference import Reference
 
 JOINT_SWING = 0.25

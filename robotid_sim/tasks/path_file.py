@@ -1,25 +1,244 @@
-"""A path of the user's own, from a CSV file."""
+"""A path of the user's own, from a CSV file.
 
-from collections.abc import Iterator
+Path files: rows of joint positions or tip poses, with or without times, and a curve through.
+"""
+
+import csv
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
-from scipy.interpolate import BSpline
+from scipy.interpolate import BSpline, make_interp_spline
 from scipy.spatial.transform import Rotation
 
-from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.docstrings import documented
-from robotid_sim.errors import OptionError, PathError
-from robotid_sim.kinematics.following import DENSITY, POINTS, Poses, follow_joints
+from robotid_sim.errors import FileFormatError, OptionError, PathError
+from robotid_sim.inputs import read_file
+from robotid_sim.kinematics.following import DENSITY, POINTS, Poses, follow_joints, resting_spline
 from robotid_sim.kinematics.inverse import Demand, PathSolution, beyond_limits
 from robotid_sim.kinematics.workspace import starts, tip_demand
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.path import JointPath, TimedPath
 from robotid_sim.tasks.placement import NEAR_SINGULAR, Attempt, Keeps, best_of, kept_apart
 from robotid_sim.tasks.task import DEFAULT_PLAN, RunPlan, Task, TaskRun, lap_runs
-from robotid_sim.tasks.waypoints import Waypoints, read_waypoints
+
+Columns = Literal["joints", "position", "pose"]
+
+POSITION = ("x", "y", "z")
+POSE = (*POSITION, "qx", "qy", "qz", "qw")
+
+FEWEST_ROWS = 4
+"""Rows that a cubic spline needs."""
+
+QUATERNION_TOLERANCE = 0.01
+"""Largest error of a quaternion's norm; files are rounded."""
+
+LARGEST_VALUE = 1e9
+"""Largest size of a joint position or a coordinate [rad or m]."""
+
+SHORTEST_STEP, LONGEST_STEP = 1e-6, 100.0
+"""Times from one row to the next [s]; those of other units are beyond them."""
+
+TURN_LENGTH = 0.2
+"""Length [m] that a turn of the tip by 1 rad counts for along a path."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Waypoints:
+    """Rows of a path file."""
+
+    file: str
+    columns: Columns
+    """``joints``, ``position`` (x, y, z) or ``pose`` (with a quaternion)."""
+    values: Float2D
+    """Joint positions [rad or m], or x, y, z [m] and qx, qy, qz, qw, shape (K, n or 3 or 7)."""
+    t: Float1D | None = None
+    """Times [s], from zero, shape (K,); None where the speed is ours to choose."""
+
+    def __post_init__(self) -> None:
+        freeze(self, (None, None), "values")
+        freeze(self, (len(self.values),), "t", optional=True)
+
+    def phases(self, scale: Float1D) -> Float1D:
+        """Return the phase of every row, 0 to 2 pi: by its time, else by the length of the path.
+
+        `scale`, shape (n,), is what the motion of a joint is divided by before it counts for the
+        length. Raises `FileFormatError` if a row repeats the one before and has no time.
+        """
+        if self.t is not None:
+            return np.asarray(2.0 * np.pi * self.t / self.t[-1])
+        step = np.diff(self.values, axis=0)
+        if self.columns == "joints":
+            step = step / scale
+        elif self.columns == "pose":
+            step[:, 3:] *= 2.0 * TURN_LENGTH  # a unit quaternion moves by half of the angle
+        length = np.linalg.norm(step, axis=1)
+        if not length.all():
+            row = int(length.argmin()) + 2
+            raise FileFormatError(
+                f"{self.file}, row {row}: repeats the row before; remove it, or add a column 't' "
+                "to rest there"
+            )
+        return np.asarray(2.0 * np.pi * np.append(0.0, np.cumsum(length)) / length.sum())
+
+    def spline(self, phases: Float1D) -> BSpline:
+        """Return a spline through the rows at their phases.
+
+        Cubic where the speed is free. Where it is the user's, quintic and at rest at both ends, as
+        the robot starts and stops there.
+        """
+        if self.t is None:
+            return make_interp_spline(phases, self.values, k=3)
+        return resting_spline(phases, self.values)
+
+    def place(self, phase: float, phases: Float1D) -> str:
+        """Return where in the file a phase is, in words."""
+        row = int(np.searchsorted(phases, phase - 1e-9))
+        if row == 0 or abs(phases[min(row, len(phases) - 1)] - phase) < 1e-9:
+            return f"row {row + 1}"
+        return f"between rows {row} and {row + 1}"
+
+
+def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
+    """Read a path file: a header line that names the columns, and at least four rows.
+
+    Columns are the joints of the robot, by name or as ``q.<joint>``, in any order, or ``x,y,z``
+    [m], or ``x,y,z,qx,qy,qz,qw``, in the root frame, and optionally ``t`` [s]; where joints are
+    called x, y and z, they are meant. Times rise by `SHORTEST_STEP` to `LONGEST_STEP` a row. Lines
+    that start with ``#`` are left out. Raises `FileFormatError` if the file cannot be read, or a
+    row or a column is not usable; the text names it.
+    """
+    file = Path(path)
+    try:
+        lines = read_file(file).decode("utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        raise FileFormatError(f"cannot read path file {file}: {reason}") from error
+    lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
+    rows: list[list[str]] = []
+    try:
+        rows.extend(csv.reader(lines))
+    except csv.Error as error:
+        place = f"row {len(rows)}" if rows else "header line"
+        raise FileFormatError(
+            f"{file.name}, {place}: cannot be cut into cells: {error}; correct it"
+        ) from error
+    names = [_plain(name.strip(), joint_names) for name in rows[0]] if rows else []
+    columns, order = _columns(file.name, names, joint_names)
+    if len(rows) - 1 < FEWEST_ROWS:
+        raise FileFormatError(
+            f"{file.name}: {len(rows) - 1} row(s) below the header line, at least {FEWEST_ROWS} "
+            "are needed; add points"
+        )
+    table = _table(file.name, names, rows[1:])
+    values = table[:, order]
+    if columns == "pose":
+        values[:, 3:] = _quaternions(file.name, values[:, 3:])
+    t = _times(file.name, table[:, names.index("t")]) if "t" in names else None
+    return Waypoints(file.name, columns, values, t)
+
+
+def _plain(name: str, joint_names: Sequence[str]) -> str:
+    """Return the joint that a column is of, which the files of robotid call ``q.<joint>``."""
+    joint = name.removeprefix("q.")
+    return joint if name not in joint_names and joint in joint_names else name
+
+
+def _columns(file: str, names: list[str], joint_names: Sequence[str]) -> tuple[Columns, list[int]]:
+    """Return what the columns are, and where, in the order of joints or of POSE."""
+    allowed = f"the joints ({', '.join(joint_names)}), or x,y,z, or {','.join(POSE)}; and t"
+    if not names or all(_is_number(name) for name in names):
+        raise FileFormatError(f"{file}: has no header line; name the columns in it: {allowed}")
+    for k, name in enumerate(names):
+        if name in names[:k]:
+            raise FileFormatError(f"{file}: column '{name}' is there twice; remove one")
+    asked = set(names) - {"t"}
+    kinds: list[tuple[Columns, tuple[str, ...]]] = [
+        ("joints", tuple(joint_names)),
+        ("pose" if asked & set(POSE[3:]) else "position", POSE),
+    ]
+    for columns, expected in kinds:
+        needed = POSITION if columns == "position" else expected
+        if asked and asked <= set(expected):
+            for name in needed:
+                if name not in asked:
+                    raise FileFormatError(f"{file}: column '{name}' is missing; add it")
+            return columns, [names.index(name) for name in needed]
+    stranger = next((n for n in names if n not in {*joint_names, *POSE, "t"}), None)
+    if stranger is None:
+        raise FileFormatError(
+            f"{file}: columns are {','.join(names)}; give {allowed}, not a mixture"
+        )
+    raise FileFormatError(f"{file}: unknown column '{stranger}'; columns are {allowed}")
+
+
+def _table(file: str, names: list[str], rows: list[list[str]]) -> Float2D:
+    table = np.empty((len(rows), len(names)))
+    for k, row in enumerate(rows):
+        if len(row) != len(names):
+            raise FileFormatError(
+                f"{file}, row {k + 1}: has {len(row)} values for {len(names)} columns; give one "
+                "number a column"
+            )
+        for j, (name, cell) in enumerate(zip(names, row, strict=True)):
+            if not _is_number(cell) or not np.isfinite(float(cell)):
+                raise FileFormatError(
+                    f"{file}, row {k + 1}, column '{name}': {cell.strip()!r} is no finite number; "
+                    "correct it"
+                )
+            if name != "t" and abs(float(cell)) > LARGEST_VALUE:
+                raise FileFormatError(
+                    f"{file}, row {k + 1}, column '{name}': {cell.strip()} is beyond "
+                    f"{LARGEST_VALUE:.0e}; correct it"
+                )
+            table[k, j] = float(cell)
+    return table
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
+
+
+def _quaternions(file: str, values: Float2D) -> Float2D:
+    """Return unit quaternions of which each is on the side of the one before."""
+    norm = np.linalg.norm(values, axis=1)
+    wrong = np.abs(norm - 1.0) > QUATERNION_TOLERANCE
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise FileFormatError(
+            f"{file}, row {row + 1}, columns 'qx' to 'qw': a quaternion of norm {norm[row]:.3g}; "
+            "give unit quaternions"
+        )
+    unit = values / norm[:, None]
+    side = np.where((unit[1:] * unit[:-1]).sum(axis=1) < 0.0, -1.0, 1.0)
+    return np.asarray(unit * np.append(1.0, np.cumprod(side))[:, None])
+
+
+def _times(file: str, t: Float1D) -> Float1D:
+    with np.errstate(over="ignore"):  # an infinite step is refused
+        step = np.diff(t)
+    backward = step <= 0.0
+    if backward.any():
+        row = int(backward.argmax()) + 1
+        raise FileFormatError(
+            f"{file}, row {row + 1}, column 't': {t[row]:g} s does not come after {t[row - 1]:g} s;"
+            " sort the rows by time"
+        )
+    wrong = (step < SHORTEST_STEP) | (step > LONGEST_STEP)
+    if wrong.any():
+        row = int(wrong.argmax()) + 1
+        raise FileFormatError(
+            f"{file}, row {row + 1}, column 't': comes {step[row - 1]:.3g} s after the row before; "
+            f"give t in seconds, in steps of {SHORTEST_STEP:g} s to {LONGEST_STEP:g} s"
+        )
+    return np.asarray(t - t[0])
 
 
 @documented
@@ -27,7 +246,7 @@ from robotid_sim.tasks.waypoints import Waypoints, read_waypoints
 class PathFile(Task):
     """Path from a CSV file: joint positions or tip poses, with or without times.
 
-    The columns are those of `robotid_sim.tasks.waypoints.read_waypoints`. Between the rows
+    The columns are those of `robotid_sim.tasks.path_file.read_waypoints`. Between the rows
     runs a smooth curve: a straight edge needs points along it. With ``x,y,z`` alone the orientation
     is held from the start, which is reached from the home pose or, where the path then fails or has
     a large singularity index, from random configurations. Without a column ``t`` the speed is that

@@ -12,12 +12,12 @@ from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
 from robotid_sim.kinematics.carried_point import CarriedPoint
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION, fourier_basis
-from robotid_sim.trajectory.quintic import unit_quintic
 from robotid_sim.trajectory.reference import (
     Reference,
     require_duration,
     require_number,
     require_start,
+    unit_quintic,
 )
 
 NODES = 256

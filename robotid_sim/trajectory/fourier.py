@@ -12,8 +12,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
 from robotid_sim.representation import public_value
-from robotid_sim.trajectory.quintic import PointToPoint
-from robotid_sim.trajectory.reference import Reference
+from robotid_sim.trajectory.reference import PointToPoint, Reference
 
 SCHEMA_VERSION = 1
 

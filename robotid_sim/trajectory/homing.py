@@ -13,8 +13,14 @@ from robotid_sim.files import write_json
 from robotid_sim.kinematics.inverse import beyond_limits
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION
-from robotid_sim.trajectory.quintic import APPROACH_SHARE, PointToPoint, approach_duration
-from robotid_sim.trajectory.reference import Excitation, Reference, require_number
+from robotid_sim.trajectory.reference import (
+    APPROACH_SHARE,
+    Excitation,
+    PointToPoint,
+    Reference,
+    approach_duration,
+    require_number,
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

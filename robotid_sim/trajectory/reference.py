@@ -1,4 +1,9 @@
-"""What a trajectory is: a reference motion as a function of time."""
+"""What a trajectory is: a reference motion as a function of time.
+
+Point-to-point motion by a quintic polynomial, at rest at both ends.
+
+Whether a robot can run a trajectory: its use of the limits, and its number of samples.
+"""
 
 import math
 from dataclasses import dataclass
@@ -6,8 +11,13 @@ from numbers import Integral, Real
 from pathlib import Path
 from typing import Any, Protocol
 
-from robotid_sim.arrays import Float1D, Float2D, freeze
-from robotid_sim.errors import OptionError
+import numpy as np
+
+from robotid_sim.arrays import Float, Float1D, Float2D, freeze
+from robotid_sim.errors import OptionError, ShapeError
+from robotid_sim.model.joint import Limits
+from robotid_sim.model.robot import Robot
+from robotid_sim.representation import public_value
 
 SHORTEST = 1e-9
 """Least duration of a run [s]."""
@@ -101,3 +111,159 @@ def run_time(trajectory: Trajectory) -> float:
     if trajectory.period is not None:
         return trajectory.period
     return float(getattr(trajectory, "motion", trajectory).duration)
+
+
+PEAK_VELOCITY = 15.0 / 8.0
+"""Largest slope of the unit quintic 10 s^3 - 15 s^4 + 6 s^5."""
+
+APPROACH_STEP = 0.5
+"""Durations of approaches are multiples of this [s]."""
+
+PEAK_ACCELERATION = 10.0 / np.sqrt(3.0)
+"""Largest second derivative of the unit quintic."""
+
+PEAK_JERK = 60.0
+"""Largest third derivative of the unit quintic."""
+
+
+APPROACH_SHARE = 0.5
+"""Share of velocity and acceleration limits that the approach uses."""
+
+
+@public_value
+@dataclass(frozen=True, slots=True, eq=False)
+class PointToPoint:
+    """Quintic motion from one pose to another; velocity and acceleration vanish at both ends.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import robotid_sim as rid
+    >>> robot = rid.load_robot("twolink")
+    >>> way = rid.PointToPoint(robot.joint_names, [0.0, 0.0], [1.0, 0.5], 0.0, 2.0)
+    >>> way(np.array([0.0, 1.0, 2.0])).q
+    array([[0.  , 0.  ],
+           [0.5 , 0.25],
+           [1.  , 0.5 ]])
+    """
+
+    joint_names: tuple[str, ...]
+    q_start: Float1D
+    """Pose at `start` [rad or m], shape (n,)."""
+    q_end: Float1D
+    """Pose at `duration`, shape (n,)."""
+    start: float
+    duration: float
+    period: float | None = None
+
+    def __post_init__(self) -> None:
+        freeze(self, (len(self.joint_names),), "q_start", "q_end")
+        if not self.duration > self.start:
+            raise OptionError(f"duration {self.duration} s does not come after {self.start} s")
+
+    def __call__(self, t: Float1D) -> Reference:
+        """Return the reference; before and after the motion the robot rests."""
+        T = self.duration - self.start
+        s = np.clip((np.asarray(t)[:, None] - self.start) / T, 0.0, 1.0)
+        delta = self.q_end - self.q_start
+        position = unit_quintic(s)
+        velocity = unit_quintic(s, 1) / T
+        acceleration = unit_quintic(s, 2) / T**2
+        return Reference(
+            q=self.q_start + delta * position, dq=delta * velocity, ddq=delta * acceleration
+        )
+
+
+def unit_quintic(s: Float, order: int = 0) -> Float:
+    """Return the derivative of order 0 to 3 of the unit quintic 10 s^3 - 15 s^4 + 6 s^5."""
+    if order == 0:
+        value = s**3 * (10.0 - 15.0 * s + 6.0 * s**2)
+    elif order == 1:
+        value = 30.0 * s**2 * (1.0 - s) ** 2
+    elif order == 2:
+        value = 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s)
+    else:
+        value = 60.0 - 360.0 * s + 360.0 * s**2
+    return np.asarray(value)
+
+
+def approach_duration(limits: Limits, q_start: Float1D, q_end: Float1D, share: float) -> float:
+    """Return a duration that keeps a quintic within a share of velocity and acceleration limits.
+
+    At least one second, rounded up to a multiple of `APPROACH_STEP` [s]; the ends have shape (n,).
+    """
+    delta = np.abs(q_end - q_start)
+    by_velocity = PEAK_VELOCITY * delta / (share * limits.velocity)
+    by_acceleration = np.sqrt(PEAK_ACCELERATION * delta / (share * limits.acceleration))
+    need = max(1.0, float(by_velocity.max()), float(by_acceleration.max()))
+    return float(np.ceil(need / APPROACH_STEP) * APPROACH_STEP)
+
+
+MOST_SAMPLES = 1e7
+"""Samples of a run: more do not fit into the memory of a usual machine."""
+
+TIMES = 2000
+"""Times at which the use of limits is looked at."""
+
+OVER = 1.01
+"""Use of a limit that is no rounding."""
+
+MANY = 1e4
+"""Use of a limit that is no longer told as a percentage."""
+
+
+def limit_use(
+    robot: Robot, path: Trajectory, span: tuple[float, float] | None = None
+) -> dict[str, list[float]]:
+    """Return how much of its limits a trajectory uses, joint by joint; all along, or in a span."""
+    motion = path(np.linspace(*(span or (path.start, path.duration)), TIMES))
+    limits = robot.limits
+    uses = {
+        "of_position": np.abs(motion.q - limits.middle) / limits.half_range,
+        "of_velocity": np.abs(motion.dq) / limits.velocity,
+        "of_acceleration": np.abs(motion.ddq) / limits.acceleration,
+    }
+    return {name: use.max(axis=0).tolist() for name, use in uses.items()}
+
+
+def require_samples(
+    seconds: float, rate: float, what: str, remedy: str = "give fewer periods"
+) -> None:
+    """Raise `OptionError` if a run of some time has too many samples; it names what is so long."""
+    if not seconds * rate <= MOST_SAMPLES:
+        raise OptionError(
+            f"{what} runs for {seconds:.3g} s, which are {seconds * rate:.3g} samples at {rate:g} "
+            f"Hz; {remedy} or a lower rate, at most {MOST_SAMPLES:.0e} samples"
+        )
+
+
+def require_runnable(path: Excitation, robot: Robot, rate: float, where: str) -> None:
+    """Raise `OptionError` unless a robot can run a trajectory; it names joint, limit and file.
+
+    The size is looked at first, for it takes time and memory to look at the rest.
+    """
+    require_samples(path.duration - path.start, rate, where)
+    end = float(getattr(path, "motion", path).duration)
+    for span in ((path.start, path.duration), (0.0, end)):  # a short motion hides in a long way
+        try:
+            with np.errstate(all="ignore"):
+                uses = limit_use(robot, path, span)
+        except ShapeError as error:
+            raise OptionError(
+                f"{where}: the motion is too fast for its numbers ({error}); correct its times, "
+                "which are in s"
+            ) from error
+        _require_within(uses, robot, where)
+
+
+def _require_within(uses: dict[str, list[float]], robot: Robot, where: str) -> None:
+    for name, shares in uses.items():
+        worst = int(np.argmax(shares))
+        if not shares[worst] <= OVER:
+            use = shares[worst]
+            size = f"{use:.0%} of" if use < MANY else f"{use:.1e} times"
+            raise OptionError(
+                f"{where}: the motion uses {size} the {name.removeprefix('of_')} "
+                f"limit of joint '{robot.joint_names[worst]}'; design one for this robot, or "
+                "correct its limits (units are rad or m, and s)"
+            )

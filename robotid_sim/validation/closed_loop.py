@@ -12,8 +12,8 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.errors import ControllerError, SimulationDiverged, UnknownNameError
-from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.conditions import Condition, LoopSize, Undisturbed, compose
+from robotid_sim.experiment.rollout import Cell
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot

@@ -17,10 +17,8 @@ from robotid_sim.errors import OptionError
 from robotid_sim.experiment.conditions import Condition, SinusoidalTorque, Undisturbed
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
-from robotid_sim.tasks.steps import JointStep
-from robotid_sim.tasks.task import Circle, RunPlan, Task, TaskRun
-from robotid_sim.trajectory.reference import Reference
-from robotid_sim.trajectory.runnable import require_samples
+from robotid_sim.tasks.task import Circle, JointStep, RunPlan, Task, TaskRun
+from robotid_sim.trajectory.reference import Reference, require_samples
 from robotid_sim.validation.control_run import TRACE_SAMPLES, ControlRun
 from robotid_sim.validation.prediction import rms
 

@@ -15,8 +15,7 @@ from robotid_sim.control.observer import VelocityObserver
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import ControllerError, RankDeficientError, SimulationDiverged
-from robotid_sim.experiment.cell import Cell
-from robotid_sim.experiment.rollout import rollout
+from robotid_sim.experiment.rollout import Cell, rollout
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.kinematics.forward import tip_position
 from robotid_sim.measurement.log import Log

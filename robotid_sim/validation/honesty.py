@@ -33,11 +33,9 @@ from scipy.special import fdtri, ndtr, ndtri
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.estimation.block_sandwich import row_blocks_of
-from robotid_sim.estimation.correlation import block_of
+from robotid_sim.estimation.block_sandwich import block_of, row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.estimator import Estimator
-from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.problem import Estimator, LinearProblem, build_problem
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import Sensor, measured_again, settled

@@ -7,20 +7,23 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from robotid_sim.arrays import Bool2D, Float1D, Float2D
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.client import Closing
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import colors, overlays
-from robotid_sim.viewer.animation import Animation, JointState, animation_colors, torque_share
+from robotid_sim.viewer.animation import (
+    Animation,
+    ContactTimes,
+    JointState,
+    animation_colors,
+    torque_share,
+)
 from robotid_sim.viewer.bounds import visuals_and_bounds
-from robotid_sim.viewer.camera import Camera, Margins
+from robotid_sim.viewer.camera import Camera, Margins, ViewSettings
 from robotid_sim.viewer.colors import Rgb
-from robotid_sim.viewer.contact_times import ContactTimes
-from robotid_sim.viewer.environment import Floor, Shadow, backdrop, light_camera, light_for
-from robotid_sim.viewer.joint_curves import JointCurves
-from robotid_sim.viewer.joint_panel import JointPanel, legend
+from robotid_sim.viewer.joint_panel import JointCurves, JointPanel, legend
+from robotid_sim.viewer.overlays import Floor, Shadow, backdrop, light_camera, light_for
 from robotid_sim.viewer.renderer import DrawnRobot, PixelBox, RenderedImage, Renderer, open_renderer
 from robotid_sim.viewer.robot_visuals import reach
-from robotid_sim.viewer.view_settings import ViewSettings
 
 GHOST_OPACITY, FADED = 0.42, 0.38
 MODEL_OPACITY = 0.6

@@ -11,9 +11,9 @@ import trimesh
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError
 from robotid_sim.model import inertia
-from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import GeometryShape, require_mesh, transform
 from robotid_sim.model.robot import Robot
+from robotid_sim.model.side_car import base_shapes
 from robotid_sim.model.solid import Solid, read_mesh
 from robotid_sim.viewer import primitive_meshes
 from robotid_sim.viewer.colors import AXES, Rgba, rgba

@@ -15,14 +15,18 @@ from robotid_sim.arrays import Float2D
 from robotid_sim.engine.client import EngineClient
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import colors
-from robotid_sim.viewer.animation import Animation, JointState, animation_colors, torque_share
+from robotid_sim.viewer.animation import (
+    Animation,
+    ContactTimes,
+    JointState,
+    animation_colors,
+    torque_share,
+)
 from robotid_sim.viewer.bounds import visuals_and_bounds
-from robotid_sim.viewer.camera import Camera, Margins
+from robotid_sim.viewer.camera import Camera, Margins, ViewSettings
 from robotid_sim.viewer.colors import Rgb
-from robotid_sim.viewer.contact_times import ContactTimes
-from robotid_sim.viewer.posed_robot import PosedRobot
+from robotid_sim.viewer.pybullet_renderer import PosedRobot
 from robotid_sim.viewer.robot_visuals import VisualPart, frame_parts, inertia_parts, reach
-from robotid_sim.viewer.view_settings import ViewSettings
 
 FOV = 90.0
 """Field of view of PyBullet's window [deg]."""

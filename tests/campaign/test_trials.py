@@ -234,7 +234,7 @@ def test_what_only_draws_results_throws_no_trial_away(package) -> None:
     [
         (
             "irb120.trials:swarm",
-            ("dynamics.kernels", "optim.mupso", "excitation"),
+            ("dynamics.kernels", "optim.pso", "excitation"),
             ("pipeline", "engine"),
         ),
         ("twolink.trials", ("engine.plant", "papers.twolink.model"), ("pipeline", "papers.rocr6")),

@@ -10,7 +10,7 @@ from kept_trials import kept_names
 OPTIMIZER = '''
 from dataclasses import dataclass
 
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.optim.pso import ParticleSwarm
 
 @OPTIMIZERS.register("own-swarm")
@@ -25,7 +25,7 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.chart import Chart, Curve, Panel
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.papers import register_paper
 from robotid_sim.papers.paper import Paper
 from robotid_sim.papers.claims import measured

@@ -9,7 +9,7 @@ import pytest
 
 from robotid_sim import plugins
 from robotid_sim.cli.commands import COMMANDS
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.part_kinds import KINDS
 
 HEAVY = {
@@ -29,7 +29,7 @@ RIGHT += [f"{command} --help" for command in COMMANDS]
 
 PLUGIN = """
 from dataclasses import dataclass
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.optimizer import OPTIMIZERS
 
 @OPTIMIZERS.register("installed")
 @dataclass(kw_only=True)

@@ -17,9 +17,9 @@ from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.fourier import FourierTrajectory
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.viewer import sources as command
-from robotid_sim.viewer.view_settings import ViewSettings
+from robotid_sim.viewer.camera import ViewSettings
 
 ARM = DATA / "2r.urdf"
 SMALL = ("--size", "200x150", "--renderer", "software")

@@ -6,7 +6,7 @@ from robotid_sim.control.controller import Setpoint
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.engine.plant import Plant
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 
 INERTIA = 0.4  # [kg m^2]
 DT = 1e-3  # [s]

@@ -12,9 +12,9 @@ from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.design import random_feasible
-from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.experiment.rollout import rollout
-from robotid_sim.model.friction import Friction
+from robotid_sim.model.joint import Friction
 
 
 def test_without_error_the_torque_is_the_inverse_dynamics(robot):

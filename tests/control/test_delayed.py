@@ -6,7 +6,7 @@ from robotid_sim.control.controller import Controller, Delayed, Setpoint
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.experiment.rollout import rollout
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 
 
 class Counter(Controller):

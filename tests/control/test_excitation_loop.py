@@ -7,13 +7,13 @@ import pytest
 from robots import TIPS, urdf_path
 
 from robotid_sim.control.controller import Setpoint
-from robotid_sim.control.excitation_loop import (
+from robotid_sim.control.linear_feedback import (
     FASTEST,
     SLOWEST,
+    ComputedTorque,
     excitation_bandwidth,
     friction_inertia,
 )
-from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import random_states
 from robotid_sim.dynamics.dynamics import effective_inertia
 from robotid_sim.errors import ShapeError

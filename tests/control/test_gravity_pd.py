@@ -11,7 +11,7 @@ from robotid_sim.control.linear_feedback import GravityPd
 from robotid_sim.dynamics.dynamics import gravity_torque, mass_matrix
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError, ShapeError
-from robotid_sim.model.friction import Friction
+from robotid_sim.model.joint import Friction
 
 
 def test_torque_is_gravity_plus_stiffness_and_damping(robot):

@@ -13,7 +13,7 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.dynamics.dynamics import coriolis, joint_torque, mass_matrix
 from robotid_sim.errors import OptionError, ShapeError
-from robotid_sim.model.friction import Friction
+from robotid_sim.model.joint import Friction
 from robotid_sim.trajectory.reference import Reference
 
 SLOW = 1e-13

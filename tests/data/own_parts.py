@@ -10,25 +10,23 @@ from robotid_sim.control import CONTROLLERS
 from robotid_sim.control.controller import ModelController
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.estimation import ESTIMATORS
-from robotid_sim.estimation.estimator import Estimator
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import Estimator
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.criteria import DOptimality
-from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.experiment.conditions import CONDITIONS, Condition
-from robotid_sim.experiment.disturbance import Constant
+from robotid_sim.experiment.scenario import Constant
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.sensors import Sensor, applied
-from robotid_sim.model.friction_law import FrictionLaw, coefficients_of
-from robotid_sim.model.friction_laws import FRICTION_LAWS
-from robotid_sim.optim.methods import OPTIMIZERS
-from robotid_sim.optim.optimizer import Optimizer
+from robotid_sim.model.friction_law import FRICTION_LAWS, FrictionLaw, coefficients_of
+from robotid_sim.optim.optimizer import OPTIMIZERS, Optimizer
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.preprocessor import Preprocessor, Rows
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.tasks import TASKS
 from robotid_sim.tasks.task import Task, TaskRun
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 
 
 @SENSORS.register("own-bias")

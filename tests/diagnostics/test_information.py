@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robotid_sim.diagnostics.information import information_shares
+from robotid_sim.diagnostics.intervals import information_shares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.preprocess.adaptive import Adaptive

@@ -88,7 +88,7 @@ def test_white_intervals_are_those_of_student(fitted):
 @pytest.mark.parametrize("at_a_time", [7, 2000])
 def test_variance_and_freedom_are_those_of_the_definition(fitted, monkeypatch, at_a_time):
     """Bell and McCaffrey's formulas with dense matrices."""
-    monkeypatch.setattr("robotid_sim.estimation.block_variance.AT_A_TIME", at_a_time)
+    monkeypatch.setattr("robotid_sim.estimation.block_sandwich.AT_A_TIME", at_a_time)
     problem, estimate = fitted
     length, count = 10, problem.samples // 10
     w = 1.0 / estimate.noise_std

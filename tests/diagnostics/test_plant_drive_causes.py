@@ -9,11 +9,11 @@ from robots import urdf_path
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.diagnostics.cause import Cause
 from robotid_sim.diagnostics.diagnosis import diagnose
-from robotid_sim.diagnostics.impact_causes import with_backlash
+from robotid_sim.diagnostics.recording_causes import with_backlash
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.excitation.design import random_feasible
-from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.experiment.cell import Cell
+from robotid_sim.excitation.space import FourierOptions
+from robotid_sim.experiment.rollout import Cell
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.plant_drives import Backlash, Elastic

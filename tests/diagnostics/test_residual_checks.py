@@ -8,7 +8,7 @@ import pytest
 from robotid_sim.diagnostics.directions import worst_direction
 from robotid_sim.diagnostics.residuals import cross_validate, folds, residual_whiteness
 from robotid_sim.errors import LogError, OptionError
-from robotid_sim.estimation.correlation import effective_rows
+from robotid_sim.estimation.block_sandwich import effective_rows
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 

@@ -14,9 +14,8 @@ from robotid_sim.dynamics.dynamics import (
 )
 from robotid_sim.errors import RankDeficientError
 from robotid_sim.model import inertia
-from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import Link
-from robotid_sim.model.joint import Joint
+from robotid_sim.model.joint import Friction, Joint
 from robotid_sim.model.robot import Robot
 
 EXACT = 1e-12  # [N m] some ten roundings of torques of 50 N m

@@ -6,14 +6,15 @@ from friction_oracle import friction_torque
 
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import rigid_body_torque
-from robotid_sim.dynamics.friction_kernels import stick_slip_acceleration
-from robotid_sim.model.friction_law import COLUMNS, column
-from robotid_sim.model.friction_laws import (
+from robotid_sim.dynamics.elastic_kernels import stick_slip_acceleration
+from robotid_sim.model.friction_law import (
+    COLUMNS,
     FRICTION_LAWS,
     Asymmetric,
     LoadDependent,
     SmoothCoulomb,
     Stribeck,
+    column,
 )
 from robotid_sim.model.geometry import Link
 from robotid_sim.model.joint import Joint

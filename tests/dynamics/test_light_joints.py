@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from robots import urdf_path
 
-from robotid_sim.dynamics.light_joints import RATIO, light_joints
+from robotid_sim.dynamics.base_parameters import RATIO, light_joints
 from robotid_sim.model.robot import Robot
 
 

@@ -15,11 +15,10 @@ from scipy.spatial.transform import Rotation
 
 from robotid_sim.dynamics.code_files import c_prefix, write_c, write_python
 from robotid_sim.dynamics.dynamics import gravity_torque, joint_torque, mass_matrix
-from robotid_sim.dynamics.expressions import Recorder, Term, call, numbers
+from robotid_sim.dynamics.source_code import Recorder, Term, call, numbers
 from robotid_sim.errors import FileFormatError
-from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import Link, transform
-from robotid_sim.model.joint import Joint
+from robotid_sim.model.joint import Friction, Joint
 from robotid_sim.model.robot import Robot
 
 EQUAL = 1e-12

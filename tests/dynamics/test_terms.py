@@ -20,7 +20,7 @@ from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.export import lost_in_urdf, write_urdf
 from robotid_sim.model.joint_terms import KINDS, JointTerm
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 
 NUMBERS = {
     "load-dependent-friction": (0.05,),

@@ -10,9 +10,9 @@ from robotid_sim.engine.plant import Plant
 from robotid_sim.engine.proximity import Proximity
 from robotid_sim.errors import MissingExtraError, UnknownNameError
 from robotid_sim.experiment.rollout import rollout
-from robotid_sim.model.friction_laws import FRICTION_LAWS
+from robotid_sim.model.friction_law import FRICTION_LAWS
 from robotid_sim.model.plant_drives import Elastic
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 
 
 @pytest.fixture

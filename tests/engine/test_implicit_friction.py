@@ -11,10 +11,10 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.dynamics import forward_dynamics
 from robotid_sim.engine.plant import MAX_SUBSTEPS, Plant
 from robotid_sim.experiment.rollout import rollout
-from robotid_sim.model.friction import Friction
-from robotid_sim.model.friction_laws import FRICTION_LAWS
+from robotid_sim.model.friction_law import FRICTION_LAWS
+from robotid_sim.model.joint import Friction
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 

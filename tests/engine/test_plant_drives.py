@@ -10,16 +10,15 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.dynamics import gravity_torque, joint_torque, rigid_body_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError, UnknownNameError
-from robotid_sim.experiment.disturbance import Constant
 from robotid_sim.experiment.rollout import rollout
-from robotid_sim.experiment.scenario import Scenario
+from robotid_sim.experiment.scenario import Constant, Scenario
 from robotid_sim.measurement.files import load_log, save_log
-from robotid_sim.model.friction_laws import LoadDependent, StickSlip, Stribeck
+from robotid_sim.model.friction_law import LoadDependent, StickSlip, Stribeck
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.plant_drives import PLANT_DRIVES, Backlash, Elastic
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.term_laws import CoupledJoints
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 
 EXACT = 1e-9
 """Of the equation of motion [N m]: as in tests/experiment/test_rollout.py."""

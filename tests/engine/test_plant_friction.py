@@ -15,21 +15,20 @@ from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.design import random_feasible
-from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.experiment.disturbance import Constant
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.experiment.rollout import rollout
-from robotid_sim.experiment.scenario import Scenario
-from robotid_sim.model.friction_law import coefficients_of
-from robotid_sim.model.friction_laws import (
+from robotid_sim.experiment.scenario import Constant, Scenario
+from robotid_sim.model.friction_law import (
     FRICTION_LAWS,
     Asymmetric,
     LoadDependent,
     SmoothCoulomb,
     StickSlip,
     Stribeck,
+    coefficients_of,
 )
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 
 pytestmark = pytest.mark.usefixtures("each_engine")
 

@@ -9,13 +9,11 @@ from robots import DATA, urdf_path
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.dynamics import kernels
-from robotid_sim.engine.convex_bodies import MARGIN
-from robotid_sim.engine.hulls import boxes_apart
+from robotid_sim.engine.convex_bodies import MARGIN, boxes_apart
 from robotid_sim.engine.proximity import CUTOFF, Proximity
 from robotid_sim.errors import FileFormatError
 from robotid_sim.kinematics.forward import tip_pose
-from robotid_sim.kinematics.skeleton import THICKNESS
-from robotid_sim.kinematics.workspace import reach
+from robotid_sim.kinematics.workspace import THICKNESS, reach
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
 

@@ -5,10 +5,10 @@ import subprocess
 import numpy as np
 import pytest
 
-from robotid_sim.engine import pybullet_bodies
+from robotid_sim.engine import bullet
 from robotid_sim.engine.bullet import open_clients
+from robotid_sim.engine.client import captured_output
 from robotid_sim.engine.plant import Plant
-from robotid_sim.engine.quiet import captured_output
 from robotid_sim.errors import RobotIdError, ShapeError
 from robotid_sim.model.robot import Robot
 
@@ -31,16 +31,16 @@ def test_client_is_closed_after_with_and_after_an_error(irb140: Robot) -> None:
 
 def test_client_is_closed_when_loading_fails(irb140: Robot, monkeypatch) -> None:
     before = clients()
-    monkeypatch.setattr(pybullet_bodies, "private_urdf", lambda robot: "<robot>")
+    monkeypatch.setattr(bullet, "private_urdf", lambda robot: "<robot>")
     with pytest.raises(RobotIdError, match="refused the private copy"):
         Plant(irb140)
     assert clients() == before
 
 
 def test_body_that_the_engine_changed_is_noticed(irb140: Robot, monkeypatch) -> None:
-    real = pybullet_bodies.private_urdf
+    real = bullet.private_urdf
     text = real(irb140).replace('iyy="', 'iyy="1')  # larger moment: Bullet zeroes the tensor
-    monkeypatch.setattr(pybullet_bodies, "private_urdf", lambda robot: text)
+    monkeypatch.setattr(bullet, "private_urdf", lambda robot: text)
     before = clients()
     with pytest.raises(RobotIdError, match=r"changed the inertia of link 'link_\d'"):
         Plant(irb140)

@@ -10,7 +10,7 @@ from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.excitation.design import random_design
-from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.friction_law import coefficients_of
 

@@ -1,7 +1,7 @@
 """Estimators for tests that do not need a search to end near its optimum."""
 
 from robotid_sim.estimation import ESTIMATORS
-from robotid_sim.estimation.estimator import Estimator
+from robotid_sim.estimation.problem import Estimator
 from robotid_sim.estimation.swarm import SwarmEstimator
 
 EVALUATIONS = 2000

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robotid_sim.estimation.correlation import (
+from robotid_sim.estimation.block_sandwich import (
     CORRELATION_TIMES,
     FEWEST_BLOCKS,
     SHORTEST_BLOCK,

@@ -12,7 +12,7 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.state_functions import Lack
 from robotid_sim.measurement.motion import Motion
-from robotid_sim.model.friction_laws import Stribeck
+from robotid_sim.model.friction_law import Stribeck
 from robotid_sim.model.robot import Robot
 
 SEEDS = 20

@@ -8,8 +8,7 @@ from measured import measured
 from robots import DATA
 
 from robotid_sim.errors import InconsistentInertiaError, OptionError
-from robotid_sim.estimation.consistent import Consistent
-from robotid_sim.estimation.draws import draw_robots
+from robotid_sim.estimation.consistent import Consistent, draw_robots
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import SCALE
 from robotid_sim.pipeline.fit_plan import FitPlan

@@ -14,8 +14,7 @@ from robotid_sim.estimation.payload import estimate_payload, payload_parameters,
 from robotid_sim.estimation.torque_constants import estimate_torque_constants
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement import SENSORS
-from robotid_sim.measurement.presets import preset
-from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.sensors import measure, preset
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.rts import RtsSmoother

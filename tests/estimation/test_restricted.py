@@ -9,8 +9,7 @@ from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.restricted import NAME, RestrictedLeastSquares
-from robotid_sim.estimation.restrictions import known_before
+from robotid_sim.estimation.restricted import NAME, RestrictedLeastSquares, known_before
 from robotid_sim.model.perturb import perturb
 
 EXACT = 1e-9

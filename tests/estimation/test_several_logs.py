@@ -10,8 +10,7 @@ from robots import DATA
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.friction_fit import finer_rows
-from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.log_weights import LARGEST, weights_by_log
+from robotid_sim.estimation.least_squares import LARGEST, WeightedLeastSquares, weights_by_log
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.measurement.joined_motion import JoinedRowFilter, joined
 from robotid_sim.measurement.motion import Motion, gated

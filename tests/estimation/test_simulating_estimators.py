@@ -11,14 +11,16 @@ from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.estimation.block_sandwich import NO_SAMPLE, block_samples
 from robotid_sim.estimation.estimate import load_estimates, save_estimates
 from robotid_sim.estimation.extended_kalman import ExtendedKalman
-from robotid_sim.estimation.input_error import InputError, holding
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.output_error import OutputError
+from robotid_sim.estimation.output_error import (
+    InputError,
+    OutputError,
+    holding,
+    likely_torque_noise,
+)
 from robotid_sim.estimation.prediction_error import settled
 from robotid_sim.estimation.problem import restricted, stacked
-from robotid_sim.estimation.sample_fit import NOT_RECORDED
-from robotid_sim.estimation.simulation import constant_gains, predict, simulated_robot
-from robotid_sim.estimation.torque_noise import likely_torque_noise
+from robotid_sim.estimation.simulation import NOT_RECORDED, constant_gains, predict, simulated_robot
 
 SEEDS = range(6)
 

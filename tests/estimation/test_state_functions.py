@@ -10,7 +10,7 @@ from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.state_functions import QUANTITIES, hats, lacking_torque
-from robotid_sim.model.friction_laws import Stribeck
+from robotid_sim.model.friction_law import Stribeck
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.estimation.swarm import SwarmEstimator, physical_box
 from robotid_sim.model.perturb import perturb
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.optimizer import OPTIMIZERS
 
 
 @pytest.fixture

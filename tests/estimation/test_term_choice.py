@@ -13,10 +13,9 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem, extended
 from robotid_sim.estimation.structure import NO_TERMS, with_term_values
 from robotid_sim.estimation.structure_search import choose_structure
-from robotid_sim.estimation.term_fit import fitted_terms
-from robotid_sim.estimation.term_rows import TermRows
+from robotid_sim.estimation.term_fit import TermRows, fitted_terms
 from robotid_sim.model import parameters
-from robotid_sim.model.friction_laws import FRICTION_LAWS
+from robotid_sim.model.friction_law import FRICTION_LAWS
 from robotid_sim.model.joint_terms import ALL, KINDS, SOUGHT, JointTerm, checked_kinds
 
 SEEDS = 10

@@ -6,8 +6,8 @@ import pytest
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.proximity import Proximity
 from robotid_sim.errors import OptionError, ShapeError
-from robotid_sim.excitation.clearance import Clearance
 from robotid_sim.excitation.constraints import TipBox, TipPlane, TorqueLimit, violations
+from robotid_sim.excitation.penalties import Clearance
 from robotid_sim.kinematics.forward import tip_position
 
 

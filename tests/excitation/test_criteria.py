@@ -9,9 +9,9 @@ from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.criteria import DOptimality
 from robotid_sim.excitation.criteria_spectrum import ConditionNumber
-from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.sensitivity import torque_sensitivity
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model.perturb import perturb
 
 GRADIENT = 1e-8

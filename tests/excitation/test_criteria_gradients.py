@@ -8,8 +8,8 @@ from excitations import first_joints, random_root, richardson, start_of
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.excitation import CRITERIA
-from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model.perturb import perturb
 
 GRADIENT = 1e-8

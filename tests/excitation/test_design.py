@@ -16,7 +16,7 @@ from robotid_sim.excitation.design import (
     random_feasible,
     torque_scale,
 )
-from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model.perturb import perturb
 
 OPTIONS = FourierOptions()

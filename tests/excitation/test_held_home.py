@@ -9,11 +9,10 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import gravity_torque
 from robotid_sim.errors import InfeasibleError
 from robotid_sim.excitation.design import random_feasible, torque_ratios
-from robotid_sim.excitation.fourier_space import FourierOptions
-from robotid_sim.excitation.held_home import HELD, ROOMY, with_held_home
 from robotid_sim.excitation.optimal import optimal_design
-from robotid_sim.excitation.plan import DesignPlan, GradientSearch
+from robotid_sim.excitation.plan import HELD, ROOMY, DesignPlan, GradientSearch, with_held_home
 from robotid_sim.excitation.rest_to_rest_space import QuinticOptions
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model.catalog import published_plant
 
 RATIO = 0.75

@@ -17,10 +17,10 @@ from robotid_sim.excitation.design import (
     random_designs,
     random_feasible,
 )
-from robotid_sim.excitation.fourier_space import FourierOptions, FourierSpace
 from robotid_sim.excitation.information import assumed_noise, expected_std
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
+from robotid_sim.excitation.space import FourierOptions, FourierSpace
 from robotid_sim.model.perturb import perturb
 
 OPTIONS = FourierOptions()

@@ -10,11 +10,11 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.excitation import penalties
 from robotid_sim.excitation.constraints import TipBox
 from robotid_sim.excitation.draws import feasible_draws
-from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.optimal import improved
 from robotid_sim.excitation.penalties import WAY, WEIGHTS, Penalty, softly
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config

@@ -12,7 +12,6 @@ from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.design import random_feasible, torque_scale
-from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.information import (
     Prior,
     assumed_noise,
@@ -23,6 +22,7 @@ from robotid_sim.excitation.information import (
 )
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
+from robotid_sim.excitation.space import FourierOptions
 
 OPTIONS = FourierOptions()
 SMALL = DesignPlan(search=GradientSearch(starts=1, candidates=20, iterations=30))

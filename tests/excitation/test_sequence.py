@@ -9,12 +9,12 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.design import excitation_quality
-from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.information import log_samples, planned_information
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.sequence import optimal_sequence
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model.perturb import perturb
 
 OPTIONS = FourierOptions()

@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import OptionError, ShapeError
-from robotid_sim.experiment.disturbance import Constant, Impulses, Sinusoidal
-from robotid_sim.experiment.scenario import Scenario
+from robotid_sim.experiment.scenario import Constant, Impulses, Scenario, Sinusoidal
 
 AMPLITUDE = np.array([4.0, 1.5])  # [N m]
 T = np.linspace(-1.0, 2.0, 7)

@@ -12,9 +12,9 @@ from robotid_sim.engine.engines import default_engine
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import LogError, SimulationDiverged
 from robotid_sim.excitation.design import random_feasible
-from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.experiment.rollout import rollout
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 
 SHORT = FourierOptions(period=2.0, periods=2, amplitude=0.5)
 

@@ -9,11 +9,10 @@ from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError, ShapeError, SimulationDiverged
-from robotid_sim.experiment.disturbance import Constant, Impulses, Sinusoidal
 from robotid_sim.experiment.rollout import rollout
-from robotid_sim.experiment.scenario import Scenario
+from robotid_sim.experiment.scenario import Constant, Impulses, Scenario, Sinusoidal
 from robotid_sim.measurement.log import Log
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 
 AMPLITUDE = np.array([4.0, 1.5])  # [N m]
 

@@ -14,7 +14,7 @@ from rosbags.rosbag1 import Writer as Writer1
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from robotid_sim.importing.bags import DYNAMIC_JOINT_STATE, INTERFACE_VALUE, JOINT_STATE
+from robotid_sim.importing.readers import DYNAMIC_JOINT_STATE, INTERFACE_VALUE, JOINT_STATE
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from robotid_sim.importing.column_names import parsed, time_rank
-from robotid_sim.importing.units import UNITS, unit_in
+from robotid_sim.importing.units import UNITS, parsed, time_rank, unit_in
 
 JOINTS = ("joint_1", "joint_10", "elbow_joint", "q3")
 

@@ -5,10 +5,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from robotid_sim.measurement.log import Log, Truth
-from robotid_sim.measurement.loop_noise import FEWEST, loop_noise
-from robotid_sim.measurement.presets import PRESETS
-from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.log import FEWEST, Log, Truth, loop_noise
+from robotid_sim.measurement.sensors import PRESETS, measure
 from robotid_sim.pipeline.build import build_sensors
 from robotid_sim.pipeline.config import load_config
 

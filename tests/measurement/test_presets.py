@@ -8,8 +8,7 @@ from robotid_sim.errors import UnknownNameError
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.measurement.log import Log, Truth
-from robotid_sim.measurement.presets import PRESETS, describe_presets, preset
-from robotid_sim.measurement.sensors import PROVENANCE, measure
+from robotid_sim.measurement.sensors import PRESETS, PROVENANCE, describe_presets, measure, preset
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.catalog_files import catalog
 

@@ -11,8 +11,8 @@ from robotid_sim.measurement.encoder_sensors import (
     EncoderQuantization,
     SampleJitter,
 )
-from robotid_sim.measurement.interpolation import between_samples
 from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import between_samples
 from robotid_sim.measurement.recording_faults import DroppedSamples, Outliers
 from robotid_sim.measurement.sensors import PROVENANCE
 from robotid_sim.measurement.torque_sensors import (

@@ -11,9 +11,8 @@ import trimesh
 from engine_oracle import engine_torque
 from robots import SCRIPTS, standard_dh, states
 
-from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.base_parameters import base_parameters, light_joints
 from robotid_sim.dynamics.dynamics import rigid_body_torque
-from robotid_sim.dynamics.light_joints import light_joints
 from robotid_sim.engine.plant import Plant
 from robotid_sim.kinematics.forward import link_poses, tip_pose
 from robotid_sim.model import inertia
@@ -21,9 +20,9 @@ from robotid_sim.model.cad import link_solid, vertices
 from robotid_sim.model.catalog import load_robot, published_parameters
 from robotid_sim.model.catalog_files import catalog, catalog_folder, find_urdf
 from robotid_sim.model.diagnosis import diagnose
-from robotid_sim.model.fixed_links import fixed_links
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.settings import read_settings
+from robotid_sim.model.side_car import fixed_links
 from robotid_sim.model.solid import read_mesh
 
 ARMS = ("irb140", "irb120", "rs010n", "rocr6")

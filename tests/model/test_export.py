@@ -13,9 +13,8 @@ from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import FileFormatError, InconsistentInertiaError
 from robotid_sim.model import parameters
 from robotid_sim.model.export import write_urdf
-from robotid_sim.model.friction import Friction
 from robotid_sim.model.geometry import Link, transform
-from robotid_sim.model.joint import Joint
+from robotid_sim.model.joint import Friction, Joint
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot

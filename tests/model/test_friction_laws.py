@@ -13,14 +13,17 @@ from robotid_sim.engine.drives import drive_of, rows_of_drive
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.friction_law import COLUMNS, FrictionLaw, coefficients_of, column
-from robotid_sim.model.friction_laws import (
+from robotid_sim.model.friction_law import (
+    COLUMNS,
     FRICTION_LAWS,
     Asymmetric,
+    FrictionLaw,
     SmoothCoulomb,
     StickSlip,
     Stribeck,
     checked_coefficients,
+    coefficients_of,
+    column,
     describe_law,
 )
 from robotid_sim.model.joint_terms import require_terms_of

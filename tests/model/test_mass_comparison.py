@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.mass_comparison import FACTOR, TOTAL, unlikely_masses
 from robotid_sim.model.parameters import inertial_slice
+from robotid_sim.model.perturb import FACTOR, TOTAL, unlikely_masses
 
 
 def scaled(robot, factors):

@@ -9,7 +9,7 @@ from robots import urdf_path
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError
 from robotid_sim.model import inertia, parameters
-from robotid_sim.model.friction import Friction
+from robotid_sim.model.joint import Friction
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 

@@ -5,7 +5,7 @@ import pytest
 
 from robotid_sim.errors import OptionError
 from robotid_sim.optim.bounds import Box, keep_inside, put_inside
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.optimizer import OPTIMIZERS
 
 BOX = Box(np.array([0.0, -2.0]), np.array([1.0, 2.0]))
 OUTSIDE = np.array([[1.25, 0.5], [-0.25, -3.0], [3.5, 11.0], [0.5, 0.0]])

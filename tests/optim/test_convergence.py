@@ -6,8 +6,8 @@ from cmaes import CMA
 from scipy.optimize import differential_evolution
 from standard_functions import FUNCTIONS, StandardFunction, sphere
 
-from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
+from robotid_sim.optim.optimizer import OPTIMIZERS
 
 DIM, BUDGET, TARGET = 10, 20_000, 1e-8
 SEEDS = range(10)

@@ -5,8 +5,8 @@ import pytest
 from standard_functions import rastrigin, sphere
 
 from robotid_sim.optim.evolution import others
-from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
+from robotid_sim.optim.optimizer import OPTIMIZERS
 
 
 @pytest.mark.parametrize("count", [4, 5, 17])

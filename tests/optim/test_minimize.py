@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import OptionError, ShapeError, UnknownNameError
-from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
-from robotid_sim.optim.optimizer import Optimizer
+from robotid_sim.optim.optimizer import OPTIMIZERS, Optimizer
 
 LOWER, UPPER = np.full(4, -1.0), np.full(4, 2.0)
 

@@ -8,8 +8,8 @@ import pytest
 from standard_functions import sphere
 
 from robotid_sim.errors import CallOrderError, OptionError
-from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
+from robotid_sim.optim.optimizer import OPTIMIZERS
 
 LOWER = np.array([-3.0, 1e-3, 100.0])
 UPPER = np.array([5.0, 2e-3, 1e6])

@@ -5,8 +5,8 @@ import pytest
 from standard_functions import rastrigin, sphere
 
 from robotid_sim.optim.elpidso import learning_probability
-from robotid_sim.optim.methods import OPTIMIZERS
 from robotid_sim.optim.minimize import minimize
+from robotid_sim.optim.optimizer import OPTIMIZERS
 
 LOWER, UPPER = np.array([-1.0, 2.0, -30.0]), np.array([2.0, 5.0, 10.0])
 

@@ -5,9 +5,8 @@ import pytest
 from standard_functions import sphere
 
 from robotid_sim.errors import UnknownNameError
-from robotid_sim.optim.methods import OPTIMIZERS
-from robotid_sim.optim.minimize import minimize
-from robotid_sim.optim.settings import SETTINGS, setting
+from robotid_sim.optim.minimize import SETTINGS, minimize, setting
+from robotid_sim.optim.optimizer import OPTIMIZERS
 
 OUTSIDE_THROUGHOUT = {
     "fazilat-2025-pso",

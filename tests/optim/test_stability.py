@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.optim.qpso import LARGEST_CONTRACTION
 from robotid_sim.optim.stability import (
     Moving,

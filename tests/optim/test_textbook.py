@@ -9,7 +9,7 @@ from math import cos, exp, pi, sqrt
 import numpy as np
 import pytest
 
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.optim.optimizer import OPTIMIZERS
 
 LOWER, UPPER = np.array([-1.0, 2.0, -30.0]), np.array([2.0, 5.0, 10.0])
 WIDTH, DIM, COUNT, BUDGET = UPPER - LOWER, 3, 6, 400

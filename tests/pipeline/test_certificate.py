@@ -14,8 +14,8 @@ from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.certificate import Certificate, certificate, judge
 from robotid_sim.pipeline.config import StudyConfig, load_config
 from robotid_sim.pipeline.crossing import both_engines
-from robotid_sim.report.certificate_report import certificate_report
-from robotid_sim.report.closing import Recipe
+from robotid_sim.report.comparison_report import certificate_report
+from robotid_sim.report.sections import Recipe
 from robotid_sim.report.tables import CHECKS
 
 SEEDS = (0, 1)

@@ -8,9 +8,8 @@ import pytest
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.control.observer import VelocityObserver
 from robotid_sim.engine.plant import Plant
-from robotid_sim.experiment.feedback import Feedback
 from robotid_sim.experiment.rollout import rollout
-from robotid_sim.experiment.scenario import Scenario
+from robotid_sim.experiment.scenario import Feedback, Scenario
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.pipeline.config import load_config

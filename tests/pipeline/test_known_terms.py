@@ -10,7 +10,7 @@ from robots import urdf_path
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.excitation.design import random_feasible
-from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.model.export import lost_in_urdf, write_urdf
 from robotid_sim.model.joint_terms import JointTerm

@@ -5,13 +5,13 @@ import pytest
 from studies import simulated
 
 from robotid_sim.errors import OptionError, UnknownNameError
-from robotid_sim.measurement.presets import PRESETS
-from robotid_sim.model.friction_laws import FRICTION_LAWS
+from robotid_sim.measurement.sensors import PRESETS
+from robotid_sim.model.friction_law import FRICTION_LAWS
 from robotid_sim.pipeline.build import build_part, build_sensors, build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.scoring import compare_preprocessing
 from robotid_sim.pipeline.stages import fit_logs
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 
 
 def still(robot):

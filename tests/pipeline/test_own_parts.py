@@ -25,8 +25,8 @@ from robotid_sim.measurement.encoder_sensors import EncoderNoise
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.friction_laws import FRICTION_LAWS
-from robotid_sim.optim.methods import OPTIMIZERS
+from robotid_sim.model.friction_law import FRICTION_LAWS
+from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.fit_plan import FitPlan

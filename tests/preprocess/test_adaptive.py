@@ -9,13 +9,12 @@ from robotid_sim.errors import OptionError
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
 from robotid_sim.measurement.motion import GatedRowFilter
-from robotid_sim.measurement.presets import preset
 from robotid_sim.measurement.recording_faults import DroppedSamples, Outliers
-from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.sensors import measure, preset
 from robotid_sim.measurement.torque_sensors import TorqueDelay, TorqueNoise
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
-from robotid_sim.preprocess.fourier_fit import FourierFit
+from robotid_sim.preprocess.periods import FourierFit
 from robotid_sim.preprocess.rts import RtsSmoother
 
 SEEDS = range(100, 105)

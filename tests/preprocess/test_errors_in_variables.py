@@ -17,9 +17,8 @@ from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.preprocess.adaptive import Adaptive
-from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
+from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables, inertia_of, slopes_of
 from robotid_sim.preprocess.rts import RtsSmoother
-from robotid_sim.preprocess.torque_slopes import inertia_of, slopes_of
 from robotid_sim.preprocess.whitening import WhiteningRowFilter, factor_of
 
 

@@ -7,7 +7,7 @@ import pytest
 
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.log import Log
-from robotid_sim.preprocess.fourier_fit import FourierFit, likely_orders
+from robotid_sim.preprocess.periods import FourierFit, likely_orders
 from robotid_sim.preprocess.rts import RtsSmoother
 
 DT, PERIOD, SAMPLES = 1e-3, 4.0, 4000

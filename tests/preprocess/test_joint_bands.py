@@ -8,8 +8,14 @@ import pytest
 from robotid_sim.errors import OptionError
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.preprocess.adaptive import BY_JOINT, Adaptive
-from robotid_sim.preprocess.joint_bands import ABOVE, LOWEST, explained, rows_by_joint
+from robotid_sim.preprocess.adaptive import (
+    ABOVE,
+    BY_JOINT,
+    LOWEST,
+    Adaptive,
+    explained,
+    rows_by_joint,
+)
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.preprocess.rts import RtsSmoother
 

@@ -13,12 +13,11 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.excitation.design import random_design
-from robotid_sim.excitation.fourier_space import FourierOptions
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
 from robotid_sim.measurement.motion import Motion, RowFilter, first_order
-from robotid_sim.measurement.presets import preset
-from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.sensors import measure, preset
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.perturb import perturb
 from robotid_sim.preprocess.kalman_torque import (

@@ -9,8 +9,7 @@ from robotid_sim.errors import LogError, OptionError, UnknownNameError
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
-from robotid_sim.preprocess.period_averaging import PeriodAveraging
-from robotid_sim.preprocess.periods import Periods, periods_of, repeats
+from robotid_sim.preprocess.periods import PeriodAveraging, Periods, periods_of, repeats
 from robotid_sim.preprocess.preprocessor import Rows
 
 

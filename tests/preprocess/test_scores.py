@@ -9,7 +9,7 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueDelay, TorqueNoise
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.adaptive import Adaptive
-from robotid_sim.preprocess.period_averaging import PeriodAveraging
+from robotid_sim.preprocess.periods import PeriodAveraging
 from robotid_sim.preprocess.rts import RtsSmoother
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from test_rts import log_of
 
-from robotid_sim.preprocess.stencil import NODES, Stencil
+from robotid_sim.preprocess.whitening import NODES, Stencil
 
 DT = 0.02
 

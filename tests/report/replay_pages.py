@@ -9,7 +9,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import Replay, ReplayMotion, tracking_motion
 from robotid_sim.section import Section
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.viewer.animation import Animation
 
 REPLAY = "document.getElementById('replay').replay"

@@ -18,16 +18,17 @@ from robotid_sim.report.figures.closed_loop import (
     torque_differences,
 )
 from robotid_sim.report.figures.excitation import design_convergence, excitation, tool_path
-from robotid_sim.report.figures.parameters import base_parameters, correlation
-from robotid_sim.report.figures.torques import prediction, residuals, torque_filters
-from robotid_sim.report.figures.trust import (
+from robotid_sim.report.figures.parameters import (
     SURE,
+    base_parameters,
+    correlation,
     friction,
     information_over_time,
     residuals_over_state,
     singular_values,
 )
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.report.figures.torques import prediction, residuals, torque_filters
+from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.validation.prediction import Prediction, predictions
 
 

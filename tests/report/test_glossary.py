@@ -3,7 +3,7 @@
 import pytest
 from lxml import html
 
-from robotid_sim.report.glossary import COLUMNS, TERMS, meaning, prose
+from robotid_sim.report.page import COLUMNS, TERMS, meaning, prose
 
 
 def abbreviations(markup: str) -> list[str]:

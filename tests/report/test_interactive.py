@@ -13,8 +13,7 @@ from test_draw import CHARTS, band, intervals, lines, space
 
 from robotid_sim.chart import Chart, Matrix, Panel, Points
 from robotid_sim.palette import ROLES
-from robotid_sim.report.figures_in_space import LONGEST
-from robotid_sim.report.interactive import SYMLOG, packed, plotly_figure, plotly_script
+from robotid_sim.report.interactive import LONGEST, SYMLOG, packed, plotly_figure, plotly_script
 
 FLAT = [make for make in CHARTS if make is not space]
 

@@ -17,8 +17,7 @@ from test_draw import band, lines, space
 
 from robotid_sim.chart import Chart, Curve, Matrix, Panel, Points, Space, csv_text
 from robotid_sim.errors import FileFormatError
-from robotid_sim.report.glossary import COLUMNS, TERMS
-from robotid_sim.report.page import Page, write_page
+from robotid_sim.report.page import COLUMNS, TERMS, Page, write_page
 from robotid_sim.report.reproduction_report import badge_of
 from robotid_sim.report.study_report import study_report
 from robotid_sim.section import Section

@@ -19,7 +19,14 @@ from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.solid import Solid
 from robotid_sim.report.page import Page, page_text, write_page
-from robotid_sim.report.replay.data import MOST_SAMPLES, replay_data
+from robotid_sim.report.replay.data import (
+    COARSE,
+    FINE,
+    MOST_SAMPLES,
+    body_meshes,
+    replay_data,
+    simplified,
+)
 from robotid_sim.report.replay.motions import (
     FULL_RESIDUAL,
     BesideArm,
@@ -32,12 +39,10 @@ from robotid_sim.report.replay.motions import (
     tracking_motion,
     trajectory_motion,
 )
-from robotid_sim.report.replay.shapes import COARSE, FINE, body_meshes
-from robotid_sim.report.replay.simplify import simplified
 from robotid_sim.report.study_report import study_report
 from robotid_sim.section import Section
 from robotid_sim.trajectory.fourier import FourierTrajectory
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.validation.prediction import Prediction
 from robotid_sim.viewer.animation import Animation
 

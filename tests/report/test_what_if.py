@@ -21,8 +21,8 @@ from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.refit import packed_factors, refit_data, refit_of, windows_of
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.trust import fit_remarks
-from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
+from robotid_sim.report.sections import Recipe
 from robotid_sim.report.what_if_section import repeated, study_text, toml_text, what_if_section
 from robotid_sim.streams import Streams
 

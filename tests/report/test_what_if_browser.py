@@ -22,8 +22,8 @@ from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.refit import refit_of
 from robotid_sim.pipeline.stages import fit_logs
-from robotid_sim.report.closing import Recipe
 from robotid_sim.report.page import Page, write_page
+from robotid_sim.report.sections import Recipe
 from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.streams import Streams
 

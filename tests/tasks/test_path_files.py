@@ -10,8 +10,8 @@ from robotid_sim.kinematics.following import phase_spline
 from robotid_sim.kinematics.forward import tip_pose, tip_position
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks import TASKS
+from robotid_sim.tasks.path_file import read_waypoints
 from robotid_sim.tasks.task import RunPlan
-from robotid_sim.tasks.waypoints import read_waypoints
 from robotid_sim.validation.comparison import Comparison, loop_gains
 
 ON_PATH = 5e-5

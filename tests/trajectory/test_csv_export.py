@@ -8,10 +8,9 @@ import pytest
 
 from robotid_sim.errors import FileFormatError, InfeasibleError, OptionError
 from robotid_sim.excitation import FAMILIES
-from robotid_sim.tasks.path_file import PathFile
-from robotid_sim.tasks.waypoints import read_waypoints
-from robotid_sim.trajectory.csv_export import export_csv
+from robotid_sim.tasks.path_file import PathFile, read_waypoints
 from robotid_sim.trajectory.homing import returned
+from robotid_sim.trajectory.trajectory_files import export_csv
 
 RATE = 125.0  # [1/s]
 

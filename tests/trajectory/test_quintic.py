@@ -5,7 +5,7 @@ import pytest
 
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.trajectory.fourier import FourierTrajectory, rest_basis
-from robotid_sim.trajectory.quintic import (
+from robotid_sim.trajectory.reference import (
     PEAK_ACCELERATION,
     PEAK_VELOCITY,
     PointToPoint,

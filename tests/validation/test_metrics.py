@@ -11,7 +11,7 @@ from robotid_sim.model import inertia
 from robotid_sim.model.geometry import Link
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.validation.metrics import (
     absolute_energy,
     chattering_index,

@@ -11,7 +11,7 @@ from robotid_sim.errors import LogError, OptionError
 from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.viewer.animation import (
     RATE,
     Animation,

@@ -8,7 +8,7 @@ import pytest
 from robotid_sim.model.perturb import perturb
 from robotid_sim.viewer import colors
 from robotid_sim.viewer.animation import Animation
-from robotid_sim.viewer.joint_curves import JointCurves, needed_torque
+from robotid_sim.viewer.joint_panel import JointCurves, needed_torque
 
 
 @pytest.fixture(scope="module")

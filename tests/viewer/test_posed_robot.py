@@ -9,7 +9,7 @@ from robotid_sim.errors import RobotIdError
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import primitive_meshes
-from robotid_sim.viewer.posed_robot import ELSEWHERE, PosedRobot
+from robotid_sim.viewer.pybullet_renderer import ELSEWHERE, PosedRobot
 from robotid_sim.viewer.robot_visuals import frame_parts, inertia_parts, robot_parts
 
 ENGINE = 1e-6

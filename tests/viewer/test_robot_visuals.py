@@ -9,9 +9,9 @@ from robots import DATA
 
 from robotid_sim.errors import RobotIdError
 from robotid_sim.model import inertia
-from robotid_sim.model.fixed_links import base_shapes
 from robotid_sim.model.geometry import rotation_from_rpy
 from robotid_sim.model.robot import Robot
+from robotid_sim.model.side_car import base_shapes
 from robotid_sim.viewer import bounds, primitive_meshes
 from robotid_sim.viewer.bounds import drawable, motion_points, surface_points, with_masses
 from robotid_sim.viewer.robot_visuals import (

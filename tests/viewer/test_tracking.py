@@ -9,10 +9,10 @@ from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.task import TaskRun
-from robotid_sim.trajectory.quintic import PointToPoint
+from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.validation.closed_loop import TaskMotions
 from robotid_sim.viewer import colors
-from robotid_sim.viewer.tracking import tracking_animations, visible_magnification
+from robotid_sim.viewer.sources import tracking_animations, visible_magnification
 
 RATE = 1000.0
 

@@ -17,10 +17,10 @@ from robotid_sim.dynamics.base_parameters import (
     BaseParameters,
     base_parameters,
     grouped,
+    independent_columns,
     random_states,
 )
 from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.dynamics.rank import independent_columns
 from robotid_sim.dynamics.wrench import wrench_regressor
 from robotid_sim.errors import PathError
 from robotid_sim.estimation.problem import LinearProblem

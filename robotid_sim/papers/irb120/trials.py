@@ -18,15 +18,13 @@ from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.draws import feasible_draws
-from robotid_sim.excitation.optimal import improved
+from robotid_sim.excitation.optimal import DesignCost, improved
 from robotid_sim.excitation.plan import Handling
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.space import ExcitationSpace
-from robotid_sim.excitation.swarm_design import DesignCost
 from robotid_sim.measurement.sensors import measure
-from robotid_sim.optim.minimize import minimize
-from robotid_sim.optim.mupso import MutatingSwarm
-from robotid_sim.optim.settings import setting
+from robotid_sim.optim.minimize import minimize, setting
+from robotid_sim.optim.pso import MutatingSwarm
 from robotid_sim.papers.driving import LOW_PASS, drive, with_encoders
 from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.model import MAIN_READING, limit_use

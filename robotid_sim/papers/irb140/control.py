@@ -25,7 +25,6 @@ from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.cone_program import ConsistentProgram
-from robotid_sim.experiment.cell import Cell
 from robotid_sim.experiment.conditions import (
     Condition,
     LoopSize,
@@ -33,6 +32,7 @@ from robotid_sim.experiment.conditions import (
     Undisturbed,
     compose,
 )
+from robotid_sim.experiment.rollout import Cell
 from robotid_sim.experiment.scenario import Scenario
 from robotid_sim.model.catalog import published_plant, published_robot
 from robotid_sim.model.robot import Robot
@@ -45,8 +45,7 @@ from robotid_sim.pipeline.excitation import design_excitation
 from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.streams import named_stream
-from robotid_sim.tasks.steps import JointStep
-from robotid_sim.tasks.task import Circle, TaskRun
+from robotid_sim.tasks.task import Circle, JointStep, TaskRun
 from robotid_sim.validation.comparison import UNDISTURBED, Comparison, task_runs
 from robotid_sim.validation.control_run import ControlRun, LoopTask, Trace, run_loop
 from robotid_sim.validation.prediction import rms

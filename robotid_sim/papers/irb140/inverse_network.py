@@ -16,7 +16,7 @@ from scipy.special import expit
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.experiment.cell import Cell
+from robotid_sim.experiment.rollout import Cell
 from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140 import kinematics

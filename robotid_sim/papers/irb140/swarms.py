@@ -21,10 +21,9 @@ from robotid_sim.model import inertia
 from robotid_sim.model.catalog import load_robot, published_parameters
 from robotid_sim.model.parameters import N_INERTIAL
 from robotid_sim.model.robot import Robot
-from robotid_sim.optim.methods import OPTIMIZERS
-from robotid_sim.optim.minimize import minimize
+from robotid_sim.optim.minimize import minimize, setting
+from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.optim.qpso import QUARTER, QubitSwarm
-from robotid_sim.optim.settings import setting
 from robotid_sim.papers.irb140 import model
 from robotid_sim.streams import named_stream
 from robotid_sim.tasks.task import Circle, RunPlan

@@ -28,9 +28,9 @@ from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import Reduction, reduce_rows
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.design import random_feasible
-from robotid_sim.excitation.fourier_space import FourierOptions
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import (
     PublishedParameters,
@@ -39,8 +39,7 @@ from robotid_sim.model.catalog import (
     published_plant,
 )
 from robotid_sim.model.robot import Robot
-from robotid_sim.optim.minimize import minimize
-from robotid_sim.optim.settings import setting
+from robotid_sim.optim.minimize import minimize, setting
 from robotid_sim.papers.sheet import read_settings
 from robotid_sim.pipeline.nominal import perturbed_nominal
 from robotid_sim.streams import Streams, named_stream

@@ -11,7 +11,7 @@ import numpy as np
 from robotid_sim.arrays import Float2D
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model.catalog import published_plant
-from robotid_sim.optim.settings import setting
+from robotid_sim.optim.minimize import setting
 from robotid_sim.optim.stability import Moving, stability
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
 from robotid_sim.papers.rocr6 import model

@@ -16,12 +16,11 @@ from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.excitation.draws import feasible_draws
-from robotid_sim.excitation.swarm_design import DesignCost
+from robotid_sim.excitation.optimal import DesignCost
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.optim.bso import AnnealedBeetleSwarm
-from robotid_sim.optim.minimize import minimize
-from robotid_sim.optim.settings import setting
+from robotid_sim.optim.minimize import minimize, setting
 from robotid_sim.papers.driving import LOW_PASS, TorqueLaw, drive, tracking_error, with_encoders
 from robotid_sim.papers.rs010n import model
 from robotid_sim.streams import named_stream

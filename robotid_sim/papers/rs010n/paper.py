@@ -13,7 +13,7 @@ from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import published_parameters
 from robotid_sim.optim.bso import AnnealedBeetleSwarm
-from robotid_sim.optim.settings import setting
+from robotid_sim.optim.minimize import setting
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
 from robotid_sim.papers.rs010n import engine, model
 from robotid_sim.papers.tables import settings_rows

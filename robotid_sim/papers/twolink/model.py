@@ -24,7 +24,7 @@ from robotid_sim.arrays import ArrayLike, Float1D, Float2D
 from robotid_sim.engine.plant import Plant
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.friction import Friction
+from robotid_sim.model.joint import Friction
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.stability import pid_map, spectral_radius
 from robotid_sim.papers.driving import FunctionPath, TorqueLaw

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.optim.settings import setting
+from robotid_sim.optim.minimize import setting
 from robotid_sim.papers.paper import Lab, TrialPaper
 from robotid_sim.papers.statistics import BESIDE, deviation, geometric_ratio
 from robotid_sim.papers.trial_table import TrialTable

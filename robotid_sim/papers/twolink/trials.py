@@ -14,10 +14,9 @@ from scipy.optimize import lsq_linear
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import thinned
 from robotid_sim.optim.elpidso import PidSwarm
-from robotid_sim.optim.minimize import minimize
+from robotid_sim.optim.minimize import minimize, setting
 from robotid_sim.optim.optimizer import Optimizer, Population
 from robotid_sim.optim.pso import LinearInertiaSwarm
-from robotid_sim.optim.settings import setting
 from robotid_sim.optim.swarm import Swarm
 from robotid_sim.papers.twolink.model import (
     AMPLITUDE,

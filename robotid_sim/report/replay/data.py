@@ -1,25 +1,123 @@
-"""The replay as a page holds it: geometry, triangles and motions, numbers in base64.
+r"""The replay as a page holds it: geometry, triangles and motions, numbers in base64.
 
 The page draws by WebGL 2 with scripts of our own. Measured (``bench/replay.py`` for ours): packed
 as a page holds it, MeshCat's viewer takes 0.29 MB, needs a server that feeds it and builds code
 from texts, which the policy of our pages forbids; ours takes 0.05 MB, and no package. Joint
 positions are sent, not poses: 4 bytes per joint and sample, not 28, and the page computes the
 kinematics of the kernels.
+
+What a page draws of a robot: triangles by body and color, few enough for a page.
+
+Fewer triangles for a page: vertices clustered on a grid, at the place of the least quadric.
+
+Every triangle is a plane :math:`n^T x = d`; a cell's vertex minimizes the area-weighted squares of
+the distances from all planes that touch it [1]_
+
+.. math:: \sum_f a_f (n_f^T x - d_f)^2 + \epsilon\, a\, |x - \bar x|^2 ,
+
+so that edges and flat faces stay where they are. The second term draws it to the mean
+:math:`\bar x` of the cell's vertices where planes leave a direction open.
+
+References
+----------
+.. [1] Lindstrom (2000), "Out-of-core simplification of large polygonal models", SIGGRAPH,
+   doi:10.1145/344779.344912, section 3.
 """
 
 import base64
-from collections.abc import Mapping, Sequence
-from typing import Any
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+import trimesh
 
-from robotid_sim.arrays import ArrayLike, Float2D
+from robotid_sim.arrays import ArrayLike, Float1D, Float2D, Int1D
 from robotid_sim.chart import Chart, Panel
+from robotid_sim.errors import RobotIdError
 from robotid_sim.model.robot import Robot
+from robotid_sim.model.side_car import base_shapes
+from robotid_sim.model.solid import Solid
 from robotid_sim.report.replay.motions import Replay, ReplayMotion
-from robotid_sim.report.replay.shapes import BodyMesh, body_meshes
-from robotid_sim.viewer.colors import REFERENCE, warm
-from robotid_sim.viewer.view_settings import direction
+from robotid_sim.viewer import robot_visuals
+from robotid_sim.viewer.camera import direction
+from robotid_sim.viewer.colors import REFERENCE, Rgba, warm
+
+FINE, COARSE = 16_000, 5_000
+"""Most triangles of an arm on a page, and of its shadow and of ghosts, of which there are several:
+0.2 MB, and what a renderer without a graphics card draws in time."""
+
+DOT = 0.012
+"""Radius of the dot at a center of mass over the reach."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BodyMesh:
+    """Triangles of one color that are fixed to a body; vertices are doubled at sharp edges."""
+
+    body: int
+    """Index of the movable body; -1 for the base."""
+    rgba: Rgba
+    vertices: Float2D
+    """In the frame of the body [m], shape (V, 3)."""
+    faces: Int1D
+    """Shape (F, 3)."""
+
+
+def body_meshes(robot: Robot, limits: Sequence[int] = (FINE, COARSE)) -> list[list[BodyMesh]]:
+    """Return what is drawn of a robot, once for every limit, of about so many triangles at most.
+
+    Visual shapes, where they cannot be read collision shapes, else bars between the joints. A robot
+    without any shape is bars with the inertia ellipsoids of its links.
+    """
+    parts, solids = zip(*_readable(robot), strict=True)
+    levels = []
+    for most in limits:
+        groups: dict[tuple[int, Rgba], list[Solid]] = {}
+        for part, solid in zip(parts, simplified(solids, most), strict=True):
+            groups.setdefault((part.body, part.rgba), []).append(solid)
+        levels.append([_merged(*key, group) for key, group in groups.items()])
+    return levels
+
+
+def _merged(body: int, rgba: Rgba, solids: Iterable[Solid]) -> BodyMesh:
+    """Return the triangles of several solids in one, shaded smoothly but for sharp edges."""
+    meshes = [trimesh.Trimesh(s.vertices, s.faces, process=False).smooth_shaded for s in solids]
+    counts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
+    faces = [mesh.faces + count for mesh, count in zip(meshes, counts, strict=False)]
+    vertices = np.vstack([mesh.vertices for mesh in meshes])
+    return BodyMesh(body, rgba, vertices, np.vstack(faces))
+
+
+def _readable(robot: Robot) -> Iterator[tuple[robot_visuals.VisualPart, Solid]]:
+    """Yield the parts of a robot with their triangles in the frames of their bodies."""
+    parts = robot_visuals.robot_parts(robot)
+    if not any((*base_shapes(robot), *(link.shapes for link in robot.links))):
+        parts += robot_visuals.inertia_parts(
+            robot, robot_visuals.SHELLS[0], dot=DOT * robot_visuals.reach(robot)
+        )
+    for body in range(-1, robot.dof):
+        if shown := [part for part in parts if part.body == body]:
+            yield from (
+                _read(shown)
+                or _read(robot_visuals.collision_parts(robot, body))
+                or _read(list(robot_visuals.stand_in(robot, body)))
+            )
+
+
+def _read(
+    parts: Sequence[robot_visuals.VisualPart],
+) -> list[tuple[robot_visuals.VisualPart, Solid]]:
+    """Return parts with their triangles; nothing if one of them cannot be read."""
+    try:
+        return [(part, robot_visuals.part_solid(part, placed=True)) for part in parts]
+    except RobotIdError as error:
+        _log.warning("%s; the page draws a simpler shape", error)
+        return []
+
 
 MOST_SAMPLES = 16_000
 """Samples of all motions of a page together: some 1.5 MB for seven joints."""
@@ -132,3 +230,90 @@ def _panels(charts: Sequence[Chart], places: Places, names: set[str]) -> list[di
 def _encoded(values: ArrayLike, kind: str) -> str:
     """Return numbers in base64, row by row."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
+
+
+PULL = 0.002
+"""Weight of the mean beside that of the planes."""
+
+ROUNDS = 12
+"""Most cell sizes that are tried."""
+
+
+def simplified(solids: Sequence[Solid], most: int) -> list[Solid]:
+    """Return solids with at most about `most` triangles together; as they are if they have fewer.
+
+    One cell size holds for all, so that details of one size are kept on all of them. A solid of
+    which nothing would be left stays as it is.
+    """
+    if sum(len(solid.faces) for solid in solids) <= most:
+        return list(solids)
+    area = sum(float(np.linalg.norm(_normals(solid), axis=1).sum()) for solid in solids)
+    cell = np.sqrt(0.5 * area / most)  # half of what it would be if all were flat
+    for _ in range(ROUNDS):
+        clusters = [_Clusters.of(solid, cell) for solid in solids]
+        count = sum(len(cluster.faces) for cluster in clusters)
+        if count <= most:
+            break
+        cell *= 1.03 * np.sqrt(count / most)  # triangles are as many as cells: an area
+    return [
+        cluster.solid(solid, cell) if len(cluster.faces) else solid
+        for solid, cluster in zip(solids, clusters, strict=True)
+    ]
+
+
+def _normals(solid: Solid) -> Float2D:
+    """Return the normals of the triangles, as long as twice their areas, shape (F, 3)."""
+    a, b, c = (solid.vertices[solid.faces[:, k]] for k in range(3))
+    return np.cross(b - a, c - a)
+
+
+class _Clusters(NamedTuple):
+    """The cells that vertices lie in, and the triangles between three of them."""
+
+    of_vertex: Int1D
+    cells: int
+    faces: Int1D
+
+    @classmethod
+    def of(cls, solid: Solid, cell: float) -> Self:
+        keys = np.floor((solid.vertices - solid.vertices.min(axis=0)) / cell).astype(np.int64)
+        span = keys.max(axis=0) + 1
+        flat = (keys[:, 0] * span[1] + keys[:, 1]) * span[2] + keys[:, 2]
+        cells, of_vertex = np.unique(flat, return_inverse=True)
+        n = cells.size
+        corners = np.sort(of_vertex[solid.faces], axis=1)
+        whole = np.flatnonzero((np.diff(corners, axis=1) > 0).all(axis=1))
+        a, b, c = corners[whole].T
+        _, first = np.unique((a * n + b) * n + c, return_index=True)
+        return cls(of_vertex, n, of_vertex[solid.faces[whole[first]]])
+
+    def solid(self, solid: Solid, cell: float) -> Solid:
+        used, renamed = np.unique(self.faces, return_inverse=True)
+        places = _places(solid, self.of_vertex, self.cells, cell)
+        return Solid(places[used], renamed.reshape(-1, 3))
+
+
+def _places(solid: Solid, of_vertex: Int1D, count: int, cell: float) -> Float2D:
+    """Return where the vertices of the cells stand, shape (count, 3)."""
+
+    def summed(values: Float2D, index: Int1D) -> Float2D:
+        columns = [np.bincount(index, column, count) for column in values.T]
+        return np.column_stack(columns)
+
+    number = np.bincount(of_vertex, minlength=count).astype(float)
+    mean: Float2D = summed(solid.vertices, of_vertex) / number[:, None]
+    normal = _normals(solid)
+    area: Float1D = np.linalg.norm(normal, axis=1)
+    normal /= np.maximum(area, np.finfo(float).tiny)[:, None]
+    index = of_vertex[solid.faces].ravel()
+    planes, weights = np.repeat(normal, 3, axis=0), np.repeat(area, 3)
+    beside = np.einsum(
+        "fi,fi->f", planes, np.repeat(solid.vertices[solid.faces[:, 0]], 3, axis=0) - mean[index]
+    )
+    squares = (weights[:, None, None] * planes[:, :, None] * planes[:, None, :]).reshape(-1, 9)
+    A = summed(squares, index).reshape(-1, 3, 3)
+    pull = PULL * np.maximum(np.trace(A, axis1=1, axis2=2), np.finfo(float).tiny)
+    A += pull[:, None, None] * np.eye(3)
+    rhs = summed((weights * beside)[:, None] * planes, index)
+    shift = np.linalg.solve(A, rhs[:, :, None])[:, :, 0]  # [1], with a Tikhonov term
+    return np.asarray(mean + np.clip(shift, -cell, cell))

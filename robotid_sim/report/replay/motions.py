@@ -19,7 +19,7 @@ from robotid_sim.validation.closed_loop import ClosedLoop, TaskMotions
 from robotid_sim.validation.control_run import Trace
 from robotid_sim.validation.prediction import Prediction
 from robotid_sim.viewer.animation import Animation, interpolated, thinned
-from robotid_sim.viewer.tracking import visible_magnification
+from robotid_sim.viewer.sources import visible_magnification
 
 LOG, UNSEEN = "log", "unseen log"
 """Names of motions of logs, which charts have in common with the replay."""
@@ -82,7 +82,7 @@ class Replay:
     robot: Robot
     motions: tuple[ReplayMotion, ...]
     camera: str = "iso"
-    """A direction of `robotid_sim.viewer.view_settings`."""
+    """A direction of `robotid_sim.viewer.camera`."""
     speed: float = 1.0
     """Seconds of motion per second at the beginning."""
 
