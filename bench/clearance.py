@@ -20,11 +20,10 @@ from threadpoolctl import threadpool_limits
 from robotid_sim.excitation.optimal import DesignResult
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.model.catalog_files import describe_catalog
-from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build import Setup, build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.config_tables import CLEARANCE
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.setup import Setup
 
 LARGEST_LOSS = 1.15
 """Factor on the standard deviation of a parameter that the clearance may cost."""

@@ -22,8 +22,7 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.tasks.task import Circle
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
-from robotid_sim.validation.comparison import Comparison
-from robotid_sim.validation.summary import rms_of_unit, summarize
+from robotid_sim.validation.comparison import Comparison, rms_of_unit, summarize
 
 TARGET = 360.0  # [s]
 

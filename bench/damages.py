@@ -21,9 +21,9 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal_of_log, build_robot
 from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.stages import fit_logs
 
 MOTOR_SIDE = 100.0

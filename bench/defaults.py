@@ -26,7 +26,7 @@ from robotid_sim.errors import RobotIdError
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.trajectory.reference import Reference

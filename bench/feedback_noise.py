@@ -32,8 +32,8 @@ from robotid_sim.experiment.scenario import Feedback, Scenario
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
-from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.validation.prediction import exact_problem, rms
 

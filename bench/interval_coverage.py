@@ -39,11 +39,10 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build import Setup, build_setup
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.experiment import clean_run
-from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.simulate import clean_run
 from robotid_sim.validation.prediction import exact_problem, rms
 
 NOISE = 0.01

@@ -40,9 +40,8 @@ from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.joint_terms import checked_kinds
-from robotid_sim.pipeline.build import build_sensors, build_setup
+from robotid_sim.pipeline.build import Setup, build_sensors, build_setup
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.setup import Setup
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.report.page import Page, write_page

@@ -52,9 +52,9 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.build_robot import build_basis
 from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.stages import fit_logs
 
 STATES = 2000

@@ -31,7 +31,7 @@ from robotid_sim.pipeline.build_design import build_design
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.streams import Streams
 from robotid_sim.validation.prediction import clean_log, exact_problem, rms, true_rows

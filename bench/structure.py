@@ -27,8 +27,8 @@ from robotid_sim.model.friction_law import FRICTION_LAWS, Asymmetric, LoadDepend
 from robotid_sim.model.joint_terms import ALL, JointTerm, checked_kinds
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.term_laws import FrictionVelocity
-from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.validation.prediction import rms, true_rows

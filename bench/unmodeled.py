@@ -44,10 +44,9 @@ from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build import Setup, build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.setup import Setup
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.validation.prediction import rms

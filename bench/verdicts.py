@@ -25,12 +25,11 @@ from kept import map_kept
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.pipeline.assess import assess
-from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build import Setup, build_setup
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.pipeline.identification import IDENTIFIED
 from robotid_sim.pipeline.scoring import scored
-from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.study import run_study
 from robotid_sim.pipeline.verdict import verdict

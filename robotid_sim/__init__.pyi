@@ -31,7 +31,7 @@ from .importing.import_map import load_map as load_map
 from .pipeline.config import StudyConfig as StudyConfig
 from .pipeline.config import load_config as load_config
 from .pipeline.build import build_setup as build_setup
-from .pipeline.setup import Setup as Setup
+from .pipeline.build import Setup as Setup
 from .pipeline.study import run_study as run_study
 from .pipeline.study import Study as Study
 from .pipeline.design import design as design
@@ -71,7 +71,7 @@ from .pipeline.payload import payload as payload
 # Judgement
 from .pipeline.assess import assess as assess
 from .pipeline.assess import Assessment as Assessment
-from .pipeline.diagnose import diagnose as diagnose
+from .pipeline.assess import diagnose as diagnose
 from .pipeline.predict import predict as predict
 from .pipeline.predict import SavedEstimate as SavedEstimate
 from .pipeline.validate import validate as validate

@@ -185,8 +185,19 @@ def each_task(
                 take(number, None, error)
             else:
                 take(number, result, None)
-    else:
-        _in_processes(function, tasks, count, take, going, batch_size)
+        return
+    work = (function, tasks, count, take, going, batch_size)
+    if not _own_pool():
+        _collect(*work)
+        return
+    try:
+        with _processes(), _ended_quietly():
+            _collect(*work)
+    except BaseException:
+        _end_workers()
+        raise
+    if not _keeping:
+        _end_workers()
 
 
 def _ordered(results: dict[int, Result]) -> list[Result]:
@@ -196,28 +207,6 @@ def _ordered(results: dict[int, Result]) -> list[Result]:
 def _inside_a_worker() -> bool:
     """Return whether this is a worker already: of this pool, or of a cluster."""
     return multiprocessing.parent_process() is not None or get_active_backend()[0].nesting_level > 0
-
-
-def _in_processes(
-    function: Callable[[Item], Result],
-    tasks: Sequence[Item],
-    workers: int,
-    take: Take[Result],
-    going: Callable[[], bool],
-    batch_size: BatchSize,
-) -> None:
-    """Run tasks in processes; see `each_task`."""
-    if not _own_pool():
-        _collect(function, tasks, workers, take, going, batch_size)
-        return
-    try:
-        with _processes(), _ended_quietly():
-            _collect(function, tasks, workers, take, going, batch_size)
-    except BaseException:
-        _end_workers()
-        raise
-    if not _keeping:
-        _end_workers()
 
 
 def _own_pool() -> bool:

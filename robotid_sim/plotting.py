@@ -1,7 +1,7 @@
 """Figures of values, for notebooks and scripts: the same that pages have."""
 
 from collections.abc import Sequence
-from functools import lru_cache, singledispatch
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -159,61 +159,41 @@ of its page, of an identification, a closed loop, a log, a trajectory (with its 
 estimate those that it has. Without a name it is the first."""
 
 
-@singledispatch
 def _charts(value: object, robot: Robot | None) -> Sequence[Chart]:
-    del robot
+    """Draw all figures of a value, the first by default."""
+    match value:
+        case Study():
+            return _charts_of_page(value)
+        case Identification(chosen=chosen):
+            before = value.basis.of(value.nominal.parameters())
+            known = chosen.cov is not None
+            parameters = [base_parameters(chosen, before, None, None)] if known else []
+            return [*parameters, *_charts(chosen, None), *trust_charts(Assessment(value, ()))[0]]
+        case ClosedLoop():
+            if robot is None:
+                raise OptionError(
+                    "a closed loop is shown with the joints of its robot; give robot="
+                )
+            return loop_section(value, robot).charts
+        case Log():
+            return [log_chart(value)]
+        case FourierTrajectory() | PointToPoint():
+            if robot is None:
+                raise OptionError("a trajectory is shown over the limits of its robot; give robot=")
+            return [excitation(value, robot), tool_path(value, robot)]
+        case Estimate():
+            return [] if value.cov is None else [correlation(value)]
     raise ArgumentTypeError(
         f"there is no figure of a {type(value).__name__}; give a Study, Identification, "
         "ClosedLoop, Log, FourierTrajectory, PointToPoint or Estimate"
     )
 
 
-@_charts.register
-def _(value: Study, robot: Robot | None) -> Sequence[Chart]:
-    del robot
-    return _of_page(value)
-
-
 @lru_cache(maxsize=1)
-def _of_page(study: Study) -> tuple[Chart, ...]:
+def _charts_of_page(study: Study) -> tuple[Chart, ...]:
     """Return the figures of a study's page, those of the study before at once."""
     sections = study_report(study, "").sections
     return tuple(chart for section in sections for chart in section.charts)
-
-
-@_charts.register
-def _(value: Identification, robot: Robot | None) -> Sequence[Chart]:
-    del robot
-    chosen, before = value.chosen, value.basis.of(value.nominal.parameters())
-    parameters = [] if chosen.cov is None else [base_parameters(chosen, before, None, None)]
-    return [*parameters, *_charts(chosen, None), *trust_charts(Assessment(value, ()))[0]]
-
-
-@_charts.register
-def _(value: ClosedLoop, robot: Robot | None) -> Sequence[Chart]:
-    if robot is None:
-        raise OptionError("a closed loop is shown with the joints of its robot; give robot=")
-    return loop_section(value, robot).charts
-
-
-@_charts.register
-def _(value: Log, robot: Robot | None) -> Sequence[Chart]:
-    del robot
-    return [log_chart(value)]
-
-
-@_charts.register(FourierTrajectory)
-@_charts.register(PointToPoint)
-def _(value: FourierTrajectory | PointToPoint, robot: Robot | None) -> Sequence[Chart]:
-    if robot is None:
-        raise OptionError("a trajectory is shown over the limits of its robot; give robot=")
-    return [excitation(value, robot), tool_path(value, robot)]
-
-
-@_charts.register
-def _(value: Estimate, robot: Robot | None) -> Sequence[Chart]:
-    del robot
-    return [] if value.cov is None else [correlation(value)]
 
 
 def log_chart(log: Log) -> Chart:

@@ -93,7 +93,8 @@ def _html(value: Any) -> str:
     parts = [f"<strong>{cls.__name__}</strong>", _table(["field", "value", "meaning"], rows)]
     for title, columns in (*_columns(shown | beside), *_parts(shown)):
         several = list(zip(*columns.values(), strict=True))
-        body = _table(list(columns), [list(map(_cell, row)) for row in several])
+        cells = [[cell if isinstance(cell, str) else _text(cell) for cell in r] for r in several]
+        body = _table(list(columns), cells)
         parts.append(f"<details><summary>{len(several)} {title}</summary>{body}</details>")
     return f"<div>{''.join(parts)}</div>"
 
@@ -131,10 +132,6 @@ def _parts(shown: Mapping[str, Any]) -> list[Titled]:
             if len(plain) > 1:
                 tables.append((title, plain))
     return tables
-
-
-def _cell(value: object) -> str:
-    return value if isinstance(value, str) else _text(value)
 
 
 def _is_plain(value: object) -> bool:

@@ -230,10 +230,6 @@ def _listed(folder: Path) -> Mapping[str, str]:
     return {name: d for run in runs if run is not None for name, d in (run.files or {}).items()}
 
 
-def _files(path: Path) -> list[Path]:
-    return [p for p in (path, *sorted(path.rglob("*"))) if p.is_file() or p.is_symlink()]
-
-
 def _require_same(folder: Path, name: str, digest: str) -> None:
     require_nameable(folder / MANIFEST, folder / name, str(folder / name))
     try:
@@ -257,7 +253,8 @@ def _digest(path: Path) -> str:
 def _move_in(folder: Path, run: Run) -> None:
     """Replace the files of the run before; without a manifest from its first step to its last."""
     stage, old = folder / INCOMPLETE, _listed(folder)
-    files = {p.relative_to(stage).as_posix(): p for p in _files(stage) if p != stage / RUN}
+    left = [p for p in sorted(stage.rglob("*")) if p.is_file() or p.is_symlink()]
+    files = {p.relative_to(stage).as_posix(): p for p in left if p != stage / RUN}
     if foreign := [name for name in files if (folder / name).exists() and name not in old]:
         raise OptionError(
             f"{folder / foreign[0]} is of no run and in the way of this one, whose results are in "

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.build import Setup
 from robotid_sim.pipeline.study import Study
 from robotid_sim.trajectory.reference import Trajectory
 

@@ -11,7 +11,7 @@ from robotid_sim.pipeline.build_design import build_design
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal
 from robotid_sim.pipeline.config_tables import ControlConfig
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.study import run_study
 from robotid_sim.streams import Streams
 from robotid_sim.validation.closed_loop import closed_loop

@@ -31,7 +31,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import robotid_sim as rid
-from robotid_sim.parts import Optimizer
+from robotid_sim.optim.optimizer import Optimizer
 
 @dataclass(kw_only=True)
 class Guess(Optimizer):

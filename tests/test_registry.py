@@ -5,9 +5,10 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from robotid_sim.docstrings import source_of, summary_of
 from robotid_sim.errors import OptionError, PluginError, RobotIdError, UnknownNameError
 from robotid_sim.measurement import SENSORS
-from robotid_sim.registry import Registry, source_of, summary_of
+from robotid_sim.registry import Registry
 
 
 class Shape(ABC):  # noqa: B024 - a family whose members need nothing

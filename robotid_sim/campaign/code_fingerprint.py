@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from robotid_sim.model.catalog_files import catalog_folder
-from robotid_sim.pipeline.result_parts import versions
+from robotid_sim.pipeline.result import versions
 
 PACKAGE = "robotid_sim"
 CATALOG = "robotid_sim.model.catalog"

@@ -9,25 +9,22 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from robotid_sim.campaign.backend import LateError, limited
 from robotid_sim.campaign.metrics import loop_metrics, metrics_of
-from robotid_sim.campaign.signed_folder import SignedFolder
-from robotid_sim.campaign.store import DONE, FAILED, LATE, TrialRow
-from robotid_sim.campaign.time_limit import LateError, limited
+from robotid_sim.campaign.store import DONE, FAILED, LATE, SignedFolder, TrialRow
 from robotid_sim.campaign.trial_list import Group, StudyTrial
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.problem import Estimator
 from robotid_sim.experiment.conditions import Undisturbed
 from robotid_sim.measurement.log import Log
-from robotid_sim.pipeline.build import build_sensors, build_setup
-from robotid_sim.pipeline.build_fit import build_fit
+from robotid_sim.pipeline.build import Setup, build_sensors, build_setup
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.experiment import clean_run, measured
-from robotid_sim.pipeline.fit_plan import FitPlan
+from robotid_sim.pipeline.fit_plan import FitPlan, build_fit
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.scoring import scored
-from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.simulate import clean_run, measured
 from robotid_sim.pipeline.stages import lift_estimate
 from robotid_sim.streams import Streams, named_stream
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop, undisturbed_task

@@ -16,7 +16,7 @@ from robotid_sim.campaign.shipped_plans import shipped_plans
 from robotid_sim.config_section import ConfigSection
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.inputs import read_toml
-from robotid_sim.pipeline.config_errors import first_error
+from robotid_sim.pipeline.config_tables import first_error
 
 Design = Literal["grid", "list", "latin-hypercube", "sobol"]
 

@@ -8,8 +8,7 @@ from pathlib import Path
 from robotid_sim.campaign.backend import TRIES, each_retried
 from robotid_sim.campaign.group_work import SHARED, DoGroup, MakeMotions
 from robotid_sim.campaign.plan import CampaignPlan
-from robotid_sim.campaign.signed_folder import SignedFolder
-from robotid_sim.campaign.store import DONE, FAILED, LOST, Store, TrialRow
+from robotid_sim.campaign.store import DONE, FAILED, LOST, SignedFolder, Store, TrialRow
 from robotid_sim.campaign.trial_list import (
     Group,
     RobotFiles,
@@ -20,7 +19,7 @@ from robotid_sim.campaign.trial_list import (
 )
 from robotid_sim.docstrings import documented
 from robotid_sim.files import make_folder
-from robotid_sim.pipeline.result_parts import versions
+from robotid_sim.pipeline.result import versions
 from robotid_sim.progress import Portion, Progress, silent
 from robotid_sim.result_folder import locked
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from robotid_sim.campaign.backend import TRIES, each_retried
 from robotid_sim.campaign.code_fingerprint import code_fingerprint
-from robotid_sim.campaign.row_store import RowStore
+from robotid_sim.campaign.store import RowStore
 from robotid_sim.engine.engines import ENGINES, default_engine, using_engine
 from robotid_sim.errors import FileFormatError, OptionError, RobotIdError, UnknownNameError
 from robotid_sim.files import make_folder
@@ -45,7 +45,7 @@ class Trial:
     name: str
     """Unique in its run; used in messages."""
     function: str
-    """Such as ``robotid_sim.papers.rs010n.trials:search``; returns what JSON can hold."""
+    """Such as ``robotid_sim.papers.rs010n.engine:search``; returns what JSON can hold."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments; JSON can hold them."""
     engine: str | None = None

@@ -18,8 +18,8 @@ def diagnose(
 
     For a machine's log ROBOT is the nominal model. Exit 1 if there is a cause.
     """
+    from robotid_sim.pipeline.assess import diagnose as diagnose_log
     from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
-    from robotid_sim.pipeline.diagnose import diagnose as diagnose_log
     from robotid_sim.report.text import diagnose_text
 
     output.begin()

@@ -46,9 +46,9 @@ def identify(
     why.
     """
     from robotid_sim.cli.study_options import recipe
-    from robotid_sim.pipeline.build_fit import build_fit
     from robotid_sim.pipeline.build_robot import build_nominal_of_log
-    from robotid_sim.pipeline.draws import folder_of_draws, write_draws
+    from robotid_sim.pipeline.export import folder_of_draws, write_draws
+    from robotid_sim.pipeline.fit_plan import build_fit
     from robotid_sim.pipeline.identification import table_beside
     from robotid_sim.report.identification_report import identify_text
 

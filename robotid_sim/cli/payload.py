@@ -35,8 +35,8 @@ def payload(
     """
     from robotid_sim.cli.study_options import parse_load
     from robotid_sim.files import write_json
-    from robotid_sim.pipeline.build_fit import build_preprocessor
     from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
+    from robotid_sim.pipeline.fit_plan import build_preprocessor
     from robotid_sim.pipeline.payload import payload as estimate_payload
     from robotid_sim.report.text import payload_text
 

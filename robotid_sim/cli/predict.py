@@ -28,8 +28,8 @@ def predict(
     """
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.files import write_json
-    from robotid_sim.pipeline.build_fit import build_preprocessor
     from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
+    from robotid_sim.pipeline.fit_plan import build_preprocessor
     from robotid_sim.pipeline.predict import SavedEstimate
     from robotid_sim.pipeline.predict import predict as predict_log
     from robotid_sim.report.page import write_page

@@ -42,8 +42,8 @@ def run(
     Other files in OUT are kept. Exit 0 if the verdict is passed, 1 if not, 2 if the input cannot be
     used.
     """
-    from robotid_sim.pipeline.folder import FILES
     from robotid_sim.pipeline.study import plan_study
+    from robotid_sim.pipeline.study_stages import FILES
     from robotid_sim.report.study_report import plan_text, study_text
     from robotid_sim.report.text import verdict_cases, write_junit
     from robotid_sim.viewer.display import require_display

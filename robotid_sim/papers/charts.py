@@ -1,112 +1,162 @@
-"""Charts that several papers share: convergence, curves by joint, motion, boxes."""
+"""Figures of a page, as their TOML file declares them: marks in panels, from the trial table.
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+A mark is drawn from the values of a run, or of all runs; `PrintedMark` says what its keys mean::
+
+    [figure.figure-4]
+    title = "Figure 4: convergence"
+    caption = "Median over the runs of the best cost so far."
+    height = 2.0
+    panels = [{x_label = "evaluations [-]", y_label = "cost [N m]", y_scale = "log", marks = [
+        {study = "search", of = "PSO", x = "at", y = "curve", average = "median", color = "true"},
+        {study = "search", of = "{m}", x = "at", y = "curve", average = "median", color = "{c}",
+         each = [{m = "new", c = "joint-1"}, {m = "GA", c = "joint-2"}]},
+    ]}]
+
+Panels and marks with ``each`` stand for several, with their values in place of names in braces.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
 
 import numpy as np
+from pydantic import Field, model_validator
 
-from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Points, Space, Style
-from robotid_sim.palette import joint_role
+from robotid_sim.arrays import Float, Float1D
+from robotid_sim.chart import Band, Chart, Curve, Mark, Panel, Points, Scale, Space, Style, Symbol
 from robotid_sim.papers.statistics import are_outliers
-from robotid_sim.papers.trial_table import TrialTable
+from robotid_sim.papers.trial_table import COMPUTED, Declared, Measure, TrialTable
 
-BAR = 3.0
-"""Thickness of a bar [pt]."""
 HALF_BOX = 0.3
 """Half height of a box."""
-Drawn = Panel | Matrix | Space
 
 
-def drawing(name: str, *panels: Drawn, height: float = 1.1, **options: Any) -> Chart:
-    """Lay out a chart whose title and caption stand in the paper's file; see `Chart`."""
-    return Chart(name=name, title="", caption="", panels=panels, panel_height=height, **options)
+class PrintedMark(Declared):
+    """A curve, points, a band or a box."""
+
+    draw: Literal["curve", "points", "band", "box"] = "curve"
+    """A band spans all runs, a box their quartiles."""
+    label: str | None = None
+    """By default what tables call the method."""
+    color: str
+    """A role of `robotid_sim.palette`."""
+    style: Style = "solid"
+    width: float = 1.0
+    size: float = 3.0
+    symbol: Symbol = "circle"
+    study: str = COMPUTED
+    case: str | None = None
+    of: str = ""
+    """Method."""
+    less: str = ""
+    """Method whose values are subtracted."""
+    y: str
+    """Name of a value of the runs; of a box, of points in space and of several runs, too."""
+    entry: int | None = None
+    """Of y, where it has rows."""
+    column: int | None = None
+    """Of y, where it has columns."""
+    x: str = ""
+    """Value of the first run, or one that is computed once; by default samples are counted."""
+    x_entry: int | None = None
+    x_column: int | None = None
+    average: Literal["", "median", "mean", "mean of cases", "every run"] = ""
+    """Of all runs; by default the first one is drawn."""
+    along: Literal["", "case", "of"] = ""
+    """Means of all cases, or of all methods, whose names are numbers, or their every run."""
+    over: str = ""
+    """Along methods: what means are divided by, that of a method."""
+    absolute: bool = False
+    floor: float = -np.inf
+    """What is below is drawn here."""
+    start: float = -np.inf
+    """What is drawn of x."""
+    scale: float = 1.0
+    unit: float = 1.0
+    """What y is divided by."""
+    x_unit: float = 1.0
+    place: float = 0.0
+    """Height of a box."""
+
+    def marks(self, table: TrialTable, labels: Mapping[str, str]) -> Iterator[Mark]:
+        """Draw the mark; of a box its outline and outliers."""
+        label = labels.get(self.of, self.of) if self.label is None else self.label
+        if self.draw == "box":
+            values = table.values(self.study, self.of, self.y, self.case)
+            yield from _box(values, self.place, self.color)
+            return
+        x, y = self.points(table)
+        if self.draw == "points":
+            yield Points(x, y, label, self.color, size=self.size, symbol=self.symbol)
+        elif self.draw == "band":
+            runs = table.values(self.study, self.of, self.y, self.case)
+            ends = runs if self.entry is None else runs[:, self.entry]
+            yield Band(x, ends.min(axis=0), label, self.color, upper=ends.max(axis=0))
+        else:
+            yield Curve(x, y, label, self.color, self.style, self.width)
+
+    def points(self, table: TrialTable) -> tuple[Float1D, Float1D]:
+        """Compute where the mark goes through, shapes (N,)."""
+        if self.along:
+            return self._along(table)
+        if self.average == "every run":
+            y = table.values(self.study, self.of, self.y, self.case)
+            x = table.values(self.study, self.of, self.x, self.case)
+            return np.repeat(x, y.shape[1]), y.ravel()
+        y = self._averaged(table, self.of)
+        y = y - self._averaged(table, self.less) if self.less else y
+        y = np.maximum(np.abs(y) if self.absolute else y, self.floor) * self.scale / self.unit
+        if not self.x:
+            return np.arange(1.0, y.size + 1.0), y
+        x = _part(self._value(table, self.of, self.x), self.x_entry, self.x_column) / self.x_unit
+        drawn = ~(x < self.start)
+        return x[drawn], y[drawn]
+
+    def _value(self, table: TrialTable, of: str, name: str) -> Float:
+        """Read a value of the first run, or one that is computed once."""
+        first = table.runs(self.study, of, self.case)[0]
+        return np.array((first if name in first else table.runs(COMPUTED)[0])[name], dtype=float)
+
+    def _averaged(self, table: TrialTable, of: str) -> Float:
+        """Read y of a method: of the first run, or averaged."""
+        if not self.average:
+            return _part(self._value(table, of, self.y), self.entry, self.column)
+        cases = table.cases(self.study, of) if self.average == "mean of cases" else [self.case]
+        runs = [table.values(self.study, of, self.y, case) for case in cases]
+        average = np.median if self.average == "median" else np.mean
+        means = [average(r if self.entry is None else r[:, self.entry], axis=0) for r in runs]
+        return np.asarray(means[0] if len(means) == 1 else np.mean(means, axis=0))
+
+    def _along(self, table: TrialTable) -> tuple[Float1D, Float1D]:
+        """Average the runs of every case or method, or take all of them."""
+        if self.along == "case":
+            own = [self.case] if self.case is not None else table.cases(self.study, self.of)
+            cases = sorted(own, key=float)
+            x, y = (
+                np.array([table.values(self.study, self.of, name, c).mean() for c in cases])
+                for name in (self.x, self.y)
+            )
+            return x, y
+        names = sorted(table.methods(self.study, self.case), key=float)
+        runs = [table.values(self.study, name, self.y, self.case) for name in names]
+        places = [float(name) for name in names]
+        if self.average == "every run":
+            x = np.concatenate([np.full(of.size, at) for at, of in zip(places, runs, strict=True)])
+            return x, np.concatenate(runs)
+        y = np.array([of.mean() for of in runs])
+        return np.array(places), y / (y[names.index(self.over)] if self.over else 1.0)
 
 
-def plotted(marks: Iterable[Mark], x_label: str, y_label: str = "", **options: Any) -> Panel:
-    """Draw marks between labeled axes, with the options of `Panel`."""
-    return Panel(marks=tuple(marks), x_label=x_label, y_label=y_label, **options)
+def _part(values: Float, entry: int | None, column: int | None) -> Float:
+    """Take an entry of values with rows, or a column."""
+    values = values if entry is None else values[entry]
+    return np.asarray(values if column is None else values[:, column])
 
 
-def convergence_curves(
-    table: TrialTable,
-    study: str,
-    styles: Mapping[str, tuple[str, Style]],
-    *,
-    case: str | None = None,
-    x: str | Float1D = "at",
-    average: Callable[..., Any] = np.median,
-    floor: float = -np.inf,
-    labels: Mapping[str, str] | None = None,
-    unit: float = 1.0,
-    width: float = 1.4,
-) -> Iterator[Curve]:
-    """Draw the average ``curve`` of the runs of every method, not below a floor.
-
-    Styles are color role and line style by method; x, in so large a unit, is the name of a value of
-    a run, or shared by all methods, shape (N,).
-    """
-    for method, (role, style) in styles.items():
-        curve = np.maximum(average(table.values(study, method, "curve", case), axis=0), floor)
-        at = table.values(study, method, x, case)[0] if isinstance(x, str) else x[: curve.size]
-        yield Curve(at / unit, curve, (labels or {}).get(method, method), role, style, width)
-
-
-def joint_chart(
-    name: str,
-    curves: Callable[[int], Iterable[Mark]],
-    y_label: str,
-    height: float,
-    *,
-    joints: int = 6,
-    columns: int = 2,
-    letters: str = "",
-    **options: Any,
-) -> Chart:
-    """Draw curves over time in a panel for each joint, given by its index.
-
-    The label of y stands at the left panels, the height is that of a panel [in]; panels with
-    letters are called (a) to (f), as in print, and options are those of every `Panel`.
-    """
-    panels = (
-        plotted(
-            curves(j),
-            "time [s]",
-            y_label if j % columns == 0 else "",
-            title=f"({letters[j]}) joint {j + 1}" if letters else f"joint {j + 1}",
-            **options,
-        )
-        for j in range(joints)
-    )
-    return drawing(name, *panels, columns=columns, height=height, share_x=True)
-
-
-def motion_chart(name: str, t: Float1D, motion: Sequence[Float2D], units: Sequence[str]) -> Chart:
-    """Draw position, velocity and acceleration of all joints over time, each (N, n)."""
-    quantities = ("position", "velocity", "acceleration")
-    panels = (
-        plotted(
-            (Curve(t, row, f"joint {j + 1}", joint_role(j)) for j, row in enumerate(part.T)),
-            "time [s]",
-            f"{quantity} [{unit}]",
-        )
-        for quantity, part, unit in zip(quantities, motion, units, strict=True)
-    )
-    return drawing(name, *panels, height=1.3, share_x=True)
-
-
-def bars(values: Float1D, places: Float1D, label: str, role: str) -> Curve:
-    """Draw horizontal bars from zero to values, shape (N,), at heights, shape (N,)."""
-    gap = np.full_like(values, np.nan)
-    x = np.column_stack([np.zeros_like(values), values, gap]).ravel()
-    return Curve(x, np.column_stack([places, places, gap]).ravel(), label, role, "solid", BAR)
-
-
-def box(values: Float1D, place: float, labels: tuple[str, str], role: str) -> tuple[Mark, ...]:
+def _box(values: Float1D, place: float, role: str) -> Iterator[Mark]:
     """Draw a horizontal box plot of values, shape (N,), about a height.
 
     The box spans the quartiles, whiskers reach to the last value within 1.5 of their distance, and
-    what lies beyond is a point. The labels are those of boxes and of outliers.
+    what lies beyond is a point.
     """
     low, middle, high = np.percentile(values, (25.0, 50.0, 75.0))
     outlying = are_outliers(values)
@@ -115,7 +165,102 @@ def box(values: Float1D, place: float, labels: tuple[str, str], role: str) -> tu
     left, right = inside.min(), inside.max()
     x = np.array([left, low, nan, low, high, high, low, low, nan, middle, middle, nan, high, right])
     y = np.array([0, 0, nan, -1, -1, 1, 1, -1, nan, -1, 1, nan, 0, 0]) * HALF_BOX + place
-    outline = Curve(x, y, labels[0], role, "solid", 1.4)
-    if not outside.size:
-        return (outline,)
-    return outline, Points(outside, np.full(outside.size, place), labels[1], role, size=4.0)
+    label = "quartiles, last value within 1.5 of their distance"
+    yield Curve(x, y, label, role, "solid", 1.4)
+    if outside.size:
+        yield Points(outside, np.full(outside.size, place), "outlier", role, size=4.0)
+
+
+class PrintedPanel(Declared):
+    """A pair of axes, or curves in space."""
+
+    marks: tuple[PrintedMark, ...]
+    in_space: bool = False
+    title: str = ""
+    x_label: str = ""
+    y_label: str = ""
+    x_scale: Scale = "linear"
+    y_scale: Scale = "linear"
+    x_range: tuple[float, float] | None = None
+    y_range: tuple[float, float] | None = None
+    levels: tuple[float | Measure, ...] = ()
+    """Horizontal lines."""
+    verticals: tuple[float | Measure, ...] = ()
+    y_ticks: tuple[str, ...] = ()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_several(cls, content: Any) -> Any:
+        return content | {"marks": [m for mark in content["marks"] for m in variants(mark)]}
+
+    def build(self, table: TrialTable, labels: Mapping[str, str]) -> Panel | Space:
+        """Draw the panel."""
+        if self.in_space:
+            runs = ((mark, table.runs(mark.study, mark.of, mark.case)[0]) for mark in self.marks)
+            return Space(
+                curves=tuple((str(m.label), m.color, np.array(run[m.y])) for m, run in runs)
+            )
+        lines: dict[str, Any] = {
+            name: tuple(
+                part.estimate(table)[0] if isinstance(part, Measure) else part
+                for part in getattr(self, name)
+            )
+            for name in ("levels", "verticals")
+        }
+        shared = set(PrintedPanel.model_fields) - {"marks", "in_space", *lines}
+        options = {name: getattr(self, name) for name in shared}
+        marks = tuple(part for mark in self.marks for part in mark.marks(table, labels))
+        return Panel(marks=marks, **options, **lines)
+
+
+class PrintedFigure(Declared):
+    """What stands about and under a figure, and its panels; without them the paper's code draws."""
+
+    name: str
+    title: str
+    caption: str
+    panels: tuple[PrintedPanel, ...] = ()
+    columns: int = 1
+    height: float = Field(default=1.1)
+    """Of a panel [in]."""
+    share_x: bool = False
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_several(cls, content: Any) -> Any:
+        panels = [p for panel in content.get("panels", ()) for p in variants(panel)]
+        return content | {"panels": panels}
+
+    def build(self, table: TrialTable, labels: Mapping[str, str]) -> Chart:
+        """Draw the figure; its title and caption are filled in later."""
+        return Chart(
+            name=self.name,
+            title="",
+            caption="",
+            panels=tuple(panel.build(table, labels) for panel in self.panels),
+            columns=self.columns,
+            panel_height=self.height,
+            share_x=self.share_x,
+        )
+
+
+def variants(entry: Mapping[str, Any]) -> Iterator[Any]:
+    """List what an entry of a file stands for: one for each of the values in its ``each``."""
+    part = dict(entry)
+    for variant in part.pop("each", [{}]):
+        yield _substituted(part, variant)
+
+
+def _substituted(part: Any, variant: Mapping[str, Any]) -> Any:
+    """Put the values of a variant in place of their names in braces, in all texts of a part."""
+    if isinstance(part, dict):
+        return {_substituted(k, variant): _substituted(v, variant) for k, v in part.items()}
+    if isinstance(part, list):
+        return [_substituted(entry, variant) for entry in part]
+    if not isinstance(part, str):
+        return part
+    for name, value in variant.items():
+        if part == f"{{{name}}}":
+            return value
+        part = part.replace(f"{{{name}}}", str(value))
+    return part

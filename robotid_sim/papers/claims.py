@@ -22,9 +22,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
-from robotid_sim.papers.measure import ClaimRange, Declared, Measure
 from robotid_sim.papers.statistics import Ends
-from robotid_sim.papers.trial_table import TrialTable
+from robotid_sim.papers.trial_table import ClaimRange, Declared, Measure, TrialTable
 
 Verdict = Literal["reproduced", "conditional", "not-reproducible", "not-testable"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "conditional", "not-reproducible", "not-testable")

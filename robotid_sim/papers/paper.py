@@ -2,8 +2,8 @@
 
 A paper measures its claims and returns a `Reproduction`. A `TrialPaper` has two things instead. Its
 trials, functions that are run and kept by their parameters, fill a `TrialTable`; its
-``claims.toml`` says what claims, tables and texts of the page take from that table, in the words of
-`measure` and `tables`::
+``claims.toml`` says what claims, figures, tables and texts of the page take from that table, in the
+words of `Measure`, `charts` and `tables`::
 
     class Drop(TrialPaper):
         \"\"\"The torque that holds an arm stretched out.\"\"\"
@@ -14,8 +14,7 @@ trials, functions that are run and kept by their parameters, fill a `TrialTable`
             cells = lab.cells(("torque", "", "true"), f"{__name__}:hold", runs=8)
             return lab.tabulate("hold", cells)
 
-Figures, and tables of which a row is more than numbers of one place, are made by `charts` and
-`tables`.
+Tables of which a row is more than numbers of one place are made by `tables`.
 """
 
 import re
@@ -201,11 +200,12 @@ class Paper(ABC):
         """
         enough: dict[RunsNeeded, bool] = {"full": not lab.quick, "runs": lab.judged(), "any": True}
         complete = self.sheet.tables(facts, tables, table)
+        drawn = (*charts, *self.sheet.charts(table))
         return Reproduction(
             paper=self,
             finding=fill(self.sheet.finding, facts),
             claims=judge(self.sheet.claim, measurements, enough),
-            sections=self.sheet.sections(facts, tuple(charts), complete),
+            sections=self.sheet.sections(facts, drawn, complete),
             tables=complete,
             quick=lab.quick,
         )
@@ -219,7 +219,7 @@ class TrialPaper(Paper):
         """Run what is not finished of all trials, and compute what needs none."""
 
     def charts(self, table: TrialTable) -> Iterable[Chart]:  # noqa: ARG002 - a paper may have none
-        """Draw all figures; their titles stand in the file."""
+        """Draw the figures that the file does not declare; their titles stand there."""
         return ()
 
     def tables(self, table: TrialTable) -> Iterable[Table]:  # noqa: ARG002 - a paper may have none

@@ -13,7 +13,7 @@ from robotid_sim.papers import PAPERS, find_paper
 from robotid_sim.papers.claims import claim_row, write_claims
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.parallel import kept_workers
-from robotid_sim.pipeline.result_parts import versions
+from robotid_sim.pipeline.result import versions
 from robotid_sim.plugins import plugin_of
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value

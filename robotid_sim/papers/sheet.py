@@ -7,7 +7,7 @@ Tables of the file are by name, and one may stand for several::
     claim = "QPSO's torque is closest to the reference's ({scenario})."
     judged = "{needs}"
 
-Other names in braces are filled with ``facts``: numbers of the trial table, as in `measure`.
+Other names in braces are filled with ``facts``: numbers of the trial table, as by `Measure`.
 """
 
 import tomllib
@@ -20,13 +20,13 @@ from pydantic import Field, ValidationError, model_validator
 
 from robotid_sim.chart import Chart
 from robotid_sim.errors import FileFormatError, OptionError
+from robotid_sim.papers.charts import PrintedFigure, variants
 from robotid_sim.papers.claims import Facts, PrintedClaim, fill
 from robotid_sim.papers.claims import Measured as Measured
 from robotid_sim.papers.claims import judge as judge
 from robotid_sim.papers.claims import measured as measured
-from robotid_sim.papers.measure import Declared, Measure
 from robotid_sim.papers.tables import PrintedTable
-from robotid_sim.papers.trial_table import NO_TRIALS, TrialTable
+from robotid_sim.papers.trial_table import NO_TRIALS, Declared, Measure, TrialTable
 from robotid_sim.section import Section
 from robotid_sim.table import Table
 
@@ -44,14 +44,6 @@ class PrintedSection(Declared):
     """Its ``{names}`` are filled with facts, as in captions and the finding."""
     charts: tuple[str, ...] = ()
     tables: tuple[str, ...] = ()
-
-
-class PrintedFigure(Declared):
-    """What stands about and under a figure."""
-
-    name: str
-    title: str
-    caption: str
 
 
 class PrintedElement(Declared):
@@ -142,6 +134,10 @@ class ClaimSheet(Declared):
             for printed in self.table
         }
 
+    def charts(self, table: TrialTable) -> list[Chart]:
+        """Draw the figures that are declared; the others are drawn by code."""
+        return [figure.build(table, self.labels) for figure in self.figure if figure.panels]
+
     def sections(
         self, facts: Facts, charts: Sequence[Chart], tables: Mapping[str, Table]
     ) -> tuple[Section, ...]:
@@ -196,24 +192,7 @@ def _entries(by_name: Any) -> Iterable[Any]:
         yield from by_name
         return
     for name, content in by_name.items():
-        entry = {"name": name, **content}
-        for variant in entry.pop("each", [{}]):
-            yield _substituted(entry, variant)
-
-
-def _substituted(part: Any, variant: Mapping[str, Any]) -> Any:
-    """Put the values of a variant in place of their names in braces, in all texts of a part."""
-    if isinstance(part, dict):
-        return {_substituted(k, variant): _substituted(v, variant) for k, v in part.items()}
-    if isinstance(part, list):
-        return [_substituted(entry, variant) for entry in part]
-    if not isinstance(part, str):
-        return part
-    for name, value in variant.items():
-        if part == f"{{{name}}}":
-            return value
-        part = part.replace(f"{{{name}}}", str(value))
-    return part
+        yield from variants({"name": name, **content})
 
 
 def read_sheet(path: Path) -> ClaimSheet:

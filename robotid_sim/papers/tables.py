@@ -24,9 +24,8 @@ from pydantic import model_validator
 from robotid_sim.errors import OptionError
 from robotid_sim.optim.minimize import setting
 from robotid_sim.papers.claims import Facts, fill
-from robotid_sim.papers.measure import Declared, Measure
 from robotid_sim.papers.statistics import Ends
-from robotid_sim.papers.trial_table import TrialTable
+from robotid_sim.papers.trial_table import Declared, Measure, TrialTable
 from robotid_sim.section import number, percent
 from robotid_sim.table import Table
 

@@ -6,14 +6,27 @@ a trajectory or a scenario; a row is what one run returned, by name. Printed num
 study ``printed``, so that they stand beside ours by the same means.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import pairwise
+from math import isnan
+from numbers import Real
+from typing import Any, Literal, Self
 
 import numpy as np
+from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 
 from robotid_sim.arrays import Float
 from robotid_sim.errors import OptionError
+from robotid_sim.papers.statistics import (
+    ALONE,
+    BESIDE,
+    RUN_BY_RUN,
+    Ends,
+    Measurement,
+    interval_of_mean,
+)
 
 ResultRow = Mapping[str, Any]
 """What a run returned: numbers, lists of them, or texts, by name."""
@@ -109,3 +122,273 @@ def take_apart(key: TrialKey, result: ResultRow) -> Iterator[tuple[TrialKey, Res
             yield from take_apart((study, case, name), part)
     else:
         yield from ((key, row) for row in result.get("runs", [result]))
+
+
+WITH_INTERVAL = " with its interval"
+
+_NUMBER = r"(-?[\d.]+(?:e[-+]?\d+)?)"
+_FORMS: dict[str, Callable[..., tuple[float | None, float | None, bool]]] = {
+    rf"above {_NUMBER}": lambda a: (a, None, True),
+    rf"below {_NUMBER}": lambda a: (None, a, True),
+    rf"at least {_NUMBER}": lambda a: (a, None, False),
+    rf"at most {_NUMBER}": lambda a: (None, a, False),
+    rf"exactly {_NUMBER}": lambda a: (a, a, False),
+    rf"{_NUMBER} to {_NUMBER}": lambda a, b: (a, b, False),
+    "a number": lambda: (None, None, False),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimRange:
+    """A range in words: above, below, at least, at most or exactly a number; a to b; a number."""
+
+    text: str
+    lower: float | None
+    """None: open."""
+    upper: float | None
+    strict: bool
+    """Whether the ends are outside."""
+    whole: bool = False
+    """Whether all of the 95 % interval must lie in it, if there is one."""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read the range of a text; raises `OptionError` with the forms that are understood."""
+        bare = text.removesuffix(WITH_INTERVAL)
+        for pattern, ends in _FORMS.items():
+            if match := re.fullmatch(pattern, bare):
+                numbers = (
+                    int(n) if n.lstrip("-").isdecimal() else float(n) for n in match.groups()
+                )
+                return cls(text, *ends(*numbers), whole=bare != text)
+        raise OptionError(
+            f"'{text}' is no range; write 'above 1', 'below 1', 'at least 1', 'at most 1', "
+            f"'exactly 1', '1 to 2' or 'a number', or add '{WITH_INTERVAL.strip()}'"
+        )
+
+    def holds(self, value: object, interval: tuple[float, float] | None = None) -> bool:
+        """Tell whether a number, or all of its interval, lies in the range; a text never does."""
+        if not isinstance(value, Real) or isnan(value):
+            return False
+        low, high = interval if self.whole and interval is not None else (float(value),) * 2
+        return self._above(low) and self._below(high)
+
+    def implies(self, other: "ClaimRange") -> bool:
+        """Tell whether every number of this range lies in another one, by its ends."""
+        below = other.lower is None or (
+            self.lower is not None
+            and (other.holds(self.lower) or (self.strict and self.lower == other.lower))
+        )
+        above = other.upper is None or (
+            self.upper is not None
+            and (other.holds(self.upper) or (self.strict and self.upper == other.upper))
+        )
+        return below and above
+
+    def touches(self, interval: tuple[float, float]) -> bool:
+        """Tell whether a point of an interval lies in the range."""
+        return self._above(interval[1]) and self._below(interval[0])
+
+    def _above(self, value: float) -> bool:
+        limit = self.lower
+        return limit is None or value > limit or (not self.strict and value == limit)
+
+    def _below(self, value: float) -> bool:
+        limit = self.upper
+        return limit is None or value < limit or (not self.strict and value == limit)
+
+
+REDUCTIONS: Mapping[str, Callable[..., Float]] = {
+    "mean": np.mean,
+    "norm": np.linalg.norm,
+    "rms": lambda x, axis: np.sqrt((x**2).mean(axis=axis)),
+    "mean square": lambda x, axis: (x**2).mean(axis=axis),
+    "largest": np.max,
+    "all": lambda x, axis: np.moveaxis(x, axis, -1).ravel(),
+}
+"""How the entries of a run, such as its joints, become one number."""
+TRANSFORMS: Mapping[str, Callable[[float], float]] = {
+    "": lambda x: x,
+    "percent above": lambda x: 100.0 * (x - 1.0),
+    "percent below": lambda x: 100.0 * (1.0 - x),
+    "root": lambda x: float(np.sqrt(x)),
+}
+
+
+class Declared(BaseModel):
+    """A part of a TOML file: without keys that nobody reads."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+
+class Measure(Declared):
+    """A number of the trial table."""
+
+    study: str = COMPUTED
+    case: str | None = None
+    """None: all cases, one after the other."""
+    metric: str
+    """Name of a value of every run."""
+    of: str | tuple[str, ...] = ""
+    """Method; of several, all runs; with ``each = "of"`` none stands for all."""
+    over: str | tuple[str, ...] = ""
+    """Method that the statistic compares with."""
+    over_case: str = ""
+    """Case that the statistic compares with; by default the same."""
+    by: str = ""
+    """Other value of the same runs that the statistic compares with."""
+    run: int | None = None
+    """None: all runs."""
+    entry: int | str | tuple[int, ...] | None = None
+    """Of values with several entries, such as joints: one, some, or a name of `REDUCTIONS`."""
+    statistic: str = "value"
+    floor: float = -np.inf
+    """What is below counts as this, such as rounding."""
+    each: Literal["", "case", "of", "over", "entry", "run"] = ""
+    """What the statistic is taken of, one by one."""
+    pick: Literal["", "least", "greatest", "mean", "rises", "place", "range"] = ""
+    """What becomes of these; rises count steps up, the place is one more than those above 1, and a
+    range is a text with ``{low}`` and ``{high}``."""
+    end: Literal["", "lower", "upper"] = ""
+    """End of the interval that is taken in place of the number, if there is one."""
+    rule: str = ""
+    """Range of which it is counted how many lie in it."""
+    shown: Literal["", "percent above", "percent below", "root"] = ""
+    """What a ratio is shown as."""
+    scale: float = 1.0
+    text: str = ""
+    """How each is written in a list, such as ``{name} {value:.3g}``; the number is this text, with
+    a least or greatest pick that of the one alone."""
+    separator: str = ", "
+    absent: str = "-"
+    """What stands where there is no number."""
+    interval: bool = True
+    """Whether the interval is of use."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_name(cls, content: Any) -> Any:
+        """Read the name of a computed value."""
+        return {"metric": content} if isinstance(content, str) else content
+
+    @field_validator("statistic")
+    @classmethod
+    def _is_known(cls, name: str) -> str:
+        known = (*ALONE, *BESIDE, *RUN_BY_RUN)
+        if name not in known:
+            raise ValueError(f"unknown statistic '{name}'; known: {', '.join(known)}")
+        return name
+
+    def estimate(self, table: TrialTable) -> tuple[Any, Ends]:
+        """Compute the number and its interval; a single value, such as a text, is taken as it is.
+
+        Raises `OptionError` if the table has no such runs.
+        """
+        if isinstance(single := self._single(table), str | int):
+            return single, None
+        parts = self._parts(table)
+        if self.rule:
+            bounds = ClaimRange.parse(self.rule)
+            return sum(bounds.holds(value, ends) for value, ends in parts), None
+        if self.pick == "range":
+            values = [self._shown(value) for value, _ in parts]
+            return self.text.format(low=min(values), high=max(values)), None
+        if self.text:
+            named = list(zip(self._names(table), (value for value, _ in parts), strict=True))
+            if self.pick:
+                chosen = max if self.pick == "greatest" else min
+                named = [chosen(named, key=lambda part: part[1])]
+            return self.separator.join(self._written(*part) for part in named), None
+        value, ends = _picked(parts, self.pick)
+        if self.end and ends is not None:
+            return self._shown(ends[self.end == "upper"]), None
+        if ends is None or not self.interval:
+            return self._shown(value), None
+        low, high = sorted(map(self._shown, ends))
+        return self._shown(value), (low, high)
+
+    def _written(self, name: str, value: float) -> str:
+        if np.isnan(value):
+            return self.absent
+        return self.text.format(name=name, value=self._shown(value))
+
+    def _shown(self, value: float) -> float:
+        changed = TRANSFORMS[self.shown](value)
+        return changed if self.scale == 1.0 else self.scale * changed
+
+    def _names(self, table: TrialTable) -> Sequence[str]:
+        """Name the cases, methods or entries that the statistic is taken of, one by one."""
+        if self.each == "case":
+            return table.cases(self.study)
+        if self.each in ("of", "over"):
+            return tuple(getattr(self, self.each)) or table.methods(self.study, self.case)
+        return [str(k + 1) for k in range(len(self._parts(table)))]
+
+    def _single(self, table: TrialTable) -> Any:
+        """Return what a run has, as it is, if no statistic is taken."""
+        if self.statistic != "value" or self.each or not isinstance(self.of, str):
+            return None
+        value = table.runs(self.study, self.of, self.case)[self.run or 0].get(self.metric)
+        return value[self.entry] if isinstance(self.entry, int) and value is not None else value
+
+    def _parts(self, table: TrialTable) -> list[Measurement]:
+        """Compute the statistic of each case, method, entry or run, or of all at once."""
+        if self.each == "case":
+            return [self._at(table, case=case) for case in table.cases(self.study)]
+        if self.each in ("of", "over"):
+            return [self._at(table, **{self.each: method}) for method in self._names(table)]
+        if self.each == "run":
+            return [(float(value), None) for value in self.values_of(table, self.of, self.metric)]
+        if self.each == "entry":
+            first = table.values(self.study, str(self.of), self.metric, self.case)[0]
+            entries = self.entry if isinstance(self.entry, tuple) else range(first.size)
+            return [self._at(table, entry=k) for k in entries]
+        return [self._at(table)]
+
+    def _at(self, table: TrialTable, **place: Any) -> Measurement:
+        """Compute the statistic at a case, method or entry."""
+        part, name = self.model_copy(update=place), self.statistic
+        # What is compared within a run is reduced afterwards: a mean of quotients is no quotient.
+        reduction = part.entry if name in RUN_BY_RUN and isinstance(part.entry, str) else None
+        whole = reduction is not None
+        values = part.values_of(table, part.of, part.metric, whole=whole)
+        if name in ALONE:
+            return ALONE[name](values)
+        beside = part.model_copy(update={"case": part.over_case or part.case})
+        others = beside.values_of(table, part.over or part.of, part.by or part.metric, whole=whole)
+        if name in RUN_BY_RUN:
+            return ALONE["mean"](_reduced(RUN_BY_RUN[name](values, others), reduction))
+        return BESIDE[name](values, others)
+
+    def values_of(
+        self, table: TrialTable, of: str | Sequence[str], metric: str, *, whole: bool = False
+    ) -> Float:
+        """Read the values of all runs of one or several methods, whole or reduced to an entry."""
+        methods = (of,) if isinstance(of, str) else of
+        values = [table.values(self.study, name, metric, self.case) for name in methods]
+        joined = np.maximum(np.concatenate(values), self.floor)
+        if self.run is not None:
+            joined = joined[self.run : self.run + 1]
+        return joined if whole else _reduced(joined, self.entry)
+
+
+def _reduced(values: Float, entry: int | str | tuple[int, ...] | None) -> Float:
+    """Take an entry, some entries, or what a reduction makes of them."""
+    if isinstance(entry, str):
+        return np.asarray(REDUCTIONS[entry](values, axis=-1))
+    if entry is None:
+        return values
+    return np.asarray(values[..., list(entry) if isinstance(entry, tuple) else entry])
+
+
+def _picked(parts: Sequence[Measurement], pick: str) -> Measurement:
+    """Choose one of several estimates, or what they are together."""
+    values = [value for value, _ in parts]
+    if pick == "mean":
+        return float(np.mean(values)), interval_of_mean(values)
+    if pick == "rises":
+        return float(sum(a < b for a, b in pairwise(values))), None
+    if pick == "place":
+        return float(1 + sum(value > 1.0 for value in values)), None
+    chosen = max if pick == "greatest" else min
+    return chosen(parts, key=lambda part: part[0])

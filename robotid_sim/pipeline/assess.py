@@ -11,7 +11,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float2D
 from robotid_sim.diagnostics.cause import Cause, Diagnosis
-from robotid_sim.diagnostics.diagnosis import diagnose
+from robotid_sim.diagnostics.diagnosis import diagnose as diagnose_log
 from robotid_sim.diagnostics.directions import WeakDirection
 from robotid_sim.diagnostics.intervals import Intervals
 from robotid_sim.errors import LogError
@@ -19,15 +19,16 @@ from robotid_sim.importing.reading import Logs
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.friction_curves import FrictionCurve, friction_curves
-from robotid_sim.pipeline.hold_out import HoldOut, training_logs
 from robotid_sim.pipeline.identification import Identification
+from robotid_sim.pipeline.identify import HoldOut, training_logs
 from robotid_sim.pipeline.refit import Refit, refit_of
 from robotid_sim.pipeline.trust import (
     BinnedResidual,
+    FrictionCurve,
     InformationShares,
     binned_residuals,
     fit_remarks,
+    friction_curves,
     further_checks,
     information_over_time,
     weakest_of,
@@ -42,6 +43,10 @@ from robotid_sim.validation.prediction import Prediction, predictions
 
 if TYPE_CHECKING:
     from robotid_sim.report.sections import Recipe
+
+
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.pipeline.fit_plan import EstimationConfig
 
 LEAST_KNOWN = 5
 """Parameters that are named for the next motion."""
@@ -124,7 +129,16 @@ class Assessment:
     @cached_property
     def diagnoses(self) -> tuple[Diagnosis | None, ...]:
         """What speaks against every log and the model for it; None for one that is too short."""
-        return tuple(_diagnosed(log, self.fit) for log in self.logs)
+        diagnoses: list[Diagnosis | None] = []
+        for log in self.logs:
+            known = (self.fit.nominal, self.fit.basis)
+            smoother = smoother_of(self.fit.preprocessor)
+            try:
+                diagnoses.append(diagnose_log(replace(log, truth=None), *known, smoother=smoother))
+            except LogError as error:
+                _logger.warning("no diagnosis: %s", error)
+                diagnoses.append(None)
+        return tuple(diagnoses)
 
     @property
     def causes(self) -> tuple[Cause, ...]:
@@ -197,23 +211,16 @@ class Assessment:
     def content(self) -> dict[str, Any]:
         """Return the assessment as JSON values."""
         fit, intervals = self.fit, self.intervals
-        ends = (
-            {}
-            if intervals is None
-            else dict(
-                zip(
-                    intervals.names,
-                    zip(intervals.lower.tolist(), intervals.upper.tolist(), strict=True),
-                    strict=True,
-                )
-            )
-        )
+        ends: dict[str, list[float]] = {}
+        if intervals is not None:
+            pairs = np.column_stack([intervals.lower, intervals.upper]).tolist()
+            ends = dict(zip(intervals.names, pairs, strict=True))
         return {
             "robot": fit.nominal.name,
             "estimator": fit.chosen.estimator,
             "passed": fit.passed,
             "doubt": fit.doubt,
-            "intervals": {name: list(pair) for name, pair in ends.items()},
+            "intervals": ends,
             "not_identifiable": list(fit.basis.no_effect),
             "remarks": self.remarks,
             "diagnoses": [None if d is None else d.content() for d in self.diagnoses],
@@ -281,19 +288,45 @@ def assess(fit: Identification, logs: Logs | Log | Sequence[Log]) -> Assessment:
     return Assessment(fit, tuple(replace(log, truth=None) for log in fitted))
 
 
-def _diagnosed(log: Log, fit: Identification) -> Diagnosis | None:
-    """Return what speaks against a log and the model of its fit; None if it is too short."""
-    smoother = smoother_of(fit.preprocessor)
-    try:
-        return diagnose(replace(log, truth=None), fit.nominal, fit.basis, smoother=smoother)
-    except LogError as error:
-        _logger.warning("no diagnosis: %s", error)
-        return None
-
-
 def _scores(prediction: Prediction) -> dict[str, Any]:
     relative = prediction.torque_rms_relative
     return {
         "torque_rms": prediction.torque_rms.tolist(),
         "torque_rms_relative": [float(x) if np.isfinite(x) else None for x in relative],
     }
+
+
+@one_blas_thread()
+def diagnose(
+    log: Logs | Log,
+    nominal: Robot,
+    *,
+    joint_parameters: Sequence[str] = EstimationConfig().joint_parameters,
+    basis: BaseParameters | None = None,
+) -> Diagnosis:
+    """Diagnose a log: causes of misfit by name, with evidence and remedy; its truth is ignored.
+
+    Parameters
+    ----------
+    log : Logs or Log
+        A log as by `read_log`; of several logs the first counts.
+    nominal : Robot
+        What is known of the robot.
+    joint_parameters : sequence of str
+        Parameters of every joint that are looked for, of Fv, Fc, Fo and Ia.
+    basis : BaseParameters, optional
+        The base parameters; by default those of `joint_parameters`.
+
+    Returns
+    -------
+    diagnosis : Diagnosis
+        Causes in the order in which they were found, and what the log cannot show.
+
+    Raises
+    ------
+    LogError
+        If the log is of another robot, has no torques, or is too short.
+    """
+    data = Logs.of(log)[0]
+    basis = basis or base_parameters(nominal, tuple(joint_parameters), data.torque_measured)
+    return diagnose_log(data, nominal, basis)

@@ -1,29 +1,34 @@
 """From a configuration to built values; robots and excitations have modules beside it."""
 
 from collections.abc import Mapping
-from dataclasses import replace
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
 
 from robotid_sim.control import CONTROLLERS
-from robotid_sim.control.controller import ControllerFactory
 from robotid_sim.control.linear_feedback import (
     ComputedTorque,
     excitation_bandwidth,
     friction_inertia,
 )
-from robotid_sim.dynamics.base_parameters import require_moved_inertia
+from robotid_sim.dynamics.base_parameters import BaseParameters, require_moved_inertia
 from robotid_sim.engine.engines import engine_named
-from robotid_sim.errors import OptionError
+from robotid_sim.engine.plant import Plant
+from robotid_sim.errors import ControllerError, OptionError, SimulationDiverged
 from robotid_sim.estimation import ESTIMATORS
+from robotid_sim.excitation.draws import feasible_draws
+from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.experiment.conditions import CONDITIONS, JOINER, Condition
-from robotid_sim.experiment.rollout import Cell
+from robotid_sim.experiment.rollout import Cell, rollout
 from robotid_sim.measurement import SENSORS
-from robotid_sim.measurement.sensors import Sensor
-from robotid_sim.model.catalog import published_parameters, with_published
+from robotid_sim.measurement.sensors import Sensor, measure
+from robotid_sim.model.catalog import load_robot, published_parameters, with_published
 from robotid_sim.model.friction_law import FRICTION_LAWS, FrictionLaw
 from robotid_sim.model.parameters import columns
-from robotid_sim.model.plant_drives import PLANT_DRIVES, PlantDrive
+from robotid_sim.model.plant_drives import PLANT_DRIVES
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build_design import (
     build_criterion,
@@ -34,17 +39,81 @@ from robotid_sim.pipeline.build_design import (
     require_period,
     require_whole_steps,
 )
-from robotid_sim.pipeline.build_fit import build_fit, build_rows
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.config_tables import ControlConfig, ExperimentConfig
-from robotid_sim.pipeline.excitation import free_space
-from robotid_sim.pipeline.rehearsal import rehearse
-from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.config_tables import ControlConfig, VerdictLimits
+from robotid_sim.pipeline.excitation import free_space, in_space
+from robotid_sim.pipeline.fit_plan import FitPlan, build_fit, build_preprocessor, build_rows
+from robotid_sim.registry import Registry
+from robotid_sim.representation import public_value
 from robotid_sim.streams import Streams
 from robotid_sim.tasks import TASKS
 from robotid_sim.threads import one_blas_thread
+from robotid_sim.trajectory.fourier import FourierTrajectory
+from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.validation.comparison import Comparison, loop_gains, task_runs
+
+
+@public_value
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Setup:
+    """A virtual study, ready to run. The plant stands in `cell` alone."""
+
+    cell: Cell
+    nominal: Robot
+    """What is known of the plant before."""
+    basis: BaseParameters
+    """What the study looks for."""
+    excitation: DesignPlan
+    unseen: FourierTrajectory
+    """The trajectory on which the models are tried."""
+    fit: FitPlan
+    comparison: Comparison | None
+    """The closed loop; None for a study without."""
+    models: Mapping[str, Robot | None] = field(default_factory=dict)
+    """Models beside the true, nominal and identified one; None for the estimate of that name."""
+    limits: VerdictLimits = field(default_factory=VerdictLimits)
+    streams: Streams = field(default_factory=lambda: Streams(0))
+    preset: str | None = None
+    """Name of the sensor preset, if it is one."""
+    settings: str = "{}"
+    """The configuration where it differs from the defaults, as JSON; for the page."""
+
+    @property
+    def assumptions(self) -> list[str]:
+        """What was assumed of the plant, its nominal model and its space, one sentence each."""
+        parts = self.cell.plant, self.nominal, self.excitation
+        return list(dict.fromkeys(note for part in parts for note in part.assumptions))
+
+
+SECONDS = 0.2
+"""Time for which the loop runs in the home pose."""
+
+
+def rehearse(setup: Setup) -> None:
+    """Draw an excitation, run the cell for a moment in the home pose, and read its sensors.
+
+    It draws from a stream of its own, so that the study does not depend on it.
+
+    Raises
+    ------
+    InfeasibleError, RankDeficientError
+        If no motion keeps the constraints, or none determines the parameters.
+    RobotIdError
+        If the engine refuses the plant, or a sensor is not made for it.
+    """
+    nominal, cell, plan = setup.nominal, setup.cell, setup.excitation
+    rng = setup.streams("rehearsal")
+    with in_space(nominal, plan) as (whole, _):
+        feasible_draws(whole.problem(nominal, setup.basis), rng, 1)
+    samples = max(20, round(SECONDS * cell.rate))
+    rest = PointToPoint(nominal.joint_names, nominal.home, nominal.home, 0.0, samples * cell.dt)
+    # A loop that diverges is a result: the study says so and keeps its log.
+    with suppress(SimulationDiverged, ControllerError), cell.open() as plant:
+        measure(rollout(plant, cell.controller, rest), cell.sensors, rng)
+
+
+Part = TypeVar("Part")
 
 PUBLISHED = "published:"
 """Prefix of the models that a paper prints, as in ``published:table-3-qpso``."""
@@ -89,7 +158,7 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
     plant = robot if isinstance(robot, Robot) else build_robot(robot, config.robot)
     streams = Streams(config.seed)
     sensors = build_sensors(config)
-    friction = build_friction_law(config.experiment)
+    friction = build_part(FRICTION_LAWS, config.experiment.friction, "friction", "law")
     fit = build_fit(config)
     nominal = build_nominal(plant, config)
     basis = build_basis(nominal, config)
@@ -127,8 +196,8 @@ def require_buildable(config: StudyConfig) -> None:
     For commands, which are to say so before their work; `build_setup` finds the same later.
     """
     build_sensors(config)
-    build_friction_law(config.experiment)
-    build_plant_drive(config.experiment)
+    build_part(FRICTION_LAWS, config.experiment.friction, "friction", "law")
+    build_part(PLANT_DRIVES, config.experiment.drive, "drive", "kind")
     if config.experiment.engine is not None:  # none by default, for not every command needs one
         engine_named(config.experiment.engine)
     build_fit(config)
@@ -171,8 +240,8 @@ def build_cell(
         rate=settings.rate,
         substeps=settings.substeps,
         leapfrog=settings.leapfrog,
-        friction=friction or build_friction_law(settings),
-        drive=build_plant_drive(settings),
+        friction=friction or build_part(FRICTION_LAWS, settings.friction, "friction", "law"),
+        drive=build_part(PLANT_DRIVES, settings.drive, "drive", "kind"),
         engine=engine_named(settings.engine),
     )
 
@@ -182,31 +251,23 @@ def build_sensors(config: StudyConfig) -> tuple[Sensor, ...]:
     return tuple(SENSORS.build(name, **options) for name, options in config.measuring().items())
 
 
-def build_friction_law(config: ExperimentConfig) -> FrictionLaw | None:
-    """Return the law of the plant's friction; None for that of the models."""
-    options = dict(config.friction)
+def build_part(
+    registry: Registry[Part], table: Mapping[str, Any], name: str, key: str
+) -> Part | None:
+    """Return a part of the plant, such as its friction, by a table that names it; None without."""
+    options = dict(table)
     if not options:
         return None
-    if "law" not in options:
-        raise OptionError(f"experiment.friction needs a law; known: {', '.join(FRICTION_LAWS)}")
-    return FRICTION_LAWS.build(options.pop("law"), **options)
-
-
-def build_plant_drive(config: ExperimentConfig) -> PlantDrive | None:
-    """Return what lies between rotors and links of the plant; None for rigid joints."""
-    options = dict(config.drive)
-    if not options:
-        return None
-    if "kind" not in options:
-        raise OptionError(f"experiment.drive needs a kind; known: {', '.join(PLANT_DRIVES)}")
-    return PLANT_DRIVES.build(options.pop("kind"), **options)
+    if key not in options:
+        raise OptionError(f"experiment.{name} needs a {key}; known: {', '.join(registry)}")
+    return registry.build(options.pop(key), **options)
 
 
 def build_comparison(config: ControlConfig) -> Comparison:
     """Return the closed loop of a study."""
     return Comparison(
-        controllers=_factories(config.controllers),
-        baselines=_factories(config.baselines),
+        controllers={name: CONTROLLERS[name].from_gains for name in config.controllers},
+        baselines={name: CONTROLLERS[name].from_gains for name in config.baselines},
         tasks={name: TASKS.build(name, **options) for name, options in config.tasks.items()},
         scenarios={name: build_conditions(name, config.conditions) for name in config.scenarios},
         runs=config.runs,
@@ -214,10 +275,6 @@ def build_comparison(config: ControlConfig) -> Comparison:
         bandwidth=config.bandwidth,
         error=config.error,
     )
-
-
-def _factories(names: tuple[str, ...]) -> dict[str, ControllerFactory]:
-    return {name: CONTROLLERS[name].from_gains for name in names}
 
 
 def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Condition, ...]:
@@ -256,3 +313,22 @@ def build_models(
                 f"({', '.join(estimators)}) and {PUBLISHED}SET"
             )
     return models
+
+
+def load_kernels(engine: str | None = None) -> None:
+    """Load the compiled functions of experiment and filters, or compile them for all processes.
+
+    Where nobody has compiled them yet that takes half a minute, of which a process beside the one
+    that designs can take its share.
+
+    The engine is by default the first that is installed; raises `MissingExtraError` if it is not.
+    """
+    robot, config = load_robot("twolink"), StudyConfig()
+    with Plant(robot, engine=engine) as plant:  # first what takes longest and is asked for last
+        plant.step(np.zeros(robot.dof))
+    # A short motion of 0.3 rad in 3 s has enough rows for a filter.
+    path = PointToPoint(robot.joint_names, robot.home, robot.home + 0.3, 0.0, 3.0)
+    cell = build_cell(robot, robot, config)
+    with cell.open() as plant:
+        log = measure(rollout(plant, cell.controller, path), cell.sensors, Streams(0)("kernels"))
+    build_preprocessor(config.preprocess)(log, robot)

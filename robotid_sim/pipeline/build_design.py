@@ -1,6 +1,5 @@
 """From a configuration to the excitation that a study designs."""
 
-from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -83,8 +82,10 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
         jointly=design.jointly,
         rate=rate,
     )
-    prior = prior_of_files(design.prior, nominal, basis, plan)
-    return plan if prior is None else replace(plan, prior=prior)
+    if not design.prior:
+        return plan
+    known = (_information(path, nominal, basis, plan) for path in design.prior)
+    return replace(plan, prior=sum(known, Prior.none(basis.rank)))
 
 
 def build_search(design: DesignConfig) -> GradientSearch | SwarmSearch:
@@ -215,22 +216,8 @@ def require_period(nominal: Robot, basis: BaseParameters, config: StudyConfig, r
         )
 
 
-def prior_of_files(
-    paths: Sequence[Path], nominal: Robot, basis: BaseParameters, plan: DesignPlan
-) -> Prior | None:
-    """Return the information of trajectories and logs; None if there are none.
-
-    A trajectory counts with the log that it will have; a log with its rows and their residuals.
-    """
-    if not paths:
-        return None
-    prior = Prior.none(basis.rank)
-    for path in paths:
-        prior = prior + _information(path, nominal, basis, plan)
-    return prior
-
-
 def _information(path: Path, nominal: Robot, basis: BaseParameters, plan: DesignPlan) -> Prior:
+    """Return the information of a trajectory with the log that it will have, or of a log's rows."""
     if path.suffix == TRAJECTORY_SUFFIX:
         trajectory = load_trajectory(path, nominal)
         require_runnable(trajectory, nominal, plan.rate, str(path))

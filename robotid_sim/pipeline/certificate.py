@@ -17,13 +17,11 @@ import numpy as np
 from robotid_sim.engine.engines import ENGINES
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import kept_workers, map_tasks
-from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build import Setup, build_setup
 from robotid_sim.pipeline.build_robot import build_robot
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.config_tables import VerdictLimits
 from robotid_sim.pipeline.crossing import Crossing, Proof, both_engines, crossing, engine_runs
 from robotid_sim.pipeline.result import CheckResult, VerdictResult
-from robotid_sim.pipeline.setup import Setup
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.validation.agreement import Difference
@@ -143,10 +141,9 @@ def certify(
     config = (config or StudyConfig()).with_seed(seed)
     plant = build_robot(robot, config.robot)
     numbers = range(config.seed, config.seed + seeds)
+    setup_of = partial(_setup_of_seed, plant, config)
     with kept_workers():
-        return certificate(
-            partial(_setup_of_seed, plant, config), numbers, workers=workers, progress=progress
-        )
+        return certificate(setup_of, numbers, workers=workers, progress=progress)
 
 
 def _setup_of_seed(plant: Robot, config: StudyConfig, seed: int) -> Setup:
@@ -170,23 +167,17 @@ def judge(crossings: Sequence[Crossing]) -> VerdictResult:
     limits = crossings[0].limits
     crossed = [proof for c in crossings for proof in c.proofs if proof.crosses]
     failed = sum(c.failed_loops for c in crossings)
+    gaps = [proof.gap_left for proof in crossed]
+    with_laps = any(gap is not None for gap in gaps)
     checks = [
         _worst(
             "model_error_crossed", crossed, [p.worst_error for p in crossed], limits.model_error
         ),
-        *_gap_checks(crossed, limits),
+        *([_worst("tracking_gap_crossed", crossed, gaps, limits.gap)] if with_laps else []),
         CheckResult.at_most("failed_loops", float(failed), 0.0),
         *_difference_checks([c.difference for c in crossings], limits.false_alarm),
     ]
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
-
-
-def _gap_checks(crossed: Sequence[Proof], limits: VerdictLimits) -> list[CheckResult]:
-    """Return the check of the tracking gap; none for studies without laps."""
-    gaps = [proof.gap_left for proof in crossed]
-    if all(gap is None for gap in gaps):
-        return []
-    return [_worst("tracking_gap_crossed", crossed, gaps, limits.gap)]
 
 
 def _worst(

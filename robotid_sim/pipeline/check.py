@@ -158,24 +158,19 @@ def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]
         }
         for link, body in zip(robot.links, bodies, strict=True)
     ]
-    joints = []
-    for joint, unit in zip(robot.joints, robot.joint_units, strict=True):
-        joints.append(
-            {
-                "name": joint.name,
-                "unit": unit,
-                "lower": joint.lower,
-                "upper": joint.upper,
-                "velocity": joint.velocity,
-                "acceleration": joint.acceleration,
-                "effort": joint.effort if np.isfinite(joint.effort) else None,
-                "Fv": joint.friction.Fv,
-                "Fc": joint.friction.Fc,
-                "Fo": joint.friction.Fo,
-                "eps": joint.friction.eps,
-                "Ia": joint.rotor_inertia,
-            }
-        )
+    limits, friction = ("lower", "upper", "velocity", "acceleration"), ("Fv", "Fc", "Fo", "eps")
+    joints = [
+        {
+            "name": joint.name,
+            "unit": unit,
+            **{name: getattr(joint, name) for name in limits},
+            "effort": joint.effort if np.isfinite(joint.effort) else None,
+            **{name: getattr(joint.friction, name) for name in friction},
+            "Ia": joint.rotor_inertia,
+        }
+        for joint, unit in zip(robot.joints, robot.joint_units, strict=True)
+    ]
+    seen = ("identifiable_alone", "in_combination", "no_effect", "faint")
     return {
         "robot": robot.name,
         "dof": robot.dof,
@@ -187,8 +182,5 @@ def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]
         "rank": basis.rank,
         "groupings": list(basis.groupings),
         "textbook_groupings": list(textbook_base(robot, basis).groupings),
-        "identifiable_alone": list(basis.identifiable_alone),
-        "in_combination": list(basis.in_combination),
-        "no_effect": list(basis.no_effect),
-        "faint": list(basis.faint),
+        **{name: list(getattr(basis, name)) for name in seen},
     }

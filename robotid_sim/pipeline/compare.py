@@ -10,10 +10,10 @@ import numpy as np
 
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.inputs import real_path
-from robotid_sim.pipeline.folder import KIND, RESULT
 from robotid_sim.pipeline.identification import ESTIMATE, Identification
 from robotid_sim.pipeline.predict import SavedEstimate
 from robotid_sim.pipeline.result import StudyResult
+from robotid_sim.pipeline.study_stages import KIND, RESULT
 from robotid_sim.representation import public_value
 from robotid_sim.result_folder import owner_of, require_complete
 from robotid_sim.validation.agreement import (
@@ -22,8 +22,7 @@ from robotid_sim.validation.agreement import (
     ComparedEstimate,
     compare_estimates,
 )
-from robotid_sim.validation.comparison import IDENTIFIED
-from robotid_sim.validation.summary import Row, rms_of_unit, summarize
+from robotid_sim.validation.comparison import IDENTIFIED, Row, rms_of_unit, summarize
 
 TOO_ALIKE = 1.0 - 1e-6
 """Probability of a larger difference from which on logs are hardly independent."""
@@ -73,7 +72,16 @@ class EstimateComparison:
     def content(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""
         return {
-            "estimates": [_described(source) for source in self.sources],
+            "estimates": [
+                {
+                    "file": source.label,
+                    "estimator": source.compared.estimate.estimator,
+                    "unbiased": source.compared.estimate.unbiased,
+                    "cov_blocks": source.compared.blocks,
+                    "doubt": source.context.get("doubt", ""),
+                }
+                for source in self.sources
+            ],
             **self.agreement.content(),
             "notes": list(self.notes),
             "results": [_outcome(label, result) for label, result in self.results.items()],
@@ -199,18 +207,6 @@ def _outcome(label: str, result: StudyResult) -> dict[str, Any]:
             for row in tracking_rows(result)
             for unit, value in row.values.items()
         ],
-    }
-
-
-def _described(source: ComparisonSource) -> dict[str, Any]:
-    """Return what the result says of one file."""
-    compared = source.compared
-    return {
-        "file": source.label,
-        "estimator": compared.estimate.estimator,
-        "unbiased": compared.estimate.unbiased,
-        "cov_blocks": compared.blocks,
-        "doubt": source.context.get("doubt", ""),
     }
 
 

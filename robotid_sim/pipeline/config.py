@@ -11,7 +11,6 @@ from robotid_sim.errors import OptionError, suggestion
 from robotid_sim.inputs import read_toml, real_path
 from robotid_sim.measurement.sensors import preset
 from robotid_sim.model.joint_terms import checked_kinds
-from robotid_sim.pipeline.config_errors import dotted, first_error, known_keys
 from robotid_sim.pipeline.config_tables import (
     ControlConfig,
     DesignConfig,
@@ -19,9 +18,12 @@ from robotid_sim.pipeline.config_tables import (
     NominalConfig,
     RobotConfig,
     VerdictLimits,
+    dotted,
+    first_error,
+    known_keys,
     validated,
 )
-from robotid_sim.pipeline.fit_config import EstimationConfig, PreprocessConfig
+from robotid_sim.pipeline.fit_plan import EstimationConfig, PreprocessConfig
 from robotid_sim.plugins import load_plugins, require_trusted
 
 _DEFAULT_SENSORS: dict[str, dict[str, Any]] = {"encoder-noise": {}, "torque-noise": {}}

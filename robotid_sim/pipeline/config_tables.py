@@ -1,10 +1,10 @@
-"""The tables of a study's configuration, one a stage."""
+"""The tables of a study's configuration, one a stage, and what a refused value says."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, TypeVar, get_args
 
-from pydantic import AfterValidator, Field, ValidationError
+from pydantic import AfterValidator, BaseModel, Field, ValidationError
 from pydantic_core import PydanticCustomError
 
 from robotid_sim.config_section import ConfigSection, Length, OpenEnd
@@ -13,9 +13,34 @@ from robotid_sim.excitation.plan import GradientSearch, Handling, SwarmSearch
 from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.experiment.rollout import Cell
 from robotid_sim.model.perturb import SCALE
-from robotid_sim.pipeline.config_errors import first_error
 from robotid_sim.pipeline.nominal import MISMATCH
 from robotid_sim.validation.comparison import Comparison
+
+
+def first_error(error: ValidationError) -> tuple[str, str]:
+    """Return the key of the first refused value, and why it is refused."""
+    first = error.errors()[0]
+    if first["type"] == "missing":
+        return dotted(first["loc"]), "is required"
+    is_table = first["type"] in ("dict_type", "model_type")
+    reason = "should be a table" if is_table else first["msg"].removeprefix("Input ")
+    return dotted(first["loc"]), f"{reason}, got {first['input']!r}"
+
+
+def dotted(location: Sequence[int | str]) -> str:
+    """Return a place in a configuration as TOML writes keys."""
+    return ".".join(map(str, location))
+
+
+def known_keys(section: type[BaseModel], location: Sequence[int | str]) -> list[str]:
+    """Return the keys of the section at a place within another one; numbers count in lists."""
+    for part in location:
+        if isinstance(part, str):
+            annotation = section.model_fields[part].annotation
+            kinds = (annotation, *get_args(annotation))
+            section = next(k for k in kinds if isinstance(k, type) and issubclass(k, BaseModel))
+    return list(section.model_fields)
+
 
 _COMPARISON = Comparison()
 """Whose names are the defaults of section `control`."""
@@ -23,10 +48,6 @@ _COMPARISON = Comparison()
 
 CLEARANCE = 0.005
 """Smallest distance between links [m]."""
-
-
-def _default_tasks() -> dict[str, dict[str, Any]]:
-    return {name: {} for name in _COMPARISON.tasks}
 
 
 AnySection = TypeVar("AnySection", bound=ConfigSection)
@@ -50,14 +71,6 @@ class PayloadConfig(ConfigSection):
     """Center of mass in the tip frame [m]."""
     inertia: tuple[float, float, float, float, float, float] = (0.0,) * 6
     """Ixx Ixy Iyy Ixz Iyz Izz about the COM, tip axes [kg m^2]."""
-
-    @classmethod
-    def of(cls, values: Mapping[str, Any], where: str) -> "PayloadConfig":
-        """Return the load that values describe.
-
-        Raises `OptionError` if a value is refused; names it after `where`.
-        """
-        return validated(cls, values, where)
 
 
 class RobotConfig(ConfigSection):
@@ -220,7 +233,9 @@ class ControlConfig(ConfigSection):
     """Controllers that run with the identified model only, on the first fast path."""
     models: tuple[str, ...] = ()
     """Models beside the true, nominal and identified one: estimators, or ``published:SET``."""
-    tasks: dict[str, dict[str, Any]] = Field(default_factory=_default_tasks, min_length=1)
+    tasks: dict[str, dict[str, Any]] = Field(
+        default_factory=lambda: {task: dict[str, Any]() for task in _COMPARISON.tasks}, min_length=1
+    )
     """Tasks by name with their options."""
     scenarios: tuple[str, ...] = Field(default=tuple(_COMPARISON.scenarios), min_length=1)
     """Conditions, joined by ``+`` where they hold together, as in ``payload+sinusoidal``."""

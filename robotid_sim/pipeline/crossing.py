@@ -16,13 +16,13 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.experiment.conditions import Undisturbed
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import Setup
 from robotid_sim.pipeline.config_tables import VerdictLimits
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.experiment import clean_run, measured
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.result import finite
-from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.simulate import clean_run, measured
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
@@ -98,14 +98,9 @@ def engine_title(name: str | None) -> str:
     return ENGINES[engine_named(name)].words
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EngineRuns:
-    """What happened in each engine before anything was measured, by the name of the engine."""
-
-    excitation: Mapping[str, Log]
-    """The run of the designed excitation."""
-    unseen: Mapping[str, Log]
-    """That of the motion that no fit sees."""
+EngineRuns = tuple[Mapping[str, Log], Mapping[str, Log]]
+"""Of every engine, by its name, before anything is measured: the run of the designed excitation,
+and that of the motion that no fit sees."""
 
 
 @one_blas_thread()
@@ -131,7 +126,7 @@ def engine_runs(
         {name: clean_run(cell, path, progress=progress) for name, cell in cells.items()}
         for path in (designs.trajectories[0], setup.unseen)
     )
-    return EngineRuns(excitation, unseen)
+    return excitation, unseen
 
 
 @one_blas_thread()
@@ -142,16 +137,31 @@ def crossing(
 
     The seed of the setup is that of the noise; workers are for the closed loops.
     """
-    engines = tuple(runs.excitation)
+    excitation, unseen_runs = runs
+    engines = tuple(excitation)
     setups = {name: replace(setup, cell=replace(setup.cell, engine=name)) for name in engines}
-    fits = {name: _identified(setups[name], runs.excitation[name], progress) for name in engines}
-    proofs, failed = [], 0
+    fits = {name: _identified(setups[name], excitation[name], progress) for name in engines}
+    proofs, failed, units = [], 0, setup.cell.plant.joint_units
     for name in engines:
         rng = setup.streams(f"{name} unseen measure")
-        unseen = measured(setups[name].cell, runs.unseen[name], rng)
+        unseen = measured(setups[name].cell, unseen_runs[name], rng)
         loop = _closed_loop(setups[name], fits, workers, progress)
         failed += 0 if loop is None else len(loop.failures)
-        proofs += [_proof(setup, source, name, fit, unseen, loop) for source, fit in fits.items()]
+        for source, fit in fits.items():
+            error, beta = None, fit.chosen.beta
+            if fit.chosen.success:
+                predicted = predict(beta, unseen, fit.nominal, fit.basis, fit.preprocessor)
+                error = predicted.model_error_relative
+            gap = None if loop is None else loop.gap_left(units, _loop_name(source))
+            proofs.append(
+                Proof(
+                    seed=setup.streams.seed,
+                    identified_in=source,
+                    proved_in=name,
+                    model_error=error,
+                    gap_left=gap,
+                )
+            )
     compared = [_compared_estimate(ENGINES[name].words, fit) for name, fit in fits.items()]
     sound = [estimate for estimate in compared if estimate is not None]
     return Crossing(
@@ -163,7 +173,7 @@ def crossing(
         assumptions=tuple(setup.assumptions),
         limits=setup.limits,
         settings=setup.settings,
-        excitation=runs.excitation,
+        excitation=excitation,
     )
 
 
@@ -211,29 +221,6 @@ def _closed_loop(
     rng = setup.streams("control")
     return closed_loop(
         setup.cell, setup.nominal, models, rng, comparison, workers=workers, progress=progress
-    )
-
-
-def _proof(
-    setup: Setup,
-    source: str,
-    target: str,
-    fit: Identification,
-    unseen: Log,
-    loop: ClosedLoop | None,
-) -> Proof:
-    """Return what the model of the engine `source` is worth in the engine `target`."""
-    error = None
-    if fit.chosen.success:
-        predicted = predict(fit.chosen.beta, unseen, fit.nominal, fit.basis, fit.preprocessor)
-        error = predicted.model_error_relative
-    units = setup.cell.plant.joint_units
-    return Proof(
-        seed=setup.streams.seed,
-        identified_in=source,
-        proved_in=target,
-        model_error=error,
-        gap_left=None if loop is None else loop.gap_left(units, _loop_name(source)),
     )
 
 

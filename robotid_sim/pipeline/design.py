@@ -21,9 +21,9 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build_design import build_criterion, build_design
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.contacts import contacts
 from robotid_sim.pipeline.excitation import (
     Designs,
+    contacts,
     design_excitation,
     designs_by_criteria,
     expected_accuracy,

@@ -1,15 +1,32 @@
 """From logs to the rows of a fit: preprocessing, constants of the model, terms of joints."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 
-from robotid_sim.arrays import Float2D
+from robotid_sim.arrays import Bool2D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.dynamics.term_torques import standard_torque
+from robotid_sim.estimation.friction_fit import (
+    FrictionFit,
+    eps_errors,
+    estimate_eps,
+    finer_rows,
+    revise_eps,
+    with_eps,
+)
+from robotid_sim.estimation.gravity_fit import (
+    GravityFit,
+    gravity_errors,
+    refine_gravity,
+    revise_gravity,
+)
+from robotid_sim.estimation.held_out import predicts_better
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, weights_by_log
 from robotid_sim.estimation.problem import LinearProblem, build_problem
+from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.estimation.structure import NO_TERMS, Structure
 from robotid_sim.estimation.structure_search import choose_structure
 from robotid_sim.estimation.term_fit import refitted
@@ -18,18 +35,183 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.fit_plan import FitPlan
-from robotid_sim.pipeline.recordings import recordings_of
-from robotid_sim.pipeline.revised_model import (
-    RevisedModel,
-    motions_of,
-    revise_model,
-    smoothed,
-    with_rows,
-)
-from robotid_sim.preprocess.adaptive import Adaptive
+from robotid_sim.preprocess.adaptive import SHARED, Adaptive
+from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
+from robotid_sim.preprocess.faults import find_faults
 from robotid_sim.preprocess.periods import periods_of
-from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.preprocess.preprocessor import Preprocessor, motion_of_log
+from robotid_sim.preprocess.rts import likelihood_corner
 from robotid_sim.progress import Progress
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RevisedModel:
+    """The model of a fit with the constants that its logs show, and preprocessors tuned by it."""
+
+    preprocessors: tuple[Preprocessor, ...]
+    """As tuned to every log."""
+    nominal: Robot
+    basis: BaseParameters
+    eps: FrictionFit | None = None
+    """Transition velocities, if the logs show others than the nominal ones."""
+    gravity: GravityFit | None = None
+    """Gravity, likewise."""
+
+    def errors(self, rows: LinearProblem, motion: Motion) -> Float2D | None:
+        """Return the torque of one standard deviation of the constants, (N n, k); None for none."""
+        estimate = WeightedLeastSquares().fit(rows)
+        if not estimate.success or (self.eps is None and self.gravity is None):
+            return None
+        beta, columns = estimate.beta, []
+        if self.eps is not None:
+            columns.append(eps_errors(self.eps, rows, motion, beta))
+        if self.gravity is not None:
+            columns.append(gravity_errors(self.gravity, rows, motion, beta))
+        return np.hstack(columns)
+
+
+def revise_model(
+    logs: Sequence[Log],
+    preprocessors: tuple[Preprocessor, ...],
+    nominal: Robot,
+    basis: BaseParameters,
+    plan: FitPlan,
+) -> RevisedModel:
+    """Estimate the constants of a model that logs show to be others, as far as a plan asks for it.
+
+    The preprocessors are as tuned to every log by the nominal model, which stays as it is where the
+    logs show nothing else.
+    """
+    model = RevisedModel(preprocessors, nominal, basis)
+    if not plan.estimate_eps and not plan.estimate_gravity:
+        return model
+    smooth = joined(motions_of(logs, [smoothed(use) for use in preprocessors], nominal))
+    if plan.estimate_eps:
+        model = _with_eps(model, logs, smooth, plan)
+    if not plan.estimate_gravity:
+        return model
+    gravity = revise_gravity(smooth, model.nominal, basis)
+    if gravity is None:
+        return model
+    again = _tuned_again(model, logs, gravity.nominal, plan)
+    gravity = refine_gravity(gravity, joined(motions_of(logs, again, gravity.nominal)))
+    return replace(
+        model, preprocessors=again, nominal=gravity.nominal, basis=gravity.basis, gravity=gravity
+    )
+
+
+def _with_eps(
+    model: RevisedModel, logs: Sequence[Log], smooth: Motion, plan: FitPlan
+) -> RevisedModel:
+    """Return a model with the transition velocities that predict both kinds of motion better."""
+    nominal, basis, finer = model.nominal, model.basis, finer_rows(smooth)
+    fit = revise_eps(finer, nominal, basis)
+    while fit is not None:
+        revised = with_eps(nominal, fit.eps)
+        again = _tuned_again(model, logs, revised, plan)
+        before = joined(motions_of(logs, model.preprocessors, nominal))
+        after = joined(motions_of(logs, again, revised))
+        problems = build_problem(before, nominal, basis), build_problem(after, revised, basis)
+        shown = np.array(fit.shown)
+        better = predicts_better(*problems) & shown
+        if (better == shown).all():
+            return replace(model, preprocessors=again, nominal=revised, eps=fit)
+        if not better.any():
+            break
+        fit = estimate_eps(finer, nominal, basis, joints=np.flatnonzero(better))
+    return model
+
+
+def _tuned_again(
+    model: RevisedModel, logs: Sequence[Log], nominal: Robot, plan: FitPlan
+) -> tuple[Preprocessor, ...]:
+    """Return the preprocessors of a plan tuned to logs by another model, for the same rows."""
+    same = [with_rows(plan.preprocessor, use) for use in model.preprocessors]
+    return tuple(use.tuned(log, nominal) for use, log in zip(same, logs, strict=True))
+
+
+def with_rows(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor:
+    """Return a preprocessor that is not tuned, with the rows that one has that is."""
+    if isinstance(preprocessor, Adaptive) and isinstance(tuned, Adaptive):
+        return replace(preprocessor, rows=tuned.rows, low_pass=SHARED)
+    return preprocessor
+
+
+def smoothed(preprocessor: Preprocessor) -> Preprocessor:
+    """Return a preprocessor that makes its motion from positions alone, where it has such a one."""
+    if isinstance(preprocessor, Adaptive):
+        return replace(preprocessor, method="rts")
+    return preprocessor
+
+
+def motions_of(
+    logs: Sequence[Log], preprocessors: Sequence[Preprocessor], nominal: Robot
+) -> list[Motion]:
+    """Return the motion of every log."""
+    pairs = zip(preprocessors, logs, strict=True)
+    return [motion_of_log(use, log, nominal) for use, log in pairs]
+
+
+ROUNDING = 1e-12
+"""Least noise of positions over the largest one [rad or m]."""
+
+
+def recordings_of(
+    logs: Sequence[Log],
+    preprocessors: Sequence[Preprocessor],
+    motions: Sequence[Motion],
+    robot: Robot,
+) -> tuple[RecordedLog, ...]:
+    """Return what every log recorded, with the faults and the delay that preprocessors found.
+
+    Preprocessors are tuned, and the motions are theirs. Loads and terms that the robot has are
+    taken off the torques. There are none if a log lacks the torque of a joint.
+    """
+    if not all(log.torque_measured.all() for log in logs):
+        return ()
+    each = zip(logs, preprocessors, motions, strict=True)
+    return tuple(recording_of(log, use, motion, robot) for log, use, motion in each)
+
+
+def recording_of(log: Log, preprocessor: Preprocessor, motion: Motion, robot: Robot) -> RecordedLog:
+    """Return what a log recorded; see `recordings_of`."""
+    sound: Bool2D = np.ones(log.q.shape, dtype=bool)
+    if isinstance(preprocessor, Adaptive):
+        if preprocessor.outliers:
+            faults = find_faults(log, preprocessor.outliers)
+            sound = ~(faults.position | faults.lost[:, None])
+        log, _ = preprocessor.prepared(log, robot)
+    tau = standard_torque(robot, motion.q, motion.dq, motion.ddq, log.tau_meas)
+    tau, lead = _paired(log, tau)
+    used = slice(None) if motion.row_filter is None else motion.row_filter.used
+    joint = preprocessor.joint if isinstance(preprocessor, Adaptive) else preprocessor
+    if isinstance(joint, ErrorsInVariables) and joint.noise is not None:
+        noise = joint.noise.position
+    else:
+        noise = np.array([likelihood_corner(z, log)[1] for z in log.q.T])
+    return RecordedLog(
+        q=log.q[used],
+        tau=tau[used],
+        dq=motion.dq[used][0],
+        sound=sound[used],
+        dt=log.dt,
+        lead=lead,
+        position_noise=np.asarray(np.maximum(noise, ROUNDING * np.abs(log.q).max())),
+    )
+
+
+def _paired(log: Log, tau: Float2D) -> tuple[Float2D, float]:
+    """Return torques (N, n) by the position at which their step begins, and the lead of those.
+
+    Torques whose times are not even are interpolated to the middle of the steps.
+    """
+    if log.torque_times is not None:
+        middle = log.t + 0.5 * log.dt
+        return np.stack([np.interp(middle, log.action_times, x) for x in tau.T], axis=1), 0.0
+    late = log.torque_time_offset / log.dt - 0.5
+    whole = round(late)
+    source = np.clip(np.arange(len(tau)) - whole, 0, len(tau) - 1)
+    return tau[source], (whole - late) * log.dt
 
 
 class FittedMotion(NamedTuple):
@@ -52,7 +234,7 @@ class FittedMotion(NamedTuple):
 def fitted_motion(
     logs: Sequence[Log], nominal: Robot, basis: BaseParameters, plan: FitPlan, progress: Progress
 ) -> FittedMotion:
-    """Return motion, terms and rows of logs; see `robotid_sim.pipeline.stages.identify`."""
+    """Return motion, terms and rows of logs; see `robotid_sim.pipeline.stages.FittedStages`."""
     tuned = tuple(plan.preprocessor.tuned(log, nominal) for log in logs)
     progress("identify", 0.4)
     model = revise_model(logs, tuned, nominal, basis, plan)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.discrepancy_search import find_discrepancy, nothing_lacking
 from robotid_sim.estimation.problem import build_problem
@@ -23,8 +23,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.long_log import LongLog
 from robotid_sim.measurement.motion import RINGING, Motion, RowFilter, gated
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.choosing import heeding_loop_noise
-from robotid_sim.pipeline.fit_plan import FitPlan
+from robotid_sim.pipeline.fit_plan import FitPlan, heeding_loop_noise
 from robotid_sim.pipeline.fitted_motion import FittedMotion, fitted_motion
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.stages import estimated
@@ -129,7 +128,9 @@ def _along_the_log(head: FittedMotion, log: LongLog, progress: Progress) -> Fitt
     tuned, basis = head.preprocessors[0], head.model.basis
     assert isinstance(tuned, Adaptive)
     grid = _Grid.of(log, tuned)
-    use = _without_edges(tuned)
+    # Its rows begin with the first sample; margins are cut off later.
+    bare = replace(tuned.rows, tail=0.0, edge=0.0)
+    use = replace(tuned, rows=bare, joint=replace(tuned.joint, rows=bare))
     kept = max(k for k in range(1, STATES + 1) if grid.step % k == 0)
     n = log.head.dof
     W, y = np.empty((grid.rows * n, basis.rank)), np.empty(grid.rows * n)
@@ -154,40 +155,28 @@ def _along_the_log(head: FittedMotion, log: LongLog, progress: Progress) -> Fitt
     for values in (W, y, t, *states.values()):
         values.setflags(write=False)
     dt = log.dt * grid.step / kept
-    cutoffs = tuned.rows.cutoff * dt, tuned.rows.cycles(dt)
-    motion = _kept_motion(log.head, t, states, kept, *cutoffs)
-    start = float(motion.row_times[0])
-    rows = replace(rows, W=W, y=y, period=motion.repeats, start=start)
-    return head._replace(motion=motion, rows=rows)
-
-
-def _kept_motion(
-    head: Log,
-    t: Float1D,
-    states: dict[str, Float2D],
-    step: int,
-    cutoff: float,
-    cutoffs: tuple[float, ...] | None,
-) -> Motion:
-    """Return the motion of the states that are kept of a log, every `step`-th of which is a row."""
-    whole = RowFilter(first=0, stop=len(t), step=step, edge=0, cutoff=cutoff, cutoffs=cutoffs)
+    use_rows = RowFilter(
+        first=0,
+        stop=len(t),
+        step=kept,
+        edge=0,
+        cutoff=tuned.rows.cutoff * dt,
+        cutoffs=tuned.rows.cycles(dt),
+    )
     measured = np.broadcast_to(states["tau"].any(axis=0), states["tau"].shape)
-    return Motion(
+    motion = Motion(
         t=t,
         q=states["q"],
         dq=states["dq"],
         ddq=states["ddq"],
         tau=states["tau"],
-        joint_names=head.joint_names,
-        row_filter=gated(whole, measured),
-        period=head.period,
+        joint_names=log.head.joint_names,
+        row_filter=gated(use_rows, measured),
+        period=log.head.period,
     )
-
-
-def _without_edges(tuned: Adaptive) -> Adaptive:
-    """Return a preprocessor whose rows begin with the first sample; margins are cut off later."""
-    rows = replace(tuned.rows, tail=0.0, edge=0.0)
-    return replace(tuned, rows=rows, joint=replace(tuned.joint, rows=rows))
+    start = float(motion.row_times[0])
+    rows = replace(rows, W=W, y=y, period=motion.repeats, start=start)
+    return head._replace(motion=motion, rows=rows)
 
 
 def excerpts_of(whole: FittedMotion) -> FittedMotion:

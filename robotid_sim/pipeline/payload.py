@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.payload import (
@@ -19,10 +19,9 @@ from robotid_sim.estimation.torque_constants import TorqueConstants, estimate_to
 from robotid_sim.importing.reading import Logs
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.build_fit import build_preprocessor
 from robotid_sim.pipeline.config_tables import PayloadConfig
-from robotid_sim.pipeline.fit_config import EstimationConfig, PreprocessConfig
-from robotid_sim.pipeline.log_checks import check_logs
+from robotid_sim.pipeline.fit_plan import EstimationConfig, PreprocessConfig, build_preprocessor
+from robotid_sim.pipeline.identify import check_logs
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
@@ -128,16 +127,12 @@ def payload(
         return PayloadResult(nominal.name, logs, estimate, doubt)
     phi: float | Float1D = load.mass
     if "com" in load.model_fields_set:
-        phi = payload_parameters(nominal, load.mass, np.array(load.com), _tensor(load))
+        xx, xy, yy, xz, yz, zz = load.inertia
+        tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        phi = payload_parameters(nominal, load.mass, np.array(load.com), tensor)
     constants = estimate_torque_constants(bare, heavy, phi, nominal, basis)
     doubt = "; ".join(filter(None, (doubt, constants.suspicion)))
     return PayloadResult(nominal.name, logs, constants, doubt)
-
-
-def _tensor(load: PayloadConfig) -> Float2D:
-    """Return the inertia about the center of mass, shape (3, 3)."""
-    xx, xy, yy, xz, yz, zz = load.inertia
-    return np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
 
 
 def _load_content(estimate: PayloadEstimate) -> dict[str, Any]:

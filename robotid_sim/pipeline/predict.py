@@ -19,10 +19,9 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 from robotid_sim.model.parameters import size
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.build_fit import build_preprocessor
-from robotid_sim.pipeline.fit_config import EstimationConfig, PreprocessConfig
+from robotid_sim.pipeline.fit_plan import EstimationConfig, PreprocessConfig, build_preprocessor
 from robotid_sim.pipeline.identification import Identification
-from robotid_sim.pipeline.log_checks import check_logs
+from robotid_sim.pipeline.identify import check_logs
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread

@@ -128,17 +128,10 @@ def windows_of(fit: Identification) -> list[Window]:
         end = min(k + step, groups)
         cuts = np.linspace(ends[k], ends[end], parts + 1).clip(first, last)
         cuts[0], cuts[-1] = (first if k == 0 else cuts[0]), (last if end == groups else cuts[-1])
-        windows += [
-            Window(_named(noun, k, end), *pair) for pair in pairwise(cuts.round(3).tolist())
-        ]
+        several = f"{noun} {end}" if end == k + 1 else f"{noun}s {k + 1} to {end}"
+        name = several if noun else "all"
+        windows += [Window(name, *pair) for pair in pairwise(cuts.round(3).tolist())]
     return [window for window in windows if within(times, [[window.low, window.high]]).any()]
-
-
-def _named(noun: str, first: int, end: int) -> str:
-    """Return the name of some periods or logs, counted from 0."""
-    if not noun:
-        return "all"
-    return f"{noun} {end}" if end == first + 1 else f"{noun}s {first + 1} to {end}"
 
 
 def packed_factors(problem: LinearProblem, parts: Sequence[Bool1D]) -> tuple[list[list[int]], str]:

@@ -6,6 +6,9 @@ unknown is null, never NaN. Fields that belong to parts of the study that did no
 
 import json
 import math
+import platform
+from importlib.metadata import version
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Self
 
@@ -320,3 +323,12 @@ def robot_of_result(path: str | Path) -> str:
 def finite(value: float) -> float | None:
     """Return a number, or None if it is not finite."""
     return float(value) if math.isfinite(value) else None
+
+
+PACKAGES = ("robotid_sim", "pybullet", "mujoco", "numpy", "scipy", "numba", "clarabel", "h5py")
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that decide the numbers."""
+    installed = {p: version(p) for p in PACKAGES if find_spec(p) is not None}
+    return {"python": platform.python_version(), **installed}

@@ -1,6 +1,7 @@
 """JSON Schemas of the files, from the models that read and write them."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from pkgutil import resolve_name
 from typing import Any
 
 from pydantic import BaseModel, Field, create_model
@@ -8,6 +9,15 @@ from pydantic import BaseModel, Field, create_model
 from robotid_sim.errors import UnknownNameError
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
+
+SCHEMAS: Mapping[str, str] = {
+    "result": "robotid_sim.pipeline.result:StudyResult",
+    "estimate": "robotid_sim.pipeline.schemas:estimate_file",
+    "log": "robotid_sim.pipeline.schemas:LogHeader",
+    "study": "robotid_sim.pipeline.config:StudyConfig",
+    "map": "robotid_sim.importing.import_map:ImportMap",
+}
+"""Where the model of every kind of files is, or what makes it."""
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -17,28 +27,12 @@ def schema(name: str) -> dict[str, Any]:
     """
     if name not in SCHEMAS:
         raise UnknownNameError.of("schema", name, SCHEMAS)
-    return {"$schema": DRAFT, **SCHEMAS[name]().model_json_schema(by_alias=True)}
+    model: Any = resolve_name(SCHEMAS[name])
+    model = model if isinstance(model, type) else model()
+    return {"$schema": DRAFT, **model.model_json_schema(by_alias=True)}
 
 
-def _result() -> type[BaseModel]:
-    from robotid_sim.pipeline.result import StudyResult
-
-    return StudyResult
-
-
-def _study() -> type[BaseModel]:
-    from robotid_sim.pipeline.config import StudyConfig
-
-    return StudyConfig
-
-
-def _map() -> type[BaseModel]:
-    from robotid_sim.importing.import_map import ImportMap
-
-    return ImportMap
-
-
-def _estimate() -> type[BaseModel]:
+def estimate_file() -> type[BaseModel]:
     """Return the model of an estimate file: its estimates, and what stands beside them."""
     from robotid_sim.estimation.estimate import EstimateContext, EstimateScalars
 
@@ -71,17 +65,3 @@ class LogHeader(BaseModel):
     """Of an excitation that repeats [s]."""
     seed: int | None = None
     """Of the noise of a virtual log."""
-
-
-def _log() -> type[BaseModel]:
-    return LogHeader
-
-
-SCHEMAS: Mapping[str, Callable[[], type[BaseModel]]] = {
-    "result": _result,
-    "estimate": _estimate,
-    "log": _log,
-    "study": _study,
-    "map": _map,
-}
-"""What makes the model of every kind of files."""

@@ -1,5 +1,7 @@
 """Scoring a virtual study against the truth: estimates, preprocessing, closed loop."""
 
+import hashlib
+
 import numpy as np
 
 from robotid_sim.arrays import Float1D
@@ -7,21 +9,34 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
+from robotid_sim.excitation import CRITERIA, FAMILIES
+from robotid_sim.excitation.design import excitation_quality
 from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.sensors import PROVENANCE
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import Setup
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.result import (
     ComparedPreprocessor,
     EstimateResult,
+    MeasurementResult,
     ParameterResult,
     PredictionResult,
+    RobotResult,
+    TrajectoryResult,
     finite,
 )
 from robotid_sim.preprocess.adaptive import smoother_of
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.validation.prediction import Prediction, exact_problem, predict_all, rms
-from robotid_sim.validation.preprocessing import compare_torque_filters
+from robotid_sim.trajectory.reference import Excitation
+from robotid_sim.validation.prediction import (
+    Prediction,
+    compare_torque_filters,
+    exact_problem,
+    predict_all,
+    rms,
+)
 
 
 def score_estimate(
@@ -33,6 +48,7 @@ def score_estimate(
     size = rms(problem.by_joint(problem.y))
     is_chosen, ratio = estimate is fit.chosen, estimate.criterion_over_optimum
     nees = _nees(estimate, true) if estimate.success and estimate.unbiased else None
+    errors = None if prediction is None else prediction.model_error_relative
     return EstimateResult(
         estimator=estimate.estimator,
         success=estimate.success,
@@ -57,7 +73,7 @@ def score_estimate(
             torque_rms=prediction.torque_rms.tolist(),
             torque_rms_relative=prediction.torque_rms_relative.tolist(),
             noise_std=estimate.noise_std.tolist(),
-            model_error_relative=_numbers(prediction.model_error_relative),
+            model_error_relative=[] if errors is None else [finite(float(e)) for e in errors],
         ),
     )
 
@@ -143,5 +159,56 @@ def compare_preprocessing(
     ]
 
 
-def _numbers(values: Float1D | None) -> list[float | None]:
-    return [] if values is None else [finite(float(v)) for v in values]
+def describe_robot(robot: Robot) -> RobotResult:
+    """Return the robot's part of the result."""
+    document = robot.document
+    return RobotResult(
+        name=robot.name,
+        dof=robot.dof,
+        joint_names=list(robot.joint_names),
+        joint_units=list(robot.joint_units),
+        urdf_sha256=None if document is None else hashlib.sha256(document.xml).hexdigest(),
+    )
+
+
+def describe_trajectory(setup: Setup, trajectory: Excitation) -> TrajectoryResult:
+    """Return the trajectory's part of the result.
+
+    Use of the limits is that by the nominal model and, of the torque, by the plant.
+    """
+    nominal = excitation_quality(setup.nominal, setup.basis, trajectory)
+    true = excitation_quality(setup.cell.plant, setup.basis, trajectory)
+    return TrajectoryResult(
+        family=FAMILIES.name_of(setup.excitation.family),
+        criterion=CRITERIA.name_of(setup.excitation.criterion),
+        base_set=list(setup.basis.names),
+        cond_raw=nominal.cond_raw,
+        cond_normalized=nominal.cond_normalized,
+        duration_s=trajectory.duration - trajectory.start,
+        max_position_ratio=nominal.position_ratio,
+        max_velocity_ratio=nominal.velocity_ratio,
+        max_acceleration_ratio=nominal.acceleration_ratio,
+        max_torque_ratio_nominal=nominal.torque_ratio,
+        max_torque_ratio_true=true.torque_ratio,
+    )
+
+
+def describe_measurement(log: Log, preset: str | None = None) -> MeasurementResult:
+    """Return the log's part of the result; the preset is the name of a set of sensors.
+
+    Noise is that of the samples against the truth, unknown where there is none.
+    """
+    torque: list[float | None] = [None] * log.dof
+    encoder: list[float | None] = [None] * log.dof
+    if log.truth is not None:
+        torque = [float(v) for v in np.std(log.tau_meas - log.truth.tau, axis=0)]
+        encoder = [float(v) for v in np.std(log.q - log.truth.q, axis=0)]
+    return MeasurementResult(
+        preset=preset or ("custom" if log.provenance.get(PROVENANCE) else "unknown"),
+        samples=log.t.size,
+        dt_s=log.dt,
+        engine=str(log.provenance.get("engine", "unknown")),
+        feedback=str(log.provenance.get("feedback", "unknown")),
+        torque_noise_std=torque,
+        encoder_noise_std=encoder,
+    )

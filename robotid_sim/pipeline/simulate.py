@@ -1,6 +1,9 @@
 """The virtual experiment: a robot in the engine, driven along a trajectory, with sensors."""
 
-from dataclasses import dataclass
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -8,23 +11,95 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.experiment.rollout import Cell
+from robotid_sim.errors import ControllerError, SimulationDiverged
+from robotid_sim.experiment.rollout import Cell, rollout
 from robotid_sim.measurement.files import save_log
 from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_cell
 from robotid_sim.pipeline.build_design import build_space
 from robotid_sim.pipeline.build_robot import build_nominal, build_robot
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.contacts import contacts
-from robotid_sim.pipeline.experiment import run_experiment
-from robotid_sim.pipeline.failures import saved_if_diverged
+from robotid_sim.pipeline.excitation import contacts
 from robotid_sim.pipeline.verdict import saturated
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.streams import stream_of
+from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation, limit_use, require_runnable
 from robotid_sim.trajectory.trajectory_files import load_trajectory
+from robotid_sim.validation.closed_loop import ClosedLoop
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def saved_if_diverged(path: Path | None) -> Iterator[None]:
+    """Save the log of a loop that diverges within the block, if there is a path, and say where."""
+    try:
+        yield
+    except (SimulationDiverged, ControllerError) as error:
+        if path is not None and isinstance(error.log, Log):
+            save_log(error.log, path)
+            error.args = (f"{error}; log up to there: {path}", *error.args[1:])
+        raise
+
+
+def save_failures(loop: ClosedLoop, folder: Path, of: str = "") -> list[Path]:
+    """Save the logs of runs that ended before their time, oldest first; return the files.
+
+    Their names begin with `of`; earlier files of such names are removed. Raises `FileFormatError`
+    if one cannot be written.
+    """
+    for old in folder.glob(f"{of}failed-*.h5"):
+        old.unlink()
+    paths = []
+    for k, failure in enumerate(loop.failures, start=1):
+        _log.warning("%s", failure)
+        if failure.log is not None:
+            paths.append(folder / f"{of}failed-{k}.h5")
+            save_log(failure.log, paths[-1])
+    return paths
+
+
+@one_blas_thread()
+def clean_run(cell: Cell, trajectory: Excitation, *, progress: Progress = silent) -> Log:
+    """Run the plant in the engine along a trajectory; return the clean log, with what was true.
+
+    Raises `SimulationDiverged` if the loop leaves every sensible range, and `ControllerError` if
+    the controller returns anything but finite torques: both carry the log up to there. Raises
+    `LogError` if the trajectory is of another robot, `InconsistentInertiaError` or
+    `RankDeficientError` if a body of the plant cannot exist, or a joint of it moves no inertia.
+    """
+    with cell.open() as engine:
+        return rollout(engine, cell.controller, trajectory, progress=progress)
+
+
+def measured(cell: Cell, clean: Log, rng: np.random.Generator, *, seed: int | None = None) -> Log:
+    """Return what the sensors of a cell see of a clean run, which is the log's truth.
+
+    The seed is what the log says of it. Raises `OptionError` if a sensor has options for another
+    number of joints.
+    """
+    log = measure(clean, cell.sensors, rng)
+    return replace(log, seed=seed, provenance={**log.provenance, "robot": cell.plant.name})
+
+
+def run_experiment(
+    cell: Cell,
+    trajectory: Excitation,
+    rng: np.random.Generator,
+    *,
+    seed: int | None = None,
+    progress: Progress = silent,
+) -> Log:
+    """Run the virtual experiment: the plant in the engine, then what the sensors see of it.
+
+    The log is what a real cell would give, and the truth for scoring; the seed is what it says of
+    it.
+    """
+    return measured(cell, clean_run(cell, trajectory, progress=progress), rng, seed=seed)
 
 
 @public_value

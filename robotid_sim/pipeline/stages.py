@@ -18,8 +18,7 @@ from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.structure import with_term_values
 from robotid_sim.measurement.log import Log, LoopNoise
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.choosing import chosen_name, heeding_loop_noise
-from robotid_sim.pipeline.fit_plan import FitPlan
+from robotid_sim.pipeline.fit_plan import FitPlan, chosen_name, heeding_loop_noise
 from robotid_sim.pipeline.fitted_motion import FittedMotion, fitted_motion
 from robotid_sim.pipeline.identification import Identification, doubted
 from robotid_sim.progress import Progress, silent

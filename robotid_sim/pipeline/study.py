@@ -20,18 +20,21 @@ from robotid_sim.frames import data_frame
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
-from robotid_sim.parallel import kept_workers
+from robotid_sim.parallel import kept_workers, run_ahead
 from robotid_sim.pipeline.assess import Assessment, FittedLog
-from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build import Setup, build_setup, load_kernels
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.excitation import Designs
-from robotid_sim.pipeline.folder import FILES, RUN_LOG, require_study_folder, study_folder
 from robotid_sim.pipeline.identification import Identification
-from robotid_sim.pipeline.kernels import load_kernels
 from robotid_sim.pipeline.refit import Refit, refit_of
 from robotid_sim.pipeline.result import StudyResult
-from robotid_sim.pipeline.setup import Setup
-from robotid_sim.pipeline.study_stages import Executor, StudyStages
+from robotid_sim.pipeline.study_stages import (
+    FILES,
+    RUN_LOG,
+    StudyStages,
+    require_study_folder,
+    study_folder,
+)
 from robotid_sim.progress import Progress
 from robotid_sim.progress_display import in_notebook, progress_line
 from robotid_sim.representation import public_value
@@ -197,45 +200,40 @@ def run_study(
         If the design was interrupted.
     """
     line = progress_line(enabled=in_notebook()) if progress is None else nullcontext(progress)
-    command, executor = command or "robotid_sim.run_study(setup, out)", Executor(workers)
-    with (
-        kept_workers(),
-        _setup_of(study, config, executor) as setup,
-        study_folder(out, setup, command) as folder,
-        _log_file(folder / RUN_LOG),
-        line as shown,
-    ):
-        stages = StudyStages(setup, folder, executor, meshes, shown)
-        stages.write_nominal()
-        known_loops = stages.begin_known_loops()
-        designs = stages.design()
-        trajectory = designs.trajectories[0]
-        unseen_log = stages.begin_unseen_log()
-        log = stages.simulate(trajectory)
-        fit = stages.identify(log)
-        noise = stages.begin_noise(log, fit)
-        assessment = stages.diagnose(log, fit)
-        unseen, compared = stages.validate(unseen_log, log, fit)
-        loop = stages.control(fit, known_loops)
-        result = stages.score(trajectory, log, unseen, assessment, compared, loop, noise)
-        done = Study(setup, designs, trajectory, log, assessment, unseen, loop, result)
-        if page:
-            _write_page(done, folder, command, workers, shown, replay=replay)
+    command = command or "robotid_sim.run_study(setup, out)"
+    settings = (config or StudyConfig()).experiment
+    engine = study.cell.engine if isinstance(study, Setup) else settings.engine
+    with kept_workers():
+        run_ahead(partial(load_kernels, engine), workers)  # in another process, meanwhile
+        setup = study if isinstance(study, Setup) else build_setup(study, config)
+        with (
+            study_folder(out, setup, command) as folder,
+            _log_file(folder / RUN_LOG),
+            line as shown,
+        ):
+            stages = StudyStages(setup, folder, workers, meshes, shown)
+            stages.write_nominal()
+            known_loops = stages.begin_known_loops()
+            designs = stages.design()
+            trajectory = designs.trajectories[0]
+            unseen_log = stages.begin_unseen_log()
+            log = stages.simulate(trajectory)
+            fit = stages.identify(log)
+            noise = stages.begin_noise(log, fit)
+            assessment = stages.diagnose(log, fit)
+            unseen, compared = stages.validate(unseen_log, log, fit)
+            loop = stages.control(fit, known_loops)
+            result = stages.score(trajectory, log, unseen, assessment, compared, loop, noise)
+            done = Study(setup, designs, trajectory, log, assessment, unseen, loop, result)
+            if page:
+                from robotid_sim.report.page import write_page
+                from robotid_sim.report.study_report import study_report
+
+                began, place = time.perf_counter(), folder / "report.html"
+                drawn, figures = study_report(done, command), folder / "figures"
+                write_page(drawn, place, figures, shown, workers, replay=replay)
+                _log.info("report: %.2f s", time.perf_counter() - began)
     return done
-
-
-@contextmanager
-def _setup_of(
-    study: Setup | Robot | str | Path, config: StudyConfig | None, executor: Executor
-) -> Iterator[Setup]:
-    """Give the built values of a study; meanwhile another process loads compiled functions."""
-    engine = (
-        study.cell.engine
-        if isinstance(study, Setup)
-        else (config or StudyConfig()).experiment.engine
-    )
-    executor.begin(partial(load_kernels, engine))
-    yield study if isinstance(study, Setup) else build_setup(study, config)
 
 
 def plan_study(
@@ -264,18 +262,6 @@ def plan_study(
         "files": list(FILES),
         "assumptions": setup.assumptions,
     }
-
-
-def _write_page(
-    study: Study, folder: Path, command: str, workers: int, progress: Progress, *, replay: bool
-) -> None:
-    from robotid_sim.report.page import write_page
-    from robotid_sim.report.study_report import study_report
-
-    began = time.perf_counter()
-    page = study_report(study, command)
-    write_page(page, folder / "report.html", folder / "figures", progress, workers, replay=replay)
-    _log.info("report: %.2f s", time.perf_counter() - began)
 
 
 @contextmanager

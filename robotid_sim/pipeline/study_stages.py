@@ -3,55 +3,85 @@
 import logging
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 
+from robotid_sim.files import FILE_SPACE
 from robotid_sim.measurement.files import save_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.export import write_urdf
+from robotid_sim.model.mesh_files import FOLDER as MESHES
 from robotid_sim.model.mesh_files import MeshMode
-from robotid_sim.parallel import Result, run_ahead
+from robotid_sim.parallel import run_ahead
 from robotid_sim.pipeline.assess import Assessment, assess
-from robotid_sim.pipeline.compared_models import compared_models, refits_of
-from robotid_sim.pipeline.contacts import contacts
-from robotid_sim.pipeline.excitation import Designs, design_excitation
-from robotid_sim.pipeline.experiment import run_experiment
-from robotid_sim.pipeline.failures import save_failures, saved_if_diverged
-from robotid_sim.pipeline.folder import LOG, RESULT
-from robotid_sim.pipeline.identification import IDENTIFIED, Identification
+from robotid_sim.pipeline.build import Setup
+from robotid_sim.pipeline.excitation import Designs, contacts, design_excitation
+from robotid_sim.pipeline.identification import ESTIMATE, IDENTIFIED, PARAMETERS, Identification
 from robotid_sim.pipeline.identify import identify
-from robotid_sim.pipeline.result import ComparedPreprocessor, PreprocessingResult, StudyResult
-from robotid_sim.pipeline.result_parts import (
+from robotid_sim.pipeline.result import (
+    ComparedPreprocessor,
+    PreprocessingResult,
+    StudyResult,
+    versions,
+)
+from robotid_sim.pipeline.scoring import (
+    compare_preprocessing,
     describe_measurement,
     describe_robot,
     describe_trajectory,
-    versions,
+    scored,
 )
-from robotid_sim.pipeline.scoring import compare_preprocessing, scored
-from robotid_sim.pipeline.setup import Setup
+from robotid_sim.pipeline.simulate import run_experiment, save_failures, saved_if_diverged
+from robotid_sim.pipeline.validate import compared_models, refits_of
 from robotid_sim.pipeline.verdict import noise_beside_residuals, verdict
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.progress import Progress
+from robotid_sim.result_folder import Run, require_usable, result_folder
 from robotid_sim.trajectory.reference import Excitation, Trajectory
 from robotid_sim.trajectory.trajectory_files import save_trajectory
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
-from robotid_sim.validation.noise import ResidualNoise
+from robotid_sim.validation.honesty import ResidualNoise
+
+LOG, RESULT = "log.h5", "result.json"
+"""The measured log, and what came out."""
+
+RUN_LOG = "run.log"
+"""What the stages said, with times."""
+
+KIND = "study"
+"""What such a folder is of."""
+
+FILES = (
+    *(RESULT, IDENTIFIED, "nominal.urdf", "trajectory.json", LOG),
+    *(ESTIMATE, PARAMETERS, "report.html", "figures", MESHES, RUN_LOG),
+)
+"""What a study and its page leave in a folder."""
+
+SAMPLE_SPACE = 400.0
+"""Space of a sample of a joint in a log [bytes], with the logs of loops that fail."""
+
+
+def study_folder(
+    out: str | Path, setup: Setup, command: str = "run_study"
+) -> AbstractContextManager[Path]:
+    """Return the result folder of a study, to be entered; see `result_folder`."""
+    return result_folder(out, FILES, *_run_and_space(setup, command))
+
+
+def require_study_folder(out: str | Path, setup: Setup, command: str) -> None:
+    """Raise as `study_folder` would, and leave all as it is."""
+    require_usable(out, FILES, *_run_and_space(setup, command))
+
+
+def _run_and_space(setup: Setup, command: str) -> tuple[Run, float]:
+    plant, family = setup.cell.plant, setup.excitation.family
+    samples = family.periods * family.period * setup.cell.rate
+    return Run(KIND, plant.name, command), FILE_SPACE + SAMPLE_SPACE * samples * plant.dof
+
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class Executor:
-    """Begins work ahead of its turn, with the bits that it has in its turn; see `run_ahead`."""
-
-    workers: int
-    """Processes that there may be."""
-
-    def begin(self, work: Callable[[], Result]) -> Callable[[], Result]:
-        """Begin work; return what waits for its result."""
-        return run_ahead(work, self.workers)
 
 
 @dataclass(frozen=True)
@@ -64,7 +94,8 @@ class StudyStages:
 
     setup: Setup
     folder: Path
-    executor: Executor
+    workers: int
+    """Processes that there may be; what begins ahead of its turn has the bits of its turn."""
     meshes: MeshMode
     progress: Progress
     seconds: dict[str, float] = field(default_factory=dict)
@@ -88,11 +119,11 @@ class StudyStages:
     def begin_known_loops(self) -> Callable[[], ClosedLoop] | None:
         """Begin the loops with the models that are there before the identification."""
         setup = self.setup
-        if setup.comparison is None or self.executor.workers < 2:
+        if setup.comparison is None or self.workers < 2:
             return None
         stream = setup.streams("control")
         loops = partial(closed_loop, setup.cell, setup.nominal, {}, stream, setup.comparison)
-        return self.executor.begin(loops)
+        return run_ahead(loops, self.workers)
 
     def design(self) -> Designs:
         """Design the excitation."""
@@ -110,7 +141,8 @@ class StudyStages:
     def begin_unseen_log(self) -> Callable[[], Log]:
         """Begin the experiment on a motion that the identification does not see."""
         setup, stream = self.setup, self.setup.streams("unseen measure")
-        return self.executor.begin(partial(run_experiment, setup.cell, setup.unseen, stream))
+        work = partial(run_experiment, setup.cell, setup.unseen, stream)
+        return run_ahead(work, self.workers)
 
     def simulate(self, trajectory: Excitation) -> Log:
         """Run the experiment."""
@@ -144,7 +176,7 @@ class StudyStages:
         """Begin replicates of the noise, which say how large residuals are to be expected."""
         if not self.setup.cell.sensors:
             return None
-        return self.executor.begin(noise_beside_residuals(self.setup, log, fit))
+        return run_ahead(noise_beside_residuals(self.setup, log, fit), self.workers)
 
     def diagnose(self, log: Log, fit: Identification) -> Assessment:
         """Look for what speaks against the log and its model."""
@@ -181,7 +213,7 @@ class StudyStages:
                 setup.streams("control"),
                 setup.comparison,
                 known=known() if known else None,
-                workers=self.executor.workers,
+                workers=self.workers,
                 progress=self.progress,
             )
             save_failures(loop, self.folder)

@@ -1,28 +1,150 @@
 """How far to trust a fit: residuals over the state, directions, information, further checks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Bool1D, Float1D, Float2D
+from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
 from robotid_sim.diagnostics.directions import WeakDirection, weakest_directions, worst_direction
 from robotid_sim.diagnostics.essential import essential_parameters
 from robotid_sim.diagnostics.intervals import information_shares
 from robotid_sim.diagnostics.residuals import cross_validate, residual_whiteness
+from robotid_sim.dynamics.dynamics import rigid_body_torque
+from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.block_sandwich import autocorrelation, effective_rows
 from robotid_sim.estimation.discrepancy import widening
 from robotid_sim.estimation.problem import rows_of, weights_of
 from robotid_sim.estimation.restricted import within
-from robotid_sim.estimation.state_functions import joint_states
-from robotid_sim.pipeline.choosing import loop_noise_sentence
-from robotid_sim.pipeline.friction_curves import equal_parts
+from robotid_sim.estimation.state_functions import joint_states, lacking_torque
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model import parameters
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.fit_plan import loop_noise_sentence
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.refit import WINDOWS, windows_of
+from robotid_sim.preprocess.adaptive import smoother_of
+from robotid_sim.preprocess.faults import find_faults, repaired
+from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.section import unit_text
 from robotid_sim.threads import one_blas_thread
+
+BINS = 30
+"""Speeds at which the measured friction of a joint is given; all have equally many samples."""
+
+CURVE_SAMPLES = 61
+"""Speeds of a fitted curve, denser where friction changes its sign."""
+
+OF_SPEED = ("offset", "asymmetric-friction", "friction-velocity", "stribeck", "curved-viscous")
+"""Terms that are a curve over the speed."""
+
+BY_SPEED = ("speed", "direction")
+"""What the model may lack that is a curve over the speed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FrictionCurve:
+    """Friction of a joint over its speed."""
+
+    joint: str
+    unit: str
+    """Of the joint: rad or m."""
+    measured_speed: Float1D
+    """Speeds of the measured torque, shape (BINS,)."""
+    measured: Float1D
+    """Torque beside that of the bodies, mean of equally many samples [N m or N]."""
+    speed: Float1D
+    """Speeds of the fitted torque, shape (CURVE_SAMPLES,)."""
+    fitted: Float1D
+    lacking: Float1D | None
+    """What the model lacks beside the fitted torque; None if that is nothing."""
+
+
+def friction_curves(fit: Identification, logs: Sequence[Log]) -> list[FrictionCurve]:
+    """Return the friction of every joint, measured in the logs of a fit and fitted.
+
+    Accelerations are those of smoothed positions: a motion that follows from torques too holds the
+    noise of both, which only the rows of a fit weigh as they should.
+    """
+    model, pairs = fit.model, zip(logs, fit.preprocessors, strict=True)
+    motions = [_motion_of_positions(log, use, fit.nominal) for log, use in pairs]
+    dq = np.concatenate([_used(motion, motion.dq) for motion in motions])
+    measured = np.concatenate(
+        [_used(motion, motion.tau - _beside_friction(fit, model, motion)) for motion in motions]
+    )
+    curves = []
+    for j, joint in enumerate(model.joints):
+        share = np.linspace(-1.0, 1.0, CURVE_SAMPLES)
+        speed = share * np.abs(share) * np.abs(dq[:, j]).max()
+        law = joint.friction
+        fitted = law.Fv * speed + law.Fc * np.tanh(speed / law.eps) + law.Fo
+        fitted = fitted + _terms_at_speeds(fit, model, j, speed)
+        parts = equal_parts(dq[:, j], BINS)
+        means = [(dq[part, j].mean(), measured[part, j].mean()) for part in parts]
+        at, mean = np.array(means).T
+        lacking = _lacking(fit, model, j, speed)
+        unit = model.joint_units[j]
+        curves.append(FrictionCurve(joint.name, unit, at, mean, speed, fitted, lacking))
+    return curves
+
+
+def _motion_of_positions(log: Log, preprocessor: Preprocessor, nominal: Robot) -> Motion:
+    """Return the motion of a log from its positions alone, where the preprocessor has a smoother.
+
+    A motion that follows from the model too hides what is wrong with either.
+    """
+    smoother = smoother_of(preprocessor)
+    if smoother is None:
+        return preprocessor(log, nominal)
+    return smoother(repaired(log, find_faults(log)), nominal)
+
+
+def _used(motion: Motion, signal: Float2D) -> Float2D:
+    """Return the samples of a signal (N, n) that enter the fit."""
+    return signal if motion.row_filter is None else signal[motion.row_filter.used]
+
+
+def _beside_friction(fit: Identification, model: Robot, motion: Motion) -> Float2D:
+    """Return the torque along a motion that is no function of a joint's speed, shape (N, n)."""
+    phi, state = model.parameters(), (motion.q, motion.dq, motion.ddq)
+    rotors = [phi[parameters.joint_slice(j, model.dof)][3] for j in range(model.dof)]
+    bodies = rigid_body_torque(model, *state)
+    others = [term for term in fit.structure.robot_terms() if term.kind not in OF_SPEED]
+    of_terms = terms_torque(model, others, *state, t=motion.from_middle)
+    return np.asarray(bodies + motion.ddq * rotors) + of_terms
+
+
+def equal_parts(at: Float1D, bins: int) -> list[Int1D]:
+    """Return the samples of bins with equally many of them, in ascending order of `at`."""
+    return np.array_split(np.argsort(at, kind="stable"), min(bins, at.size))
+
+
+def _terms_at_speeds(fit: Identification, model: Robot, joint: int, speed: Float1D) -> Float1D:
+    """Return the torque of the terms of a joint by its speed, with the others at rest."""
+    name = model.joint_names[joint]
+    terms = [t for t in fit.structure.robot_terms() if t.joint == name and t.kind in OF_SPEED]
+    dq = np.zeros((speed.size, model.dof))
+    still = np.zeros_like(dq)
+    dq[:, joint] = speed
+    return np.asarray(terms_torque(model, terms, still, dq, still, in_order=False)[:, joint])
+
+
+def _lacking(fit: Identification, model: Robot, joint: int, speed: Float1D) -> Float1D | None:
+    """Return what the model lacks of a joint's torque by its speed; None if that is nothing."""
+    name = model.joint_names[joint]
+    lacks = [k for k in fit.discrepancy.lacks if k.joint == name and k.quantity in BY_SPEED]
+    if not any(lack.knots for lack in lacks):
+        return None
+    still = np.zeros((speed.size, model.dof))
+    dq = still.copy()
+    dq[:, joint] = speed
+    t = np.arange(float(speed.size))
+    motion = Motion(t=t, q=still, dq=dq, ddq=still, tau=still, joint_names=model.joint_names)
+    return np.asarray(lacking_torque(lacks, motion, model)[:, joint])
+
 
 WEAKEST = 5
 """Directions that are given in words."""
@@ -30,7 +152,7 @@ WEAKEST = 5
 TWO_PERIODS = 1.9
 """Periods of rows that a comparison between periods needs."""
 
-BINS = 20
+RESIDUAL_BINS = 20
 """Values of a quantity at which the residual of a joint is given, at most."""
 
 FEWEST = 15
@@ -80,13 +202,15 @@ def binned_residuals(fit: Identification) -> list[BinnedResidual]:
     residual = rows.by_joint(rows.y - rows.W @ fit.chosen.beta)
     forward = np.sign(rows_of(fit.motion, np.column_stack([state.dq for state in states])))
     quantities = {
-        "position": ([_centered(state.q) for state in states], residual),
+        "position": ([s.q - 0.5 * (s.q.min() + s.q.max()) for s in states], residual),
         "velocity": ([state.dq for state in states], residual),
         "size of the load": ([np.abs(state.load) for state in states], residual * forward),
     }
     binned = []
     for quantity, (columns, values) in quantities.items():
-        at = _scaled(rows_of(fit.motion, np.column_stack(columns)))
+        at = rows_of(fit.motion, np.column_stack(columns))
+        size = np.abs(at).max(axis=0)
+        at = at / np.where(size > 0.0, size, 1.0)
         for j in map(int, np.flatnonzero(rows.measured)):
             binned.append(BinnedResidual(quantity, j, *_in_errors(at[:, j], values[:, j])))
     return binned
@@ -97,7 +221,7 @@ def _in_errors(at: Float1D, residual: Float1D) -> tuple[Float1D, Float1D]:
 
     The error is that of what scatters about the means, which may be correlated in time.
     """
-    bins = min(max(at.size // FEWEST, 2), BINS)
+    bins = min(max(at.size // FEWEST, 2), RESIDUAL_BINS)
     parts = equal_parts(at, bins)
     mean, left = np.array([residual[part].mean() for part in parts]), residual.copy()
     for part, value in zip(parts, mean, strict=True):
@@ -106,16 +230,6 @@ def _in_errors(at: Float1D, residual: Float1D) -> tuple[Float1D, Float1D]:
     variance = float((left**2).sum()) / max(at.size - bins, 1)
     error = max(np.sqrt(variance * bins / worth), np.finfo(float).tiny)
     return np.array([at[part].mean() for part in parts]), mean / error
-
-
-def _centered(q: Float1D) -> Float1D:
-    return np.asarray(q - 0.5 * (q.min() + q.max()))
-
-
-def _scaled(columns: Float2D) -> Float2D:
-    """Return columns over their largest size; those of zeros stay."""
-    size = np.abs(columns).max(axis=0)
-    return columns / np.where(size > 0.0, size, 1.0)
 
 
 @one_blas_thread()
@@ -148,19 +262,11 @@ def _stretches(fit: Identification) -> tuple[dict[str, Bool1D], str]:
     return named, "a stretch of the period, in all periods"
 
 
-class Explained(Protocol):
-    """A result that describes itself."""
-
-    def sentences(self) -> list[str]:
-        """Return the finding in words."""
-        ...
-
-
 @one_blas_thread()
 def further_checks(fit: Identification) -> list[str]:
     """Return what further checks of a fit say; one that is not possible says nothing."""
     chosen, problem, period = fit.chosen, fit.problem, fit.motion.period
-    checks: list[Callable[[], Explained]] = [
+    checks: list[Callable[[], Any]] = [
         lambda: worst_direction(problem, chosen),
         lambda: residual_whiteness(problem, chosen),
         lambda: essential_parameters(problem, chosen),

@@ -5,34 +5,94 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.estimation.consistent import Lift
 from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.importing.reading import Logs, ReadLog
 from robotid_sim.measurement.files import load_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_cell, build_comparison, build_models
 from robotid_sim.pipeline.build_design import build_space
-from robotid_sim.pipeline.build_fit import build_preprocessor
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
-from robotid_sim.pipeline.compared_models import compared_models
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.contacts import contacts
-from robotid_sim.pipeline.failures import save_failures, saved_if_diverged
+from robotid_sim.pipeline.excitation import contacts
+from robotid_sim.pipeline.fit_plan import build_preprocessor
 from robotid_sim.pipeline.identification import Identification
-from robotid_sim.pipeline.log_checks import check_logs
+from robotid_sim.pipeline.identify import check_logs
 from robotid_sim.pipeline.predict import SavedEstimate
 from robotid_sim.pipeline.result import CheckResult, ContactResult
+from robotid_sim.pipeline.simulate import save_failures, saved_if_diverged
 from robotid_sim.pipeline.stages import lift_estimate
 from robotid_sim.pipeline.verdict import loop_checks
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
-from robotid_sim.streams import Streams
+from robotid_sim.streams import Streams, named_stream
+from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
+from robotid_sim.validation.comparison import IDENTIFIED
 from robotid_sim.validation.log_prediction import with_friction_velocity, with_gravity
 from robotid_sim.validation.prediction import Prediction, predictions
+
+
+def compared_models(
+    identified: Robot,
+    estimates: Sequence[Estimate],
+    nominal: Robot,
+    basis: BaseParameters,
+    models: Mapping[str, Robot | None],
+    refits: Mapping[str, Sequence[Estimate]] | None = None,
+) -> dict[str, Robot | Sequence[Robot]]:
+    """Return the models of a closed loop by name; see `closed_loop`.
+
+    An estimate is taken as it is: its model has exactly the estimated base parameters, even where
+    no rigid bodies can have them.
+
+    None among the models stands for the estimate of that name. Estimators that draw have fits of
+    the runs after the first, see `refits_of`: their list has a model for every run. Estimates that
+    failed are left out.
+    """
+    by_name = {estimate.estimator: estimate for estimate in estimates}
+    compared: dict[str, Robot | Sequence[Robot]] = {IDENTIFIED: identified}
+    for name, model in models.items():
+        if model is not None:
+            compared[name] = model
+        elif name in by_name and by_name[name].success:  # the estimates tell of a fit that failed
+            more = (refits or {}).get(name, ())
+            fits = [fit for fit in (by_name[name], *more) if fit.success]
+            phi = nominal.parameters()
+            sets = [basis.completed(fit.beta, phi) for fit in fits]
+            formal = [nominal.with_parameters(each, formal=True) for each in sets]
+            every_run = len(more) > 0 and len(formal) == 1 + len(more)
+            compared[name] = formal if every_run else formal[0]
+    return compared
+
+
+@one_blas_thread()
+def refits_of(
+    problem: LinearProblem,
+    estimators: Mapping[str, Estimator],
+    models: Mapping[str, Robot | None],
+    runs: int,
+    rng: np.random.Generator,
+) -> dict[str, list[Estimate]]:
+    """Return new fits for every run but the first, of the compared estimators that draw.
+
+    None among the models stands for the estimate of that name; every run draws from a child of
+    `rng`.
+    """
+    drawn = [name for name, model in models.items() if model is None and estimators[name].random]
+    return {
+        name: [
+            estimators[name].fit(problem, named_stream(rng, f"run {run}")) for run in range(1, runs)
+        ]
+        for name in drawn
+    }
+
 
 CSV = "csv"
 """Task whose path is a file."""
@@ -65,10 +125,7 @@ class Validation:
 
     def content(self) -> dict[str, Any]:
         """Return the validation as JSON values."""
-        rms = None if self.predicted is None else self.predicted[0].torque_rms.tolist()
-        relative = (
-            None if self.predicted is None else self.predicted[0].torque_rms_relative.tolist()
-        )
+        of_estimate = None if self.predicted is None else self.predicted[0]
         return {
             "robot": self.plant.name,
             "estimator": self.estimate.estimator,
@@ -76,8 +133,8 @@ class Validation:
             "bandwidth": self.loop.gains.bandwidth,
             "error_bound": self.loop.gains.error_bound.tolist(),
             "bandwidth_limited": list(self.loop.gains.limited),
-            "torque_rms": rms,
-            "torque_rms_relative": relative,
+            "torque_rms": of_estimate and of_estimate.torque_rms.tolist(),
+            "torque_rms_relative": of_estimate and of_estimate.torque_rms_relative.tolist(),
             "control": [run.content() for run in self.loop.runs],
             "contacts": [str(contact) for contact in self.contacts],
             "checks": [check.model_dump(mode="json") for check in self.checks],
@@ -145,7 +202,8 @@ def validate(
         If the undisturbed loop with the true model ends before its time.
     """
     config = (config or StudyConfig()).with_seed(seed)
-    config = _with_choices(config, controllers, tasks, scenarios, models, runs)
+    names = {"controllers": controllers, "scenarios": scenarios, "models": models}
+    config = _with_choices(config, names, tasks, runs)
     unseen = None if log is None else _virtual(log)
     plant = build_robot(robot, config.robot)
     saved = SavedEstimate.of(estimate)
@@ -159,7 +217,8 @@ def validate(
     if unseen is not None:
         unseen[0].require_robot(nominal)
         doubt = check_logs(unseen.read, nominal, basis, refuse=not force).errors
-        predicted = _predicted(unseen[0], saved.chosen, nominal, basis, config)
+        motion = build_preprocessor(config.preprocess)(unseen[0], nominal)
+        predicted = predictions(saved.chosen.beta, unseen[0], motion, nominal, basis)
     cell, space = build_cell(plant, nominal, config), build_space(nominal, config)
     comparison = replace(build_comparison(config.control), space=space)
     with saved_if_diverged(failures and failures.with_name(f"{failures.name}-diverged.h5")):
@@ -197,14 +256,6 @@ def _virtual(log: Logs | Log | Path) -> Logs:
     return logs
 
 
-def _predicted(
-    log: Log, chosen: Estimate, nominal: Robot, basis: BaseParameters, config: StudyConfig
-) -> tuple[Prediction, Prediction]:
-    """Return what an estimate and the nominal model predict of a log."""
-    motion = build_preprocessor(config.preprocess)(log, nominal)
-    return predictions(chosen.beta, log, motion, nominal, basis)
-
-
 def _lifted(saved: SavedEstimate, nominal: Robot, basis: BaseParameters) -> Lift:
     """Return the robot of an estimate; raise `FileFormatError` if the fit in a file failed."""
     chosen = saved.chosen
@@ -218,24 +269,19 @@ def _lifted(saved: SavedEstimate, nominal: Robot, basis: BaseParameters) -> Lift
 
 
 def _with_choices(
-    study: StudyConfig,
-    controllers: Sequence[str] | None,
+    config: StudyConfig,
+    names: Mapping[str, Sequence[str] | None],
     tasks: Sequence[str] | None,
-    scenarios: Sequence[str] | None,
-    models: Sequence[str] | None,
     runs: int | None,
 ) -> StudyConfig:
     """Return the study with other choices for its loop; options by task stay."""
-    control = study.control
-    choices: dict[str, Any] = {
-        "controllers": None if controllers is None else tuple(controllers),
-        "tasks": None if tasks is None else dict(_task(word, control.tasks) for word in tasks),
-        "scenarios": None if scenarios is None else tuple(scenarios),
-        "models": None if models is None else tuple(models),
-        "runs": runs,
-    }
-    choices = {key: value for key, value in choices.items() if value is not None}
-    return study.model_copy(update={"control": control.model_copy(update=choices)})
+    chosen: dict[str, Any] = {key: tuple(of) for key, of in names.items() if of is not None}
+    if tasks is not None:
+        chosen["tasks"] = dict(_task(word, config.control.tasks) for word in tasks)
+    if runs is not None:
+        chosen["runs"] = runs
+    control = config.control.model_copy(update=chosen)
+    return config.model_copy(update={"control": control})
 
 
 def _task(word: str, tasks: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:

@@ -19,21 +19,22 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.excitation.design import default_path
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.build import Setup
 from robotid_sim.pipeline.config_tables import VerdictLimits
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.result import CheckResult, ContactResult, EstimateResult, VerdictResult
-from robotid_sim.pipeline.setup import Setup
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.faults import lost_samples
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.honesty import (
+    ResidualNoise,
     constrained_cost,
     constrained_limit,
     nees_range,
     residual_limit,
+    residual_noise,
 )
-from robotid_sim.validation.noise import ResidualNoise, residual_noise
 
 MASKED = {"lost-samples", "torque-outliers", "position-outliers"}
 """Causes that the adaptive preprocessor leaves out of the rows."""
@@ -82,15 +83,18 @@ def verdict(
     limits, plant = setup.limits, setup.cell.plant
     chosen = next(e for e in estimates if e.estimator == fit.chosen.estimator)
     noisy = bool(setup.cell.sensors)  # without noise no residual and no error can be explained
+    contact = CheckResult.at_most("no_contact", float(len(touching)), 0.0)
+    contact = contact.model_copy(update={"message": "; ".join(map(str, touching))})
+    clipped = sum(int(saturated(each).any(axis=1).sum()) for each in (log, unseen))
     checks = [
         _limits_check(plant, [log, unseen]),
-        *([_contact_check(touching)] if setup.excitation.keeps_apart else []),
+        *([contact] if setup.excitation.keeps_apart else []),
         _rank_check(fit),
         _reload_check(fit, identified_urdf),
         _model_error_check(chosen, limits.model_error),
         *([_noise_check(setup, log, fit, noise)] if noisy else []),
         *([] if diagnosis is None else [_causes_check(log, diagnosis, fit)]),
-        _saturation_check([log, unseen]),
+        CheckResult.at_most("no_saturation", float(clipped), 0.0),
         *_honesty_checks(setup, fit, estimates),
         *(loop_checks(plant, loop, limits) if setup.comparison is not None else []),
     ]
@@ -189,12 +193,6 @@ def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
     return check.model_copy(update={"message": " ".join(notes)})
 
 
-def _contact_check(touching: Sequence[ContactResult]) -> CheckResult:
-    """Check that no links touch that are apart at home."""
-    check = CheckResult.at_most("no_contact", float(len(touching)), 0.0)
-    return check.model_copy(update={"message": "; ".join(map(str, touching))})
-
-
 def limits_used(plant: Robot, log: Log, when: Bool1D) -> float:
     """Return the largest share of a limit that a log's true motion uses at some of its samples.
 
@@ -256,8 +254,3 @@ def saturated(log: Log) -> Bool2D:
     assert log.truth is not None
     assert log.tau_cmd is not None
     return np.asarray(log.truth.tau != log.tau_cmd)
-
-
-def _saturation_check(logs: list[Log]) -> CheckResult:
-    clipped = sum(int(saturated(log).any(axis=1).sum()) for log in logs)
-    return CheckResult.at_most("no_saturation", float(clipped), 0.0)

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robotid_sim.pipeline.contacts import contact_notes
 from robotid_sim.pipeline.design import DesignSummary
+from robotid_sim.pipeline.excitation import contact_notes
 from robotid_sim.report.figures.excitation import EXCITATION, design_convergence, information_shares
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import Replay, trajectory_motion

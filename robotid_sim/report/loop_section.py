@@ -11,7 +11,7 @@ import numpy as np
 from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.experiment.conditions import JOINER
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.contacts import contact_notes
+from robotid_sim.pipeline.excitation import contact_notes
 from robotid_sim.pipeline.validate import Validation
 from robotid_sim.report.figures import closed_loop as figures
 from robotid_sim.report.page import Page
@@ -21,7 +21,7 @@ from robotid_sim.report.tables import check_table, prediction_table
 from robotid_sim.report.text import Text, doubt_text
 from robotid_sim.section import Section, number, percent, torque_unit
 from robotid_sim.table import Table
-from robotid_sim.validation import summary
+from robotid_sim.validation import comparison as summary
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.comparison import IDENTIFIED, NOMINAL, TRUE, UNDISTURBED
 from robotid_sim.validation.control_run import ControlRun

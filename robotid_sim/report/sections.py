@@ -17,7 +17,7 @@ from robotid_sim.model.export import lost_in_urdf
 from robotid_sim.model.inertia import principal_axes, unpack
 from robotid_sim.model.perturb import unlikely_masses
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.result_parts import versions
+from robotid_sim.pipeline.result import versions
 from robotid_sim.report.figures.excitation import excitation, robot_picture, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation, friction
 from robotid_sim.report.figures.torques import LogRole, prediction, residuals, torque_filters

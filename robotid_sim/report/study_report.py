@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from robotid_sim.pipeline.contacts import contact_notes
+from robotid_sim.pipeline.excitation import contact_notes
 from robotid_sim.report import sections, tables
 from robotid_sim.report.figures.excitation import design_convergence
 from robotid_sim.report.finding import finding, trust_section

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.pipeline.fit_config import EstimationConfig
+from robotid_sim.pipeline.fit_plan import EstimationConfig
 from robotid_sim.pipeline.refit import Refit
 from robotid_sim.report.sections import Recipe
 from robotid_sim.section import LivePart, Section

@@ -24,16 +24,16 @@ from robotid_sim.pipeline.build_design import build_space
 from robotid_sim.pipeline.build_robot import build_nominal, build_robot
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.config_tables import NominalConfig
-from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.pipeline.result import StudyResult, robot_of_result
+from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.progress import Progress
 from robotid_sim.result_folder import require_complete
 from robotid_sim.streams import Streams
 from robotid_sim.trajectory.reference import Excitation, require_runnable
 from robotid_sim.trajectory.trajectory_files import load_trajectory
+from robotid_sim.validation.closed_loop import TaskMotions, task_motions
 from robotid_sim.validation.comparison import TRUE, UNDISTURBED
 from robotid_sim.validation.prediction import rms
-from robotid_sim.validation.task_motions import TaskMotions, task_motions
 from robotid_sim.viewer.animation import Animation, interpolated, require_showable, thinned
 from robotid_sim.viewer.camera import WINDOW, ViewSettings
 from robotid_sim.viewer.colors import model_color

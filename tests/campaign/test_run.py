@@ -12,10 +12,9 @@ from sampling import sampled
 
 from robotid_sim.campaign import backend, group_work
 from robotid_sim.campaign import run as campaign_run
+from robotid_sim.campaign.backend import LateError, limited
 from robotid_sim.campaign.run import run_campaign
-from robotid_sim.campaign.signed_folder import SignedFolder
-from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, Store
-from robotid_sim.campaign.time_limit import LateError, limited
+from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, SignedFolder, Store
 from robotid_sim.campaign.trial_list import Effort, trials_of
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.result_folder import locked

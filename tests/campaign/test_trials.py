@@ -235,7 +235,11 @@ def test_what_only_draws_results_throws_no_trial_away(package) -> None:
 @pytest.mark.parametrize(
     ("module", "inside", "outside"),
     [
-        ("irb120.trials", ("dynamics.kernels", "optim.pso", "excitation"), ("pipeline", "engine")),
+        (
+            "irb120.trials:swarm",
+            ("dynamics.kernels", "optim.pso", "excitation"),
+            ("pipeline", "engine"),
+        ),
         ("twolink.trials", ("engine.plant", "papers.twolink.model"), ("pipeline", "papers.rocr6")),
         ("rocr6.cell", ("pipeline.nominal", "estimation", "engine.plant"), ("papers.twolink",)),
     ],

@@ -23,9 +23,9 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.long_log import LongLog, copy_of_csv
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.pipeline import long_logs
-from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.build_robot import build_basis
 from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.long_logs import can_stream, identify_long
 from robotid_sim.pipeline.stages import fit_logs
 

@@ -30,7 +30,7 @@ from robotid_sim.chart import Chart, Curve, Panel
 from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.papers import register_paper
 from robotid_sim.papers.paper import Paper
-from robotid_sim.papers.sheet import measured
+from robotid_sim.papers.claims import measured
 from robotid_sim.table import Table
 
 COLOR = "nominal"

@@ -9,12 +9,12 @@ from kept_trials import forget_one
 from lxml import html
 
 from robotid_sim.campaign.trials import Trial
-from robotid_sim.chart import Curve, Panel
+from robotid_sim.chart import Chart, Curve, Panel
 from robotid_sim.files import read_json
 from robotid_sim.papers import PAPERS
-from robotid_sim.papers.charts import drawing
+from robotid_sim.papers.claims import measured
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
-from robotid_sim.papers.sheet import ClaimSheet, measured
+from robotid_sim.papers.sheet import ClaimSheet
 from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.table import Table
 
@@ -69,7 +69,8 @@ class Dice(Paper):
         values = [result["value"] for result in lab.run("draws", trials)]
         table = Table((), tuple((str(k), repr(v)) for k, v in enumerate(values)), name="table-1")
         line = Curve(np.arange(runs), np.array(values), "draws", "identified")
-        chart = drawing("fig-1", Panel(marks=(line,), x_label="run [-]", y_label="value [-]"))
+        panel = Panel(marks=(line,), x_label="run [-]", y_label="value [-]")
+        chart = Chart(name="fig-1", title="", caption="", panels=(panel,))
         mean = measured(float(np.mean(values)), interval_of_mean(values), center=7)
         measurements = {"mean": mean, "spread": measured(0.1)}
         return self.reproduction(lab, measurements, {"center": 7}, [chart], [table])

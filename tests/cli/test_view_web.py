@@ -26,7 +26,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.task import TaskRun
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.reference import PointToPoint
-from robotid_sim.validation.task_motions import TaskMotions
+from robotid_sim.validation.closed_loop import TaskMotions
 from robotid_sim.viewer import sources as command
 
 ARM = DATA / "2r.urdf"

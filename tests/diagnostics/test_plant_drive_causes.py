@@ -20,7 +20,7 @@ from robotid_sim.model.plant_drives import Backlash, Elastic
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_sensors
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.simulate import run_experiment
 
 CASES = {
     "sound": (None, None),

@@ -15,8 +15,8 @@ from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
-from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.fit_plan import build_fit
 
 pytestmark = pytest.mark.slow
 

@@ -14,7 +14,7 @@ from robotid_sim.measurement.encoder_sensors import EncoderNoise
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.preprocess.rts import RtsSmoother
-from robotid_sim.validation.noise import residual_noise
+from robotid_sim.validation.honesty import residual_noise
 
 SENSORS = (EncoderNoise(), TorqueNoise())
 NOISE_RATIO = 1.25

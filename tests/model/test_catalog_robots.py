@@ -17,8 +17,8 @@ from robotid_sim.engine.plant import Plant
 from robotid_sim.kinematics.forward import link_poses, tip_pose
 from robotid_sim.model import inertia
 from robotid_sim.model.cad import link_solid, vertices
-from robotid_sim.model.catalog import catalog, find_urdf, load_robot, published_parameters
-from robotid_sim.model.catalog_files import catalog_folder
+from robotid_sim.model.catalog import load_robot, published_parameters
+from robotid_sim.model.catalog_files import catalog, catalog_folder, find_urdf
 from robotid_sim.model.diagnosis import diagnose
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.settings import read_settings

@@ -1,14 +1,15 @@
 """Claims: ranges, derived verdicts, bands, files."""
 
+from dataclasses import replace
 from itertools import product
 from string import Formatter
 
 import pytest
 
+from robotid_sim.chart import Chart
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import read_json
 from robotid_sim.papers import PAPERS
-from robotid_sim.papers.charts import drawing
 from robotid_sim.papers.claims import (
     OUT_OF_BAND,
     Claim,
@@ -18,8 +19,8 @@ from robotid_sim.papers.claims import (
     measured,
     write_claims,
 )
-from robotid_sim.papers.measure import ClaimRange
 from robotid_sim.papers.sheet import ClaimSheet, PrintedElement, read_sheet
+from robotid_sim.papers.trial_table import ClaimRange
 from robotid_sim.table import Table
 
 ALWAYS = {"any": True, "full": True, "runs": True}
@@ -299,7 +300,11 @@ def test_a_page_lists_the_elements_of_the_paper() -> None:
     assert listed.tables[0].rows == (("Eq. (1)", "w", "implemented", "-", "claim:a"),)
 
 
-CHART, TABLE, FACTS = drawing("f"), Table((), (("1", "2"),), name="t"), {"runs": 3}
+CHART, TABLE, FACTS = (
+    Chart(name="f", title="", caption="", panels=()),
+    Table((), (("1", "2"),), name="t"),
+    {"runs": 3},
+)
 
 
 def test_a_page_gets_its_texts_from_the_file() -> None:
@@ -318,7 +323,7 @@ def test_what_is_not_both_in_the_file_and_made_is_named() -> None:
     with pytest.raises(OptionError, match="a cell for every heading"):
         page().tables(FACTS, [Table((), (("1",),), name="t")])
     with pytest.raises(OptionError, match="figures are not both drawn and in a section: g"):
-        page().sections(FACTS, [CHART, drawing("g")], {"t": TABLE})
+        page().sections(FACTS, [CHART, replace(CHART, name="g")], {"t": TABLE})
     with pytest.raises(OptionError, match="figures are not both drawn and in a section: f"):
         page().sections(FACTS, [], {"t": TABLE})
     with pytest.raises(OptionError, match="the page needs a table named 't'"):

@@ -7,9 +7,8 @@ from judging import judged_claims
 
 from robotid_sim.papers import find_paper
 from robotid_sim.papers.claims import Claim
-from robotid_sim.papers.irb120 import engine, model, trials
-from robotid_sim.papers.irb120.computed import compute_rows
-from robotid_sim.papers.irb120.paper import DRIVEN, SINGLE
+from robotid_sim.papers.irb120 import model, trials
+from robotid_sim.papers.irb120.paper import DRIVEN, SINGLE, compute_rows
 from robotid_sim.papers.trial_table import TrialTable
 
 pytestmark = pytest.mark.slow
@@ -50,11 +49,11 @@ def table() -> TrialTable:
         "size": map(str, model.SWARM_SIZES),
     }.items():
         rows |= {(study, "", name): swarms["mupso"] for name in names}
-    single = engine.random_motions(seed=0, count=DRIVEN_RUNS)["motions"]
+    single = trials.random_motions(seed=0, count=DRIVEN_RUNS)["motions"]
     motions = {"mupso": [run["x"] for run in swarms["mupso"]], SINGLE: single}
     driven = {
         kind: [
-            engine.identification(seed=0, kind=kind, run=run, x=x, logs=2)
+            trials.identification(seed=0, kind=kind, run=run, x=x, logs=2)
             for run, x in enumerate(of_kind[:DRIVEN_RUNS])
         ]
         for kind, of_kind in motions.items()

@@ -8,8 +8,8 @@ from robotid_sim.kinematics.forward import tip_jacobian, tip_pose
 from robotid_sim.kinematics.inverse import singularity_index as index_of_urdf
 from robotid_sim.model.catalog import load_robot, published_print
 from robotid_sim.papers.irb140 import kinematics
-from robotid_sim.papers.irb140.computed import cad_step, visible_directions
 from robotid_sim.papers.irb140.model import NAMES, mape, parameter_vector
+from robotid_sim.papers.irb140.paper import cad_step, visible_directions
 
 POSES = np.random.default_rng(0).uniform(-np.pi, np.pi, (50, 6))
 

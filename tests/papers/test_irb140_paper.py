@@ -14,13 +14,6 @@ from robotid_sim.model.catalog import load_robot, published_robot
 from robotid_sim.model.inertia import inconsistency
 from robotid_sim.papers import find_paper
 from robotid_sim.papers.irb140 import control, inverse_network, kinematics
-from robotid_sim.papers.irb140.computed import (
-    CLAMPS,
-    EQUAL_SHARES,
-    EQUAL_STEPS,
-    WIDE,
-    with_computed,
-)
 from robotid_sim.papers.irb140.control import SCENARIOS
 from robotid_sim.papers.irb140.model import (
     ITERATIONS,
@@ -30,6 +23,7 @@ from robotid_sim.papers.irb140.model import (
     mape,
     parameter_vector,
 )
+from robotid_sim.papers.irb140.paper import CLAMPS, EQUAL_SHARES, EQUAL_STEPS, WIDE, with_computed
 from robotid_sim.papers.irb140.swarms import (
     METHODS,
     QUBIT_CLAMP,

@@ -7,7 +7,8 @@ import pytest
 
 from robotid_sim.papers import find_paper
 from robotid_sim.papers.claims import OUT_OF_BAND, Claim, Measured, measured
-from robotid_sim.papers.irb140.computed import (
+from robotid_sim.papers.irb140.control import MODELS, SCENARIOS
+from robotid_sim.papers.irb140.paper import (
     CLAMPS,
     SMALL,
     WIDE,
@@ -15,7 +16,6 @@ from robotid_sim.papers.irb140.computed import (
     constants,
     pairs_of_clamps,
 )
-from robotid_sim.papers.irb140.control import MODELS, SCENARIOS
 from robotid_sim.papers.irb140.swarms import METHODS, PSO_CLAMP, QUBIT_CLAMP
 from robotid_sim.papers.trial_table import TrialTable
 

@@ -4,10 +4,9 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import OptionError
-from robotid_sim.papers.measure import Measure
 from robotid_sim.papers.statistics import interval_of_mean, ratio_of_means
 from robotid_sim.papers.tables import PrintedTable
-from robotid_sim.papers.trial_table import TrialTable, take_apart
+from robotid_sim.papers.trial_table import Measure, TrialTable, take_apart
 
 COSTS = {"a": [1.0, 2.0, 3.0, 4.0], "b": [2.0, 2.0, 4.0, 8.0]}
 TABLE = TrialTable(

@@ -12,8 +12,8 @@ from robotid_sim.errors import UnknownNameError
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.papers import PAPERS, describe_papers, find_paper, stored
 from robotid_sim.papers.claims import Measured, PrintedClaim, measured
-from robotid_sim.papers.measure import ClaimRange
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
+from robotid_sim.papers.trial_table import ClaimRange
 
 NAMES = (
     "twolink-elpidso", "rocr6-wlsrwpso", "irb120-mupso", "rs010n-sedsabso", "irb140-qpso",

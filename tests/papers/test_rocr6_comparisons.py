@@ -8,13 +8,17 @@ from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.papers.driving import FunctionPath
 from robotid_sim.papers.rocr6.cell import recursive_kalman, tracked
-from robotid_sim.papers.rocr6.model import ROBOT, FirstThree, design, nominal_six, trajectory_of
-from robotid_sim.papers.rocr6.searches import (
+from robotid_sim.papers.rocr6.model import (
     AS_PRINTED,
     NOISE,
     PAPER_DIVISOR,
+    ROBOT,
+    FirstThree,
+    design,
     noise_by_the_paper,
     noisy_problem,
+    nominal_six,
+    trajectory_of,
     weighted_estimates,
 )
 from robotid_sim.preprocess.kalman_torque import kalman_torque

@@ -16,12 +16,15 @@ from robotid_sim.papers.rocr6.model import (
     PRINTED,
     TABLE_2,
     TABLE_3,
+    BoxedSwarm,
     FirstThree,
     design,
+    search,
+    search_run,
+    settled_after,
     trajectory_of,
 )
 from robotid_sim.papers.rocr6.paper import base_ranks, second_moment_determinant
-from robotid_sim.papers.rocr6.searches import BoxedSwarm, search, search_run, settled_after
 
 
 @pytest.fixture(scope="module")

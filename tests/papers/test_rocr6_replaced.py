@@ -13,9 +13,17 @@ from robotid_sim.papers import find_paper
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.rocr6 import cell
 from robotid_sim.papers.rocr6.cell import PARAMETERS, exact_problem, torque_rms, track
-from robotid_sim.papers.rocr6.model import ROBOT, FirstThree, nominal_six, trajectory_of
+from robotid_sim.papers.rocr6.model import (
+    BOX,
+    ROBOT,
+    FirstThree,
+    noisy_problem,
+    nominal_six,
+    settled_after,
+    stacked,
+    trajectory_of,
+)
 from robotid_sim.papers.rocr6.paper import SIX, THREE, run_all, with_computed
-from robotid_sim.papers.rocr6.searches import BOX, noisy_problem, settled_after, stacked
 from robotid_sim.papers.trial_table import TrialTable
 
 pytestmark = [pytest.mark.slow, pytest.mark.nightly]

@@ -8,9 +8,9 @@ from judging import judged_claims
 
 from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.papers.claims import Claim
-from robotid_sim.papers.rs010n import engine, model, trials
+from robotid_sim.papers.rs010n import engine, model
+from robotid_sim.papers.rs010n.engine import CLAMPED, FREE
 from robotid_sim.papers.rs010n.paper import AnnealedBeetlePaper, computed
-from robotid_sim.papers.rs010n.trials import CLAMPED, FREE
 from robotid_sim.papers.trial_table import TrialTable, take_apart
 
 pytestmark = pytest.mark.slow
@@ -34,7 +34,7 @@ def table() -> TrialTable:
     x = some_excitation()
     rows = {
         ("search", variant, method): [
-            trials.search(seed=0, run=run, method=method, variant=variant, x=x)
+            engine.search(seed=0, run=run, method=method, variant=variant, x=x)
             for run in range(RUNS)
         ]
         for variant in (FREE, CLAMPED)
@@ -43,17 +43,17 @@ def table() -> TrialTable:
     rows |= {("search", FREE, method): rows["search", CLAMPED, method] for method in LITERAL}
     rows |= {("beetles", "", method): rows["search", CLAMPED, method] for method in (METHOD, "BSO")}
     part = "without disturbances"
-    whole = [trials.ablation(seed=0, run=run, part=part, x=x) for run in range(RUNS)]
+    whole = [engine.ablation(seed=0, run=run, part=part, x=x) for run in range(RUNS)]
     rows |= {("beetles", "", part): whole for part in model.SETTINGS["ablations"]}
     size = {"run": 0, "population": 10, "generations": 2}
     for width in (1.0, 0.3, 0.1):
-        penalized = trials.penalized_excitation(seed=0, width=width, **size)
+        penalized = engine.penalized_excitation(seed=0, width=width, **size)
         rows["penalty", "", f"± {width:g}"] = [penalized]
     at = np.array(x)
     best = {"x": x, "limit_use": model.limit_use(at), **model.condition_numbers(at)}
     rows["excitation", "", "unit"] = [best]
     for name, draws in (("few", 4), ("many", 8)):
-        rows["excitation", "", name] = [trials.random_excitation(seed=0, draws=draws)]
+        rows["excitation", "", name] = [engine.random_excitation(seed=0, draws=draws)]
     rows["engine log", "", ""] = [{"exact_error": 0.0, "samples": 1, "deviation": 0.0}]
     batch = take_apart(("", "", ""), engine.compensation(seed=0, run=0, count=RUNS, x=x))
     found = TrialTable(rows) | TrialTable.of(batch)
@@ -89,11 +89,11 @@ def scored(run: Mapping[str, object], beta: np.ndarray, **changes: object) -> di
 
 def by_random_search(table: TrialTable) -> TrialTable:
     """Return what comes out if SEDSABSO is the best of random points of its box."""
-    fitness = trials.noise_free(np.array(table.best("excitation", "unit", "unit")["x"]))
+    fitness = engine.noise_free(np.array(table.best("excitation", "unit", "unit")["x"]))
     runs = []
     for k, run in enumerate(table.runs("search", METHOD, CLAMPED)):
         rng = np.random.default_rng(k)
-        middle = trials.box_middle(model.theoretical(), 0.5, 0, k)
+        middle = engine.box_middle(model.theoretical(), 0.5, 0, k)
         points = middle + rng.uniform(-0.5, 0.5, (GUESSES, middle.size))
         costs = fitness(points)
         best = int(costs.argmin())

@@ -12,9 +12,9 @@ from robotid_sim.optim.bso import AnnealedBeetleSwarm
 from robotid_sim.papers import PAPERS
 from robotid_sim.papers.claims import Claim
 from robotid_sim.papers.paper import Lab
-from robotid_sim.papers.rs010n import model, trials
+from robotid_sim.papers.rs010n import engine, model
+from robotid_sim.papers.rs010n.engine import CLAMPED, MisprintedBeetleSwarm
 from robotid_sim.papers.rs010n.paper import impossible_links, printed_columns
-from robotid_sim.papers.rs010n.trials import CLAMPED, MisprintedBeetleSwarm
 from robotid_sim.papers.trial_table import TrialTable
 
 PRINT = 0.005  # half a unit of the last printed digit
@@ -89,8 +89,8 @@ def test_linear_program_returns_the_theoretical_values() -> None:
 def test_a_search_is_repeated_bit_for_bit_in_a_box_that_holds_the_truth() -> None:
     fitness, truth = random_fitness(), model.theoretical()
     first = [
-        trials.search_once(fitness, truth, "LDWPSO", variant, 0, 4)
-        for variant in (trials.CLAMPED, trials.CLAMPED)
+        engine.search_once(fitness, truth, "LDWPSO", variant, 0, 4)
+        for variant in (engine.CLAMPED, engine.CLAMPED)
     ]
     assert first[0]["beta"] == first[1]["beta"]
     assert first[0]["evaluations"] == 30_000
@@ -101,7 +101,7 @@ def test_a_search_is_repeated_bit_for_bit_in_a_box_that_holds_the_truth() -> Non
 
 def test_genetic_algorithm_keeps_table_3() -> None:
     budget = {"population": 10, "generations": 3}
-    found = trials.genetic_excitation(seed=0, run=0, columns="unit", **budget)
+    found = engine.genetic_excitation(seed=0, run=0, columns="unit", **budget)
     q, dq, ddq = model.motion(np.array(found["x"]), 500)
     assert found["limit_use"] <= 1.0 + 1e-9
     limits = model.arm().limits
@@ -173,9 +173,9 @@ def test_one_misprint_at_a_time(equation: int) -> None:
 
 def test_the_printed_penalty_is_paid_outside_of_table_3() -> None:
     rest = np.full(model.problem().space.size, 1e-3)
-    inside, outside = trials.penalized_cost(np.array([rest, 1e4 * rest]))
-    assert inside < trials.PENALTY < outside
-    found = trials.penalized_excitation(seed=0, run=0, width=1.0, population=8, generations=2)
+    inside, outside = engine.penalized_cost(np.array([rest, 1e4 * rest]))
+    assert inside < engine.PENALTY < outside
+    found = engine.penalized_excitation(seed=0, run=0, width=1.0, population=8, generations=2)
     assert found["feasible"] == "no"
     assert found["limit_use"] > 1.0
 
@@ -183,9 +183,9 @@ def test_the_printed_penalty_is_paid_outside_of_table_3() -> None:
 def test_the_middle_of_the_box_is_that_of_the_searches() -> None:
     truth, found = (
         model.theoretical(),
-        trials.search_once(random_fitness(), model.theoretical(), "LDWPSO", trials.CLAMPED, 0, 4),
+        engine.search_once(random_fitness(), model.theoretical(), "LDWPSO", engine.CLAMPED, 0, 4),
     )
-    off = np.array(found["beta"]) - trials.box_middle(truth, 0.5, 0, 4)
+    off = np.array(found["beta"]) - engine.box_middle(truth, 0.5, 0, 4)
     assert np.abs(off).max() <= 0.5
 
 

@@ -7,7 +7,6 @@ import pytest
 
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.model import drive_in_engine, integrate
-from robotid_sim.papers.twolink.study import identity_errors
 from robotid_sim.papers.twolink.trials import (
     TorqueCriterion,
     best_at,
@@ -23,7 +22,7 @@ def test_parameters_are_those_the_paper_prints() -> None:
 
 
 def test_torque_is_linear_in_the_parameters_but_for_a_known_part() -> None:
-    right, printed = identity_errors()
+    right, printed = model.identity_errors()
     assert right < 1e-12
     assert printed == pytest.approx(model.ARM.e1 * model.ARM.e2, rel=1e-3)
 

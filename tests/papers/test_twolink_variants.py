@@ -5,11 +5,11 @@ import pytest
 
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.model import integrate
-from robotid_sim.papers.twolink.stability import (
+from robotid_sim.papers.twolink.model import (
     GAINS,
     PULLS,
     WEIGHTS,
+    integrate,
     largest_real_part,
     radius,
     routh_hurwitz,

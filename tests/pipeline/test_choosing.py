@@ -12,9 +12,8 @@ from robotid_sim.experiment.rollout import rollout
 from robotid_sim.experiment.scenario import Feedback, Scenario
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
-from robotid_sim.pipeline.build_fit import build_fit
-from robotid_sim.pipeline.choosing import chosen_name, loop_noise_sentence
 from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.fit_plan import build_fit, chosen_name, loop_noise_sentence
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.trust import fit_remarks
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel, ValidationError
 from robotid_sim.config_section import LARGEST, ConfigSection, OpenEnd
 from robotid_sim.importing import import_map
 from robotid_sim.pipeline import config_tables as tables
-from robotid_sim.pipeline import fit_config
 from robotid_sim.pipeline.config import StudyConfig
+from robotid_sim.pipeline.fit_plan import EstimationConfig
 
 SECTIONS = [
     StudyConfig,
@@ -96,7 +96,7 @@ def test_a_side_may_be_open(value) -> None:
         (tables.ConstraintsConfig, {"floor": math.inf}, "less than or equal to 1000"),
         (tables.ExperimentConfig, {"kp": 1e12}, "within 1e+09"),
         (tables.ExperimentConfig, {"kp": 9e8}, "less than or equal to 100000000"),
-        (fit_config.EstimationConfig, {"estimators": ("wls", "wls")}, "names 'wls' twice"),
+        (EstimationConfig, {"estimators": ("wls", "wls")}, "names 'wls' twice"),
         (tables.ControlConfig, {"scenarios": ["payload", "payload"]}, "names 'payload' twice"),
         (tables.DesignConfig, {"periods": 0}, "greater than or equal to 1"),
         (tables.DesignConfig, {"margin": 1.1}, "less than or equal to 1"),

@@ -12,8 +12,7 @@ from robotid_sim.engine.proximity import Proximity
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.contacts import ADVICE, contact_notes, contacts
-from robotid_sim.pipeline.excitation import design_excitation
+from robotid_sim.pipeline.excitation import ADVICE, contact_notes, contacts, design_excitation
 from robotid_sim.pipeline.verdict import verdict
 from robotid_sim.trajectory.reference import Reference
 

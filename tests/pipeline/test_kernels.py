@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from numba.core.dispatcher import Dispatcher
 
-from robotid_sim.pipeline.build import build_setup
+from robotid_sim.pipeline.build import build_setup, load_kernels
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.experiment import run_experiment
-from robotid_sim.pipeline.kernels import load_kernels
+from robotid_sim.pipeline.simulate import run_experiment
 
 
 def compiled():

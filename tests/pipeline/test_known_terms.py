@@ -16,10 +16,10 @@ from robotid_sim.model.export import lost_in_urdf, write_urdf
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_cell
-from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.fit_plan import build_fit
+from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.streams import Streams
 

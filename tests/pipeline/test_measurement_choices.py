@@ -6,7 +6,8 @@ from studies import simulated
 
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.measurement.sensors import PRESETS
-from robotid_sim.pipeline.build import build_friction_law, build_sensors, build_setup
+from robotid_sim.model.friction_law import FRICTION_LAWS
+from robotid_sim.pipeline.build import build_part, build_sensors, build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.scoring import compare_preprocessing
 from robotid_sim.pipeline.stages import fit_logs
@@ -59,7 +60,7 @@ def test_unknown_choices_are_named(overrides, error, words) -> None:
     def made():
         config = load_config(None, overrides)
         build_sensors(config)
-        build_friction_law(config.experiment)
+        build_part(FRICTION_LAWS, config.experiment.friction, "friction", "law")
 
     with pytest.raises(error, match=words):
         made()

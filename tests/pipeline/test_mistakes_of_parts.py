@@ -12,9 +12,7 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
 from robotid_sim.measurement.sensors import measure, measured_again
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.pipeline.build_fit import build_preprocessor
-from robotid_sim.pipeline.fit_config import PreprocessConfig
-from robotid_sim.pipeline.fit_plan import FitPlan
+from robotid_sim.pipeline.fit_plan import FitPlan, PreprocessConfig, build_preprocessor
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.preprocessor import Preprocessor

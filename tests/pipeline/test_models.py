@@ -11,8 +11,8 @@ from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.model.catalog import published_parameters, published_plant, published_robot
 from robotid_sim.pipeline.build import build_models
-from robotid_sim.pipeline.compared_models import compared_models, refits_of
 from robotid_sim.pipeline.config_tables import ControlConfig
+from robotid_sim.pipeline.validate import compared_models, refits_of
 
 BRIEF = {"evaluations": 2000}
 

@@ -11,8 +11,8 @@ from short_study import SHORT
 import robotid_sim as rid
 from robotid_sim.cli.app import main
 from robotid_sim.errors import RobotIdError
-from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.study import plan_study
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 

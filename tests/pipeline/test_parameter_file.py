@@ -9,8 +9,7 @@ import pytest
 
 from robotid_sim.errors import FileFormatError
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.identification import table_beside
-from robotid_sim.pipeline.parameter_file import COLUMNS, parameter_rows
+from robotid_sim.pipeline.identification import COLUMNS, parameter_rows, table_beside
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.sensors import measure
-from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.recordings import recording_of
+from robotid_sim.pipeline.fit_plan import build_fit
+from robotid_sim.pipeline.fitted_motion import recording_of
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.rts import RtsSmoother

@@ -17,7 +17,7 @@ from robotid_sim.model.urdf import parse_xml
 from robotid_sim.pipeline import build, nominal
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.study import run_study
 

@@ -16,8 +16,8 @@ from robotid_sim.estimation.reduction import Reduction, triangular_factor
 from robotid_sim.estimation.restricted import NAME, RestrictedLeastSquares, within
 from robotid_sim.measurement.joined_motion import JoinedRowFilter
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.config import StudyConfig, load_config
+from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.refit import packed_factors, refit_data, refit_of, windows_of
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.trust import fit_remarks

@@ -17,9 +17,9 @@ from robotid_sim.estimation.estimate import load_chosen
 from robotid_sim.estimation.restricted import NAME
 from robotid_sim.measurement.files import save_log
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.build_fit import build_fit
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal_of_log
 from robotid_sim.pipeline.config import load_config
+from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.refit import refit_of
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.report.page import Page, write_page

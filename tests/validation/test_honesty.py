@@ -9,12 +9,12 @@ from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.validation.honesty import (
+    ResidualNoise,
     constrained_cost,
     constrained_limit,
     nees_range,
     residual_limit,
 )
-from robotid_sim.validation.noise import ResidualNoise
 
 RATE = 0.05
 TRIALS = 300

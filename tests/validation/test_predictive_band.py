@@ -19,8 +19,8 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.experiment import run_experiment
-from robotid_sim.pipeline.hold_out import measured_error, predicted
+from robotid_sim.pipeline.identify import measured_error, predicted
+from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.streams import Streams
 from robotid_sim.validation.predictive_band import (

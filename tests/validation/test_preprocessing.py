@@ -15,8 +15,13 @@ from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.preprocess.kalman_torque import KalmanTorque
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.preprocess.rts import RtsSmoother
-from robotid_sim.validation.prediction import clean_log, exact_problem, predict, rms
-from robotid_sim.validation.preprocessing import compare_torque_filters
+from robotid_sim.validation.prediction import (
+    clean_log,
+    compare_torque_filters,
+    exact_problem,
+    predict,
+    rms,
+)
 
 NAMES = ["none", "five-point", "kalman-literal", "kalman-compensated", "rts"]
 

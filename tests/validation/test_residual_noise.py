@@ -11,9 +11,9 @@ from robotid_sim.measurement.encoder_sensors import EncoderQuantization
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
-from robotid_sim.validation.noise import residual_noise
+from robotid_sim.validation.honesty import residual_noise
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from robotid_sim.validation.summary import Interval, summarize
+from robotid_sim.validation.comparison import Interval, summarize
 
 
 class Run:

@@ -8,8 +8,8 @@ from studies import cell_of, comparison, loop_of
 
 from robotid_sim.errors import ControllerError, UnknownNameError
 from robotid_sim.model.perturb import perturb
+from robotid_sim.validation.closed_loop import task_motions
 from robotid_sim.validation.prediction import rms
-from robotid_sim.validation.task_motions import task_motions
 
 SHORT = comparison(scenarios=("undisturbed",), baselines=(), slow_lap=4.0)
 

@@ -10,7 +10,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.task import TaskRun
 from robotid_sim.trajectory.reference import PointToPoint
-from robotid_sim.validation.task_motions import TaskMotions
+from robotid_sim.validation.closed_loop import TaskMotions
 from robotid_sim.viewer import colors
 from robotid_sim.viewer.sources import tracking_animations, visible_magnification
 

@@ -62,22 +62,19 @@ IDENTIFIABILITY = tuple(PRINTED["identifiability"])
 """Parameters said to be identifiable alone, in combinations, and not at all."""
 
 
-@dataclass(frozen=True, slots=True)
-class PathReading:
-    """What may be meant by trajectory and condition number."""
-
-    family: str = "cartesian-fourier"
-    criterion: str = "normalized-condition-number"
-    center: Sequence[float] = CENTER
-    harmonics: int = HARMONICS
-    period: float = PERIOD
-
-
+MAIN: dict[str, Any] = {
+    "family": "cartesian-fourier",
+    "criterion": "normalized-condition-number",
+    "center": CENTER,
+    "harmonics": HARMONICS,
+    "period": PERIOD,
+}
 MAIN_READING = "Cartesian path, unit columns"
 READINGS, UNPRINTED = (
-    {name: PathReading(**fields) for name, fields in PRINTED[kind].items()}
+    {name: MAIN | fields for name, fields in PRINTED[kind].items()}
     for kind in ("readings", "unprinted")
 )
+"""What may be meant by trajectory and condition number."""
 
 
 @cache
@@ -93,12 +90,12 @@ def problem(reading: str = MAIN_READING) -> ExcitationProblem:
     Always with the 15 base parameters: 22 columns, as in the paper, have rank 15.
     """
     meant = (READINGS | UNPRINTED)[reading]
-    options: dict[str, Any] = {"harmonics": meant.harmonics, "period": meant.period}
-    if meant.family == "cartesian-fourier":
-        options |= {"center": meant.center, "point": WRIST}
-    family = FAMILIES.build(meant.family, margin=1.0, torque_ratio=UNBOUND, **options)
+    options: dict[str, Any] = {"harmonics": meant["harmonics"], "period": meant["period"]}
+    if meant["family"] == MAIN["family"]:
+        options |= {"center": meant["center"], "point": WRIST}
+    family = FAMILIES.build(meant["family"], margin=1.0, torque_ratio=UNBOUND, **options)
     basis = base_parameters(arm(), ())
-    return ExcitationProblem(arm(), basis, family, CRITERIA.build(meant.criterion))
+    return ExcitationProblem(arm(), basis, family, CRITERIA.build(meant["criterion"]))
 
 
 def limit_use(problem: ExcitationProblem, x: Float1D) -> float:
@@ -109,27 +106,17 @@ def limit_use(problem: ExcitationProblem, x: Float1D) -> float:
     return float(np.abs(problem.space.limit_matrix() @ x).max())
 
 
-@dataclass(frozen=True, slots=True)
-class PublishedMotion:
-    """The published coefficients in one reading of c."""
+def published_motions() -> dict[str, dict[str, Any]]:
+    """Read c of the published motion as the first coefficient, and as all three.
 
-    reading: str
-    followed: bool
-    """Whether the arm can follow the path in meters."""
-    scale: float
-    """Largest scale of the path at which it can."""
-    condition: float
-    """Condition number there, with columns of unit length."""
-    start_speed: float
-    """Speed of each coordinate at the start, which should be zero [m/s]."""
-
-
-def published_motions() -> list[PublishedMotion]:
-    """Return the published motion with c read as the first coefficient, and as all three."""
+    Of both: whether the arm can follow the path in meters, else the largest scale of it at which it
+    can; the condition number there, with columns of unit length; and the speed of each coordinate
+    at the start, which should be zero [m/s].
+    """
     c = PRINTED["optimum"]["c"]
     readings = {"c = (2.0328, 0, 0)": (c, 0.0, 0.0), "c = (2.0328, 2.0328, 2.0328)": (c, c, c)}
     a, b = (PRINTED["optimum"][name] for name in ("a", "b"))
-    start_speed, motions = abs(float(np.sum(b))), []
+    start_speed, motions = abs(float(np.sum(b))), {}
     for reading, vector in readings.items():
         coefficients = np.concatenate([a, b, vector])
         followed = bool(np.isfinite(_condition(coefficients)))
@@ -139,8 +126,12 @@ def published_motions() -> list[PublishedMotion]:
             reached = np.isfinite(_condition(middle * coefficients))
             low, high = (middle, high) if reached else (low, middle)
         scale = 1.0 if followed else low
-        condition = _condition(scale * coefficients)
-        motions.append(PublishedMotion(reading, followed, scale, condition, start_speed))
+        motions[reading] = {
+            "followed": "yes" if followed else "no",
+            "start_speed": start_speed,
+            "scale": scale,
+            "condition": _condition(scale * coefficients),
+        }
     return motions
 
 

@@ -1,21 +1,32 @@
 """The searches of the reproduction: each a swarm, a random search or a gradient descent."""
 
 import time
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from functools import cache
 from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import thinned
+from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters, random_states
+from robotid_sim.dynamics.dynamics import torque_regressor
+from robotid_sim.errors import PathError
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.excitation.optimal import DesignCost, improved
 from robotid_sim.excitation.plan import Handling
 from robotid_sim.excitation.problem import ExcitationProblem
+from robotid_sim.excitation.space import ExcitationSpace
+from robotid_sim.measurement.sensors import measure
 from robotid_sim.optim.minimize import minimize, setting
 from robotid_sim.optim.pso import MutatingSwarm
+from robotid_sim.papers.driving import LOW_PASS, drive, with_encoders
+from robotid_sim.papers.irb120 import model
 from robotid_sim.papers.irb120.model import MAIN_READING, limit_use
 from robotid_sim.papers.irb120.model import problem as problem_of
 from robotid_sim.streams import named_stream
@@ -146,3 +157,122 @@ def _described(problem: ExcitationProblem, x: Float1D) -> dict[str, Any]:
         "condition_si": raw,
         "limit_use": limit_use(problem, x),
     }
+
+
+RATE = 500.0
+"""Control and sampling rate [Hz]."""
+FRICTION = ("Fv", "Fc")
+"""Joint parameters of the fit beside the inertial ones; the paper's model has none."""
+TORQUE_NOISE = 0.1
+"""Standard deviation of the torque noise [N m], 1 to 3 % of the RMS torque of a joint."""
+UNSEEN_SAMPLES = 200
+"""Samples of the motion on which torques are predicted."""
+NOISE_BOUND = 3.0
+"""Standard deviations within which an error counts as explained by the noise."""
+
+
+def random_motions(*, seed: int, count: int) -> dict[str, Any]:
+    """Return single random points of the swarms' box, each scaled to the limits."""
+    problem = model.problem()
+    rng, cost = named_stream(seed, PAPER, "single motions"), DesignCost(problem)
+    motions: list[list[float]] = []
+    while len(motions) < count:
+        x = cost.meant(rng.uniform(-1.0, 1.0, problem.space.size))
+        if x is not None:
+            motions.append(x.tolist())
+    return {"motions": motions}
+
+
+def identification(
+    *, seed: int, kind: str, run: int, x: Sequence[float], logs: int
+) -> dict[str, Any]:
+    """Drive the robot along a motion once, and identify it from several noisy logs of that run.
+
+    The kind and the run name the stream of the noise. Parameters are the 15 inertial ones of the
+    base; their errors are in units of their standard deviation, and in units of torque.
+    """
+    plant, basis = model.arm(), base()
+    trajectory = driven().trajectory(np.array(x))
+    clean = drive(plant, trajectory, RATE)
+    sensors = with_encoders("torque-noise", relative=0.0, absolute=TORQUE_NOISE)
+    rng = named_stream(seed, PAPER, "engine", kind, f"run {run}")
+    problems = (
+        build_problem(LOW_PASS(measure(clean, sensors, rng), plant), plant, basis)
+        for _ in range(logs)
+    )
+    estimates = [WeightedLeastSquares().fit(each, np.random.default_rng(0)) for each in problems]
+    inertial = slice(basis.inertial_rank)
+    true = basis.of(plant.parameters())
+    errors = np.array([fit.beta - true for fit in estimates])
+    scores = errors / np.array([fit.std for fit in estimates])
+    relative = _relative(errors[:, inertial], true[inertial])
+    unseen = _unseen(errors[:, inertial], true[inertial], seed)
+    return {
+        "condition": float(np.exp(model.problem().value(np.array(x)))),
+        "condition_fitted": float(np.mean([fit.cond for fit in estimates])),
+        "relative": relative.tolist(),
+        "unseen": unseen.tolist(),
+        "relative_rms": float(np.sqrt((relative**2).mean())),
+        "unseen_rms": float(np.sqrt((unseen**2).mean())),
+        "within": float((np.abs(scores[:, inertial]) <= NOISE_BOUND).mean()),
+        "scores": scores[0, inertial].tolist(),
+        "estimate": estimates[0].beta[inertial].tolist(),
+        "std": estimates[0].std[inertial].tolist(),
+        "true": true[inertial].tolist(),
+        "tracking": float(np.abs(clean.q - trajectory(clean.t).q).max()),
+    }
+
+
+def drivable(x: Sequence[float]) -> bool:
+    """Return whether the arm can follow a motion at the control rate.
+
+    A search looks at a motion at some hundred times, between which it may leave the workspace.
+    """
+    try:
+        trajectory = driven().trajectory(np.array(x))
+        trajectory(np.arange(trajectory.start, trajectory.duration, 1.0 / RATE))
+    except PathError:
+        return False
+    return True
+
+
+def _relative(errors: Float2D, true: Float1D) -> Float1D:
+    """Return the error of every estimate over the size of the true parameters [%], shape (m,).
+
+    Parameters count by the RMS torque that they make at random states, so that neither the unit of
+    a parameter nor the motion of its identification decides.
+    """
+    scale = np.sqrt(np.mean(_inertial_rows(*random_states(model.arm())) ** 2, axis=0))
+    size = np.linalg.norm(scale * true)
+    return np.asarray(100.0 * np.linalg.norm(scale * errors, axis=1) / size)
+
+
+def _unseen(errors: Float2D, true: Float1D, seed: int) -> Float1D:
+    """Return the RMS torque error on an unseen motion over the RMS torque there [%], shape (m,).
+
+    The motion is a random Fourier series of the joints over their whole range; friction, which the
+    paper does not model, is left out.
+    """
+    fourier = model.problem("joint Fourier series, unit columns")
+    (drawn,) = feasible_draws(fourier, named_stream(seed, PAPER, "unseen motion"), 1)
+    W = _inertial_rows(*fourier.space.on_grid(UNSEEN_SAMPLES).motion(drawn.x))
+    rms = np.sqrt(np.mean((W @ errors.T) ** 2, axis=0))
+    return np.asarray(100.0 * rms / np.sqrt(np.mean((W @ true) ** 2)))
+
+
+def _inertial_rows(q: Float2D, dq: Float2D, ddq: Float2D) -> Float2D:
+    """Return the stacked regressor of the 15 inertial base parameters, shape (3 N, 15)."""
+    columns = base().columns[: base().inertial_rank]
+    return torque_regressor(model.arm(), q, dq, ddq, columns).reshape(-1, columns.size)
+
+
+@cache
+def base() -> BaseParameters:
+    """Return the base parameters of joint torques with viscous and Coulomb friction."""
+    return base_parameters(model.arm(), FRICTION)
+
+
+@cache
+def driven() -> ExcitationSpace:
+    """Return the space of the paper's motions, a single run each."""
+    return replace(model.problem().options, periods=1).space(model.arm())

@@ -42,8 +42,8 @@ from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.config_tables import ConstraintsConfig, ControlConfig, DesignConfig
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.experiment import run_experiment
 from robotid_sim.pipeline.identify import identify
+from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.streams import named_stream
 from robotid_sim.tasks.task import Circle, JointStep, TaskRun
 from robotid_sim.validation.comparison import UNDISTURBED, Comparison, task_runs

@@ -22,7 +22,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140 import kinematics
 from robotid_sim.papers.irb140.kinematics import SINGULAR, jacobian
 from robotid_sim.papers.irb140.model import ROBOT, ROOT
-from robotid_sim.pipeline.experiment import run_experiment
+from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
 

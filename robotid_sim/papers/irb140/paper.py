@@ -1,30 +1,290 @@
 """Fazilat, Zioui (2025): PSO against QPSO on an ABB IRB 140."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import product
+from collections.abc import Iterator, Mapping
+from functools import cache
+from itertools import pairwise, product
 from typing import Any, ClassVar
 
 import numpy as np
 
-from robotid_sim.chart import Chart, Curve, Mark, Panel, Points, Space, Style, Symbol
-from robotid_sim.palette import joint_role
-from robotid_sim.papers.charts import bars, box, convergence_curves, drawing, plotted
-from robotid_sim.papers.irb140.computed import CLAMPS, WIDE, with_computed
-from robotid_sim.papers.irb140.control import JOINTS, MODELS, SCENARIOS, SETTLED
+from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.model import inertia
+from robotid_sim.model.cad import inertia_from_geometry
+from robotid_sim.model.catalog import load_robot, published_parameters
+from robotid_sim.model.parameters import N_INERTIAL, inertial_slice
+from robotid_sim.papers.irb140.control import JOINTS, MODELS, SCENARIOS
 from robotid_sim.papers.irb140.inverse_network import TREATMENTS
-from robotid_sim.papers.irb140.kinematics import NETWORKS, SAMPLES, TASK, require_sklearn
+from robotid_sim.papers.irb140.kinematics import (
+    NETWORKS,
+    SAMPLES,
+    TASK,
+    WIDE_SHARE,
+    region_of,
+    require_sklearn,
+)
 from robotid_sim.papers.irb140.model import (
+    COM,
+    INERTIA,
     IS_COM,
-    ITERATIONS,
+    LINKS,
     NAMES,
+    ROBOT,
     ROOT,
     SETTINGS,
+    distance_from_print,
+    link_parameters,
+    mape,
+    mape_ranges,
     parameter_vector,
+    rounding_of,
 )
-from robotid_sim.papers.irb140.swarms import METHODS, OBJECTIVES, PSO_CLAMP, QUBIT_CLAMP, SWARMS
+from robotid_sim.papers.irb140.swarms import (
+    METHODS,
+    OBJECTIVES,
+    PSO_CLAMP,
+    QUBIT_CLAMP,
+    SWARMS,
+    inertia_errors,
+)
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
-from robotid_sim.papers.trial_table import TrialTable
+from robotid_sim.papers.statistics import interval_of_mean
+from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
+
+WIDE, SMALL = "relative, 0.5", "relative, 0.1"
+"""Cases of the searches: boxes of ± 50 % and ± 10 % about the parameters over their reference."""
+EQUAL_SHARES = tuple((share, share) for share in (0.5 * QUBIT_CLAMP, QUBIT_CLAMP, 0.1, 0.2, 0.4))
+EQUAL_STEPS = tuple((step, step * 2.0 / np.pi) for step in (0.1, 0.2))
+PAIRS: dict[str, tuple[tuple[float, float], ...]] = {
+    "as in all other searches": ((PSO_CLAMP, QUBIT_CLAMP),),
+    "equal shares of the ranges": EQUAL_SHARES,
+    "equal steps in the middle of the box": EQUAL_STEPS,
+}
+"""Clamps of PSO and of the qubits. With equal steps the largest step in the middle of the box is
+the same: x = cos(angle)^2 has slope 1 there, and the angle's range is pi / 2."""
+CLAMPS: tuple[tuple[str, float], ...] = tuple(
+    dict.fromkeys(
+        clamp
+        for pairs in PAIRS.values()
+        for pair in pairs
+        for clamp in zip(SWARMS, pair, strict=True)
+    )
+)
+"""Method and clamp of every search of the sweep."""
+RANKED = ("PSO", "QPSO", "reference")
+"""Models from best to worst, by Table 4."""
+ORDERS = {
+    True: "The order is the opposite one: a better model tracks better.",
+    False: "Paired differences show no such order.",
+}
+TOTAL_MASS = 98.0
+"""Mass of the whole robot, base included, from its data sheet [kg]."""
+REDUCTION = 51.35
+"""Printed reduction of the mean fitness [%]."""
+
+
+def with_computed(table: TrialTable) -> TrialTable:
+    """Add what tables, figures and claims need beside the runs."""
+    rows, reference = pairs_of_clamps(table), parameter_vector("reference")
+    # What Table 3 means, and how far the stated errors are from what its digits allow.
+    for column, swarm in (("QPSO", "qubit"), ("PSO", "pso")):
+        errors = mape(parameter_vector(column), reference)
+        for error, ends, what in zip(errors, mape_ranges(column), ("com", "inertia"), strict=True):
+            off = distance_from_print(SETTINGS["printed"]["search"][swarm][f"mape_{what}"], ends)
+            why = f"The last printed digits allow {ends[0]:.3g} to {ends[1]:.3g} %."
+            row = {"mape": round(error, 4), "off": off, "why": why}
+            rows["sums of print", what, column] = [row]
+    for scenario in SCENARIOS:
+        rows |= compared_models(table, scenario)
+    rows["table 2", "", ""], cad = cad_rows()
+    rows["table 3", "", ""] = [columns := parameter_columns(table)]
+    rows |= drawn_estimates(columns)
+    curves = {m: table.runs("arms curves", m, "nominal")[0]["energy"] for m in MODELS}
+    gap = np.subtract(curves["PSO"], curves["reference"])[:, 1]
+    (lap, *_) = table.runs("loop curves", "reference", "nominal")
+    facts = {
+        "share": np.linspace(0.0, 100.0, 51),
+        "gap_end": float(gap[-1]),
+        "gap_first": float(gap[len(gap) // 10]),
+        "gap_lowest": float(gap.min()),
+        "lap": float(np.round(lap["t"][-1])),
+    }
+    printed = TrialTable.printed(SETTINGS["printed"])
+    return table | TrialTable(rows) | printed | TrialTable.computed(**facts, **cad, **constants())
+
+
+def drawn_estimates(columns: ResultRow) -> dict[TrialKey, Any]:
+    """Place bars of printed values, and the deviations of all estimates from the reference [%]."""
+    rows: dict[TrialKey, Any] = {}
+    for kind, chosen in (("com", IS_COM), ("inertia", ~IS_COM)):
+        places = np.arange(float(chosen.sum()))
+        nan = np.full_like(places, np.nan)
+        for column, shift in zip(MODELS, (-0.27, 0.0, 0.27), strict=True):
+            values, height = parameter_vector(column)[chosen], places + shift
+            ends = np.column_stack([np.zeros_like(values), values, nan]).ravel()
+            heights = np.column_stack([height, height, nan]).ravel()
+            rows["printed bars", kind, column] = [{"value": ends, "place": heights}]
+        for name, values in columns.items():
+            if ", " in name:
+                share = np.array(values)[: len(NAMES)] / parameter_vector("reference")
+                deviation = 100.0 * (share - 1.0)[chosen]
+                rows["deviations", kind, name] = [{"deviation": deviation, "place": places}]
+    return rows
+
+
+def pairs_of_clamps(table: TrialTable) -> dict[TrialKey, Any]:
+    """Put the searches with a pair of clamps beside each other, as cases of their kind."""
+    return {
+        (kind, f"{pair[0]:.3g} and {pair[1]:.3g}", m): table.runs("clamp", m, f"{clamp:.4f}")
+        for kind, pairs in PAIRS.items()
+        for pair in pairs
+        for m, clamp in zip(SWARMS, pair, strict=True)
+    }
+
+
+def compared_models(table: TrialTable, scenario: str) -> dict[TrialKey, Any]:
+    """Compute what compares all models in a scenario, and not two of them.
+
+    For every joint the largest and the least torque rate; how much of the squared torque
+    differences arises at the start [%]; whether errors have the opposite order; and in how many
+    metrics of Table 4 every run has PSO < QPSO < reference.
+    """
+    rows: dict[TrialKey, Any] = {}
+    for study in ("loop", "arms"):
+        steps = [table.values(study, model, "step", scenario) for model in RANKED]
+        ordered = (np.diff(steps, axis=0) > 0.0).all(axis=(0, 1))
+        rows["models", scenario, study] = [{"ordered": int(ordered.sum())}]
+
+    def values(name: str, models: tuple[str, ...]) -> np.ndarray:
+        return np.array([table.values("loop", m, name, scenario) for m in models])
+
+    extremes: dict[str, Any] = {"largest": {}, "least": {}}
+    for name in ("torque_rate", "torque_rate_settled"):
+        rates = values(name, MODELS)[..., :JOINTS]
+        ranks = rates.mean(axis=1).argsort(axis=0)[:, None]
+        for place, k in (("largest", -1), ("least", 0)):
+            extremes[place][name] = np.take_along_axis(rates, ranks[k][None], axis=0)[0]
+    for place, parts in extremes.items():
+        runs = zip(*parts.values(), strict=True)
+        rows["extremes", scenario, place] = [dict(zip(parts, run, strict=True)) for run in runs]
+    whole, later = (
+        values(name, RANKED[:2])[..., :JOINTS].mean(axis=1)
+        for name in ("torque_difference", "torque_difference_settled")
+    )
+    shares = 100.0 * (1.0 - (later / whole) ** 2)  # the start is a hundredth of the lap
+    apart = [a - b for a, b in pairwise(values("tracking_error", RANKED))]
+    turned = all((interval_of_mean(d) or (d.mean(),))[0] > 0.0 for d in apart)
+    rows["models", scenario, "loop"][0] |= {
+        "start": f"{shares.min():.0f} to {shares.max():.0f}",
+        "order": ORDERS[turned],
+    }
+    return rows
+
+
+@cache
+def cad_rows() -> tuple[list[ResultRow], ResultRow]:
+    """Put Table 2 beside what uniform density makes of our meshes; and its deviations [%]."""
+    ours = cad_step()["links"]
+    phi = published_parameters(ROBOT).phi
+    masses = phi[: len(LINKS) * N_INERTIAL : N_INERTIAL]
+    reference = parameter_vector("reference").reshape(len(LINKS), -1)
+    printed = np.column_stack([masses, reference])
+    share = 100.0 * np.abs(ours / printed - 1.0)
+    bodies = [inertia.inconsistency(phi[inertial_slice(k)]) is None for k in range(len(LINKS))]
+    column = {
+        "name": [f"{name}{k + 1}" for k in range(len(LINKS)) for name in ("m", *COM, *INERTIA)],
+        "unit": ["kg", *["m"] * len(COM), *["kg m²"] * len(INERTIA)] * len(LINKS),
+        "printed": printed.ravel().tolist(),
+        "ours": (ours.round(9) + 0.0).ravel().tolist(),
+    }
+    first = 1 + len(COM)
+    return [column], {
+        "cad_error": float(np.median(share[:, 1:])),
+        "cad_masses": float(share[:, 0].max()),
+        "bodies": sum(bodies),
+        "ixx": float(ours[0, first]),
+        "ixx_printed": float(printed[0, first]),
+    }
+
+
+def parameter_columns(table: TrialTable) -> ResultRow:
+    """List Table 3 beside the estimates of the runs with the median cost; last their errors [%]."""
+    reference = parameter_vector("reference")
+    columns = {"reference": reference}
+    for column, swarm in (("QPSO", "qubit"), ("PSO", "pso")):
+        runs = sorted(table.runs("search", swarm, WIDE), key=lambda row: float(row["cost"]))
+        columns[f"{column}, printed"] = parameter_vector(column)
+        columns[f"{column}, ours"] = np.array(runs[(len(runs) - 1) // 2]["estimate"])
+    units = ["m" if name[:-1] in COM else "kg m²" for name in NAMES]
+    return {
+        "name": [*NAMES, "MAPE, centers of mass", "MAPE, inertia"],
+        "unit": [*units, "%", "%"],
+        **{name: [*values, *mape(values, reference)] for name, values in columns.items()},
+    }
+
+
+@cache
+def constants() -> ResultRow:
+    """Compute what follows from the print and the robot alone."""
+    rank, count = visible_directions()
+    lower, upper = region_of(None, load_robot(ROBOT))
+    printed = [parameter_vector(m) for m in ("PSO", "QPSO")]
+    costs = [float(((of - parameter_vector("reference")) ** 2).sum()) for of in printed]
+    far, near = (inertia_errors(of) for of in printed)
+    products, moments = np.divide(far, near)
+    best, worst = (SETTINGS["printed"]["search"][swarm]["cost"] for swarm in ("qubit", "pso"))
+    low, reduction, high = (
+        100.0 * (1.0 - (best + sign * rounding_of(best)) / (worst - sign * rounding_of(worst)))
+        for sign in (1.0, 0.0, -1.0)
+    )
+    return {
+        "pso_clamp": PSO_CLAMP,
+        "qubit_clamp": QUBIT_CLAMP,
+        "rank": rank,
+        "count": count,
+        "wide_share": 100 * WIDE_SHARE,
+        "ranges": ", ".join(f"{w:g}" for w in np.degrees(0.5 * (upper - lower)).round(1)),
+        "qpso_cost": costs[1],
+        "pso_cost": costs[0],
+        "printed_imbalance": float(products / moments),
+        "reduction": reduction,
+        "reduction_low": low,
+        "reduction_high": high,
+        "reduction_off": distance_from_print(REDUCTION, (low, high)),
+    }
+
+
+def visible_directions() -> tuple[int, int]:
+    """Count the combinations of the paper's 27 parameters that joint torques show, of 27.
+
+    Masses are known, as in the paper: the rank of the derivative of the base parameters of three
+    links with respect to centers of mass and central inertia.
+    """
+    basis = base_parameters(load_robot(ROBOT, tip=published_parameters(ROBOT).tip), ())
+    steps = 0.5 * np.eye(len(NAMES))
+    ends = (link_parameters(parameter_vector("reference") + side * steps) for side in (1.0, -1.0))
+    change = np.subtract(*ends)  # exact: quadratic in the centers of mass
+    shown = basis.B[:, : change.shape[1]] @ change.T
+    return int(np.linalg.matrix_rank(shown)), len(NAMES)
+
+
+def cad_step() -> dict[str, Any]:
+    """Compute mass properties of the links from their meshes, in the paper's frames (sec. 2.6).
+
+    The ``links`` have shape (3, 10): mass [kg], center of mass [m], inertia about it (Ixx, Ixy,
+    Ixz, Iyy, Iyz, Izz [kg m^2]); volumes are in [l], shape (3,), the density is in [kg/m^3].
+    """
+    solids = {s.name: s for s in inertia_from_geometry(load_robot(ROBOT), TOTAL_MASS).links}
+    rows = []
+    for name, frame in zip(LINKS, published_parameters(ROBOT).frames, strict=True):
+        phi = inertia.transformed(solids[name].phi, np.linalg.inv(frame))
+        mass, com, central = inertia.unpack(phi)
+        rows.append([mass, *com, *central[np.triu_indices(3)]])
+    return {
+        "links": np.array(rows),
+        "volumes": 1e3 * np.array([solids[name].volume for name in LINKS]),
+        "density": TOTAL_MASS / sum(solid.volume for solid in solids.values()),
+    }
+
 
 BOX, SMALL_BOX = 0.5, 0.1
 _SMALL = ("pso", "pso-literal", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
@@ -57,10 +317,6 @@ class QuantumSwarms(TrialPaper):
         function, poses = f"{__package__}.kinematics:compare_with_urdf", SETTINGS["poses"]
         cells.append(lab.cell(("kinematics", "", ""), function, poses=poses))
         return with_computed(lab.tabulate("irb140", cells))
-
-    def charts(self, table: TrialTable) -> Iterator[Chart]:
-        """Draw Figures 6 to 9, 12 and 14 to 17 of the paper, the clamps, and the models as arms."""
-        return all_charts(table, self.sheet.labels)
 
 
 def _networks(lab: Lab, runs: int) -> Iterator[PlannedTrial]:
@@ -115,162 +371,3 @@ def _searches(lab: Lab, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
     for objective, swarm in product(OBJECTIVES, SWARMS):
         key, options = ("performance", swarm, objective), {"swarm": swarm, "objective": objective}
         yield from lab.cells(key, function, effort["performance"], **options)
-
-
-ROLES = {"reference": "true", "QPSO": "identified", "PSO": "nominal"}
-"""Color of every model."""
-STYLES: dict[str, tuple[str, Style]] = {
-    name: (joint_role(k), "solid" if name.startswith("pso") else "dashed")
-    for k, name in enumerate(
-        (
-            "pso", "pso-literal", "pso-decreasing", "pso-constricted", "qubit", "qubit-decreasing",
-            "qubit-bits", "delta-well",
-        )
-    )
-}  # fmt: skip
-"""Swarms of figures 8 and 9."""
-
-
-def all_charts(table: TrialTable, labels: Mapping[str, str]) -> Iterator[Chart]:
-    """Draw all figures in the order of the paper; labels are what methods are called."""
-    yield estimates(table, com=False)
-    yield estimates(table, com=True)
-    steps = np.arange(1.0, ITERATIONS + 1.0)
-    curves = convergence_curves(table, "search", STYLES, case=WIDE, x=steps, labels=labels)
-    panel = plotted(curves, "iteration [-]", "cost [-]", y_scale="log")
-    yield drawing("figure-8-convergence", panel, height=3.0)
-    marks: list[Mark] = []
-    texts = ("quartiles, last value within 1.5 of their distance", "outlier")
-    for k, name in enumerate(STYLES):
-        role = "nominal" if name.startswith("pso") else "identified"
-        marks += box(table.values("search", name, "cost", WIDE), float(k), texts, role)
-    panel = plotted(
-        marks, "final cost [-]", x_scale="log", y_ticks=tuple(labels[name] for name in STYLES)
-    )
-    yield drawing("figure-9-final-costs", panel, height=0.28 * len(STYLES) + 0.6)
-    yield clamps(table)
-    yield network_error(table)
-    tips = {(s, m): table.runs("loop curves", m, s)[0] for s in SCENARIOS for m in MODELS}
-    path = ("reference path", "muted", np.array(tips["nominal", "reference"]["tip_reference"]))
-    driven = ((f"{m}, disturbed", ROLES[m], np.array(tips["disturbed", m]["tip"])) for m in MODELS)
-    yield drawing("figure-14-circle", Space(curves=(path, *driven)), height=4.0)
-    yield from loops(table)
-
-
-def estimates(table: TrialTable, *, com: bool) -> Chart:
-    """Draw figure 6 (inertia) or 7 (centers of mass): errors of printed and own estimates."""
-    chosen = IS_COM if com else ~IS_COM
-    names = tuple(np.array(NAMES)[chosen].tolist())
-    y = np.arange(len(names), dtype=float)
-    (columns,) = table.runs("table 3")
-    symbols: dict[str, Symbol] = {"printed": "circle", "ours": "diamond"}
-    marks = []
-    for model in ("QPSO", "PSO"):
-        for kind, symbol in symbols.items():
-            values = np.array(columns[f"{model}, {kind}"])[: len(NAMES)]
-            error = 100.0 * (values / parameter_vector("reference") - 1.0)[chosen]
-            label = f"{model}, {kind}"
-            marks.append(Points(error, y, label, ROLES[model], size=5.0, symbol=symbol))
-    bar_marks = [
-        bars(parameter_vector(column)[chosen], y + shift, column, ROLES[column])
-        for column, shift in zip(MODELS, (-0.27, 0.0, 0.27), strict=True)
-    ]
-    unit = "m" if com else "kg m²"
-    drawn = plotted(bar_marks, f"printed value [{unit}]", y_ticks=names)
-    errors = plotted(marks, "deviation [%]", y_ticks=names, verticals=(0.0,))
-    name, height = f"figure-{7 if com else 6}-estimates", 0.21 * len(names) + 0.5
-    return drawing(name, drawn, errors, columns=2, height=height)
-
-
-def clamps(table: TrialTable) -> Chart:
-    """Draw the errors of both swarms by their clamps."""
-    lines: list[Mark] = []
-    for method, label, own in (("pso", "PSO", PSO_CLAMP), ("qubit", "QPSO", QUBIT_CLAMP)):
-        role, cases = ROLES[label], sorted(table.cases("clamp", method), key=float)
-        shares, errors = (
-            np.array([table.values("clamp", method, name, case).mean() for case in cases])
-            for name in ("clamp", "mape_com")
-        )
-        lines.append(Curve(shares, errors, label, role))
-        lines.append(Points(shares, errors, "", role, size=4.0))
-        here, mark = np.isclose(shares, own), f"{label}, all other searches"
-        lines.append(Points(shares[here], errors[here], mark, role, size=9.0, symbol="diamond"))
-    x_label = "largest step, share of the box or of the angle's range [-]"
-    return drawing("clamps", plotted(lines, x_label, "MAPE [%]", y_scale="log"), height=2.6)
-
-
-def network_error(table: TrialTable) -> Chart:
-    """Draw figure 12: errors while training, and their distribution."""
-    training: list[Mark] = []
-    spread: list[Mark] = []
-    for k, network in enumerate(NETWORKS.values()):
-        first = table.runs("network", network.label, network.region)[0]
-        label, role = f"{network.label}, {network.region}", joint_role(k)
-        at, learned, tried = np.array(first["curve"]).T
-        if network.solver == "lbfgs":
-            training.append(Curve(at, learned, "", role, "dashed"))
-            training.append(Points(at, tried, "", role, size=4.0))
-            training.append(Curve(at, tried, label, role))
-        share = np.linspace(0.0, 100.0, len(first["quantiles"]))
-        style: Style = "solid" if len(network.layers) == 1 else "dotted"
-        spread.append(Curve(np.array(first["quantiles"]), share, label, role, style, 1.4))
-    printed = (SETTINGS["printed"]["network"]["printed"]["validation"],)
-    return drawing(
-        "figure-12-network",
-        plotted(training, "iterations [-]", "mean error [mm]", y_scale="log", levels=printed),
-        plotted(spread, "error [mm]", "poses [%]", x_scale="log", verticals=printed),
-        columns=2,
-        height=2.6,
-    )
-
-
-def model_curves(
-    table: TrialTable, case: tuple[str, str], quantity: str, j: int, *, start: float, unit: float
-) -> list[Curve]:
-    """Draw a quantity of a joint for all models in a study and scenario, from a time on [s].
-
-    With a unit it is the difference to the reference's, with zero the quantity itself.
-    """
-    study, scenario = case
-    curves = {m: table.runs(f"{study} curves", m, scenario)[0] for m in MODELS}
-    values = {m: np.array(curve[quantity])[:, j] for m, curve in curves.items()}
-    t, true = np.array(curves["reference"]["t"]), values["reference"]
-    if unit:
-        values = {m: (v - true) / unit for m, v in values.items() if m != "reference"}
-    later = t >= start
-    return [Curve(t[later], v[later], m, ROLES[m], "solid", 1.2) for m, v in values.items()]
-
-
-def loops(table: TrialTable) -> Iterator[Chart]:
-    """Draw figures 15 to 17, torques and energy beside their difference, and those of the arms."""
-
-    def pair(
-        scenario: str, quantity: str, j: int, labels: Sequence[str], start: float
-    ) -> list[Panel]:
-        case = ("loop", scenario)
-        whole = model_curves(table, case, quantity, j, start=-np.inf, unit=0.0)
-        apart = model_curves(table, case, quantity, j, start=start, unit=1e-3)
-        difference = f"difference [{labels[1]}]"
-        return [plotted(whole, "time [s]", labels[0]), plotted(apart, "time [s]", difference)]
-
-    for number, scenario in zip((15, 16), SCENARIOS, strict=True):
-        panels = [
-            panel
-            for j in range(JOINTS)
-            for panel in pair(scenario, "tau", j, (f"joint {j + 1} [N m]", "mN m"), SETTLED)
-        ]
-        name = f"figure-{number}-torques"
-        yield drawing(name, *panels, columns=2, height=1.3, share_x=True)
-    panels = []
-    for scenario in SCENARIOS:
-        values, apart = pair(scenario, "energy", 1, ("energy [J]", "mJ"), 0.0)
-        panels += [replace(values, title=f"{scenario}, joint 2"), apart]
-    yield drawing("figure-17-energy", *panels, columns=2, height=1.5)
-    rows = [(f"joint {j + 1} [N m]", "tau", j, SETTLED) for j in range(JOINTS)]
-    panels = []
-    for label, quantity, j, start in (*rows, ("energy of joint 2 [J]", "energy", 1, 0.0)):
-        for scenario in SCENARIOS:
-            marks = model_curves(table, ("arms", scenario), quantity, j, start=start, unit=1.0)
-            title = scenario if len(panels) < len(SCENARIOS) else ""
-            panels.append(plotted(marks, "time [s]", label, title=title))
-    yield drawing("arms", *panels, columns=2, height=1.2, share_x=True)

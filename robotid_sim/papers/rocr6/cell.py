@@ -28,8 +28,7 @@ from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.minimize import setting
 from robotid_sim.papers.driving import LOW_PASS, FunctionPath, drive, with_encoders
-from robotid_sim.papers.rocr6.model import ROBOT, TABLE_3, nominal_six, trajectory_of
-from robotid_sim.papers.rocr6.searches import BOX, CLAMP
+from robotid_sim.papers.rocr6.model import BOX, CLAMP, ROBOT, TABLE_3, nominal_six, trajectory_of
 from robotid_sim.preprocess.kalman_torque import five_point_cubic, kalman_torque, likelihood_gain
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory

@@ -1,13 +1,12 @@
 """Kou, Guo, Ren (2022): identification of an RS010N by an annealed beetle swarm."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from itertools import product
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.chart import Chart, Curve, Style
 from robotid_sim.dynamics.base_parameters import random_states
 from robotid_sim.dynamics.dynamics import mass_matrix
 from robotid_sim.estimation.fitness import AbsoluteFitness
@@ -15,22 +14,14 @@ from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import published_parameters
 from robotid_sim.optim.bso import AnnealedBeetleSwarm
 from robotid_sim.optim.minimize import setting
-from robotid_sim.palette import joint_role
-from robotid_sim.papers.charts import (
-    convergence_curves,
-    drawing,
-    joint_chart,
-    motion_chart,
-    plotted,
-)
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
-from robotid_sim.papers.rs010n import engine, model, trials
+from robotid_sim.papers.rs010n import engine, model
 from robotid_sim.papers.tables import settings_rows
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.section import percent
 from robotid_sim.threads import one_blas_thread
 
-TRIALS, ENGINE = f"{__package__}.trials", f"{__package__}.engine"
+ENGINE = f"{__package__}.engine"
 WIDTHS = (1.0, 0.3, 0.1)
 """Half-widths of the box in which the genetic algorithm searches with the printed penalty."""
 POPULATION = 50
@@ -41,8 +32,6 @@ GUESSES = 20_000
 """Random points of a box, whose errors are those of no search."""
 DRAWN = 400
 """Samples of a curve over time."""
-FLOOR = 1e-4
-"""Fitness below which a curve is cut off [N m]: the minimum is zero."""
 DIRECT = ("least squares", "weighted least squares")
 STOOD_STILL = 2.0
 """Fitness over the median of all runs beyond which a run stood still."""
@@ -53,7 +42,7 @@ ROUNDING = 1e-10
 class AnnealedBeetlePaper(TrialPaper):
     """Identification of an RS010N by an annealed beetle swarm, 2022."""
 
-    name: ClassVar[str] = trials.PAPER
+    name: ClassVar[str] = engine.PAPER
 
     def run(self, lab: Lab) -> TrialTable:
         """Find the excitation, run the searches and the engine; see `Paper`."""
@@ -61,14 +50,14 @@ class AnnealedBeetlePaper(TrialPaper):
         generations, runs = effort["generations"], effort["genetic_runs"]
         size = {"population": POPULATION, "generations": generations}
         draws = {"few": effort["draws"], "many": runs * POPULATION * generations}
-        function, cells = f"{TRIALS}:random_excitation", []
+        function, cells = f"{ENGINE}:random_excitation", []
         for name, count in draws.items():
             cells.append(lab.cell(("excitation", "", name), function, draws=count))
-        function = f"{TRIALS}:genetic_excitation"
+        function = f"{ENGINE}:genetic_excitation"
         for columns in model.CRITERIA_OF_PAPER:
             cells += lab.cells(("excitation", "", columns), function, runs, columns=columns, **size)
         function, size["generations"] = (
-            f"{TRIALS}:penalized_excitation",
+            f"{ENGINE}:penalized_excitation",
             effort["penalty_generations"],
         )
         for width in WIDTHS:
@@ -78,48 +67,6 @@ class AnnealedBeetlePaper(TrialPaper):
         searched = lab.tabulate("identification", _searches(lab, best["x"]))
         with one_blas_thread():  # the bits of least squares depend on the number of threads
             return table | searched | computed(table | searched, best)
-
-    def charts(self, table: TrialTable) -> Iterator[Chart]:
-        """Draw Figures 3, 5 and 6 of the paper, and compensated torques."""
-        q, dq, ddq = model.motion(np.array(table.best("excitation", "unit", "unit")["x"]), DRAWN)
-        motion = [np.degrees(part) for part in (q + np.array([0.0, model.Q2_OFFSET, 0.0]), dq, ddq)]
-        t = model.PERIOD * np.arange(DRAWN) / DRAWN
-        yield motion_chart("figure-3", t, motion, ("°", "°/s", "°/s²"))
-        forms: dict[str, tuple[str, str, Style]] = {
-            "corrected": ("eq. (16), corrected", "identified", "solid"),
-            "literal": ("eq. (16), literal", "nominal", "solid"),
-            "BSO": ("BSO", "muted", "dashed"),
-        }
-        steps = np.arange(1.0, ITERATIONS + 1.0)
-        sizes = {form: table.values("population", form, "sizes")[0] for form in forms}
-        curves = (Curve(steps, sizes[form], *look, 1.5) for form, look in forms.items())
-        yield drawing("figure-5", plotted(curves, "iteration [-]", "beetles [-]"), height=2.0)
-        styles: dict[str, tuple[str, Style]] = {
-            method: (joint_role(k), "solid" if method in model.PRINTED else "dashed")
-            for k, method in enumerate(trials.METHODS)
-        }
-        look: dict[str, Any] = {"average": np.mean, "floor": FLOOR, "unit": 1000.0, "width": 1.3}
-        panels = (
-            plotted(
-                convergence_curves(table, "search", styles, case=variant, **look),
-                "evaluations / 1000 [-]",
-                "" if k else "fitness [N m]",
-                title=f"{variant}, ± {how['half_width']:g}",
-                y_scale="log",
-            )
-            for k, (variant, how) in enumerate(trials.VARIANTS.items())
-        )
-        yield drawing("figure-6", *panels, columns=3, height=2.4)
-        (left,) = table.runs("curves")
-        roles = {engine.NOMINAL: "nominal", engine.MIDDLE: "muted", "SEDSABSO": "identified"}
-        yield joint_chart(
-            "compensation",
-            lambda j: (Curve(left["t"], left[name][j], name, role) for name, role in roles.items()),
-            "torque left [N m]",
-            1.3,
-            joints=model.arm().dof,
-            columns=1,
-        )
 
 
 def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
@@ -138,24 +85,24 @@ def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
         lab.cell(("engine", "", ""), f"{ENGINE}:identification", runs=runs, x=x),
         *lab.cells(("compensation", "", ""), function, batches, count=count, x=x),
     ]
-    function = f"{TRIALS}:search"
-    for v, m in product(trials.VARIANTS, trials.METHODS):
+    function = f"{ENGINE}:search"
+    for v, m in product(engine.VARIANTS, engine.METHODS):
         cells += lab.cells(("search", v, m), function, runs, method=m, variant=v, x=x)
     for m in ("SEDSABSO", "BSO"):
         cells += lab.cells(
-            ("beetles", "", m), function, more, method=m, variant=trials.CLAMPED, x=x
+            ("beetles", "", m), function, more, method=m, variant=engine.CLAMPED, x=x
         )
     for part in model.SETTINGS["ablations"]:
-        cells += lab.cells(("beetles", "", part), f"{TRIALS}:ablation", parts, part=part, x=x)
+        cells += lab.cells(("beetles", "", part), f"{ENGINE}:ablation", parts, part=part, x=x)
     return cells
 
 
 def computed(table: TrialTable, best: ResultRow) -> TrialTable:
     """Compute what needs no run, on the data of the searches along the best excitation."""
-    fitness, truth = trials.noise_free(np.array(best["x"])), model.theoretical()
+    fitness, truth = engine.noise_free(np.array(best["x"])), model.theoretical()
     least = np.linalg.lstsq(fitness.W, fitness.y, rcond=None)[0]
     found = {
-        f"{m}, ours": table.best("search", m, "fitness", trials.FREE)["beta"] for m in model.PRINTED
+        f"{m}, ours": table.best("search", m, "fitness", engine.FREE)["beta"] for m in model.PRINTED
     }
     table_5 = {
         "row": [str(k) for k in range(1, truth.size + 1)],
@@ -175,18 +122,23 @@ def computed(table: TrialTable, best: ResultRow) -> TrialTable:
         rows["exact", "", name] = [{key: float(f"{value:.1g}") for key, value in costs.items()}]
     populations = {"BSO": np.full(ITERATIONS, N_FIXED)}
     for form in ("literal", "corrected"):
-        swarm = setting(trials.SETTING).build(form=form)
+        swarm = setting(engine.SETTING).build(form=form)
         assert isinstance(swarm, AnnealedBeetleSwarm)
         populations = {form: swarm.population_sizes(ITERATIONS), **populations}
     for form, sizes in populations.items():
         total = int(sizes.sum())
         counts = {"sizes": sizes.tolist(), "total": total, "mean": total / ITERATIONS}
         rows["population", "", form] = [counts]
+    q, dq, ddq = model.motion(np.array(best["x"]), DRAWN)
+    q = q + np.array([0.0, model.Q2_OFFSET, 0.0])
+    motion = {"position": q, "velocity": dq, "acceleration": ddq}
+    degrees = {name: np.degrees(part).T for name, part in motion.items()}
+    rows["motion", "", ""] = [{"t": model.PERIOD * np.arange(DRAWN) / DRAWN, **degrees}]
     columns = printed_columns(fitness)
     return (
         TrialTable(rows)
         | TrialTable.printed({"table_5": columns, **model.SETTINGS["printed"]})
-        | settings_rows({m: trials.METHODS[m]["setting"] for m in model.PRINTED})
+        | settings_rows({m: engine.METHODS[m]["setting"] for m in model.PRINTED})
         | TrialTable.computed(
             least_squares=float(np.abs(least - truth).max()),
             limit_use=best["limit_use"],
@@ -201,7 +153,7 @@ def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
     """Compute what follows from the print and the robot alone, and what guessing would reach."""
     base, truth, impossible = model.base(), model.theoretical(), impossible_links()
     indefinite = [name for name, column in columns.items() if column["least_inertia"] <= 0.0]
-    rng, half = np.random.default_rng(0), trials.VARIANTS[trials.FREE]["half_width"]
+    rng, half = np.random.default_rng(0), engine.VARIANTS[engine.FREE]["half_width"]
     middle = half * rng.uniform(-0.5, 0.5, (GUESSES, truth.size))
     guess = np.abs(middle + rng.uniform(-half, half, middle.shape))
     cost = {

@@ -12,9 +12,11 @@ References
    swarm search approach", PLoS ONE 10(6), e0129157, doi:10.1371/journal.pone.0129157.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import product
 from math import cos, sin
+from typing import Any
 
 import numpy as np
 
@@ -24,6 +26,7 @@ from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.joint import Friction
 from robotid_sim.model.robot import Robot
+from robotid_sim.optim.stability import pid_map, spectral_radius
 from robotid_sim.papers.driving import FunctionPath, TorqueLaw
 from robotid_sim.papers.sheet import read_settings
 from robotid_sim.trajectory.reference import Reference
@@ -34,6 +37,8 @@ FITTED, VALIDATED = (tuple[float, ...](SETTINGS[name]) for name in ("fitted", "v
 NAMES = ("α", "β", "ε", "η")
 AMPLITUDE = 0.1
 """Amplitude of both torques [N m]."""
+STATES = 1000
+"""Random states of the check of the identity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,3 +266,61 @@ def drive_in_engine(rho: float, robot: Robot | None = None) -> Driven:
     assert log.truth is not None
     every, truth = round(STEP / ENGINE_STEP), log.truth
     return Driven(*(x[::every] for x in (log.t, truth.q, truth.dq, truth.ddq, truth.tau)))
+
+
+GAINS = ((1.0, 0.05, 0.1), (1.0, 0.1, 0.1), (0.5, 0.1, 0.1), (1.0, 0.3, 0.3), (1.0, 0.5, 0.5))
+"""kp, ki, kd: ours first; those of eq. (22)-(24) are lost."""
+WEIGHTS = (0.9, 0.65, 0.4)
+"""Inertia weights of eq. (25): at the start, in between, at the end."""
+PULLS = tuple(np.linspace(0.05, 2.0, 40).tolist())
+"""Values of f, which is at most 2 on average over a run."""
+Gains = tuple[float, float, float]
+
+
+def polynomial(gains: Gains, w: float, f: float) -> tuple[float, float, float, float]:
+    """Return the coefficients of eq. (16), the highest power first."""
+    kp, ki, kd = gains
+    return 1.0 + f * kd, 1.0 - w + f * kp + f * kd, f * (kp + ki), f * ki
+
+
+def routh_hurwitz(gains: Gains, w: float, f: float) -> bool:
+    """Return whether eq. (17), all coefficients positive, and eq. (18) hold."""
+    a3, a2, a1, a0 = polynomial(gains, w, f)
+    return min(a3, a2, a1, a0) > 0.0 and a2 * a1 > a3 * a0
+
+
+def largest_real_part(gains: Gains, w: float, f: float) -> float:
+    """Return the largest real part of the roots of eq. (16): below 0 where it is stable."""
+    return float(np.roots(polynomial(gains, w, f)).real.max())
+
+
+def radius(gains: Gains, w: float, f: float) -> float:
+    """Return the spectral radius of eq. (5) and (21) with a pull that is not random."""
+    return spectral_radius(pid_map(w, 2.0 * f, 0.0, *gains).mean())
+
+
+def all_gains() -> Iterator[dict[str, Any]]:
+    """Yield what both views say of every set of gains and inertia weight, at the worst pull.
+
+    Whether eq. (17)-(18) hold for every pull, the largest real part of the roots of eq. (16), and
+    the largest spectral radius of the update, which diverges with one above 1.
+    """
+    for gains, w in product(GAINS, WEIGHTS):
+        yield {
+            "gains": gains,
+            "w": w,
+            "routh_hurwitz": all(routh_hurwitz(gains, w, f) for f in PULLS),
+            "real_part": max(largest_real_part(gains, w, f) for f in PULLS),
+            "radius": max(radius(gains, w, f) for f in PULLS),
+        }
+
+
+def identity_errors() -> tuple[float, float]:
+    """Compute how far H ddq + C dq + G is from Y lambda, with the known torque and without [N m].
+
+    The largest deviations over random states with angles to 3 rad, and rates to 3 rad/s, 3 rad/s^2.
+    """
+    q, dq, ddq = np.random.default_rng(0).uniform(-3.0, 3.0, (3, STATES, 2))
+    printed = torque(q, dq, ddq) - regressor(q, dq, ddq) @ TRUE
+    right = printed - known_torque(q)
+    return float(np.abs(right).max()), float(np.abs(printed).max())

@@ -8,14 +8,12 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import Chart, Curve, Panel, Style
 from robotid_sim.optim.minimize import setting
-from robotid_sim.papers.charts import convergence_curves, drawing, plotted
 from robotid_sim.papers.paper import Lab, TrialPaper
 from robotid_sim.papers.statistics import BESIDE, deviation, geometric_ratio
 from robotid_sim.papers.trial_table import TrialTable
-from robotid_sim.papers.twolink import model, stability, trials
-from robotid_sim.papers.twolink.model import integrate, known_torque
+from robotid_sim.papers.twolink import model, trials
+from robotid_sim.papers.twolink.model import integrate
 from robotid_sim.papers.twolink.study import (
     ENCODERS,
     METHODS,
@@ -34,22 +32,6 @@ from robotid_sim.section import number
 from robotid_sim.table import Table
 
 UNITS = ("kg", "m", "m", "kg m²", "kg", "m", "kg m²", "rad", "m/s²")
-COLORS = {"LS": "joint-3", "GA": "joint-2", "SPSO": "joint-1", "ELPIDSO": "joint-0"}
-SPREADS: tuple[tuple[str, str, Style], ...] = (
-    ("ELPIDSO", "joint-0", "solid"),
-    ("drawn velocities", "joint-0", "dashed"),
-    ("without I, D", "joint-5", "solid"),
-    ("without ELS", "joint-2", "solid"),
-    ("SPSO", "joint-1", "solid"),
-    ("SPSO, drawn velocities", "joint-1", "dashed"),
-)
-"""Variants whose diversity is drawn."""
-UNFAIR, UNFAIR_STUDY = "LS, differentiated", "differentiated 1e-06"
-"""What least squares finds in the unfair comparison, and the noise that it is given there."""
-SHOWN = 1.0
-"""Time shown of a validation run [s]; the rest repeats it with slow changes."""
-SMALLEST = 1e-17
-"""Torque errors below are drawn here [N m]."""
 
 
 class TwoLinkElpidso(TrialPaper):
@@ -60,16 +42,6 @@ class TwoLinkElpidso(TrialPaper):
     def run(self, lab: Lab) -> TrialTable:
         """Run what is not finished of all trials; see `Paper`."""
         return run_all(lab)
-
-    def charts(self, table: TrialTable) -> Iterator[Chart]:
-        """Draw Figures 4 to 7 of the paper, and what answers questions it leaves open."""
-        yield _engine_gap(table)
-        yield _convergence(table)
-        for place, rho in enumerate(UNSEEN, start=5):
-            panels = _validation_panels(table, rho)
-            yield drawing(f"figure-{place}", *panels, columns=2, height=1.7, share_x=True)
-        yield _diversity(table)
-        yield _differentiation(table)
 
     def tables(self, table: TrialTable) -> Iterator[Table]:
         """Fill the tables of the paper, which are lost, as far as they are more than statistics."""
@@ -87,7 +59,6 @@ class TwoLinkElpidso(TrialPaper):
         yield _final_means(table, "table-8-noise", "noisy", ("LS", LS_IN_BOX, *SEARCHES))
         yield _absolute(table)
         yield _variants(table)
-        yield _gains()
         yield _differentiated(table)
 
 
@@ -187,22 +158,6 @@ def _variants(table: TrialTable) -> Table:
     return Table((), tuple(rows), name="variants")
 
 
-def _gains() -> Table:
-    """List what Routh-Hurwitz and the update itself say of gains."""
-    rows = tuple(
-        (
-            ", ".join(f"{gain:g}" for gain in s.gains),
-            f"{s.w:g}",
-            "hold" if s.routh_hurwitz else "do not hold",
-            f"{s.real_part:.3f}",
-            f"{s.radius:.3f}",
-            "settles" if s.radius < 1.0 else "diverges",
-        )
-        for s in stability.all_gains()
-    )
-    return Table((), rows, name="gains")
-
-
 def _differentiated(table: TrialTable) -> Table:
     """List what comes out of positions that are differentiated twice: means of the draws."""
     rows = []
@@ -214,95 +169,3 @@ def _differentiated(table: TrialTable) -> Table:
         cells = (*map(number, found), f"{floor + excess:.6e}", share)
         rows.append((f"{noise:g}", rho, method, *cells))
     return Table((), tuple(rows), name="differentiated")
-
-
-def _engine_gap(table: TrialTable) -> Chart:
-    """Draw the difference of the motions in the engine and by integration."""
-    panels = []
-    for rho in (RHOS[0], RHOS[2], RHOS[-1]):
-        (run,) = table.runs("engine", "", rho)
-        lines = (
-            Curve(np.array(run["t"]), 1e6 * np.array(gap), f"joint {j + 1}", f"joint-{j}")
-            for j, gap in enumerate(run["gap"])
-        )
-        panels.append(plotted(lines, "time [s]", "difference [µrad]", title=f"ρ = {rho}"))
-    return drawing("engine", *panels, columns=3, height=1.5)
-
-
-def _convergence(table: TrialTable) -> Chart:
-    """Draw Figure 4: the median best cost against evaluations."""
-    x = trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
-    styles: dict[str, tuple[str, Style]] = {m: (COLORS[m], "solid") for m in SEARCHES}
-    panels = (
-        plotted(
-            convergence_curves(table, "exact", styles, case=rho, x=x, floor=ROUNDING),
-            "evaluations [-]",
-            "J - J of LS [N² m²]" if k % 2 == 0 else "",
-            title=f"({'abcde'[k]}) ρ = {rho}",
-            x_scale="log",
-            y_scale="log",
-            y_range=(ROUNDING / 10.0, 30.0),
-            levels=(ROUNDING,),
-        )
-        for k, rho in enumerate(RHOS)
-    )
-    return drawing("figure-4", *panels, columns=2, height=1.6)
-
-
-def _validation_panels(table: TrialTable, rho: str) -> Iterator[Panel]:
-    """Draw torque and error of joint 1, then of joint 2: one of Figures 5 to 7."""
-    (run,) = integrate([float(rho)])
-    shown = run.t <= SHOWN
-    t, Y = run.t[shown], run.regressor().reshape(-1, 2, 4)[shown]
-    measured, unscaled = run.tau[shown], known_torque(run.q)[shown]
-    estimates = {m: final(table, "exact", m, "medians") for m in COLORS}
-    estimates[UNFAIR] = table.values(UNFAIR_STUDY, "LS", "parameters").mean(axis=0)
-    for j in (0, 1):
-        torques = [Curve(t, measured[:, j], "measured", "true", width=1.6)]
-        errors = []
-        for method, found in estimates.items():
-            color = COLORS.get(method, "joint-4")
-            style: Style = "dotted" if method == UNFAIR else "dashed"
-            predicted = Y[:, j] @ found + unscaled[:, j]
-            error = np.maximum(np.abs(measured[:, j] - predicted), SMALLEST)
-            torques.append(Curve(t, predicted, method, color, style))
-            errors.append(Curve(t, error, method, color))
-        first, second = (f"({letter}) joint {j + 1}" for letter in "abcd"[2 * j : 2 * j + 2])
-        yield plotted(torques, "time [s]", "torque [N m]", title=first)
-        yield plotted(errors, "time [s]", "error [N m]", title=second, y_scale="log")
-
-
-def _differentiation(table: TrialTable) -> Chart:
-    """Draw the parameter errors against the noise of differentiated positions."""
-    noises = np.array(ENCODERS[1:])
-    exact = 100.0 * trials.relative_parameter_error(final(table, "exact", "ELPIDSO", "medians"))
-
-    def errors(method: str) -> Float1D:
-        """Average the medians of the draws over the trajectories [%]."""
-        medians = [
-            [np.median(table.values(f"differentiated {n:g}", method, "relative", r)) for r in RHOS]
-            for n in noises
-        ]
-        return np.asarray(100.0 * np.mean(medians, axis=1))
-
-    marks = (
-        Curve(noises, errors("LS"), "LS, same data", "joint-3", "solid", width=1.6),
-        Curve(noises, errors("ELPIDSO"), "ELPIDSO, same data", "joint-0", "dashed", width=1.6),
-        Curve(noises, np.full(noises.size, exact), "ELPIDSO, exact states", "joint-0", "dotted"),
-    )
-    axes = {"x_scale": "log", "y_range": (-5.0, 110.0)}
-    panel = plotted(marks, "noise of positions [rad]", "error [%]", **axes)
-    return drawing("differentiation", panel, height=2.2)
-
-
-def _diversity(table: TrialTable) -> Chart:
-    """Draw the diversity of the swarms over the search, mean over runs and trajectories."""
-    share = np.linspace(0.0, 1.0, trials.POINTS, endpoint=False)
-    panels = []
-    for rows in (SPREADS[:4], (*SPREADS[:2], *SPREADS[4:])):
-        lines = []
-        for variant, color, style in rows:
-            each = [table.values("variants", variant, "diversity", r).mean(axis=0) for r in RHOS]
-            lines.append(Curve(share, np.mean(each, axis=0), variant, color, style, width=1.6))
-        panels.append(plotted(lines, "share of the search [-]", "diversity [boxes]"))
-    return drawing("diversity", *panels, columns=2, height=2.2)

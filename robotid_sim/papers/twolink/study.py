@@ -9,8 +9,8 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.papers.paper import Lab, PlannedTrial
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
-from robotid_sim.papers.twolink import model, stability, trials
-from robotid_sim.papers.twolink.model import integrate
+from robotid_sim.papers.twolink import model, trials
+from robotid_sim.papers.twolink.model import integrate, known_torque
 from robotid_sim.papers.twolink.trials import LS_IN_BOX, TorqueCriterion
 
 TRIALS = f"{__package__}.trials"
@@ -41,8 +41,12 @@ CLEARLY_WORSE = 1.1
 """Ratio of parameter errors above which a search is clearly worse than least squares."""
 LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)
 """Costs above least squares whose evaluations are counted [N^2 m^2]."""
-STATES = 1000
-"""Random states of the check of the identity."""
+UNFAIR, UNFAIR_STUDY = "LS, differentiated", "differentiated 1e-06"
+"""What least squares finds in the unfair comparison, and the noise that it is given there."""
+SHOWN = 1.0
+"""Time shown of a validation run [s]; the rest repeats it with slow changes."""
+SMALLEST = 1e-17
+"""Torque errors below are drawn here [N m]."""
 
 Criteria = Mapping[str, TorqueCriterion]
 """What the searches minimize, by rho."""
@@ -79,9 +83,28 @@ def run_all(lab: Lab) -> TrialTable:
 
 def with_computed(table: TrialTable) -> TrialTable:
     """Compute what needs no run, from the results of all."""
-    table = table | _unseen(table)
+    table = table | _unseen(table) | _drawn(table)
+    gains: dict[TrialKey, list[ResultRow]] = {
+        ("gains", "", str(k)): [
+            {
+                "gains": ", ".join(f"{gain:g}" for gain in of["gains"]),
+                "w": of["w"],
+                "conditions": "hold" if of["routh_hurwitz"] else "do not hold",
+                "real_part": of["real_part"],
+                "radius": of["radius"],
+                "swarm": "settles" if of["radius"] < 1.0 else "diverges",
+            }
+        ]
+        for k, of in enumerate(model.all_gains())
+    }
+    table = table | TrialTable(gains)
     return table | TrialTable.computed(
-        **_orders(table), **_evaluations_needed(table), **_eta(table), **_of_model()
+        checkpoints=trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"]),
+        share=np.linspace(0.0, 1.0, trials.POINTS, endpoint=False),
+        **_orders(table),
+        **_evaluations_needed(table),
+        **_eta(table),
+        **_of_model(),
     )
 
 
@@ -228,6 +251,33 @@ def _unseen(table: TrialTable) -> TrialTable:
     return TrialTable(rows)
 
 
+def _drawn(table: TrialTable) -> TrialTable:
+    """Compute what figures show: torques of validation runs, and errors over the noise [%]."""
+    rows: dict[TrialKey, list[ResultRow]] = {}
+    found = {m: final(table, "exact", m, "medians") for m in METHODS}
+    found[UNFAIR] = table.values(UNFAIR_STUDY, "LS", "parameters").mean(axis=0)
+    for rho, run in zip(UNSEEN, integrate(model.VALIDATED), strict=True):
+        shown = run.t <= SHOWN
+        t, measured, unscaled = run.t[shown], run.tau[shown].T, known_torque(run.q)[shown].T
+        rows["validation", rho, "measured"] = [{"t": t, "torque": measured}]
+        Y = run.regressor().reshape(-1, 2, 4)[shown]
+        for method, x in found.items():
+            torque = np.array([Y[:, j] @ x + unscaled[j] for j in (0, 1)])
+            error = np.maximum(np.abs(measured - torque), SMALLEST)
+            rows["validation", rho, method] = [{"t": t, "torque": torque, "error": error}]
+    noises = np.array(ENCODERS[1:])
+    for method in ("LS", "ELPIDSO"):
+        medians = [
+            [np.median(table.values(f"differentiated {n:g}", method, "relative", r)) for r in RHOS]
+            for n in noises
+        ]
+        error = 100.0 * np.mean(medians, axis=1)
+        rows["differentiation", "", method] = [{"noise": noises, "error": error}]
+    exact = np.full(noises.size, 100.0 * trials.relative_parameter_error(found["ELPIDSO"]))
+    rows["differentiation", "", "exact"] = [{"noise": noises, "error": exact}]
+    return TrialTable(rows)
+
+
 def _orders(table: TrialTable) -> ResultRow:
     """Compute what claims on orders need that is more than a statistic of two methods."""
     evaluations = table.runs("exact", "SPSO")[0]["evaluations"]
@@ -322,31 +372,19 @@ def _eta(table: TrialTable) -> ResultRow:
 
 def _of_model() -> ResultRow:
     """Compute what follows from the model and the gains alone."""
-    right, printed = identity_errors()
-    tested = list(stability.all_gains())
-    stable = [s for s in tested if s.routh_hurwitz]
-    cases = product(stability.GAINS, stability.WEIGHTS, stability.PULLS)
+    right, printed = model.identity_errors()
+    tested = list(model.all_gains())
+    stable = [s for s in tested if s["routh_hurwitz"]]
+    cases = product(model.GAINS, model.WEIGHTS, model.PULLS)
     return {
         "lambda": float(np.abs(model.TRUE - model.PRINTED).max()),
         "identity": right,
         "printed_identity": printed,
-        "radius": max(s.radius for s in stable),
+        "radius": max(s["radius"] for s in stable),
         "stable": len(stable),
-        "diverging": sum(s.radius >= 1.0 for s in stable),
-        "own_radius": max(s.radius for s in tested if s.gains == stability.GAINS[0]),
+        "diverging": sum(s["radius"] >= 1.0 for s in stable),
+        "own_radius": max(s["radius"] for s in tested if s["gains"] == model.GAINS[0]),
         "disagreements": sum(
-            stability.routh_hurwitz(*case) != (stability.largest_real_part(*case) < 0.0)
-            for case in cases
+            model.routh_hurwitz(*case) != (model.largest_real_part(*case) < 0.0) for case in cases
         ),
     }
-
-
-def identity_errors() -> tuple[float, float]:
-    """Compute how far H ddq + C dq + G is from Y lambda, with the known torque and without [N m].
-
-    The largest deviations over random states with angles to 3 rad, and rates to 3 rad/s, 3 rad/s^2.
-    """
-    q, dq, ddq = np.random.default_rng(0).uniform(-3.0, 3.0, (3, STATES, 2))
-    printed = model.torque(q, dq, ddq) - model.regressor(q, dq, ddq) @ model.TRUE
-    right = printed - model.known_torque(q)
-    return float(np.abs(right).max()), float(np.abs(printed).max())

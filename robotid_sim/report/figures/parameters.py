@@ -15,7 +15,7 @@ from scipy.special import ndtri, stdtr
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Points
 from robotid_sim.palette import joint_role
-from robotid_sim.pipeline.friction_curves import BINS, FrictionCurve
+from robotid_sim.pipeline.trust import BINS, FrictionCurve
 from robotid_sim.section import percent, torque_unit
 from robotid_sim.validation.agreement import LEVEL, Difference
 

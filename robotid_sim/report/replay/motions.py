@@ -15,10 +15,9 @@ from robotid_sim.report.figures.closed_loop import MOST_SCENARIOS, loop_motion, 
 from robotid_sim.report.figures.excitation import EXCITATION, shown_times
 from robotid_sim.section import Section
 from robotid_sim.trajectory.reference import Trajectory
-from robotid_sim.validation.closed_loop import ClosedLoop
+from robotid_sim.validation.closed_loop import ClosedLoop, TaskMotions
 from robotid_sim.validation.control_run import Trace
 from robotid_sim.validation.prediction import Prediction
-from robotid_sim.validation.task_motions import TaskMotions
 from robotid_sim.viewer.animation import Animation, ContactTimes, interpolated, thinned
 from robotid_sim.viewer.sources import visible_magnification
 
