@@ -19,8 +19,8 @@ from robotid_sim.excitation.design import random_feasible
 from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.viewer.animation import Animation
-from robotid_sim.viewer.camera import ViewSettings
 from robotid_sim.viewer.recorder import record
+from robotid_sim.viewer.view_settings import ViewSettings
 
 SECONDS = 10.0
 TARGET = 30.0  # [s]

@@ -16,8 +16,8 @@ import pybullet_data
 
 import robotid_sim as rid
 from robotid_sim.viewer.animation import Animation
-from robotid_sim.viewer.camera import ViewSettings
 from robotid_sim.viewer.recorder import record
+from robotid_sim.viewer.view_settings import ViewSettings
 
 plant = rid.load_robot(Path(pybullet_data.getDataPath()) / "kuka_iiwa/model.urdf")
 models = {"true": plant, "nominal": rid.perturb(plant, np.random.default_rng(1))}

@@ -12,8 +12,8 @@ import matplotlib.pyplot as plt
 
 import robotid_sim as rid
 from robotid_sim.viewer.animation import Animation
-from robotid_sim.viewer.camera import ViewSettings
 from robotid_sim.viewer.recorder import record
+from robotid_sim.viewer.view_settings import ViewSettings
 
 figure, axes = plt.subplots(1, 5, figsize=(10, 2.6), layout="constrained")
 for ax, name in zip(axes, ("irb140", "irb120", "rs010n", "twolink", "rocr6"), strict=True):

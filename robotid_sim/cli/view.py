@@ -52,8 +52,8 @@ def view(
     sliders; Ctrl and the mouse turn the view. With --web or without PyBullet a browser shows it.
     """
     from robotid_sim.viewer import sources
-    from robotid_sim.viewer.camera import require_speed
     from robotid_sim.viewer.display import require_display
+    from robotid_sim.viewer.view_settings import require_speed
 
     output.begin()
     folder, result = sources.folders_of(robot, trajectory, log, result, task)

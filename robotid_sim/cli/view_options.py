@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 from robotid_sim.cli import options, output
 from robotid_sim.errors import OptionError
-from robotid_sim.viewer import camera as choices
+from robotid_sim.viewer import view_settings as choices
 
 PICTURE_SUFFIX = ".png"
 

@@ -1,16 +1,13 @@
-"""Where a picture is taken from: view directions by name, and the fit of a camera to a motion.
-
-How an animation is shown: what the options of a view can be, and those that are chosen.
-"""
+"""Where a picture is taken from: view directions by name, and the fit of a camera to a motion."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Self
+from typing import Self
 
 import numpy as np
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.errors import OptionError, UnknownNameError
+from robotid_sim.viewer.view_settings import direction
 
 NEAREST, FARTHEST = 0.02, 20.0
 """Near and far plane over the distance of the target."""
@@ -156,92 +153,3 @@ class Camera:
 def axes_of(yaw: float, pitch: float) -> Float2D:
     """Return the camera's right, up and backward direction as columns, shape (3, 3)."""
     return Rotation.from_euler("ZX", [yaw, pitch + 90.0], degrees=True).as_matrix()
-
-
-if TYPE_CHECKING:
-    from robotid_sim.model.robot import Robot
-
-SMALLEST, LARGEST = 16, 4096  # [pixels]
-
-DIRECTIONS = {
-    "front": (90.0, -8.0),
-    "side": (0.0, -8.0),
-    "top": (90.0, -89.0),
-    "iso": (52.0, -22.0),
-}
-"""Yaw and pitch [deg] as PyBullet counts them: yaw 0 looks along +y, 90 along -x, at the front."""
-
-LAYERS = {
-    "panel": "joints with their position, velocity and torque, over the limits",
-    "curves": "the same of one joint over time",
-    "path": "way of the tool",
-    "contacts": "links that touch one another or the floor, in red",
-    "frames": "coordinate frames of the joints",
-    "inertia": "ellipsoids of uniform density with the inertia of the links",
-    "torque": "links in the color of their torque over its limit",
-}
-"""What can be shown beside the robot, and what that is."""
-
-DEFAULT_LAYERS = frozenset({"panel", "path", "contacts"})
-
-WINDOW_LAYERS = ("path", "contacts", "frames", "inertia", "torque")
-"""Layers of PyBullet's window; numbers and curves are for pictures and the page."""
-
-RENDERERS = ("auto", "egl", "software")
-
-FPS = 30.0
-"""Frames per second of a film."""
-
-WINDOW, PICTURE = "1280x800", "640x480"
-"""Pixels of a window and of a picture."""
-
-
-def direction(name: str) -> tuple[float, float]:
-    """Return yaw and pitch [deg] of a view direction by name."""
-    if name not in DIRECTIONS:
-        raise UnknownNameError.of("camera", name, DIRECTIONS)
-    return DIRECTIONS[name]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ViewSettings:
-    """How an animation is shown."""
-
-    width: int = 640
-    """[pixels]"""
-    height: int = 480
-    """[pixels]"""
-    camera: str = "iso"
-    """A key of DIRECTIONS."""
-    layers: frozenset[str] = DEFAULT_LAYERS
-    """Keys of LAYERS."""
-    joint: str | None = None
-    """Joint whose curves are shown; None for the first."""
-    renderer: str = "auto"
-    """One of RENDERERS; ``auto`` takes EGL where a graphics card draws for it."""
-
-    def __post_init__(self) -> None:
-        if not all(SMALLEST <= side <= LARGEST for side in (self.width, self.height)):
-            raise OptionError(
-                f"a size of {self.width}x{self.height} is not usable; width and height must lie in "
-                f"{SMALLEST} to {LARGEST} pixels"
-            )
-        direction(self.camera)
-        for name in sorted(self.layers - set(LAYERS)):
-            raise UnknownNameError.of("layer", name, LAYERS)
-        if self.renderer not in RENDERERS:
-            raise UnknownNameError.of("renderer", self.renderer, RENDERERS)
-
-    def joint_of(self, robot: "Robot") -> int:
-        """Return the index of the joint whose curves are shown; raise if there is none such."""
-        if self.joint is None:
-            return 0
-        if self.joint not in robot.joint_names:
-            raise UnknownNameError.of("joint", self.joint, robot.joint_names)
-        return robot.joint_names.index(self.joint)
-
-
-def require_speed(speed: float) -> None:
-    """Raise `OptionError` if nothing can be seen at a speed [seconds of motion per second]."""
-    if not 0.01 <= speed <= 100.0:
-        raise OptionError(f"a speed of {speed:g} is not usable; give 0.01 to 100")

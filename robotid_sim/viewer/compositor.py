@@ -18,12 +18,13 @@ from robotid_sim.viewer.animation import (
     torque_share,
 )
 from robotid_sim.viewer.bounds import visuals_and_bounds
-from robotid_sim.viewer.camera import Camera, Margins, ViewSettings
+from robotid_sim.viewer.camera import Camera, Margins
 from robotid_sim.viewer.colors import Rgb
 from robotid_sim.viewer.joint_panel import JointCurves, JointPanel, legend
 from robotid_sim.viewer.overlays import Floor, Shadow, backdrop, light_camera, light_for
 from robotid_sim.viewer.renderer import DrawnRobot, PixelBox, RenderedImage, Renderer, open_renderer
 from robotid_sim.viewer.robot_visuals import reach
+from robotid_sim.viewer.view_settings import ViewSettings
 
 GHOST_OPACITY, FADED = 0.42, 0.38
 MODEL_OPACITY = 0.6

@@ -15,8 +15,8 @@ from robotid_sim.files import atomic_path, require_writable
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress, silent
 from robotid_sim.viewer.animation import Animation, require_showable
-from robotid_sim.viewer.camera import ViewSettings, require_speed
 from robotid_sim.viewer.compositor import Compositor
+from robotid_sim.viewer.view_settings import ViewSettings, require_speed
 
 FORMATS = (".png", ".gif", ".mp4")
 

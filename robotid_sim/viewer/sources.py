@@ -34,10 +34,10 @@ from robotid_sim.trajectory.trajectory_files import load_trajectory
 from robotid_sim.validation.closed_loop import TaskMotions, task_motions
 from robotid_sim.validation.comparison import TRUE, UNDISTURBED
 from robotid_sim.validation.prediction import rms
+from robotid_sim.viewer import viewer
 from robotid_sim.viewer.animation import Animation, interpolated, require_showable, thinned
-from robotid_sim.viewer.camera import WINDOW, ViewSettings
 from robotid_sim.viewer.colors import model_color
-from robotid_sim.viewer.viewer import show
+from robotid_sim.viewer.view_settings import WINDOW, ViewSettings
 
 SAME_RUN = 0.01
 """Largest relative difference of RMS errors between a run and its repetition."""
@@ -63,7 +63,7 @@ def show_motion(
         shown = Animation.of_log(robot, motion, name)
     else:
         shown = Animation.of_trajectory(robot, motion, name)
-    show(shown, settings, models=models)
+    viewer.show(shown, settings, models=models)
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ class ShownMotions:
 
     def show(self, settings: ViewSettings, speed: float) -> None:
         """Show the motions in a window until it is closed."""
-        show(self.animations, settings, models=self.models, speed=speed)
+        viewer.show(self.animations, settings, models=self.models, speed=speed)
 
     def record(
         self,

@@ -11,8 +11,8 @@ from collections.abc import Mapping, Sequence
 from robotid_sim.errors import OptionError, RobotIdError
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.animation import Animation, require_showable
-from robotid_sim.viewer.camera import ViewSettings
 from robotid_sim.viewer.display import has_name, no_display, require_window
+from robotid_sim.viewer.view_settings import ViewSettings
 
 OPENING = 120.0
 """Time for the window to open [s]."""

@@ -18,9 +18,9 @@ from robotid_sim.errors import RobotIdError
 from robotid_sim.model.robot import Robot
 from robotid_sim.signals import end_with_parent
 from robotid_sim.viewer.animation import Animation
-from robotid_sim.viewer.camera import WINDOW_LAYERS, ViewSettings
 from robotid_sim.viewer.colors import WINDOW_SKY
 from robotid_sim.viewer.display import exit_at_once
+from robotid_sim.viewer.view_settings import WINDOW_LAYERS, ViewSettings
 from robotid_sim.viewer.window_scene import WindowScene
 
 OPENED, CLOSED, FAILED = "opened", "closed", "failed"

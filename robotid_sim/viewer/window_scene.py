@@ -23,10 +23,11 @@ from robotid_sim.viewer.animation import (
     torque_share,
 )
 from robotid_sim.viewer.bounds import visuals_and_bounds
-from robotid_sim.viewer.camera import Camera, Margins, ViewSettings
+from robotid_sim.viewer.camera import Camera, Margins
 from robotid_sim.viewer.colors import Rgb
 from robotid_sim.viewer.pybullet_renderer import PosedRobot
 from robotid_sim.viewer.robot_visuals import VisualPart, frame_parts, inertia_parts, reach
+from robotid_sim.viewer.view_settings import ViewSettings
 
 FOV = 90.0
 """Field of view of PyBullet's window [deg]."""

@@ -19,7 +19,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.viewer import sources as command
-from robotid_sim.viewer.camera import ViewSettings
+from robotid_sim.viewer.view_settings import ViewSettings
 
 ARM = DATA / "2r.urdf"
 SMALL = ("--size", "200x150", "--renderer", "software")

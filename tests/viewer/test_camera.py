@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import UnknownNameError
-from robotid_sim.viewer.camera import DIRECTIONS, Camera, Margins
+from robotid_sim.viewer.camera import Camera, Margins
+from robotid_sim.viewer.view_settings import DIRECTIONS
 
 
 @pytest.fixture

@@ -9,9 +9,9 @@ from robots import DATA
 from robotid_sim.engine.proximity import Proximity
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.animation import Animation, ContactTimes
-from robotid_sim.viewer.camera import ViewSettings
 from robotid_sim.viewer.compositor import Compositor
 from robotid_sim.viewer.joint_panel import JointPanel
+from robotid_sim.viewer.view_settings import ViewSettings
 
 
 @pytest.fixture(scope="module")

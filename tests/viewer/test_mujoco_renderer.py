@@ -17,10 +17,11 @@ from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.viewer import mujoco_renderer, primitive_meshes
 from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.bounds import surface_points
-from robotid_sim.viewer.camera import Camera, ViewSettings
+from robotid_sim.viewer.camera import Camera
 from robotid_sim.viewer.compositor import Compositor
 from robotid_sim.viewer.mujoco_renderer import MujocoRenderer, MujocoScene, backend
 from robotid_sim.viewer.robot_visuals import VisualPart, robot_parts
+from robotid_sim.viewer.view_settings import ViewSettings
 
 LIGHT = np.array([0.0, -0.6, 0.8])
 

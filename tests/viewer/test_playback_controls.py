@@ -2,7 +2,7 @@
 
 import pytest
 
-from robotid_sim.viewer.camera import LAYERS, WINDOW_LAYERS
+from robotid_sim.viewer.view_settings import LAYERS, WINDOW_LAYERS
 from robotid_sim.viewer.window import FASTEST, PlaybackControls
 
 FIRST, LAST = -2.0, 8.0

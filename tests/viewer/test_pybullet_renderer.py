@@ -6,9 +6,9 @@ from PIL import Image
 
 from robotid_sim.errors import RobotIdError
 from robotid_sim.viewer.animation import Animation
-from robotid_sim.viewer.camera import ViewSettings
 from robotid_sim.viewer.pybullet_renderer import egl_device, is_graphics_card
 from robotid_sim.viewer.recorder import record
+from robotid_sim.viewer.view_settings import ViewSettings
 
 
 @pytest.mark.slow

@@ -13,11 +13,11 @@ from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError, 
 from robotid_sim.model.perturb import perturb
 from robotid_sim.viewer import colors
 from robotid_sim.viewer.animation import Animation, animation_colors
-from robotid_sim.viewer.camera import ViewSettings
 from robotid_sim.viewer.compositor import Compositor
 from robotid_sim.viewer.joint_panel import JointPanel, legend, short_names
 from robotid_sim.viewer.recorder import record, require_recordable
 from robotid_sim.viewer.renderer import open_renderer
+from robotid_sim.viewer.view_settings import ViewSettings
 from robotid_sim.viewer.viewer import show
 
 SMALL = ViewSettings(width=320, height=240, layers=frozenset(), renderer="software")

@@ -17,7 +17,7 @@ from virtual_display import difference, screenshot, virtual_display, wait_for, x
 from robotid_sim.measurement.files import save_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.viewer import colors
-from robotid_sim.viewer.camera import WINDOW_LAYERS
+from robotid_sim.viewer.view_settings import WINDOW_LAYERS
 
 ARM = (260, 60, 1020, 670)
 """Where the robot is in the window: between PyBullet's panels."""

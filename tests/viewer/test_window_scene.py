@@ -11,8 +11,8 @@ from robotid_sim.engine.client import EngineClient
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import colors
 from robotid_sim.viewer.animation import Animation, ContactTimes
-from robotid_sim.viewer.camera import WINDOW_LAYERS, ViewSettings
 from robotid_sim.viewer.pybullet_renderer import PosedRobot
+from robotid_sim.viewer.view_settings import WINDOW_LAYERS, ViewSettings
 from robotid_sim.viewer.window_scene import FADED, LINES, WindowScene
 
 SETTINGS = ViewSettings(width=1280, height=800)

@@ -20,7 +20,7 @@ from robotid_sim.palette import joint_role
 from robotid_sim.section import Picture
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.viewer.animation import Animation
-from robotid_sim.viewer.camera import ViewSettings
+from robotid_sim.viewer.view_settings import ViewSettings
 
 if TYPE_CHECKING:
     from robotid_sim.excitation.explain import Explanation

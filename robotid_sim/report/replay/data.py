@@ -41,8 +41,8 @@ from robotid_sim.model.side_car import base_shapes
 from robotid_sim.model.solid import Solid
 from robotid_sim.report.replay.motions import Replay, ReplayMotion
 from robotid_sim.viewer import robot_visuals
-from robotid_sim.viewer.camera import direction
 from robotid_sim.viewer.colors import REFERENCE, Rgba, warm
+from robotid_sim.viewer.view_settings import direction
 
 FINE, COARSE = 16_000, 5_000
 """Most triangles of an arm on a page, and of its shadow and of ghosts, of which there are several:
