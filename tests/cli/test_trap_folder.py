@@ -6,7 +6,6 @@ import sys
 from pathlib import Path
 
 import pytest
-from sampling import sampled
 from test_plugins_in_processes import CLAIMS, PAPER
 
 pytestmark = pytest.mark.slow
@@ -86,12 +85,8 @@ def begin(traps: Path, *words: str, **more: str) -> subprocess.Popen:
     [
         "campaign run plan.toml --out out --workers 2",
         "reproduce sixth --quick --plugin ../own/sixth.py --out out --workers 2",
-        *sampled(
-            (
-                "run twolink --quick --config study.toml --out out --workers 2",
-                "campaign run plan.toml --out out --workers 1 --cluster local",
-            )
-        ),
+        "run twolink --quick --config study.toml --out out --workers 2",
+        "campaign run plan.toml --out out --workers 1 --cluster local",
     ],
 )
 def test_no_process_imports_from_the_working_folder(traps, words) -> None:

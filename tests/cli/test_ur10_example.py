@@ -33,7 +33,6 @@ def test_every_joint_is_predicted(identified):
     assert added <= {lack["joint"] for lack in content["lacks"]}
 
 
-@pytest.mark.nightly
 def test_masses_are_those_of_a_robot(identified, robotid, tmp_path):
     urdf = tmp_path / "identified.urdf"
     words = ("-o", tmp_path / "e.json", "--urdf", urdf, "--meshes", "keep")
@@ -61,7 +60,6 @@ def test_terms_foretell_every_joint_better_and_explain_the_last_wrist(
     assert kinds == {"offset", "presliding"}
 
 
-@pytest.mark.nightly
 def test_rows_by_joint_are_slower_for_the_small_wrist_alone(robotid, tmp_path):
     """What the other joints foretell stays as good; the terms are those of rows alike."""
     config = tmp_path / "study.toml"

@@ -32,7 +32,6 @@ def studied(wrong, eps, folder):
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
 def test_twice_the_velocity_fails_the_residual_check_and_is_named(wrong, tmp_path):
     result = studied(wrong, "fixed", tmp_path).result
     check = next(c for c in result.verdict.checks if c.name == "residual_over_expected_noise")
@@ -42,7 +41,6 @@ def test_twice_the_velocity_fails_the_residual_check_and_is_named(wrong, tmp_pat
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
 def test_estimated_velocities_are_those_of_the_plant_and_the_check_passes(irb140, wrong, tmp_path):
     whole = studied(wrong, "estimate", tmp_path)
     error = whole.fit.nominal.eps / irb140.eps - 1.0
