@@ -34,6 +34,7 @@ def finished(tmp_path_factory):
     return folder
 
 
+@pytest.mark.slow
 def test_rows_are_sound(finished) -> None:
     for row in rows_in(finished):
         assert 0.0 < row.metrics["model_error"] < 0.01
@@ -41,6 +42,7 @@ def test_rows_are_sound(finished) -> None:
         assert row.metrics["tracking_gap"] is None
 
 
+@pytest.mark.slow
 def test_finished_trials_are_not_run_again(finished, monkeypatch) -> None:
     before = told(rows_in(finished))
 
@@ -169,6 +171,7 @@ def test_work_whose_process_dies_is_begun_again_and_given_up(tmp_path, monkeypat
         assert store.counts() == {DONE: 4, LOST: 4}
 
 
+@pytest.mark.slow
 def test_a_folder_of_another_plan_says_what_differs(finished) -> None:
     other = short_plan()
     study = {**other.study, "design": {**other.study["design"], "period": 5.0}}
@@ -188,6 +191,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(folder) -> None:
         run_campaign(short_plan(), Path(folder))
 
 
+@pytest.mark.slow
 def test_a_second_run_into_a_folder_is_refused(finished) -> None:
     with locked(finished), pytest.raises(OptionError, match="another run writes into"):
         run_campaign(short_plan(seeds=3), finished)
@@ -210,6 +214,7 @@ def test_a_row_is_of_its_trial_alone(finished, tmp_path) -> None:
     assert rows["alone"] == rows["beside"]
 
 
+@pytest.mark.slow
 def test_replacing_a_row_keeps_the_others(finished) -> None:
     first, *rest = rows_in(finished)
     with Store(finished, write=True) as store:
@@ -230,6 +235,7 @@ class Unpickled:
 KINDS = ("pickle", "garbage", "signed by another run")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", sampled(KINDS, "pickle", mark=pytest.mark.slow))
 def test_no_file_of_the_folder_is_unpickled(finished, tmp_path, kind) -> None:
     trace, shared = tmp_path / "trace", tmp_path / "out" / group_work.SHARED

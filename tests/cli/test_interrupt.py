@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 from llvmlite.binding.ffi import ObjectRef
-from sampling import sampled
 
 from robotid_sim.engine.drives import SmoothDrive
 from robotid_sim.model.catalog import load_robot
@@ -168,8 +167,8 @@ def interrupts(interrupt: Interrupt, work: Callable[[], object]) -> None:
     "delay",
     [
         0.3,
-        *(pytest.param(s, marks=pytest.mark.slow) for s in (1.0, 3.0)),
-        *sampled((0.0, 6.0, 9.0)),
+        *(pytest.param(s, marks=pytest.mark.slow) for s in (1.0, 3.0, 9.0)),
+        *(pytest.param(s, marks=[pytest.mark.slow, pytest.mark.nightly]) for s in (0.0, 6.0)),
     ],
 )
 def test_a_study_ends_in_one_line_and_leaves_no_process(tmp_path, delay) -> None:
@@ -192,7 +191,7 @@ def test_a_study_ends_in_one_line_and_leaves_no_process(tmp_path, delay) -> None
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 @pytest.mark.parametrize(
-    "delay", [0.0, pytest.param(2.0, marks=pytest.mark.slow), *sampled((8.0,))]
+    "delay", [0.0, *(pytest.param(s, marks=pytest.mark.slow) for s in (2.0, 8.0))]
 )
 def test_other_signals_end_a_study_so_too(tmp_path, delay, number) -> None:
     code, out, said = interrupted(tmp_path, WORDS, delay, number)

@@ -56,7 +56,7 @@ def test_the_cause_is_named_with_its_joint(robot, case):
 @pytest.mark.parametrize(
     ("joint", "play"),
     [
-        ("joint_1", 1e-2),
+        pytest.param("joint_1", 1e-2, marks=pytest.mark.slow),
         pytest.param("joint_2", 1e-2, marks=pytest.mark.slow),
         pytest.param("joint_3", 5e-3, marks=pytest.mark.slow),
     ],

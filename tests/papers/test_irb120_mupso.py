@@ -65,6 +65,7 @@ def test_ideal_values_of_table_4_have_other_first_moments() -> None:
     assert model.rank_of([row[0] for row in model.PRINTED["table_4"]]) == 14
 
 
+@pytest.mark.slow
 def test_truth_is_that_of_the_paper() -> None:
     found = model.identify(model.problem(), np.array(EXCITING), np.random.default_rng(0))
     names = list(found.basis.names)

@@ -81,6 +81,7 @@ def test_a_robot_of_one_link_touches_nothing():
     assert contact_notes([]) == []
 
 
+@pytest.mark.slow
 @pytest.mark.pybullet
 def test_a_study_keeps_links_apart_as_a_client_of_its_own_confirms(quick_study):
     study, _ = quick_study

@@ -39,7 +39,11 @@ def plan():
 
 
 @pytest.mark.parametrize(
-    "name", ["output-error", "input-error", pytest.param("extended-kalman", marks=pytest.mark.slow)]
+    "name",
+    [
+        "input-error",
+        *(pytest.param(n, marks=pytest.mark.slow) for n in ("output-error", "extended-kalman")),
+    ],
 )
 def test_a_log_of_the_engine_is_identified_by_simulation(run, log, plan, name):
     chosen = replace(plan, estimators={name: ESTIMATORS.build(name)}, chosen=name)

@@ -45,7 +45,9 @@ def test_a_coarse_encoder_has_no_outliers_but_those_that_are_put_in(engine, irb1
     np.testing.assert_array_equal(found, wild)
 
 
-@pytest.mark.parametrize("step", [2, 8, 10, 16, 32])
+@pytest.mark.parametrize(
+    "step", [*(pytest.param(s, marks=pytest.mark.slow) for s in (2, 8, 10, 16)), 32]
+)
 def test_slow_logs_have_no_more_faults_and_theirs_are_found(engine, irb140, step):
     clean = replace(measured(engine(irb140).log), dq=None, tau_cmd=None, truth=None)
     rows = slice(None, None, step)
