@@ -174,8 +174,18 @@ def _must_end_first(frame: FrameType | None) -> bool:
 
 
 def _send_again(number: int) -> None:
-    """Send this process a signal a moment later, from where its main thread will be by then."""
-    timer = threading.Timer(AGAIN, signal.raise_signal, [number])
+    """Send the main thread a signal a moment later, wherever it will be by then.
+
+    One that another thread raises would leave it in a call that sleeps or waits.
+    """
+
+    def send() -> None:
+        if sys.platform == "win32":
+            signal.raise_signal(number)
+        else:
+            signal.pthread_kill(threading.main_thread().ident or 0, number)
+
+    timer = threading.Timer(AGAIN, send)
     timer.daemon = True
     timer.start()
 

@@ -152,13 +152,13 @@ def interrupts(interrupt: Interrupt, work: Callable[[], object]) -> None:
 
     def waited() -> None:
         work()
-        for _ in range(100):  # a signal of another thread is seen between two of them
-            time.sleep(0.1)
+        time.sleep(10.0)
 
-    before = signal.signal(signal.SIGALRM, interrupt)
+    before, began = signal.signal(signal.SIGALRM, interrupt), time.monotonic()
     try:
         with pytest.raises(KeyboardInterrupt):
             waited()
+        assert time.monotonic() - began < 8.0  # it ends a call that sleeps
     finally:
         signal.signal(signal.SIGALRM, before)
 
