@@ -17,7 +17,7 @@ from types import MappingProxyType
 from jinja2 import Environment, FunctionLoader
 from markupsafe import Markup, escape
 
-from robotid_sim.files import atomic_path, make_folder, write_text
+from robotid_sim.files import atomic_path, make_folder, require_writable, write_text
 from robotid_sim.palette import css_variables
 from robotid_sim.parallel import map_tasks
 from robotid_sim.progress import Progress, silent
@@ -79,6 +79,7 @@ def write_page(
     from robotid_sim.report.draw import draw
     from robotid_sim.report.interactive import packed
 
+    require_writable(path)
     left_out = []
     if page.replay is not None and not replay:
         page, left_out = dataclasses.replace(page, replay=None), [WITHOUT_REPLAY]

@@ -232,9 +232,10 @@ def test_figures_are_saved_beside_the_page(tmp_path) -> None:
     assert names == {f"{stem}.{kind}" for stem in stems for kind in ("svg", "png", "csv")}
 
 
-def test_page_into_a_missing_folder_is_one_line(tmp_path) -> None:
+def test_page_into_a_missing_folder_is_one_line(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("robotid_sim.report.draw.draw", pytest.fail)  # it asks before it draws
     with pytest.raises(FileFormatError, match="choose a folder"):
-        write_page(small_page(sections=()), tmp_path / "none" / "page.html")
+        write_page(small_page(), tmp_path / "none" / "page.html")
 
 
 @pytest.mark.slow
