@@ -1,15 +1,10 @@
-r"""Which terms the torques of joints have beside the standard ones, chosen by evidence.
+"""Which terms the torques of joints have beside the standard ones, chosen by evidence.
 
 Every kind of term of every joint is a candidate, see `robotid_sim.model.joint_terms`: further
 columns of the linear problem once the constant in which it is not linear is given. The one that
-raises the likelihood of blocks of the log that are left out of the fit most is taken [1]_, its
-constant is sought, and all others are tried again beside it; a term that later ones have made
-needless goes. So nothing enters that does not foretell.
-
-References
-----------
-.. [1] Stone (1974), "Cross-validatory choice and assessment of statistical predictions", J. Royal
-   Statistical Society B 36, doi:10.1111/j.2517-6161.1974.tb00994.x.
+raises the likelihood of blocks of the log that are left out of the fit most is taken, see
+`robotid_sim.estimation.selection`, its constant is sought, and all others are tried again beside
+it; a term that later ones have made needless goes. So nothing enters that does not predict.
 """
 
 from collections.abc import Sequence, Set
