@@ -26,7 +26,7 @@ def test_wheel_holds_the_catalog_and_finds_it_elsewhere(tmp_path) -> None:
     assert "robotid_sim/py.typed" in names
     tables = {p.relative_to(ROOT).as_posix() for p in (ROOT / "robotid_sim").rglob("*.toml")}
     assert {
-        f"robotid_sim/{part}.toml" for part in ("measurement/sensors", "optim/minimize")
+        f"robotid_sim/{part}.toml" for part in ("measurement/presets", "optim/settings")
     } < tables
     assert len([name for name in tables if name.endswith("claims.toml")]) == 5
     assert tables <= names

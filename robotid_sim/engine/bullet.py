@@ -20,7 +20,8 @@ from numba.np.numpy_support import carray
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.compiled import c_functions, types
-from robotid_sim.engine.client import Closing, EngineClient, EngineError, captured_output
+from robotid_sim.engine.client import EngineClient, EngineError, captured_output
+from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.compiled_loop import advance, read
 from robotid_sim.engine.convex_bodies import ClosestPoints, ConvexBodies
 from robotid_sim.engine.private_urdf import private_urdf

@@ -1,18 +1,17 @@
 """A PyBullet client whose functions need no client number.
 
-What must be closed after use.
-
 Keeping what the engine prints away from the terminal, and at hand for messages.
 """
 
 import os
 import sys
 import tempfile
-from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Self
+from typing import Any
+
+from robotid_sim.engine.closing import Closing
 
 
 class Captured:
@@ -43,20 +42,6 @@ def captured_output() -> Iterator[Captured]:
                 os.close(original)
             buffer.seek(0)
             captured.text = buffer.read().decode(errors="replace").strip()
-
-
-class Closing(ABC):
-    """Something that must be closed; use it in a ``with`` block."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Disconnect from the engine; a client that stays open costs 28 MB."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
 
 with captured_output():  # prints its build time

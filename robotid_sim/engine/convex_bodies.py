@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.engine.client import Closing
+from robotid_sim.engine.closing import Closing
 from robotid_sim.model.geometry import GeometryShape, require_mesh
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.side_car import base_shapes

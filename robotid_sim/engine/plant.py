@@ -9,7 +9,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import require_moved_inertia
 from robotid_sim.dynamics.running_terms import RunningTerms, rotor_coupling
 from robotid_sim.engine import compiled_loop
-from robotid_sim.engine.client import Closing
+from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.drives import DriveStep, SmoothDrive, drive_of, terms_of
 from robotid_sim.engine.elastic_drive import ElasticDrive
 from robotid_sim.engine.engines import bodies_of, engine_named

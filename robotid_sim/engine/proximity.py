@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics import kernels
-from robotid_sim.engine.client import Closing
+from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.convex_bodies import (
     ClosestPoints,
     ConvexBodies,

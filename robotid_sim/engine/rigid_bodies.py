@@ -7,7 +7,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.engine import compiled_loop
-from robotid_sim.engine.client import Closing
+from robotid_sim.engine.closing import Closing
 from robotid_sim.errors import InconsistentInertiaError, OptionError
 from robotid_sim.model import inertia
 from robotid_sim.model.robot import Robot

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from robotid_sim.arrays import Bool2D, Float1D, Float2D
-from robotid_sim.engine.client import Closing
+from robotid_sim.engine.closing import Closing
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import colors, overlays
 from robotid_sim.viewer.animation import (

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D
-from robotid_sim.engine.client import Closing
+from robotid_sim.engine.closing import Closing
 from robotid_sim.engine.engines import engine_named
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.camera import Camera

@@ -1,0 +1,18 @@
+"""What must be closed after use: of its own, for it is there without any engine, too."""
+
+from abc import ABC, abstractmethod
+from typing import Self
+
+
+class Closing(ABC):
+    """Something that must be closed; use it in a ``with`` block."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Disconnect from the engine; a client that stays open costs 28 MB."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
