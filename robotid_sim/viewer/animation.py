@@ -12,6 +12,7 @@ import numpy as np
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.engine.engines import ENGINES, is_installed
 from robotid_sim.engine.free_space import assumed_floor
 from robotid_sim.engine.proximity import FLOOR, Proximity
 from robotid_sim.errors import OptionError, RobotIdError
@@ -214,10 +215,12 @@ class ContactTimes:
         """Find the contacts of an animation by the convex hulls of the links.
 
         Links that touch at home already do not count. The floor is where the base stands. Of a
-        robot whose geometry the engine cannot read, no contacts are known.
+        robot whose geometry the engine cannot read, or without an engine, no contacts are known.
         """
         robot = animation.robot
         touching = np.zeros((animation.t.size, robot.dof + 1), dtype=bool)
+        if not any(map(is_installed, ENGINES)):
+            return cls(animation.t, touching)
         bodies = {link.name: k for k, link in enumerate(robot.links)} | {robot.base: robot.dof}
         try:
             floor, _ = assumed_floor(robot, robot.home)

@@ -8,7 +8,6 @@ import numpy as np
 
 from robotid_sim.arrays import Bool2D, Float1D, Float2D
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.engine.engines import ENGINES, is_installed
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
 from robotid_sim.palette import ROLES, joint_role
@@ -80,8 +79,6 @@ class ReplayMotion:
 
     def with_contacts(self) -> "ReplayMotion":
         """Return the motion with the contacts of its links, if there is an engine to find them."""
-        if not any(map(is_installed, ENGINES)):
-            return self
         touching = ContactTimes.of(self.animation).touching[:, : self.animation.robot.dof]
         return replace(self, contact=touching if touching.any() else None)
 
