@@ -363,7 +363,8 @@ def swarm_design(
         method=optimizer,
         max_evals=budget,
         rng=rng,
-        callback=lambda evaluations, best: progress("design", min(1.0, evaluations / budget)),  # noqa: ARG005
+        # `minimize` gives the best point, too.
+        callback=lambda evaluations, _: progress("design", min(1.0, evaluations / budget)),
     )
     x = cost.meant(result.x)
     if x is not None and handling == "scaling":

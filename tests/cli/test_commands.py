@@ -11,13 +11,14 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from robots import DATA
+from robots import DATA, urdf_path
 
 from robotid_sim.estimation.estimate import load_estimates
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.model.robot import Robot
+from robotid_sim.part_kinds import KINDS
 
 ROOT = Path(__file__).parents[2]
 ARM = DATA / "2r.urdf"
@@ -59,19 +60,6 @@ def test_dry_run_writes_nothing(robotid, tmp_path) -> None:
         assert word in done.out
     plan = json.loads(robotid("run", "irb140", "--out", "x", "--dry-run", "--json").out)
     assert plan["base_parameters"] == 52
-
-
-@pytest.mark.slow
-def test_a_failed_verdict_exits_1(robotid, tmp_path) -> None:
-    config = tmp_path / "late.toml"
-    config.write_text(
-        "[sensors.torque-noise]\n[sensors.torque-delay]\ndelay = 0.01\n[control]\nenabled = false\n"
-        '[preprocess]\nname = "rts"\n'
-    )
-    done = robotid("run", ARM, "--quick", *HERE, "--out", tmp_path / "out", "--config", config)
-    assert done.code == 1
-    assert "FAIL" in done.out
-    assert "verdict: FAILED" in done.out
 
 
 def test_stages_in_sequence_equal_run_bit_for_bit(robotid, study, tmp_path) -> None:
@@ -294,3 +282,54 @@ def test_simulate_says_how_much_of_the_limits_the_motion_uses(robotid, tmp_path)
     said = " ".join(robotid(*words, "--config", weak).out.split())
     assert re.search(r"SATURATED: elbow is commanded .* in \d+ % of the samples, and does", said)
     assert "SATURATED: shoulder" not in said
+
+
+@pytest.mark.slow
+def test_run_json_is_the_result_file_and_nothing_else(robotid, tmp_path, no_control) -> None:
+    words = ("--quick", *HERE, "--out", tmp_path, "--json", "--config", no_control)
+    done = robotid("run", ARM, *words)
+    assert json.loads(done.out) == json.loads((tmp_path / "result.json").read_text())
+    assert done.err == ""
+
+
+@pytest.mark.slow
+def test_a_delay_is_taken_off_and_a_failed_verdict_exits_1(robotid, tmp_path) -> None:
+    config = tmp_path / "late.toml"
+    config.write_text(
+        "[sensors.torque-noise]\n[sensors.torque-delay]\ndelay = 0.01\n[control]\nenabled = false\n"
+    )
+    words = ("--quick", *HERE, "--out", tmp_path / "out", "--config", config)
+    done = robotid("run", ARM, *words)
+    assert done.code == 0  # the delay is found and taken off
+    assert "taken off" in done.out
+    config.write_text(config.read_text() + '[preprocess]\nname = "rts"\n')
+    done = robotid("run", ARM, *words)
+    assert done.code == 1
+    assert "FAIL" in done.out
+    assert "verdict: FAILED" in done.out
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["robots", "trajectories", "families", "sensors", "preprocessors", "estimators", "controllers"],
+)
+def test_list_gives_name_and_summary_of_every_entry(robotid, kind) -> None:
+    entries = json.loads(robotid("list", kind, "--json").out)
+    assert entries
+    for entry in entries:
+        assert set(entry) == {"name", "summary", "source"}
+        assert entry["summary"]
+        assert entry["name"] in robotid("list", kind).out
+
+
+def test_iiwa_of_pybullet_data_is_read_by_path(robotid) -> None:
+    report = json.loads(robotid("check", urdf_path("iiwa"), "--json").out)
+    assert report["inertial_rank"] == 43
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_lists_are_plain_text(robotid, kind) -> None:
+    rows = json.loads(robotid("list", kind, "--json").out)
+    assert rows
+    for row in rows:
+        assert not re.search(r"[`\\]|\]_|:\w+:", row["summary"]), row

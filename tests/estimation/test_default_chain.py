@@ -20,7 +20,7 @@ from robotid_sim.pipeline.fit_plan import build_fit
 
 pytestmark = pytest.mark.slow
 
-SEEDS = range(100, 112)
+SEEDS = range(100, 120)
 
 
 def bound_std(run, noise):
@@ -71,4 +71,4 @@ def test_confidence_intervals_cover(scores):
 def test_no_parameter_beats_the_bound(scores):
     """An unbiased estimate cannot; a ratio far below one would mean a wrong yardstick."""
     rms = np.sqrt((scores["errors"] ** 2).mean(axis=0))
-    assert np.median(rms) > 0.8  # 12 seeds scatter by 20 % a parameter, their median by far less
+    assert np.median(rms) > 0.8  # 20 seeds scatter by 16 % a parameter, their median by far less

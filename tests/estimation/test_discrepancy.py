@@ -125,7 +125,7 @@ def test_a_torque_that_periods_do_not_repeat_is_not_called_so(case):
 def test_intervals_that_allow_for_it_cover(case):
     lack = sum(stribeck(case, j) for j in range(case.robot.dof))
     plain_hits, hits, errors, before = [], [], [], []
-    for seed in range(SEEDS // 2):
+    for seed in range(SEEDS):
         motion, plain = fitted(case, lack, seed)
         discrepancy = find_discrepancy(plain, motion, case.robot)
         problem = allowing_for(plain, discrepancy)
@@ -212,7 +212,7 @@ def test_noise_that_no_period_repeats_is_none(case):
 def test_intervals_cover_where_periods_repeat_what_no_function_explains(case):
     """As of torque ripple, of a hundred waves a turn: three periods are no better than one."""
     plain_hits, hits = [], []
-    for seed in range(SEEDS // 2):
+    for seed in range(SEEDS):
         motion, plain = repeated(case, seed, 0.7)
         discrepancy = find_discrepancy(plain, motion, case.robot)
         assert discrepancy.repeats
