@@ -4,14 +4,13 @@ import time
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
 from robotid_sim.campaign.backend import LateError, limited
 from robotid_sim.campaign.metrics import loop_metrics, metrics_of
-from robotid_sim.campaign.store import DONE, FAILED, LATE, SignedFolder, TrialRow
+from robotid_sim.campaign.store import DONE, FAILED, LATE, TrialRow
 from robotid_sim.campaign.trial_list import Group, StudyTrial
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.estimate import Estimate
@@ -31,12 +30,6 @@ from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop, undistur
 from robotid_sim.validation.comparison import UNDISTURBED
 from robotid_sim.validation.control_run import ControlRun, run_loop
 
-SHARED = "shared"
-"""Folder of the motions that the trials of a run share; removed when the run ends."""
-
-KEPT = 2
-"""Motions that a process holds in memory."""
-
 
 class Motions(NamedTuple):
     """What the trials of one cell and one design share."""
@@ -50,25 +43,15 @@ class Motions(NamedTuple):
     """Undisturbed laps with the true and the nominal model; None without a closed loop."""
 
 
-@dataclass(frozen=True)
-class MakeMotions:
-    """Designs and runs what a trial moves along, and keeps it in a folder; goes to processes."""
-
-    shared: SignedFolder
-    needs_loop: bool
-    limit: float | None
-
-    def __call__(self, trial: StudyTrial) -> str:
-        """Return why there is none, or an empty text."""
-        try:
-            with limited(self.limit):
-                motions = _made(trial, needs_loop=self.needs_loop)
-        except LateError:
-            return f"{LATE}: its design and rollouts take longer than {self.limit:g} s"
-        except Exception as error:  # a plugin's, or of a robot that cannot do it
-            return _said(error)
-        self.shared.write(trial.base, motions)
-        return ""
+def make_motions(trial: StudyTrial, *, needs_loop: bool, limit: float | None) -> Motions | str:
+    """Design and run what a trial moves along within a time [s]; say why if there is none."""
+    try:
+        with limited(limit):
+            return _made(trial, needs_loop=needs_loop)
+    except LateError:
+        return f"{LATE}: its design and rollouts take longer than {limit:g} s"
+    except Exception as error:  # a plugin's, or of a robot that cannot do it
+        return _said(error)
 
 
 def _made(trial: StudyTrial, *, needs_loop: bool) -> Motions:
@@ -89,27 +72,20 @@ def _made(trial: StudyTrial, *, needs_loop: bool) -> Motions:
     return Motions(setup, clean, unseen, undisturbed_loop(setup))
 
 
-@lru_cache(maxsize=KEPT)
-def _read(shared: SignedFolder, base: str) -> Motions | None:
-    motions: Motions | None = shared.read(base)
-    return motions
-
-
 @dataclass(frozen=True)
 class DoGroup:
-    """Runs the trials of one log; goes to processes."""
+    """Runs the trials of one log along their motions; goes to processes."""
 
-    shared: SignedFolder
-    needs_loop: bool
     arrays: tuple[str, ...]
     limit: float | None
 
-    def __call__(self, group: Group) -> list[TrialRow]:
+    def __call__(self, work: tuple[Motions, Group]) -> list[TrialRow]:
         """Return a row of every trial; what a trial raises is in its row."""
+        motions, group = work
         began, rows = time.perf_counter(), []
         try:
             with limited(self.limit):
-                for member in self._rows(group):
+                for member in self._rows(motions, group):
                     rows += member
         except LateError:
             done = {row.key for row in rows}
@@ -119,11 +95,8 @@ class DoGroup:
             rows += [_row(trial, LATE, late, spent / len(left)) for trial in left]
         return rows
 
-    def _rows(self, group: Group) -> Any:
+    def _rows(self, motions: Motions, group: Group) -> Any:
         """Yield the rows of the trials that share the rows of a fit."""
-        motions = _read(self.shared, group[0].base)
-        if motions is None:  # the file was changed or removed during the run
-            motions = _made(group[0], needs_loop=self.needs_loop)
         streams = Streams(group[0].seed)
         sensors = build_sensors(group[0].study)
         cell = replace(motions.setup.cell, sensors=sensors)

@@ -3,12 +3,13 @@
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from robotid_sim.campaign.backend import TRIES, each_retried
-from robotid_sim.campaign.group_work import SHARED, DoGroup, MakeMotions
+from robotid_sim.campaign.group_work import DoGroup, Motions, make_motions
 from robotid_sim.campaign.plan import CampaignPlan
-from robotid_sim.campaign.store import DONE, FAILED, LOST, SignedFolder, Store, TrialRow
+from robotid_sim.campaign.store import DONE, FAILED, LOST, Store, TrialRow
 from robotid_sim.campaign.trial_list import (
     Group,
     RobotFiles,
@@ -24,6 +25,9 @@ from robotid_sim.progress import Portion, Progress, silent
 from robotid_sim.result_folder import locked
 
 WITHOUT_PROCESS = f"its process died {TRIES} times"
+
+DESIGNS_AT_ONCE = 64
+"""Designs whose motions are held in memory, each of some megabytes."""
 
 FILES = "robot files"
 """Name of the note in the store with the digests of the robot files of the trials."""
@@ -95,65 +99,51 @@ def run_campaign(
         store.note("trials", str(len(trials)))
         finished = store.finished(again=again)
         left = [trial for trial in trials if trial.key not in finished]
-        keeper = _Keeper(store, len(trials), len(trials) - len(left), progress)
-        shared = SignedFolder(make_folder(folder / SHARED))
-        try:
-            able = _with_motions(plan, shared, left, workers, keeper)
-            work = DoGroup(shared, plan.needs_loop, plan.arrays, plan.time_limit)
-            each_retried(work, groups_of(able), workers, keeper.keep)
-        finally:
-            shared.remove({trial.base for trial in left})
+        _run_missing(plan, store, left, workers, len(trials), progress)
         counts = store.counts({trial.key for trial in trials})
         others = sum(store.counts().values()) - sum(counts.values())
         before = len(trials) - len(left)
         return Finished(len(left), before, counts, others, SharedWork.of(left))
 
 
-def _with_motions(
+def _run_missing(
     plan: CampaignPlan,
-    shared: SignedFolder,
-    trials: Sequence[StudyTrial],
+    store: Store,
+    missing: Sequence[StudyTrial],
     workers: int,
-    keeper: "_Keeper",
-) -> list[StudyTrial]:
-    """Make the motions of trials; write down those that have none, return the others."""
+    total: int,
+    progress: Progress,
+) -> None:
+    """Run trials and write their rows down, those of so many designs after the others."""
+    done, failed = total - len(missing), 0
+
+    def keep(rows: Sequence[TrialRow]) -> None:
+        nonlocal done, failed
+        store.add(rows)
+        done, failed = done + len(rows), failed + sum(row.status != DONE for row in rows)
+        progress("campaign", Portion(done, total, failed=failed))
+
+    def keep_group(work: tuple[Motions, Group], rows: list[TrialRow] | None) -> None:
+        keep(_rows(work[1], LOST, WITHOUT_PROCESS) if rows is None else rows)
+
+    def keep_motions(first: StudyTrial, result: Motions | str | None) -> None:
+        if isinstance(result, Motions):
+            works.extend((result, group) for group in groups_of(by_base[first.base]))
+        else:
+            status = LOST if result is None else FAILED
+            keep(_rows(by_base[first.base], status, result or WITHOUT_PROCESS))
+
     by_base: dict[str, list[StudyTrial]] = {}
-    for trial in trials:
+    for trial in missing:
         by_base.setdefault(trial.base, []).append(trial)
-    unable: set[str] = set()
-
-    def note(first: StudyTrial, why: str | None) -> None:
-        if why == "":
-            return
-        status = LOST if why is None else FAILED
-        keeper.add(_rows(by_base[first.base], status, why or WITHOUT_PROCESS))
-        unable.add(first.base)
-
-    make = MakeMotions(shared, plan.needs_loop, plan.time_limit)
-    each_retried(make, [members[0] for members in by_base.values()], workers, note)
-    return [trial for trial in trials if trial.base not in unable]
+    firsts = [members[0] for members in by_base.values()]
+    make = partial(make_motions, needs_loop=plan.needs_loop, limit=plan.time_limit)
+    keep([])
+    for begin in range(0, len(firsts), DESIGNS_AT_ONCE):
+        works: list[tuple[Motions, Group]] = []
+        each_retried(make, firsts[begin : begin + DESIGNS_AT_ONCE], workers, keep_motions)
+        each_retried(DoGroup(plan.arrays, plan.time_limit), works, workers, keep_group)
 
 
 def _rows(trials: Sequence[StudyTrial], status: str, error: str) -> list[TrialRow]:
     return [TrialRow(t.key, t.factors, t.seed, status, error) for t in trials]
-
-
-class _Keeper:
-    """Writes rows down and counts them for the report."""
-
-    def __init__(self, store: Store, total: int, done: int, progress: Progress) -> None:
-        self._store, self._progress = store, progress
-        self._total, self._done, self._failed = total, done, 0
-        self._tell()
-
-    def add(self, rows: Sequence[TrialRow]) -> None:
-        self._store.add(rows)
-        self._done += len(rows)
-        self._failed += sum(row.status != DONE for row in rows)
-        self._tell()
-
-    def keep(self, group: Group, rows: list[TrialRow] | None) -> None:
-        self.add(_rows(group, LOST, WITHOUT_PROCESS) if rows is None else rows)
-
-    def _tell(self) -> None:
-        self._progress("campaign", Portion(self._done, self._total, failed=self._failed))

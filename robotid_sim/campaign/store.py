@@ -4,19 +4,16 @@ What a group of trials found is written in one transaction, so that a row is the
 all.
 """
 
-import hmac
 import json
 import reprlib
-import secrets
 import sqlite3
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
-import cloudpickle
 import h5py
 import numpy as np
 
@@ -25,7 +22,6 @@ from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.trial_list import StudyTrial
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import FileFormatError, OptionError
-from robotid_sim.files import atomic_path
 from robotid_sim.inputs import require_file
 
 TABLE = "trial"
@@ -328,53 +324,3 @@ def _first_difference(name: str, old: Any, new: Any) -> tuple[str, Any, Any]:
             if old.get(key) != new.get(key):
                 return _first_difference(f"{name}.{key}", old.get(key), new.get(key))
     return name, old, new
-
-
-SIGNATURE = 32
-"""Bytes of a signature at the begin of a file."""
-
-
-@dataclass(frozen=True, slots=True)
-class SignedFolder:
-    """A folder of pickles, each signed with a key that exists in memory only.
-
-    A pickle runs code when it is read. A file of another run, or of anyone else, has no valid
-    signature and is never unpickled. Goes to processes, with its key.
-    """
-
-    folder: Path
-    key: bytes = field(default_factory=lambda: secrets.token_bytes(SIGNATURE), repr=False)
-    """Secret of the run."""
-
-    def write(self, name: str, value: object) -> None:
-        """Write a value under a name; replaces what is there.
-
-        Raises `FileFormatError` if the folder cannot be written.
-        """
-        content = cloudpickle.dumps(value)
-        with atomic_path(self._file(name)) as temporary:
-            temporary.write_bytes(self._signature(name, content) + content)
-
-    def read(self, name: str) -> Any:
-        """Return the value of a name; None if this run wrote none that can be read."""
-        try:
-            signed = self._file(name).read_bytes()
-        except OSError:
-            return None
-        signature, content = signed[:SIGNATURE], signed[SIGNATURE:]
-        if not hmac.compare_digest(signature, self._signature(name, content)):
-            return None
-        return cloudpickle.loads(content)
-
-    def remove(self, names: Iterable[str]) -> None:
-        """Remove the files of names, and the folder if nothing else is in it."""
-        with suppress(OSError):
-            for name in names:
-                self._file(name).unlink(missing_ok=True)
-            self.folder.rmdir()
-
-    def _file(self, name: str) -> Path:
-        return self.folder / f"{name}.pkl"
-
-    def _signature(self, name: str, content: bytes) -> bytes:
-        return hmac.digest(self.key, name.encode() + b"\0" + content, "sha256")

@@ -4,25 +4,33 @@ import hashlib
 import json
 import re
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from functools import cache
 from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
 from types import FrameType
 from typing import Any
 
 from robotid_sim.campaign.backend import TRIES, each_retried
-from robotid_sim.campaign.code_fingerprint import code_fingerprint
 from robotid_sim.campaign.store import RowStore
 from robotid_sim.engine.engines import ENGINES, default_engine, using_engine
 from robotid_sim.errors import FileFormatError, OptionError, RobotIdError, UnknownNameError
 from robotid_sim.files import make_folder
+from robotid_sim.model.catalog_files import catalog_folder
 from robotid_sim.parallel import no_progress
+from robotid_sim.pipeline.result import versions
 from robotid_sim.progress import Portion
 from robotid_sim.signals import ENDING
+
+PACKAGE = Path(__file__).parents[1]
+UNREAD = ("cli", "report", "viewer", "claims.toml", "__pycache__")
+"""Files and folders of the package that only show results, or are compiled from others."""
 
 NAME = "trials.sqlite"
 SCHEMA = 1
@@ -36,6 +44,24 @@ _COLUMNS = {
     "seconds": "REAL",
     "result": "TEXT",
 }
+
+
+@cache
+def code_fingerprint(module: str) -> str:
+    """Hash what may decide the results of a module's functions.
+
+    That is its source, sources and data of this package but for what only shows results, and the
+    versions of Python and packages.
+    """
+    digest = hashlib.sha256(repr((sys.version, sorted(versions().items()))).encode())
+    files = [f for f in PACKAGE.rglob("*") if not {*f.relative_to(PACKAGE).parts} & {*UNREAD}]
+    with suppress(ImportError, ValueError):  # the trial says that there is no such module
+        spec = find_spec(module)
+        files += [] if spec is None or spec.origin is None else [Path(spec.origin)]
+    for path in sorted({*files, *catalog_folder().rglob("*")}):
+        if path.is_file():
+            digest.update(f"{path.name}\0".encode() + path.read_bytes())
+    return digest.hexdigest()
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +91,7 @@ class Trial:
         if engine != next(iter(ENGINES)):
             called["engine of the plants"] = engine
         parameters = json.dumps(called, sort_keys=True, allow_nan=False)
-        return self.function, parameters, code_fingerprint(self.function)
+        return self.function, parameters, code_fingerprint(self.function.partition(":")[0])
 
     @property
     def key(self) -> str:

@@ -1,6 +1,5 @@
 """Campaigns that run: the same rows everywhere, nothing twice, nothing lost."""
 
-import pickle
 import time
 from dataclasses import replace
 from pathlib import Path
@@ -8,13 +7,12 @@ from pathlib import Path
 import pytest
 from joblib import parallel_config
 from plans import short_plan, told
-from sampling import sampled
 
 from robotid_sim.campaign import backend, group_work
 from robotid_sim.campaign import run as campaign_run
 from robotid_sim.campaign.backend import LateError, limited
 from robotid_sim.campaign.run import run_campaign
-from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, SignedFolder, Store
+from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, Store
 from robotid_sim.campaign.trial_list import Effort, trials_of
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.result_folder import locked
@@ -125,12 +123,12 @@ def test_a_trial_past_its_time_is_ended_and_recorded(tmp_path, monkeypatch) -> N
         for _ in range(1000):
             time.sleep(0.01)
 
-    def unlimited(shared, needs_loop, _limit):
-        return group_work.MakeMotions(shared, needs_loop, None)
+    def unlimited(trial, *, needs_loop, **_):
+        return group_work.make_motions(trial, needs_loop=needs_loop, limit=None)
 
     run_campaign(short_plan(seeds=1), tmp_path)
     monkeypatch.setattr(group_work.DoGroup, "_estimated", sleep)
-    monkeypatch.setattr(campaign_run, "MakeMotions", unlimited)
+    monkeypatch.setattr(campaign_run, "make_motions", unlimited)
     began = time.monotonic()
     run_campaign(short_plan(time_limit=0.3), tmp_path)
     assert time.monotonic() - began < 8.0
@@ -152,19 +150,18 @@ def forever() -> None:
 
 @pytest.mark.slow
 def test_work_whose_process_dies_is_begun_again_and_given_up(tmp_path, monkeypatch) -> None:
-    begun = []
+    begun, each_task = [], backend.each_task
 
-    def dying(_function, tasks, _workers, _take, *, apart, batch_size):
+    def dying(function, tasks, *rest, apart, batch_size):
+        if not isinstance(function, group_work.DoGroup):
+            return each_task(function, tasks, *rest, apart=apart, batch_size=batch_size)
         assert (apart, batch_size) == (True, "auto")
         begun.append(len(tasks))
         raise backend.lost_worker()[0]("a worker was killed")
 
     run_campaign(short_plan(seeds=1), tmp_path)
     monkeypatch.setattr(backend, "each_task", dying)
-    monkeypatch.setattr(campaign_run.MakeMotions, "__call__", lambda *_: "")
-    plan = short_plan()
-    monkeypatch.setattr(campaign_run, "_with_motions", lambda _p, _f, trials, *_: trials)
-    run_campaign(plan, tmp_path)
+    run_campaign(short_plan(), tmp_path)
     last_alone = [*[2] * (backend.TRIES - 1), 1]
     assert begun == [*last_alone, *[1] * backend.TRIES]
     with Store(tmp_path, write=False) as store:
@@ -220,60 +217,3 @@ def test_replacing_a_row_keeps_the_others(finished) -> None:
     with Store(finished, write=True) as store:
         store.add([replace(first, arrays={})])
         assert told(store.rows()) == told([first, *rest])
-
-
-class Unpickled:
-    """Leaves a file where it is unpickled."""
-
-    def __init__(self, trace: Path) -> None:
-        self.trace = trace
-
-    def __reduce__(self):
-        return Path.touch, (self.trace,)
-
-
-KINDS = ("pickle", "garbage", "signed by another run")
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("kind", sampled(KINDS, "pickle", mark=pytest.mark.slow))
-def test_no_file_of_the_folder_is_unpickled(finished, tmp_path, kind) -> None:
-    trace, shared = tmp_path / "trace", tmp_path / "out" / group_work.SHARED
-    shared.mkdir(parents=True)
-    for base in {trial.base for trial in trials_of(short_plan())}:
-        if kind == "signed by another run":
-            SignedFolder(shared).write(base, Unpickled(trace))
-        else:
-            content = pickle.dumps(Unpickled(trace)) if kind == "pickle" else b"xx"
-            (shared / f"{base}.pkl").write_bytes(content)
-    run_campaign(short_plan(), tmp_path / "out")
-    assert not trace.exists()
-    assert told(rows_in(tmp_path / "out")) == told(rows_in(finished))
-    assert not shared.exists()
-
-
-@pytest.mark.slow
-def test_motions_that_are_changed_during_a_run_are_made_anew(
-    finished, tmp_path, monkeypatch
-) -> None:
-    trace, write = tmp_path / "trace", SignedFolder.write
-
-    def replaced(self, name, value):
-        write(self, name, value)
-        (self.folder / f"{name}.pkl").write_bytes(pickle.dumps(Unpickled(trace)))
-
-    monkeypatch.setattr(SignedFolder, "write", replaced)
-    run_campaign(short_plan(), tmp_path / "out")
-    assert not trace.exists()
-    assert told(rows_in(tmp_path / "out")) == told(rows_in(finished))
-
-
-def test_a_signed_file_is_read_by_its_name_and_key_alone(tmp_path) -> None:
-    one, other = SignedFolder(tmp_path), SignedFolder(tmp_path)
-    one.write("a", [1.5])
-    assert one.read("a") == [1.5]
-    assert other.read("a") is None
-    (tmp_path / "a.pkl").rename(tmp_path / "b.pkl")
-    assert one.read("b") is None
-    assert one.read("a") is None
-    assert "key" not in repr(one)

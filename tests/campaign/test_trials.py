@@ -11,10 +11,8 @@ import numpy as np
 import pytest
 from kept_trials import kept_names
 
-from robotid_sim.campaign import code_fingerprint as sources
 from robotid_sim.campaign import trials as campaign
-from robotid_sim.campaign.code_fingerprint import code_fingerprint, reached_code
-from robotid_sim.campaign.trials import Trial, run_trials
+from robotid_sim.campaign.trials import Trial, code_fingerprint, run_trials
 from robotid_sim.engine.engines import default_engine
 from robotid_sim.errors import FileFormatError, OptionError, RobotIdError, UnknownNameError
 from robotid_sim.optim.minimize import minimize
@@ -131,136 +129,22 @@ def test_a_result_counts_only_with_the_code_that_computed_it(tmp_path, monkeypat
     assert calls(tmp_path) == 2  # that of today is still there
 
 
-ENGINE = '''"""A trial."""
-from robotid_sim_x.deep import GAIN
+def test_what_only_shows_results_throws_no_trial_away(tmp_path, monkeypatch) -> None:
+    def fingerprint(name: str = "", text: str = "") -> str:
+        if name:
+            (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / name).write_text(text)
+        return code_fingerprint.__wrapped__(__name__)
 
-def run():
-    """Return a number."""
-    return {"value": GAIN}
-'''
-
-
-def fresh_fingerprint(function: str) -> str:
-    """Return the fingerprint of a function whose sources may have changed since."""
-    sources._source.cache_clear()
-    sources._spec.cache_clear()
-    return code_fingerprint.__wrapped__(function)
-
-
-@pytest.fixture
-def package(tmp_path, monkeypatch):
-    """A package in the place of ours: a trial imports `deep`, which imports `deeper`."""
-    folder = tmp_path / "robotid_sim_x"
-    folder.mkdir()
-    for name, text in {
-        "__init__": "",
-        "trial": ENGINE,
-        "deep": "from robotid_sim_x import deeper\nGAIN = 2 * deeper.HALF\n",
-        "deeper": "HALF = 0.5\n",
-        "report": "WIDTH = 80\n",
-    }.items():
-        (folder / f"{name}.py").write_text(text)
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(sources, "PACKAGE", "robotid_sim_x")
-
-    def fingerprint_after(name: str, text: str) -> str:
-        (folder / name).write_text(text)
-        return fresh_fingerprint("robotid_sim_x.trial:run")
-
-    yield fingerprint_after
-    for name in [name for name in sys.modules if name.startswith("robotid_sim_x")]:
-        del sys.modules[name]
-
-
-def test_only_code_that_a_trial_runs_changes_its_fingerprint(package) -> None:
-    before = package("trial.py", ENGINE)
-    assert package("deep.py", "from robotid_sim_x import deeper\n# twice\nGAIN = 2*deeper.HALF"
-                   '\n"""Of the loop."""\n') == before  # fmt: skip
-    assert package("trial.py", ENGINE.replace("Return a number", "Tell a number")) == before
-    assert package("report.py", "WIDTH = 90\n") == before
-    assert package("claims.toml", "text = 'of a claim'\n") == before
-    assert package("deeper.py", "HALF = 0.6\n") != before
-    assert package("deeper.py", "HALF = 0.5\n") == before
-    assert package("table.csv", "1,2\n") != before
-
-
-PAPER = """
-from robotid_sim_x.chart import Curve, thinned
-from robotid_sim_x.papers import METHODS, Paper, register_paper
-
-COLOR = "nominal"
-GAIN = 2.0
-
-def search():
-    return {"value": thinned(GAIN)}
-
-def figure():
-    return Curve(COLOR)
-
-@METHODS.register("own")
-class Own:
-    step = 1.0
-
-class Sixth(Paper):
-    def reproduce(self):
-        return figure()
-
-register_paper(Sixth())
-"""
-
-
-def test_what_only_draws_results_throws_no_trial_away(package) -> None:
-    chart = "from robotid_sim_x.palette import HUES\nHUE = HUES[0]\nclass Curve:\n    hue = HUE\n"
-    package("chart.py", f"{chart}def thinned(n):\n    return n\n")
-    package("papers.py", "METHODS, Paper, register_paper = {}, object, print\n")
-    package("palette.py", "HUES = ('red',)\n")
-    function = "robotid_sim_x.trial:search"
-
-    def after(name: str, text: str) -> str:
-        package(name, text)
-        return fresh_fingerprint(function)
-
-    before = after("trial.py", PAPER)
-    assert after("trial.py", PAPER.replace('"nominal"', '"identified"')) == before
-    assert after("trial.py", PAPER.replace("Curve(COLOR)", "Curve(COLOR, 2.0)")) == before
-    assert after("palette.py", "HUES = ('blue',)\n") == before
-    assert after("chart.py", f"{chart}def thinned(n):\n    return n\nSTYLE = 'dotted'\n") == before
-    assert after("trial.py", PAPER.replace("GAIN = 2.0", "GAIN = 3.0")) != before
-    assert after("trial.py", PAPER.replace("step = 1.0", "step = 2.0")) != before  # registered
-    assert after("trial.py", PAPER) == before
-    assert after("chart.py", f"{chart}def thinned(n):\n    return -n\n") != before
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize(
-    ("module", "inside", "outside"),
-    [
-        (
-            "irb120.trials:swarm",
-            ("dynamics.kernels", "optim.pso", "excitation"),
-            ("pipeline", "engine"),
-        ),
-        ("twolink.trials", ("engine.plant", "papers.twolink.model"), ("pipeline", "papers.rocr6")),
-        ("rocr6.cell", ("pipeline.nominal", "estimation", "engine.plant"), ("papers.twolink",)),
-    ],
-)
-def test_a_trial_depends_on_what_it_imports(module, inside, outside) -> None:
-    names = set(reached_code(f"robotid_sim.papers.{module}"))
-    assert {f"robotid_sim.{name}" for name in inside} <= names
-    for part in (*outside, "cli", "report"):
-        assert not any(name.startswith(f"robotid_sim.{part}") for name in names), part
-
-
-@pytest.mark.slow
-def test_robots_of_the_catalog_count_where_they_are_read(tmp_path, monkeypatch) -> None:
-    fingerprints = []
-    monkeypatch.setattr(sources, "catalog_folder", lambda: tmp_path)
-    for text in ("<robot/>", "<robot />"):
-        (tmp_path / "arm.urdf").write_text(text)
-        for module in ("robotid_sim.papers.twolink.model", "robotid_sim.parallel"):
-            fingerprints.append(fresh_fingerprint(module))
-    assert fingerprints[0] != fingerprints[2]
-    assert fingerprints[1] == fingerprints[3]
+    monkeypatch.setattr(campaign, "PACKAGE", tmp_path / "package")
+    monkeypatch.setattr(campaign, "catalog_folder", lambda: tmp_path / "urdf")
+    before = fingerprint()
+    for name in ("report/page.py", "claims.toml", "__pycache__/deep.pyc"):
+        assert fingerprint(f"package/{name}", "shown") == before
+    seen = [before, fingerprint("package/deep.py", "GAIN = 1\n")]
+    seen += [fingerprint("package/deep.py", "GAIN = 2\n"), fingerprint("urdf/arm.urdf", "<robot/>")]
+    assert len(set(seen)) == 4
+    assert code_fingerprint.__wrapped__("robotid_sim.nowhere") != seen[-1]  # without this module
 
 
 def search(seed: int, number: int) -> dict[str, float]:
