@@ -8,6 +8,7 @@ import ast
 import operator
 import reprlib
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,8 +17,15 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap, MatrixRows, Spring
-from robotid_sim.importing.units import UNITS, default_unit
+from robotid_sim.importing.units import SHARES, UNITS, default_unit
 from robotid_sim.model.robot import Robot
+
+MAX_STEP = 0.02
+"""Turns that a joint makes between two samples, beside those that it made elsewhere in the log."""
+
+
+MAX_TURNS = 2
+"""Turns of the range of a counter of positions."""
 
 
 class Channels(NamedTuple):
@@ -91,19 +99,56 @@ def _samples(
         if name is None:
             return None
         unit = getattr(own, f"{kind}_unit") or default_unit(kind, prismatic=joint.prismatic)
-        column: Float1D = recording.columns[name] * UNITS[kind][unit]
+        scale = UNITS[kind][unit] * (own.rated_torque or 1.0 if unit in SHARES else 1.0)
+        column: Float1D = recording.columns[name] * scale
         absent = quantity == "torque" and np.isnan(column).all()
         columns.append(np.zeros(column.size) if absent else column)
     return np.column_stack(columns)
 
 
+def with_unwrapped(
+    recording: ForeignLog, mapping: ImportMap, robot: Robot
+) -> tuple[ForeignLog, list[str]]:
+    """Join positions that jump by a turn where their counter begins anew, and say which.
+
+    A jump is one only if what is left of it without the turn is an ordinary step.
+    """
+    columns, notes = dict(recording.columns), []
+    for joint in (joint for joint in robot.joints if not joint.prismatic):
+        own = mapping.joints[joint.name]
+        assert own.position is not None
+        turn = 2.0 * np.pi / UNITS["position"][own.position_unit or "rad"]
+        rows = np.flatnonzero(np.isfinite(columns[own.position]))
+        steps = np.diff(columns[own.position][rows])
+        turns = np.rint(steps / turn)
+        left = np.abs(steps - turns * turn)
+        usual = np.abs(steps[turns == 0.0])
+        jumps = (
+            (turns != 0.0)
+            & (np.abs(turns) <= MAX_TURNS)
+            & (left <= max(MAX_STEP * turn, usual.max(initial=0.0)))
+        )
+        if not jumps.any() or np.count_nonzero(jumps) < np.count_nonzero(turns):
+            continue  # outliers, or a resolver of another range
+        column = columns[own.position].copy()
+        column[rows[1:]] -= np.cumsum(turns) * turn
+        columns[own.position] = column
+        notes.append(
+            f"positions of {joint.name} jump by a turn {np.count_nonzero(jumps)} times and are "
+            "joined"
+        )
+    return replace(recording, columns=columns), notes
+
+
 def _transmission(mapping: ImportMap, robot: Robot) -> tuple[Float2D, Float2D]:
     """Return the matrices from motor to joint, of positions and of torques."""
-    ratios = np.array([mapping.joints[name].gear_ratio for name in robot.joint_names])
+    joints = [mapping.joints[name] for name in robot.joint_names]
+    ratios = np.array([joint.gear_ratio for joint in joints])
+    of_torques = np.array([joint.torque_gear_ratio or joint.gear_ratio for joint in joints])
     coupling = mapping.coupling
     if coupling is None:
-        return np.diag(1.0 / ratios), np.diag(ratios)
-    if (ratios != 1.0).any():
+        return np.diag(1.0 / ratios), np.diag(of_torques)
+    if (ratios != 1.0).any() or (of_torques != 1.0).any():
         raise OptionError("map: gear_ratio has no effect with [coupling]; put it into the matrix")
     turns = _square(coupling.position, "position", robot)
     if np.linalg.matrix_rank(turns) < robot.dof:

@@ -6,7 +6,7 @@ extrapolation.
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from pathlib import Path
 from types import MappingProxyType
@@ -19,7 +19,7 @@ from scipy.interpolate import CubicSpline
 from robotid_sim.arrays import Bool1D, Float1D, Float2D
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.importing.import_map import ImportMap
-from robotid_sim.importing.units import UNITS
+from robotid_sim.importing.units import UNITS, unit_in, words_of
 from robotid_sim.representation import public_value
 
 EXACT = 2**53
@@ -37,6 +37,8 @@ class ForeignLog:
     """What the reader did beside reading, one sentence each."""
     attributes: Mapping[str, Any] = field(default_factory=dict)
     """Fields of `Log` that the file states."""
+    clocks: tuple[str, ...] = ()
+    """Columns that are times in seconds, whatever they are called."""
 
     def __post_init__(self) -> None:
         if not self.columns:
@@ -97,10 +99,48 @@ def joined(recordings: Sequence[ForeignLog], paths: Iterable[Path]) -> ForeignLo
     for stem, recording in zip(stems, recordings, strict=True):
         for name, column in recording.columns.items():
             sharing = [r.columns[name] for r in recordings if name in r.columns]
-            same = all(np.array_equal(column, other, equal_nan=True) for other in sharing)
-            is_alike = len(sharing) == 1 or (same and (np.diff(column) > 0.0).all())
+            steps = np.diff(column)  # of stamps, which files may round
+            near = ROUNDING * float(np.median(steps)) if steps.size and (steps > 0.0).all() else 0.0
+            same = all(np.allclose(column, other, rtol=0.0, atol=near) for other in sharing)
+            is_alike = len(sharing) == 1 or (same and near > 0.0)
             columns[name if is_alike else f"{stem}.{name}"] = column
-    return ForeignLog(columns, tuple(note for r in recordings for note in r.notes))
+    clocks = tuple(dict.fromkeys(name for r in recordings for name in r.clocks if name in columns))
+    return ForeignLog(columns, tuple(note for r in recordings for note in r.notes), clocks=clocks)
+
+
+def with_whole_stamps(recording: ForeignLog) -> ForeignLog:
+    """Join stamps in two columns, whole seconds and what is beyond them, such as ROS has."""
+    names = {name: words_of(name) for name in recording.columns}
+    for name, words in names.items():
+        seconds = recording.columns[name]
+        if not words or unit_in(words[-1], "time") != "s" or not _are_whole(seconds, np.inf):
+            continue
+        for beyond, others in names.items():
+            unit = unit_in(others[-1], "time") if others[:-1] == words[:-1] and others else None
+            if unit in (None, "s"):
+                continue
+            fraction = recording.columns[beyond]
+            if _are_whole(fraction, 1.0 / UNITS["time"][unit]):
+                stem = ".".join(words[:-1]) or "time"
+                stem = stem if stem not in recording.columns else f"{stem} joined"
+                first = np.nanmin(seconds)
+                stamps = (seconds - first) + fraction * UNITS["time"][unit]
+                left = {k: c for k, c in recording.columns.items() if k not in (name, beyond)}
+                note = f"time: '{name}' and '{beyond}' are one stamp, of {first:.0f} s at first"
+                return replace(
+                    recording,
+                    columns={stem: stamps, **left},
+                    notes=(*recording.notes, note),
+                    clocks=(stem, *recording.clocks),
+                )
+    return recording
+
+
+def _are_whole(column: Float1D, limit: float) -> bool:
+    """Tell whether a column holds whole numbers from zero to a limit."""
+    values = column[np.isfinite(column)]
+    within = (values >= 0.0) & (values < limit) & (values == np.floor(values))
+    return bool(values.size and within.all())
 
 
 def _floats(array: NDArray[Any]) -> Float1D:
@@ -115,6 +155,9 @@ CLOCK = 1e6
 
 GAP = 5.0
 """Steps without a sample that split a log, in usual steps."""
+
+ROUNDING = 0.1
+"""Difference of stamps that are the same in two files, in usual steps."""
 
 CLOSE = 0.1
 """Step within which a sample is taken for a copy of the one before, in usual steps."""
@@ -166,6 +209,11 @@ def ordered(t: Float1D) -> tuple[Bool1D, list[str]]:
         last = t[k - 1] if keep[k - 1] else last
         keep[k] = t[k] - last >= CLOSE * usual
     dropped = int(np.count_nonzero(~keep))
+    if 2 * dropped > t.size:
+        raise LogError(
+            f"{dropped} of {t.size} samples have the time of the sample before: the time column is "
+            "too coarse or no time; choose another one in a map, or give rate = ... [Hz]"
+        )
     note = f"{dropped} samples with the time of the sample before are dropped"
     return keep, [note] if dropped else []
 

@@ -61,11 +61,11 @@ class JointMap(ConfigSection):
     current: str | None = None
     """Column of the motor current."""
     position_unit: Annotated[str, _unit("position")] | None = None
-    """rad, mrad, deg, rev, m or mm."""
+    """rad, mrad, deg, rev, m, cm, mm or um."""
     velocity_unit: Annotated[str, _unit("velocity")] | None = None
-    """rad/s, mrad/s, deg/s, rpm, m/s or mm/s."""
+    """rad/s, mrad/s, deg/s, rpm, rev/s, m/s, cm/s or mm/s."""
     torque_unit: Annotated[str, _unit("torque")] | None = None
-    """Of torques and commands: N m, mN m, N mm, kN m, N or kN."""
+    """Of torques and commands, such as N m, N cm, N, or % and permille of the rated torque."""
     current_unit: Annotated[str, _unit("current")] | None = None
     """A or mA."""
     sign: Literal[-1, 1] = 1
@@ -76,8 +76,12 @@ class JointMap(ConfigSection):
     """Joint position where the column is zero [rad or m]."""
     gear_ratio: Annotated[float, AfterValidator(_nonzero)] = 1.0
     """Turns of the motor per turn of the joint, where the columns are of the motor."""
+    torque_gear_ratio: Annotated[float, AfterValidator(_nonzero)] | None = None
+    """The same for torques and currents, where these are not on the side of the positions."""
     torque_constant: float | None = Field(default=None, gt=0.0)
     """Torque per current, on the side of the gear where the columns are [N m/A]."""
+    rated_torque: float | None = Field(default=None, gt=0.0)
+    """What 100 % of a torque in % or permille stands for [N m or N]."""
     spring: Annotated[Spring, AfterValidator(_rows)] | None = None
     """Torque of a known spring or counterbalance on the joint [N m or N]: an expression of q, the
     position of the joint, and q1, q2, ... of all, or a table of positions and torques. It is added

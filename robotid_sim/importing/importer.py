@@ -8,8 +8,8 @@ from typing import Any, Self
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.errors import LogError, OptionError
-from robotid_sim.importing.channels import Channels, channels, with_springs
+from robotid_sim.errors import LogError, OptionError, UnknownNameError
+from robotid_sim.importing.channels import Channels, channels, with_springs, with_unwrapped
 from robotid_sim.importing.foreign_log import (
     ForeignLog,
     Segment,
@@ -178,9 +178,9 @@ class _Source:
         try:
             matched = match(recording, robot, mapping)
             t, samples, more = _complete(recording, matched.mapping, robot)
-        except LogError as error:
+        except (LogError, UnknownNameError) as error:
             told = f" ({'; '.join(recording.notes)})" if recording.notes else ""
-            raise LogError(f"{', '.join(map(str, files))}: {error}{told}") from error
+            raise type(error)(f"{', '.join(map(str, files))}: {error}{told}") from error
         notes = (*recording.notes, *matched.notes, *more)
         parts = tuple(segments(t, matched.mapping.windows))
         return cls(files, robot, recording, matched, t, samples, notes, parts)
@@ -233,7 +233,8 @@ def _complete(
     """Return times and channels of the samples that have all numbers and a time of their own."""
     t = seconds(recording, mapping)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told or dropped below
-        samples, springs = with_springs(channels(recording, mapping, robot), mapping, robot)
+        joined, turns = with_unwrapped(recording, mapping, robot)
+        samples, springs = with_springs(channels(joined, mapping, robot), mapping, robot)
     for name, array in samples._asdict().items():
         if array is None or array.ndim < 2:
             continue
@@ -247,7 +248,11 @@ def _complete(
     arrays = [array for array in samples if array is not None and array.ndim == 2]
     whole = np.isfinite(np.column_stack([t, *arrays])).all(axis=1)
     missing = int(np.count_nonzero(~whole))
-    notes = [*springs, *([f"{missing} samples with missing numbers are dropped"] * bool(missing))]
+    notes = [
+        *turns,
+        *springs,
+        *([f"{missing} samples with missing numbers are dropped"] * bool(missing)),
+    ]
     if np.count_nonzero(whole) < SHORTEST_LOG:
         unused = unused_columns(recording, mapping)
         values = {

@@ -15,7 +15,9 @@ from robotid_sim.importing.foreign_log import ForeignLog, seconds
 from robotid_sim.importing.import_map import ImportMap, JointMap
 from robotid_sim.importing.units import (
     OF_LENGTH,
+    PREFERRED,
     QUANTITIES,
+    SHARES,
     UNITS,
     ColumnName,
     default_unit,
@@ -30,10 +32,14 @@ BY_NAME = "by joint name"
 
 BY_MAP = "by the map"
 
+MAX_RANK = 10
+"""Rank of a time whose name does not say so."""
+
 SLOWEST_STEP = 0.5
 """Longest step between samples that is believed [s]; a longer one is in ms, us or ns."""
 
-_PREFERRED = frozenset({"actual", "measured", "meas", "joint", "joints", "j", "state", "states"})
+_AXES = frozenset({(), ("a",), ("j",), ("axis",), ("joint",), ("joints",), ("achse",), ("关节",)})
+"""Stems of columns that are positions where no other name says so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,8 +117,11 @@ def _chosen(
     names = [parsed(name, robot.joint_names) for name in recording.columns]
     chosen: dict[str, dict[str, ColumnName]] = {}
     reasons: dict[str, str] = {}
+    by_currents = any(j.current and j.torque_constant for j in given.joints.values())
     for quantity in QUANTITIES:
         by_map = {joint: _given(given, joint, quantity) for joint in given.joints}
+        if quantity == "torque" and by_currents and not any(by_map.values()):
+            continue  # what looks like a torque may be in amperes
         known = {j: parsed(name, robot.joint_names) for j, name in by_map.items() if name}
         columns, reason = ({}, "") if len(known) == robot.dof else _columns(names, quantity, robot)
         if columns or known:
@@ -134,9 +143,17 @@ def _columns(
 ) -> tuple[dict[str, ColumnName], str]:
     """Return the columns of a quantity by joint, and why these; empty if there are none."""
     stems: dict[tuple[str, ...], list[ColumnName]] = defaultdict(list)
+    prismatic = {joint.name for joint in robot.joints if joint.prismatic}
     for name in names:
         if name.quantity == quantity and (name.joint is not None or name.number is not None):
-            stems[name.stem].append(name)
+            # The torque of a prismatic joint is a force, whose column may be called so.
+            is_force = name.joint in prismatic and quantity == "torque"
+            words = ("torque" if is_force and w == "force" else w for w in name.stem)
+            stems[tuple(words)].append(name)
+    if not stems and quantity == "position":
+        for name in names:
+            if name.quantity is None and name.stem in _AXES:
+                stems[name.stem].append(name)
     candidates = []
     for stem, group in stems.items():
         by_joint = {name.joint: name for name in group if name.joint is not None}
@@ -150,7 +167,7 @@ def _columns(
             candidates.append((2, stem, by_joint))
     if not candidates:
         return {}, ""
-    candidates.sort(key=lambda c: (c[0], -len(_PREFERRED.intersection(c[1])), len(c[1])))
+    candidates.sort(key=lambda c: (c[0], -len(PREFERRED.intersection(c[1])), len(c[1])))
     rank, stem, chosen = candidates[0]
     others = [" ".join(other) for _, other, _ in candidates[1:] if other != stem]
     reason = "by order" if rank == 1 else BY_NAME
@@ -200,6 +217,7 @@ def _time(recording: ForeignLog, given: ImportMap) -> tuple[str | None, str | No
             raise LogError("the map has a time column and a rate; leave one of them out")
         return None, None, f"time: from the rate of the map, {given.rate:g} Hz"
     ranks = {name: time_rank(name) for name in recording.columns}
+    ranks |= {name: ((ranks[name] or (MAX_RANK,))[0], "s") for name in recording.clocks}
     named = {name: rank for name, rank in ranks.items() if rank is not None}
     name = given.time or min(named, key=lambda n: named[n][0], default=None)
     if name is None:
@@ -261,11 +279,22 @@ def chosen_units(
         silent = []
         for joint in (joint for joint in robot.joints if joint.name in names):
             own = mapping.joints.get(joint.name, JointMap())
-            unit = getattr(own, key) or names[joint.name].unit
-            if unit is None:
+            column = names[joint.name]
+            unit = getattr(own, key) or column.unit
+            if unit is None and column.unknown_unit is None:
                 silent.append(joint)
                 unit = default_unit(kind, prismatic=joint.prismatic)
-            if quantity != "current" and (unit in OF_LENGTH) != joint.prismatic:
+            if unit is None or unit not in UNITS[kind]:
+                raise LogError(
+                    f"column '{column.name}' of {joint.name}: '{unit or column.unknown_unit}' is "
+                    f"no known unit of a {kind}; give {key} in a map: {', '.join(UNITS[kind])}"
+                )
+            if unit in SHARES and own.rated_torque is None:
+                raise LogError(
+                    f"column '{column.name}' is a share of a rated torque [{unit}]; give "
+                    "rated_torque [N m] of every such joint in a map"
+                )
+            if kind != "current" and unit not in SHARES and (unit in OF_LENGTH) != joint.prismatic:
                 shape = "prismatic" if joint.prismatic else "revolute"
                 raise LogError(
                     f"joint '{joint.name}' is {shape}, and '{unit}' is no unit of its {quantity}; "

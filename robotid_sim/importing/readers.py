@@ -8,6 +8,7 @@ import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -24,7 +25,7 @@ from robotid_sim.errors import (
     RobotIdError,
     UnknownNameError,
 )
-from robotid_sim.importing.foreign_log import ForeignLog, joined, log_of_arrays
+from robotid_sim.importing.foreign_log import ForeignLog, joined, log_of_arrays, with_whole_stamps
 from robotid_sim.importing.text_files import read_text
 from robotid_sim.inputs import (
     bound_unpacked_size,
@@ -140,7 +141,7 @@ def read_foreign_log(paths: Sequence[Path], topic: str | None = None) -> Foreign
     if topic is not None and not bags:
         raise OptionError(f"--topic {topic}: {paths[0]} is no ROS bag; leave the topic out")
     recordings = [read_bag(p, topic) if p in bags else _read_file(p) for p in paths]
-    return recordings[0] if len(recordings) == 1 else joined(recordings, paths)
+    return with_whole_stamps(recordings[0] if len(recordings) == 1 else joined(recordings, paths))
 
 
 def _beginning(path: Path) -> bytes:
@@ -268,7 +269,7 @@ def _require_own_files(path: Path) -> None:
 def _read(reader: "AnyReader", topic: str | None, path: Path) -> ForeignLog:
     chosen = _topic(reader, topic, path)
     connections = [c for c in reader.connections if c.topic == chosen]
-    header, recorded = [], []
+    header, recorded, lists = [], [], []
     samples: list[Sample] = []
     for connection, time, raw in reader.messages(connections):
         message: Any = reader.deserialize(raw, connection.msgtype)
@@ -276,11 +277,15 @@ def _read(reader: "AnyReader", topic: str | None, path: Path) -> ForeignLog:
         header.append(int(stamp.sec) * 10**9 + int(stamp.nanosec))
         recorded.append(time)
         samples.append(dict(_values(message)))
+        lists.append(tuple(getattr(message, "name", None) or message.joint_names))
     if not samples:
         raise LogError(f"{path}: topic {chosen} has no messages; choose another --topic")
+    keep, others = _of_one_publisher(samples, lists)
+    samples = [samples[k] for k in keep]
+    header, recorded = ([stamps[k] for k in keep] for stamps in (header, recorded))
     stamped = len(set(header)) > 1
     stamps = np.array(header if stamped else recorded, dtype=np.int64)
-    notes = [f"topic {chosen}: {len(samples)} messages"]
+    notes = [f"topic {chosen}: {len(samples)} messages", *others]
     if not stamped:
         notes.append("headers have no stamps; the times of recording are taken")
     if stamps[0] > 10**15:  # a clock, not a count from the start
@@ -290,6 +295,34 @@ def _read(reader: "AnyReader", topic: str | None, path: Path) -> ForeignLog:
     names = dict.fromkeys(name for sample in samples for name in sample)
     columns |= {name: np.array([s.get(name, np.nan) for s in samples]) for name in names}
     return ForeignLog(columns, tuple(notes))
+
+
+def _of_one_publisher(
+    samples: Sequence[Sample], lists: Sequence[tuple[str, ...]]
+) -> tuple[list[int], list[str]]:
+    """Choose among publishers of the same joints, told apart by their lists of names.
+
+    The one whose values change most often is taken; those of other joints are kept beside it.
+    Gives the numbers of the messages that stay, and what is said of the others.
+    """
+    by_list: dict[tuple[str, ...], list[int]] = defaultdict(list)
+    for k, names in enumerate(lists):
+        by_list[names].append(k)
+    changes = {
+        names: sum(samples[j] != samples[k] for j, k in pairwise(numbers))
+        for names, numbers in by_list.items()
+    }
+    kept: list[tuple[str, ...]] = []
+    notes = []
+    for names in sorted(by_list, key=lambda each: -changes[each]):
+        if any(set(names) & set(other) for other in kept):
+            shown = ", ".join(names)
+            notes.append(
+                f"{len(by_list[names])} messages of another publisher are left out: {shown}"
+            )
+        else:
+            kept.append(names)
+    return sorted(k for names in kept for k in by_list[names]), notes
 
 
 def _topic(reader: "AnyReader", topic: str | None, path: Path) -> str:

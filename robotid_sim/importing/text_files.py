@@ -4,8 +4,10 @@ import csv
 import gzip
 import re
 import zlib
-from collections import Counter
+from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
+from itertools import zip_longest
 from pathlib import Path
 from typing import NamedTuple
 
@@ -14,6 +16,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import FileFormatError
 from robotid_sim.importing.foreign_log import ForeignLog
+from robotid_sim.importing.units import UNITS, unit_in
 from robotid_sim.inputs import bound_unpacked_size, open_file, require_warranted
 
 DELIMITERS = (";", "\t", ",", None)
@@ -61,30 +64,55 @@ class TextForm(NamedTuple):
 
 
 def read_text(path: Path) -> ForeignLog:
-    """Read delimited text, which may be compressed by gzip.
+    """Read delimited text, which may be compressed by gzip and have lines of metadata above.
 
-    Raises `FileFormatError` if there is no header line, or if a cell or a line is broken.
+    Columns without a header line are numbered. Raises `FileFormatError` if a cell or a line is
+    broken.
     """
     lines, comments = _lines(path)
-    form = _form(lines, path)
-    if form is None:
-        raise FileFormatError(f"{path}: its lines are no table of numbers")
-    names, lines = _header(lines, comments, form, path)
+    form, start = _table(lines, path)
+    names = _names(lines[:start], comments, form, len(form.cells(lines[start])))
+    notes = () if names else ("there is no header line: columns are numbered",)
+    if not names:
+        count = len(form.cells(lines[start]))
+        stem = path.name.partition(".")[0]
+        names = [stem] if count == 1 else [f"column {k}" for k in range(1, count + 1)]
+    lines = lines[start:]
     body = [line.replace(",", ".") for line in lines] if form.decimal_comma else lines
     table = None
-    if body:
-        with suppress(ValueError):  # a cell that holds no number
-            table = np.loadtxt(body, delimiter=form.delimiter, comments=None, ndmin=2)
+    with suppress(ValueError):  # a cell that holds no number
+        table = np.loadtxt(body, delimiter=form.delimiter, comments=None, ndmin=2)
     if table is not None and table.shape[1] == len(names):
-        columns = dict(zip(names, table.T, strict=True))
-        return ForeignLog(columns, (DECIMAL_COMMAS,) if form.decimal_comma else ())
-    return _careful(lines, names, form, path)
+        columns = list(zip(names, table.T, strict=True))
+        commas = (DECIMAL_COMMAS,) if form.decimal_comma else ()
+        recording = _without_twins(columns, (*notes, *commas))
+    else:
+        recording = _careful(lines, names, form, path, notes)
+    return recording
 
 
-def _careful(lines: list[str], names: list[str], form: TextForm, path: Path) -> ForeignLog:
+def _without_twins(columns: list[tuple[str, Float1D]], notes: tuple[str, ...]) -> ForeignLog:
+    """Leave out columns whose name stands twice, but where they are copies of one another."""
+    by_name: dict[str, list[Float1D]] = {}
+    for name, column in columns:
+        by_name.setdefault(name, []).append(column)
+    twice = [
+        name
+        for name, same in by_name.items()
+        if not all(np.array_equal(same[0], other, equal_nan=True) for other in same[1:])
+    ]
+    if twice:
+        names = ", ".join(f"'{name}'" for name in twice)
+        notes += (f"columns whose name stands twice are left out: {names}; rename them",)
+    return ForeignLog({n: same[0] for n, same in by_name.items() if n not in twice}, notes)
+
+
+def _careful(
+    lines: list[str], names: list[str], form: TextForm, path: Path, said: tuple[str, ...]
+) -> ForeignLog:
     """Return the columns of numbers of a file with empty cells, texts or errors."""
     rows = [form.cells(line) for line in lines]
-    notes = []
+    notes = list(said)
     if rows and len(rows[-1]) < len(names) == len(rows[0]):
         rows.pop()
         notes.append("the last line is incomplete and left out")
@@ -97,19 +125,26 @@ def _careful(lines: list[str], names: list[str], form: TextForm, path: Path) -> 
             raise FileFormatError(
                 f"{path}: sample {k} has {len(row)} values instead of {len(names)}{remedy}"
             )
-    columns: dict[str, Float1D] = {}
+    columns: list[tuple[str, Float1D]] = []
+    clocks: list[str] = []
     texts: dict[str, list[str]] = {}
     for name, cells in zip(names, zip(*rows, strict=True), strict=True):
         column = _column(list(cells), form, f"{path}: column '{name}'")
-        if column is None:
-            texts[name] = list(cells)
+        if column is not None:
+            columns.append((name, column))
+        elif (times := clock_seconds(cells)) is not None:
+            columns.append((name, times))
+            clocks.append(name)
+            notes.append(f"'{name}' has clock times, which count from the first one")
         else:
-            columns[name] = column
+            texts[name] = list(cells)
     if texts:
         notes.append(f"columns of text are left out: {', '.join(texts)}")
     if form.decimal_comma:
         notes.append(DECIMAL_COMMAS)
-    return ForeignLog(_with_joints(columns, texts), tuple(notes))
+    recording = _without_twins(columns, tuple(notes))
+    columns_of = _with_joints(dict(recording.columns), texts)
+    return replace(recording, columns=columns_of, clocks=tuple(clocks))
 
 
 def _with_joints(columns: dict[str, Float1D], texts: dict[str, list[str]]) -> dict[str, Float1D]:
@@ -154,49 +189,101 @@ def _lines(path: Path) -> tuple[list[str], list[str]]:
     return [line for line in lines if not line.startswith(_COMMENTS)], comments
 
 
-def _form(lines: list[str], path: Path) -> TextForm | None:
-    """Return the first form in which the later of the first lines are numbers."""
+def _table(lines: list[str], path: Path) -> tuple[TextForm, int]:
+    """Find the form in which the last lines are numbers, and the first line of that table."""
     if not lines:
         raise FileFormatError(f"{path} is empty")
-    looked_at = lines[2:LOOKED_AT] or lines[-1:]  # names and units may be above
+    last = lines[-LOOKED_AT - 1 : -1] if len(lines) > LOOKED_AT else lines[-1:]
     alone = None
     for delimiter in DELIMITERS:
-        cells = [TextForm(delimiter, decimal_comma=False).cells(line) for line in looked_at]
+        cells = [TextForm(delimiter, decimal_comma=False).cells(line) for line in last]
         comma = delimiter != "," and any(_DECIMAL_COMMA.fullmatch(c) for row in cells for c in row)
         form = TextForm(delimiter, comma)
         values = [form.numbers(row) for row in cells]
         some = all(any(v is not None and v == v for v in row) for row in values)
         if some and min(map(len, cells)) > 1:
-            return form
+            return form, _first_row(lines, form)
         if some and all(v is not None for row in values for v in row):
             alone = form
-    return alone
+    if alone is None:
+        raise FileFormatError(f"{path}: its lines are no table of numbers")
+    return alone, _first_row(lines, alone)
 
 
-def _header(
-    lines: list[str], comments: list[str], form: TextForm, path: Path
-) -> tuple[list[str], list[str]]:
-    """Return the names of the columns, with units if these stand below, and the samples' lines."""
-    first = form.cells(lines[0])
-    if any(value is not None for value in form.numbers(first) if value == value):
-        for comment in reversed(comments):
-            names = form.cells(comment)
-            if len(names) == len(first) and None in form.numbers(names):
-                return names, lines
-        raise FileFormatError(
-            f"{path} has no header line; put one with the names of its {len(first)} columns above"
-        )
-    rest = lines[1:]
-    if rest:
-        units = form.cells(rest[0])
-        if len(units) == len(first) and all(v is None or v != v for v in form.numbers(units)):
-            named = zip(first, units, strict=True)
-            first = [f"{name} [{unit.strip('[]()')}]" if unit else name for name, unit in named]
-            rest = rest[1:]
-    twice = sorted(name for name, count in Counter(first).items() if count > 1)
-    if twice:
-        raise FileFormatError(f"{path}: the header line has '{twice[0]}' twice; rename one")
-    return first, rest
+def _first_row(lines: list[str], form: TextForm) -> int:
+    """Find the first line with as many cells as the later ones, and as many that are numbers."""
+
+    def numeric(line: str) -> list[bool]:
+        return [value is not None for value in form.numbers(form.cells(line))]
+
+    later = numeric(lines[-2] if len(lines) > 1 else lines[-1])
+    for k, line in enumerate(lines[:-1]):
+        here = numeric(line)
+        # One that is damaged is named later.
+        if len(here) == len(later) and 2 * sum(map(all, zip(here, later, strict=True))) > sum(
+            later
+        ):
+            return k
+    return len(lines) - 1
+
+
+def _names(head: list[str], comments: list[str], form: TextForm, count: int) -> list[str]:
+    """Name the columns by the lines above them, with units; empty if no line does."""
+    rows = [cells for line in head if len(cells := form.cells(line)) == count]
+    if count > 2 and count % 2 == 0 and rows and all(len(set(row[::2])) == 1 for row in rows):
+        return _names_of_pairs({row[0].lower(): row[1::2] for row in reversed(rows)})
+    if not rows:
+        rows = [cells for line in comments if len(cells := form.cells(line)) == count]
+        rows = [row for row in rows[-1:] if None in form.numbers(row)]
+    said = [cell for cell in rows[-1] if cell] if rows else []
+    are_units = 2 * sum(map(_is_unit, said)) > len(said) or 2 * len(set(said)) <= len(said)
+    if len(rows) < 2 or not are_units:
+        return rows[-1] if rows else []
+    named = zip(rows[-2], rows[-1], strict=True)
+    return [f"{name} [{unit.strip('[]()')}]" if unit else name for name, unit in named]
+
+
+def _names_of_pairs(rows: dict[str, list[str]]) -> list[str]:
+    """Name columns that stand in pairs of a time and a value, by lines of a label and a value."""
+    time = next((label for label in rows if "time" in label), "time")
+    units = next((row for label, row in rows.items() if "unit" in label), [])
+    names = rows.get("name") or next(iter(rows.values()))
+    values = [f"{n} [{u}]" if u else n for n, u in zip_longest(names, units, fillvalue="")]
+    bracket = time.partition("[")[2].strip("]")
+    return [name for value in values for name in (f"time [{bracket or 's'}]", value)]
+
+
+def _is_unit(cell: str) -> bool:
+    """Tell whether a cell holds a unit, in brackets or not, or nothing."""
+    text = cell.strip("[]() -")
+    return not text or text != cell or any(unit_in(text, quantity) for quantity in UNITS)
+
+
+CLOCK_TIME = re.compile(
+    r"(?:.*\D)?(?P<h>\d{1,2}):(?P<m>\d{2}):(?P<s>\d{2})(?:[.,:](?P<f>\d+))?\s*(?P<half>[ap]m)?"
+    r"\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?",
+    re.IGNORECASE,
+)
+"""Hours, minutes and seconds, behind a date or not."""
+
+DAY = 86400.0
+
+
+def clock_seconds(cells: Sequence[str]) -> Float1D | None:
+    """Count texts such as ``2024-03-05 23:59:55.010`` from the first one [s]; None of others."""
+    matches = [CLOCK_TIME.fullmatch(cell) for cell in cells]
+    if not all(matches):
+        return None
+    seconds = [
+        3600.0 * (int(m["h"]) % 12 + 12 * (m["half"].lower() == "pm") if m["half"] else int(m["h"]))
+        + 60.0 * int(m["m"])
+        + float(f"{m['s']}.{m['f'] or 0}")
+        for m in matches
+        if m is not None
+    ]
+    steps = np.diff(seconds, prepend=seconds[0])
+    days = np.cumsum(steps < -0.5 * DAY)  # midnights that were passed
+    return np.round(np.array(seconds) - seconds[0] + DAY * days, 9)
 
 
 def _column(cells: list[str], form: TextForm, what: str) -> Float1D | None:

@@ -13,28 +13,62 @@ UNITS: Mapping[str, Mapping[str, float]] = {
     "time": {"s": 1.0, "ms": 1e-3, "us": 1e-6, "ns": 1e-9},
     "position": {
         **{"rad": 1.0, "mrad": 1e-3, "deg": np.pi / 180.0, "rev": 2.0 * np.pi},
-        **{"m": 1.0, "mm": 1e-3},
+        **{"m": 1.0, "cm": 1e-2, "mm": 1e-3, "um": 1e-6},
     },
     "velocity": {
         **{"rad/s": 1.0, "mrad/s": 1e-3, "deg/s": np.pi / 180.0, "rpm": np.pi / 30.0},
-        **{"m/s": 1.0, "mm/s": 1e-3},
+        **{"rev/s": 2.0 * np.pi, "m/s": 1.0, "cm/s": 1e-2, "mm/s": 1e-3},
     },
-    "torque": {"N m": 1.0, "mN m": 1e-3, "N mm": 1e-3, "kN m": 1e3, "N": 1.0, "kN": 1e3},
+    "torque": {
+        **{"N m": 1.0, "mN m": 1e-3, "N mm": 1e-3, "N cm": 1e-2, "cN m": 1e-2, "daN m": 10.0},
+        **{"kN m": 1e3, "kgf m": 9.80665, "kgf cm": 0.0980665, "lbf ft": 1.3558179483314},
+        **{"lbf in": 0.112984829027617, "ozf in": 0.00706155181422604, "N": 1.0, "kN": 1e3},
+        **{"%": 1e-2, "permille": 1e-3},
+    },
     "current": {"A": 1.0, "mA": 1e-3},
 }
 """SI units in one unit, by quantity."""
 
-OF_LENGTH = frozenset({"m", "mm", "m/s", "mm/s", "N", "kN"})
+SHARES = frozenset({"%", "permille"})
+"""Units of a torque that are shares of a rated one."""
+
+OF_LENGTH = frozenset({"m", "cm", "mm", "um", "m/s", "cm/s", "mm/s", "N", "kN"})
 """Units of prismatic joints; others of UNITS, but for time and current, are of revolute ones."""
 
 _SPELLINGS = {
     **{"radian": "rad", "radians": "rad", "degree": "deg", "degrees": "deg", "°": "deg"},
     **{"revs": "rev", "turns": "rev", "rads": "rad/s", "degs": "deg/s", "°/s": "deg/s"},
     **{"sec": "s", "second": "s", "seconds": "s", "secs": "s", "msec": "ms", "millis": "ms"},
-    **{"usec": "us", "µs": "us", "micros": "us", "nsec": "ns", "nanosec": "ns", "nanos": "ns"},
-    **{"amp": "A", "amps": "A", "ampere": "A"},
+    **{
+        "milliseconds": "ms",
+        "microseconds": "us",
+        "nanoseconds": "ns",
+        "nsecs": "ns",
+        "msecs": "ms",
+    },
+    **{
+        "usecs": "us",
+        "usec": "us",
+        "µs": "us",
+        "micros": "us",
+        "nsec": "ns",
+        "nanosec": "ns",
+        "nanos": "ns",
+    },
+    **{"amp": "A", "amps": "A", "ampere": "A", "grad": "deg", "umdr": "rev", "r/min": "rpm"},
+    **{
+        "u/min": "rpm",
+        "1/min": "rpm",
+        "min-1": "rpm",
+        "rps": "rev/s",
+        "µm": "um",
+        "deg/sec": "deg/s",
+    },
+    **{"rad/sec": "rad/s", "kgcm": "kgf cm", "kgm": "kgf m", "ftlb": "lbf ft", "lbft": "lbf ft"},
+    **{"inlb": "lbf in", "lbin": "lbf in", "ozin": "ozf in", "newtonmeter": "N m", "newton": "N"},
+    **{"percent": "%", "pct": "%", "prozent": "%", "‰": "permille", "promille": "permille"},
 }
-_SEPARATORS = re.compile(r"[\s.*·_]")
+_SEPARATORS = re.compile(r"[\s.*·⋅_]")
 
 
 def default_unit(quantity: str, *, prismatic: bool) -> str:
@@ -46,9 +80,9 @@ def default_unit(quantity: str, *, prismatic: bool) -> str:
 def unit_in(text: str, quantity: str) -> str | None:
     """Return the unit of a quantity that a text such as ``Nm`` or ``Degrees`` spells, if any."""
     plain = _SEPARATORS.sub("", text).lower()
-    plain = _SPELLINGS.get(plain, plain)
+    plain = _SEPARATORS.sub("", _SPELLINGS.get(plain, plain)).lower()
     spelled = {_SEPARATORS.sub("", unit).lower(): unit for unit in UNITS[quantity]}
-    return spelled.get(plain.lower())
+    return spelled.get(plain)
 
 
 def unit_at_end(words: Sequence[str], quantity: str) -> tuple[str | None, int]:
@@ -69,24 +103,47 @@ QUANTITIES = ("position", "velocity", "torque", "command", "current")
 """What a log has of every joint; a command is a torque that was asked for."""
 
 _WORDS = {
-    "position": "q pos position positions angle angles theta jpos apos",
-    "velocity": "dq qd qdot vel velocity velocities speed omega jvel",
-    "torque": "tau torque torques effort efforts trq moment jtrq force",
-    "current": "current currents curr amps",
+    "position": "q pos position positions ang angle angles theta jpos apos winkel lage istposition "
+    "位置 角度 关节角 关节角度 关节位置",
+    "velocity": "dq qd qdot vel velocity velocities speed omega jvel geschwindigkeit drehzahl "
+    "winkelgeschwindigkeit 速度 角速度 转速 关节速度",
+    "torque": "tau torque torques effort efforts trq moment momente jtrq force drehmoment "
+    "drehmomente kraft 力矩 转矩 扭矩 关节力矩",
+    "current": "current currents curr amps strom motorstrom 电流",
 }
 _QUANTITY = {word: quantity for quantity, words in _WORDS.items() for word in words.split()}
 
-_COMMANDED = frozenset("target cmd command commanded desired des ref reference setpoint d".split())
+_COMMANDED = frozenset(
+    "target cmd command commanded desired des ref reference setpoint d soll sollposition "
+    "sollmoment 指令 目标".split()
+)
 _OF_NO_USE = frozenset(
     "ext external hat error err std acc ddq qdd acceleration accelerations jerk gravity residual "
     "limit temperature temp voltage bias".split()
 )
 """Words of columns that are no measured position, velocity, torque or current of a joint."""
 
-_TIME = ("t", "time", "timestamp", "stamp", "sec", "secs", "seconds")
+_TIME = (
+    *(
+        "t",
+        "time",
+        "timestamp",
+        "stamp",
+        "sec",
+        "secs",
+        "seconds",
+        "zeit",
+        "uhrzeit",
+        "zeitstempel",
+    ),
+    *("时间", "时间戳"),
+)
 _BESIDE_TIME = frozenset(
     "header robot record recording log sample elapsed system controller".split()
 )
+
+PREFERRED = frozenset("actual act ist measured meas joint joints j state states".split())
+"""Words of columns that are taken where several would do."""
 
 _BRACKETS = re.compile(r"[\[(]([^\])]*)[\])]")
 _WORD = re.compile(r"[^\W\d_]+|\d+")
@@ -109,19 +166,27 @@ class ColumnName:
     """Unit of the quantity that the name ends in."""
     stem: tuple[str, ...]
     """The words without joint, number and unit: the same for all joints."""
+    unknown_unit: str | None = None
+    """What stands in brackets where a unit would, and is none."""
 
 
 def words_of(name: str) -> list[str]:
     """Return words and numbers of a name, in lower case; separators and brackets are dropped."""
-    return [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", _BRACKETS.sub(" ", name)))]
+
+    def inside(match: re.Match[str]) -> str:  # a joint or its number is kept, a unit is not
+        is_unit = "/" in match[1] or "^" in match[1] or not any(c.isdecimal() for c in match[1])
+        return " " if is_unit else f" {match[1]} "
+
+    plain = _BRACKETS.sub(inside, name)
+    return [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", plain))]
 
 
 def parsed(name: str, joint_names: Sequence[str]) -> ColumnName:
     """Return what the name of a column says of a robot's joints."""
     words = words_of(name)
     joint, rest = _without_joint(words, joint_names)
-    if joint is not None and _quantity(rest) is None:  # a joint may be called q1
-        joint, rest = None, words
+    if joint is not None and _quantity(rest) is None and _quantity(words) is not None:
+        joint, rest = None, words  # a joint may be called q1
     number = None
     if joint is None:
         places = [k for k, word in enumerate(rest) if word.isdecimal()]
@@ -132,12 +197,22 @@ def parsed(name: str, joint_names: Sequence[str]) -> ColumnName:
     unit = None
     if quantity is not None:
         kind = "torque" if quantity == "command" else quantity
-        bracket = _BRACKETS.search(name)
-        unit = unit_in(bracket.group(1), kind) if bracket else None
+        texts = _BRACKETS.findall(name)
+        unit = next((u for u in (unit_in(text, kind) for text in texts) if u), None)
         if unit is None:
             unit, count = unit_at_end(rest, kind)
             rest = rest[: len(rest) - count]
+        said = [text for text in texts if not _is_index(text, joint_names)]
+        if unit is None and said:
+            return ColumnName(name, quantity, joint, number, None, tuple(rest), said[-1])
     return ColumnName(name, quantity, joint, number, unit, tuple(rest))
+
+
+def _is_index(text: str, joint_names: Sequence[str]) -> bool:
+    """Tell whether what stands in brackets is a number, a joint or words of a quantity."""
+    words = _WORD.findall(text.lower())
+    ordinary = {*_QUANTITY, *_COMMANDED, *_OF_NO_USE, *PREFERRED, *_TIME, "axis", "raw", "filtered"}
+    return text in joint_names or all(word.isdecimal() or word in ordinary for word in words)
 
 
 def time_rank(name: str) -> tuple[int, str | None] | None:

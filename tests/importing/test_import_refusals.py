@@ -80,7 +80,7 @@ REFUSED = {
         lambda p: changed(p, **{"q.elbow": np.full(400, np.nan)}),
         "only 0 of 400 samples have all of time, position and torque",
     ),
-    "no-header": (without_header, "has no header line; put one with the names of its 7 columns"),
+    "no-header": (without_header, "there is no header line: columns are numbered"),
     "no-number": (bad_cell, "column 'q.shoulder', sample 30"),
     "binary": (lambda p: _written(p / "a.bin", b"\0\1\2\3" * 100), "is of no form that can be"),
     "empty": (lambda p: _written(p / "a.csv", b""), "a.csv is empty"),
