@@ -24,6 +24,7 @@ from robotid_sim.importing.units import (
     parsed,
     time_rank,
 )
+from robotid_sim.model.chain import ends_that_hold, mass_behind, path_to
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
 
@@ -31,6 +32,12 @@ BY_NAME = "by joint name"
 """Why columns are those of the joints that their names contain."""
 
 BY_MAP = "by the map"
+
+LOCKED = 0.02
+"""Way of a joint up to which it is at rest [rad or m]."""
+
+MAX_MASS_SHARE = 0.1
+"""Mass behind a joint, of that of the arm, up to which its motion is told only."""
 
 MAX_RANK = 10
 """Rank of a time whose name does not say so."""
@@ -69,6 +76,7 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     for column in [given.time, *(getattr(j, q) for j in given.joints.values() for q in QUANTITIES)]:
         if column is not None and column not in recording.columns:
             raise UnknownNameError.of("column in the map", column, recording.columns)
+    others = require_at_rest(recording, robot)
     chosen, reasons = _chosen(recording, robot, given)
     for quantity, columns in chosen.items():
         by_map = [joint for joint in columns if _given(given, joint, quantity)]
@@ -91,7 +99,9 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     update: dict[str, Any] = {"joints": joints}
     keys = ("period", "torque_time_offset")
     update |= {k: recording.attributes.get(k) for k in keys if getattr(given, k) is None}
-    return Match(timed.model_copy(update=update), reasons, (*([note] if note else []), *more))
+    return Match(
+        timed.model_copy(update=update), reasons, (*others, *([note] if note else []), *more)
+    )
 
 
 def draft(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -> ImportMap:
@@ -114,7 +124,11 @@ def _chosen(
     recording: ForeignLog, robot: Robot, given: ImportMap
 ) -> tuple[dict[str, dict[str, ColumnName]], dict[str, str]]:
     """Return the columns of every quantity that has some, by joint, and why these."""
-    names = [parsed(name, robot.joint_names) for name in recording.columns]
+    names = [
+        name
+        for name in (parsed(name, joints_of_tree(robot)) for name in recording.columns)
+        if name.joint is None or name.joint in robot.joint_names
+    ]
     chosen: dict[str, dict[str, ColumnName]] = {}
     reasons: dict[str, str] = {}
     by_currents = any(j.current and j.torque_constant for j in given.joints.values())
@@ -130,6 +144,44 @@ def _chosen(
             both = "; ".join(filter(None, (reason, mapped)))
             reasons[quantity] = BY_MAP if len(known) == robot.dof else both
     return chosen, reasons
+
+
+def joints_of_tree(robot: Robot) -> tuple[str, ...]:
+    """List the joints of the robot and those of its file that are locked, which a log may have."""
+    document = robot.document
+    others = [] if document is None else [j.name for j in document.joints.values() if j.movable]
+    return tuple(dict.fromkeys((*robot.joint_names, *others)))
+
+
+def require_at_rest(recording: ForeignLog, robot: Robot) -> tuple[str, ...]:
+    """Raise `LogError` if joints that the robot holds locked move in a recording.
+
+    Those that carry little, such as fingers, are told instead.
+    """
+    document = robot.document
+    ways: dict[str, float] = {}
+    for name in recording.columns:
+        column = parsed(name, joints_of_tree(robot))
+        if column.quantity == "position" and column.joint not in (None, *robot.joint_names):
+            values = recording.columns[name][np.isfinite(recording.columns[name])]
+            scale = UNITS["position"][column.unit or "rad"]
+            ways[str(column.joint)] = float(np.ptp(values)) * scale if values.size else 0.0
+    moving = [name for name, way in ways.items() if way > LOCKED]
+    if document is None or not moving:
+        return ()
+    masses = {name: mass_behind(document, name) for name in moving}
+    bound = MAX_MASS_SHARE * sum(float(link.phi[0]) for link in robot.links)
+    above = {joint.name for joint in path_to(document, document.root, robot.base)}
+    heavy = [name for name in moving if name in above or masses[name] > bound]
+    if not heavy:
+        return (f"joints that are locked move in the log and carry little: {', '.join(moving)}",)
+    remedy = ends_that_hold(document, [*robot.joint_names, *moving])
+    remedy = remedy or ends_that_hold(document, [*robot.joint_names, *heavy])
+    raise LogError(
+        f"in the log {', '.join(moving)} of '{robot.name}' moved, which the chain holds locked from "
+        f"'{robot.base}' to '{robot.tip}'; "
+        + (f"choose --base {remedy[0]} --tip {remedy[1]}" if remedy else "log them at rest")
+    )
 
 
 def _given(given: ImportMap, joint: str, quantity: str) -> str | None:

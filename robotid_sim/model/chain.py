@@ -1,6 +1,6 @@
 """Choosing a serial chain in a URDF tree and fusing everything fixed to its bodies."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
@@ -74,7 +74,7 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
             if tip
             else max(_walk(document, start), key=lambda item: (item[1], -item[2]))[0]
         )
-    path = _path(document, start, end)
+    path = path_to(document, start, end)
     moving = [joint for joint in path if joint.movable and not joint.mimic]
     if not moving:
         line = document.links[start].line
@@ -89,8 +89,10 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
         document.fail(line, f"{text} are identified together; choose --base and --tip")
     for joint in moving:
         if joint.kind not in MOVABLE:
+            last = [other for other in moving if other.kind not in MOVABLE][-1]
             text = f"joint '{joint.name}' on the chain is {joint.kind}"
-            document.fail(joint.line, f"{text}; supported are {', '.join(MOVABLE)}")
+            remedy = f"supported are {', '.join(MOVABLE)}; begin behind it: --base {last.child}"
+            document.fail(joint.line, f"{text}; {remedy}")
     placed = _place(document, {joint.name for joint in moving})
     bodies = tuple(_fuse(document, joint, placed) for joint in moving)
     on_chain = {joint.name for joint in moving}
@@ -156,7 +158,8 @@ def _known(document: UrdfDocument, link: str) -> str:
     return link
 
 
-def _path(document: UrdfDocument, base: str, tip: str) -> list[UrdfJoint]:
+def path_to(document: UrdfDocument, base: str, tip: str) -> list[UrdfJoint]:
+    """List the joints between two links; raise `UrdfError` if one is not below the other."""
     parents = {joint.child: joint for joint in document.joints.values()}
     path: list[UrdfJoint] = []
     link = tip
@@ -167,6 +170,25 @@ def _path(document: UrdfDocument, base: str, tip: str) -> list[UrdfJoint]:
         path.append(parents[link])
         link = path[-1].parent
     return path[::-1]
+
+
+def mass_behind(document: UrdfDocument, joint: str) -> float:
+    """Sum the masses of the links that a joint moves [kg]."""
+    links = [document.joints[joint].child]
+    for link in links:
+        links += [below.child for below in document.joints_below(link)]
+    return float(sum(document.links[link].phi[0] for link in links))
+
+
+def ends_that_hold(document: UrdfDocument, joints: Sequence[str]) -> tuple[str, str] | None:
+    """Find base and tip of the shortest chain that has all of some joints; None if none has."""
+    paths = [path_to(document, document.root, document.joints[name].child) for name in joints]
+    longest = max(paths, key=len)
+    names = [joint.name for joint in longest]
+    if not set(joints) <= set(names):
+        return None
+    first = next(joint for joint in longest if joint.name in joints)
+    return first.parent, longest[-1].child
 
 
 class _Run(NamedTuple):
@@ -211,7 +233,7 @@ def _runs(document: UrdfDocument, end: str) -> list[_Run]:
     A run ends at a body that another branch with moving joints leaves.
     """
     runs = [_Run(document.root, document.root, 0)]
-    for joint in _path(document, document.root, end):
+    for joint in path_to(document, document.root, end):
         others = [j for j in document.joints_below(joint.parent) if j is not joint]
         if any(_moves(document, other) for other in others):
             runs.append(_Run(joint.parent, joint.parent, 0))

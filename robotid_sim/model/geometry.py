@@ -120,11 +120,12 @@ class Link:
 ONCE = {
     "link": ("inertial",),
     "inertial": ("origin", "mass", "inertia"),
-    "visual": ("origin", "geometry", "material"),
-    "collision": ("origin", "geometry"),
     "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
 }
-"""Children that an element has once at most; a reader would take the first without a word."""
+"""Children of what moves that an element has once at most."""
+
+ONCE_SHOWN = {"visual": ("origin", "geometry", "material"), "collision": ("origin", "geometry")}
+"""Children of shapes of which the first is taken."""
 
 SIZES = {"box": "size", "sphere": "radius", "cylinder": "radius length", "capsule": "radius length"}
 
@@ -158,13 +159,20 @@ def checked_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
             if largest < worst < float("inf"):  # what is infinite is refused when it is read
                 text = f"{tag} {key}='{element.get(key)}' is more than {largest:g} {unit}"
                 _fail(path, element, f"{_owner(element)}: {text}: is it in another unit?")
+    shown = []
+    for element in root.iter(*ONCE_SHOWN):
+        for tag in ONCE_SHOWN[str(element.tag)]:
+            for second in element.findall(tag)[1:]:
+                shown.append(f"<{tag}> of {_owner(element)}")
+                element.remove(second)
     flat = _without_flat_shapes(root, path)
     bare = [
         str(inertial.getparent().get("name"))
         for inertial in root.iter("inertial")
         if inertial.find("inertia") is None and inertial.getparent() is not None
     ]
-    notes = {"shapes without a volume are left out": flat, "missing <inertia> taken as zero": bare}
+    notes = {"shapes without a volume are left out": flat, "second ones are left out": shown}
+    notes |= {"missing <inertia> taken as zero": bare}
     return tuple(f"{text}: {', '.join(dict.fromkeys(of))}" for text, of in notes.items() if of)
 
 

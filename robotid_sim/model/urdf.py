@@ -4,9 +4,11 @@ Only the file itself is read: no entities, no network, no included files. Meshes
 paths but not opened.
 """
 
+import codecs
 import math
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -39,6 +41,9 @@ EXTENSION = "robotid"
 
 VERSION = re.compile(rb"""^(\s*<\?xml\s+version\s*=\s*)(?:"[^"]*"|'[^']*')""")
 """Of an XML declaration. Many URDFs say 0.0 there, which is no XML but means nothing."""
+
+XACRO_DEFINITIONS = ("property", "arg", "macro")
+"""Elements of xacro that a file without uses of them may keep."""
 
 MAX_LINKS = 1000
 """Links of a robot, moving or not."""
@@ -121,24 +126,33 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
     Raises `UrdfError` if the text is not well-formed, declares a document type (and so could
     declare entities), or its root is not ``<robot>``.
     """
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
-    try:
-        root = etree.fromstring(VERSION.sub(rb'\g<1>"1.0"', xml, count=1), parser)
-    except etree.XMLSyntaxError as error:
-        line, reason = error.lineno or 1, " ".join(str(error.msg).split())
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
+    text = VERSION.sub(rb'\g<1>"1.0"', xml.removeprefix(codecs.BOM_UTF8).lstrip(), count=1)
+    root = None
+    with suppress(etree.XMLSyntaxError):  # of nothing that can be recovered
+        root = etree.fromstring(text, parser)
+    # Prefixes that nobody declared are no matter; other errors may hide half of a robot.
+    errors = [e for e in parser.error_log if e.domain_name != "NAMESPACE"]
+    if errors or root is None:
+        line = (errors[0].line if errors else 1) + xml[: xml.find(b"<")].count(b"\n")
+        reason = " ".join(errors[0].message.split()) if errors else "Document is empty"
         hint = "" if b"<" in xml[:100] else "; is it the file of a robot?"
-        raise UrdfError(f"{path}:{line}: not well-formed XML: {reason}{hint}") from error
+        raise UrdfError(f"{path}:{line}: not well-formed XML: {reason}{hint}")
     if root.getroottree().docinfo.doctype:
         raise UrdfError(
             f"{path}:1: a document type declaration (entities) is not accepted; remove <!DOCTYPE>"
         )
-    if root.tag != "robot":
+    usual, _, tag = str(root.tag).rpartition("}")  # a default name space means nothing
+    if tag != "robot":
         hint = "expand the xacro file first" if path.suffix == ".xacro" else "not a URDF"
         raise UrdfError(f"{path}:{_line(root)}: the root is <{root.tag}>, not <robot>: {hint}")
     for element in root.iter("{*}*"):
-        if "xacro" in str(etree.QName(element).namespace):
-            text = f"<xacro:{etree.QName(element).localname}> is not URDF"
-            raise UrdfError(f"{path}:{_line(element)}: {text}; expand the xacro file first")
+        space, _, tag = str(element.tag).rpartition("}")
+        if usual and space == usual:
+            element.tag = tag
+        elif "xacro" in space and tag not in XACRO_DEFINITIONS:
+            what = f"<xacro:{tag}> is not URDF"
+            raise UrdfError(f"{path}:{_line(element)}: {what}; expand the xacro file first")
     return root
 
 
@@ -171,7 +185,9 @@ def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     name = root.get("name") or file.stem
     ends = root.find(EXTENSION)
     first, tip = (None, None) if ends is None else (ends.get("base"), ends.get("tip"))
-    return UrdfDocument(file, xml, name, base, links, joints, first, tip, terms, notes=notes)
+    return UrdfDocument(
+        file, xml, name, base, links, joints, first, tip, terms, notes=(*notes, *reader.notes)
+    )
 
 
 def _line(element: etree._Element) -> int:
@@ -183,6 +199,7 @@ class _Reader:
 
     def __init__(self, path: Path, root: etree._Element) -> None:
         self.path = path
+        self.notes: list[str] = []
         self.materials = {m.get("name"): m for m in root.findall("material")}
 
     def fail(self, element: etree._Element | int, text: str) -> NoReturn:
@@ -216,7 +233,8 @@ class _Reader:
         try:
             values = [float(word.replace("_", "?")) for word in text.split()]  # no "1_0"
         except ValueError:
-            self.fail(element, f"{owner}: {element.tag} {key}='{text}' is not numeric")
+            hint = "; expand the xacro file first" if "$" in text else ""
+            self.fail(element, f"{owner}: {element.tag} {key}='{text}' is not numeric{hint}")
         if len(values) != count:
             self.fail(element, f"{owner}: {element.tag} {key}='{text}' needs {count} number(s)")
         if not all(math.isfinite(v) for v in values):
@@ -243,10 +261,12 @@ class _Reader:
         owner = f"link '{name}'"
         inertial = element.find("inertial")
         phi = np.zeros(10) if inertial is None else self.inertial(inertial, owner)
-        shapes = (
-            self.shape(each, owner)
-            for each in (*element.findall("visual"), *element.findall("collision"))
-        )
+        shapes = []
+        for each in (*element.findall("visual"), *element.findall("collision")):
+            try:
+                shapes.append(self.shape(each, owner))
+            except UrdfError as error:  # no matter of what moves
+                self.notes.append(f"a shape that cannot be read is left out: {error}")
         return UrdfLink(name, _line(element), phi, tuple(filter(None, shapes)))
 
     def inertial(self, element: etree._Element, owner: str) -> Float1D:

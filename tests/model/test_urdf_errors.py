@@ -1,5 +1,6 @@
 """What the URDF reader refuses, and that its one-line messages name file, line and element."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -187,14 +188,8 @@ NUMBERS = {
         3,
         ("link 'arm'", "xyz='0,0,1'"),
     ),
-    "mesh without file": (
-        one_joint(body="<visual><geometry><mesh/></geometry></visual>"),
-        3,
-        ("link 'arm'", "filename"),
-    ),
-    "visual without geometry": (one_joint(body="<visual/>"), 3, ("link 'arm'", "geometry")),
     "no joint that moves": (one_joint(kind="fixed"), 2, ("'base'", "no movable joint", "--tip")),
-    "floating joint": (one_joint(kind="floating"), 4, ("joint 'hinge'", "floating")),
+    "floating joint": (one_joint(kind="floating"), 4, ("joint 'hinge'", "floating", "--base arm")),
     "extension of unknown joint": (
         urdf(link("base"), link("arm"), joint("hinge", "base", "arm")).replace(
             "</robot>", '<robotid><joint name="ghost" Ia="1"/></robotid></robot>'
@@ -341,3 +336,43 @@ def test_links_without_inertia_or_without_mass_are_told(tmp_path):
     notes = Robot.from_urdf(write(tmp_path, text)).assumptions
     assert "links with a shape and no inertia, which add nothing: cover" in notes
     assert "links with inertia and no mass, which other tools drop: ghost" in notes
+
+
+XACRO = '<robot name="toy" xmlns:xacro="http://www.ros.org/wiki/xacro">'
+ODD = {
+    "unused property": (XACRO, '<xacro:property name="width" value="0.2"/>', ""),
+    "undeclared prefix": (
+        '<robot name="toy">',
+        "<gazebo><sensor:camera gz:type='dvl'/></gazebo>",
+        "",
+    ),
+    "default namespace": ('<robot xmlns="http://www.ros.org" name="toy">', "", ""),
+    "blank line first": ('\n<?xml version="1.0"?>\n<robot name="toy">', "", ""),
+    "byte order mark": ('\ufeff<?xml version="1.0"?>\n<robot name="toy">', "", ""),
+    "mesh without file": (
+        '<robot name="toy">',
+        "<visual><geometry><mesh/></geometry></visual>",
+        "is left out: .*link 'arm': <mesh> has no filename",
+    ),
+    "visual without geometry": ('<robot name="toy">', "<visual/>", "left out: .*has no geometry"),
+    "two materials": (
+        '<robot name="toy">',
+        "<visual><geometry><sphere radius='1'/></geometry><material/><material/></visual>",
+        "second ones are left out: <material> of link 'arm'",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", ODD)
+def test_what_does_not_concern_the_motion_is_skipped_and_told(tmp_path, case) -> None:
+    head, odd, said = ODD[case]
+    in_link = "visual" in odd
+    lines = [link("base"), link("arm", INERTIAL + odd if in_link else INERTIAL)]
+    lines += [joint("hinge", "base", "arm"), "" if in_link else odd]
+    robot = Robot.from_urdf(write(tmp_path, urdf(*lines, head=head)))
+    assert robot.joint_names == ("hinge",)
+    assert robot.document is not None
+    assert re.search(said, "; ".join(robot.document.notes))
+    write_urdf(robot, tmp_path / "again.urdf")
+    again = Robot.from_urdf(tmp_path / "again.urdf")
+    np.testing.assert_array_equal(again.parameters(), robot.parameters())
