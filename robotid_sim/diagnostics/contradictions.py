@@ -8,9 +8,11 @@ from robotid_sim.arrays import Bool2D
 from robotid_sim.diagnostics.cause import Wording
 from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.gross_causes import gross_cause
+from robotid_sim.diagnostics.nominal_causes import implausible_bodies
 from robotid_sim.diagnostics.recording_causes import clipped_torques
 from robotid_sim.diagnostics.search import MARGIN
 from robotid_sim.diagnostics.torque_causes import COUPLED, COUPLED_JOINTS, coupling_causes
+from robotid_sim.diagnostics.torque_kinds import torque_kind_causes
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import LogError
 from robotid_sim.importing.match import BEYOND
@@ -57,7 +59,10 @@ def contradictions(log: Log, nominal: Robot, basis: BaseParameters) -> Contradic
         return Contradictions((*far, *_clipped(log, clipped)), ())
     clean = repaired(log, find_faults(log))
     try:
-        evidence = Evidence.of(RtsSmoother()(clean, nominal), nominal, basis, bad=clipped)
+        motion = RtsSmoother()(clean, nominal)
+        if wrong := [*implausible_bodies(nominal), *torque_kind_causes(motion, nominal)]:
+            return Contradictions(tuple(f"{c.finding}; {c.remedy}" for c in wrong), ())
+        evidence = Evidence.of(motion, nominal, basis, bad=clipped)
     except LogError:
         gross, couplings = None, ""
     else:

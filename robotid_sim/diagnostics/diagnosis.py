@@ -9,7 +9,7 @@ from robotid_sim.diagnostics.accepted import Accepted
 from robotid_sim.diagnostics.cause import Cause, Diagnosis
 from robotid_sim.diagnostics.directions import excitation_causes
 from robotid_sim.diagnostics.evidence import Evidence
-from robotid_sim.diagnostics.nominal_causes import nominal_causes
+from robotid_sim.diagnostics.nominal_causes import implausible_bodies, nominal_causes
 from robotid_sim.diagnostics.recording_causes import (
     coarse_positions,
     recording_causes,
@@ -17,6 +17,7 @@ from robotid_sim.diagnostics.recording_causes import (
 )
 from robotid_sim.diagnostics.search import search
 from robotid_sim.diagnostics.torque_causes import unseen_scales
+from robotid_sim.diagnostics.torque_kinds import torque_kind_causes
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
@@ -81,6 +82,8 @@ def diagnose(
     tuned = (smoother or RtsSmoother()).tuned(clean, nominal)
     offset = log.torque_time_offset
     motion = tuned(clean, nominal)
+    if wrong := [*implausible_bodies(nominal), *torque_kind_causes(motion, nominal)]:
+        return Diagnosis((*recorded.causes, *wrong))  # all else would follow from these
     assert tuned.corners is not None
     coarse = coarse_positions(log, motion.ddq, tuned.corners)
     known = {(cause.kind, cause.joints) for cause in recorded.causes}

@@ -13,6 +13,7 @@ from robotid_sim.diagnostics.column_causes import WRONG_SCALE, nominal_ratio
 from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.torque_causes import COLORED
 from robotid_sim.model import inertia, parameters
+from robotid_sim.model.plausibility import implausible
 from robotid_sim.model.robot import Robot
 from robotid_sim.section import percent
 
@@ -32,6 +33,20 @@ def nominal_causes(evidence: Evidence) -> list[Cause]:
     if (np.abs(np.log(ratio)) > np.log(WRONG_SCALE)).all() and evidence.dof > 1:
         return [_unit(ratio)]
     return _load(evidence)
+
+
+def implausible_bodies(nominal: Robot) -> list[Cause]:
+    """Return what no arm of its size has in the nominal model, such as inertia in other units."""
+    return [
+        Cause(
+            kind="nominal-model",
+            joints=(),
+            finding=f"the nominal model is implausible: {fault.finding}",
+            evidence=fault.evidence,
+            remedy=fault.remedy,
+        )
+        for fault in implausible(nominal)
+    ]
 
 
 def _unit(ratio: Float1D) -> Cause:

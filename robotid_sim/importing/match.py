@@ -178,8 +178,8 @@ def require_at_rest(recording: ForeignLog, robot: Robot) -> tuple[str, ...]:
     remedy = ends_that_hold(document, [*robot.joint_names, *moving])
     remedy = remedy or ends_that_hold(document, [*robot.joint_names, *heavy])
     raise LogError(
-        f"in the log {', '.join(moving)} of '{robot.name}' moved, which the chain holds locked from "
-        f"'{robot.base}' to '{robot.tip}'; "
+        f"in the log {', '.join(moving)} of '{robot.name}' moved, which the chain from "
+        f"'{robot.base}' to '{robot.tip}' holds locked; "
         + (f"choose --base {remedy[0]} --tip {remedy[1]}" if remedy else "log them at rest")
     )
 

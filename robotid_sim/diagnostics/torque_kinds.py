@@ -1,0 +1,135 @@
+r"""What a log took for torques: magnitudes, torques without gravity, gravity of another direction.
+
+With the nominal bodies the torques are linear in gravity,
+
+.. math:: \tau = a D(q, \dot q, \ddot q) + G(q) g + F_c \tanh(\dot q / \epsilon) + F_v \dot q + o,
+
+where :math:`D` are those without gravity. The least-squares :math:`g` of all joints together shows
+gravity that is missing or points elsewhere, however wrong each mass is by itself.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.diagnostics.cause import Cause
+from robotid_sim.dynamics.dynamics import rigid_body_torque
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.robot import Robot
+from robotid_sim.validation.prediction import rms
+
+MIN_SHARE_OF_GRAVITY = 0.2
+"""Torque of gravity over all of a nominal joint from which its absence shows."""
+
+MAX_SHARE_LEFT = 0.25
+"""Gravity over that of the nominal model up to which there is none."""
+
+MIN_ANGLE = np.deg2rad(25.0)
+"""Angle of gravity from which it points elsewhere; a base that is tilted by less is another cause.
+"""
+
+MAX_SIZE_RATIO = 1.6
+"""Size of gravity over the nominal one, or its inverse, up to which only its direction is wrong."""
+
+MIN_FALL = 2.0
+"""Factor by which the residual must fall with another gravity."""
+
+MAX_RESIDUAL = 0.35
+"""Residual of a joint over its torque up to which gravity explains it."""
+
+MAX_LOG = np.log(2.0)
+"""Size of the logarithm of the torque of inertia over that of the nominal bodies."""
+
+MIN_SHARE_NEGATIVE = 0.1
+"""Share of nominal torques below zero from which measured ones must be negative at times."""
+
+ROUNDED = np.deg2rad(10.0)
+"""Angle to an axis of the base within which gravity is taken to be along it."""
+
+
+def torque_kind_causes(motion: Motion, nominal: Robot) -> list[Cause]:
+    """Return what the torques of a motion are instead of measured ones, if one thing explains all.
+
+    Parameters
+    ----------
+    motion : Motion
+        Of a log; its torques are the measured ones.
+    nominal : Robot
+        The model before identification.
+    """
+    state = motion.q, motion.dq, motion.ddq
+    expected = rigid_body_torque(nominal, *state)
+    signed = (expected < -0.1 * rms(expected)).mean(axis=0) > MIN_SHARE_NEGATIVE
+    if signed.any() and (motion.tau >= 0.0).all():
+        return [
+            Cause(
+                kind="torque-magnitudes",
+                joints=(),
+                finding="no torque is ever negative: these are magnitudes",
+                evidence="the nominal model expects negative torques of "
+                + ", ".join(np.array(nominal.joint_names)[signed]),
+                remedy="record the torques with their signs",
+            )
+        ]
+    still = np.zeros_like(motion.q)
+    floating = replace(nominal, gravity=np.zeros(3))
+    along = [
+        rigid_body_torque(replace(nominal, gravity=axis), motion.q, still, still)
+        for axis in np.eye(3)
+    ]
+    known = np.einsum("kNj,k->Nj", np.array(along), nominal.gravity)
+    if not (rms(known) > MIN_SHARE_OF_GRAVITY * rms(expected)).any():
+        return []
+    bodies = rigid_body_torque(floating, *state)
+    change, residual, is_sound = _fit_gravity(motion, nominal, motion.tau - known, bodies, along)
+    _, before, _ = _fit_gravity(motion, nominal, motion.tau - known, bodies, [])
+    fit = nominal.gravity + change
+    size, usual = float(np.linalg.norm(fit)), float(np.linalg.norm(nominal.gravity))
+    if before < MIN_FALL * residual or not is_sound:
+        return []
+    evidence = (
+        f"gravity of ({fit[0]:.3g}, {fit[1]:.3g}, {fit[2]:.3g}) m/s² explains all torques; the "
+        f"residual falls to {residual / before:.2g} of that with the model's"
+    )
+    if size < MAX_SHARE_LEFT * usual:
+        finding = "the torques hold no gravity"
+        remedy = (
+            "record the measured torques, not compensated or external ones; for a robot without "
+            "gravity state [robot] gravity = [0, 0, 0]"
+        )
+        return [Cause("torque-without-gravity", (), finding, evidence, remedy)]
+    angle = np.arccos(np.clip(fit @ nominal.gravity / (size * usual), -1.0, 1.0))
+    if angle < MIN_ANGLE or not 1.0 / MAX_SIZE_RATIO < size / usual < MAX_SIZE_RATIO:
+        return []
+    axis = np.eye(3)[np.abs(fit).argmax()] * np.sign(fit[np.abs(fit).argmax()])
+    direction = axis if fit @ axis > size * np.cos(ROUNDED) else fit / size
+    values = ", ".join(f"{value:.4g}" for value in usual * direction + 0.0)
+    finding = "gravity points elsewhere than in the model"
+    remedy = f"state how the base is mounted: [robot] gravity = [{values}]"
+    return [Cause("gravity-direction", (), finding, evidence, remedy)]
+
+
+def _fit_gravity(
+    motion: Motion, nominal: Robot, tau: Float2D, bodies: Float2D, along: list[Float2D]
+) -> tuple[Float1D, float, bool]:
+    """Fit gravity beside the nominal one; give it, the residual, and whether the rest is sound.
+
+    That is if friction brakes, bodies have the inertia that they should, and no joint is left over.
+
+    What the motion does not show of its direction stays as the model has it.
+    """
+    n, scale = nominal.dof, 1.0 / np.maximum(rms(motion.tau), np.finfo(float).tiny)
+    eps = np.array([joint.friction.eps for joint in nominal.joints])
+    by_joint = [np.tanh(motion.dq / eps), motion.dq, np.ones_like(motion.dq)]
+    columns = [*along, bodies]
+    columns += [np.where(np.arange(n) == j, part, 0.0) for part in by_joint for j in range(n)]
+    A = np.column_stack([(column * scale).ravel() for column in columns])
+    y = (tau * scale).ravel()
+    x, *_ = np.linalg.lstsq(A, y, rcond=1e-8)
+    friction = A[:, len(along) + 1 :] @ x[len(along) + 1 :]
+    left = rms((y - A @ x).reshape(motion.tau.shape))
+    share = x[len(along)]  # of the torque of inertia
+    is_braked = float(friction @ (motion.dq * scale).ravel()) >= 0.0
+    is_sound = is_braked and left.max() < MAX_RESIDUAL and abs(np.log(max(share, 1e-9))) < MAX_LOG
+    return x[: len(along)], float(np.linalg.norm(left)), is_sound

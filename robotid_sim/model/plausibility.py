@@ -1,0 +1,76 @@
+"""Whether bodies fit an arm of their size: values in other units, and entries that stand out."""
+
+from typing import NamedTuple
+
+import numpy as np
+
+from robotid_sim.model import inertia
+from robotid_sim.model.geometry import Link
+from robotid_sim.model.robot import Robot
+
+MAX_REACH = 30.0
+"""Length of a chain that arms have at most [m]."""
+
+MAX_DENSITY = 3000.0
+"""Mass of an arm over the cube of its reach that none exceeds [kg/m^3]."""
+
+USUAL_GYRATION = 0.3
+"""Radius of gyration of a link over the size of the arm's links."""
+
+INERTIA_UNITS = {1e-6: "kg mm²", 1e-9: "g mm²", 1e-4: "kg cm²", 1e-7: "g cm²", 1e-3: "g m²"}
+"""Units of inertia by what they are in kg m^2, the commonest first."""
+
+
+class Fault(NamedTuple):
+    """What is implausible, with its evidence and remedy."""
+
+    finding: str
+    evidence: str
+    remedy: str
+
+
+def implausible(robot: Robot) -> list[Fault]:
+    """Return what no arm of the size of `robot` has; empty for a plausible one.
+
+    Radius of gyration and distance of the center of mass are compared with the reach of the arm,
+    its masses with the cube of that.
+    """
+    offsets = [np.linalg.norm(joint.T_parent_joint[:3, 3]) for joint in robot.joints]
+    lengths = np.array([*offsets[1:], np.linalg.norm(robot.T_last_tip[:3, 3])])
+    reach, total = float(lengths.sum()), sum(float(link.phi[0]) for link in robot.links)
+    bodies = [(link, *inertia.unpack(link.phi)) for link in robot.links if link.phi[0] > 0.0]
+    far = max((float(np.linalg.norm(com)) for _, _, com, _ in bodies), default=0.0)
+    travel = sum(j.upper - j.lower for j in robot.joints if j.prismatic)
+    if max(reach, float(np.linalg.norm(offsets)), far) > MAX_REACH:
+        text = f"the arm is {max(reach, far, *offsets):.3g} m long: lengths look like mm"
+        return [Fault(text, "offsets of joints and centers of mass", "multiply lengths by 0.001")]
+    size = max(reach, far, travel, max(offsets, default=0.0))
+    if size == 0.0:
+        return []
+    faults = []
+    if total > MAX_DENSITY * size**3 and total > 1000.0:
+        text = (
+            f"the links weigh {total:.3g} kg, and the arm is {size:.2g} m long: masses look like g"
+        )
+        faults.append(Fault(text, "mass over the cube of the length", "multiply masses by 0.001"))
+    wrong: list[tuple[Link, float, float]] = []
+    for link, mass, _, central in bodies:
+        gyration = float(np.sqrt(max(np.trace(central), 0.0) / (2.0 * mass)))
+        if gyration > 2.0 * size + _extent(link):
+            wrong.append((link, gyration, mass))
+    if wrong:
+        ratio = np.median([(USUAL_GYRATION * size / gyration) ** 2 for _, gyration, _ in wrong])
+        factor = min(INERTIA_UNITS, key=lambda unit: abs(np.log(unit / ratio)))
+        names = ", ".join(link.name for link, *_ in wrong)
+        shown = f"{INERTIA_UNITS[factor]}; × {factor:g}"
+        worst = max(gyration for _, gyration, _ in wrong)
+        evidence = f"radii of gyration of up to {worst:.3g} m in an arm of {size:.2g} m"
+        text = f"inertia of {names} looks like {shown}"
+        faults.append(Fault(text, evidence, f"multiply it by {factor:g}"))
+    return faults
+
+
+def _extent(link: Link) -> float:
+    """Measure how far shapes of a link reach from its frame, without reading meshes [m]."""
+    sizes = [np.linalg.norm(s.T_body_shape[:3, 3]) + max(s.size) for s in link.shapes if not s.mesh]
+    return float(max(sizes, default=0.0))
