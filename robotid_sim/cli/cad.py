@@ -38,7 +38,8 @@ def cad(
     from robotid_sim.report.text import cad_text
 
     output.begin(out)
-    read = load_robot(robot, base=base, tip=tip, formal=True)  # its own inertia goes anyway
+    # Its inertia goes anyway, and its limits do not matter.
+    read = load_robot(robot, base=base, tip=tip, assume_limits=True, formal=True)
     done = inertia_from_geometry(read, total_mass, convex_hull=convex_hull, collision=collision)
     write_urdf(done.robot, out)
     output.print_result({**done.content(), "file": str(out)}, cad_text(done), [out], as_json=json)

@@ -20,6 +20,7 @@ from robotid_sim.engine.convex_bodies import MARGIN, ClosestPoints, ConvexBodies
 from robotid_sim.engine.rigid_bodies import RigidBodies, engine_inertia
 from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.model.geometry import GeometryShape
+from robotid_sim.model.inertia import with_extent
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.solid import load_scene, read_mesh
 
@@ -66,7 +67,7 @@ class MujocoBodies(RigidBodies):
     def _verify(self, robot: Robot) -> None:
         """Raise if a body is not in the engine as it was given."""
         for k, link in enumerate(robot.links, start=1):
-            mass, moments, _ = engine_inertia(link.phi)
+            mass, moments, _ = engine_inertia(with_extent(link.phi))
             loaded = np.array([self._model.body_mass[k], *self._model.body_inertia[k]])
             expected = np.array([mass, *moments])
             if np.abs(loaded - expected).max() > 1e-12 * max(1.0, np.abs(expected).max()):
@@ -107,7 +108,7 @@ def _specification(robot: Robot, dt: float) -> "mujoco.MjSpec":
     spec.compiler.autolimits, spec.compiler.boundmass, spec.compiler.boundinertia = False, 0.0, 0.0
     body = spec.worldbody
     for k, (link, joint) in enumerate(zip(robot.links, robot.joints, strict=True)):
-        mass, moments, frame = engine_inertia(link.phi)
+        mass, moments, frame = engine_inertia(with_extent(link.phi))
         body = body.add_body(
             name=f"body_{k}",
             pos=joint.T_parent_joint[:3, 3],

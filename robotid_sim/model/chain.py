@@ -264,6 +264,12 @@ def chain_notes(chain: Chain, document: UrdfDocument) -> list[str]:
     massless = [b.joint.child for b in chain.bodies if b.phi[0] == 0.0]
     if massless:
         notes.append(f"movable bodies without mass: {', '.join(massless)}")
+    points = [b.joint.child for b in chain.bodies if inertia.is_point(b.phi)]
+    if points:
+        notes.append(
+            "bodies with mass and no inertia, which MuJoCo gets as balls of 1 mm: "
+            + ", ".join(points)
+        )
     moved = [n for b in chain.bodies for n in (b.joint.child, *b.fixed, *b.locked)]
     links = [document.links[name] for name in moved]
     shapes = [link.name for link in links if link.shapes and not link.phi.any()]

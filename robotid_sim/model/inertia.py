@@ -16,6 +16,7 @@ References
 """
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from scipy.linalg import block_diag
@@ -136,6 +137,65 @@ def triangle_margin(phi: Float1D) -> float:
     _, _, central = unpack(phi)
     low, middle, high = np.linalg.eigvalsh(central)
     return float((low + middle - high) / high) if high > 0.0 else 0.0
+
+
+DECIMALS = (1e-1, 1e-2, 1e-3, 1e-4, 1e1, 1e2, 1e3, 1e4)
+"""Factors of a decimal point in a wrong place."""
+
+MAX_SPREAD = 4.0
+"""Moment of inertia over those of the other axes up to which they are alike."""
+
+ENTRIES = {"Ixx": (0, 0), "Iyy": (1, 1), "Izz": (2, 2), "Ixy": (0, 1), "Ixz": (0, 2), "Iyz": (1, 2)}
+
+
+class OutlyingEntry(NamedTuple):
+    """An entry of the inertia about the center of mass whose decimal point is in a wrong place."""
+
+    name: str
+    value: float
+    correct: float
+    """What would fit the other entries [kg m^2]."""
+    phi: Float1D
+    """The body with it, shape (10,)."""
+
+
+def outlying_entry(phi: Float1D) -> OutlyingEntry | None:
+    """Find the one entry of an impossible body that another decimal point makes possible."""
+    mass, com, central = unpack(phi)
+    if mass <= 0.0 or inconsistency(phi) is None:
+        return None
+    for name, (i, k) in ENTRIES.items():
+        others = [central[j, j] for j in range(3) if j not in (i, k) or i != k]
+        for factor in DECIMALS if central[i, k] else ():
+            tensor = central.copy()
+            tensor[i, k] = tensor[k, i] = factor * central[i, k]
+            usual = float(np.exp(np.mean(np.log(np.maximum(others, np.finfo(float).tiny)))))
+            alike = i != k or 1.0 / MAX_SPREAD < tensor[i, i] / usual < MAX_SPREAD
+            fixed = pack(mass, com, tensor)
+            if alike and inconsistency(fixed) is None:
+                return OutlyingEntry(name, float(central[i, k]), float(tensor[i, k]), fixed)
+    return None
+
+
+MIN_GYRATION = 1e-6
+"""Radius of gyration below which a body has no extent in a direction [m]."""
+
+POINT_GYRATION = 1e-3
+"""Radius of gyration that MuJoCo gets for such a body [m]."""
+
+
+def is_point(phi: Float1D) -> bool:
+    """Return whether a body with mass has no moment of inertia about an axis, as MuJoCo needs."""
+    mass, _, central = unpack(phi)
+    return bool(mass > 0.0 and np.linalg.eigvalsh(central)[0] < mass * MIN_GYRATION**2)
+
+
+def with_extent(phi: Float1D) -> Float1D:
+    """Return a body as MuJoCo takes it: a point mass as a ball of a millimeter."""
+    if not is_point(phi):
+        return phi
+    mass, com, central = unpack(phi)
+    return pack(mass, com, central + mass * POINT_GYRATION**2 * np.eye(3))
 
 
 def nearest_consistent(phi: Float1D, margin: float = 1e-6) -> Float1D:

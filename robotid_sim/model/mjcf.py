@@ -83,13 +83,15 @@ def write_mjcf(
         etree.ElementTree(root).write(str(temporary), xml_declaration=True, encoding="utf-8")
         folder.save()
     write_side_car(robot, path, ("Fo", "eps", "velocity", "acceleration"))
-    return (*folder.notes, *left_out(without_linear_springs(robot.terms)))
+    points = [link.name for link in robot.links if inertia.is_point(link.phi)]
+    notes = [f"written with a radius of gyration of 1 mm, for MuJoCo: {', '.join(points)}"]
+    return (*notes[: len(points)], *folder.notes, *left_out(without_linear_springs(robot.terms)))
 
 
 def _write_body(parent: etree._Element, robot: Robot, k: int) -> etree._Element:
     link, joint = robot.links[k], robot.joints[k]
     body = etree.SubElement(parent, "body", name=link.name, **_placed(joint.T_parent_joint))
-    phi = link.phi
+    phi = inertia.with_extent(link.phi)
     if inertia.triangle_margin(phi) < TRIANGLE_MARGIN:
         phi = inertia.nearest_consistent(phi, margin=2.0 * TRIANGLE_MARGIN)
     mass, com, central = inertia.unpack(phi)

@@ -17,7 +17,13 @@ MAX_DENSITY = 3000.0
 USUAL_GYRATION = 0.3
 """Radius of gyration of a link over the size of the arm's links."""
 
-INERTIA_UNITS = {1e-6: "kg mm²", 1e-9: "g mm²", 1e-4: "kg cm²", 1e-7: "g cm²", 1e-3: "g m²"}
+MAX_GYRATION = 5.0
+"""Radius of gyration of a link over the size of the arm; a short chain may carry a large body."""
+
+NEAR = np.log(30.0)
+"""Size of the logarithm of what inertia in a unit may differ from the usual one."""
+
+INERTIA_UNITS = {1e-6: "kg mm²", 1e-9: "g mm²", 1e-4: "kg cm²", 1e-7: "g cm²"}
 """Units of inertia by what they are in kg m^2, the commonest first."""
 
 
@@ -56,17 +62,19 @@ def implausible(robot: Robot) -> list[Fault]:
     wrong: list[tuple[Link, float, float]] = []
     for link, mass, _, central in bodies:
         gyration = float(np.sqrt(max(np.trace(central), 0.0) / (2.0 * mass)))
-        if gyration > 2.0 * size + _extent(link):
+        if gyration > MAX_GYRATION * size + _extent(link):
             wrong.append((link, gyration, mass))
     if wrong:
         ratio = np.median([(USUAL_GYRATION * size / gyration) ** 2 for _, gyration, _ in wrong])
         factor = min(INERTIA_UNITS, key=lambda unit: abs(np.log(unit / ratio)))
         names = ", ".join(link.name for link, *_ in wrong)
-        shown = f"{INERTIA_UNITS[factor]}; × {factor:g}"
         worst = max(gyration for _, gyration, _ in wrong)
         evidence = f"radii of gyration of up to {worst:.3g} m in an arm of {size:.2g} m"
-        text = f"inertia of {names} looks like {shown}"
-        faults.append(Fault(text, evidence, f"multiply it by {factor:g}"))
+        text, remedy = f"inertia of {names} is too large for the arm", "correct it"
+        if abs(np.log(factor / ratio)) < NEAR:
+            text = f"inertia of {names} looks like {INERTIA_UNITS[factor]}; × {factor:g}"
+            remedy = f"multiply it by {factor:g}"
+        faults.append(Fault(text, evidence, remedy))
     return faults
 
 

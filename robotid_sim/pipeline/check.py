@@ -19,6 +19,7 @@ from robotid_sim.model.diagnosis import (
     summary,
 )
 from robotid_sim.model.perturb import unlikely_masses
+from robotid_sim.model.plausibility import Fault, implausible
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
@@ -43,6 +44,8 @@ class RobotCheck:
     """What the repair changed."""
     unlikely_masses: Sequence[str] | None
     """Masses far from those of the nominal model, in words; None without a file of one."""
+    implausible: Sequence[Fault]
+    """What no arm of its size has, such as inertia in another unit."""
     prospect: Mapping[str, Any]
     """Why a study would refuse the robot, or what it would assume."""
 
@@ -61,11 +64,12 @@ class RobotCheck:
     def finding(self) -> str:
         """What the bodies come to, in one sentence."""
         before = ", before the repair" if self.repair is not None and not self.consistent else ""
-        return summary(self.bodies) + before
+        return "; ".join([summary(self.bodies) + before, *(f.finding for f in self.implausible)])
 
     def content(self) -> dict[str, Any]:
         """Return the check as JSON values."""
         content = _report(self.robot, self.basis, self.bodies)
+        content["implausible"] = [fault._asdict() for fault in self.implausible]
         if self.unlikely_masses is not None:
             content["unlikely_masses"] = list(self.unlikely_masses)
         if self.repair is not None:
@@ -116,7 +120,9 @@ def check(
         fixed, states = read.repaired(), random_states(read)
         torque = joint_torque(read, *states)
         report = repair_report(read, fixed, joint_torque(fixed, *states) - torque, rms(torque))
-    known = config.nominal.file is not None
+    known, faults = config.nominal.file is not None, implausible(read)
+    # Where a unit is wrong all else would follow from that.
+    wrong = {"refused": "; ".join(f"{fault.finding}: {fault.remedy}" for fault in faults)}
     return RobotCheck(
         robot=read,
         basis=basis,
@@ -124,7 +130,8 @@ def check(
         repaired=fixed,
         repair=report,
         unlikely_masses=unlikely_masses(read, build_nominal(read, config)) if known else None,
-        prospect=_prospect(robot, config),
+        implausible=faults,
+        prospect=wrong if faults else _prospect(robot, config),
     )
 
 
