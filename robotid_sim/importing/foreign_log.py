@@ -156,6 +156,9 @@ CLOCK = 1e6
 GAP = 5.0
 """Steps without a sample that split a log, in usual steps."""
 
+BRIDGED = 0.05
+"""Time without a sample that splits no log, however many steps it is [s]."""
+
 ROUNDING = 0.1
 """Difference of stamps that are the same in two files, in usual steps."""
 
@@ -224,7 +227,8 @@ def segments(t: Float1D, windows: tuple[tuple[float, float], ...]) -> list[Segme
     Raises `LogError` if no sample is within the windows.
     """
     usual = float(np.median(np.diff(t)))
-    cuts = [0, *(np.flatnonzero(np.diff(t) > GAP * usual) + 1).tolist(), t.size]
+    longest = max(GAP * usual, BRIDGED)
+    cuts = [0, *(np.flatnonzero(np.diff(t) > longest) + 1).tolist(), t.size]
     parts = [Segment(a, b) for a, b in pairwise(cuts)]
     if not windows:
         return parts

@@ -102,6 +102,8 @@ class ImportMap(ConfigSection):
 
     schema_: str = Field(default=schema_tag("import-map", VERSION), alias="schema")
     """Kind and version of the file."""
+    profile: str | None = None
+    """Profile of a vendor's recorder, or none; by default chosen by the names of columns."""
     time: str | None = None
     """Column of the stamps."""
     time_unit: Annotated[str, _unit("time")] | None = None

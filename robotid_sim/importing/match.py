@@ -13,6 +13,7 @@ import numpy as np
 from robotid_sim.errors import LogError, UnknownNameError
 from robotid_sim.importing.foreign_log import ForeignLog, seconds
 from robotid_sim.importing.import_map import ImportMap, JointMap
+from robotid_sim.importing.profiles import with_profile
 from robotid_sim.importing.units import (
     OF_LENGTH,
     PREFERRED,
@@ -68,7 +69,7 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     does not have, `LogError` if there is no time, or a joint has no position, or neither torque nor
     current.
     """
-    given = given or ImportMap()
+    given, sought, by_profile = with_profile(recording, robot, given or ImportMap())
     for joint in given.joints:
         if joint not in robot.joint_names:
             what = f"joint in the map of '{robot.name}'"
@@ -77,7 +78,7 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
         if column is not None and column not in recording.columns:
             raise UnknownNameError.of("column in the map", column, recording.columns)
     others = require_at_rest(recording, robot)
-    chosen, reasons = _chosen(recording, robot, given)
+    chosen, reasons = _chosen(recording, robot, given, sought)
     for quantity, columns in chosen.items():
         by_map = [joint for joint in columns if _given(given, joint, quantity)]
         missing = [joint for joint in robot.joint_names if joint not in columns]
@@ -100,7 +101,9 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     keys = ("period", "torque_time_offset")
     update |= {k: recording.attributes.get(k) for k in keys if getattr(given, k) is None}
     return Match(
-        timed.model_copy(update=update), reasons, (*others, *([note] if note else []), *more)
+        timed.model_copy(update=update),
+        reasons,
+        (*by_profile, *others, *([note] if note else []), *more),
     )
 
 
@@ -121,7 +124,7 @@ def draft(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
 
 
 def _chosen(
-    recording: ForeignLog, robot: Robot, given: ImportMap
+    recording: ForeignLog, robot: Robot, given: ImportMap, sought: Sequence[str] = QUANTITIES
 ) -> tuple[dict[str, dict[str, ColumnName]], dict[str, str]]:
     """Return the columns of every quantity that has some, by joint, and why these."""
     names = [
@@ -132,7 +135,7 @@ def _chosen(
     chosen: dict[str, dict[str, ColumnName]] = {}
     reasons: dict[str, str] = {}
     by_currents = any(j.current and j.torque_constant for j in given.joints.values())
-    for quantity in QUANTITIES:
+    for quantity in sought:
         by_map = {joint: _given(given, joint, quantity) for joint in given.joints}
         if quantity == "torque" and by_currents and not any(by_map.values()):
             continue  # what looks like a torque may be in amperes

@@ -118,6 +118,38 @@ def read_parquet(path: Path) -> ForeignLog:
     return log_of_arrays(arrays)
 
 
+DATASET = Path("meta/info.json")
+"""File by which a folder is a dataset of LeRobot."""
+
+BETWEEN_EPISODES = 10.0
+"""Time that is put between two episodes, whose stamps begin anew [s]."""
+
+
+def is_dataset(path: Path) -> bool:
+    """Return whether a folder is a dataset of LeRobot, of version 2 or 3."""
+    return (path / DATASET).is_file()
+
+
+def read_dataset(folder: Path) -> ForeignLog:
+    """Read the episodes of a dataset of LeRobot, one after the other with gaps between.
+
+    Lists of numbers give numbered columns, in the order of the robot's motors.
+    """
+    files = sorted((folder / "data").rglob("*.parquet"))
+    for file in files:
+        require_nameable(folder / "data", file, str(file))
+    if not files:
+        raise FileFormatError(f"{folder} has no episodes in data/; give the folder of a dataset")
+    parts = [read_parquet(file).columns for file in files]
+    names = [name for name in parts[0] if all(name in part for part in parts)]
+    columns = {name: np.concatenate([part[name] for part in parts]) for name in names}
+    if "timestamp" in columns:
+        t = columns["timestamp"]
+        ends = np.where(np.diff(t, prepend=t[0]) < 0.0, np.roll(t, 1) + BETWEEN_EPISODES, 0.0)
+        columns["timestamp"] = t + np.cumsum(ends)
+    return ForeignLog(columns, (f"a dataset of LeRobot with {len(files)} files of episodes",))
+
+
 def _rows(rows: list[Any]) -> NDArray[Any]:
     """Return lists as rows of an array, or an array of no numbers if they differ in length."""
     try:
@@ -137,7 +169,9 @@ def read_foreign_log(paths: Sequence[Path], topic: str | None = None) -> Foreign
     of a bag that has several of joint states. Raises `FileFormatError` if a file is missing, broken
     or of an unknown form, `OptionError` if a topic is given and no file is a bag.
     """
-    bags = [path for path in paths if path.is_dir() or _beginning(path).startswith(_BAGS)]
+    bags = [
+        p for p in paths if not is_dataset(p) and (p.is_dir() or _beginning(p).startswith(_BAGS))
+    ]
     if topic is not None and not bags:
         raise OptionError(f"--topic {topic}: {paths[0]} is no ROS bag; leave the topic out")
     recordings = [read_bag(p, topic) if p in bags else _read_file(p) for p in paths]
@@ -153,8 +187,10 @@ def _beginning(path: Path) -> bytes:
 
 
 def _read_file(path: Path) -> ForeignLog:
-    beginning = _beginning(path)
+    beginning = b"" if path.is_dir() else _beginning(path)
     try:
+        if path.is_dir():
+            return read_dataset(path)
         if beginning.startswith(b"# schema: robotid/log/") or _is_our_hdf5(path):
             return _read_log(path)
         for magic, read in _BEGINNINGS.items():

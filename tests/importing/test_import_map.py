@@ -83,7 +83,7 @@ def test_units_of_a_map_may_be_spelled_as_people_do(tmp_path, key, spelled, unit
 @pytest.mark.parametrize(
     ("content", "said"),
     [
-        ("tim = 't'", "unknown key 'tim' (did you mean 'time'?); known here: schema, time"),
+        ("tim = 't'", "unknown key 'tim' (did you mean 'time'?); known here: schema, profile"),
         ("[joints.elbow]\npostion = 'a'", "'joints.elbow.postion' (did you mean 'position'?)"),
         ("[coupling]\npositions = []", "known here: position, torque"),
         ("[coupling]\ntorque = [[1.0]]", "'coupling.position': is required"),

@@ -39,8 +39,8 @@ def test_headers_of_a_panda_are_understood() -> None:
     assert taken(result, "position") == [f"q_{k}" for k in range(7)]
     assert taken(result, "velocity") == [f"dq_{k}" for k in range(7)]
     assert taken(result, "torque") == [f"tau_J_{k}" for k in range(7)]
-    assert taken(result, "command") == [f"tau_J_d_{k}" for k in range(7)]
-    assert result.reasons["position"] == "by order; not theta"
+    assert taken(result, "command") == [None] * 7  # it is without gravity
+    assert result.notes[0].startswith("profile Franka")
 
 
 def test_headers_of_a_ur_are_understood() -> None:
@@ -52,13 +52,15 @@ def test_headers_of_a_ur_are_understood() -> None:
         count=6,
     )
     with pytest.raises(LogError, match="motor currents but no torques: give torque_constant"):
-        match(log, robot)
+        match(log, robot, ImportMap(profile="none"))
+    assert any("times 10 10 9 9 9 9 N m/A ± 30 %" in note for note in match(log, robot).notes)
     joints = {name: {"torque_constant": 10.0} for name in robot.joint_names}
     result = match(log, robot, ImportMap.model_validate({"joints": joints}))
     assert taken(result, "position") == [f"actual_q_{k}" for k in range(6)]
     assert taken(result, "velocity") == [f"actual_qd_{k}" for k in range(6)]
     assert taken(result, "current") == [f"actual_current_{k}" for k in range(6)]
-    assert taken(result, "command") == [f"target_moment_{k}" for k in range(6)]
+    assert taken(result, "command") == [None] * 6  # target_moment is of the controller's model
+    assert not any("WARNING" in note for note in result.notes)
     assert result.mapping.time == "timestamp"
 
 

@@ -1,0 +1,133 @@
+"""How logs of vendors are called: patterns of columns, units, what their torques are.
+
+A profile is a TOML file beside this module. It is chosen by the names of the columns; what a map
+says is stronger.
+"""
+
+import re
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from pydantic import Field
+
+from robotid_sim.config_section import ConfigSection
+from robotid_sim.errors import UnknownNameError
+from robotid_sim.importing.foreign_log import ForeignLog
+from robotid_sim.importing.import_map import ImportMap, JointMap
+from robotid_sim.importing.units import QUANTITIES, parsed
+from robotid_sim.inputs import read_toml
+from robotid_sim.model.robot import Robot
+from robotid_sim.section import percent
+
+FOLDER = Path(__file__).with_name("profiles")
+
+NO_PROFILE = "none"
+"""What a map says to leave all to the names of columns."""
+
+
+class PublishedConstants(ConfigSection):
+    """Torque per current of the joints of a robot, as published."""
+
+    robot: str
+    """Part of the robot's name; empty for any."""
+    values: tuple[float, ...]
+    """Of every joint [N m/A]."""
+    std: float
+    """Relative standard deviation."""
+    source: str
+    """Where they are printed."""
+
+
+class Profile(ConfigSection):
+    """Names and units in the logs of a vendor's recorder."""
+
+    name: str
+    """The vendor and its recorder."""
+    source: str
+    """Where the names are documented."""
+    time: str
+    """Pattern of the column of the stamps."""
+    time_unit: str | None = None
+    """Of the stamps."""
+    columns: dict[str, str]
+    """Pattern by quantity; its group is the number of the joint."""
+    units: dict[str, str] = Field(default_factory=dict)
+    """By quantity."""
+    notes: tuple[str, ...] = ()
+    """What the log has and is not used, one sentence each."""
+    torque_constants: tuple[PublishedConstants, ...] = ()
+    """Of robots of the vendor; the first that fits is taken."""
+
+    def columns_of(self, recording: ForeignLog, dof: int) -> dict[str, list[str]]:
+        """Return the columns by quantity, in the order of joints, of those that have all."""
+        chosen = {}
+        for quantity, pattern in self.columns.items():
+            found = ((re.fullmatch(pattern, name), name) for name in recording.columns)
+            numbered = sorted((int(match[1]), name) for match, name in found if match)
+            if len({number for number, _ in numbered}) == len(numbered) == dof:
+                chosen[quantity] = [name for _, name in numbered]
+        return chosen
+
+
+@cache
+def profiles() -> dict[str, Profile]:
+    """Return all profiles by the name of their file."""
+    files = sorted(FOLDER.glob("*.toml"))
+    return {file.stem: Profile.model_validate(read_toml(file, "profile")) for file in files}
+
+
+def with_profile(
+    recording: ForeignLog, robot: Robot, given: ImportMap
+) -> tuple[ImportMap, tuple[str, ...], list[str]]:
+    """Complete a map by the profile that it names, or that the columns fit.
+
+    Gives the quantities that may be looked for beside the map, and what is said of the profile.
+    """
+    known = profiles()
+    if given.profile not in (None, NO_PROFILE, *known):
+        raise UnknownNameError.of("profile", str(given.profile), [NO_PROFILE, *known])
+    kinds = {parsed(name, robot.joint_names).quantity for name in recording.columns}
+    for key, profile in known.items():
+        columns = profile.columns_of(recording, robot.dof)
+        by_current = "torque" not in columns
+        fits = "position" in columns and ("current" in columns or not by_current)
+        if given.profile is None and by_current and "torque" in kinds:
+            fits = False  # measured torques are better than currents
+        if fits and given.profile in (None, key):
+            update, notes = _completed(profile, columns, recording, robot, given)
+            head = f"profile {profile.name} ({key}); a map with profile = 'none' leaves it out"
+            return given.model_copy(update=update), tuple(columns), [head, *profile.notes, *notes]
+    return given, QUANTITIES, []
+
+
+def _completed(
+    profile: Profile,
+    columns: dict[str, list[str]],
+    recording: ForeignLog,
+    robot: Robot,
+    given: ImportMap,
+) -> tuple[dict[str, Any], list[str]]:
+    """Give what a profile adds to a map, and what is said of its torque constants."""
+    fitting = [c for c in profile.torque_constants if c.robot in robot.name.lower()]
+    stated = any(joint.torque_constant or joint.torque for joint in given.joints.values())
+    constants = None if "torque" in columns or stated or not fitting else fitting[0]
+    joints = {}
+    for j, name in enumerate(robot.joint_names):
+        values: dict[str, Any] = {q: names[j] for q, names in columns.items()}
+        values |= {f"{q}_unit": unit for q, unit in profile.units.items() if q in columns}
+        values |= {} if constants is None else {"torque_constant": constants.values[j]}
+        own = given.joints.get(name, JointMap()).model_dump(exclude_unset=True)
+        joints[name] = JointMap.model_validate(values | own)
+    times = [name for name in recording.columns if re.fullmatch(profile.time, name)]
+    time = given.time or (times[0] if times and given.rate is None else None)
+    update = {"joints": joints, "time": time, "time_unit": given.time_unit or profile.time_unit}
+    if constants is None:
+        return update, []
+    shown = " ".join(f"{value:g}" for value in constants.values)
+    note = (
+        f"WARNING: torques are currents times {shown} N m/A ± {percent(constants.std)} "
+        f"({constants.source}); all parameters scale with them: give torque_constant in a map, or "
+        f"--torque-gain-std {constants.std:g}"
+    )
+    return update, [note]
