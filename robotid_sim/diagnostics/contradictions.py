@@ -60,7 +60,7 @@ def contradictions(log: Log, nominal: Robot, basis: BaseParameters) -> Contradic
     clean = repaired(log, find_faults(log))
     try:
         motion = RtsSmoother()(clean, nominal)
-        if wrong := [*implausible_bodies(nominal), *torque_kind_causes(motion, nominal)]:
+        if wrong := [*implausible_bodies(nominal), *torque_kind_causes(log, motion, nominal)]:
             return Contradictions(tuple(f"{c.finding}; {c.remedy}" for c in wrong), ())
         evidence = Evidence.of(motion, nominal, basis, bad=clipped)
     except LogError:

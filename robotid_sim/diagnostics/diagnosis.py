@@ -82,8 +82,8 @@ def diagnose(
     tuned = (smoother or RtsSmoother()).tuned(clean, nominal)
     offset = log.torque_time_offset
     motion = tuned(clean, nominal)
-    if wrong := [*implausible_bodies(nominal), *torque_kind_causes(motion, nominal)]:
-        return Diagnosis((*recorded.causes, *wrong))  # all else would follow from these
+    if wrong := [*implausible_bodies(nominal), *torque_kind_causes(log, motion, nominal)]:
+        return Diagnosis(tuple(wrong))  # all else would follow from these
     assert tuned.corners is not None
     coarse = coarse_positions(log, motion.ddq, tuned.corners)
     known = {(cause.kind, cause.joints) for cause in recorded.causes}

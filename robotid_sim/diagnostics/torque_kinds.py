@@ -15,6 +15,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.diagnostics.cause import Cause
 from robotid_sim.dynamics.dynamics import rigid_body_torque
+from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.validation.prediction import rms
@@ -25,9 +26,8 @@ MIN_SHARE_OF_GRAVITY = 0.2
 MAX_SHARE_LEFT = 0.25
 """Gravity over that of the nominal model up to which there is none."""
 
-MIN_ANGLE = np.deg2rad(25.0)
-"""Angle of gravity from which it points elsewhere; a base that is tilted by less is another cause.
-"""
+MIN_ANGLE = np.deg2rad(60.0)
+"""Angle of gravity from which the robot is mounted otherwise; the search finds smaller ones."""
 
 MAX_SIZE_RATIO = 1.6
 """Size of gravity over the nominal one, or its inverse, up to which only its direction is wrong."""
@@ -41,6 +41,9 @@ MAX_RESIDUAL = 0.35
 MAX_LOG = np.log(2.0)
 """Size of the logarithm of the torque of inertia over that of the nominal bodies."""
 
+MAX_DRIVEN = 0.02
+"""Power of friction that drives, over that of the bodies, up to which there is no friction."""
+
 MIN_SHARE_NEGATIVE = 0.1
 """Share of nominal torques below zero from which measured ones must be negative at times."""
 
@@ -48,20 +51,22 @@ ROUNDED = np.deg2rad(10.0)
 """Angle to an axis of the base within which gravity is taken to be along it."""
 
 
-def torque_kind_causes(motion: Motion, nominal: Robot) -> list[Cause]:
-    """Return what the torques of a motion are instead of measured ones, if one thing explains all.
+def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
+    """Return what the torques of a log are instead of measured ones, if one thing explains all.
 
     Parameters
     ----------
+    log : Log
+        As it was measured.
     motion : Motion
-        Of a log; its torques are the measured ones.
+        Of the log.
     nominal : Robot
         The model before identification.
     """
     state = motion.q, motion.dq, motion.ddq
     expected = rigid_body_torque(nominal, *state)
     signed = (expected < -0.1 * rms(expected)).mean(axis=0) > MIN_SHARE_NEGATIVE
-    if signed.any() and (motion.tau >= 0.0).all():
+    if signed.any() and (log.tau_meas >= 0.0).all():
         return [
             Cause(
                 kind="torque-magnitudes",
@@ -79,11 +84,14 @@ def torque_kind_causes(motion: Motion, nominal: Robot) -> list[Cause]:
         for axis in np.eye(3)
     ]
     known = np.einsum("kNj,k->Nj", np.array(along), nominal.gravity)
-    if not (rms(known) > MIN_SHARE_OF_GRAVITY * rms(expected)).any():
+    heavy = rms(known) > MIN_SHARE_OF_GRAVITY * np.maximum(rms(expected), rms(log.tau_meas).max())
+    if not heavy.any():
         return []
     bodies = rigid_body_torque(floating, *state)
-    change, residual, is_sound = _fit_gravity(motion, nominal, motion.tau - known, bodies, along)
-    _, before, _ = _fit_gravity(motion, nominal, motion.tau - known, bodies, [])
+    change, left, is_sound = _fit_gravity(motion, nominal, motion.tau - known, bodies, along)
+    _, first, _ = _fit_gravity(motion, nominal, motion.tau - known, bodies, [])
+    residual, before = (float(np.linalg.norm(part[heavy])) for part in (left, first))
+    is_sound = is_sound and left[heavy].max() < MAX_RESIDUAL
     fit = nominal.gravity + change
     size, usual = float(np.linalg.norm(fit)), float(np.linalg.norm(nominal.gravity))
     if before < MIN_FALL * residual or not is_sound:
@@ -107,15 +115,15 @@ def torque_kind_causes(motion: Motion, nominal: Robot) -> list[Cause]:
     values = ", ".join(f"{value:.4g}" for value in usual * direction + 0.0)
     finding = "gravity points elsewhere than in the model"
     remedy = f"state how the base is mounted: [robot] gravity = [{values}]"
-    return [Cause("gravity-direction", (), finding, evidence, remedy)]
+    return [Cause("gravity", (), finding, evidence, remedy)]
 
 
 def _fit_gravity(
     motion: Motion, nominal: Robot, tau: Float2D, bodies: Float2D, along: list[Float2D]
-) -> tuple[Float1D, float, bool]:
-    """Fit gravity beside the nominal one; give it, the residual, and whether the rest is sound.
+) -> tuple[Float1D, Float1D, bool]:
+    """Fit gravity beside the nominal one; give it, shares left over, and whether the rest is sound.
 
-    That is if friction brakes, bodies have the inertia that they should, and no joint is left over.
+    That is if friction brakes and bodies have the inertia that they should.
 
     What the motion does not show of its direction stays as the model has it.
     """
@@ -130,6 +138,9 @@ def _fit_gravity(
     friction = A[:, len(along) + 1 :] @ x[len(along) + 1 :]
     left = rms((y - A @ x).reshape(motion.tau.shape))
     share = x[len(along)]  # of the torque of inertia
-    is_braked = float(friction @ (motion.dq * scale).ravel()) >= 0.0
-    is_sound = is_braked and left.max() < MAX_RESIDUAL and abs(np.log(max(share, 1e-9))) < MAX_LOG
-    return x[: len(along)], float(np.linalg.norm(left)), is_sound
+    speed = (motion.dq * scale).ravel()
+    is_braked = (
+        friction @ speed
+        >= -MAX_DRIVEN * np.abs(A[:, : len(along) + 1] @ x[: len(along) + 1] * speed).sum()
+    )
+    return x[: len(along)], left, bool(is_braked) and abs(np.log(max(share, 1e-9))) < MAX_LOG

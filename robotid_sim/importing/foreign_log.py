@@ -123,8 +123,9 @@ def with_whole_stamps(recording: ForeignLog) -> ForeignLog:
             if _are_whole(fraction, 1.0 / UNITS["time"][unit]):
                 stem = ".".join(words[:-1]) or "time"
                 stem = stem if stem not in recording.columns else f"{stem} joined"
-                first = np.nanmin(seconds)
+                first = float(np.nanmin(seconds))  # before the sum, which would round
                 stamps = (seconds - first) + fraction * UNITS["time"][unit]
+                stamps = stamps - np.nanmin(stamps) if first > CLOCK else stamps + first
                 left = {k: c for k, c in recording.columns.items() if k not in (name, beyond)}
                 note = f"time: '{name}' and '{beyond}' are one stamp, of {first:.0f} s at first"
                 return replace(

@@ -170,7 +170,9 @@ def outlying_entry(phi: Float1D) -> OutlyingEntry | None:
             tensor = central.copy()
             tensor[i, k] = tensor[k, i] = factor * central[i, k]
             usual = float(np.exp(np.mean(np.log(np.maximum(others, np.finfo(float).tiny)))))
-            alike = i != k or 1.0 / MAX_SPREAD < tensor[i, i] / usual < MAX_SPREAD
+            size = abs(tensor[i, k]) / np.sqrt(tensor[i, i] * tensor[k, k])
+            alike = 1.0 / MAX_SPREAD < tensor[i, i] / usual < MAX_SPREAD
+            alike = alike if i == k else size < 1.0 / MAX_SPREAD
             fixed = pack(mass, com, tensor)
             if alike and inconsistency(fixed) is None:
                 return OutlyingEntry(name, float(central[i, k]), float(tensor[i, k]), fixed)

@@ -14,7 +14,7 @@ MAX_REACH = 30.0
 MAX_DENSITY = 3000.0
 """Mass of an arm over the cube of its reach that none exceeds [kg/m^3]."""
 
-USUAL_GYRATION = 0.3
+USUAL_GYRATION = 0.12
 """Radius of gyration of a link over the size of the arm's links."""
 
 MAX_GYRATION = 5.0
@@ -22,6 +22,9 @@ MAX_GYRATION = 5.0
 
 NEAR = np.log(30.0)
 """Size of the logarithm of what inertia in a unit may differ from the usual one."""
+
+RARE = {1e-4: np.log(4.0), 1e-7: np.log(4.0)}
+"""What units that are seldom used must fit better by, on the logarithm of inertia."""
 
 INERTIA_UNITS = {1e-6: "kg mm²", 1e-9: "g mm²", 1e-4: "kg cm²", 1e-7: "g cm²"}
 """Units of inertia by what they are in kg m^2, the commonest first."""
@@ -66,12 +69,13 @@ def implausible(robot: Robot) -> list[Fault]:
             wrong.append((link, gyration, mass))
     if wrong:
         ratio = np.median([(USUAL_GYRATION * size / gyration) ** 2 for _, gyration, _ in wrong])
-        factor = min(INERTIA_UNITS, key=lambda unit: abs(np.log(unit / ratio)))
+        misfits = {unit: abs(np.log(unit / ratio)) + RARE.get(unit, 0.0) for unit in INERTIA_UNITS}
+        factor = min(misfits, key=misfits.__getitem__)
         names = ", ".join(link.name for link, *_ in wrong)
         worst = max(gyration for _, gyration, _ in wrong)
         evidence = f"radii of gyration of up to {worst:.3g} m in an arm of {size:.2g} m"
         text, remedy = f"inertia of {names} is too large for the arm", "correct it"
-        if abs(np.log(factor / ratio)) < NEAR:
+        if misfits[factor] < NEAR:
             text = f"inertia of {names} looks like {INERTIA_UNITS[factor]}; × {factor:g}"
             remedy = f"multiply it by {factor:g}"
         faults.append(Fault(text, evidence, remedy))

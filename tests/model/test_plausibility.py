@@ -1,0 +1,76 @@
+"""Bodies in other units, a decimal point in a wrong place, masses without extent."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from robots import EXAMPLES, urdf_path
+
+from robotid_sim.errors import InconsistentInertiaError
+from robotid_sim.model import inertia
+from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.catalog_files import catalog
+from robotid_sim.model.mjcf import write_mjcf
+from robotid_sim.model.plausibility import implausible
+from robotid_sim.model.robot import Robot
+
+BRANCHED = ("tiago", "baxter")
+
+
+@pytest.mark.parametrize("name", sorted({*catalog(), *EXAMPLES} - {*BRANCHED}))
+def test_robots_as_published_are_plausible(name) -> None:
+    robot = Robot.from_urdf(urdf_path(name), assume_limits=True, formal=True)
+    assert implausible(robot) == []
+
+
+def scaled(robot, *, length=1.0, mass=1.0):
+    """Return a robot whose file is in other units of length or mass."""
+    links = []
+    for link in robot.links:
+        m, com, central = inertia.unpack(link.phi)
+        links.append(replace(link, phi=inertia.pack(mass * m, length * com, mass * central)))
+    joints = []
+    for joint in robot.joints:
+        T = joint.T_parent_joint.copy()
+        T[:3, 3] *= length
+        joints.append(replace(joint, T_parent_joint=T))
+    return replace(robot, links=tuple(links), joints=tuple(joints))
+
+
+def test_lengths_in_mm_and_masses_in_g_are_named(irb140) -> None:
+    (fault,) = implausible(scaled(irb140, length=1000.0))
+    assert fault.finding.endswith("m long: lengths look like mm")
+    (fault,) = implausible(scaled(irb140, mass=1000.0))
+    assert fault.finding.endswith("masses look like g")
+
+
+@pytest.mark.parametrize("entry", inertia.ENTRIES)
+@pytest.mark.parametrize("factor", [1000.0, 100.0])
+def test_a_decimal_point_is_named_with_the_number_that_fits(irb140, entry, factor) -> None:
+    mass, com, _ = inertia.unpack(irb140.links[1].phi)
+    central = np.array([[0.3, 0.02, 0.01], [0.02, 0.4, 0.015], [0.01, 0.015, 0.5]])
+    wrong = central.copy()
+    i, k = inertia.ENTRIES[entry]
+    wrong[i, k] = wrong[k, i] = factor * central[i, k]
+    links = list(irb140.links)
+    links[1] = replace(links[1], phi=inertia.pack(mass, com, wrong))
+    robot = replace(irb140, links=tuple(links), formal=True)
+    _, _, repaired = inertia.unpack(robot.repaired().links[1].phi)
+    np.testing.assert_allclose(repaired, central, rtol=1e-9)
+    with pytest.raises(InconsistentInertiaError, match=f"{entry} = .* a decimal point\\?"):
+        replace(robot, formal=False)
+
+
+def test_a_point_mass_is_told_and_written_so_that_mujoco_reads_it(tmp_path) -> None:
+    mujoco = pytest.importorskip("mujoco")
+    text = urdf_path("2r").read_text()
+    begin = text.index("<inertia ")
+    bare = f"{text[:begin]}<inertia ixx='0' iyy='0' izz='0' ixy='0' ixz='0' iyz='0'/>"
+    (tmp_path / "point.urdf").write_text(bare + text[text.index("/>", begin) + 2 :])
+    robot = load_robot(tmp_path / "point.urdf")
+    name = robot.links[0].name
+    assert any(f"as balls of 1 mm: {name}" in note for note in robot.assumptions)
+    notes = write_mjcf(robot, tmp_path / "point.xml")
+    assert notes == (f"written with a radius of gyration of 1 mm, for MuJoCo: {name}",)
+    model = mujoco.MjModel.from_xml_path(str(tmp_path / "point.xml"))
+    assert model.body_mass[1] == robot.links[0].phi[0]
