@@ -25,10 +25,10 @@ import psutil
 
 from robotid_sim.campaign import run
 from robotid_sim.campaign.backend import working_in
-from robotid_sim.campaign.group_work import DoGroup, MakeMotions
+from robotid_sim.campaign.group_work import DoGroup, Motions, make_motions
 from robotid_sim.campaign.plan import CampaignPlan, plan_of
 from robotid_sim.campaign.store import DONE, TrialRow
-from robotid_sim.campaign.trial_list import Group
+from robotid_sim.campaign.trial_list import Group, StudyTrial
 from robotid_sim.cli.output import print_table
 from robotid_sim.section import number
 from robotid_sim.table import Table
@@ -50,22 +50,15 @@ TRIVIAL: dict[str, Any] = {"robot": "twolink", "factors": {"estimator": ["wls"]}
 class NoWork(DoGroup):
     """Trials that have their rows at once."""
 
-    def __call__(self, group: Group) -> list[TrialRow]:
+    def __call__(self, work: tuple[Motions, Group]) -> list[TrialRow]:
         """Return rows of which nothing is known."""
-        return [TrialRow(trial.key, trial.factors, trial.seed, DONE) for trial in group]
+        return [TrialRow(trial.key, trial.factors, trial.seed, DONE) for trial in work[1]]
 
 
-@dataclass(frozen=True)
-class NoMotions:
-    """Motions of trials that need none."""
-
-    folder: Path
-    needs_loop: bool
-    limit: float | None
-
-    def __call__(self, _trial: object) -> str:
-        """Say that they are there."""
-        return ""
+def make_none(_trial: StudyTrial, **_options: object) -> Motions:
+    """Make the motions of trials that need none."""
+    nothing: Any = None
+    return Motions(nothing, nothing, nothing, None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,9 +166,9 @@ def main() -> int:
     rows: list[tuple[str, ...]] = []
     for part in options.part or PARTS:
         if part in ("overhead", "many"):
-            run.DoGroup, run.MakeMotions = NoWork, NoMotions
+            run.DoGroup, run.make_motions = NoWork, make_none
         else:
-            run.DoGroup, run.MakeMotions = DoGroup, MakeMotions
+            run.DoGroup, run.make_motions = DoGroup, make_motions
         rows += FUNCTIONS[part](options.workers)
     columns = ("work", "wall [s]", "CPU here [s]", "CPU of processes [s]", "")
     print_table(Table(columns, tuple(rows), text_columns=1))
