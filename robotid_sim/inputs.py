@@ -186,8 +186,14 @@ def _folders_of(owner: Path) -> list[Path]:
 
 
 def package_folders() -> list[Path]:
-    """List the folders of ``ROS_PACKAGE_PATH``."""
-    return [Path(name) for name in os.environ.get(PACKAGES, "").split(os.pathsep) if name]
+    """List the folders of ``ROS_PACKAGE_PATH``, of ament's prefixes and of Gazebo's models."""
+
+    def folders(variable: str) -> list[Path]:
+        return [Path(name) for name in os.environ.get(variable, "").split(os.pathsep) if name]
+
+    shares = [prefix / "share" for prefix in folders("AMENT_PREFIX_PATH")]
+    models = [*folders("GZ_SIM_RESOURCE_PATH"), *folders("GAZEBO_MODEL_PATH")]
+    return [*folders(PACKAGES), *shares, *models]
 
 
 def require_nameable(owner: Path, file: Path, what: str, largest: float = float("inf")) -> None:

@@ -1,6 +1,10 @@
 """The files of the robots that ship with the package."""
 
+from contextlib import suppress
+from importlib import import_module
+from importlib.metadata import PackageNotFoundError, distribution
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -31,13 +35,37 @@ def find_urdf(robot: str | Path) -> Path:
     if str(robot) in robots:
         return robots[str(robot)]
     path = Path(robot)
+    if not path.is_file() and (known := _find_published(str(robot))):
+        return known
     if not path.is_file():
         names = ", ".join(robots)
         raise UnknownNameError(
             f"no robot '{robot}'{suggestion(str(robot), robots)}: neither a file nor in the "
-            f"catalog ({names}); give a catalog name or the path of a URDF or MJCF file"
+            f"catalog ({names}); give a catalog name, the path of a URDF or MJCF file, or, with "
+            "the extra robots, a name of robot_descriptions or example-robot-data"
         )
     return path
+
+
+def _find_published(name: str) -> Path | None:
+    """Find a robot of the packages example-robot-data and robot_descriptions, if they have it."""
+    if not name.isidentifier():
+        return None
+    with suppress(PackageNotFoundError):
+        installed = distribution("example-robot-data").files or []
+        wanted = (f"{name}.urdf", f"{name}_robot.urdf")
+        found = [file for file in installed if file.name in wanted]
+        if found:
+            return Path(str(min(found, key=str).locate())).resolve()
+    if find_spec("robot_descriptions") is None or not find_spec(f"robot_descriptions.{name}"):
+        return None
+    try:  # it fetches a repository, unless it has it
+        module = import_module(f"robot_descriptions.{name}")
+    except Exception as error:  # of Git, or of the network
+        text = " ".join(str(error).split())
+        raise UnknownNameError(f"robot_descriptions cannot fetch '{name}': {text}") from error
+    files_of = [getattr(module, key, None) for key in ("URDF_PATH", "XACRO_PATH", "MJCF_PATH")]
+    return next((Path(file) for file in files_of if file), None)
 
 
 def read_robot_toml(urdf: Path) -> dict[str, Any]:

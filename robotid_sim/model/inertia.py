@@ -169,10 +169,12 @@ def outlying_entry(phi: Float1D) -> OutlyingEntry | None:
         for factor in DECIMALS if central[i, k] else ():
             tensor = central.copy()
             tensor[i, k] = tensor[k, i] = factor * central[i, k]
-            usual = float(np.exp(np.mean(np.log(np.maximum(others, np.finfo(float).tiny)))))
-            size = abs(tensor[i, k]) / np.sqrt(tensor[i, i] * tensor[k, k])
+            if not (np.diag(tensor) > 0.0).all():
+                continue
+            usual = float(np.exp(np.mean(np.log(others))))
             alike = 1.0 / MAX_SPREAD < tensor[i, i] / usual < MAX_SPREAD
-            alike = alike if i == k else size < 1.0 / MAX_SPREAD
+            if i != k:
+                alike = MAX_SPREAD**2 * tensor[i, k] ** 2 < tensor[i, i] * tensor[k, k]
             fixed = pack(mass, com, tensor)
             if alike and inconsistency(fixed) is None:
                 return OutlyingEntry(name, float(central[i, k]), float(tensor[i, k]), fixed)

@@ -48,21 +48,32 @@ REFERENCES = {
 def resolve_mesh(filename: str, urdf: Path) -> tuple[Path, bool]:
     """Find the file that a mesh reference means, which need not exist, and whether it is outside.
 
-    ``package://name/rest`` is searched for in the folders above the URDF (a folder called `name`,
-    or one that holds `name`), then in ``ROS_PACKAGE_PATH``; other references are relative to it.
+    ``package://name/rest`` and ``model://name/rest`` are searched for, see `find_package`; other
+    references are relative to the URDF.
     A file is outside if neither its package nor `is_nameable` lets the URDF name it.
     """
     folder = real_path(urdf).parent
-    if not filename.startswith("package://"):
+    scheme, _, place = filename.partition("://")
+    if scheme not in ("package", "model"):
         file = folder / filename.removeprefix("file://")
         return file, not is_nameable(urdf, file)
-    package, _, rest = filename.removeprefix("package:").lstrip("/").partition("/")
+    package, _, rest = place.lstrip("/").partition("/")
+    found = find_package(package, urdf, rest)
+    file = (found or folder / package) / rest
+    return file, not is_nameable(urdf, file, *([] if found is None else [found]))
+
+
+def find_package(package: str, owner: Path, rest: str = "") -> Path | None:
+    """Find the folder of a ROS package or model that a file names, and that holds a file in it.
+
+    A folder of its name, above the file or beside one of those, or in the search paths.
+    """
+    folder = real_path(owner).parent
     roots = [folder, *folder.parents[:-1]]
     candidates = [r for r in roots if r.name == package] + [r / package for r in roots]
     candidates += [r if r.name == package else r / package for r in package_folders()]
-    existing = [c for c in candidates if (c / rest).is_file() and package not in ("", ".", "..")]
-    file = (existing[0] if existing else folder / package) / rest
-    return file, not is_nameable(urdf, file, *existing[:1])
+    existing = (c for c in candidates if (c / rest).is_file() or (not rest and c.is_dir()))
+    return next(existing, None) if package not in ("", ".", "..") else None
 
 
 def is_part_of_model(path: Path) -> bool:

@@ -109,6 +109,7 @@ class Robot:
         joints: Mapping[str, Mapping[str, float]] | None = None,
         assume_limits: bool = False,
         formal: bool = False,
+        xacro: Mapping[str, str] | None = None,
     ) -> Self:
         """Read a robot from a URDF file, and from a ``robot.toml`` beside it that names the file.
 
@@ -128,6 +129,8 @@ class Robot:
             Take stated limits of position and velocity for joints that have none.
         formal : bool
             Accept inertia that no rigid body can have.
+        xacro : mapping, optional
+            Arguments of a xacro file.
 
         Returns
         -------
@@ -140,7 +143,7 @@ class Robot:
         InconsistentInertiaError
             If a body has impossible inertia and `formal` is False.
         """
-        document = read_mjcf(path) if is_mjcf(path) else read_urdf(path)
+        document = read_mjcf(path) if is_mjcf(path) else read_urdf(path, xacro)
         settings = read_settings(Path(path))
         chain = select_chain(document, base or settings.base, tip or settings.tip)
         overrides = {name: dict(values) for name, values in settings.joints.items()}

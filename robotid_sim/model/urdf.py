@@ -7,7 +7,7 @@ paths but not opened.
 import codecs
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -30,6 +30,7 @@ from robotid_sim.model.geometry import (
 )
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.mesh_files import resolve_mesh
+from robotid_sim.model.xacro_files import SUFFIX, expand_xacro
 from robotid_sim.representation import public_value
 
 V = TypeVar("V")
@@ -144,7 +145,7 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
         )
     usual, _, tag = str(root.tag).rpartition("}")  # a default name space means nothing
     if tag != "robot":
-        hint = "expand the xacro file first" if path.suffix == ".xacro" else "not a URDF"
+        hint = "give the file that uses its macros" if "xacro" in usual else "not a URDF"
         raise UrdfError(f"{path}:{_line(root)}: the root is <{root.tag}>, not <robot>: {hint}")
     for element in root.iter("{*}*"):
         space, _, tag = str(element.tag).rpartition("}")
@@ -152,12 +153,12 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
             element.tag = tag
         elif "xacro" in space and tag not in XACRO_DEFINITIONS:
             what = f"<xacro:{tag}> is not URDF"
-            raise UrdfError(f"{path}:{_line(element)}: {what}; expand the xacro file first")
+            raise UrdfError(f"{path}:{_line(element)}: {what}; name it .urdf.xacro to expand it")
     return root
 
 
-def read_urdf(path: str | Path) -> UrdfDocument:
-    """Read and validate a URDF file.
+def read_urdf(path: str | Path, arguments: Mapping[str, str] | None = None) -> UrdfDocument:
+    """Read and validate a URDF file; one of xacro is expanded with its arguments.
 
     Raises `UrdfError` if the file cannot be read, or its links and joints do not form one tree of
     bodies with numbers that are finite.
@@ -167,6 +168,8 @@ def read_urdf(path: str | Path) -> UrdfDocument:
         xml = read_file(file, MAX_XML_SIZE)
     except OSError as error:
         raise UrdfError(f"cannot read URDF {file}: {error.strerror}") from error
+    if file.suffix == SUFFIX:
+        xml = expand_xacro(file, arguments or {})
     return parse_urdf(xml, file)
 
 
@@ -233,7 +236,7 @@ class _Reader:
         try:
             values = [float(word.replace("_", "?")) for word in text.split()]  # no "1_0"
         except ValueError:
-            hint = "; expand the xacro file first" if "$" in text else ""
+            hint = "; name it .urdf.xacro to expand it" if "$" in text else ""
             self.fail(element, f"{owner}: {element.tag} {key}='{text}' is not numeric{hint}")
         if len(values) != count:
             self.fail(element, f"{owner}: {element.tag} {key}='{text}' needs {count} number(s)")

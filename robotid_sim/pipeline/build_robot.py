@@ -56,6 +56,7 @@ def build_robot(
         joints=config.joints,
         assume_limits=config.assume_limits,
         formal=formal or config.repair,
+        xacro=config.xacro,
     )
     if config.repair:
         built = built.repaired()

@@ -91,6 +91,8 @@ class RobotConfig(ConfigSection):
     """Take stated limits for joints that have none: pi and pi/s, or 1 m and 1 m/s."""
     repair: bool = False
     """Replace impossible inertia by the nearest possible one."""
+    xacro: dict[str, str] = Field(default_factory=dict)
+    """Arguments of a xacro file."""
 
 
 def _band(band: tuple[float, float]) -> tuple[float, float]:

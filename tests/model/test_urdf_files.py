@@ -65,7 +65,7 @@ def test_unclosed_tag_is_reported_on_its_line(tmp_path: Path) -> None:
 def test_xacro_root_is_refused_with_the_remedy(tmp_path: Path) -> None:
     text = '<xacro:macro xmlns:xacro="http://www.ros.org/wiki/xacro"/>'
     path = write(tmp_path, text, "toy.urdf.xacro")
-    with pytest.raises(UrdfError, match=r"xacro:1: .*expand the xacro file first"):
+    with pytest.raises(UrdfError, match=r"xacro:1: .*give the file that uses its macros"):
         read_urdf(path)
 
 

@@ -1,0 +1,75 @@
+"""Expanding xacro, the macro language of URDF, by the package that defines it.
+
+Its expressions are evaluated by xacro, without functions of Python but its own; ``$(eval)``, which
+has them all, is refused. Files that are included or loaded must be ones that a model may name.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, NoReturn
+
+from robotid_sim.errors import MissingExtraError, UrdfError
+from robotid_sim.inputs import require_nameable
+from robotid_sim.model.mesh_files import find_package
+
+SUFFIX = ".xacro"
+
+
+def expand_xacro(path: Path, arguments: Mapping[str, str]) -> bytes:
+    """Return the URDF that a xacro file makes with these arguments.
+
+    Raises `MissingExtraError` if xacro is not installed, and `UrdfError` if the file cannot be
+    expanded.
+    """
+    try:
+        import xacro
+        from xacro import substitution_args
+    except ImportError as error:
+        raise MissingExtraError.of(f"expanding {path} needs xacro", "xacro") from error
+
+    def find(package: str) -> str:
+        folder = find_package(package, path)
+        if folder is None:
+            raise UrdfError(f"no package '{package}': name a folder above it in ROS_PACKAGE_PATH")
+        return str(folder)
+
+    def refuse(text: str, _context: object) -> NoReturn:
+        raise UrdfError(f"'{text}' runs Python: write it as ${{...}}, or expand the file yourself")
+
+    def guarded(read: Any) -> Any:
+        def wrapper(*given: Any) -> Any:
+            result = read(*given)
+            for name in (*given, result):
+                if isinstance(name, str) and Path(name).is_file():
+                    if not any(find_package(f.name, path) == f for f in Path(name).parents):
+                        require_nameable(path, Path(name), f"{name}, named in {path},")
+            return result
+
+        return wrapper
+
+    changes = {
+        (substitution_args, "_eval_find"): find,
+        (substitution_args, "_eval"): refuse,
+        (xacro, "parse"): guarded(xacro.parse),  # of included files
+        (xacro, "abs_filename_spec"): guarded(xacro.abs_filename_spec),  # of loaded ones
+    }
+    try:
+        with _replaced(changes):
+            document = xacro.process_file(str(path), mappings=dict(arguments))
+        return bytes(document.toxml(encoding="utf-8"))
+    except Exception as error:  # of many classes, from the file's own expressions
+        raise UrdfError(f"{path}: xacro: {' '.join(str(error).split())}") from error
+
+
+@contextmanager
+def _replaced(changes: Mapping[tuple[Any, str], Any]) -> Iterator[None]:
+    """Hold other values for attributes of modules within a block."""
+    before = {place: getattr(*place) for place in changes}
+    try:
+        for (module, name), value in changes.items():
+            setattr(module, name, value)
+        yield
+    finally:
+        for (module, name), value in before.items():
+            setattr(module, name, value)
