@@ -68,7 +68,7 @@ def gross_cause(evidence: Evidence, margin: float) -> tuple[Amendment, float] | 
             break
         signs = (found[0].correction.torque @ again[0].correction.torque).diagonal()
         if (signs > 0.0).all():
-            break
+            return None  # a sign that is wrong either way
         found = torque_signs(signs), found[1] + again[1]
     if found is not None and found is not first:
         signs_of_all = found[0].correction.torque.diagonal()

@@ -132,9 +132,27 @@ def _lost(log: Log, faults: Faults) -> list[Cause]:
     ]
 
 
+MOST_JOINTS = 0.6
+"""Share of the joints that are off at once where a stamp is wrong."""
+
+
 def _outliers(log: Log, faults: Faults) -> list[Cause]:
     causes = []
-    for what, found in (("torque", faults.torque), ("position", faults.position)):
+    least = max(FEW, FAR_OFF * log.t.size)
+    together = faults.position.sum(axis=1) >= max(2.0, MOST_JOINTS * log.dof)
+    if together.sum() > least:
+        causes.append(
+            Cause(
+                kind="stamps",
+                joints=(),
+                finding="the positions of all joints are off at once: their stamps are",
+                evidence=f"{together.sum()} of {log.t.size} samples lie beyond 8 robust standard "
+                "deviations of their neighbors on most joints",
+                remedy="stamp samples when they are taken, not when they arrive",
+            )
+        )
+    alone = faults.position & ~together[:, None]
+    for what, found in (("torque", faults.torque), ("position", alone)):
         count = found.sum(axis=0)
         causes += [
             Cause(
@@ -146,7 +164,7 @@ def _outliers(log: Log, faults: Faults) -> list[Cause]:
                 remedy="check cables and shielding; the preprocessor `adaptive` leaves them out",
             )
             for j in range(log.dof)
-            if count[j] > max(FEW, FAR_OFF * log.t.size)
+            if count[j] > least
         ]
     return causes
 

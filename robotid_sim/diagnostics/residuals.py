@@ -118,12 +118,18 @@ UNEXPLAINED = 0.4
 ADVICE = "check signs of the torques, units of the positions, and whether the log is of this robot"
 
 
-def doubt(estimate: Estimate, problem: LinearProblem, plain: LinearProblem | None = None) -> str:
+def doubt(
+    estimate: Estimate,
+    problem: LinearProblem,
+    plain: LinearProblem | None = None,
+    *,
+    has_terms: bool = False,
+) -> str:
     """Return why an estimate cannot be trusted, as a sentence; empty if nothing speaks against it.
 
     A motion in degrees or of another robot leaves much of the torque, that of the `plain` problem
-    if the fitted one allows for a discrepancy. A torque of the wrong sign is explained well, but by
-    negative masses: only constraints show it.
+    if the fitted one allows for a discrepancy; `has_terms` if terms were looked for. A torque of
+    the wrong sign is explained well, but by negative masses: only constraints show it.
     """
     rows = problem if plain is None else plain
     tiny = np.finfo(float).tiny
@@ -141,7 +147,7 @@ def doubt(estimate: Estimate, problem: LinearProblem, plain: LinearProblem | Non
     if left[k] > UNEXPLAINED:
         return (
             f"the fit leaves {left[k]:.0%} of the RMS torque of {problem.joint_names[k]}: the "
-            f"model does not explain the log; {ADVICE}, or try --terms all"
+            f"model does not explain the log; {ADVICE}{'' if has_terms else ', or try --terms all'}"
         )
     return ""
 

@@ -260,12 +260,16 @@ def restricted(problem: LinearProblem, columns: Sequence[int] | Int1D) -> Linear
     return replace(problem, W=W, basis=smaller, nominal=None, instruments=instruments)
 
 
+MAX_RATE_DIFFERENCE = 0.1
+"""Relative difference of the rates of rows that are stacked; the rate is for correlations only."""
+
+
 def stacked(problems: Sequence[LinearProblem]) -> LinearProblem:
     """Return the rows of several problems with the same parameters as one problem."""
     first = problems[0]
     for other in problems[1:]:
         same = (other.joint_names, other.basis.names) == (first.joint_names, first.basis.names)
-        if not same or abs(other.dt - first.dt) > 1e-6 * first.dt:
+        if not same or abs(other.dt - first.dt) > MAX_RATE_DIFFERENCE * first.dt:
             raise ShapeError("only problems of one robot, basis and row rate can be stacked")
     W = np.vstack([problem.W for problem in problems])
     y = np.concatenate([problem.y for problem in problems])

@@ -145,7 +145,8 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
         )
     usual, _, tag = str(root.tag).rpartition("}")  # a default name space means nothing
     if tag != "robot":
-        hint = "give the file that uses its macros" if "xacro" in usual else "not a URDF"
+        is_xacro = "xacro" in f"{usual}{root.tag}"
+        hint = "give the file that uses its macros" if is_xacro else "not a URDF"
         raise UrdfError(f"{path}:{_line(root)}: the root is <{root.tag}>, not <robot>: {hint}")
     for element in root.iter("{*}*"):
         space, _, tag = str(element.tag).rpartition("}")

@@ -93,7 +93,8 @@ def estimated(
     if lifted is not None and structure.terms:
         terms = (*nominal.terms, *structure.lasting_terms())
         lifted = replace(lifted, robot=replace(lifted.robot, terms=terms))
-    why = doubt(chosen, problem, plain) if chosen.success else ""
+    has_terms = bool(plan.joint_terms)
+    why = doubt(chosen, problem, plain, has_terms=has_terms) if chosen.success else ""
     if why:
         lifted = doubted(lifted)
     progress("identify", 1.0)

@@ -94,8 +94,8 @@ def results(folder):
 @pytest.mark.parametrize("exists", [False, True])
 def test_a_folder_with_the_name_of_no_robot_is_not_what_is_read(robotid, folder, exists) -> None:
     if exists:
-        (folder / "panda").mkdir()
-    refused(robotid("run", "panda", "--out", "panda"), "no robot", "panda")
+        (folder / "nobody").mkdir()
+    refused(robotid("run", "nobody", "--out", "nobody"), "no robot", "nobody")
 
 
 @pytest.mark.parametrize(

@@ -123,3 +123,12 @@ def test_nothing_else_is_told_of_a_joint_that_is_too_coarse(irb140, cell):
     log = replace(log, dq=None, tau_cmd=None, truth=None, q=np.round(log.q / 0.05) * 0.05)
     causes = [c for c in diagnose(log, irb140, base).causes if c.joints]
     assert {c.kind for c in causes} == {"position-noise"}
+
+
+def test_wrong_stamps_are_named_instead_of_outliers_of_all_joints(cell):
+    rows = np.arange(300, cell.log.t.size, 150)
+    q = cell.log.q.copy()
+    q[rows] += 0.004 * cell.state[1][rows]  # taken 4 ms later than stamped
+    causes = diagnose(cell.changed(q=q), cell.nominal, cell.basis).causes
+    kinds = {cause.kind for cause in causes}
+    assert "position-outliers" not in kinds
