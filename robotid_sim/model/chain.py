@@ -252,6 +252,12 @@ def _longest_run(document: UrdfDocument, end: str) -> _Run:
     return max(_runs(document, end), key=lambda run: run.joints)  # of equals nearest to the root
 
 
+def branches_left(document: UrdfDocument, joint_names: Sequence[str]) -> list[str]:
+    """List the free joints of a tree that a chain of some joints leaves locked."""
+    free = [j.name for j in document.joints.values() if j.movable and not j.mimic]
+    return [name for name in free if name not in joint_names]
+
+
 def chain_notes(chain: Chain, document: UrdfDocument) -> list[str]:
     """Return what became of the links and joints of a document, one sentence each."""
     count = len(chain.bodies)

@@ -64,6 +64,9 @@ MOST_VELOCITY = 100.0
 NO_VELOCITY = 1000.0
 """Velocity limit from which on files mean that there is none [rad/s]: no degrees, either."""
 
+MIN_VELOCITY = 1e-5
+"""Least velocity limit of a joint [rad/s or m/s]."""
+
 ASSUMED_REVOLUTE = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi}  # [rad], [rad/s]
 ASSUMED_PRISMATIC = {"lower": -1.0, "upper": 1.0, "velocity": 1.0}  # [m], [m/s]
 """Limits of joints that have none, where the user agrees to them."""
@@ -275,6 +278,9 @@ def _limits(
         velocity = assumed
     elif from_file:
         _require_radians(document, source, "velocity limit", velocity, MOST_VELOCITY)
+    if velocity < MIN_VELOCITY:
+        text = f"joint '{source.name}': a velocity limit of {velocity:g} is no arm's"
+        document.fail(source.line, f"{text}; correct it, or state it in robot.toml")
     if "acceleration" not in given:
         given["acceleration"] = ACCELERATION_RATIO * velocity
         notes.append(f"acceleration limit assumed {ACCELERATION_RATIO:g} x velocity limit")

@@ -183,10 +183,13 @@ def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     notes = checked_elements(root, file)
     links = reader.unique(root.findall("link"), reader.link, "link")
     joints = reader.unique(root.findall("joint"), reader.joint, "joint")
+    reader.mimics(root, joints)
     reader.extension(root, joints)
     terms = terms_in(root.findall(f"{EXTENSION}/term"), list(joints), reader.fail)
     base = reader.tree_root(links, joints, _line(root))
     name = root.get("name") or file.stem
+    if not name.isprintable():
+        reader.fail(root, f"the robot's name {name!r} has control characters; rename it")
     ends = root.find(EXTENSION)
     first, tip = (None, None) if ends is None else (ends.get("base"), ends.get("tip"))
     return UrdfDocument(
@@ -218,6 +221,8 @@ class _Reader:
             name = element.get("name")
             if not name:
                 self.fail(element, f"<{tag}> has no name")
+            if not name.isprintable():
+                self.fail(element, f"{tag} name {name!r} has control characters; rename it")
             if name in values:
                 self.fail(element, f"duplicate {tag} name '{name}'; rename one of them")
             values[name] = read(element, name)
@@ -367,6 +372,16 @@ class _Reader:
             return {}
         given = [key for key in keys if element.get(key) is not None]
         return {key: self.number(element, key, owner, None) for key in given}
+
+    def mimics(self, root: etree._Element, joints: dict[str, UrdfJoint]) -> None:
+        """Raise if a joint follows itself or none."""
+        for element in root.findall("joint/mimic"):
+            follower, leader = element.getparent().get("name"), element.get("joint")
+            if leader is not None and (leader not in joints or leader == follower):
+                self.fail(
+                    element,
+                    f"joint '{follower}' mimics '{leader}', which is no other joint; name one",
+                )
 
     def extension(self, root: etree._Element, joints: dict[str, UrdfJoint]) -> None:
         for element in root.findall(f"{EXTENSION}/joint"):

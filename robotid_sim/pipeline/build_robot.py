@@ -1,5 +1,7 @@
 """From a configuration to the robot, its nominal model, and the parameters to look for."""
 
+import logging
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -9,6 +11,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.excitation.plan import with_held_home
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
+from robotid_sim.model.chain import branches_left
 from robotid_sim.model.inertia import inertia_matrix
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.config import StudyConfig
@@ -16,6 +19,8 @@ from robotid_sim.pipeline.config_tables import NominalConfig, RobotConfig
 from robotid_sim.pipeline.nominal import perturbed_nominal, require_same_robot
 from robotid_sim.streams import Streams
 from robotid_sim.threads import one_blas_thread
+
+_log = logging.getLogger(__name__)
 
 
 def build_robot(
@@ -58,6 +63,12 @@ def build_robot(
         formal=formal or config.repair,
         xacro=config.xacro,
     )
+    left = [] if built.document is None else branches_left(built.document, built.joint_names)
+    if left and not (config.base or config.tip):
+        _tell_once(
+            f"{built.name}: chain from '{built.base}' to '{built.tip}', with {', '.join(left)} "
+            "locked; choose another one by --base and --tip"
+        )
     if config.repair:
         built = built.repaired()
     if config.payload is not None:
@@ -65,6 +76,11 @@ def build_robot(
         tensor = inertia_matrix(np.array([0.0] * 4 + list(load.inertia)))
         built = built.with_payload(load.mass, load.com, tensor)
     return built
+
+
+@cache
+def _tell_once(text: str) -> None:
+    _log.warning(text)
 
 
 def build_nominal(plant: Robot, config: StudyConfig) -> Robot:

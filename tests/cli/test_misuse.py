@@ -92,7 +92,10 @@ BAD = {
     ],
     "mapping": [
         ("none.toml", "cannot read map none.toml"),
-        ("bad.toml", "unknown key 'sead' (did you mean 'schema'?); known here: schema, profile, time, "),
+        (
+            "bad.toml",
+            "unknown key 'sead' (did you mean 'schema'?); known here: schema, profile, time, ",
+        ),
     ],
     "hold_out": [
         ("first:3%", "'first:3%' does not say what to hold out; give last:30%, blocks:4 or a log"),

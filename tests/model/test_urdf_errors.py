@@ -188,6 +188,29 @@ NUMBERS = {
         3,
         ("link 'arm'", "xyz='0,0,1'"),
     ),
+    "mimic of itself": (
+        urdf(
+            link("base"),
+            link("arm"),
+            joint("hinge", "base", "arm", rest=f'{AXIS}{LIMIT}<mimic joint="hinge"/>'),
+        ),
+        4,
+        ("joint 'hinge' mimics 'hinge'",),
+    ),
+    "velocity of no arm": (
+        urdf(
+            link("base"),
+            link("arm"),
+            joint("hinge", "base", "arm", rest=AXIS + LIMIT.replace('"2"', '"1e-9"')),
+        ),
+        4,
+        ("joint 'hinge'", "1e-09 is no arm's"),
+    ),
+    "tab in a name": (
+        urdf(link("base"), link("a&#x9;rm"), joint("hinge", "base", "arm")),
+        3,
+        ("control characters",),
+    ),
     "no joint that moves": (one_joint(kind="fixed"), 2, ("'base'", "no movable joint", "--tip")),
     "floating joint": (one_joint(kind="floating"), 4, ("joint 'hinge'", "floating", "--base arm")),
     "extension of unknown joint": (
