@@ -68,7 +68,7 @@ class PathOverlay:
     """The tool path: strong behind the tool, faint ahead of it, fainter behind the robot."""
 
     def __init__(self, camera: Camera, times: Float1D, path: Float2D, color: Rgb) -> None:
-        self._times, self._path, self._color = times, path, color
+        self._times, self._color = times, color
         self._uv, self._depth = camera.project(path)
 
     def draw(self, canvas: OverlayCanvas, image: RenderedImage, time: float) -> None:

@@ -350,3 +350,14 @@ def test_a_dataset_of_lerobot_is_read_by_episodes(tmp_path) -> None:
     np.testing.assert_array_equal(imported.log.tau_meas, tau[:250])
     second = import_log([tmp_path], robot, segment=2)
     np.testing.assert_array_equal(second.log.tau_meas, tau[250:])
+
+
+def test_a_force_is_the_torque_of_a_prismatic_joint(tmp_path) -> None:
+    robot = load_robot(urdf_path("rp"))
+    log = original(robot)
+    columns = {"t": log.t}
+    for k, joint in enumerate(robot.joints):
+        what = "force [N]" if joint.prismatic else "torque [Nm]"
+        columns |= {f"{joint.name}_pos": log.q[:, k], f"{joint.name}_{what}": log.tau_meas[:, k]}
+    imported = import_log([write(tmp_path / "a.csv", text(columns))], robot)
+    np.testing.assert_array_equal(imported.log.tau_meas, log.tau_meas)
