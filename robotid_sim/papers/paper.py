@@ -105,12 +105,13 @@ class Lab:
         done = partial(self.progress, stage)
         return run_trials(trials, self.folder, workers=self.workers, progress=done)
 
-    def tabulate(self, stage: str, cells: Sequence[PlannedTrial]) -> TrialTable:
+    def tabulate(self, stage: str, planned: Iterable[PlannedTrial]) -> TrialTable:
         """Run what is not finished, and return the table of all results.
 
         A result may hold ``studies`` or ``methods`` by name, or a list of ``runs``, in place of a
         row.
         """
+        cells = list(planned)
         pairs = zip(cells, self.run(stage, [cell.trial for cell in cells]), strict=True)
         return TrialTable.of(part for cell, row in pairs for part in take_apart(cell.key, row))
 

@@ -10,8 +10,9 @@ from judging import verdicts_of
 from robotid_sim.papers import find_paper
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.trial_table import TrialTable
-from robotid_sim.papers.twolink import model, study
-from robotid_sim.papers.twolink.study import LOADED, RHOS, VARIANT
+from robotid_sim.papers.twolink import model
+from robotid_sim.papers.twolink import paper as study
+from robotid_sim.papers.twolink.paper import LOADED, RHOS, VARIANT
 from robotid_sim.papers.twolink.trials import TorqueCriterion
 
 pytestmark = pytest.mark.slow

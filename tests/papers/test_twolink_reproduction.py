@@ -8,22 +8,27 @@ import pytest
 from robotid_sim.cli.app import main
 from robotid_sim.papers import find_paper
 from robotid_sim.papers.reproduce import reproduce
-from robotid_sim.papers.trial_table import TrialTable
+from robotid_sim.papers.trial_table import Measure, TrialTable
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.paper import rank_sum
-from robotid_sim.papers.twolink.study import count_below
 from robotid_sim.papers.twolink.trials import TorqueCriterion, costs_in_engine, engine_run
 
-SAME_COST = np.full(8, 1e-30)
 
-
-def test_costs_at_rounding_do_not_differ_significantly() -> None:
-    assert rank_sum(np.full(8, 1e-33), SAME_COST) == 1.0
-    assert rank_sum(np.full(8, 1e-33), np.zeros(1)) == 1.0  # least squares
-
-
-def test_clear_costs_differ_significantly() -> None:
-    assert rank_sum(SAME_COST, np.linspace(1.0, 2.0, 8)) < 0.01
+@pytest.mark.parametrize(
+    ("ours", "others", "p"),
+    [
+        ([1e-33] * 8, [1e-30] * 8, 1.0),  # both are rounding
+        ([1e-33] * 8, [0.0], 1.0),  # least squares
+        ([1e-30] * 8, np.linspace(1.0, 2.0, 8), pytest.approx(0.0, abs=0.01)),
+    ],
+)
+def test_costs_at_rounding_do_not_differ_significantly(ours, others, p) -> None:
+    costs = {"ours": ours, "others": others}
+    table = TrialTable({("s", "", m): [{"J": J} for J in of] for m, of in costs.items()})
+    options = {"statistic": "two-sided rank test", "floor": 1e-25}
+    assert Measure(study="s", metric="J", of="ours", over="others", **options).estimate(table) == (
+        p,
+        None,
+    )
 
 
 @pytest.mark.parametrize(
@@ -49,17 +54,12 @@ def test_being_the_best_is_judged_against_least_squares_too(changes, verdict) ->
     assert printed.judge(measured, judged=True).verdict == verdict
 
 
-def test_costs_below_least_squares_are_counted_but_rounding_is_not() -> None:
-    assert count_below(np.array([1.0, 0.0, -1e-15, -1e-9])) == 1
-
-
 def test_costs_in_the_engine_are_those_of_the_quadratic_form() -> None:
     criterion = TorqueCriterion.from_content(engine_run(1.0, seed=3)["noisy"])
     points = np.array([model.TRUE, criterion.least_squares, model.TRUE + 0.1])
-    found = costs_in_engine(1.0, points.tolist(), seed=3)
-    assert found["least_squares"] == pytest.approx(criterion.floor, rel=1e-12)
-    expected = criterion.floor + criterion.excess(points)
-    np.testing.assert_allclose(found["searches"], expected, rtol=1e-10)
+    found = [run["excess"] for run in costs_in_engine(1.0, points.tolist(), seed=3)["runs"]]
+    expected = criterion.excess(points) / criterion.floor
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
 
 
 @pytest.mark.slow

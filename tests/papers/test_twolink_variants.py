@@ -22,7 +22,8 @@ from robotid_sim.papers.twolink.trials import (
     accumulated_error,
     loaded_parameters,
     loaded_run,
-    observed,
+    make_optimizer,
+    search,
     spread_of,
 )
 
@@ -37,8 +38,7 @@ def criterion() -> TorqueCriterion:
 
 @pytest.mark.parametrize("variant", VARIANTS)
 def test_a_variant_keeps_its_budget_and_its_box(criterion, variant) -> None:
-    found = observed(variant, criterion.content(), 2000, 0, ["test"])
-    again = observed(variant, criterion.content(), 2000, 0, ["test"])
+    found, again = (search(variant, criterion.content(), 2000, 0, ["test"]) for _ in range(2))
     assert found == again
     assert found["evaluations"] == 2000
     assert len(found["diversity"]) == POINTS
@@ -57,7 +57,7 @@ def batches(variant: str) -> list[np.ndarray]:
 
     rng = np.random.default_rng(0)
     bounds = np.zeros(4), np.full(4, 10.0)
-    minimize(cost, *bounds, method=VARIANTS[variant](), max_evals=2000, rng=rng)
+    minimize(cost, *bounds, method=make_optimizer(variant), max_evals=2000, rng=rng)
     return asked
 
 
