@@ -18,6 +18,7 @@ from robotid_sim.papers.rocr6.model import (
     noise_by_the_paper,
     noisy_problem,
     nominal_six,
+    stacked,
     trajectory_of,
     weighted_estimates,
 )
@@ -40,8 +41,9 @@ def test_the_recursion_becomes_the_steady_filter(gain) -> None:
 def reduction():
     paths = design(3, 0, 0)
     rng = np.random.default_rng(1)
-    arm = FirstThree.from_catalog()
-    return reduce_rows(noisy_problem(arm, trajectory_of(paths["excitation"]), rng))
+    arm = FirstThree()
+    W = stacked(arm, trajectory_of(paths["excitation"]))
+    return reduce_rows(noisy_problem(arm, W, rng))
 
 
 def test_both_divisors_give_the_noise(reduction) -> None:

@@ -1,5 +1,6 @@
 """The WLS-RWPSO paper with its method replaced: verdicts must follow what is put in its place."""
 
+import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -65,21 +66,22 @@ class Laboratory:
     """What it takes to score any parameters as the trials do."""
 
     def __init__(self, table: TrialTable) -> None:
-        self.arm = FirstThree.from_catalog()
+        self.arm = FirstThree()
         three, six = (table.runs("design", "", joints)[0] for joints in "36")
-        self.excitation = trajectory_of(three["excitation"])
-        self.unseen = stacked(self.arm, trajectory_of(three["verification"]))
+        self.W, self.unseen = (
+            stacked(self.arm, trajectory_of(three[name])) for name in ("excitation", "verification")
+        )
         nominal, plant = nominal_six(0), load_robot(ROBOT)
         self.basis = base_parameters(nominal, PARAMETERS)
         self.verification = six["verification"]
-        log = cell.driven(plant, nominal, trajectory_of(self.verification))
+        log = cell.clean_log(0, json.dumps(self.verification))
         self.six = exact_problem(log, nominal, self.basis)
         self.true_six = self.basis.of(plant.parameters())
 
     def three(self, points: np.ndarray, like: Mapping[str, Any], run: int) -> dict[str, Any]:
         """Return the row of a search on joints 1 to 3 that tries some points."""
         arm = self.arm
-        problem = noisy_problem(arm, self.excitation, np.random.default_rng(run))
+        problem = noisy_problem(arm, self.W, np.random.default_rng(run))
         residuals = problem.y[:, None] - problem.W @ points.T
         costs = np.sqrt((residuals**2).mean(axis=0))
         beta = points[np.argmin(costs)]
