@@ -94,8 +94,7 @@ def test_published_coefficients_leave_the_reach_and_do_not_start_at_rest() -> No
 
 
 def test_a_search_is_repeated_bit_for_bit_and_keeps_the_limits() -> None:
-    budget = {"population": 8, "iterations": 3, "reading": model.MAIN_READING}
-    parameters = {"seed": 3, "run": 1, "method": "mupso", "handling": "scaling", **budget}
+    parameters = {"seed": 3, "run": 1, "population": 8, "iterations": 3}
     first, second = (trials.swarm(**parameters) for _ in range(2))
     assert first["x"] == second["x"]
     assert first["evaluations"] == 24
@@ -128,7 +127,7 @@ def conditions(**means: dict[str, float]) -> TrialTable:
 
 
 def test_the_best_of_six_is_judged_by_what_the_runs_can_tell() -> None:
-    clear, near, behind = ({"mupso": m, "gwo": 6.0} for m in (3.0, 6.0, 6.8))
+    clear, near, behind = ({"MuPSO": m, "GWO": 6.0} for m in (3.0, 6.0, 6.8))
     (printed,) = (c for c in PAPERS["irb120-mupso"].sheet.claim if c.name == "mupso-best-of-six")
 
     def verdict(first, second) -> str:
@@ -154,7 +153,7 @@ def test_quick_reproduction_makes_all_tables_and_keeps_the_exact_claims(tmp_path
     assert 4.0 < claims["condition-number-minimum"].ours < 12.0
     tables = found.tables
     methods = [row[0] for row in tables["table-3"].rows]
-    assert methods[:-3] == list(model.METHODS.values())
+    assert methods[:-3] == list(model.METHODS)
     assert methods[-1] == "gradient, best of 3 starts"
     assert len(tables["table-4-base"].rows) == 15
     assert len(tables["table-4-printed"].rows) == 22
