@@ -43,7 +43,8 @@ def table() -> TrialTable:
     rows |= {("search", FREE, method): rows["search", CLAMPED, method] for method in LITERAL}
     rows |= {("beetles", "", method): rows["search", CLAMPED, method] for method in (METHOD, "BSO")}
     part = "without disturbances"
-    whole = [engine.ablation(seed=0, run=run, part=part, x=x) for run in range(RUNS)]
+    ablation = {"seed": 0, "method": engine.ABLATION, "variant": part, "x": x}
+    whole = [engine.search(run=run, **ablation) for run in range(RUNS)]
     rows |= {("beetles", "", part): whole for part in model.SETTINGS["ablations"]}
     size = {"run": 0, "population": 10, "generations": 2}
     for width in (1.0, 0.3, 0.1):

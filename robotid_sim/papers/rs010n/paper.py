@@ -92,8 +92,9 @@ def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
         cells += lab.cells(
             ("beetles", "", m), function, more, method=m, variant=engine.CLAMPED, x=x
         )
-    for part in model.SETTINGS["ablations"]:
-        cells += lab.cells(("beetles", "", part), f"{ENGINE}:ablation", parts, part=part, x=x)
+    for part in engine.ABLATIONS:
+        options = {"method": engine.ABLATION, "variant": part, "x": x}
+        cells += lab.cells(("beetles", "", part), function, parts, **options)
     return cells
 
 
@@ -122,7 +123,7 @@ def computed(table: TrialTable, best: ResultRow) -> TrialTable:
         rows["exact", "", name] = [{key: float(f"{value:.1g}") for key, value in costs.items()}]
     populations = {"BSO": np.full(ITERATIONS, N_FIXED)}
     for form in ("literal", "corrected"):
-        swarm = setting(engine.SETTING).build(form=form)
+        swarm = setting(engine.METHODS["SEDSABSO"]["setting"]).build(form=form)
         assert isinstance(swarm, AnnealedBeetleSwarm)
         populations = {form: swarm.population_sizes(ITERATIONS), **populations}
     for form, sizes in populations.items():
