@@ -47,11 +47,16 @@ class TrialTable:
     """One row a run, in the order in which they were given."""
 
     @classmethod
-    def of(cls, cells: Iterable[tuple[TrialKey, ResultRow]]) -> "TrialTable":
-        """Collect rows by their keys, one a run."""
+    def of(cls, results: Iterable[tuple[TrialKey, ResultRow]]) -> "TrialTable":
+        """Collect rows by their keys, one a run.
+
+        A result may hold ``studies`` or ``methods`` by name, or a list of ``runs``, in place of a
+        row.
+        """
         rows: dict[TrialKey, list[ResultRow]] = {}
-        for key, row in cells:
-            rows.setdefault(key, []).append(row)
+        for key, result in results:
+            for place, row in take_apart(key, result):
+                rows.setdefault(place, []).append(row)
         return cls(rows)
 
     @classmethod

@@ -15,6 +15,7 @@ from robotid_sim.papers.irb140.paper import (
     compared_models,
     constants,
     pairs_of_clamps,
+    sums_of_print,
 )
 from robotid_sim.papers.irb140.swarms import METHODS, PSO_CLAMP, QUBIT_CLAMP
 from robotid_sim.papers.trial_table import TrialTable
@@ -98,10 +99,11 @@ def results(
         for scenario, runs in (("nominal", 1), ("disturbed", RUNS))
         for model in MODELS
     }
-    table = TrialTable(rows) | TrialTable.computed(**constants())
-    table |= TrialTable(pairs_of_clamps(table))
+    table = TrialTable(rows) | TrialTable.of(sums_of_print().items())
+    table |= TrialTable.computed(**constants())
+    table |= TrialTable.of(pairs_of_clamps(table).items())
     for scenario in SCENARIOS:
-        table |= TrialTable(compared_models(table, scenario))
+        table |= TrialTable.of(compared_models(table, scenario).items())
     return table
 
 

@@ -28,7 +28,6 @@ SAMPLES = 400
 """Samples of a curve over time."""
 ROUNDING = 1e-12
 """Parameters below this are zero, in SI units; the smallest one that is printed is 1e-6."""
-TRIALS = f"{__package__}.trials"
 STARTS = 3
 """Descents that share the budget of a swarm."""
 SINGLE = "a single random motion"
@@ -65,9 +64,7 @@ class MutatingSwarmPaper(TrialPaper):
             spent = {name: sum(run[name] for run in group) for name in ("seconds", "evaluations")}
             rows.append({"condition": min(run["condition"] for run in group), **spent})
         table = table | TrialTable({("table 3", "", "gradient, best of 3 starts"): rows})
-        single = lab.cell(
-            ("single", "", ""), f"{TRIALS}:random_motions", count=effort["engine_runs"]
-        )
+        single = lab.cell(("single", "", ""), trials.random_motions, count=effort["engine_runs"])
         table = table | lab.tabulate("single motions", [single])
         table = table | lab.tabulate("engine", _driven(lab, effort, table))
         return table | compute_rows(table, lab.seed, effort)
@@ -80,7 +77,7 @@ def _searches(lab: Lab, effort: Mapping[str, int]) -> list[PlannedTrial]:
     size = {"population": model.POPULATION, "iterations": effort["iterations"]}
 
     def swarms(study: str, row: str, runs: int, **settings: Any) -> None:
-        cells.extend(lab.cells((study, "", row), f"{TRIALS}:swarm", runs, **size | settings))
+        cells.extend(lab.cells((study, "", row), trials.swarm, runs, **size | settings))
 
     for particles in reversed(model.SWARM_SIZES):
         settings = {"population": particles, "iterations": effort["study_iterations"]}
@@ -92,22 +89,22 @@ def _searches(lab: Lab, effort: Mapping[str, int]) -> list[PlannedTrial]:
         for reading in readings:
             swarms(study, reading, side, reading=reading)
     descent = {"draws": effort["draws"], "iterations": effort["descent_iterations"]}
-    cells += lab.cells(("table 3", "", "random search"), f"{TRIALS}:random_search", side, **size)
-    cells += lab.cells(("table 3", "", "gradient"), f"{TRIALS}:gradient", runs, **descent)
+    cells += lab.cells(("table 3", "", "random search"), trials.random_search, side, **size)
+    cells += lab.cells(("table 3", "", "gradient"), trials.gradient, runs, **descent)
     return cells
 
 
 def _driven(lab: Lab, effort: Mapping[str, int], table: TrialTable) -> Iterator[PlannedTrial]:
     """Drive motions of several searches in the engine, and time swarms of two sizes."""
     sizes = {"rounds": ROUNDS, "iterations": effort["timed_iterations"]}
-    yield lab.cell(("timed", "", ""), f"{TRIALS}:swarm_times", **sizes)
+    yield lab.cell(("timed", "", ""), trials.swarm_times, **sizes)
     motions = {name: [run["x"] for run in table.runs("table 3", name)] for name in model.SEARCHED}
     motions[SINGLE] = table.runs("single")[0]["motions"]
     for label, kind in DRIVEN.items():
         drivable = filter(trials.drivable, motions[label])
         for run, x in enumerate(islice(drivable, effort["engine_runs"])):
             given = {"kind": kind, "run": run, "x": x, "logs": effort["logs"]}
-            yield lab.cell(("engine", "", label), f"{TRIALS}:identification", **given)
+            yield lab.cell(("engine", "", label), trials.identification, **given)
 
 
 def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> TrialTable:
@@ -116,11 +113,11 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
     each = motions.values()
     evaluable = any(of["followed"] == "yes" and of["start_speed"] < AT_REST for of in each)
     best = min(each, key=lambda motion: float(motion["condition"]))
-    rows: dict[TrialKey, list[ResultRow]] = {
-        ("published", "", reading): [motion] for reading, motion in motions.items()
+    rows: dict[TrialKey, ResultRow] = {
+        ("published", "", reading): motion for reading, motion in motions.items()
     }
     for joint, printed, used in model.PRINTED["limits"]:
-        rows["limits", "", joint] = [{"printed": printed, "used": used}]
+        rows["limits", "", joint] = {"printed": printed, "used": used}
     x = np.array(table.best("table 3", "MuPSO", "condition")["x"])
     with one_blas_thread():  # the bits of QR depend on the number of threads
         identified = model.identify(model.problem(), x, named_stream(seed, PAPER, "noise"))
@@ -130,7 +127,7 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
     scores = np.abs(identified.scores)
     seconds = [table.values("table 3", name, "seconds").mean() for name in model.METHODS]
     return (
-        TrialTable(rows)
+        TrialTable.of(rows.items())
         | TrialTable.printed({name: model.PRINTED[name] for name in ("table_3", "figure_2")})
         | settings_rows({method: f"umar-2021-{method.lower()}" for method in model.METHODS})
         | TrialTable.computed(
@@ -155,36 +152,32 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
     )
 
 
-def _ranks() -> dict[TrialKey, list[ResultRow]]:
+def _ranks() -> dict[TrialKey, ResultRow]:
     """Count the parameters that show alone, in combinations, and not at all."""
     kinds, listed = ("alone", "combined", "none"), [row[0] for row in model.PRINTED["table_4"]]
     claimed = dict(zip(kinds, model.IDENTIFIABILITY, strict=True))
     total = f"{sum(model.IDENTIFIABILITY)} parameters"
-    rows: dict[TrialKey, list[ResultRow]] = {
-        ("ranks", "", "claimed by the paper"): [{"rank": total, **claimed, "as_claimed": 0}]
+    rows: dict[TrialKey, ResultRow] = {
+        ("ranks", "", "claimed by the paper"): {"rank": total, **claimed, "as_claimed": 0}
     }
     for name, base in model.rank_analysis().items():
         counts = model.counts(base)
-        rows["ranks", "", name] = [
-            {
-                "rank": base.rank,
-                **dict(zip(kinds, counts, strict=True)),
-                "as_claimed": int(counts == model.IDENTIFIABILITY),
-                "counts": " + ".join(map(str, counts)),
-                "names": ", ".join(base.identifiable_alone),
-                "without_effect": ", ".join(base.no_effect),
-                "listed": sum(symbol not in base.no_effect for symbol in listed),
-                "unseen": ", ".join(symbol for symbol in listed if symbol in base.no_effect),
-            }
-        ]
+        rows["ranks", "", name] = {
+            "rank": base.rank,
+            **dict(zip(kinds, counts, strict=True)),
+            "as_claimed": int(counts == model.IDENTIFIABILITY),
+            "counts": " + ".join(map(str, counts)),
+            "names": ", ".join(base.identifiable_alone),
+            "without_effect": ", ".join(base.no_effect),
+            "listed": sum(symbol not in base.no_effect for symbol in listed),
+            "unseen": ", ".join(symbol for symbol in listed if symbol in base.no_effect),
+        }
     return rows
 
 
-def _table_4(
-    identified: model.ExactIdentification, table: TrialTable
-) -> dict[TrialKey, list[ResultRow]]:
+def _table_4(identified: model.ExactIdentification, table: TrialTable) -> dict[TrialKey, ResultRow]:
     """List Table 4 as printed, on the base parameters, and of MuPSO's best driven motion."""
-    rows: dict[TrialKey, list[ResultRow]] = {}
+    rows: dict[TrialKey, ResultRow] = {}
     basis, ideal, base = identified.basis, model.ideal_values(), trials.base()
     units = dict(zip(basis.symbols, parameters.units((False,) * 3), strict=True))
     exact = dict(zip(basis.names, without_rounding(identified.beta_exact), strict=True))
@@ -196,30 +189,26 @@ def _table_4(
         row |= {"true": scale * without_rounding(ideal[symbol][1] / scale)}
         if symbol in basis.identifiable_alone:
             row |= {"status": "alone", "ours": scale * exact[symbol]}
-        rows["table 4 as printed", "", symbol] = [row]
-    rows["table 4", "", "base"] = [
-        {
-            "name": basis.groupings,
-            "unit": [unit.replace("^2", "²") for unit in basis.units],
-            "true": without_rounding(identified.beta_true),
-            "identified": without_rounding(identified.beta_exact),
-            "error": identified.beta_exact - identified.beta_true,
-            "noisy": without_rounding(identified.beta_noisy[0]),
-            "bound": 3.0 * identified.std,
-            "within": (np.abs(identified.scores) <= 3.0).mean(axis=0),
-        }
-    ]
+        rows["table 4 as printed", "", symbol] = row
+    rows["table 4", "", "base"] = {
+        "name": basis.groupings,
+        "unit": [unit.replace("^2", "²") for unit in basis.units],
+        "true": without_rounding(identified.beta_true),
+        "identified": without_rounding(identified.beta_exact),
+        "error": identified.beta_exact - identified.beta_true,
+        "noisy": without_rounding(identified.beta_noisy[0]),
+        "bound": 3.0 * identified.std,
+        "within": (np.abs(identified.scores) <= 3.0).mean(axis=0),
+    }
     best = table.best("engine", "MuPSO", "condition")
-    rows["table 4", "", "engine"] = [
-        {
-            "name": base.groupings[: base.inertial_rank],
-            "unit": [unit.replace("^2", "²") for unit in base.units],
-            "true": without_rounding(best["true"]),
-            "identified": without_rounding(best["estimate"]),
-            "bound": 3.0 * np.array(best["std"]),
-            "score": best["scores"],
-        }
-    ]
+    rows["table 4", "", "engine"] = {
+        "name": base.groupings[: base.inertial_rank],
+        "unit": [unit.replace("^2", "²") for unit in base.units],
+        "true": without_rounding(best["true"]),
+        "identified": without_rounding(best["estimate"]),
+        "bound": 3.0 * np.array(best["std"]),
+        "score": best["scores"],
+    }
     return rows
 
 
@@ -228,7 +217,7 @@ def without_rounding(values: ArrayLike) -> Float:
     return np.where(np.abs(values) > ROUNDING, values, 0.0)
 
 
-def _drawn_motions(table: TrialTable) -> dict[TrialKey, list[ResultRow]]:
+def _drawn_motions(table: TrialTable) -> dict[TrialKey, ResultRow]:
     """Compute the best motion of MuPSO, and paths of the wrist center in the base frame [m]."""
     grid = model.problem().space.on_grid(SAMPLES)
     gradient, mupso = (
@@ -245,10 +234,10 @@ def _drawn_motions(table: TrialTable) -> dict[TrialKey, list[ResultRow]]:
     start = mupso[0][0]
     joints = link_poses(model.arm(), start)[:, :3, 3]
     return {
-        ("motion", "", ""): [{"t": t, **dict(zip(names, parts, strict=True))}],
-        ("wrist", "", "arm"): [{"path": np.vstack([np.zeros(3), joints, wrist(start)])}],
-        ("wrist", "", "gradient"): [{"path": np.array([wrist(q) for q in gradient[0]])}],
-        ("wrist", "", "MuPSO"): [{"path": np.array([wrist(q) for q in mupso[0]])}],
+        ("motion", "", ""): {"t": t, **dict(zip(names, parts, strict=True))},
+        ("wrist", "", "arm"): {"path": np.vstack([np.zeros(3), joints, wrist(start)])},
+        ("wrist", "", "gradient"): {"path": np.array([wrist(q) for q in gradient[0]])},
+        ("wrist", "", "MuPSO"): {"path": np.array([wrist(q) for q in mupso[0]])},
     }
 
 

@@ -20,7 +20,6 @@ from scipy.optimize import brentq
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation import ESTIMATORS
@@ -46,8 +45,9 @@ from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.streams import named_stream
 from robotid_sim.tasks.task import Circle, JointStep, TaskRun
+from robotid_sim.validation.closed_loop import undisturbed_task
 from robotid_sim.validation.comparison import UNDISTURBED, Comparison, task_runs
-from robotid_sim.validation.control_run import ControlRun, LoopTask, Trace, run_loop
+from robotid_sim.validation.control_run import ControlRun, Trace, run_loop
 from robotid_sim.validation.prediction import rms
 
 CIRCLE, STEP = "circle-slow", "joint-step"
@@ -72,8 +72,8 @@ SETTLED = 0.3
 """Time that the loop takes to settle, in which the torques of the models differ most [s]."""
 DRAWN = 250
 """Samples of a curve that is kept."""
-EVERY_SAMPLE = 1_000_000
-"""More samples than a lap has: torques that settle within milliseconds cannot be thinned."""
+LOOP = Comparison(trace_samples=1_000_000)
+"""Sliding mode, with more samples than a lap has: torques that settle fast cannot be thinned."""
 JOINTS = 3
 """Joints whose links the paper identifies."""
 
@@ -171,23 +171,11 @@ def run_task(
     plant: Robot, model: Robot, gains: LoopGains, task: TaskRun, scenario: Scenario | None = None
 ) -> ControlRun:
     """Run an arm on a task, with a model in its sliding-mode controller."""
-    run = run_loop(
-        LoopTask(
-            cell=Cell(plant=plant, controller=ComputedTorque(plant), rate=RATE, substeps=SUBSTEPS),
-            model=model,
-            model_name=model.name,
-            controller="sliding-mode",
-            factory=SlidingMode.from_gains,
-            gains=gains,
-            task=task.name,
-            trajectory=task.trajectory,
-            is_step=task.is_step,
-            scenario=replace(scenario or Scenario(), offset=task.offset),
-            rng=np.random.default_rng(0),  # nothing is drawn: there are no sensors in the loop
-            run=0,
-            trace_samples=EVERY_SAMPLE,
-        )
-    )
+    cell = Cell(plant=plant, controller=ComputedTorque(plant), rate=RATE, substeps=SUBSTEPS)
+    rng = np.random.default_rng(0)  # nothing is drawn: there are no sensors in the loop
+    of_plant = undisturbed_task(cell, gains, task, rng, LOOP)
+    acting = replace(scenario or Scenario(), offset=task.offset)
+    run = run_loop(replace(of_plant, model=model, model_name=model.name, scenario=acting))
     assert isinstance(run, ControlRun), run
     return run
 

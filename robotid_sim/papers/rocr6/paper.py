@@ -13,14 +13,11 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model.catalog import published_plant
 from robotid_sim.optim.minimize import setting
 from robotid_sim.optim.stability import Moving, stability
-from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
-from robotid_sim.papers.rocr6 import model
-from robotid_sim.papers.rocr6.cell import RECURSION, TORQUE_NOISE, TRACKED
-from robotid_sim.papers.rocr6.model import CLAMP
+from robotid_sim.papers.paper import Lab, PlannedTrial, TrialFunction, TrialPaper
+from robotid_sim.papers.rocr6 import cell, model
 from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 
-FUNCTIONS = "robotid_sim.papers.rocr6"
 ITERATIONS = (200, 30)
 """Of the design for six joints."""
 CONTROLLED = ("LS-PSO", "WLS-PSO", "WLS-RWPSO", "WLS")
@@ -34,42 +31,42 @@ DRAWS = 100_000
 def run_all(lab: Lab) -> TrialTable:
     """Run what is not finished of all trials, and compute what needs none."""
     # The bands of joints 1 to 3 were set with the best of 60 random series, not improved.
-    function = f"{FUNCTIONS}.model:design"
-    planned = [
-        lab.cell(("design", str(joints), ""), function, joints=joints, iterations=most)
-        for joints, most in ((3, 0), (6, lab.choose(*ITERATIONS)))
-    ]
-    designs = lab.tabulate("design", planned)
+    designs = lab.tabulate(
+        "design",
+        [
+            lab.cell(("design", str(joints), ""), model.design, joints=joints, iterations=most)
+            for joints, most in ((3, 0), (6, lab.choose(*ITERATIONS)))
+        ],
+    )
     paths = {
         joints: {name: design[name] for name in ("excitation", "verification")}
         for joints, (design,) in ((k, designs.runs("design", "", k)) for k in ("3", "6"))
     }
     runs = {name: lab.runs_of(*sizes) for name, sizes in model.PRINTED["effort"].items()}
 
-    def cells(name: str, function: str, path: str, **options: Any) -> list[PlannedTrial]:
-        function = f"{FUNCTIONS}.{function}"
+    def cells(name: str, function: TrialFunction, path: str, **options: Any) -> list[PlannedTrial]:
         return lab.cells((name, "", ""), function, runs[name], **paths[path], **options)
 
-    searched = [*cells("cell", "cell:experiment", "6"), *cells(THREE, "model:search_run", "3")]
+    searched = [*cells("cell", cell.experiment, "6"), *cells(THREE, model.search_run, "3")]
     table = designs | lab.tabulate("search and experiment", searched)
     # These make all runs by themselves.
     comparisons = [
-        lab.cell((name, "", ""), f"{FUNCTIONS}.{function}", runs=runs[name], **paths[path])
+        lab.cell((name, "", ""), function, runs=runs[name], **paths[path])
         for name, function, path in (
-            ("draws", "model:readings", "3"),
-            ("filter", "cell:filtered_estimates", "6"),
+            ("draws", model.readings, "3"),
+            ("filter", cell.filtered_estimates, "6"),
         )
     ]
     table = table | lab.tabulate("weights and filters", comparisons)
-    weighted = cells("weighted", "model:search_run", "3", searches="weighted_searches")
+    weighted = cells("weighted", model.search_run, "3", searches="weighted_searches")
     table = table | lab.tabulate("weighted cost", weighted)
     # The first has the true and the nominal model, the others those of a run each.
     tried: list[dict[str, Sequence[float]]] = [{"true": [], "nominal": []}]
     for k in range(min(runs["control"], runs["cell"])):
         tried.append({m: table.runs(SIX, m)[k]["parameters"] for m in CONTROLLED})
-    function, path = f"{FUNCTIONS}.cell:track", {"verification": paths["6"]["verification"]}
+    path = {"verification": paths["6"]["verification"]}
     tracked = [
-        lab.cell(("tracking", "", ""), function, run=k, estimates=of_run, **path)
+        lab.cell(("tracking", "", ""), cell.track, run=k, estimates=of_run, **path)
         for k, of_run in enumerate(tried)
     ]
     return with_computed(table | lab.tabulate("track with the models", tracked))
@@ -80,46 +77,45 @@ def with_computed(table: TrialTable) -> TrialTable:
     # Growth of the spread of a particle a step, its mean's, and that of the PSO.
     swarms = [setting(f"tang-2023-{name}").build() for name in ("rwpso", "pso")]
     ours, pso = (stability(swarm) for swarm in swarms if isinstance(swarm, Moving))
-    rows: dict[TrialKey, list[ResultRow]] = {
-        ("ranks", "", name): [{"rank": rank}] for name, rank in base_ranks().items()
+    rows: dict[TrialKey, ResultRow] = {
+        ("ranks", "", name): {"rank": rank} for name, rank in base_ranks().items()
     }
-    rows["noise", "", "noise of the torque, given"] = [{"measured_rms": TORQUE_NOISE}]
+    rows["noise", "", "noise of the torque, given"] = {"measured_rms": cell.TORQUE_NOISE}
     for k, (alpha, a, d, offset) in enumerate(model.PRINTED["table_1"]):
         values = {"alpha": alpha, "a": f"{a:g}", "d": f"{d:g}", "offset": offset}
-        rows["table 1", "", str(k + 1)] = [values]
+        rows["table 1", "", str(k + 1)] = values
     basis = model.FirstThree().basis
-    rows["table 2", "", ""] = [
-        {
-            "name": list(model.TABLE_2),
-            "sum": list(basis.groupings),
-            "unit": list(basis.units),
-            "published": [f"{value:g}" for value in model.TABLE_2.values()],
-        }
-    ]
+    rows["table 2", "", ""] = {
+        "name": list(model.TABLE_2),
+        "sum": list(basis.groupings),
+        "unit": list(basis.units),
+        "published": [f"{value:g}" for value in model.TABLE_2.values()],
+    }
     t = np.linspace(0.0, model.OPTIONS.period, 400)
     (design,) = table.runs("design", "", "6")
     position = model.trajectory_of(design["excitation"])(t).q.T
-    rows["motion", "", ""] = [{"t": t, "position": position}]
+    rows["motion", "", ""] = {"t": t, "position": position}
     tracked = len(table.runs("tracking", "WLS")[0]["curve"][0])
     unseen = table.runs("unseen")[0]
     errors = {  # of the Kalman filter, about reversals and where a joint moves
         where: table.values(f"filters {where}", "Kalman", "rms").mean(axis=0)
         for where in ("reversals", "smooth")
     }
-    rows[SIX, "", "WLS-RWPSO"] = [
+    shared = [
         {**run, "share": 100.0 * float(np.divide(run["measured_rms"], unseen["torque"]).mean())}
         for run in table.runs(SIX, "WLS-RWPSO")
     ]
+    rows[SIX, "", "WLS-RWPSO"] = {"runs": shared}
     printed = {m: {"measured_rms": values} for m, values in model.TABLE_3.items()}
     gains = {m: {"gain": values} for m, values in model.GAINS.items()}
     return (
         table
-        | TrialTable(rows)
+        | TrialTable.of(rows.items())
         | TrialTable.printed({"table_3": printed, "gains": gains})
         | TrialTable.computed(
-            tracked=np.linspace(0.0, TRACKED, tracked),
+            tracked=np.linspace(0.0, cell.TRACKED, tracked),
             minor=second_moment_determinant(),
-            limit=CLAMP["velocity_limit"],
+            limit=model.CLAMP["velocity_limit"],
             growth=float(ours.order2.max()),
             mean_growth=float(ours.order1.max()),
             pso_growth=float(pso.order2.max()),
@@ -170,7 +166,7 @@ def _recursion(table: TrialTable) -> ResultRow:
     def total(name: str) -> Float2D:
         return np.asarray(np.sqrt((table.values("filtered", name, "errors") ** 2).mean(axis=1)))
 
-    recursive = total(RECURSION)
+    recursive = total(cell.RECURSION)
     change = 100.0 * np.abs(recursive / total("Kalman")[: recursive.size] - 1.0).max()
     samples = int(np.max(table.runs("unseen")[0]["transients"]))
     return {"recursion": float(change), "transient": samples}

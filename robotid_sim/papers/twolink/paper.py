@@ -19,7 +19,6 @@ from robotid_sim.papers.twolink.model import POPULATION, integrate, known_torque
 from robotid_sim.papers.twolink.trials import LS_IN_BOX, TorqueCriterion
 from robotid_sim.section import number
 
-TRIALS = f"{__package__}.trials"
 SEARCHES = ("GA", "SPSO", "ELPIDSO")
 """The searches of the paper, in the order of its tables."""
 METHODS = ("LS", *SEARCHES)
@@ -72,29 +71,29 @@ Criteria = Mapping[str, TorqueCriterion]
 
 def run_all(lab: Lab) -> TrialTable:
     """Run what is not finished of all trials, and compute what needs none."""
-    rates, function = (*model.FITTED, *model.VALIDATED), f"{TRIALS}:engine_run"
-    planned = [lab.cell(("engine", f"{rho:g}", ""), function, rho=rho) for rho in rates]
+    rates = (*model.FITTED, *model.VALIDATED)
+    planned = [lab.cell(("engine", f"{rho:g}", ""), trials.engine_run, rho=rho) for rho in rates]
     engine = lab.tabulate("drive in the engine", planned)
     exact = dict(zip(RHOS, map(TorqueCriterion.of_run, integrate(model.FITTED)), strict=True))
     contents = {rho: engine.runs("engine", "", rho)[0]["noisy"] for rho in RHOS}
     noisy = {rho: TorqueCriterion.from_content(content) for rho, content in contents.items()}
-    direct: dict[TrialKey, list[ResultRow]] = {}
+    direct: dict[TrialKey, ResultRow] = {}
     for study, criteria in {"exact": exact, "short": exact, "noisy": noisy}.items():
         for rho, goal in criteria.items():
-            direct["goal", rho, study] = [goal.content()]
-            direct |= {(study, rho, method): [row] for method, row in goal.direct().items()}
+            direct["goal", rho, study] = goal.content()
+            direct |= {(study, rho, method): row for method, row in goal.direct().items()}
     searched = lab.tabulate("search", _searches(lab, exact, noisy))
-    table = engine | searched | _loads(lab) | TrialTable(direct)
+    table = engine | searched | _loads(lab) | TrialTable.of(direct.items())
     # What is done with the estimates from noisy torques: other torques, and J anew.
     cells = []
     for average, rate in product(AVERAGES, model.VALIDATED):
-        estimates = {m: final(table, "noisy", m, average).tolist() for m in ON_NOISE}
-        key, function = ("checked", f"{rate:g}", average), f"{TRIALS}:check_in_engine"
-        cells.append(lab.cell(key, function, rho=rate, estimates=estimates))
+        key = ("checked", f"{rate:g}", average)
+        means = {m: final(table, "noisy", m, average).tolist() for m in ON_NOISE}
+        cells.append(lab.cell(key, trials.check_in_engine, rho=rate, estimates=means))
     for rate in model.FITTED:
-        name, function = f"{rate:g}", f"{TRIALS}:costs_in_engine"
-        found = [row["parameters"] for m in SEARCHES for row in table.runs("noisy", m, name)]
-        cells.append(lab.cell(("costs", name, "searches"), function, rho=rate, estimates=found))
+        key = ("costs", f"{rate:g}", "searches")
+        found = [row["parameters"] for m in SEARCHES for row in table.runs("noisy", m, key[1])]
+        cells.append(lab.cell(key, trials.costs_in_engine, rho=rate, estimates=found))
     return with_computed(table | lab.tabulate("compare with least squares", cells))
 
 
@@ -128,7 +127,7 @@ def _searches(lab: Lab, exact: Criteria, noisy: Criteria) -> Iterator[PlannedTri
         for (rho, goal), method in product(criteria.items(), methods):
             yield from lab.cells(
                 (study, rho, method),
-                f"{TRIALS}:search",
+                trials.search,
                 runs,
                 method=method,
                 criterion=goal.content(),
@@ -139,16 +138,15 @@ def _searches(lab: Lab, exact: Criteria, noisy: Criteria) -> Iterator[PlannedTri
         options = {"rho": rate, "noise": noise, "max_evals": evals["short"]}
         draws = repeats if noise else 1  # without noise nothing is drawn
         key = (f"differentiated {noise:g}", f"{rate:g}", "")
-        yield from lab.cells(key, f"{TRIALS}:differentiated", draws, **options)
+        yield from lab.cells(key, trials.differentiated, draws, **options)
 
 
 def _loads(lab: Lab) -> TrialTable:
     """Change the payload in the engine, and identify the arm again."""
-    function = f"{TRIALS}:loaded_run"
     changed = lab.tabulate(
         "change the payload",
         [
-            lab.cell(("load", load, ""), function, mass=mass, below=below, rho=LOAD_RHO)
+            lab.cell(("load", load, ""), trials.loaded_run, mass=mass, below=below, rho=LOAD_RHO)
             for load, (mass, below) in trials.LOADS.items()
         ],
     )
@@ -157,7 +155,7 @@ def _loads(lab: Lab) -> TrialTable:
     for load in trials.LOADS:
         cells += lab.cells(
             ("loaded", load, LOADED),
-            f"{TRIALS}:search",
+            trials.search,
             runs,
             method="ELPIDSO",
             criterion=changed.runs("load", "", load)[0]["criterion"],
@@ -170,11 +168,11 @@ def _loads(lab: Lab) -> TrialTable:
 
 def with_payloads(table: TrialTable) -> TrialTable:
     """Put the truth and least squares beside the searches with another payload, with errors."""
-    rows: dict[TrialKey, list[ResultRow]] = {}
+    rows: dict[TrialKey, ResultRow] = {}
     for load in trials.LOADS:
         (content,) = table.runs("load", "", load)
         true, goal = np.array(content["true"]), TorqueCriterion.from_content(content["criterion"])
-        rows["loaded", load, "true"] = [{"parameters": content["true"]}]
+        rows["loaded", load, "true"] = {"parameters": content["true"]}
         found: dict[str, Sequence[ResultRow]] = {
             "before the change": [{"parameters": model.TRUE.tolist()}],
             "LS": [{"parameters": goal.least_squares.tolist()}],
@@ -183,10 +181,9 @@ def with_payloads(table: TrialTable) -> TrialTable:
         for method, runs in found.items():
             estimates = np.array([run["parameters"] for run in runs])
             errors = 100.0 * (np.linalg.norm(estimates - true, axis=1) / np.linalg.norm(true))
-            rows["loaded", load, method] = [
-                {**run, "error": error} for run, error in zip(runs, errors, strict=True)
-            ]
-    return TrialTable(rows)
+            scored = [{**run, "error": error} for run, error in zip(runs, errors, strict=True)]
+            rows["loaded", load, method] = {"runs": scored}
+    return TrialTable.of(rows.items())
 
 
 def final(table: TrialTable, study: str, method: str, average: str) -> Float1D:
@@ -208,14 +205,14 @@ def _unseen(table: TrialTable) -> TrialTable:
     Rows are those of the three rho and both joints, shape (6,). The print of eq. (30) is lost; by
     its words it is the sum of the absolute errors of a torque [N m].
     """
-    rows: dict[TrialKey, list[ResultRow]] = {}
+    rows: dict[TrialKey, ResultRow] = {}
     driven = integrate(model.VALIDATED)
     scale = sum(np.abs(run.tau).sum() for run in driven)
 
     def put(kind: str, average: str, method: str, errors: Float1D) -> None:
         largest = float(errors.max())
         row = {"errors": errors.tolist(), "largest": largest, "mean": float(errors.mean())}
-        rows[kind, average, method] = [{**row, "relative": largest / scale}]
+        rows[kind, average, method] = {**row, "relative": largest / scale}
 
     for average, method in product(AVERAGES, ("LS", LS_IN_BOX, *SEARCHES)):
         checked = [table.runs("checked", average, rho)[0][method] for rho in UNSEEN]
@@ -226,23 +223,23 @@ def _unseen(table: TrialTable) -> TrialTable:
             sums = [trials.accumulated_error(run, found) for run in driven]
             put("unseen exact", average, method, np.concatenate(relative))
             put("unseen sums", average, method, np.concatenate(sums))
-    return TrialTable(rows)
+    return TrialTable.of(rows.items())
 
 
 def _drawn(table: TrialTable) -> TrialTable:
     """Compute what figures show: torques of validation runs, and errors over the noise [%]."""
-    rows: dict[TrialKey, list[ResultRow]] = {}
+    rows: dict[TrialKey, ResultRow] = {}
     found = {m: final(table, "exact", m, "medians") for m in METHODS}
     found[UNFAIR] = table.values(UNFAIR_STUDY, "LS", "parameters").mean(axis=0)
     for rho, run in zip(UNSEEN, integrate(model.VALIDATED), strict=True):
         shown = run.t <= SHOWN
         t, measured, unscaled = run.t[shown], run.tau[shown].T, known_torque(run.q)[shown].T
-        rows["validation", rho, "measured"] = [{"t": t, "torque": measured}]
+        rows["validation", rho, "measured"] = {"t": t, "torque": measured}
         Y = run.regressor().reshape(-1, 2, 4)[shown]
         for method, x in found.items():
             torque = np.array([Y[:, j] @ x + unscaled[j] for j in (0, 1)])
             error = np.maximum(np.abs(measured - torque), SMALLEST)
-            rows["validation", rho, method] = [{"t": t, "torque": torque, "error": error}]
+            rows["validation", rho, method] = {"t": t, "torque": torque, "error": error}
     noises = np.array(ENCODERS[1:])
     for method in ("LS", "ELPIDSO"):
         medians = [
@@ -250,16 +247,16 @@ def _drawn(table: TrialTable) -> TrialTable:
             for n in noises
         ]
         error = 100.0 * np.mean(medians, axis=1)
-        rows["differentiation", "", method] = [{"noise": noises, "error": error}]
+        rows["differentiation", "", method] = {"noise": noises, "error": error}
     exact = np.full(noises.size, 100.0 * trials.relative_parameter_error(found["ELPIDSO"]))
-    rows["differentiation", "", "exact"] = [{"noise": noises, "error": exact}]
-    return TrialTable(rows)
+    rows["differentiation", "", "exact"] = {"noise": noises, "error": exact}
+    return TrialTable.of(rows.items())
 
 
 def _listed(table: TrialTable) -> TrialTable:
     """List what tables show that is more than statistics of runs."""
-    rows: dict[TrialKey, list[ResultRow]] = {
-        ("true", "", "true"): [{"parameters": model.TRUE, "data": "-"}]
+    rows: dict[TrialKey, ResultRow] = {
+        ("true", "", "true"): {"parameters": model.TRUE, "data": "-"}
     }
     arm = asdict(model.ARM) | {
         "e1 = m1 l1 lc1 - I1 - m1 lc1²": model.ARM.e1,
@@ -269,37 +266,36 @@ def _listed(table: TrialTable) -> TrialTable:
     for name, ours, printed in zip(model.NAMES, model.TRUE, model.PRINTED, strict=True):
         values[name] = f"{number(ours, 5)} (printed: {printed:g})"
     for (name, value), unit in zip(values.items(), UNITS, strict=True):
-        rows["table 1", "", name] = [{"value": value, "unit": unit}]
+        rows["table 1", "", name] = {"value": value, "unit": unit}
     for method in SEARCHES:
-        options = dict(vars(trials.make_optimizer(method)))
-        named = ", ".join(f"{k} {v}" for k, v in options.items() if k != "population")
-        missing = setting(model.SETTINGS["searches"][method]["name"]).missing
-        evaluations = table.runs("exact", method)[0]["evaluations"]
-        rows["settings", "", method] = [
-            {"settings": named, "missing": missing, "population": POPULATION}
-            | {"evaluations": evaluations}
-        ]
+        options = vars(trials.make_optimizer(method)).items()
+        rows["settings", "", method] = {
+            "settings": ", ".join(f"{k} {v}" for k, v in options if k != "population"),
+            "missing": setting(model.SETTINGS["searches"][method]["name"]).missing,
+            "population": POPULATION,
+            "evaluations": table.runs("exact", method)[0]["evaluations"],
+        }
     for study, methods in {"exact": METHODS, "noisy": ON_NOISE}.items():
         for method in methods:
             error = float(np.abs(final(table, study, method, "means") - model.TRUE).max())
-            rows["table 8", study, method] = [
-                {"parameters": estimate(table, study, rho, method), "error": error} for rho in RHOS
-            ]
+            each = [estimate(table, study, rho, method) for rho in RHOS]
+            averaged = [{"parameters": x, "error": error} for x in each]
+            rows["table 8", study, method] = {"runs": averaged}
     found = final(table, "exact", "ELPIDSO", "means")
     sums = {m: table.runs("unseen sums", m, "means")[0]["errors"] for m in METHODS}
     for (k, run), j in product(enumerate(integrate(model.VALIDATED)), (0, 1)):
         mean = float((run.tau - trials.torque_errors(run, found))[:, j].mean())
         errors = {m: of[2 * k + j] for m, of in sums.items()}
         literal = errors["ELPIDSO"] / (run.t.size * abs(mean))
-        rows["absolute", UNSEEN[k], str(j + 1)] = [{**errors, "mean": mean, "literal": literal}]
+        rows["absolute", UNSEEN[k], str(j + 1)] = {**errors, "mean": mean, "literal": literal}
     for k, of in enumerate(model.all_gains()):
         gains = ", ".join(f"{gain:g}" for gain in of["gains"])
         said = {
             "conditions": "hold" if of["routh_hurwitz"] else "do not hold",
             "swarm": "settles" if of["radius"] < 1.0 else "diverges",
         }
-        rows["gains", "", str(k)] = [{**of, **said, "gains": gains}]
-    return TrialTable(rows)
+        rows["gains", "", str(k)] = {**of, **said, "gains": gains}
+    return TrialTable.of(rows.items())
 
 
 def _orders(table: TrialTable) -> ResultRow:
