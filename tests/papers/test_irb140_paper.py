@@ -4,7 +4,7 @@ import sys
 
 import numpy as np
 import pytest
-from judging import verdicts_of
+from judging import CONDITIONAL, FAILED, verdicts_of
 from sampling import sampled
 
 from robotid_sim.dynamics.base_parameters import base_parameters
@@ -182,21 +182,13 @@ def test_the_quick_reproduction_says_what_holds(tmp_path) -> None:
     again = find_paper("irb140-qpso").reproduce(lab)
     assert again.claims == found.claims
     assert set(found.tables) >= {"table-3-parameters", "table-4-tracking", "clamps"}
-    check_replacements(find_paper("irb140-qpso").run(lab))
-
-
-def check_replacements(table: TrialTable) -> None:
-    """Assert what the verdicts become if something else stands in the place of a method."""
-    judged = verdicts(table)
-    for name in ("qpso-beats-pso-mape-com", "qpso-beats-pso-mape-inertia", "final-fitness"):
-        assert judged[name] == "conditional"
-    for put, expected in REPLACED:
-        found = verdicts(with_computed(table | TrialTable(put(table))))
-        assert {name: found[name] for name in expected} == expected, put.__name__
-
-
-def verdicts(table: TrialTable) -> dict[str, str]:
-    return verdicts_of("irb140-qpso", find_paper("irb140-qpso").measurements(table))
+    table = find_paper("irb140-qpso").run(lab)
+    judged = verdicts_of("irb140-qpso", table)
+    assert {judged[name] for name in SEARCHED.split()} == {CONDITIONAL}
+    for put, verdict, names in REPLACED:
+        changed = with_computed(table | TrialTable(put(table)))
+        found = verdicts_of("irb140-qpso", changed)
+        assert {found[name] for name in names.split()} == {verdict}, put.__name__
 
 
 def random_search(table: TrialTable) -> dict:
@@ -266,25 +258,22 @@ def parameters_alone(table: TrialTable) -> dict:
 
 DETERMINED = {"parameters-visible", "cad-error", "cad-masses", "cad-bodies", "fitness-reduction"}
 """What no run is needed for, beside the sums of Table 3."""
-NO, HELD = "not-reproducible", "conditional"
-SEARCHED = ("qpso-beats-pso-mape-com", "qpso-beats-pso-mape-inertia", "final-fitness")
-LOOPS = ("torque-closest", "torque-settled", "energy-closest")
-ARMS = ("arms-torque-closest", "arms-energy-closest")
-REPLACED = (
-    (random_search, dict.fromkeys(SEARCHED, NO)),
-    (one_clamp, dict.fromkeys(SEARCHED, NO)),
-    (
-        truth_found,
-        dict.fromkeys(
-            (
-                *SEARCHED,
-                *(f"equal-clamps-{n}" for n in ("mape-com", "mape-inertia", "final-fitness")),
-            ),
-            HELD,
-        ),
-    ),
-    (same_model, {f"{n}-{s}": NO for n in (*LOOPS, *ARMS) for s in SCENARIOS}),
-    (no_penalty, {"singularity-penalty": NO}),
-    (parameters_alone, {"control-aware-circle": NO}),
+SEARCHED = "qpso-beats-pso-mape-com qpso-beats-pso-mape-inertia final-fitness "
+LOOPS = " ".join(
+    f"{name}-{scenario}"
+    for name in (
+        *("torque-closest", "torque-settled", "energy-closest"),
+        *("arms-torque-closest", "arms-energy-closest"),
+    )
+    for scenario in SCENARIOS
 )
-"""What stands in the place of a method, and the verdicts that follow."""
+EQUAL = "equal-clamps-mape-com equal-clamps-mape-inertia equal-clamps-final-fitness"
+REPLACED = (
+    (random_search, FAILED, SEARCHED),
+    (one_clamp, FAILED, SEARCHED),
+    (truth_found, CONDITIONAL, SEARCHED + EQUAL),
+    (same_model, FAILED, LOOPS),
+    (no_penalty, FAILED, "singularity-penalty"),
+    (parameters_alone, FAILED, "control-aware-circle"),
+)
+"""What stands in the place of a method, the verdict that follows, and on which claims."""
