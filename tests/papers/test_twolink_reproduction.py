@@ -14,8 +14,14 @@ from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.reproduce import reproduce
 from robotid_sim.papers.trial_table import Measure, TrialTable
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.paper import LOADED, RHOS, VARIANT, with_computed, with_payloads
-from robotid_sim.papers.twolink.trials import TorqueCriterion, costs_in_engine, engine_run
+from robotid_sim.papers.twolink.paper import RHOS, VARIANT, with_computed
+from robotid_sim.papers.twolink.trials import (
+    LOADED,
+    TorqueCriterion,
+    costs_in_engine,
+    engine_run,
+    score_load,
+)
 
 NAME = "twolink-elpidso"
 GUESSES = 1000
@@ -150,13 +156,13 @@ def loaded(table: TrialTable, found: Callable[..., Any]) -> TrialTable:
     """Return the searches with another payload, with other parameters."""
     rows = {}
     for load in table.cases("loaded"):
-        (content,) = table.runs("load", "", load)
+        (content,) = table.runs("loaded", "true", load)
         goal = TorqueCriterion.from_content(content["criterion"])
         rows["loaded", load, LOADED] = [
-            {**run, "parameters": found(goal, content, k)}
+            score_load({**run, "parameters": found(goal, content, k)}, content["parameters"])
             for k, run in enumerate(table.runs("loaded", LOADED, load))
         ]
-    return with_payloads(table | TrialTable(rows))
+    return TrialTable(rows)
 
 
 def random_search(table: TrialTable) -> TrialTable:
@@ -177,7 +183,7 @@ def without_parts(table: TrialTable) -> TrialTable:
 
 def the_truth(table: TrialTable) -> TrialTable:
     searched = searches(table, "exact", "short", found=true)
-    found = loaded(table, lambda _, content, __: content["true"])
+    found = loaded(table, lambda _, content, __: content["parameters"])
     return searched | variants(table, "ELPIDSO", excess=0.0) | found
 
 

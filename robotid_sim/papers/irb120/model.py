@@ -239,8 +239,6 @@ class ExactIdentification:
     """Base parameters of eq. (49) to (53), shape (15,)."""
     beta_exact: Float1D
     """Estimate without noise, shape (15,)."""
-    noise_std: float
-    """Of the torques [N m]."""
     std: Float1D
     """Standard deviation of the estimates that least squares can reach, shape (15,)."""
     beta_noisy: Float2D
@@ -283,7 +281,6 @@ def identify(
         basis=basis,
         beta_true=basis.of(phi),
         beta_exact=least_squares(tau),
-        noise_std=noise_std,
         std=np.sqrt(np.diag(cramer_rao(linear(tau), np.full(robot.dof, noise_std)))),
         beta_noisy=np.array([least_squares(tau + part) for part in noise]),
     )

@@ -24,14 +24,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.model import ROBOT, ROOT, SETTINGS
 from robotid_sim.streams import named_stream
 
-DH = (
-    (0.070, -0.5 * np.pi, 0.352, 0.0),
-    (-0.360, 0.0, 0.0, 0.5 * np.pi),
-    (0.0, -0.5 * np.pi, 0.0, 0.0),
-    (0.0, 0.5 * np.pi, 0.380, 0.0),
-    (0.0, -0.5 * np.pi, 0.0, 0.0),
-    (0.0, 0.0, 0.065, 0.0),
-)
+DH = [(a, np.pi * twist, d, np.pi * turn) for a, twist, d, turn in SETTINGS["table_1"]]
 """Table 1: a [m], alpha [rad], d [m], offset of theta [rad] of every joint, standard convention."""
 SINGULAR = 1000.0
 """Singularity index kappa(J) = |J| |J^-1| above which a pose is left out (sec. 2.4)."""

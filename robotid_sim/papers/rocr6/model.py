@@ -74,12 +74,11 @@ class FirstThree:
     @cached_property
     def frames(self) -> Float2D:
         """Map from full parameters in the paper's frames to those in the URDF's, (p, p)."""
-        n = self.robot.dof
-        T = np.eye(parameters.size(n))
-        for k, frame in enumerate(self.published.frames):
-            body = parameters.inertial_slice(k)
-            unit = np.eye(parameters.N_INERTIAL)
-            T[body, body] = np.column_stack([inertia.transformed(e, frame) for e in unit])
+        T, bodies = (
+            np.eye(parameters.size(self.robot.dof)),
+            inertia.frame_map(self.published.frames),
+        )
+        T[: len(bodies), : len(bodies)] = bodies
         return T
 
     @cached_property

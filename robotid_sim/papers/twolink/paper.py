@@ -3,7 +3,7 @@
 All searches and runs of the reproduction, and what is computed from them for its claims.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import product
 from typing import Any, ClassVar
@@ -42,10 +42,7 @@ UNITS = (
 """Of the rows of Table 1."""
 RHOS = tuple(f"{rho:g}" for rho in model.FITTED)
 UNSEEN = tuple(f"{rho:g}" for rho in model.VALIDATED)
-LOADED = "ELPIDSO, median"
 EFFORT: Mapping[str, tuple[int, int]] = model.SETTINGS["effort"]
-LOAD_RHO = 0.5
-"""rho of the trajectory on which the arm with another payload is identified [Hz]."""
 ROUNDING = 1e-25
 """J below which only rounding differs [N^2 m^2]."""
 ENCODERS = (0.0, 1e-6, 1e-5, 1e-4)
@@ -83,7 +80,7 @@ def run_all(lab: Lab) -> TrialTable:
             direct["goal", rho, study] = goal.content()
             direct |= {(study, rho, method): row for method, row in goal.direct().items()}
     searched = lab.tabulate("search", _searches(lab, exact, noisy))
-    table = engine | searched | _loads(lab) | TrialTable.of(direct.items())
+    table = engine | searched | TrialTable.of(direct.items())
     # What is done with the estimates from noisy torques: other torques, and J anew.
     cells = []
     for average, rate in product(AVERAGES, model.VALIDATED):
@@ -139,51 +136,9 @@ def _searches(lab: Lab, exact: Criteria, noisy: Criteria) -> Iterator[PlannedTri
         draws = repeats if noise else 1  # without noise nothing is drawn
         key = (f"differentiated {noise:g}", f"{rate:g}", "")
         yield from lab.cells(key, trials.differentiated, draws, **options)
-
-
-def _loads(lab: Lab) -> TrialTable:
-    """Change the payload in the engine, and identify the arm again."""
-    changed = lab.tabulate(
-        "change the payload",
-        [
-            lab.cell(("load", load, ""), trials.loaded_run, mass=mass, below=below, rho=LOAD_RHO)
-            for load, (mass, below) in trials.LOADS.items()
-        ],
-    )
-    runs, max_evals = lab.runs_of(*EFFORT["load_runs"]), lab.choose(*EFFORT["full"]) * POPULATION
-    cells = []
     for load in trials.LOADS:
-        cells += lab.cells(
-            ("loaded", load, LOADED),
-            trials.search,
-            runs,
-            method="ELPIDSO",
-            criterion=changed.runs("load", "", load)[0]["criterion"],
-            max_evals=max_evals,
-            stream=["payload", "ELPIDSO", load],
-        )
-    searched = lab.tabulate("identify with a payload", cells)
-    return changed | with_payloads(changed | searched)
-
-
-def with_payloads(table: TrialTable) -> TrialTable:
-    """Put the truth and least squares beside the searches with another payload, with errors."""
-    rows: dict[TrialKey, ResultRow] = {}
-    for load in trials.LOADS:
-        (content,) = table.runs("load", "", load)
-        true, goal = np.array(content["true"]), TorqueCriterion.from_content(content["criterion"])
-        rows["loaded", load, "true"] = {"parameters": content["true"]}
-        found: dict[str, Sequence[ResultRow]] = {
-            "before the change": [{"parameters": model.TRUE.tolist()}],
-            "LS": [{"parameters": goal.least_squares.tolist()}],
-            LOADED: table.runs("loaded", LOADED, load),
-        }
-        for method, runs in found.items():
-            estimates = np.array([run["parameters"] for run in runs])
-            errors = 100.0 * (np.linalg.norm(estimates - true, axis=1) / np.linalg.norm(true))
-            scored = [{**run, "error": error} for run, error in zip(runs, errors, strict=True)]
-            rows["loaded", load, method] = {"runs": scored}
-    return TrialTable.of(rows.items())
+        options = {"runs": lab.runs_of(*EFFORT["load_runs"]), "max_evals": evals["full"]}
+        yield lab.cell(("loaded", load, ""), trials.identify_load, load=load, **options)
 
 
 def final(table: TrialTable, study: str, method: str, average: str) -> Float1D:

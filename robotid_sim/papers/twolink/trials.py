@@ -341,6 +341,8 @@ def make_optimizer(method: str) -> Optimizer:
 
 LOADS = {"1 kg": (1.0, 0.0), "1 kg, 0.3 m below": (1.0, 0.3)}
 """Mass added at the end of the second link [kg], and its distance below that end [m]."""
+LOADED, LOAD_RHO = "ELPIDSO, median", 0.5
+"""What the page calls the searches, and rho of the trajectory [Hz]."""
 REACH = 1.0
 """Distance of that end from the second joint [m]."""
 
@@ -353,18 +355,29 @@ def loaded_parameters(mass: float, below: float) -> Float1D:
     return np.asarray(TRUE + added)
 
 
-def loaded_run(mass: float, below: float, rho: float, seed: int) -> dict[str, Any]:
-    """Drive the arm with a changed payload in the engine, and return the criterion of its data.
+def drive_loaded(load: str) -> Driven:
+    """Drive the arm with another payload in the engine, without noise."""
+    mass, below = LOADS[load]
+    return drive_in_engine(LOAD_RHO, paper_robot().with_payload(mass, (0.0, 0.0, -below)))
 
-    Torques are noisy as in `trials.engine_run`. Beside it stand the torque error of the parameters
-    before the change, and of the true ones.
-    """
-    run = drive_in_engine(rho, paper_robot().with_payload(mass, (0.0, 0.0, -below)))
-    noisy = with_torque_noise(run, rho, seed)
-    true = loaded_parameters(mass, below)
+
+def identify_load(load: str, seed: int, runs: int, max_evals: int) -> dict[str, Any]:
+    """Change the payload in the engine, and identify the arm again from torques with noise."""
+    true = loaded_parameters(*LOADS[load])
+    goal = TorqueCriterion.of_run(with_torque_noise(drive_loaded(load), LOAD_RHO, seed))
+    content, stream = goal.content(), ["payload", "ELPIDSO", load]
+    searched = [search("ELPIDSO", content, max_evals, seed, stream, run) for run in range(runs)]
     return {
-        "criterion": TorqueCriterion.of_run(noisy).content(),
-        "true": true.tolist(),
-        "residual": float(np.abs(run.target() - run.regressor() @ true).max()),
-        "rms_before": float(np.sqrt(mean_squared_error(run, TRUE))),
+        "methods": {
+            "true": {"parameters": true.tolist(), "criterion": content},
+            "before the change": score_load({"parameters": TRUE.tolist()}, true),
+            "LS": score_load({"parameters": goal.least_squares.tolist()}, true),
+            LOADED: {"runs": [score_load(row, true) for row in searched]},
+        }
     }
+
+
+def score_load(row: Mapping[str, Any], true: Float1D) -> dict[str, Any]:
+    """Give a row the norm of its error over that of the true parameters, shape (4,) [%]."""
+    (off,) = np.linalg.norm(np.array([row["parameters"]]) - true, axis=1)
+    return {**row, "error": float(100.0 * (off / np.linalg.norm(true)))}
