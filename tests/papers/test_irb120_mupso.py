@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from judging import CONDITIONAL, FAILED, REPRODUCED, printed_claims
 from kept_trials import kept_names
 
 from robotid_sim.papers import PAPERS
@@ -45,6 +46,9 @@ def test_least_squares_without_noise_is_exact_and_with_noise_keeps_its_bound() -
     rng = np.random.default_rng(0)
     found = model.identify(model.problem(), np.array(EXCITING), rng)
     assert found.exact_error < 1e-9
+    true = dict(zip(found.basis.names, found.beta_true, strict=True))
+    # Eq. (50): mcy2 and mcz3 in kg mm, the two first moments that show alone.
+    assert (true["my2"], true["mz3"]) == pytest.approx((93.9465e-3, 100.6463e-3))
     assert (np.abs(found.scores) <= 3.0).mean() >= 0.98
     assert found.scores.std() == pytest.approx(1.0, abs=0.1)
 
@@ -59,19 +63,10 @@ def test_errors_in_the_engine_are_those_of_the_noise() -> None:
 
 
 def test_ideal_values_of_table_4_have_other_first_moments() -> None:
-    other = {name for name, (ideal, true) in model.ideal_values().items()
-             if abs(ideal - true) >= 1.0}  # fmt: skip
+    values = model.ideal_values().items()
+    other = {name for name, (ideal, true) in values if abs(ideal - true) >= 1.0}
     assert other == {"my1", "mx2", "my2", "mz2", "mx3", "mz3"}
     assert model.rank_of([row[0] for row in model.PRINTED["table_4"]]) == 14
-
-
-@pytest.mark.slow
-def test_truth_is_that_of_the_paper() -> None:
-    found = model.identify(model.problem(), np.array(EXCITING), np.random.default_rng(0))
-    names = list(found.basis.names)
-    # Eq. (50): mcy2 and mcz3 in kg mm, the two first moments that show alone.
-    assert found.beta_true[names.index("my2")] == pytest.approx(93.9465e-3)
-    assert found.beta_true[names.index("mz3")] == pytest.approx(100.6463e-3)
 
 
 def test_every_value_that_is_not_printed_makes_another_problem() -> None:
@@ -88,9 +83,8 @@ def test_published_coefficients_leave_the_reach_and_do_not_start_at_rest() -> No
         assert motion["followed"] == "no"
         assert motion["scale"] < 0.1
         assert motion["start_speed"] == pytest.approx(0.92781)
-    assert (
-        sum(model.PRINTED["optimum"]["a"]) > 0.58
-    )  # reach of the wrist center from the shoulder [m]
+    reach = 0.58  # of the wrist center from the shoulder [m]
+    assert sum(model.PRINTED["optimum"]["a"]) > reach
 
 
 def test_a_search_is_repeated_bit_for_bit_and_keeps_the_limits() -> None:
@@ -128,16 +122,14 @@ def conditions(**means: dict[str, float]) -> TrialTable:
 
 def test_the_best_of_six_is_judged_by_what_the_runs_can_tell() -> None:
     clear, near, behind = ({"MuPSO": m, "GWO": 6.0} for m in (3.0, 6.0, 6.8))
-    (printed,) = (c for c in PAPERS["irb120-mupso"].sheet.claim if c.name == "mupso-best-of-six")
 
     def verdict(first, second) -> str:
-        measured = printed.measure(conditions(table_3=first, penalty=second), {})
-        return printed.judge(measured, judged=True).verdict
+        table, name = conditions(table_3=first, penalty=second), "mupso-best-of-six"
+        return printed_claims("irb120-mupso", table, name)[name].verdict
 
-    assert verdict(clear, clear) == "reproduced"
-    assert verdict(clear, near) == "conditional"
-    assert verdict(near, clear) == "not-reproducible"
-    assert verdict(behind, behind) == "not-reproducible"
+    assert verdict(clear, clear) == REPRODUCED
+    assert verdict(clear, near) == CONDITIONAL
+    assert verdict(near, clear) == verdict(behind, behind) == FAILED
 
 
 @pytest.mark.slow
