@@ -19,7 +19,8 @@ from robotid_sim.papers.twolink.trials import (
     LOADED,
     TorqueCriterion,
     costs_in_engine,
-    engine_run,
+    criterion_of,
+    loaded_criterion,
     score_load,
 )
 
@@ -65,7 +66,7 @@ def test_being_the_best_is_judged_against_least_squares_too(changes, verdict) ->
 
 
 def test_costs_in_the_engine_are_those_of_the_quadratic_form() -> None:
-    criterion = TorqueCriterion.from_content(engine_run(1.0, seed=3)["noisy"])
+    criterion = criterion_of("noisy", 1.0, 3)
     points = np.array([model.TRUE, criterion.least_squares, model.TRUE + 0.1])
     found = [run["excess"] for run in costs_in_engine(1.0, points.tolist(), seed=3)["runs"]]
     expected = criterion.excess(points) / criterion.floor
@@ -130,7 +131,7 @@ def searches(table: TrialTable, *names: str, found: Callable[..., Any]) -> Trial
     return TrialTable(
         {
             (name, rho, "ELPIDSO"): [
-                found(TorqueCriterion.from_content(table.runs("goal", name, rho)[0]), run, k)
+                found(criterion_of(name, float(rho), 0), run, k)
                 for k, run in enumerate(table.runs(name, "ELPIDSO", rho))
             ]
             for name in names
@@ -157,7 +158,7 @@ def loaded(table: TrialTable, found: Callable[..., Any]) -> TrialTable:
     rows = {}
     for load in table.cases("loaded"):
         (content,) = table.runs("loaded", "true", load)
-        goal = TorqueCriterion.from_content(content["criterion"])
+        goal = loaded_criterion(load, 0)
         rows["loaded", load, LOADED] = [
             score_load({**run, "parameters": found(goal, content, k)}, content["parameters"])
             for k, run in enumerate(table.runs("loaded", LOADED, load))

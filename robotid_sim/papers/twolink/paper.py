@@ -16,7 +16,7 @@ from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.papers.twolink import model, trials
 from robotid_sim.papers.twolink.model import POPULATION, integrate, known_torque
-from robotid_sim.papers.twolink.trials import LS_IN_BOX, TorqueCriterion
+from robotid_sim.papers.twolink.trials import LS_IN_BOX
 from robotid_sim.section import number
 
 SEARCHES = ("GA", "SPSO", "ELPIDSO")
@@ -62,25 +62,13 @@ SHOWN = 1.0
 SMALLEST = 1e-17
 """Torque errors below are drawn here [N m]."""
 
-Criteria = Mapping[str, TorqueCriterion]
-"""What the searches minimize, by rho."""
-
 
 def run_all(lab: Lab) -> TrialTable:
     """Run what is not finished of all trials, and compute what needs none."""
     rates = (*model.FITTED, *model.VALIDATED)
     planned = [lab.cell(("engine", f"{rho:g}", ""), trials.engine_run, rho=rho) for rho in rates]
     engine = lab.tabulate("drive in the engine", planned)
-    exact = dict(zip(RHOS, map(TorqueCriterion.of_run, integrate(model.FITTED)), strict=True))
-    contents = {rho: engine.runs("engine", "", rho)[0]["noisy"] for rho in RHOS}
-    noisy = {rho: TorqueCriterion.from_content(content) for rho, content in contents.items()}
-    direct: dict[TrialKey, ResultRow] = {}
-    for study, criteria in {"exact": exact, "short": exact, "noisy": noisy}.items():
-        for rho, goal in criteria.items():
-            direct["goal", rho, study] = goal.content()
-            direct |= {(study, rho, method): row for method, row in goal.direct().items()}
-    searched = lab.tabulate("search", _searches(lab, exact, noisy))
-    table = engine | searched | TrialTable.of(direct.items())
+    table = engine | lab.tabulate("search", _searches(lab))
     # What is done with the estimates from noisy torques: other torques, and J anew.
     cells = []
     for average, rate in product(AVERAGES, model.VALIDATED):
@@ -107,30 +95,23 @@ def with_computed(table: TrialTable) -> TrialTable:
     )
 
 
-def _searches(lab: Lab, exact: Criteria, noisy: Criteria) -> Iterator[PlannedTrial]:
-    """Plan all searches on the five trajectories.
-
-    The budget is no part of a stream: longer searches start as shorter ones do.
-    """
+def _searches(lab: Lab) -> Iterator[PlannedTrial]:
+    """Plan all searches on the five trajectories, and least squares beside them."""
     runs, repeats = lab.runs_of(*EFFORT["runs"]), lab.choose(*EFFORT["repeats"])
     evals = {name: lab.choose(*EFFORT[name]) * POPULATION for name in ("full", "short", "variants")}
-    studies: dict[str, tuple[Criteria, str, Iterable[str]]] = {
-        "exact": (exact, "full", SEARCHES),
-        "short": (exact, "short", (*SEARCHES, VARIANT)),
-        "noisy": (noisy, "full", SEARCHES),
-        "variants": (exact, "variants", trials.VARIANTS),
+    studies: dict[str, tuple[str, Iterable[str]]] = {
+        "exact": ("full", SEARCHES),
+        "short": ("short", (*SEARCHES, VARIANT)),
+        "noisy": ("full", SEARCHES),
+        "variants": ("variants", trials.VARIANTS),
     }
-    for study, (criteria, budget, methods) in studies.items():
-        for (rho, goal), method in product(criteria.items(), methods):
-            yield from lab.cells(
-                (study, rho, method),
-                trials.search,
-                runs,
-                method=method,
-                criterion=goal.content(),
-                max_evals=evals[budget],
-                stream=[study, method, f"rho {float(rho)}"],
-            )
+    for (study, (budget, methods)), rho in product(studies.items(), model.FITTED):
+        place: dict[str, Any] = {"study": study, "rho": rho}
+        if study != "variants":
+            yield lab.cell((study, f"{rho:g}", ""), trials.solve_directly, **place)
+        for method in methods:
+            key, options = (study, f"{rho:g}", method), {"method": method, **place}
+            yield from lab.cells(key, trials.search, runs, max_evals=evals[budget], **options)
     for noise, rate in product(ENCODERS, model.FITTED):
         options = {"rho": rate, "noise": noise, "max_evals": evals["short"]}
         draws = repeats if noise else 1  # without noise nothing is drawn

@@ -6,7 +6,7 @@ guess; and payloads.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -22,6 +22,7 @@ from robotid_sim.optim.swarm import Swarm
 from robotid_sim.papers.twolink.model import (
     AMPLITUDE,
     ARM,
+    FITTED,
     LOWER,
     POPULATION,
     SETTINGS,
@@ -67,20 +68,6 @@ class TorqueCriterion:
         estimate += np.linalg.solve(R, Q.T @ (y - W @ estimate))
         residual = y - W @ estimate
         return cls(R / np.sqrt(samples), estimate, float(residual @ residual) / samples)
-
-    @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Return what `content` holds."""
-        factor, estimate = (np.array(content[name]) for name in ("factor", "least_squares"))
-        return cls(factor, estimate, float(content["floor"]))
-
-    def content(self) -> dict[str, Any]:
-        """Return the JSON form; all bits are kept."""
-        return {
-            "factor": self.factor.tolist(),
-            "least_squares": self.least_squares.tolist(),
-            "floor": self.floor,
-        }
 
     def excess(self, X: Float2D) -> Float1D:
         """Return J less its minimum of points, shape (m, 4) to (m,)."""
@@ -150,7 +137,8 @@ POINTS, LATE = 40, 30
 
 
 def engine_run(rho: float, seed: int) -> dict[str, Any]:
-    """Drive the arm in the engine, and return the criterion with torque noise."""
+    """Drive the arm in the engine, and compare it with the equations."""
+    del seed
     run, exact = drive_in_engine(rho), integrate([rho])[0]
     gap = run.q - exact.q[: run.t.size]
     shown = thinned(run.t.size, SHOWN)
@@ -158,13 +146,30 @@ def engine_run(rho: float, seed: int) -> dict[str, Any]:
     return {
         "ls_error": float(np.abs(goal.least_squares - TRUE).max()),
         "condition": float(np.linalg.cond(goal.factor)),
-        "noisy": TorqueCriterion.of_run(with_torque_noise(run, rho, seed)).content(),
         "largest_gap": float(np.abs(gap).max()),
         "largest_motion": float(np.abs(exact.q - exact.q[0]).max()),
         "largest_residual": float(np.abs(run.target() - run.regressor() @ TRUE).max()),
         "t": run.t[shown].tolist(),
         "gap": gap[shown].T.tolist(),
     }
+
+
+NOISY = "noisy"
+"""The study whose torques are measured with noise in the engine; all others have exact data."""
+
+
+@cache
+def criterion_of(study: str, rho: float, seed: int) -> TorqueCriterion:
+    """Make the criterion of a study on one of the trajectories for the estimation."""
+    if study == NOISY:
+        return TorqueCriterion.of_run(with_torque_noise(drive_in_engine(rho), rho, seed))
+    return TorqueCriterion.of_run(integrate(FITTED)[FITTED.index(rho)])
+
+
+def solve_directly(study: str, rho: float, seed: int) -> dict[str, Any]:
+    """Estimate by least squares, and by least squares in the box."""
+    goal = criterion_of(study, rho, seed)
+    return {"methods": {name: {**row, "floor": goal.floor} for name, row in goal.direct().items()}}
 
 
 def check_in_engine(
@@ -198,19 +203,21 @@ def with_torque_noise(run: Driven, rho: float, seed: int) -> Driven:
 
 
 def search(
-    method: str,
-    criterion: Mapping[str, Any],
-    max_evals: int,
-    seed: int,
-    stream: list[str],
-    run: int | None = None,
+    study: str, method: str, rho: float, max_evals: int, seed: int, run: int
 ) -> dict[str, Any]:
-    """Search the parameters; return them with the curves of the cost and of the diversity.
+    """Search the parameters on one of the trajectories for the estimation.
 
-    The criterion is the content of a `TorqueCriterion`; `stream` and the run name the random
-    stream.
+    The budget is no part of the stream: longer searches start as shorter ones do.
     """
-    goal, diversity = TorqueCriterion.from_content(criterion), list[float]()
+    stream = [study, method, f"rho {rho}", f"run {run}"]
+    return minimize_criterion(method, criterion_of(study, rho, seed), max_evals, seed, stream)
+
+
+def minimize_criterion(
+    method: str, goal: TorqueCriterion, max_evals: int, seed: int, stream: Sequence[str]
+) -> dict[str, Any]:
+    """Return the parameters of a search with the curves of the cost and of the diversity."""
+    diversity: list[float] = []
     done = 0
 
     def cost(X: Float2D) -> Float1D:
@@ -220,8 +227,7 @@ def search(
             diversity.append(spread_of(X))
         return goal.excess(X)
 
-    names = stream if run is None else [*stream, f"run {run}"]
-    rng = named_stream(seed, "twolink", *names)
+    rng = named_stream(seed, "twolink", *stream)
     bounds = LOWER, UPPER
     best = minimize(cost, *bounds, method=make_optimizer(method), max_evals=max_evals, rng=rng)
     return {
@@ -262,7 +268,7 @@ def differentiated(rho: float, noise: float, max_evals: int, seed: int, run: int
     q = exact.q + rng.normal(0.0, noise, exact.q.shape)
     dq = np.gradient(q, STEP, axis=0)
     goal = TorqueCriterion.of_run(replace(exact, q=q, dq=dq, ddq=np.gradient(dq, STEP, axis=0)))
-    best = search("ELPIDSO", goal.content(), max_evals, seed, [*stream, "search"])
+    best = minimize_criterion("ELPIDSO", goal, max_evals, seed, [*stream, "search"])
     return {"methods": {**goal.direct(), "ELPIDSO": best}}
 
 
@@ -361,15 +367,23 @@ def drive_loaded(load: str) -> Driven:
     return drive_in_engine(LOAD_RHO, paper_robot().with_payload(mass, (0.0, 0.0, -below)))
 
 
+def loaded_criterion(load: str, seed: int) -> TorqueCriterion:
+    """Make the criterion of torques with noise of the arm with another payload."""
+    return TorqueCriterion.of_run(with_torque_noise(drive_loaded(load), LOAD_RHO, seed))
+
+
 def identify_load(load: str, seed: int, runs: int, max_evals: int) -> dict[str, Any]:
     """Change the payload in the engine, and identify the arm again from torques with noise."""
     true = loaded_parameters(*LOADS[load])
-    goal = TorqueCriterion.of_run(with_torque_noise(drive_loaded(load), LOAD_RHO, seed))
-    content, stream = goal.content(), ["payload", "ELPIDSO", load]
-    searched = [search("ELPIDSO", content, max_evals, seed, stream, run) for run in range(runs)]
+    goal = loaded_criterion(load, seed)
+    stream = ["payload", "ELPIDSO", load]
+    searched = [
+        minimize_criterion("ELPIDSO", goal, max_evals, seed, [*stream, f"run {run}"])
+        for run in range(runs)
+    ]
     return {
         "methods": {
-            "true": {"parameters": true.tolist(), "criterion": content},
+            "true": {"parameters": true.tolist()},
             "before the change": score_load({"parameters": TRUE.tolist()}, true),
             "LS": score_load({"parameters": goal.least_squares.tolist()}, true),
             LOADED: {"runs": [score_load(row, true) for row in searched]},
