@@ -218,7 +218,6 @@ BESIDE: Mapping[str, Callable[[Float1D, Float1D], Measurement]] = {
     "gain of minima": _gain_of_minima,
     "difference of means": _difference_of_means,
     "difference of outlier shares": _difference_of_outliers,
-    "lead of largest": lambda a, b: (float(b.max()) - float(a.max()), None),
     "rank test": partial(_rank_test, alternative="less"),
     "two-sided rank test": partial(_rank_test, alternative="two-sided"),
     "rank correlation": _rank_correlation,

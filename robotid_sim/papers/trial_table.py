@@ -206,7 +206,6 @@ class ClaimRange:
 
 REDUCTIONS: Mapping[str, Callable[..., Float]] = {
     "mean": np.mean,
-    "norm": np.linalg.norm,
     "rms": lambda x, axis: np.sqrt((x**2).mean(axis=axis)),
     "mean square": lambda x, axis: (x**2).mean(axis=axis),
     "largest": np.max,

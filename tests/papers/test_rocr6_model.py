@@ -30,7 +30,6 @@ from robotid_sim.papers.rocr6.model import (
     ROBOT,
     TABLE_2,
     TABLE_3,
-    BoxedSwarm,
     FirstThree,
     design,
     noise_by_the_paper,
@@ -125,9 +124,7 @@ def test_no_search_beats_least_squares_in_training(three) -> None:
 def test_swarm_stays_in_ten_percent_of_its_center() -> None:
     center = np.array([1.0, -20.0, 0.05])
     goal = SquaredFitness(np.eye(3), np.array([5.0, 5.0, 5.0]), 0.0)
-    best, curve = search(
-        BoxedSwarm("tang-2023-rwpso", {"bounds": "clip"}), center, goal, 3, np.random.default_rng(0)
-    )
+    best, curve = search({"setting": "tang-2023-rwpso"}, center, goal, 3, np.random.default_rng(0))
     np.testing.assert_allclose(best, [1.1, -18.0, 0.055], rtol=1e-9)
     assert len(curve) == 200
     assert (np.diff(curve) <= 0.0).all()

@@ -24,21 +24,14 @@ WIDE, SMALL = "relative, 0.5", "relative, 0.1"
 """Cases of the searches: boxes of ± 50 % and ± 10 % about the parameters over their reference."""
 EQUAL_SHARES = tuple((share, share) for share in (0.5 * QUBIT_CLAMP, QUBIT_CLAMP, 0.1, 0.2, 0.4))
 EQUAL_STEPS = tuple((step, step * 2.0 / np.pi) for step in (0.1, 0.2))
-PAIRS: dict[str, tuple[tuple[float, float], ...]] = {
-    "as in all other searches": ((PSO_CLAMP, QUBIT_CLAMP),),
-    "equal shares of the ranges": EQUAL_SHARES,
-    "equal steps in the middle of the box": EQUAL_STEPS,
-}
+PAIRS = (
+    ("as in all other searches", (PSO_CLAMP, QUBIT_CLAMP)),
+    *(("equal shares of the ranges", pair) for pair in EQUAL_SHARES),
+    *(("equal steps in the middle of the box", pair) for pair in EQUAL_STEPS),
+)
 """Clamps of PSO and of the qubits. With equal steps the largest step in the middle of the box is
 the same: x = cos(angle)^2 has slope 1 there, and the angle's range is pi / 2."""
-CLAMPS: tuple[tuple[str, float], ...] = tuple(
-    dict.fromkeys(
-        clamp
-        for pairs in PAIRS.values()
-        for pair in pairs
-        for clamp in zip(SWARMS, pair, strict=True)
-    )
-)
+CLAMPS = dict.fromkeys(clamp for _, pair in PAIRS for clamp in zip(SWARMS, pair, strict=True))
 """Method and clamp of every search of the sweep."""
 RANKED = ("PSO", "QPSO", "reference")
 """Models from best to worst, by Table 4."""
@@ -121,12 +114,9 @@ def drawn_estimates(columns: ResultRow) -> dict[TrialKey, ResultRow]:
 def pairs_of_clamps(table: TrialTable) -> dict[TrialKey, ResultRow]:
     """Put the searches with a pair of clamps beside each other, as cases of their kind."""
     return {
-        (kind, f"{pair[0]:.3g} and {pair[1]:.3g}", m): {
-            "runs": table.runs("clamp", m, f"{clamp:.4f}")
-        }
-        for kind, pairs in PAIRS.items()
-        for pair in pairs
-        for m, clamp in zip(SWARMS, pair, strict=True)
+        (kind, f"{pso:.3g} and {qubit:.3g}", m): {"runs": table.runs("clamp", m, f"{clamp:.4f}")}
+        for kind, (pso, qubit) in PAIRS
+        for m, clamp in (("pso", pso), ("qubit", qubit))
     }
 
 
@@ -149,14 +139,12 @@ def compared_models(table: TrialTable, scenario: str) -> dict[TrialKey, ResultRo
     extremes: dict[str, Any] = {"largest": {}, "least": {}}
     for name in ("torque_rate", "torque_rate_settled"):
         rates = values(name, MODELS)[..., :JOINTS]
-        ranks = rates.mean(axis=1).argsort(axis=0)[:, None]
+        order = rates.mean(axis=1).argsort(axis=0)
         for place, k in (("largest", -1), ("least", 0)):
-            extremes[place][name] = np.take_along_axis(rates, ranks[k][None], axis=0)[0]
+            extremes[place][name] = rates[order[k], :, np.arange(JOINTS)].T
     for place, parts in extremes.items():
-        runs = zip(*parts.values(), strict=True)
-        rows["extremes", scenario, place] = {
-            "runs": [dict(zip(parts, run, strict=True)) for run in runs]
-        }
+        runs = [dict(zip(parts, run, strict=True)) for run in zip(*parts.values(), strict=True)]
+        rows["extremes", scenario, place] = {"runs": runs}
     whole, later = (
         values(name, RANKED[:2])[..., :JOINTS].mean(axis=1)
         for name in ("torque_difference", "torque_difference_settled")
@@ -178,16 +166,10 @@ def cad_rows() -> tuple[ResultRow, ResultRow]:
     reference = parameter_vector("reference").reshape(len(model.LINKS), -1)
     printed = np.column_stack([masses, reference])
     share = 100.0 * np.abs(ours / printed - 1.0)
-    bodies = [
-        inertia.inconsistency(phi[inertial_slice(k)]) is None for k in range(len(model.LINKS))
-    ]
+    links, names = range(len(model.LINKS)), ("m", *model.COM, *model.INERTIA)
     column = {
-        "name": [
-            f"{name}{k + 1}"
-            for k in range(len(model.LINKS))
-            for name in ("m", *model.COM, *model.INERTIA)
-        ],
-        "unit": ["kg", *["m"] * len(model.COM), *["kg m²"] * len(model.INERTIA)] * len(model.LINKS),
+        "name": [f"{name}{k + 1}" for k in links for name in names],
+        "unit": ["kg", *["m"] * len(model.COM), *["kg m²"] * len(model.INERTIA)] * len(links),
         "printed": printed.ravel().tolist(),
         "ours": (ours.round(9) + 0.0).ravel().tolist(),
     }
@@ -195,7 +177,7 @@ def cad_rows() -> tuple[ResultRow, ResultRow]:
     return column, {
         "cad_error": float(np.median(share[:, 1:])),
         "cad_masses": float(share[:, 0].max()),
-        "bodies": sum(bodies),
+        "bodies": sum(inertia.inconsistency(phi[inertial_slice(k)]) is None for k in links),
         "ixx": float(ours[0, first]),
         "ixx_printed": float(printed[0, first]),
     }
@@ -225,13 +207,9 @@ def constants() -> ResultRow:
     far, near = (swarms.inertia_errors(parameter_vector(m)) for m in ("PSO", "QPSO"))
     products, moments = np.divide(far, near)
     best, worst = (SETTINGS["printed"]["search"][swarm]["cost"] for swarm in ("qubit", "pso"))
+    b, w = map(model.rounding_of, (best, worst))
     low, reduction, high = (
-        100.0
-        * (
-            1.0
-            - (best + sign * model.rounding_of(best)) / (worst - sign * model.rounding_of(worst))
-        )
-        for sign in (1.0, 0.0, -1.0)
+        100.0 * (1.0 - (best + sign * b) / (worst - sign * w)) for sign in (1.0, 0.0, -1.0)
     )
     return {
         "pso_clamp": PSO_CLAMP,
@@ -319,13 +297,13 @@ class QuantumSwarms(TrialPaper):
 def _networks(lab: Lab, runs: int) -> Iterator[PlannedTrial]:
     """Plan the networks: that of the print several times."""
     for name, network in kinematics.NETWORKS.items():
-        samples = lab.choose(
-            kinematics.SAMPLES, kinematics.SAMPLES // (8 if name == kinematics.TASK else 16)
-        )
-        options = {"network": name, "samples": samples}
-        options["iterations"] = lab.choose(*network.iterations)
-        key = ("network", network.region, network.label)
-        count = runs if name == kinematics.TASK else 1
+        count, share = (runs, 8) if name == kinematics.TASK else (1, 16)
+        options = {
+            "network": name,
+            "samples": lab.choose(kinematics.SAMPLES, kinematics.SAMPLES // share),
+            "iterations": lab.choose(*network["iterations"]),
+        }
+        key = ("network", network["region"], network["label"])
         yield from lab.cells(key, kinematics.train, count, **options)
 
 

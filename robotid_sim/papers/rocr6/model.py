@@ -177,17 +177,6 @@ SETTLED = 0.99
 """Share of the whole fall of the fitness at which a search counts as converged."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoxedSwarm:
-    """A swarm in a box about a least-squares estimate, as ``settings.toml`` has it."""
-
-    setting: str
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    start: str = "WLS"
-    knows_start: bool = False
-    weighted: bool = False
-
-
 def search_run(
     excitation: Mapping[str, Any],
     verification: Mapping[str, Any],
@@ -218,15 +207,15 @@ def search_run(
         name: {"evaluations": 0, **_scored(start.beta, plain, arm, unseen, rows)}
         for name, start in starts.items()
     }
-    for name, fields in PRINTED[searches].items():
-        method = BoxedSwarm(**fields)
+    for name, method in PRINTED[searches].items():
         stream = named_stream(seed, ROBOT, "search", name, f"run {run}")
-        fitness, center = weighted if method.weighted else plain, starts[method.start].beta
+        fitness = weighted if method.get("weighted") else plain
+        center = starts[method.get("start", "WLS")].beta
         best, curve = search(method, center, fitness, rows, stream)
         gain = 1.0 - float(np.sqrt(fitness(best[None])[0] / fitness(center[None])[0]))
         methods[name] = {
             **_scored(best, plain, arm, unseen, rows),
-            "evaluations": setting(method.setting).max_evals,
+            "evaluations": setting(method["setting"]).max_evals,
             "curve": curve.tolist(),
             "generations": settled_after(curve),
             "gain_over_start": gain,
@@ -250,21 +239,21 @@ def stacked(arm: FirstThree, trajectory: FourierTrajectory) -> Float2D:
 
 
 def search(
-    method: BoxedSwarm,
+    method: Mapping[str, Any],
     center: Float1D,
     fitness: SquaredFitness,
     rows: int,
     rng: np.random.Generator,
 ) -> tuple[Float1D, Float1D]:
-    """Return the best point of a search and the best fitness of every generation.
+    """Return the best point of a search of ``settings.toml`` and the best fitness by generation.
 
     The box reaches 10 % of the parameter's size to both sides of its center, shape (b,); the
     fitness is the sum of squared residuals, of which there are so many rows.
     """
-    chosen, half = setting(method.setting), BOX * np.abs(center)
+    chosen, half = setting(method["setting"]), BOX * np.abs(center)
     ends, most = (center - half, center + half), chosen.max_evals
-    optimizer = chosen.build(**{**CLAMP, **method.changes})
-    first = center[None] if method.knows_start else None
+    optimizer = chosen.build(**{**CLAMP, **method.get("changes", {})})
+    first = center[None] if method.get("knows_start") else None
     result = minimize(fitness, *ends, method=optimizer, max_evals=most, rng=rng, first=first)
     return result.x, np.sqrt(result.history[:, 1] / rows)
 
