@@ -296,23 +296,14 @@ def _eta(table: TrialTable) -> ResultRow:
 
     Errors are medians of the runs on noisy torques.
     """
-    nearer = lost = inside = 0
+    nearer = lost = 0
     for rho in RHOS:
         least = np.abs(estimate(table, "noisy", rho, "LS") - model.TRUE)
         found = (table.values("noisy", m, "parameters", rho) for m in ("GA", "SPSO"))
         swarms = [np.median(np.abs(x - model.TRUE), axis=0) for x in found]
         nearer += all(errors[3] < least[3] for errors in swarms)
         lost += all(errors[:3].max() > CLEARLY_WORSE * least[:3].max() for errors in swarms)
-        inside += bool(estimate(table, "noisy", rho, LS_IN_BOX)[3] > 0.0)
-    off = np.array([estimate(table, "noisy", rho, "LS") for rho in RHOS]) - model.TRUE
-    worst = np.abs(off).max(axis=0)
-    walls = {
-        f"wall_{m.lower()}": 100.0
-        * np.mean([(table.values("noisy", m, "parameters", r)[:, 3] == 0.0).mean() for r in RHOS])
-        for m in ("GA", "SPSO")
-    }
-    counts = {"eta_nearer": nearer, "others_lost": lost, "inside": inside}
-    return {**counts, **walls, "eta": float(worst[3]), "rest": float(worst[:3].max())}
+    return {"eta_nearer": nearer, "others_lost": lost}
 
 
 def _of_model() -> ResultRow:

@@ -87,11 +87,15 @@ class TorqueCriterion:
 
     def row(self, x: Float1D, excess: float) -> dict[str, Any]:
         """Return the row of an estimate, shape (4,), whose J is so much above the minimum."""
+        off = np.abs(x - TRUE)
         return {
             "parameters": x.tolist(),
             "excess": excess,
             "cost": self.floor + excess,
-            "error": float(np.abs(x - TRUE).max()),
+            "error": float(off.max()),
+            "error_of_eta": float(off[3]),
+            "error_of_rest": float(off[:3].max()),
+            "at_wall": 100.0 * float(x[3] == LOWER[3]),
             "relative": relative_parameter_error(x),
         }
 
