@@ -76,8 +76,11 @@ def _searches(lab: Lab, effort: Mapping[str, int]) -> list[PlannedTrial]:
     runs, side = effort["runs"], effort["side_runs"]
     size = {"population": model.POPULATION, "iterations": effort["iterations"]}
 
+    # All are named, so that the same search in two studies is run once.
+    paper = {"method": "MuPSO", "reading": model.MAIN_READING, "handling": "scaling", **size}
+
     def swarms(study: str, row: str, runs: int, **settings: Any) -> None:
-        cells.extend(lab.cells((study, "", row), trials.swarm, runs, **size | settings))
+        cells.extend(lab.cells((study, "", row), trials.swarm, runs, **paper | settings))
 
     for particles in reversed(model.SWARM_SIZES):
         settings = {"population": particles, "iterations": effort["study_iterations"]}
