@@ -201,16 +201,15 @@ def _curves(
             name: problem.by_joint(y) for name, y in {"measured": problem.y, **found}.items()
         }
         curves[what] = (sample_times(), torques)
-    return {
-        f"{what} curves": {
-            "methods": {
-                name: {"t": t[shown].tolist(), "torque": tau[shown].T.tolist()}
-                for name, tau in of.items()
-            }
+    rows = {}
+    for what, (t, of) in curves.items():
+        shown = thinned(t.size, SHOWN)
+        methods = {
+            name: {"t": t[shown].tolist(), "torque": tau[shown].T.tolist()}
+            for name, tau in of.items()
         }
-        for what, (t, of) in curves.items()
-        for shown in (thinned(t.size, SHOWN),)
-    }
+        rows[f"{what} curves"] = {"methods": methods}
+    return rows
 
 
 RECURSION = "Kalman, recursion"

@@ -28,48 +28,55 @@ DRAWS = 100_000
 """Draws of the inertia weight of eq. (15)."""
 
 
-def run_all(lab: Lab) -> TrialTable:
-    """Run what is not finished of all trials, and compute what needs none."""
-    # The bands of joints 1 to 3 were set with the best of 60 random series, not improved.
-    designs = lab.tabulate(
-        "design",
-        [
-            lab.cell(("design", str(joints), ""), model.design, joints=joints, iterations=most)
-            for joints, most in ((3, 0), (6, lab.choose(*ITERATIONS)))
-        ],
-    )
-    paths = {
-        joints: {name: design[name] for name in ("excitation", "verification")}
-        for joints, (design,) in ((k, designs.runs("design", "", k)) for k in ("3", "6"))
-    }
-    runs = {name: lab.runs_of(*sizes) for name, sizes in model.PRINTED["effort"].items()}
+class Rocr6WlsRwpso(TrialPaper):
+    """Weighted least squares and a swarm with random inertia around it, on six joints."""
 
-    def cells(name: str, function: TrialFunction, path: str, **options: Any) -> list[PlannedTrial]:
-        return lab.cells((name, "", ""), function, runs[name], **paths[path], **options)
+    name: ClassVar[str] = "rocr6-wlsrwpso"
 
-    searched = [*cells("cell", cell.experiment, "6"), *cells(THREE, model.search_run, "3")]
-    table = designs | lab.tabulate("search and experiment", searched)
-    # These make all runs by themselves.
-    comparisons = [
-        lab.cell((name, "", ""), function, runs=runs[name], **paths[path])
-        for name, function, path in (
-            ("draws", model.readings, "3"),
-            ("filter", cell.filtered_estimates, "6"),
+    def run(self, lab: Lab) -> TrialTable:
+        """Run what is not finished of all trials; see `Paper`."""
+        # The bands of joints 1 to 3 were set with the best of 60 random series, not improved.
+        designs = lab.tabulate(
+            "design",
+            [
+                lab.cell(("design", str(joints), ""), model.design, joints=joints, iterations=most)
+                for joints, most in ((3, 0), (6, lab.choose(*ITERATIONS)))
+            ],
         )
-    ]
-    table = table | lab.tabulate("weights and filters", comparisons)
-    weighted = cells("weighted", model.search_run, "3", searches="weighted_searches")
-    table = table | lab.tabulate("weighted cost", weighted)
-    # The first has the true and the nominal model, the others those of a run each.
-    tried: list[dict[str, Sequence[float]]] = [{"true": [], "nominal": []}]
-    for k in range(min(runs["control"], runs["cell"])):
-        tried.append({m: table.runs(SIX, m)[k]["parameters"] for m in CONTROLLED})
-    path = {"verification": paths["6"]["verification"]}
-    tracked = [
-        lab.cell(("tracking", "", ""), cell.track, run=k, estimates=of_run, **path)
-        for k, of_run in enumerate(tried)
-    ]
-    return with_computed(table | lab.tabulate("track with the models", tracked))
+        paths = {
+            joints: {name: design[name] for name in ("excitation", "verification")}
+            for joints, (design,) in ((k, designs.runs("design", "", k)) for k in ("3", "6"))
+        }
+        runs = {name: lab.runs_of(*sizes) for name, sizes in model.PRINTED["effort"].items()}
+
+        def cells(
+            name: str, function: TrialFunction, path: str, **options: Any
+        ) -> list[PlannedTrial]:
+            return lab.cells((name, "", ""), function, runs[name], **paths[path], **options)
+
+        searched = [*cells("cell", cell.experiment, "6"), *cells(THREE, model.search_run, "3")]
+        table = designs | lab.tabulate("search and experiment", searched)
+        # These make all runs by themselves.
+        comparisons = [
+            lab.cell((name, "", ""), function, runs=runs[name], **paths[path])
+            for name, function, path in (
+                ("draws", model.readings, "3"),
+                ("filter", cell.filtered_estimates, "6"),
+            )
+        ]
+        table = table | lab.tabulate("weights and filters", comparisons)
+        weighted = cells("weighted", model.search_run, "3", searches="weighted_searches")
+        table = table | lab.tabulate("weighted cost", weighted)
+        # The first has the true and the nominal model, the others those of a run each.
+        tried: list[dict[str, Sequence[float]]] = [{"true": [], "nominal": []}]
+        for k in range(min(runs["control"], runs["cell"])):
+            tried.append({m: table.runs(SIX, m)[k]["parameters"] for m in CONTROLLED})
+        path = {"verification": paths["6"]["verification"]}
+        tracked = [
+            lab.cell(("tracking", "", ""), cell.track, run=k, estimates=of_run, **path)
+            for k, of_run in enumerate(tried)
+        ]
+        return with_computed(table | lab.tabulate("track with the models", tracked))
 
 
 def with_computed(table: TrialTable) -> TrialTable:
@@ -199,13 +206,3 @@ def _gains(table: TrialTable) -> ResultRow:
         values[f"share {method}"] = float(np.median(gains.mean(axis=0) / np.array(printed)))
         values[f"order {method}"] = f"the order is significant on {positive} joints"
     return values
-
-
-class Rocr6WlsRwpso(TrialPaper):
-    """Weighted least squares and a swarm with random inertia around it, on six joints."""
-
-    name: ClassVar[str] = "rocr6-wlsrwpso"
-
-    def run(self, lab: Lab) -> TrialTable:
-        """Run what is not finished of all trials; see `Paper`."""
-        return run_all(lab)

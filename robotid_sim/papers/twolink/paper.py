@@ -63,23 +63,30 @@ SMALLEST = 1e-17
 """Torque errors below are drawn here [N m]."""
 
 
-def run_all(lab: Lab) -> TrialTable:
-    """Run what is not finished of all trials, and compute what needs none."""
-    rates = (*model.FITTED, *model.VALIDATED)
-    planned = [lab.cell(("engine", f"{rho:g}", ""), trials.engine_run, rho=rho) for rho in rates]
-    engine = lab.tabulate("drive in the engine", planned)
-    table = engine | lab.tabulate("search", _searches(lab))
-    # What is done with the estimates from noisy torques: other torques, and J anew.
-    cells = []
-    for average, rate in product(AVERAGES, model.VALIDATED):
-        key = ("checked", f"{rate:g}", average)
-        means = {m: final(table, "noisy", m, average).tolist() for m in ON_NOISE}
-        cells.append(lab.cell(key, trials.check_in_engine, rho=rate, estimates=means))
-    for rate in model.FITTED:
-        key = ("costs", f"{rate:g}", "searches")
-        found = [row["parameters"] for m in SEARCHES for row in table.runs("noisy", m, key[1])]
-        cells.append(lab.cell(key, trials.costs_in_engine, rho=rate, estimates=found))
-    return with_computed(table | lab.tabulate("compare with least squares", cells))
+class TwoLinkElpidso(TrialPaper):
+    """LS, GA, SPSO and ELPIDSO estimate four parameters of an arm driven by torques."""
+
+    name: ClassVar[str] = "twolink-elpidso"
+
+    def run(self, lab: Lab) -> TrialTable:
+        """Run what is not finished of all trials; see `Paper`."""
+        rates = (*model.FITTED, *model.VALIDATED)
+        planned = [
+            lab.cell(("engine", f"{rho:g}", ""), trials.engine_run, rho=rho) for rho in rates
+        ]
+        engine = lab.tabulate("drive in the engine", planned)
+        table = engine | lab.tabulate("search", _searches(lab))
+        # What is done with the estimates from noisy torques: other torques, and J anew.
+        cells = []
+        for average, rate in product(AVERAGES, model.VALIDATED):
+            key = ("checked", f"{rate:g}", average)
+            means = {m: final(table, "noisy", m, average).tolist() for m in ON_NOISE}
+            cells.append(lab.cell(key, trials.check_in_engine, rho=rate, estimates=means))
+        for rate in model.FITTED:
+            key = ("costs", f"{rate:g}", "searches")
+            found = [row["parameters"] for m in SEARCHES for row in table.runs("noisy", m, key[1])]
+            cells.append(lab.cell(key, trials.costs_in_engine, rho=rate, estimates=found))
+        return with_computed(table | lab.tabulate("compare with least squares", cells))
 
 
 def with_computed(table: TrialTable) -> TrialTable:
@@ -324,13 +331,3 @@ def _of_model() -> ResultRow:
             model.routh_hurwitz(*case) != (model.largest_real_part(*case) < 0.0) for case in cases
         ),
     }
-
-
-class TwoLinkElpidso(TrialPaper):
-    """LS, GA, SPSO and ELPIDSO estimate four parameters of an arm driven by torques."""
-
-    name: ClassVar[str] = "twolink-elpidso"
-
-    def run(self, lab: Lab) -> TrialTable:
-        """Run what is not finished of all trials; see `Paper`."""
-        return run_all(lab)
