@@ -1,6 +1,5 @@
 """The WLS-RWPSO paper, reproduced in a hurry, and with other things in the place of its method."""
 
-import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -77,7 +76,7 @@ class Laboratory:
         nominal, plant = model.nominal_six(0), load_robot(model.ROBOT)
         basis = base_parameters(nominal, cell.PARAMETERS)
         self.verification = six["verification"]
-        log = cell.clean_log(0, json.dumps(self.verification))
+        (log,) = cell.clean_logs(0, self.verification)
         self.six = cell.exact_problem(log, nominal, basis)
         self.true_six = basis.of(plant.parameters())
 

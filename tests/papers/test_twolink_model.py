@@ -24,6 +24,7 @@ from robotid_sim.papers.twolink.trials import (
     TorqueCriterion,
     accumulated_error,
     best_at,
+    criterion_of,
     differentiated,
     drive_loaded,
     loaded_parameters,
@@ -206,3 +207,9 @@ def test_the_accumulated_error_is_the_sum_over_the_samples() -> None:
     off = model.TRUE + np.array([0.1, 0.0, 0.0, 0.0])
     by_hand = 0.1 * np.abs(run.regressor()[0::2, 0]).sum()
     np.testing.assert_allclose(accumulated_error(run, off), [by_hand, 0.0], atol=1e-9)
+
+
+def test_data_of_two_engines_are_kept_apart() -> None:
+    one, other = (criterion_of("noisy", 4.0, 0, engine) for engine in ("pybullet", "mujoco"))
+    assert one.floor != other.floor
+    np.testing.assert_allclose(one.least_squares, other.least_squares, atol=1e-3)

@@ -9,6 +9,7 @@ import pytest
 from judging import CONDITIONAL, FAILED, REPRODUCED, by_claim, printed_claims, verdicts_of
 
 from robotid_sim.cli.app import main
+from robotid_sim.engine.engines import default_engine
 from robotid_sim.papers import find_paper
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.reproduce import reproduce
@@ -66,7 +67,7 @@ def test_being_the_best_is_judged_against_least_squares_too(changes, verdict) ->
 
 
 def test_costs_in_the_engine_are_those_of_the_quadratic_form() -> None:
-    criterion = criterion_of("noisy", 1.0, 3)
+    criterion = criterion_of("noisy", 1.0, 3, default_engine())
     points = np.array([model.TRUE, criterion.least_squares, model.TRUE + 0.1])
     found = [run["excess"] for run in costs_in_engine(1.0, points.tolist(), seed=3)["runs"]]
     expected = criterion.excess(points) / criterion.floor
@@ -131,7 +132,7 @@ def searches(table: TrialTable, *names: str, found: Callable[..., Any]) -> Trial
     return TrialTable(
         {
             (name, rho, "ELPIDSO"): [
-                found(criterion_of(name, float(rho), 0), run, k)
+                found(criterion_of(name, float(rho), 0, default_engine()), run, k)
                 for k, run in enumerate(table.runs(name, "ELPIDSO", rho))
             ]
             for name in names

@@ -21,6 +21,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.engine.engines import default_engine, using_engine
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.cone_program import ConsistentProgram
@@ -95,7 +96,7 @@ def track(seed: int, run: int, scenario: str, *, arms: bool, lap: float = 30.0) 
         models = {model: equivalent(plant, basis, model) for model in MODELS}
     else:
         models = {m: published_robot(ROBOT, SETS[m]) for m in MODELS} | {"reference": plant}
-    tasks = prepare_tasks(lap)
+    tasks = prepare_tasks(lap, default_engine())
     stream = ("plants", f"run {run}") if arms else ("loop", f"run {run}", "run 0", name)
     runs: dict[str, dict[str, ControlRun]] = {m: {} for m in MODELS}
     for key, each in tasks.items():
@@ -136,7 +137,7 @@ class PreparedTask:
 
 
 @lru_cache(maxsize=2)
-def prepare_tasks(lap: float) -> dict[str, PreparedTask]:
+def prepare_tasks(lap: float, engine: str) -> dict[str, PreparedTask]:
     """Prepare the circle of `lap` [s] and the joint step, by name.
 
     The gains of the circle are those of a specification for a fast lap; those of the step let the
@@ -159,12 +160,13 @@ def prepare_tasks(lap: float) -> dict[str, PreparedTask]:
         assert rise is not None
         return rise - float(printed_rise)
 
-    slow = gains_of(brentq(rise_beyond_print, *STEP_BANDWIDTHS, xtol=1e-3))
     gains = LoopGains.from_specification(plant, path, rate=RATE)
-    return {
-        task.name: PreparedTask(task, loop, run_task(plant, plant, loop, task).peak_torque)
-        for task, loop in ((tasks[CIRCLE], gains), (tasks[STEP], slow))
-    }
+    with using_engine(engine):
+        slow = gains_of(brentq(rise_beyond_print, *STEP_BANDWIDTHS, xtol=1e-3))
+        return {
+            task.name: PreparedTask(task, loop, run_task(plant, plant, loop, task).peak_torque)
+            for task, loop in ((tasks[CIRCLE], gains), (tasks[STEP], slow))
+        }
 
 
 def run_task(

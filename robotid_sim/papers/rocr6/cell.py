@@ -17,6 +17,7 @@ from robotid_sim.chart import thinned
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.engine.engines import default_engine, using_engine
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem
@@ -80,8 +81,10 @@ def experiment(
     """
     plant, nominal = published_plant(ROBOT), nominal_six(seed)
     logs = [
-        with_noise(clean_log(seed, json.dumps(content)), plant, seed, f"{what}, run {run}")
-        for what, content in (("excitation", excitation), ("verification", verification))
+        with_noise(clean, plant, seed, f"{what}, run {run}")
+        for what, clean in zip(
+            ("excitation", "verification"), clean_logs(seed, excitation, verification), strict=True
+        )
     ]
     motions = [LOW_PASS(log, nominal) for log in logs]
     filtered = [filtered_torques(log, m, nominal) for log, m in zip(logs, motions, strict=True)]
@@ -101,10 +104,16 @@ def experiment(
 
 
 @lru_cache(maxsize=2)
-def clean_log(seed: int, trajectory: str) -> Log:
+def clean_log(seed: int, trajectory: str, engine: str) -> Log:
     """Drive the plant along a trajectory in its JSON form, without sensors, once for all runs."""
     path, law = trajectory_of(json.loads(trajectory)), ComputedTorque(nominal_six(seed))
-    return drive(published_plant(ROBOT), path, RATE, law)
+    with using_engine(engine):
+        return drive(published_plant(ROBOT), path, RATE, law)
+
+
+def clean_logs(seed: int, *trajectories: Mapping[str, Any]) -> list[Log]:
+    """Return the logs of trajectories in the engine of the trial."""
+    return [clean_log(seed, json.dumps(each), default_engine()) for each in trajectories]
 
 
 def with_noise(clean: Log, plant: Robot, seed: int, stream: str) -> Log:
@@ -232,7 +241,7 @@ def filtered_estimates(
     """
     plant, nominal = published_plant(ROBOT), nominal_six(seed)
     basis = base_parameters(nominal, PARAMETERS)
-    clean, other = (clean_log(seed, json.dumps(path)) for path in (excitation, verification))
+    clean, other = clean_logs(seed, excitation, verification)
     unseen = exact_problem(other, nominal, basis)
     true = basis.of(plant.parameters())
     runs_of: dict[str, list[list[float]]] = {}

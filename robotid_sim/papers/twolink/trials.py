@@ -14,6 +14,7 @@ from scipy.optimize import lsq_linear
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import thinned
+from robotid_sim.engine.engines import default_engine, using_engine
 from robotid_sim.optim.elpidso import PidSwarm
 from robotid_sim.optim.minimize import minimize, setting
 from robotid_sim.optim.optimizer import Optimizer, Population
@@ -163,16 +164,17 @@ NOISY = "noisy"
 
 
 @cache
-def criterion_of(study: str, rho: float, seed: int) -> TorqueCriterion:
+def criterion_of(study: str, rho: float, seed: int, engine: str) -> TorqueCriterion:
     """Make the criterion of a study on one of the trajectories for the estimation."""
-    if study == NOISY:
+    if study != NOISY:
+        return TorqueCriterion.of_run(integrate(FITTED)[FITTED.index(rho)])
+    with using_engine(engine):
         return TorqueCriterion.of_run(with_torque_noise(drive_in_engine(rho), rho, seed))
-    return TorqueCriterion.of_run(integrate(FITTED)[FITTED.index(rho)])
 
 
 def solve_directly(study: str, rho: float, seed: int) -> dict[str, Any]:
     """Estimate by least squares, and by least squares in the box."""
-    goal = criterion_of(study, rho, seed)
+    goal = criterion_of(study, rho, seed, default_engine())
     return {"methods": {name: {**row, "floor": goal.floor} for name, row in goal.direct().items()}}
 
 
@@ -214,7 +216,8 @@ def search(
     The budget is no part of the stream: longer searches start as shorter ones do.
     """
     stream = [study, method, f"rho {rho}", f"run {run}"]
-    return minimize_criterion(method, criterion_of(study, rho, seed), max_evals, seed, stream)
+    goal = criterion_of(study, rho, seed, default_engine())
+    return minimize_criterion(method, goal, max_evals, seed, stream)
 
 
 def minimize_criterion(
