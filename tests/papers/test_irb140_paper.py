@@ -82,24 +82,11 @@ def test_a_clamp_is_a_share_of_what_the_particles_fly_in() -> None:
 
 
 def test_equal_steps_are_equal_in_the_middle_of_the_box() -> None:
+    assert (QUBIT_CLAMP, QUBIT_CLAMP) in EQUAL_SHARES
     for step, share in EQUAL_STEPS:
         angle = 0.25 * np.pi + 0.5 * share * 0.5 * np.pi * np.array([-1.0, 1.0])
         assert -np.diff(np.cos(angle) ** 2)[0] == pytest.approx(step, rel=0.01)
     assert len(set(CLAMPS)) == len({f"{method} {clamp:.4f}" for method, clamp in CLAMPS})
-
-
-@pytest.mark.slow
-def test_one_clamp_for_both_turns_the_order_of_the_swarms() -> None:
-    assert (QUBIT_CLAMP, QUBIT_CLAMP) in EQUAL_SHARES
-    errors = {
-        (method, clamp): np.mean(
-            [run["mape_com"] for run in search(method, "relative", 0.5, 4, 0, clamp)["runs"]]
-        )
-        for method in ("pso", "qubit")
-        for clamp in (QUBIT_CLAMP, None)
-    }
-    assert errors["qubit", None] < errors["pso", None]
-    assert errors["pso", QUBIT_CLAMP] < errors["qubit", QUBIT_CLAMP]
 
 
 def test_poses_near_a_singularity_are_left_out() -> None:
