@@ -290,12 +290,8 @@ class Claim:
         aim = self.printed.expectation
         if self.within is not False or aim is None:
             return ""
-        value = float(self.ours)
-        if aim.lower is not None and value < aim.lower:
-            by, side = aim.lower - value, "below"
-        else:
-            assert aim.upper is not None
-            by, side = value - aim.upper, "above"
+        value, ends = float(self.ours), [end for end in (aim.lower, aim.upper) if end is not None]
+        by, side = min((abs(value - end), "below" if value < end else "above") for end in ends)
         text = f"{by:.3g} {self.printed.unit}".strip() + f" {side} the expected range"
         undecided = self.outcome == "undecided"
         return f"undecided: {text}, which its interval reaches" if undecided else text

@@ -13,14 +13,12 @@ words of `Measure`, `charts` and `tables`::
         def run(self, lab):
             cells = lab.cells(("torque", "", "true"), f"{__name__}:hold", runs=8)
             return lab.tabulate("hold", cells)
-
-Tables of which a row is more than numbers of one place are made by `tables`.
 """
 
 import re
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -30,7 +28,7 @@ from robotid_sim.campaign.trials import Trial, run_trials
 from robotid_sim.chart import Chart
 from robotid_sim.papers.claims import Claim, Measured, RunsNeeded, fill, judge
 from robotid_sim.papers.sheet import ClaimSheet, read_sheet
-from robotid_sim.papers.trial_table import NO_TRIALS, TrialKey, TrialTable, take_apart
+from robotid_sim.papers.trial_table import NO_TRIALS, TrialKey, TrialTable
 from robotid_sim.progress import Progress, silent
 from robotid_sim.section import Section
 from robotid_sim.table import Table
@@ -38,6 +36,8 @@ from robotid_sim.table import Table
 LEAST_RUNS = 6
 """Runs below which no statistic is judged: the interval of a median and rank tests need six."""
 T = TypeVar("T")
+TrialFunction = str | Callable[..., Mapping[str, Any]]
+"""What a trial calls, itself or by its dotted name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,24 +76,32 @@ class Lab:
         """Tell whether statistics are judged: not in a quick run, and not with fewer runs."""
         return not self.quick and (self.runs is None or self.runs >= least)
 
-    def cell(self, key: TrialKey, function: str, **parameters: Any) -> PlannedTrial:
-        """Plan one trial of a function by its dotted name, with the seed of the lab."""
+    def cell(self, key: TrialKey, function: TrialFunction, **parameters: Any) -> PlannedTrial:
+        """Plan one trial of a function, with the seed of the lab."""
         words = [*key, *(f"{n} {parameters[n]}" for n in ("run",) if n in parameters)]
         name = re.sub(r"[^A-Za-z0-9._+-]+", "-", " ".join(filter(None, words))).strip("-.")
         return PlannedTrial(key, self.trial(name, function, **parameters))
 
     def cells(
-        self, key: TrialKey, function: str, runs: int | Sequence[int] = 1, **parameters: Any
+        self,
+        key: TrialKey,
+        function: TrialFunction,
+        runs: int | Sequence[int] = 1,
+        **parameters: Any,
     ) -> list[PlannedTrial]:
         """Plan a trial for every run, which the function is called with."""
         numbers = range(runs) if isinstance(runs, int) else runs
         return [self.cell(key, function, run=run, **parameters) for run in numbers]
 
-    def trial(self, name: str, function: str, **parameters: Any) -> Trial:
-        """Plan a trial of a function by its dotted name, with the seed of the lab."""
+    def trial(self, name: str, function: TrialFunction, **parameters: Any) -> Trial:
+        """Plan a trial of a function, itself or ``module:name``, with the seed of the lab."""
+        if not isinstance(function, str):
+            function = f"{function.__module__}:{function.__qualname__}"
         return Trial(name, function, {"seed": self.seed, **parameters}, self.engine)
 
-    def repeated(self, name: str, function: str, runs: int, **parameters: Any) -> list[Trial]:
+    def repeated(
+        self, name: str, function: TrialFunction, runs: int, **parameters: Any
+    ) -> list[Trial]:
         """Plan a trial for every run, which it is called with."""
         return [self.trial(f"{name}-{run}", function, run=run, **parameters) for run in range(runs)]
 
@@ -105,14 +113,11 @@ class Lab:
         done = partial(self.progress, stage)
         return run_trials(trials, self.folder, workers=self.workers, progress=done)
 
-    def tabulate(self, stage: str, cells: Sequence[PlannedTrial]) -> TrialTable:
-        """Run what is not finished, and return the table of all results.
-
-        A result may hold ``studies`` or ``methods`` by name, or a list of ``runs``, in place of a
-        row.
-        """
-        pairs = zip(cells, self.run(stage, [cell.trial for cell in cells]), strict=True)
-        return TrialTable.of(part for cell, row in pairs for part in take_apart(cell.key, row))
+    def tabulate(self, stage: str, planned: Iterable[PlannedTrial]) -> TrialTable:
+        """Run what is not finished, and return the table of all results."""
+        cells = list(planned)
+        results = self.run(stage, [cell.trial for cell in cells])
+        return TrialTable.of(zip((cell.key for cell in cells), results, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -218,14 +223,6 @@ class TrialPaper(Paper):
     def run(self, lab: Lab) -> TrialTable:
         """Run what is not finished of all trials, and compute what needs none."""
 
-    def charts(self, table: TrialTable) -> Iterable[Chart]:  # noqa: ARG002 - a paper may have none
-        """Draw the figures that the file does not declare; their titles stand there."""
-        return ()
-
-    def tables(self, table: TrialTable) -> Iterable[Table]:  # noqa: ARG002 - a paper may have none
-        """Make the tables that the file does not declare; their titles stand there."""
-        return ()
-
     def measurements(self, table: TrialTable) -> dict[str, Measured]:
         """Measure what every claim is about, as the file says."""
         facts = self.sheet.measured_facts(table)
@@ -235,6 +232,4 @@ class TrialPaper(Paper):
         """Run what is not finished, and return claims with verdicts, tables and figures."""
         table = self.run(lab)
         facts = self.sheet.measured_facts(table)
-        return self.reproduction(
-            lab, self.measurements(table), facts, self.charts(table), self.tables(table), table
-        )
+        return self.reproduction(lab, self.measurements(table), facts, (), (), table)

@@ -117,6 +117,15 @@ def _unpaired_geometric_ratio(a: Float1D, b: Float1D) -> Measurement:
     return ratio, (float(np.exp(ends.low)), float(np.exp(ends.high)))
 
 
+def _difference_of_means(a: Float1D, b: Float1D) -> Measurement:
+    """Subtract two means of unpaired runs; the interval is Welch's, of a single run all numbers."""
+    ends = (-np.inf, np.inf)
+    if min(a.size, b.size) > 1:
+        welch = ttest_ind(a, b, equal_var=False).confidence_interval()
+        ends = (float(welch.low), float(welch.high))
+    return float(a.mean() - b.mean()), ends
+
+
 def _ratio_of_spreads(a: Float1D, b: Float1D, *, spread: Callable[..., Any]) -> Measurement:
     def ratio(above: Float, below: Float, axis: int = 0) -> Any:
         with np.errstate(divide="ignore", invalid="ignore"):  # draws of one run alone
@@ -207,8 +216,8 @@ BESIDE: Mapping[str, Callable[[Float1D, Float1D], Measurement]] = {
     "ratio of spreads": partial(_ratio_of_spreads, spread=np.std),
     "ratio of quartile distances": partial(_ratio_of_spreads, spread=iqr),
     "gain of minima": _gain_of_minima,
+    "difference of means": _difference_of_means,
     "difference of outlier shares": _difference_of_outliers,
-    "lead of largest": lambda a, b: (float(b.max()) - float(a.max()), None),
     "rank test": partial(_rank_test, alternative="less"),
     "two-sided rank test": partial(_rank_test, alternative="two-sided"),
     "rank correlation": _rank_correlation,

@@ -19,6 +19,7 @@ from dataclasses import replace
 from itertools import product
 from typing import Any, Literal
 
+import numpy as np
 from pydantic import model_validator
 
 from robotid_sim.errors import OptionError
@@ -79,8 +80,8 @@ class Column(Measure):
             return self._ends(ends)
         text = value if isinstance(value, str) else self._number(value)
         if self.shows == "± deviation":
-            spread, _ = part.model_copy(update={"statistic": "deviation"}).estimate(table)
-            return f"{text} ± {spread:.1g}"
+            spread, _ = part.model_copy(update={"statistic": "sample deviation"}).estimate(table)
+            return text if np.isnan(spread) else f"{text} ± {spread:.1g}"
         return f"{text} ({self._ends(ends)})" if self.shows == "both" and ends else text
 
     def _number(self, value: float) -> str:

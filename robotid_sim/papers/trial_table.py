@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from itertools import pairwise
 from math import isnan
 from numbers import Real
+from operator import itemgetter
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -46,11 +47,16 @@ class TrialTable:
     """One row a run, in the order in which they were given."""
 
     @classmethod
-    def of(cls, cells: Iterable[tuple[TrialKey, ResultRow]]) -> "TrialTable":
-        """Collect rows by their keys, one a run."""
+    def of(cls, results: Iterable[tuple[TrialKey, ResultRow]]) -> "TrialTable":
+        """Collect rows by their keys, one a run.
+
+        A result may hold ``studies`` or ``methods`` by name, or a list of ``runs``, in place of a
+        row.
+        """
         rows: dict[TrialKey, list[ResultRow]] = {}
-        for key, row in cells:
-            rows.setdefault(key, []).append(row)
+        for key, result in results:
+            for place, row in take_apart(key, result):
+                rows.setdefault(place, []).append(row)
         return cls(rows)
 
     @classmethod
@@ -200,7 +206,6 @@ class ClaimRange:
 
 REDUCTIONS: Mapping[str, Callable[..., Float]] = {
     "mean": np.mean,
-    "norm": np.linalg.norm,
     "rms": lambda x, axis: np.sqrt((x**2).mean(axis=axis)),
     "mean square": lambda x, axis: (x**2).mean(axis=axis),
     "largest": np.max,
@@ -248,7 +253,8 @@ class Measure(Declared):
     """What the statistic is taken of, one by one."""
     pick: Literal["", "least", "greatest", "mean", "rises", "place", "range"] = ""
     """What becomes of these; rises count steps up, the place is one more than those above 1, and a
-    range is a text with ``{low}`` and ``{high}``."""
+    range is a text with ``{low}`` and ``{high}``, and with ``{least}`` and ``{greatest}`` for the
+    names."""
     end: Literal["", "lower", "upper"] = ""
     """End of the interval that is taken in place of the number, if there is one."""
     rule: str = ""
@@ -290,11 +296,12 @@ class Measure(Declared):
         if self.rule:
             bounds = ClaimRange.parse(self.rule)
             return sum(bounds.holds(value, ends) for value, ends in parts), None
-        if self.pick == "range":
-            values = [self._shown(value) for value, _ in parts]
-            return self.text.format(low=min(values), high=max(values)), None
         if self.text:
             named = list(zip(self._names(table), (value for value, _ in parts), strict=True))
+            if self.pick == "range":
+                shown = [(self._shown(value), name) for name, value in named]
+                (low, least), (high, greatest) = (f(shown, key=itemgetter(0)) for f in (min, max))
+                return self.text.format(low=low, high=high, least=least, greatest=greatest), None
             if self.pick:
                 chosen = max if self.pick == "greatest" else min
                 named = [chosen(named, key=lambda part: part[1])]

@@ -108,7 +108,7 @@ def test_rx90_has_the_table_of_khalil_and_dombre() -> None:
 
 def test_table_of_the_rocr6_has_these_leads() -> None:
     """Its frames have their axes along z, those of the URDF along y: the roles are permuted."""
-    arm = FirstThree.from_catalog()
+    arm = FirstThree()
     frames = [T[:3, :3] for T in arm.published.frames]
     axes = [R.T @ joint.axis for R, joint in zip(frames, arm.robot.joints, strict=True)]
     np.testing.assert_allclose(np.abs(axes), [[0.0, 0.0, 1.0]] * 3, atol=1e-9)

@@ -1,16 +1,24 @@
 """Umar et al. (2021): identifiability, least squares, and the searches on the Cartesian path."""
 
-from pathlib import Path
+from collections.abc import Mapping
 
 import numpy as np
 import pytest
+from judging import CONDITIONAL, FAILED, REPRODUCED, UNTESTED, by_claim, printed_claims, verdicts_of
 from kept_trials import kept_names
 
 from robotid_sim.papers import PAPERS
 from robotid_sim.papers.irb120 import model, trials
+from robotid_sim.papers.irb120.paper import SINGLE, compute_rows
 from robotid_sim.papers.paper import Lab
 from robotid_sim.papers.trial_table import TrialTable
 
+NAME = "irb120-mupso"
+MUPSO = ("table 3", "", "MuPSO")
+EXACT = 1e-6
+"""Stands for an error of zero, of which there is no logarithm [%]."""
+SPREAD = 1e-3
+"""Of what is perfect, as tests of means need some."""
 EXCITING = (0.21, -0.31, -0.39, -0.41, -0.33, 0.57, 0.31)
 """A motion that a swarm has found."""
 
@@ -45,6 +53,9 @@ def test_least_squares_without_noise_is_exact_and_with_noise_keeps_its_bound() -
     rng = np.random.default_rng(0)
     found = model.identify(model.problem(), np.array(EXCITING), rng)
     assert found.exact_error < 1e-9
+    true = dict(zip(found.basis.names, found.beta_true, strict=True))
+    # Eq. (50): mcy2 and mcz3 in kg mm, the two first moments that show alone.
+    assert (true["my2"], true["mz3"]) == pytest.approx((93.9465e-3, 100.6463e-3))
     assert (np.abs(found.scores) <= 3.0).mean() >= 0.98
     assert found.scores.std() == pytest.approx(1.0, abs=0.1)
 
@@ -59,19 +70,10 @@ def test_errors_in_the_engine_are_those_of_the_noise() -> None:
 
 
 def test_ideal_values_of_table_4_have_other_first_moments() -> None:
-    other = {name for name, (ideal, true) in model.ideal_values().items()
-             if abs(ideal - true) >= 1.0}  # fmt: skip
+    values = model.ideal_values().items()
+    other = {name for name, (ideal, true) in values if abs(ideal - true) >= 1.0}
     assert other == {"my1", "mx2", "my2", "mz2", "mx3", "mz3"}
     assert model.rank_of([row[0] for row in model.PRINTED["table_4"]]) == 14
-
-
-@pytest.mark.slow
-def test_truth_is_that_of_the_paper() -> None:
-    found = model.identify(model.problem(), np.array(EXCITING), np.random.default_rng(0))
-    names = list(found.basis.names)
-    # Eq. (50): mcy2 and mcz3 in kg mm, the two first moments that show alone.
-    assert found.beta_true[names.index("my2")] == pytest.approx(93.9465e-3)
-    assert found.beta_true[names.index("mz3")] == pytest.approx(100.6463e-3)
 
 
 def test_every_value_that_is_not_printed_makes_another_problem() -> None:
@@ -88,14 +90,12 @@ def test_published_coefficients_leave_the_reach_and_do_not_start_at_rest() -> No
         assert motion["followed"] == "no"
         assert motion["scale"] < 0.1
         assert motion["start_speed"] == pytest.approx(0.92781)
-    assert (
-        sum(model.PRINTED["optimum"]["a"]) > 0.58
-    )  # reach of the wrist center from the shoulder [m]
+    reach = 0.58  # of the wrist center from the shoulder [m]
+    assert sum(model.PRINTED["optimum"]["a"]) > reach
 
 
 def test_a_search_is_repeated_bit_for_bit_and_keeps_the_limits() -> None:
-    budget = {"population": 8, "iterations": 3, "reading": model.MAIN_READING}
-    parameters = {"seed": 3, "run": 1, "method": "mupso", "handling": "scaling", **budget}
+    parameters = {"seed": 3, "run": 1, "population": 8, "iterations": 3}
     first, second = (trials.swarm(**parameters) for _ in range(2))
     assert first["x"] == second["x"]
     assert first["evaluations"] == 24
@@ -128,23 +128,31 @@ def conditions(**means: dict[str, float]) -> TrialTable:
 
 
 def test_the_best_of_six_is_judged_by_what_the_runs_can_tell() -> None:
-    clear, near, behind = ({"mupso": m, "gwo": 6.0} for m in (3.0, 6.0, 6.8))
-    (printed,) = (c for c in PAPERS["irb120-mupso"].sheet.claim if c.name == "mupso-best-of-six")
+    clear, near, behind = ({"MuPSO": m, "GWO": 6.0} for m in (3.0, 6.0, 6.8))
 
     def verdict(first, second) -> str:
-        measured = printed.measure(conditions(table_3=first, penalty=second), {})
-        return printed.judge(measured, judged=True).verdict
+        table, name = conditions(table_3=first, penalty=second), "mupso-best-of-six"
+        return printed_claims(NAME, table, name)[name].verdict
 
-    assert verdict(clear, clear) == "reproduced"
-    assert verdict(clear, near) == "conditional"
-    assert verdict(near, clear) == "not-reproducible"
-    assert verdict(behind, behind) == "not-reproducible"
+    assert verdict(clear, clear) == REPRODUCED
+    assert verdict(clear, near) == CONDITIONAL
+    assert verdict(near, clear) == verdict(behind, behind) == FAILED
+
+
+def test_a_motion_that_the_arm_cannot_follow_is_not_driven():
+    x = model.problem().space.random(np.random.default_rng(0))
+    assert trials.drivable(x.tolist())
+    assert not trials.drivable((5.0 * x).tolist())
+
+
+@pytest.fixture(scope="module")
+def lab(tmp_path_factory) -> Lab:
+    return Lab(tmp_path_factory.mktemp("irb120"), quick=True, runs=4, workers=2)
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
-def test_quick_reproduction_makes_all_tables_and_keeps_the_exact_claims(tmp_path: Path) -> None:
-    found = PAPERS["irb120-mupso"].reproduce(Lab(tmp_path, quick=True, workers=2))
+def test_quick_reproduction_makes_all_tables_and_keeps_the_exact_claims(lab) -> None:
+    found = PAPERS[NAME].reproduce(lab)
     claims = {claim.name: claim for claim in found.claims}
     assert found.passed
     assert claims["identifiability"].ours == 15
@@ -154,7 +162,7 @@ def test_quick_reproduction_makes_all_tables_and_keeps_the_exact_claims(tmp_path
     assert 4.0 < claims["condition-number-minimum"].ours < 12.0
     tables = found.tables
     methods = [row[0] for row in tables["table-3"].rows]
-    assert methods[:-3] == list(model.METHODS.values())
+    assert methods[:-3] == list(model.METHODS)
     assert methods[-1] == "gradient, best of 3 starts"
     assert len(tables["table-4-base"].rows) == 15
     assert len(tables["table-4-printed"].rows) == 22
@@ -163,11 +171,65 @@ def test_quick_reproduction_makes_all_tables_and_keeps_the_exact_claims(tmp_path
     assert [row[0] for row in tables["unprinted"].rows[1:]] == list(model.UNPRINTED)
     assert tables["engine"].rows[0][0] == "MuPSO"
     assert len(tables["engine-parameters"].rows) == 15
-    # 42 trials, of which the first of MuPSO and that of the first reading are the same work.
-    assert len(kept_names(tmp_path)) == 41
+    # 56 trials, of which the first of MuPSO and that of the first reading are the same work.
+    assert len(kept_names(lab.folder)) == 55
 
 
-def test_a_motion_that_the_arm_cannot_follow_is_not_driven():
-    x = model.problem().space.random(np.random.default_rng(0))
-    assert trials.drivable(x.tolist())
-    assert not trials.drivable((5.0 * x).tolist())
+@pytest.fixture(scope="module")
+def table(lab) -> TrialTable:
+    return PAPERS[NAME].run(lab)
+
+
+def by_random_search(table: TrialTable) -> Mapping[tuple[str, str, str], list]:
+    """Return what comes out if MuPSO is random search, and its motions single random draws."""
+    runs = table.runs("table 3", "random search")
+    chance = [
+        {**run, "mutations": 0, "mutated_at_10": 0, "helped": 0, "best_at": 3} for run in runs
+    ]
+    driven = table.runs("engine", SINGLE)
+    return {MUPSO: chance, ("penalty", "", "MuPSO"): chance, ("engine", "", "MuPSO"): driven}
+
+
+def by_spso(table: TrialTable) -> Mapping[tuple[str, str, str], list]:
+    """Return what comes out if MuPSO is SPSO: without mutation and schedules."""
+    runs = table.runs("table 3", "SPSO")
+    return {MUPSO: runs, ("penalty", "", "MuPSO"): runs}
+
+
+def by_the_truth(table: TrialTable) -> Mapping[tuple[str, str, str], list]:
+    """Return what comes out if the motions of MuPSO are perfect and all estimates exact."""
+    perfect = [
+        {**run, "condition": 1.0 + SPREAD * k}
+        for k, run in enumerate(table.runs("table 3", "MuPSO"))
+    ]
+    exact = [
+        {**run, "condition": 1.0 + SPREAD * k, "within": 1.0}
+        | {what: EXACT * (1.0 + k) for what in ("relative_rms", "unseen_rms")}
+        for k, run in enumerate(table.runs("engine", "MuPSO"))
+    ]
+    return {MUPSO: perfect, ("penalty", "", "MuPSO"): perfect, ("engine", "", "MuPSO"): exact}
+
+
+BEST = "mupso-best-of-six gain-in-minimum largest-gain "
+EXPECTED = {
+    by_random_search: {FAILED: BEST + "mutation excitation-improves-accuracy identified-in-engine"},
+    by_spso: {FAILED: BEST + "mutation", CONDITIONAL: "excitation-improves-accuracy"},
+    by_the_truth: {
+        REPRODUCED: BEST + "low-condition-number",
+        CONDITIONAL: """mupso-against-de excitation-improves-accuracy identified-in-engine
+        identified-equals-ideal""",
+        FAILED: "identifiability",
+        UNTESTED: "condition-number-mean",
+    },
+}
+"""What is put in place of MuPSO, and the claims by their verdicts then."""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("put", EXPECTED)
+def test_verdicts_change_with_what_is_put_in_place_of_the_method(table, put) -> None:
+    changed = table | TrialTable(put(table))
+    effort = {name: changed.runs("computed")[0][name] for name in model.PRINTED["effort"]}
+    found = verdicts_of(NAME, changed | compute_rows(changed, 0, effort))
+    expected = by_claim(EXPECTED[put])
+    assert {name: found[name] for name in expected} == expected

@@ -1,10 +1,22 @@
-"""Numbers of a trial table, as TOML files ask for them: statistics, rules, texts, tables."""
+"""Statistics of runs, and numbers of a trial table as TOML files ask for them."""
+
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import pytest
 
 from robotid_sim.errors import OptionError
-from robotid_sim.papers.statistics import interval_of_mean, ratio_of_means
+from robotid_sim.papers.statistics import (
+    ALONE,
+    BESIDE,
+    are_outliers,
+    deviation,
+    geometric_ratio,
+    interval_of_mean,
+    interval_of_median,
+    ratio_of_means,
+)
 from robotid_sim.papers.tables import PrintedTable
 from robotid_sim.papers.trial_table import Measure, TrialTable, take_apart
 
@@ -111,3 +123,65 @@ def test_what_is_never_reached_is_said_in_a_list() -> None:
     table = TrialTable({("s", "", "a"): [{"x": [1.0, None]}, {"x": [2.0, 3.0]}]})
     listed = Measure(study="s", metric="x", of="a", statistic="mean", each="entry", text="{value}")
     assert listed.estimate(table)[0] == "1.5, -"
+
+
+def share_covered(interval: Callable[..., Any], draws: np.ndarray, center: float) -> float:
+    ends = np.array([interval(row) for row in draws])
+    return float(((ends[:, 0] < center) & (ends[:, 1] > center)).mean())
+
+
+@pytest.mark.slow
+def test_the_intervals_of_a_mean_and_of_a_ratio_cover_as_often_as_stated() -> None:
+    draws = np.random.default_rng(0).normal(3.0, 2.0, (2000, 5))
+    covered = share_covered(interval_of_mean, draws, 3.0)
+    assert covered == pytest.approx(0.95, abs=0.015)  # three standard errors
+    pairs = np.random.default_rng(0).normal((4.0, 2.0), 0.5, (200, 20, 2))
+    covered = share_covered(lambda pair: ratio_of_means(*pair.T)[1], pairs, 2.0)
+    assert covered == pytest.approx(0.94, abs=0.05)
+
+
+def test_the_interval_of_the_median_covers_it_at_least_as_often_as_stated() -> None:
+    draws = np.random.default_rng(0).exponential(1.0, (2000, 10))
+    covered = share_covered(interval_of_median, draws, float(np.log(2.0)))
+    assert covered == pytest.approx(0.979, abs=0.01)  # 1 - 2 (1 + 10) / 2^10
+
+
+def test_few_runs_have_no_interval() -> None:
+    assert interval_of_mean([1.0, 2.0, 3.0]) is None
+    assert ratio_of_means([1.0], [2.0])[1] is None
+    assert interval_of_median([1.0] * 5) is None
+    assert interval_of_median(np.arange(6.0)) == (0.0, 5.0)
+
+
+def test_pairs_narrow_the_interval_of_a_ratio() -> None:
+    common = np.random.default_rng(0).uniform(1.0, 10.0, 20)
+    free, paired = (ratio_of_means(2.0 * common, common, paired=p)[1] for p in (False, True))
+    assert paired == pytest.approx((2.0, 2.0))
+    assert free[1] - free[0] > 0.5
+
+
+def test_a_geometric_ratio_is_that_of_geometric_means() -> None:
+    value, interval = geometric_ratio([2.0, 8.0, 2.0, 8.0], [1.0, 4.0, 1.0, 4.0])
+    assert value == pytest.approx(2.0)
+    assert interval == pytest.approx((2.0, 2.0))
+    assert geometric_ratio([6.0], [2.0]) == (pytest.approx(3.0), None)
+
+
+def test_outliers_lie_beyond_the_reach_of_the_quartiles() -> None:
+    values = np.append(np.arange(9.0), 100.0)
+    assert are_outliers(values).tolist() == [False] * 9 + [True]
+    value, (low, high) = BESIDE["difference of outlier shares"](values, np.arange(10.0))
+    assert value == pytest.approx(0.1)
+    assert low < 0.0 < value < high
+
+
+def test_runs_that_never_reach_something_are_left_out_of_its_mean() -> None:
+    statistic = ALONE["mean where reached"]
+    assert statistic(np.array([1.0, np.nan, 3.0])) == (2.0, None)
+    assert np.isnan(statistic(np.array([np.nan]))[0])
+
+
+def test_a_single_run_has_no_spread() -> None:
+    assert deviation([3.0]) == 0.0
+    assert deviation([1.0, 3.0]) == pytest.approx(np.sqrt(2.0))
+    assert np.isnan(ALONE["sample deviation"](np.array([3.0]))[0])

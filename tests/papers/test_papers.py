@@ -5,15 +5,20 @@ import pkgutil
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
 import papers_table
 import pytest
 
 from robotid_sim.errors import UnknownNameError
+from robotid_sim.measurement.sensors import measure
+from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.papers import PAPERS, describe_papers, find_paper, stored
 from robotid_sim.papers.claims import Measured, PrintedClaim, measured
+from robotid_sim.papers.driving import ENCODER_NOISE, LOW_PASS, drive, tracking_error, with_encoders
 from robotid_sim.papers.paper import Lab, Paper, Reproduction
 from robotid_sim.papers.trial_table import ClaimRange
+from robotid_sim.trajectory.fourier import FourierTrajectory
 
 NAMES = (
     "twolink-elpidso", "rocr6-wlsrwpso", "irb120-mupso", "rs010n-sedsabso", "irb140-qpso",
@@ -111,3 +116,17 @@ def test_what_became_of_every_element_of_a_paper_can_be_found(name) -> None:
     for element in elements:
         for where in element.where:
             assert resolved(name, where) is not None
+
+
+def test_a_driven_motion_is_followed_and_seen_with_noise() -> None:
+    robot = load_robot("twolink")
+    names = tuple(joint.name for joint in robot.joints)
+    a = np.full((robot.dof, 1), 0.2)
+    path = FourierTrajectory(names, np.zeros(robot.dof), a, 0.0 * a, base_period=2.0, periods=1)
+    clean = drive(robot, path, 500.0)
+    assert clean.dt * 500.0 == 1.0
+    assert (tracking_error(clean, path) < 1e-3).all()
+    noisy = measure(clean, with_encoders("torque-noise", relative=0.01), np.random.default_rng(0))
+    assert (noisy.q - clean.q).std() < 1.2 * ENCODER_NOISE
+    assert np.abs(LOW_PASS(noisy, robot).q - clean.q).max() < 1e-2
+    assert (noisy.tau_meas != clean.tau_meas).all()

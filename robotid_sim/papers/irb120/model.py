@@ -5,7 +5,7 @@ The robot is not named; its links are those of an ABB IRB 120. Its first three j
 Which parameters can be identified, and least squares on the excitation, follow from it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -38,8 +38,10 @@ from robotid_sim.trajectory.cartesian_fourier import cartesian_basis
 
 PRINTED = read_settings(__file__)
 
-METHODS = {"mupso": "MuPSO", "spso": "SPSO", "woa": "WOA", "gwo": "GWO", "goa": "GOA", "de": "DE"}
-"""Ends of the names of the published settings, in the order of Table 3, and their names there."""
+METHODS = ("MuPSO", "SPSO", "WOA", "GWO", "GOA", "DE")
+"""In the order of Table 3; in lower case the ends of the names of their published settings."""
+SEARCHED = ("MuPSO", "DE", "gradient", "random search")
+"""Searches whose motions are driven in the engine."""
 
 POPULATION = 50
 
@@ -203,7 +205,7 @@ def rank_analysis() -> dict[str, BaseParameters]:
     }
 
 
-def rank_of(symbols: Sequence[str]) -> int:
+def rank_of(symbols: Iterable[str]) -> int:
     """Return the rank of some parameters, in the paper's frames, in joint torques."""
     robot, inertial = arm(), len(paper_frames())
     W = torque_regressor(robot, *random_states(robot))[:, :, :inertial].reshape(-1, inertial)
@@ -237,8 +239,6 @@ class ExactIdentification:
     """Base parameters of eq. (49) to (53), shape (15,)."""
     beta_exact: Float1D
     """Estimate without noise, shape (15,)."""
-    noise_std: float
-    """Of the torques [N m]."""
     std: Float1D
     """Standard deviation of the estimates that least squares can reach, shape (15,)."""
     beta_noisy: Float2D
@@ -281,7 +281,6 @@ def identify(
         basis=basis,
         beta_true=basis.of(phi),
         beta_exact=least_squares(tau),
-        noise_std=noise_std,
         std=np.sqrt(np.diag(cramer_rao(linear(tau), np.full(robot.dof, noise_std)))),
         beta_noisy=np.array([least_squares(tau + part) for part in noise]),
     )

@@ -4,6 +4,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -39,57 +40,48 @@ def swarm(
     *,
     seed: int,
     run: int,
-    method: str,
     population: int,
     iterations: int,
-    reading: str,
-    handling: Handling,
+    method: str = "MuPSO",
+    reading: str = MAIN_READING,
+    handling: Handling = "scaling",
 ) -> dict[str, Any]:
     """Return what a swarm with its published setting arrives at.
 
     Methods and readings draw different numbers; `handling` is how limits are kept, see
     `DesignCost`.
     """
-    problem = problem_of(reading)
+    problem, name = problem_of(reading), method.lower()
     cost = DesignCost(problem, handling)
-    optimizer = setting(f"umar-2021-{method}").build(population=population)
+    optimizer = setting(f"umar-2021-{name}").build(population=population)
     box = np.ones(problem.space.size)
-    rng = named_stream(seed, PAPER, method, reading, handling, f"{population}", f"run {run}")
+    rng = named_stream(seed, PAPER, name, reading, handling, f"{population}", f"run {run}")
     most = population * iterations
     began = time.process_time()
     best = minimize(cost, -box, box, method=optimizer, max_evals=most, rng=rng)
     seconds = time.process_time() - began
-    x = cost.meant(best.x)
-    assert x is not None
-    mutations = optimizer.mutated_at if isinstance(optimizer, MutatingSwarm) else []
+    mutated_at = optimizer.mutated_at if isinstance(optimizer, MutatingSwarm) else []
+    mutations = [evaluations // population for evaluations in mutated_at]
     curve = best.history[thinned(len(best.history), CURVE_POINTS)]
-    reached = best.history[np.argmax(best.history[:, 1] <= best.fun), 0]
+    best_at = int(best.history[np.argmax(best.history[:, 1] <= best.fun), 0]) // population
     return {
-        **_described(problem, x),
+        **_described(problem, cost.meant(best.x)),
         "evaluations": best.nfev,
         "seconds": seconds,
         "curve": [curve[:, 0].tolist(), np.exp(curve[:, 1]).tolist()],
-        "best_at": int(reached) // population,
-        "mutations": [evaluations // population for evaluations in mutations],
+        "best_at": best_at,
+        "mutations": len(mutations),
+        "mutated_at_10": int(10 in mutations),
+        "helped": int(bool(mutations) and best_at > mutations[0]),
     }
 
 
 def swarm_times(*, seed: int, rounds: int, iterations: int) -> dict[str, Any]:
     """Time MuPSO with 50 and 70 particles in turn, so that other work does little harm [s]."""
     runs: dict[str, list[dict[str, float]]] = {"50": [], "70": []}
-    for run in range(rounds):
-        for population, of_size in runs.items():
-            began = time.process_time()
-            swarm(
-                seed=seed,
-                run=run,
-                method="mupso",
-                population=int(population),
-                iterations=iterations,
-                reading=MAIN_READING,
-                handling="scaling",
-            )
-            of_size.append({"seconds": time.process_time() - began})
+    for run, size in product(range(rounds), runs):
+        searched = swarm(seed=seed, run=run, population=int(size), iterations=iterations)
+        runs[size].append({"seconds": searched["seconds"]})
     return {"methods": {size: {"runs": of_size} for size, of_size in runs.items()}}
 
 
@@ -102,12 +94,10 @@ def random_search(*, seed: int, run: int, population: int, iterations: int) -> d
     points = rng.uniform(-1.0, 1.0, (population * iterations, problem.space.size))
     costs = cost(points)
     seconds = time.process_time() - began
-    x = cost.meant(points[int(np.argmin(costs))])
-    assert x is not None
     best = np.minimum.accumulate(costs)[population - 1 :: population]
     evaluations = population * np.arange(1, iterations + 1)
     return {
-        **_described(problem, x),
+        **_described(problem, cost.meant(points[int(np.argmin(costs))])),
         "evaluations": len(costs),
         "seconds": seconds,
         "curve": [evaluations.tolist(), np.exp(best).tolist()],
@@ -145,8 +135,9 @@ class CountedProblem(ExcitationProblem):
         return ExcitationProblem.gradient(self, x, criterion)
 
 
-def _described(problem: ExcitationProblem, x: Float1D) -> dict[str, Any]:
+def _described(problem: ExcitationProblem, x: Float1D | None) -> dict[str, Any]:
     """Return coordinates of a motion, its condition numbers, and its use of the limits."""
+    assert x is not None
     unit, raw = (
         float(np.exp(ExcitationProblem.value(problem, x, CRITERIA.build(name))))
         for name in ("normalized-condition-number", "condition-number")

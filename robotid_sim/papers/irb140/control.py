@@ -20,8 +20,8 @@ from scipy.optimize import brentq
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
+from robotid_sim.engine.engines import default_engine, using_engine
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.cone_program import ConsistentProgram
@@ -46,8 +46,9 @@ from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.streams import named_stream
 from robotid_sim.tasks.task import Circle, JointStep, TaskRun
+from robotid_sim.validation.closed_loop import undisturbed_task
 from robotid_sim.validation.comparison import UNDISTURBED, Comparison, task_runs
-from robotid_sim.validation.control_run import ControlRun, LoopTask, Trace, run_loop
+from robotid_sim.validation.control_run import ControlRun, Trace, run_loop
 from robotid_sim.validation.prediction import rms
 
 CIRCLE, STEP = "circle-slow", "joint-step"
@@ -72,8 +73,8 @@ SETTLED = 0.3
 """Time that the loop takes to settle, in which the torques of the models differ most [s]."""
 DRAWN = 250
 """Samples of a curve that is kept."""
-EVERY_SAMPLE = 1_000_000
-"""More samples than a lap has: torques that settle within milliseconds cannot be thinned."""
+LOOP = Comparison(trace_samples=1_000_000)
+"""Sliding mode, with more samples than a lap has: torques that settle fast cannot be thinned."""
 JOINTS = 3
 """Joints whose links the paper identifies."""
 
@@ -95,7 +96,7 @@ def track(seed: int, run: int, scenario: str, *, arms: bool, lap: float = 30.0) 
         models = {model: equivalent(plant, basis, model) for model in MODELS}
     else:
         models = {m: published_robot(ROBOT, SETS[m]) for m in MODELS} | {"reference": plant}
-    tasks = prepare_tasks(lap)
+    tasks = prepare_tasks(lap, default_engine())
     stream = ("plants", f"run {run}") if arms else ("loop", f"run {run}", "run 0", name)
     runs: dict[str, dict[str, ControlRun]] = {m: {} for m in MODELS}
     for key, each in tasks.items():
@@ -136,7 +137,7 @@ class PreparedTask:
 
 
 @lru_cache(maxsize=2)
-def prepare_tasks(lap: float) -> dict[str, PreparedTask]:
+def prepare_tasks(lap: float, engine: str) -> dict[str, PreparedTask]:
     """Prepare the circle of `lap` [s] and the joint step, by name.
 
     The gains of the circle are those of a specification for a fast lap; those of the step let the
@@ -159,35 +160,24 @@ def prepare_tasks(lap: float) -> dict[str, PreparedTask]:
         assert rise is not None
         return rise - float(printed_rise)
 
-    slow = gains_of(brentq(rise_beyond_print, *STEP_BANDWIDTHS, xtol=1e-3))
     gains = LoopGains.from_specification(plant, path, rate=RATE)
-    return {
-        task.name: PreparedTask(task, loop, run_task(plant, plant, loop, task).peak_torque)
-        for task, loop in ((tasks[CIRCLE], gains), (tasks[STEP], slow))
-    }
+    with using_engine(engine):
+        slow = gains_of(brentq(rise_beyond_print, *STEP_BANDWIDTHS, xtol=1e-3))
+        return {
+            task.name: PreparedTask(task, loop, run_task(plant, plant, loop, task).peak_torque)
+            for task, loop in ((tasks[CIRCLE], gains), (tasks[STEP], slow))
+        }
 
 
 def run_task(
     plant: Robot, model: Robot, gains: LoopGains, task: TaskRun, scenario: Scenario | None = None
 ) -> ControlRun:
     """Run an arm on a task, with a model in its sliding-mode controller."""
-    run = run_loop(
-        LoopTask(
-            cell=Cell(plant=plant, controller=ComputedTorque(plant), rate=RATE, substeps=SUBSTEPS),
-            model=model,
-            model_name=model.name,
-            controller="sliding-mode",
-            factory=SlidingMode.from_gains,
-            gains=gains,
-            task=task.name,
-            trajectory=task.trajectory,
-            is_step=task.is_step,
-            scenario=replace(scenario or Scenario(), offset=task.offset),
-            rng=np.random.default_rng(0),  # nothing is drawn: there are no sensors in the loop
-            run=0,
-            trace_samples=EVERY_SAMPLE,
-        )
-    )
+    cell = Cell(plant=plant, controller=ComputedTorque(plant), rate=RATE, substeps=SUBSTEPS)
+    rng = np.random.default_rng(0)  # nothing is drawn: there are no sensors in the loop
+    of_plant = undisturbed_task(cell, gains, task, rng, LOOP)
+    acting = replace(scenario or Scenario(), offset=task.offset)
+    run = run_loop(replace(of_plant, model=model, model_name=model.name, scenario=acting))
     assert isinstance(run, ControlRun), run
     return run
 

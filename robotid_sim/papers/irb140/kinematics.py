@@ -10,8 +10,7 @@ singularity index above 1000 are left out, which is what its penalty on them com
 """
 
 import warnings
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -24,14 +23,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140.model import ROBOT, ROOT, SETTINGS
 from robotid_sim.streams import named_stream
 
-DH = (
-    (0.070, -0.5 * np.pi, 0.352, 0.0),
-    (-0.360, 0.0, 0.0, 0.5 * np.pi),
-    (0.0, -0.5 * np.pi, 0.0, 0.0),
-    (0.0, 0.5 * np.pi, 0.380, 0.0),
-    (0.0, -0.5 * np.pi, 0.0, 0.0),
-    (0.0, 0.0, 0.065, 0.0),
-)
+DH = [(a, np.pi * twist, d, np.pi * turn) for a, twist, d, turn in SETTINGS["table_1"]]
 """Table 1: a [m], alpha [rad], d [m], offset of theta [rad] of every joint, standard convention."""
 SINGULAR = 1000.0
 """Singularity index kappa(J) = |J| |J^-1| above which a pose is left out (sec. 2.4)."""
@@ -142,22 +134,7 @@ PATIENCE = 2
 """Looks without a better one after which training stops."""
 
 
-@dataclass(frozen=True, slots=True)
-class Network:
-    """A network, how it is trained, and on what."""
-
-    label: str
-    layers: Sequence[int]
-    solver: str
-    region: str
-    iterations: Sequence[int]
-    """Most iterations (L-BFGS) or epochs, the second in a quick run; two looks make a line."""
-    half_width: float | None = None
-    """Of the region in every joint, about the middle of the task region [deg]; None: `WIDE_SHARE`
-    of the ranges."""
-
-
-NETWORKS = {name: Network(**fields) for name, fields in SETTINGS["networks"].items()}
+NETWORKS: Mapping[str, Mapping[str, Any]] = SETTINGS["networks"]
 TASK = "single-15"
 """The network that is held against the printed error."""
 
@@ -180,7 +157,7 @@ def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) 
     require_sklearn()
     chosen = NETWORKS[network]
     rng = named_stream(seed, ROOT, "network", network, f"run {run}")
-    q, xyz, excluded = regular_poses(chosen.half_width, samples, rng)
+    q, xyz, excluded = regular_poses(chosen.get("half_width"), samples, rng)
     (inputs, _), (outputs, unit) = _scaled(q, 1.0), _scaled(xyz, OUTPUTS)
     cut = round((1.0 - VALIDATION) * len(q))
     perceptron = _perceptron(chosen, iterations, int(rng.integers(2**31)))
@@ -193,11 +170,11 @@ def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) 
         apart = (perceptron.predict(inputs) - outputs) * (1e3 * unit)
         learned, tried = np.split(np.linalg.norm(apart, axis=1), [cut])
         error = float(tried.mean())
-        done = (len(curve) + 1.0) * CHUNK if chosen.solver == "lbfgs" else perceptron.n_iter_
+        done = (len(curve) + 1.0) * CHUNK if chosen["solver"] == "lbfgs" else perceptron.n_iter_
         curve.append([float(done), float(learned.mean()), error])
         best, waited = (error, 0) if error < best else (best, waited + 1)
         # L-BFGS goes on until the validation error rises; the last state is near the best.
-        more = chosen.solver == "lbfgs" and done < iterations and waited < PATIENCE
+        more = chosen["solver"] == "lbfgs" and done < iterations and waited < PATIENCE
     return {
         "train": curve[-1][1],
         "validation": error,
@@ -238,15 +215,15 @@ def _scaled(values: Float2D, largest: float) -> tuple[Float2D, Float1D]:
     return (values - low) / unit - largest, unit
 
 
-def _perceptron(chosen: Network, iterations: int, state: int) -> Any:
+def _perceptron(chosen: Mapping[str, Any], iterations: int, state: int) -> Any:
     """Make an untrained network of logistic units: for L-BFGS in chunks, or for batches."""
     from sklearn.neural_network import MLPRegressor
 
     options: dict[str, Any] = {"max_iter": CHUNK, "max_fun": 10 * CHUNK, "tol": 0.0}
-    if chosen.solver != "lbfgs":
-        rate = {"sgd": 0.01, "adam": 1e-3}[chosen.solver]
+    if chosen["solver"] != "lbfgs":
+        rate = {"sgd": 0.01, "adam": 1e-3}[chosen["solver"]]
         options = {"learning_rate": "adaptive", "learning_rate_init": rate, "tol": 1e-6}
         options |= {"max_iter": iterations, "early_stopping": True, "n_iter_no_change": 10}
-    options["warm_start"] = chosen.solver == "lbfgs"
-    paper = {"activation": "logistic", "alpha": 0.0, "solver": chosen.solver}
-    return MLPRegressor(hidden_layer_sizes=chosen.layers, random_state=state, **paper, **options)
+    options["warm_start"] = chosen["solver"] == "lbfgs"
+    paper = {"activation": "logistic", "alpha": 0.0, "solver": chosen["solver"]}
+    return MLPRegressor(hidden_layer_sizes=chosen["layers"], random_state=state, **paper, **options)

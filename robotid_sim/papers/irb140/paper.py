@@ -12,40 +12,10 @@ from robotid_sim.model import inertia
 from robotid_sim.model.cad import inertia_from_geometry
 from robotid_sim.model.catalog import load_robot, published_parameters
 from robotid_sim.model.parameters import N_INERTIAL, inertial_slice
-from robotid_sim.papers.irb140.control import JOINTS, MODELS, SCENARIOS
-from robotid_sim.papers.irb140.inverse_network import TREATMENTS
-from robotid_sim.papers.irb140.kinematics import (
-    NETWORKS,
-    SAMPLES,
-    TASK,
-    WIDE_SHARE,
-    region_of,
-    require_sklearn,
-)
-from robotid_sim.papers.irb140.model import (
-    COM,
-    INERTIA,
-    IS_COM,
-    LINKS,
-    NAMES,
-    ROBOT,
-    ROOT,
-    SETTINGS,
-    distance_from_print,
-    link_parameters,
-    mape,
-    mape_ranges,
-    parameter_vector,
-    rounding_of,
-)
-from robotid_sim.papers.irb140.swarms import (
-    METHODS,
-    OBJECTIVES,
-    PSO_CLAMP,
-    QUBIT_CLAMP,
-    SWARMS,
-    inertia_errors,
-)
+from robotid_sim.papers.irb140 import control, inverse_network, kinematics, model, swarms
+from robotid_sim.papers.irb140.control import JOINTS, MODELS
+from robotid_sim.papers.irb140.model import ROBOT, SETTINGS, parameter_vector
+from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP, SWARMS
 from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
 from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
@@ -54,21 +24,14 @@ WIDE, SMALL = "relative, 0.5", "relative, 0.1"
 """Cases of the searches: boxes of ± 50 % and ± 10 % about the parameters over their reference."""
 EQUAL_SHARES = tuple((share, share) for share in (0.5 * QUBIT_CLAMP, QUBIT_CLAMP, 0.1, 0.2, 0.4))
 EQUAL_STEPS = tuple((step, step * 2.0 / np.pi) for step in (0.1, 0.2))
-PAIRS: dict[str, tuple[tuple[float, float], ...]] = {
-    "as in all other searches": ((PSO_CLAMP, QUBIT_CLAMP),),
-    "equal shares of the ranges": EQUAL_SHARES,
-    "equal steps in the middle of the box": EQUAL_STEPS,
-}
+PAIRS = (
+    ("as in all other searches", (PSO_CLAMP, QUBIT_CLAMP)),
+    *(("equal shares of the ranges", pair) for pair in EQUAL_SHARES),
+    *(("equal steps in the middle of the box", pair) for pair in EQUAL_STEPS),
+)
 """Clamps of PSO and of the qubits. With equal steps the largest step in the middle of the box is
 the same: x = cos(angle)^2 has slope 1 there, and the angle's range is pi / 2."""
-CLAMPS: tuple[tuple[str, float], ...] = tuple(
-    dict.fromkeys(
-        clamp
-        for pairs in PAIRS.values()
-        for pair in pairs
-        for clamp in zip(SWARMS, pair, strict=True)
-    )
-)
+CLAMPS = dict.fromkeys(clamp for _, pair in PAIRS for clamp in zip(SWARMS, pair, strict=True))
 """Method and clamp of every search of the sweep."""
 RANKED = ("PSO", "QPSO", "reference")
 """Models from best to worst, by Table 4."""
@@ -84,19 +47,11 @@ REDUCTION = 51.35
 
 def with_computed(table: TrialTable) -> TrialTable:
     """Add what tables, figures and claims need beside the runs."""
-    rows, reference = pairs_of_clamps(table), parameter_vector("reference")
-    # What Table 3 means, and how far the stated errors are from what its digits allow.
-    for column, swarm in (("QPSO", "qubit"), ("PSO", "pso")):
-        errors = mape(parameter_vector(column), reference)
-        for error, ends, what in zip(errors, mape_ranges(column), ("com", "inertia"), strict=True):
-            off = distance_from_print(SETTINGS["printed"]["search"][swarm][f"mape_{what}"], ends)
-            why = f"The last printed digits allow {ends[0]:.3g} to {ends[1]:.3g} %."
-            row = {"mape": round(error, 4), "off": off, "why": why}
-            rows["sums of print", what, column] = [row]
-    for scenario in SCENARIOS:
+    rows = pairs_of_clamps(table) | sums_of_print()
+    for scenario in control.SCENARIOS:
         rows |= compared_models(table, scenario)
     rows["table 2", "", ""], cad = cad_rows()
-    rows["table 3", "", ""] = [columns := parameter_columns(table)]
+    rows["table 3", "", ""] = columns = parameter_columns(table)
     rows |= drawn_estimates(columns)
     curves = {m: table.runs("arms curves", m, "nominal")[0]["energy"] for m in MODELS}
     gap = np.subtract(curves["PSO"], curves["reference"])[:, 1]
@@ -109,50 +64,74 @@ def with_computed(table: TrialTable) -> TrialTable:
         "lap": float(np.round(lap["t"][-1])),
     }
     printed = TrialTable.printed(SETTINGS["printed"])
-    return table | TrialTable(rows) | printed | TrialTable.computed(**facts, **cad, **constants())
+    return (
+        table
+        | TrialTable.of(rows.items())
+        | printed
+        | TrialTable.computed(**facts, **cad, **constants())
+    )
 
 
-def drawn_estimates(columns: ResultRow) -> dict[TrialKey, Any]:
+@cache
+def sums_of_print() -> dict[TrialKey, ResultRow]:
+    """Compute what Table 3 means, and how far the stated errors are from what its digits allow."""
+    rows: dict[TrialKey, ResultRow] = {}
+    reference = parameter_vector("reference")
+    for column, swarm in (("QPSO", "qubit"), ("PSO", "pso")):
+        found = parameter_vector(column)
+        stated, ranges = SETTINGS["printed"]["search"][swarm], model.mape_ranges(column)
+        kinds = zip(("com", "inertia"), model.mape(found, reference), ranges, strict=True)
+        for what, error, ends in kinds:
+            rows["sums of print", what, column] = {
+                "cost": float(((found - reference) ** 2).sum()),
+                "mape": round(error, 4),
+                "low": ends[0],
+                "high": ends[1],
+                "off": model.distance_from_print(stated[f"mape_{what}"], ends),
+            }
+    return rows
+
+
+def drawn_estimates(columns: ResultRow) -> dict[TrialKey, ResultRow]:
     """Place bars of printed values, and the deviations of all estimates from the reference [%]."""
-    rows: dict[TrialKey, Any] = {}
-    for kind, chosen in (("com", IS_COM), ("inertia", ~IS_COM)):
+    rows: dict[TrialKey, ResultRow] = {}
+    for kind, chosen in (("com", model.IS_COM), ("inertia", ~model.IS_COM)):
         places = np.arange(float(chosen.sum()))
         nan = np.full_like(places, np.nan)
         for column, shift in zip(MODELS, (-0.27, 0.0, 0.27), strict=True):
             values, height = parameter_vector(column)[chosen], places + shift
             ends = np.column_stack([np.zeros_like(values), values, nan]).ravel()
             heights = np.column_stack([height, height, nan]).ravel()
-            rows["printed bars", kind, column] = [{"value": ends, "place": heights}]
+            rows["printed bars", kind, column] = {"value": ends, "place": heights}
         for name, values in columns.items():
             if ", " in name:
-                share = np.array(values)[: len(NAMES)] / parameter_vector("reference")
+                share = np.array(values)[: len(model.NAMES)] / parameter_vector("reference")
                 deviation = 100.0 * (share - 1.0)[chosen]
-                rows["deviations", kind, name] = [{"deviation": deviation, "place": places}]
+                rows["deviations", kind, name] = {"deviation": deviation, "place": places}
     return rows
 
 
-def pairs_of_clamps(table: TrialTable) -> dict[TrialKey, Any]:
+def pairs_of_clamps(table: TrialTable) -> dict[TrialKey, ResultRow]:
     """Put the searches with a pair of clamps beside each other, as cases of their kind."""
     return {
-        (kind, f"{pair[0]:.3g} and {pair[1]:.3g}", m): table.runs("clamp", m, f"{clamp:.4f}")
-        for kind, pairs in PAIRS.items()
-        for pair in pairs
-        for m, clamp in zip(SWARMS, pair, strict=True)
+        (kind, f"{pso:.3g} and {qubit:.3g}", m): {"runs": table.runs("clamp", m, f"{clamp:.4f}")}
+        for kind, (pso, qubit) in PAIRS
+        for m, clamp in (("pso", pso), ("qubit", qubit))
     }
 
 
-def compared_models(table: TrialTable, scenario: str) -> dict[TrialKey, Any]:
+def compared_models(table: TrialTable, scenario: str) -> dict[TrialKey, ResultRow]:
     """Compute what compares all models in a scenario, and not two of them.
 
     For every joint the largest and the least torque rate; how much of the squared torque
     differences arises at the start [%]; whether errors have the opposite order; and in how many
     metrics of Table 4 every run has PSO < QPSO < reference.
     """
-    rows: dict[TrialKey, Any] = {}
+    rows: dict[TrialKey, ResultRow] = {}
     for study in ("loop", "arms"):
         steps = [table.values(study, model, "step", scenario) for model in RANKED]
         ordered = (np.diff(steps, axis=0) > 0.0).all(axis=(0, 1))
-        rows["models", scenario, study] = [{"ordered": int(ordered.sum())}]
+        rows["models", scenario, study] = {"ordered": int(ordered.sum())}
 
     def values(name: str, models: tuple[str, ...]) -> np.ndarray:
         return np.array([table.values("loop", m, name, scenario) for m in models])
@@ -160,12 +139,12 @@ def compared_models(table: TrialTable, scenario: str) -> dict[TrialKey, Any]:
     extremes: dict[str, Any] = {"largest": {}, "least": {}}
     for name in ("torque_rate", "torque_rate_settled"):
         rates = values(name, MODELS)[..., :JOINTS]
-        ranks = rates.mean(axis=1).argsort(axis=0)[:, None]
+        order = rates.mean(axis=1).argsort(axis=0)
         for place, k in (("largest", -1), ("least", 0)):
-            extremes[place][name] = np.take_along_axis(rates, ranks[k][None], axis=0)[0]
+            extremes[place][name] = rates[order[k], :, np.arange(JOINTS)].T
     for place, parts in extremes.items():
-        runs = zip(*parts.values(), strict=True)
-        rows["extremes", scenario, place] = [dict(zip(parts, run, strict=True)) for run in runs]
+        runs = [dict(zip(parts, run, strict=True)) for run in zip(*parts.values(), strict=True)]
+        rows["extremes", scenario, place] = {"runs": runs}
     whole, later = (
         values(name, RANKED[:2])[..., :JOINTS].mean(axis=1)
         for name in ("torque_difference", "torque_difference_settled")
@@ -173,34 +152,32 @@ def compared_models(table: TrialTable, scenario: str) -> dict[TrialKey, Any]:
     shares = 100.0 * (1.0 - (later / whole) ** 2)  # the start is a hundredth of the lap
     apart = [a - b for a, b in pairwise(values("tracking_error", RANKED))]
     turned = all((interval_of_mean(d) or (d.mean(),))[0] > 0.0 for d in apart)
-    rows["models", scenario, "loop"][0] |= {
-        "start": f"{shares.min():.0f} to {shares.max():.0f}",
-        "order": ORDERS[turned],
-    }
+    said = {"start": f"{shares.min():.0f} to {shares.max():.0f}", "order": ORDERS[turned]}
+    rows["models", scenario, "loop"] = {**rows["models", scenario, "loop"], **said}
     return rows
 
 
 @cache
-def cad_rows() -> tuple[list[ResultRow], ResultRow]:
+def cad_rows() -> tuple[ResultRow, ResultRow]:
     """Put Table 2 beside what uniform density makes of our meshes; and its deviations [%]."""
     ours = cad_step()["links"]
     phi = published_parameters(ROBOT).phi
-    masses = phi[: len(LINKS) * N_INERTIAL : N_INERTIAL]
-    reference = parameter_vector("reference").reshape(len(LINKS), -1)
+    masses = phi[: len(model.LINKS) * N_INERTIAL : N_INERTIAL]
+    reference = parameter_vector("reference").reshape(len(model.LINKS), -1)
     printed = np.column_stack([masses, reference])
     share = 100.0 * np.abs(ours / printed - 1.0)
-    bodies = [inertia.inconsistency(phi[inertial_slice(k)]) is None for k in range(len(LINKS))]
+    links, names = range(len(model.LINKS)), ("m", *model.COM, *model.INERTIA)
     column = {
-        "name": [f"{name}{k + 1}" for k in range(len(LINKS)) for name in ("m", *COM, *INERTIA)],
-        "unit": ["kg", *["m"] * len(COM), *["kg m²"] * len(INERTIA)] * len(LINKS),
+        "name": [f"{name}{k + 1}" for k in links for name in names],
+        "unit": ["kg", *["m"] * len(model.COM), *["kg m²"] * len(model.INERTIA)] * len(links),
         "printed": printed.ravel().tolist(),
         "ours": (ours.round(9) + 0.0).ravel().tolist(),
     }
-    first = 1 + len(COM)
-    return [column], {
+    first = 1 + len(model.COM)
+    return column, {
         "cad_error": float(np.median(share[:, 1:])),
         "cad_masses": float(share[:, 0].max()),
-        "bodies": sum(bodies),
+        "bodies": sum(inertia.inconsistency(phi[inertial_slice(k)]) is None for k in links),
         "ixx": float(ours[0, first]),
         "ixx_printed": float(printed[0, first]),
     }
@@ -214,11 +191,11 @@ def parameter_columns(table: TrialTable) -> ResultRow:
         runs = sorted(table.runs("search", swarm, WIDE), key=lambda row: float(row["cost"]))
         columns[f"{column}, printed"] = parameter_vector(column)
         columns[f"{column}, ours"] = np.array(runs[(len(runs) - 1) // 2]["estimate"])
-    units = ["m" if name[:-1] in COM else "kg m²" for name in NAMES]
+    units = ["m" if name[:-1] in model.COM else "kg m²" for name in model.NAMES]
     return {
-        "name": [*NAMES, "MAPE, centers of mass", "MAPE, inertia"],
+        "name": [*model.NAMES, "MAPE, centers of mass", "MAPE, inertia"],
         "unit": [*units, "%", "%"],
-        **{name: [*values, *mape(values, reference)] for name, values in columns.items()},
+        **{name: [*values, *model.mape(values, reference)] for name, values in columns.items()},
     }
 
 
@@ -226,30 +203,26 @@ def parameter_columns(table: TrialTable) -> ResultRow:
 def constants() -> ResultRow:
     """Compute what follows from the print and the robot alone."""
     rank, count = visible_directions()
-    lower, upper = region_of(None, load_robot(ROBOT))
-    printed = [parameter_vector(m) for m in ("PSO", "QPSO")]
-    costs = [float(((of - parameter_vector("reference")) ** 2).sum()) for of in printed]
-    far, near = (inertia_errors(of) for of in printed)
+    lower, upper = kinematics.region_of(None, load_robot(ROBOT))
+    far, near = (swarms.inertia_errors(parameter_vector(m)) for m in ("PSO", "QPSO"))
     products, moments = np.divide(far, near)
     best, worst = (SETTINGS["printed"]["search"][swarm]["cost"] for swarm in ("qubit", "pso"))
+    b, w = map(model.rounding_of, (best, worst))
     low, reduction, high = (
-        100.0 * (1.0 - (best + sign * rounding_of(best)) / (worst - sign * rounding_of(worst)))
-        for sign in (1.0, 0.0, -1.0)
+        100.0 * (1.0 - (best + sign * b) / (worst - sign * w)) for sign in (1.0, 0.0, -1.0)
     )
     return {
         "pso_clamp": PSO_CLAMP,
         "qubit_clamp": QUBIT_CLAMP,
         "rank": rank,
         "count": count,
-        "wide_share": 100 * WIDE_SHARE,
+        "wide_share": 100 * kinematics.WIDE_SHARE,
         "ranges": ", ".join(f"{w:g}" for w in np.degrees(0.5 * (upper - lower)).round(1)),
-        "qpso_cost": costs[1],
-        "pso_cost": costs[0],
         "printed_imbalance": float(products / moments),
         "reduction": reduction,
         "reduction_low": low,
         "reduction_high": high,
-        "reduction_off": distance_from_print(REDUCTION, (low, high)),
+        "reduction_off": model.distance_from_print(REDUCTION, (low, high)),
     }
 
 
@@ -260,11 +233,13 @@ def visible_directions() -> tuple[int, int]:
     links with respect to centers of mass and central inertia.
     """
     basis = base_parameters(load_robot(ROBOT, tip=published_parameters(ROBOT).tip), ())
-    steps = 0.5 * np.eye(len(NAMES))
-    ends = (link_parameters(parameter_vector("reference") + side * steps) for side in (1.0, -1.0))
+    steps = 0.5 * np.eye(len(model.NAMES))
+    ends = (
+        model.link_parameters(parameter_vector("reference") + side * steps) for side in (1.0, -1.0)
+    )
     change = np.subtract(*ends)  # exact: quadratic in the centers of mass
     shown = basis.B[:, : change.shape[1]] @ change.T
-    return int(np.linalg.matrix_rank(shown)), len(NAMES)
+    return int(np.linalg.matrix_rank(shown)), len(model.NAMES)
 
 
 def cad_step() -> dict[str, Any]:
@@ -275,13 +250,13 @@ def cad_step() -> dict[str, Any]:
     """
     solids = {s.name: s for s in inertia_from_geometry(load_robot(ROBOT), TOTAL_MASS).links}
     rows = []
-    for name, frame in zip(LINKS, published_parameters(ROBOT).frames, strict=True):
+    for name, frame in zip(model.LINKS, published_parameters(ROBOT).frames, strict=True):
         phi = inertia.transformed(solids[name].phi, np.linalg.inv(frame))
         mass, com, central = inertia.unpack(phi)
         rows.append([mass, *com, *central[np.triu_indices(3)]])
     return {
         "links": np.array(rows),
-        "volumes": 1e3 * np.array([solids[name].volume for name in LINKS]),
+        "volumes": 1e3 * np.array([solids[name].volume for name in model.LINKS]),
         "density": TOTAL_MASS / sum(solid.volume for solid in solids.values()),
     }
 
@@ -289,7 +264,7 @@ def cad_step() -> dict[str, Any]:
 BOX, SMALL_BOX = 0.5, 0.1
 _SMALL = ("pso", "pso-literal", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
 SEARCHES: Mapping[tuple[str, float], tuple[str, ...]] = {
-    ("relative", BOX): tuple(METHODS),
+    ("relative", BOX): tuple(swarms.METHODS),
     ("relative", SMALL_BOX): _SMALL,
     ("raw", BOX): ("pso", "pso-decreasing", "qubit-decreasing", "delta-well"),
 }
@@ -301,11 +276,11 @@ COUNTED = ("pso", "qubit")
 class QuantumSwarms(TrialPaper):
     """PSO against QPSO on an ABB IRB 140, with neural kinematics and sliding-mode control."""
 
-    name: ClassVar[str] = ROOT
+    name: ClassVar[str] = model.ROOT
 
     def require(self) -> None:
         """Raise unless scikit-learn is installed; see `Paper.require`."""
-        require_sklearn()
+        kinematics.require_sklearn()
 
     def run(self, lab: Lab) -> TrialTable:
         """Run what is not finished; see `Paper`."""
@@ -314,20 +289,22 @@ class QuantumSwarms(TrialPaper):
         effort |= {name: min(most, lab.runs_of(most, few)) for name, (most, few) in limited}
         # The longest first, so that no process is left alone with one at the end.
         cells = [*_networks(lab, effort["network"]), *_loops(lab, effort), *_searches(lab, effort)]
-        function, poses = f"{__package__}.kinematics:compare_with_urdf", SETTINGS["poses"]
-        cells.append(lab.cell(("kinematics", "", ""), function, poses=poses))
+        poses = SETTINGS["poses"]
+        cells.append(lab.cell(("kinematics", "", ""), kinematics.compare_with_urdf, poses=poses))
         return with_computed(lab.tabulate("irb140", cells))
 
 
 def _networks(lab: Lab, runs: int) -> Iterator[PlannedTrial]:
     """Plan the networks: that of the print several times."""
-    for name, network in NETWORKS.items():
-        samples = lab.choose(SAMPLES, SAMPLES // (8 if name == TASK else 16))
-        options = {"network": name, "samples": samples}
-        options["iterations"] = lab.choose(*network.iterations)
-        key = ("network", network.region, network.label)
-        count = runs if name == TASK else 1
-        yield from lab.cells(key, f"{__package__}.kinematics:train", count, **options)
+    for name, network in kinematics.NETWORKS.items():
+        count, share = (runs, 8) if name == kinematics.TASK else (1, 16)
+        options = {
+            "network": name,
+            "samples": lab.choose(kinematics.SAMPLES, kinematics.SAMPLES // share),
+            "iterations": lab.choose(*network["iterations"]),
+        }
+        key = ("network", network["region"], network["label"])
+        yield from lab.cells(key, kinematics.train, count, **options)
 
 
 def _loops(lab: Lab, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
@@ -335,39 +312,34 @@ def _loops(lab: Lab, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
 
     Nothing is drawn in the nominal scenario, which is run once.
     """
-    function = f"{__package__}.control:track"
     for study, scenario in product(("loop", "arms"), ("nominal", "disturbed")):
         runs = effort[study] if scenario == "disturbed" else 1
         options = {"scenario": scenario, "lap": lab.choose(*SETTINGS["lap"][study])}
-        yield from lab.cells((study, scenario, ""), function, runs, arms=study == "arms", **options)
-    function = f"{__package__}.inverse_network:train_inverse"
-    most = lab.choose(*SETTINGS["inverse_iterations"])
-    for name in TREATMENTS:
-        key = ("inverse", "", name)
-        yield from lab.cells(key, function, effort["inverse"], treatment=name, iterations=most)
-    function = f"{__package__}.control:identify_from_torque"
-    yield from lab.cells(("torque", "", ""), function, effort["torque"])
+        key = (study, scenario, "")
+        yield from lab.cells(key, control.track, runs, arms=study == "arms", **options)
+    train, most = inverse_network.train_inverse, lab.choose(*SETTINGS["inverse_iterations"])
+    for name in inverse_network.TREATMENTS:
+        options = {"treatment": name, "iterations": most}
+        yield from lab.cells(("inverse", "", name), train, effort["inverse"], **options)
+    yield from lab.cells(("torque", "", ""), control.identify_from_torque, effort["torque"])
 
 
 def _searches(lab: Lab, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
     """Plan the searches by eq. (20), those with other clamps, and those by performance."""
-    function = f"{__package__}.swarms:search"
     for (scaling, width), methods in SEARCHES.items():
+        options: dict[str, Any] = {"scaling": scaling, "half_width": width}
         for method in methods:
             more = lab.choose(*SETTINGS["more"]) if method in COUNTED and width == SMALL_BOX else 1
-            yield lab.cell(
+            key, options["runs"] = (
                 ("search", f"{scaling}, {width:g}", method),
-                function,
-                method=method,
-                scaling=scaling,
-                half_width=width,
-                runs=more * effort["search"],
+                more * effort["search"],
             )
+            yield lab.cell(key, swarms.search, method=method, **options)
     same: dict[str, Any] = {"scaling": "relative", "half_width": BOX, "runs": effort["search"]}
     for method, clamp in CLAMPS:
         key = ("clamp", f"{clamp:.4f}", method)
-        yield lab.cell(key, function, method=method, clamp=clamp, **same)
-    function = f"{__package__}.swarms:search_by_performance"
-    for objective, swarm in product(OBJECTIVES, SWARMS):
-        key, options = ("performance", swarm, objective), {"swarm": swarm, "objective": objective}
-        yield from lab.cells(key, function, effort["performance"], **options)
+        yield lab.cell(key, swarms.search, method=method, clamp=clamp, **same)
+    function = swarms.search_by_performance
+    for objective, swarm in product(swarms.OBJECTIVES, SWARMS):
+        key, chosen = ("performance", swarm, objective), {"swarm": swarm, "objective": objective}
+        yield from lab.cells(key, function, effort["performance"], **chosen)

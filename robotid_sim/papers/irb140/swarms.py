@@ -21,8 +21,7 @@ from robotid_sim.model import inertia
 from robotid_sim.model.catalog import load_robot, published_parameters
 from robotid_sim.model.parameters import N_INERTIAL
 from robotid_sim.model.robot import Robot
-from robotid_sim.optim.minimize import minimize, setting
-from robotid_sim.optim.optimizer import OPTIMIZERS
+from robotid_sim.optim.minimize import Cost, OptimResult, minimize, setting
 from robotid_sim.optim.qpso import QUARTER, QubitSwarm
 from robotid_sim.papers.irb140 import model
 from robotid_sim.streams import named_stream
@@ -38,30 +37,26 @@ LAMBDA = 10.0
 """Penalty factor at the end of a run; it grows linearly from zero. The paper gives no law."""
 CLOSE = 0.01
 """A search has converged when this share of its whole gain is left. The paper has no definition."""
-PSO_CLAMP = 0.2
+SwarmReading = tuple[str, Mapping[str, Any]]
+"""An optimizer with its options."""
+
+
+def read_method(changes: Mapping[str, Any]) -> SwarmReading:
+    """Read a published setting, or an optimizer of the paper's size, with changes."""
+    if "optimizer" in changes:
+        options = {"population": model.PARTICLES, **changes}
+        return options.pop("optimizer"), options
+    options = dict(changes)
+    published = setting(options.pop("setting"))
+    return published.method, {**published.options, **options}
+
+
+METHODS = {name: read_method(changes) for name, changes in model.SETTINGS["methods"].items()}
+"""The readings of the paper's two algorithms, and what the literature has."""
+PSO_CLAMP: float = METHODS["pso"][1]["velocity_limit"]
 """Largest step of a particle, as a share of its box. The paper has no clamp."""
 QUBIT_CLAMP = QubitSwarm.velocity_limit / QUARTER
 """Largest step of a qubit, 0.1 rad, as a share of its angle's range. The paper has none."""
-_CLAMPED = {"velocity_limit": PSO_CLAMP, "bounds": "clip"}
-_QUBIT, _PSO = setting("fazilat-2025-qpso"), setting("fazilat-2025-pso")
-_PLAIN = {"population": model.PARTICLES}
-SwarmReading = tuple[str, Mapping[str, Any]]
-"""An optimizer with its options."""
-METHODS: Mapping[str, SwarmReading] = {
-    "pso": (_PSO.method, {**_PSO.options, **_CLAMPED}),
-    "pso-literal": (_PSO.method, {**_PSO.options, "velocity_limit": np.inf, "bounds": "none"}),
-    "pso-decreasing": (
-        "ldw-pso",
-        {**_PLAIN, "c1": 2.5, "c2": 1.5, "w_start": 0.99, "w_end": 0.4, **_CLAMPED},
-    ),
-    "pso-constricted": ("pso", _PLAIN),
-    "qubit": (_QUBIT.method, _QUBIT.options),
-    "qubit-decreasing": (_QUBIT.method, {**_QUBIT.options, "w_end": 0.4}),
-    "qubit-bits": (_QUBIT.method, {**_QUBIT.options, "reading": "bits"}),
-    "qubit-single": (_QUBIT.method, {**_QUBIT.options, "reading": "bits", "bits": 1}),
-    "delta-well": ("qpso-delta", _PLAIN),
-}
-"""The readings of the paper's two algorithms, and what the literature has."""
 
 
 class ParameterDistance:
@@ -101,7 +96,7 @@ def clamped(method: str, share: float | None) -> SwarmReading:
     optimizer, options = METHODS[method]
     if share is None:
         return optimizer, options
-    unit = QUARTER if optimizer == _QUBIT.method else 1.0
+    unit = QUARTER if optimizer == METHODS["qubit"][0] else 1.0
     return optimizer, {**options, "velocity_limit": share * unit}
 
 
@@ -127,6 +122,16 @@ def search(
     return {"runs": [described | row for row in found]}
 
 
+def fly(
+    method: SwarmReading, cost: Cost, box: ParameterDistance, rng: np.random.Generator
+) -> OptimResult:
+    """Minimize a cost in a box with the paper's budget."""
+    optimizer, options = method
+    most = model.PARTICLES * model.ITERATIONS
+    ends = box.lower, box.upper
+    return minimize(cost, *ends, method=optimizer, max_evals=most, rng=rng, **options)
+
+
 def search_once(
     method: SwarmReading, scaling: Scaling, half_width: float, rng: np.random.Generator
 ) -> dict[str, Any]:
@@ -138,17 +143,8 @@ def search_once(
     """
     reference = model.parameter_vector("reference")
     cost = ParameterDistance(reference, half_width, scaling, model.ITERATIONS)
-    optimizer, options = method
-    built = OPTIMIZERS.build(optimizer, **options)
     began = time.process_time()  # other processes do not count
-    best = minimize(
-        cost,
-        cost.lower,
-        cost.upper,
-        method=built,
-        max_evals=model.PARTICLES * model.ITERATIONS,
-        rng=rng,
-    )
+    best = fly(method, cost, cost, rng)
     each = 1e6 * (time.process_time() - began) / model.ITERATIONS
     curve = best.history[:, 1]
     estimate = best.x * reference if scaling == "relative" else best.x
@@ -259,16 +255,9 @@ def search_by_performance(seed: int, run: int, swarm: str, objective: str) -> di
     maps = {name: torque_map(robot, motion) for name, motion in states.items()}
     targets = {name: torques(truth[None])[0] for name, torques in maps.items()}
     box = ParameterDistance(truth, HALF_WIDTH, "relative", model.ITERATIONS)
-    optimizer, options = METHODS[swarm]
     aware = control_aware_cost(maps["circle"], circle, targets["circle"], LAP / SAMPLES)
-    best = minimize(
-        box if objective == "eq-20" else lambda X: aware(X * truth),
-        box.lower,
-        box.upper,
-        method=OPTIMIZERS.build(optimizer, **options),
-        max_evals=model.PARTICLES * model.ITERATIONS,
-        rng=rng,
-    )
+    cost: Cost = box if objective == "eq-20" else lambda X: aware(X * truth)
+    best = fly(METHODS[swarm], cost, box, rng)
     estimate = best.x * truth
     com, moments = model.mape(estimate, truth)
     return {

@@ -17,21 +17,28 @@ from robotid_sim.chart import thinned
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.engine.engines import default_engine, using_engine
 from robotid_sim.estimation import ESTIMATORS
-from robotid_sim.estimation.least_squares import noise_std
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem
-from robotid_sim.estimation.reduction import reduce_rows
-from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim.minimize import setting
 from robotid_sim.papers.driving import LOW_PASS, FunctionPath, drive, with_encoders
-from robotid_sim.papers.rocr6.model import BOX, CLAMP, ROBOT, TABLE_3, nominal_six, trajectory_of
+from robotid_sim.papers.rocr6.model import (
+    BOX,
+    CLAMP,
+    ROBOT,
+    TABLE_3,
+    nominal_six,
+    sample_times,
+    trajectory_of,
+)
 from robotid_sim.preprocess.kalman_torque import five_point_cubic, kalman_torque, likelihood_gain
 from robotid_sim.streams import named_stream
-from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.prediction import rms
 
@@ -74,8 +81,10 @@ def experiment(
     """
     plant, nominal = published_plant(ROBOT), nominal_six(seed)
     logs = [
-        with_noise(clean_log(seed, json.dumps(content)), plant, seed, f"{what}, run {run}")
-        for what, content in (("excitation", excitation), ("verification", verification))
+        with_noise(clean, plant, seed, f"{what}, run {run}")
+        for what, clean in zip(
+            ("excitation", "verification"), clean_logs(seed, excitation, verification), strict=True
+        )
     ]
     motions = [LOW_PASS(log, nominal) for log in logs]
     filtered = [filtered_torques(log, m, nominal) for log, m in zip(logs, motions, strict=True)]
@@ -84,31 +93,27 @@ def experiment(
         build_problem(rows_of(log, motion, torques["Kalman"]), nominal, basis)
         for log, motion, torques in zip(logs, motions, filtered, strict=True)
     )
-    true = basis.of(plant.parameters())
     estimates = {name: _estimated(name, problem, unseen, logs[1], seed, run) for name in METHODS}
-    studies: dict[str, Any] = {
-        "six joints": {"methods": estimates},
-        **filter_errors(logs[0], filtered[0]),
-    }
+    studies: dict[str, Any] = {"six joints": {"methods": estimates}}
+    studies |= filter_errors(logs[0], filtered[0])
     if run == 0:
-        studies["first run"] = {
-            "true": true.tolist(),
-            "names": list(basis.names),
-            "units": list(basis.units),
-            "figures": _curves(logs, filtered, (problem, unseen), estimates),
-        }
+        true = basis.of(plant.parameters()).tolist()
+        named = {"true": true, "names": list(basis.names), "units": list(basis.units)}
+        studies |= {"first run": named, **_curves(logs[0], filtered[0], estimates, problem, unseen)}
     return {"studies": studies}
 
 
 @lru_cache(maxsize=2)
-def clean_log(seed: int, trajectory: str) -> Log:
-    """Return what `driven` does of a trajectory in its JSON form; all runs of a seed share it."""
-    return driven(published_plant(ROBOT), nominal_six(seed), trajectory_of(json.loads(trajectory)))
+def clean_log(seed: int, trajectory: str, engine: str) -> Log:
+    """Drive the plant along a trajectory in its JSON form, without sensors, once for all runs."""
+    path, law = trajectory_of(json.loads(trajectory)), ComputedTorque(nominal_six(seed))
+    with using_engine(engine):
+        return drive(published_plant(ROBOT), path, RATE, law)
 
 
-def driven(plant: Robot, nominal: Robot, trajectory: FourierTrajectory) -> Log:
-    """Return the log of the plant along a trajectory, without sensors."""
-    return drive(plant, trajectory, RATE, ComputedTorque(nominal))
+def clean_logs(seed: int, *trajectories: Mapping[str, Any]) -> list[Log]:
+    """Return the logs of trajectories in the engine of the trial."""
+    return [clean_log(seed, json.dumps(each), default_engine()) for each in trajectories]
 
 
 def with_noise(clean: Log, plant: Robot, seed: int, stream: str) -> Log:
@@ -139,10 +144,10 @@ def filtered_torques(log: Log, motion: Motion, nominal: Robot) -> dict[str, Floa
     }
 
 
-def rows_of(log: Log, motion: Motion, tau: Float2D) -> Motion:
-    """Return the motion with a filtered torque, of which 2000 samples are used."""
+def rows_of(log: Log, state: Motion | Truth, tau: Float2D) -> Motion:
+    """Return the motion with a torque, of which 2000 samples are used."""
     used = used_samples(log)
-    return Motion(motion.t, motion.q, motion.dq, motion.ddq, tau, motion.joint_names, mask=used)
+    return Motion(log.t, state.q, state.dq, state.ddq, tau, log.joint_names, mask=used)
 
 
 def used_samples(log: Log) -> NDArray[np.bool_]:
@@ -189,33 +194,33 @@ def _estimated(
 
 
 def _curves(
-    logs: list[Log],
-    filtered: list[dict[str, Float2D]],
-    problems: tuple[LinearProblem, LinearProblem],
+    log: Log,
+    filtered: Mapping[str, Float2D],
     estimates: Mapping[str, Mapping[str, Any]],
+    *problems: LinearProblem,
 ) -> dict[str, Any]:
     """Return what Figures 2, 6 and 8 show, thinned."""
-    curves: dict[str, Any] = {}
-    shown = thinned(problems[0].samples, SHOWN)
-    for what, problem in zip(("excitation", "verification"), problems, strict=True):
-        curves[what] = {"measured": problem.by_joint(problem.y)[shown].T.tolist()}
-        for name in METHODS:
-            predicted = problem.by_joint(problem.W @ np.array(estimates[name]["parameters"]))
-            curves[what][name] = predicted[shown].T.tolist()
-    log = logs[0]
     assert log.truth is not None
     window = (log.t >= 0.0) & (log.t < 2.0)
-    part = thinned(int(window.sum()), SHOWN)
-    curves["filters"] = {
-        "t": log.t[window][part].tolist(),
-        "true": log.truth.tau[window][part].T.tolist(),
-        **{name: tau[window][part].T.tolist() for name, tau in filtered[0].items()},
-    }
-    return curves
+    torques = {"true": log.truth.tau, **filtered}
+    curves = {"filters": (log.t[window], {name: tau[window] for name, tau in torques.items()})}
+    for what, problem in zip(("excitation", "verification"), problems, strict=True):
+        found = {name: problem.W @ np.array(row["parameters"]) for name, row in estimates.items()}
+        torques = {
+            name: problem.by_joint(y) for name, y in {"measured": problem.y, **found}.items()
+        }
+        curves[what] = (sample_times(), torques)
+    rows = {}
+    for what, (t, of) in curves.items():
+        shown = thinned(t.size, SHOWN)
+        methods = {
+            name: {"t": t[shown].tolist(), "torque": tau[shown].T.tolist()}
+            for name, tau in of.items()
+        }
+        rows[f"{what} curves"] = {"methods": methods}
+    return rows
 
 
-ROUNDS = 2
-"""How often weighted least squares estimates its weights anew."""
 RECURSION = "Kalman, recursion"
 """Name of the full recursion of eq. (27)-(31), beside the steady gain of ``Kalman``."""
 UNIDENTIFIED = "nominal model, not identified"
@@ -236,8 +241,8 @@ def filtered_estimates(
     """
     plant, nominal = published_plant(ROBOT), nominal_six(seed)
     basis = base_parameters(nominal, PARAMETERS)
-    clean = driven(plant, nominal, trajectory_of(excitation))
-    unseen = exact_problem(driven(plant, nominal, trajectory_of(verification)), nominal, basis)
+    clean, other = clean_logs(seed, excitation, verification)
+    unseen = exact_problem(other, nominal, basis)
     true = basis.of(plant.parameters())
     runs_of: dict[str, list[list[float]]] = {}
     transients = []
@@ -249,9 +254,10 @@ def filtered_estimates(
             filtered[RECURSION], lengths = recursion(log, motion, nominal)
             transients.append(lengths)
         for name, tau in filtered.items():
-            problem = build_problem(rows_of(log, motion, tau), nominal, basis)
-            error = torque_rms(unseen, weighted(problem) - true)
-            runs_of.setdefault(name, []).append(error)
+            fit = WeightedLeastSquares(rounds=2).fit(
+                build_problem(rows_of(log, motion, tau), nominal, basis)
+            )
+            runs_of.setdefault(name, []).append(torque_rms(unseen, fit.beta - true))
     left = torque_rms(unseen, basis.of(nominal.parameters()) - true)
     errors = {**runs_of, UNIDENTIFIED: [left]}
     rows = {name: {"runs": [{"errors": run} for run in of]} for name, of in errors.items()}
@@ -296,20 +302,8 @@ def recursive_kalman(z: Float1D, u: Float1D, gain: float) -> tuple[Float1D, Floa
 
 def exact_problem(log: Log, nominal: Robot, basis: BaseParameters) -> LinearProblem:
     """Return the problem of a log's true motion and torque, at the samples that are used."""
-    truth = log.truth
-    assert truth is not None
-    used = used_samples(log)
-    exact = Motion(log.t, truth.q, truth.dq, truth.ddq, truth.tau, nominal.joint_names, mask=used)
-    return build_problem(exact, nominal, basis)
-
-
-def weighted(problem: LinearProblem) -> Float1D:
-    """Return the weighted least-squares estimate, shape (b,), without its covariance."""
-    reduction = reduce_rows(problem)
-    beta, _ = reduction.solve(np.ones(problem.dof))
-    for _ in range(ROUNDS):
-        beta, _ = reduction.solve(1.0 / noise_std(reduction, beta, beta.size))
-    return beta
+    assert log.truth is not None
+    return build_problem(rows_of(log, log.truth, log.truth.tau), nominal, basis)
 
 
 def torque_rms(problem: LinearProblem, difference: Float1D) -> list[float]:
@@ -332,7 +326,8 @@ def track(
     """Track an unseen trajectory with estimated base parameters of one run inside the controller.
 
     Computed torque with the same gains for all models; the plant is the true robot. An empty
-    estimate stands for the nominal model, and with ``true`` it has the plant's own.
+    estimate stands for the nominal model, and with ``true`` it has the plant's own. Curves are of
+    the first two runs.
     """
     plant, nominal = published_plant(ROBOT), nominal_six(seed)
     basis = base_parameters(nominal, PARAMETERS)
@@ -346,7 +341,7 @@ def track(
         for name, beta in estimates.items()
     }
     runs = {name: tracked(plant, model, path) for name, model in models.items()}
-    if run > 0:
+    if run > 1:
         for result in runs.values():
             del result["curve"]
     return {"methods": runs}

@@ -10,7 +10,7 @@ References
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -54,21 +54,16 @@ TABLE_2: dict[str, float] = PRINTED["table_2"]
 """Base parameters of joints 1 to 3 by WLS-RWPSO [kg m^2, kg m, N m, N m s/rad]."""
 TABLE_3: dict[str, list[float]] = PRINTED["table_3"]
 """RMS of the validation residuals of every joint [N m]."""
-GAINS: dict[int, dict[str, float]] = {int(k): gains for k, gains in PRINTED["gains"].items()}
-"""Gains in RMS of WLS-RWPSO by joint, section 5.1 and Table 3 [%]."""
+GAINS: dict[str, list[float]] = PRINTED["gains"]
+"""Gains in RMS of WLS-RWPSO over the others by joint, section 5.1 and Table 3 [%]."""
 
 
 @dataclass(frozen=True, eq=False)
 class FirstThree:
     """Joints 1 to 3 with the published parameters, in the paper's link frames and symbols."""
 
-    published: PublishedParameters
+    published: PublishedParameters = field(default_factory=partial(published_parameters, ROBOT))
     """Table 2, completed to full parameters."""
-
-    @classmethod
-    def from_catalog(cls) -> "FirstThree":
-        """Return them from the catalog."""
-        return cls(published_parameters(ROBOT))
 
     @cached_property
     def robot(self) -> Robot:
@@ -79,12 +74,11 @@ class FirstThree:
     @cached_property
     def frames(self) -> Float2D:
         """Map from full parameters in the paper's frames to those in the URDF's, (p, p)."""
-        n = self.robot.dof
-        T = np.eye(parameters.size(n))
-        for k, frame in enumerate(self.published.frames):
-            body = parameters.inertial_slice(k)
-            unit = np.eye(parameters.N_INERTIAL)
-            T[body, body] = np.column_stack([inertia.transformed(e, frame) for e in unit])
+        T, bodies = (
+            np.eye(parameters.size(self.robot.dof)),
+            inertia.frame_map(self.published.frames),
+        )
+        T[: len(bodies), : len(bodies)] = bodies
         return T
 
     @cached_property
@@ -146,7 +140,7 @@ def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:
     without iterations it is the best random series. Three joints have the parameters of Table 2,
     six those of a nominal model.
     """
-    robot = FirstThree.from_catalog().robot if joints == 3 else nominal_six(seed)
+    robot = FirstThree().robot if joints == 3 else nominal_six(seed)
     stream, criterion = f"{joints} joints", CRITERIA.build("condition-number")
     search = GradientSearch(
         starts=1 if iterations else 0, candidates=CANDIDATES, iterations=max(iterations, 1)
@@ -183,17 +177,6 @@ SETTLED = 0.99
 """Share of the whole fall of the fitness at which a search counts as converged."""
 
 
-@dataclass(frozen=True, slots=True)
-class BoxedSwarm:
-    """A swarm in a box about a least-squares estimate, as ``settings.toml`` has it."""
-
-    setting: str
-    changes: Mapping[str, Any] = field(default_factory=dict)
-    start: str = "WLS"
-    knows_start: bool = False
-    weighted: bool = False
-
-
 def search_run(
     excitation: Mapping[str, Any],
     verification: Mapping[str, Any],
@@ -207,9 +190,10 @@ def search_run(
     all torque residuals, and every search has 200 particles and 200 generations; noise and searches
     depend on the run. Deviations are errors over the standard deviations by weighted least squares.
     """
-    arm = FirstThree.from_catalog()
+    arm = FirstThree()
     rng = named_stream(seed, ROBOT, "torque noise", f"run {run}")
-    problem = noisy_problem(arm, trajectory_of(excitation), rng)
+    W, unseen = (stacked(arm, trajectory_of(path)) for path in (excitation, verification))
+    problem = noisy_problem(arm, W, rng)
     rows = problem.y.size
     starts = {
         "LS": OrdinaryLeastSquares().fit(problem, rng),
@@ -218,21 +202,20 @@ def search_run(
     reduction = reduce_rows(problem)
     plain = SquaredFitness.of(reduction, np.ones(problem.dof))
     weighted = SquaredFitness.of(reduction, 1.0 / starts["WLS"].noise_std)
-    unseen = stacked(arm, trajectory_of(verification))
     std = np.sqrt(np.diagonal(np.asarray(starts["WLS"].cov_white)))
     methods: dict[str, Any] = {
         name: {"evaluations": 0, **_scored(start.beta, plain, arm, unseen, rows)}
         for name, start in starts.items()
     }
-    for name, fields in PRINTED[searches].items():
-        method = BoxedSwarm(**fields)
+    for name, method in PRINTED[searches].items():
         stream = named_stream(seed, ROBOT, "search", name, f"run {run}")
-        fitness, center = weighted if method.weighted else plain, starts[method.start].beta
+        fitness = weighted if method.get("weighted") else plain
+        center = starts[method.get("start", "WLS")].beta
         best, curve = search(method, center, fitness, rows, stream)
         gain = 1.0 - float(np.sqrt(fitness(best[None])[0] / fitness(center[None])[0]))
         methods[name] = {
             **_scored(best, plain, arm, unseen, rows),
-            "evaluations": setting(method.setting).max_evals,
+            "evaluations": setting(method["setting"]).max_evals,
             "curve": curve.tolist(),
             "generations": settled_after(curve),
             "gain_over_start": gain,
@@ -242,14 +225,10 @@ def search_run(
     return {"methods": methods}
 
 
-def noisy_problem(
-    arm: FirstThree, trajectory: FourierTrajectory, rng: np.random.Generator
-) -> LinearProblem:
-    """Return the problem of exact motion along a trajectory and noisy torques."""
-    W = stacked(arm, trajectory)
+def noisy_problem(arm: FirstThree, W: Float2D, rng: np.random.Generator) -> LinearProblem:
+    """Return the problem of a regressor of exact motion and noisy torques."""
     y = W @ arm.true + np.tile(NOISE, SAMPLES) * rng.standard_normal(len(W))
-    dt = OPTIONS.period / SAMPLES
-    return LinearProblem(W, y, arm.basis, arm.robot.joint_names, dt)
+    return LinearProblem(W, y, arm.basis, arm.robot.joint_names, OPTIONS.period / SAMPLES)
 
 
 def stacked(arm: FirstThree, trajectory: FourierTrajectory) -> Float2D:
@@ -260,21 +239,21 @@ def stacked(arm: FirstThree, trajectory: FourierTrajectory) -> Float2D:
 
 
 def search(
-    method: BoxedSwarm,
+    method: Mapping[str, Any],
     center: Float1D,
     fitness: SquaredFitness,
     rows: int,
     rng: np.random.Generator,
 ) -> tuple[Float1D, Float1D]:
-    """Return the best point of a search and the best fitness of every generation.
+    """Return the best point of a search of ``settings.toml`` and the best fitness by generation.
 
     The box reaches 10 % of the parameter's size to both sides of its center, shape (b,); the
     fitness is the sum of squared residuals, of which there are so many rows.
     """
-    chosen, half = setting(method.setting), BOX * np.abs(center)
+    chosen, half = setting(method["setting"]), BOX * np.abs(center)
     ends, most = (center - half, center + half), chosen.max_evals
-    optimizer = chosen.build(**{**CLAMP, **method.changes})
-    first = center[None] if method.knows_start else None
+    optimizer = chosen.build(**{**CLAMP, **method.get("changes", {})})
+    first = center[None] if method.get("knows_start") else None
     result = minimize(fitness, *ends, method=optimizer, max_evals=most, rng=rng, first=first)
     return result.x, np.sqrt(result.history[:, 1] / rows)
 
@@ -309,19 +288,17 @@ def readings(
     are squares in units of the variance that exact weights would leave, means over the parameters
     of a joint; torques are RMS along the verification trajectory [N m].
     """
-    arm = FirstThree.from_catalog()
+    arm = FirstThree()
     W, unseen = (stacked(arm, trajectory_of(path)) for path in (excitation, verification))
     dof = arm.robot.dof
-    noise, dt = np.tile(NOISE, SAMPLES), OPTIONS.period / SAMPLES
+    noise = np.tile(NOISE, SAMPLES)
     variance = np.diagonal(np.linalg.inv((W / noise[:, None] ** 2).T @ W))
     owners = np.array(parameters.owners(dof))[arm.basis.columns]
     rows: dict[str, list[dict[str, list[float]]]] = {}
     divisor = 0.0
     for run in range(runs):
         rng = named_stream(seed, ROBOT, "torque noise", f"run {run}")
-        y = W @ arm.true + noise * rng.standard_normal(len(W))
-        reduction = reduce_rows(LinearProblem(W, y, arm.basis, arm.robot.joint_names, dt))
-        betas = weighted_estimates(reduction)
+        betas = weighted_estimates(reduce_rows(noisy_problem(arm, W, rng)))
         for name, beta in betas.items():
             squares = (beta - arm.true) ** 2 / variance
             means = [float(squares[owners == j].mean()) for j in range(dof)]

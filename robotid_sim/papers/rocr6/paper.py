@@ -3,7 +3,7 @@
 All trials, what is computed from them for the claims, and the page.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import numpy as np
@@ -13,17 +13,11 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model.catalog import published_plant
 from robotid_sim.optim.minimize import setting
 from robotid_sim.optim.stability import Moving, stability
-from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
-from robotid_sim.papers.rocr6 import model
-from robotid_sim.papers.rocr6.cell import METHODS as ESTIMATORS
-from robotid_sim.papers.rocr6.cell import RECURSION, TORQUE_NOISE, TRACKED
-from robotid_sim.papers.rocr6.model import CLAMP
+from robotid_sim.papers.paper import Lab, PlannedTrial, TrialFunction, TrialPaper
+from robotid_sim.papers.rocr6 import cell, model
 from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
-from robotid_sim.section import number
-from robotid_sim.table import Table
 
-FUNCTIONS = "robotid_sim.papers.rocr6"
 ITERATIONS = (200, 30)
 """Of the design for six joints."""
 CONTROLLED = ("LS-PSO", "WLS-PSO", "WLS-RWPSO", "WLS")
@@ -34,101 +28,101 @@ DRAWS = 100_000
 """Draws of the inertia weight of eq. (15)."""
 
 
-def run_all(lab: Lab) -> TrialTable:
-    """Run what is not finished of all trials, and compute what needs none."""
-    # The bands of joints 1 to 3 were set with the best of 60 random series, not improved.
-    function = f"{FUNCTIONS}.model:design"
-    planned = [
-        lab.cell(("design", str(joints), ""), function, joints=joints, iterations=most)
-        for joints, most in ((3, 0), (6, lab.choose(*ITERATIONS)))
-    ]
-    designs = lab.tabulate("design", planned)
-    paths = {
-        joints: {name: design[name] for name in ("excitation", "verification")}
-        for joints, (design,) in ((k, designs.runs("design", "", k)) for k in ("3", "6"))
-    }
-    runs = {name: lab.runs_of(*sizes) for name, sizes in model.PRINTED["effort"].items()}
+class Rocr6WlsRwpso(TrialPaper):
+    """Weighted least squares and a swarm with random inertia around it, on six joints."""
 
-    def cells(name: str, function: str, path: str, **options: Any) -> list[PlannedTrial]:
-        function = f"{FUNCTIONS}.{function}"
-        return lab.cells((name, "", ""), function, runs[name], **paths[path], **options)
+    name: ClassVar[str] = "rocr6-wlsrwpso"
 
-    searched = [*cells("cell", "cell:experiment", "6"), *cells(THREE, "model:search_run", "3")]
-    table = designs | lab.tabulate("search and experiment", searched)
-    # These make all runs by themselves.
-    comparisons = [
-        lab.cell((name, "", ""), f"{FUNCTIONS}.{function}", runs=runs[name], **paths[path])
-        for name, function, path in (
-            ("draws", "model:readings", "3"),
-            ("filter", "cell:filtered_estimates", "6"),
+    def run(self, lab: Lab) -> TrialTable:
+        """Run what is not finished of all trials; see `Paper`."""
+        # The bands of joints 1 to 3 were set with the best of 60 random series, not improved.
+        designs = lab.tabulate(
+            "design",
+            [
+                lab.cell(("design", str(joints), ""), model.design, joints=joints, iterations=most)
+                for joints, most in ((3, 0), (6, lab.choose(*ITERATIONS)))
+            ],
         )
-    ]
-    table = table | lab.tabulate("weights and filters", comparisons)
-    weighted = cells("weighted", "model:search_run", "3", searches="weighted_searches")
-    table = table | lab.tabulate("weighted cost", weighted)
-    tried = _controllers(lab, table, min(runs["control"], runs["cell"]), paths["6"])
-    return with_computed(table | lab.tabulate("track with the models", tried))
+        paths = {
+            joints: {name: design[name] for name in ("excitation", "verification")}
+            for joints, (design,) in ((k, designs.runs("design", "", k)) for k in ("3", "6"))
+        }
+        runs = {name: lab.runs_of(*sizes) for name, sizes in model.PRINTED["effort"].items()}
 
+        def cells(
+            name: str, function: TrialFunction, path: str, **options: Any
+        ) -> list[PlannedTrial]:
+            return lab.cells((name, "", ""), function, runs[name], **paths[path], **options)
 
-def _controllers(
-    lab: Lab, table: TrialTable, runs: int, paths: Mapping[str, Any]
-) -> list[PlannedTrial]:
-    """Plan the tracking with the true and the nominal model, and with those of several runs."""
-    tried: list[dict[str, Sequence[float]]] = [{"true": [], "nominal": []}]
-    estimates = {m: table.runs(SIX, m) for m in CONTROLLED}
-    tried += [{m: rows[k]["parameters"] for m, rows in estimates.items()} for k in range(runs)]
-    options = {"verification": paths["verification"]}
-    cells = []
-    for k, of_run in enumerate(tried):
-        given = {"estimates": of_run, "run": max(k - 1, 0), **options}
-        trial = lab.trial(f"control-{k}", f"{FUNCTIONS}.cell:track", **given)
-        cells.append(PlannedTrial(("tracking", "", ""), trial))
-    return cells
+        searched = [*cells("cell", cell.experiment, "6"), *cells(THREE, model.search_run, "3")]
+        table = designs | lab.tabulate("search and experiment", searched)
+        # These make all runs by themselves.
+        comparisons = [
+            lab.cell((name, "", ""), function, runs=runs[name], **paths[path])
+            for name, function, path in (
+                ("draws", model.readings, "3"),
+                ("filter", cell.filtered_estimates, "6"),
+            )
+        ]
+        table = table | lab.tabulate("weights and filters", comparisons)
+        weighted = cells("weighted", model.search_run, "3", searches="weighted_searches")
+        table = table | lab.tabulate("weighted cost", weighted)
+        # The first has the true and the nominal model, the others those of a run each.
+        tried: list[dict[str, Sequence[float]]] = [{"true": [], "nominal": []}]
+        for k in range(min(runs["control"], runs["cell"])):
+            tried.append({m: table.runs(SIX, m)[k]["parameters"] for m in CONTROLLED})
+        path = {"verification": paths["6"]["verification"]}
+        tracked = [
+            lab.cell(("tracking", "", ""), cell.track, run=k, estimates=of_run, **path)
+            for k, of_run in enumerate(tried)
+        ]
+        return with_computed(table | lab.tabulate("track with the models", tracked))
 
 
 def with_computed(table: TrialTable) -> TrialTable:
     """Compute what needs no run, and what is more than a statistic of runs."""
-    ranks = base_ranks()
     # Growth of the spread of a particle a step, its mean's, and that of the PSO.
     swarms = [setting(f"tang-2023-{name}").build() for name in ("rwpso", "pso")]
     ours, pso = (stability(swarm) for swarm in swarms if isinstance(swarm, Moving))
-    rows: dict[TrialKey, list[ResultRow]] = {
-        ("ranks", "", name): [{"rank": rank}] for name, rank in ranks.items()
+    rows: dict[TrialKey, ResultRow] = {
+        ("ranks", "", name): {"rank": rank} for name, rank in base_ranks().items()
     }
-    rows["noise", "", "noise of the torque, given"] = [{"measured_rms": TORQUE_NOISE}]
+    rows["noise", "", "noise of the torque, given"] = {"measured_rms": cell.TORQUE_NOISE}
     for k, (alpha, a, d, offset) in enumerate(model.PRINTED["table_1"]):
         values = {"alpha": alpha, "a": f"{a:g}", "d": f"{d:g}", "offset": offset}
-        rows["table 1", "", str(k + 1)] = [values]
-    basis = model.FirstThree.from_catalog().basis
-    rows["table 2", "", ""] = [
-        {
-            "name": list(model.TABLE_2),
-            "sum": list(basis.groupings),
-            "unit": list(basis.units),
-            "published": [f"{value:g}" for value in model.TABLE_2.values()],
-        }
-    ]
-    rows |= _drawn_motions(table)
+        rows["table 1", "", str(k + 1)] = values
+    basis = model.FirstThree().basis
+    rows["table 2", "", ""] = {
+        "name": list(model.TABLE_2),
+        "sum": list(basis.groupings),
+        "unit": list(basis.units),
+        "published": [f"{value:g}" for value in model.TABLE_2.values()],
+    }
+    t = np.linspace(0.0, model.OPTIONS.period, 400)
+    (design,) = table.runs("design", "", "6")
+    position = model.trajectory_of(design["excitation"])(t).q.T
+    rows["motion", "", ""] = {"t": t, "position": position}
     tracked = len(table.runs("tracking", "WLS")[0]["curve"][0])
     unseen = table.runs("unseen")[0]
     errors = {  # of the Kalman filter, about reversals and where a joint moves
         where: table.values(f"filters {where}", "Kalman", "rms").mean(axis=0)
         for where in ("reversals", "smooth")
     }
-    rows[SIX, "", "WLS-RWPSO"] = [
+    shared = [
         {**run, "share": 100.0 * float(np.divide(run["measured_rms"], unseen["torque"]).mean())}
         for run in table.runs(SIX, "WLS-RWPSO")
     ]
-    printed = {m: {"measured_rms": values} for m, values in model.PRINTED["table_3"].items()}
+    rows[SIX, "", "WLS-RWPSO"] = {"runs": shared}
+    printed = {m: {"measured_rms": values} for m, values in model.TABLE_3.items()}
+    gains = {m: {"gain": values} for m, values in model.GAINS.items()}
     return (
         table
-        | TrialTable(rows)
-        | TrialTable.printed({"table_3": printed})
+        | TrialTable.of(rows.items())
+        | TrialTable.printed({"table_3": printed, "gains": gains})
         | TrialTable.computed(
-            **{f"rank {name}": rank for name, rank in ranks.items()},
-            tracked=np.linspace(0.0, TRACKED, tracked),
+            tracked=np.linspace(0.0, cell.TRACKED, tracked),
             minor=second_moment_determinant(),
-            limit=CLAMP["velocity_limit"],
+            limit=model.CLAMP["velocity_limit"],
             growth=float(ours.order2.max()),
             mean_growth=float(ours.order1.max()),
             pso_growth=float(pso.order2.max()),
@@ -138,33 +132,14 @@ def with_computed(table: TrialTable) -> TrialTable:
             lag=float((errors["reversals"] / errors["smooth"]).max()),
             **_recursion(table),
             **_norms(),
-            **_gains(table, "LS-PSO"),
-            **_gains(table, "WLS-PSO"),
+            **_gains(table),
         )
     )
 
 
-def _drawn_motions(table: TrialTable) -> dict[TrialKey, list[ResultRow]]:
-    """Compute the excitation of all joints, and give the torques of the first run their times."""
-    t = np.linspace(0.0, model.OPTIONS.period, 400)
-    (design,) = table.runs("design", "", "6")
-    position = model.trajectory_of(design["excitation"])(t).q.T
-    rows: dict[TrialKey, list[ResultRow]] = {("motion", "", ""): [{"t": t, "position": position}]}
-    for what, curves in table.runs("first run")[0]["figures"].items():
-        t = curves.get("t")
-        for name in curves.keys() - {"t"}:
-            ends, count = (0.0, model.OPTIONS.period), len(curves[name][0])
-            times = np.linspace(*ends, count, endpoint=False) if t is None else t
-            rows[f"{what} curves", "", name] = [{"t": times, "torque": curves[name]}]
-    return rows
-
-
 def base_ranks() -> dict[str, int]:
     """Compute the numbers of base parameters that the paper states or needs."""
-    arms = {
-        "joints 1-3": model.FirstThree.from_catalog().robot,
-        "joints 1-6": published_plant(model.ROBOT),
-    }
+    arms = {"joints 1-3": model.FirstThree().robot, "joints 1-6": published_plant(model.ROBOT)}
     return {
         f"{name}{label}": base_parameters(arm, friction).rank
         for name, arm in arms.items()
@@ -198,7 +173,7 @@ def _recursion(table: TrialTable) -> ResultRow:
     def total(name: str) -> Float2D:
         return np.asarray(np.sqrt((table.values("filtered", name, "errors") ** 2).mean(axis=1)))
 
-    recursive = total(RECURSION)
+    recursive = total(cell.RECURSION)
     change = 100.0 * np.abs(recursive / total("Kalman")[: recursive.size] - 1.0).max()
     samples = int(np.max(table.runs("unseen")[0]["transients"]))
     return {"recursion": float(change), "transient": samples}
@@ -220,51 +195,14 @@ def _norms() -> ResultRow:
     return {"norm": shares[0], "corrected_norm": shares[1]}
 
 
-def _gains(table: TrialTable, method: str) -> ResultRow:
-    """Divide the gains in RMS by joint by those of Table 3, and list them."""
-
-    def gains(other: str) -> Float2D:
-        ours, theirs = (table.values(SIX, m, "measured_rms") for m in ("WLS-RWPSO", other))
-        return np.asarray(100.0 * (1.0 - ours / theirs))
-
-    of_method, printed = (
-        gains(method),
-        np.array([model.GAINS[j][method] for j in sorted(model.GAINS)]),
-    )
-    ends = [interval_of_mean(of_joint) for of_joint in of_method.T]
-    positive = sum(of is not None and of[0] > 0.0 for of in ends)
-    values = {
-        "share": float(np.median(of_method.mean(axis=0) / printed)),
-        "order": f"the order is significant on {positive} joints",
-        "gains": ", ".join(f"{gain:.2g}" for gain in of_method.mean(axis=0)),
-        "printed": ", ".join(f"{gain:.2g}" for gain in printed),
-        "wls": ", ".join(f"{gain:.2g}" for gain in gains("WLS").mean(axis=0)),
-    }
-    return {f"{name} {method}": value for name, value in values.items()}
-
-
-class Rocr6WlsRwpso(TrialPaper):
-    """Weighted least squares and a swarm with random inertia around it, on six joints."""
-
-    name: ClassVar[str] = "rocr6-wlsrwpso"
-
-    def run(self, lab: Lab) -> TrialTable:
-        """Run what is not finished of all trials; see `Paper`."""
-        return run_all(lab)
-
-    def tables(self, table: TrialTable) -> Iterator[Table]:
-        """List the parameters of a run, and every run with full precision."""
-        (first,) = table.runs("first run")
-        listed = (table.runs(SIX, m)[0]["parameters"] for m in ("WLS", "consistent", "WLS-RWPSO"))
-        cells = zip(first["names"], first["units"], first["true"], *listed, strict=True)
-        rows = [(name, unit, *(number(value, 5) for value in row)) for name, unit, *row in cells]
-        yield Table((), tuple(rows), name="six-joints")
-        rows = []
-        for method in ("LS", "WLS", *model.PRINTED["searches"]):
-            for k, run in enumerate(table.runs(THREE, method)):
-                errors = map(repr, run["unseen_rms"])
-                rows.append((THREE, method, str(k), repr(run["fitness"]), *errors, "", "", ""))
-        for method in ESTIMATORS:
-            for k, run in enumerate(table.runs(SIX, method)):
-                rows.append((SIX, method, str(k), "", *map(repr, run["measured_rms"])))
-        yield Table((), tuple(rows), name="runs")
+def _gains(table: TrialTable) -> ResultRow:
+    """Divide the gains in RMS by joint by those of Table 3, and count those that are certain."""
+    values: dict[str, Any] = {}
+    for method, printed in model.GAINS.items():
+        ours, theirs = (table.values(SIX, m, "measured_rms") for m in ("WLS-RWPSO", method))
+        gains = 100.0 * (1.0 - ours / theirs)
+        ends = [interval_of_mean(of_joint) for of_joint in gains.T]
+        positive = sum(of is not None and of[0] > 0.0 for of in ends)
+        values[f"share {method}"] = float(np.median(gains.mean(axis=0) / np.array(printed)))
+        values[f"order {method}"] = f"the order is significant on {positive} joints"
+    return values

@@ -17,10 +17,12 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.excitation.optimal import DesignCost
-from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.log import Log, Truth
+from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.optim.bso import AnnealedBeetleSwarm
-from robotid_sim.optim.minimize import minimize, setting
+from robotid_sim.optim.minimize import Cost, OptimResult, minimize, setting
+from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.papers.driving import LOW_PASS, TorqueLaw, drive, tracking_error, with_encoders
 from robotid_sim.papers.rs010n import model
 from robotid_sim.streams import named_stream
@@ -37,9 +39,12 @@ ROUNDING = 1e-9
 """Use of a limit above one that counts as none."""
 
 
-SETTING = "kou-2022-sedsabso"
 METHODS, VARIANTS = model.SETTINGS["searches"], model.SETTINGS["variants"]
 FREE, CLAMPED, _ = VARIANTS
+ABLATION, ABLATIONS = "ablation", model.SETTINGS["ablations"]
+"""SEDSABSO in the clamped box with one of several changes."""
+SEARCHES = METHODS | {ABLATION: METHODS["SEDSABSO"]}
+BOXES = VARIANTS | {part: VARIANTS[CLAMPED] | changes for part, changes in ABLATIONS.items()}
 
 
 def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
@@ -60,12 +65,9 @@ def genetic_excitation(
 
     It minimizes the condition number of ``unit`` columns, or in ``SI`` units.
     """
-    problem = model.problem(columns)
-    cost = DesignCost(problem)
-    box = np.ones(problem.space.size)
+    cost = DesignCost(model.problem(columns))
     rng = named_stream(seed, PAPER, "ga", columns, f"run {run}")
-    most = population * generations
-    best = minimize(cost, -box, box, method="ga", population=population, max_evals=most, rng=rng)
+    best = minimize_by_genetic_algorithm(cost, 1.0, population, generations, rng)
     x = cost.meant(best.x)
     assert x is not None
     return {"x": x.tolist(), "evaluations": best.nfev, **_described(x)}
@@ -79,19 +81,23 @@ def penalized_excitation(
     Coordinates are in units of the limits: a coordinate of one uses a limit up by itself. The box
     of the search, which is not printed, reaches to `width` in each.
     """
-    box = np.full(model.problem().space.size, width)
     rng = named_stream(seed, PAPER, "penalty", f"width {width:g}", f"run {run}")
-    most = population * generations
-    best = minimize(
-        penalized_cost, -box, box, method="ga", population=population, max_evals=most, rng=rng
-    )
-    first = rng.uniform(-width, width, (population, box.size))
+    best = minimize_by_genetic_algorithm(penalized_cost, width, population, generations, rng)
+    first = rng.uniform(-width, width, (population, best.x.size))
     return {
         "evaluations": best.nfev,
         "feasible": "yes" if is_within_limits(best.x) else "no",
         "feasible_draws": float(np.mean([is_within_limits(x) for x in first])),
         **_described(best.x),
     }
+
+
+def minimize_by_genetic_algorithm(
+    cost: Cost, width: float, population: int, generations: int, rng: np.random.Generator
+) -> OptimResult:
+    """Minimize the cost of motions in a box that reaches to `width` in every coordinate."""
+    box, most = np.full(model.problem().space.size, width), population * generations
+    return minimize(cost, -box, box, method="ga", population=population, max_evals=most, rng=rng)
 
 
 def penalized_cost(points: Float2D) -> Float1D:
@@ -120,7 +126,7 @@ def noise_free(x: Float1D) -> AbsoluteFitness:
 
 
 def search(*, seed: int, run: int, method: str, variant: str, x: Sequence[float]) -> dict[str, Any]:
-    """Search from noise-free torques by one of `METHODS`, in one of `VARIANTS`."""
+    """Search from noise-free torques by one of `SEARCHES`, in one of `BOXES`."""
     return search_once(noise_free(np.array(x)), model.theoretical(), method, variant, seed, run)
 
 
@@ -138,15 +144,16 @@ def search_once(
     fitness: AbsoluteFitness, truth: Float1D, method: str, variant: str, seed: int, run: int
 ) -> dict[str, Any]:
     """Run a search of the minimum of eq. (17); the true parameters (21,) place its box."""
-    options = {**METHODS[method], **VARIANTS[variant]}
-    half_width, name = options.pop("half_width"), options.pop("setting")
-    budget = setting(options.pop("budget", name)).max_evals
-    optimizer = setting(name).build(**options)
+    options = SEARCHES[method] | BOXES[variant]
+    half_width, published = options.pop("half_width"), setting(options.pop("setting"))
+    budget = setting(options.pop("budget")) if "budget" in options else published
+    swarm = MisprintedBeetleSwarm if "equation" in options else OPTIMIZERS[published.method]
+    optimizer = swarm(**{**published.options, **options})
     middle = box_middle(truth, half_width, seed, run)
     ends = middle - half_width, middle + half_width
     rng = named_stream(seed, PAPER, method, variant, f"run {run}")
     began = time.process_time()
-    best = minimize(fitness, *ends, method=optimizer, max_evals=budget, rng=rng)
+    best = minimize(fitness, *ends, method=optimizer, max_evals=budget.max_evals, rng=rng)
     seconds = time.process_time() - began
     at, curve = best.history[thinned(len(best.history), CURVE_POINTS)].T
     errors = np.abs(best.x - truth)
@@ -189,24 +196,6 @@ class MisprintedBeetleSwarm(AnnealedBeetleSwarm):
         return round(self.population**2 / fallen) if self.equation == 16 else fallen
 
 
-def ablation(*, seed: int, run: int, part: str, x: Sequence[float]) -> dict[str, Any]:
-    """Search by SEDSABSO without a part, from noise-free torques in the clamped box."""
-    published, changes = setting(SETTING), model.SETTINGS["ablations"][part]
-    options = {**published.options, **VARIANTS[CLAMPED], **changes}
-    half_width = options.pop("half_width")
-    method = MisprintedBeetleSwarm if "equation" in changes else AnnealedBeetleSwarm
-    middle = box_middle(model.theoretical(), half_width, seed, run)
-    best = minimize(
-        noise_free(np.array(x)),
-        middle - half_width,
-        middle + half_width,
-        method=method(**options),
-        max_evals=published.max_evals,
-        rng=named_stream(seed, PAPER, "ablation", part, f"run {run}"),
-    )
-    return {"fitness": best.fun, "evaluations": best.nfev}
-
-
 EXACT_RATE, RATE = 1000.0, 500.0
 """Control and sampling rate [Hz] of the run with exact motion, and of the noisy ones."""
 NOISE_SHARE = 0.01
@@ -228,15 +217,15 @@ def identification(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any
     trajectory = model.problem().space.trajectory(np.array(x))
     log = drive(model.arm(), trajectory, EXACT_RATE)
     assert log.truth is not None
-    used, true = _used(log), log.truth
-    q, dq, ddq, tau = (part[used] for part in (true.q, true.dq, true.ddq, true.tau))
-    W = model.regressor(q, dq, ddq, np.tanh(dq / model.arm().eps)).reshape(-1, model.N_PARAMETERS)
+    W, torque = _rows(log, log.truth)
+    tau = torque.reshape(-1, model.arm().dof)
     noise = named_stream(seed, PAPER, "engine noise").standard_normal(tau.shape)
     fitness = AbsoluteFitness(W, (tau + NOISE_SHARE * rms(tau) * noise).ravel())
-    exact = np.linalg.lstsq(W, tau.ravel(), rcond=None)[0]
+    exact = np.linalg.lstsq(W, torque, rcond=None)[0]
+    used = _used(log)
     single = {
         "samples": int(used.size),
-        "deviation": float(np.abs(q - trajectory(log.t[used]).q).max()),
+        "deviation": float(np.abs(log.truth.q - trajectory(log.t).q)[used].max()),
         "exact_error": float(np.abs(exact - truth).max()),
     }
     scored = {
@@ -281,7 +270,7 @@ def compensation(*, seed: int, run: int, count: int, x: Sequence[float]) -> dict
     unseen = plain.space.trajectory(drawn[0].x)
     excitation = model.problem().space.trajectory(np.array(x))
     clean = [drive(model.arm(), path, RATE) for path in (excitation, unseen)]
-    W, tau = _rows(clean[1])
+    W, tau = _rows(clean[1], LOW_PASS(clean[1], model.arm()))
     numbers = range(run * count, (run + 1) * count)
     identified = [_identify(clean, tau, seed, number) for number in numbers]
     first = {**identified[0][0], TRUE: model.true_of_engine()}
@@ -306,7 +295,8 @@ def _identify(
     """Return all sets of a noisy run, and what each of them leaves of the unseen torque."""
     rng = named_stream(seed, PAPER, "compensation", f"run {number}")
     sensors = with_encoders("torque-noise", relative=NOISE_SHARE)
-    (W, y), (unseen, tau) = (_rows(measure(log, sensors, rng)) for log in clean)
+    noisy = [measure(log, sensors, rng) for log in clean]
+    (W, y), (unseen, tau) = (_rows(log, LOW_PASS(log, model.arm())) for log in noisy)
     truth, fitness = model.true_of_engine(), AbsoluteFitness(W, y)
     off = named_stream(seed, PAPER, "nominal", f"run {number}").uniform(-1.0, 1.0, truth.size)
     sets = {
@@ -331,10 +321,10 @@ def _left(tau: Float1D, predicted: Float1D) -> Any:
     return (100.0 * left / size).tolist()
 
 
-def _rows(log: Log) -> tuple[Float2D, Float1D]:
+def _rows(log: Log, state: Motion | Truth) -> tuple[Float2D, Float1D]:
     """Return regressor and torque of the samples of a log that are used, stacked."""
-    motion, used = LOW_PASS(log, model.arm()), _used(log)
-    q, dq, ddq, tau = (part[used] for part in (motion.q, motion.dq, motion.ddq, log.tau_meas))
+    used = _used(log)
+    q, dq, ddq, tau = (part[used] for part in (state.q, state.dq, state.ddq, log.tau_meas))
     W = model.regressor(q, dq, ddq, np.tanh(dq / model.arm().eps))
     return W.reshape(-1, W.shape[-1]), tau.ravel()
 

@@ -21,7 +21,6 @@ from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.section import percent
 from robotid_sim.threads import one_blas_thread
 
-ENGINE = f"{__package__}.engine"
 WIDTHS = (1.0, 0.3, 0.1)
 """Half-widths of the box in which the genetic algorithm searches with the printed penalty."""
 POPULATION = 50
@@ -47,21 +46,18 @@ class AnnealedBeetlePaper(TrialPaper):
     def run(self, lab: Lab) -> TrialTable:
         """Find the excitation, run the searches and the engine; see `Paper`."""
         effort = {name: lab.choose(*sizes) for name, sizes in model.SETTINGS["effort"].items()}
-        generations, runs = effort["generations"], effort["genetic_runs"]
-        size = {"population": POPULATION, "generations": generations}
+        generations, runs, cells = effort["generations"], effort["genetic_runs"], []
         draws = {"few": effort["draws"], "many": runs * POPULATION * generations}
-        function, cells = f"{ENGINE}:random_excitation", []
         for name, count in draws.items():
-            cells.append(lab.cell(("excitation", "", name), function, draws=count))
-        function = f"{ENGINE}:genetic_excitation"
+            cells.append(lab.cell(("excitation", "", name), engine.random_excitation, draws=count))
+        size = {"population": POPULATION, "generations": generations}
         for columns in model.CRITERIA_OF_PAPER:
-            cells += lab.cells(("excitation", "", columns), function, runs, columns=columns, **size)
-        function, size["generations"] = (
-            f"{ENGINE}:penalized_excitation",
-            effort["penalty_generations"],
-        )
+            key, genetic = ("excitation", "", columns), engine.genetic_excitation
+            cells += lab.cells(key, genetic, runs, columns=columns, **size)
+        size["generations"] = effort["penalty_generations"]
         for width in WIDTHS:
-            cells += lab.cells(("penalty", "", f"± {width:g}"), function, width=width, **size)
+            key = ("penalty", "", f"± {width:g}")
+            cells += lab.cells(key, engine.penalized_excitation, width=width, **size)
         table = lab.tabulate("excitation", cells)
         best = table.best("excitation", "unit", "unit")
         searched = lab.tabulate("identification", _searches(lab, best["x"]))
@@ -80,20 +76,21 @@ def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
     more = runs if lab.quick or lab.runs else effort["more_runs"][0]
     parts = 2 if lab.quick else min(runs, effort["ablation_runs"][0])
     batches = lab.choose(*effort["batches"])
-    function = f"{ENGINE}:compensation"
     cells = [
-        lab.cell(("engine", "", ""), f"{ENGINE}:identification", runs=runs, x=x),
-        *lab.cells(("compensation", "", ""), function, batches, count=count, x=x),
+        lab.cell(("engine", "", ""), engine.identification, runs=runs, x=x),
+        *lab.cells(("compensation", "", ""), engine.compensation, batches, count=count, x=x),
     ]
-    function = f"{ENGINE}:search"
+
+    def search(study: str, case: str, row: str, runs: int, method: str, variant: str) -> None:
+        options = {"method": method, "variant": variant, "x": x}
+        cells.extend(lab.cells((study, case, row), engine.search, runs, **options))
+
     for v, m in product(engine.VARIANTS, engine.METHODS):
-        cells += lab.cells(("search", v, m), function, runs, method=m, variant=v, x=x)
+        search("search", v, m, runs, m, v)
     for m in ("SEDSABSO", "BSO"):
-        cells += lab.cells(
-            ("beetles", "", m), function, more, method=m, variant=engine.CLAMPED, x=x
-        )
-    for part in model.SETTINGS["ablations"]:
-        cells += lab.cells(("beetles", "", part), f"{ENGINE}:ablation", parts, part=part, x=x)
+        search("beetles", "", m, more, m, engine.CLAMPED)
+    for part in engine.ABLATIONS:
+        search("beetles", "", part, parts, engine.ABLATION, part)
     return cells
 
 
@@ -111,32 +108,32 @@ def computed(table: TrialTable, best: ResultRow) -> TrialTable:
         "least squares": np.where(np.abs(least) > ROUNDING, least, 0.0).tolist(),
         **found,
     }
-    rows: dict[TrialKey, list[ResultRow]] = {("table 5", "", ""): [table_5]}
+    rows: dict[TrialKey, ResultRow] = {("table 5", "", ""): table_5}
     for name, *limits in model.SETTINGS["table_3"]:
-        rows["limits", "", name] = [{"limits": limits}]
+        rows["limits", "", name] = {"limits": limits}
     use = [percent(best["limit_use"]), "", ""]
-    rows["limits", "", "largest use by our excitation"] = [{"limits": use}]
+    rows["limits", "", "largest use by our excitation"] = {"limits": use}
     for name, beta in {"L1 optimum (LP)": fitness.minimum(), "least squares": least}.items():
         # Below the last digit there is only rounding.
         costs = {"fitness": fitness(beta[None])[0], "mean_error": np.abs(beta - truth).mean()}
-        rows["exact", "", name] = [{key: float(f"{value:.1g}") for key, value in costs.items()}]
+        rows["exact", "", name] = {key: float(f"{value:.1g}") for key, value in costs.items()}
     populations = {"BSO": np.full(ITERATIONS, N_FIXED)}
     for form in ("literal", "corrected"):
-        swarm = setting(engine.SETTING).build(form=form)
+        swarm = setting(engine.METHODS["SEDSABSO"]["setting"]).build(form=form)
         assert isinstance(swarm, AnnealedBeetleSwarm)
         populations = {form: swarm.population_sizes(ITERATIONS), **populations}
     for form, sizes in populations.items():
         total = int(sizes.sum())
         counts = {"sizes": sizes.tolist(), "total": total, "mean": total / ITERATIONS}
-        rows["population", "", form] = [counts]
+        rows["population", "", form] = counts
     q, dq, ddq = model.motion(np.array(best["x"]), DRAWN)
     q = q + np.array([0.0, model.Q2_OFFSET, 0.0])
     motion = {"position": q, "velocity": dq, "acceleration": ddq}
     degrees = {name: np.degrees(part).T for name, part in motion.items()}
-    rows["motion", "", ""] = [{"t": model.PERIOD * np.arange(DRAWN) / DRAWN, **degrees}]
+    rows["motion", "", ""] = {"t": model.PERIOD * np.arange(DRAWN) / DRAWN, **degrees}
     columns = printed_columns(fitness)
     return (
-        TrialTable(rows)
+        TrialTable.of(rows.items())
         | TrialTable.printed({"table_5": columns, **model.SETTINGS["printed"]})
         | settings_rows({m: engine.METHODS[m]["setting"] for m in model.PRINTED})
         | TrialTable.computed(
@@ -156,9 +153,7 @@ def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
     rng, half = np.random.default_rng(0), engine.VARIANTS[engine.FREE]["half_width"]
     middle = half * rng.uniform(-0.5, 0.5, (GUESSES, truth.size))
     guess = np.abs(middle + rng.uniform(-half, half, middle.shape))
-    cost = {
-        name: method["fitness"] for name, method in model.SETTINGS["printed"]["table_4"].items()
-    }
+    stated = model.SETTINGS["printed"]["table_4"]["SEDSABSO"]["fitness"]
     return {
         "rank": base.rank,
         "considered": base.considered.size,
@@ -172,7 +167,7 @@ def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
         "largest_guess": float(guess.max(axis=1).mean()),
         "width": half,
         "motion_samples": model.SAMPLES,
-        "enough_samples": model.SAMPLES * cost["SEDSABSO"] / columns["SEDSABSO"]["fitness"],
+        "enough_samples": model.SAMPLES * stated / columns["SEDSABSO"]["fitness"],
     }
 
 
@@ -204,22 +199,19 @@ def printed_columns(fitness: AbsoluteFitness) -> Mapping[str, ResultRow]:
     The least eigenvalue of the mass matrix is over random poses [kg m^2]; the second moment of link
     3 along z is (L3xx + L3yy - L3zz) / 2, and negative for no body [kg m^2].
     """
-    theory = model.printed("theoretical")
-    off = np.abs([model.printed(method) - theory for method in model.PRINTED])
-    columns: dict[str, dict[str, float]] = {}
     names, labels = ("theoretical", *model.PRINTED), model.TABLE_5["label"]
-    estimates = [model.printed(name) for name in names]
-    for name, beta, cost in zip(names, estimates, fitness(np.array(estimates)), strict=True):
+    estimates = np.array([model.printed(name) for name in names])
+    off = np.abs(estimates[1:] - estimates[0])
+    columns: dict[str, dict[str, float]] = {}
+    for name, beta, cost in zip(names, estimates, fitness(estimates), strict=True):
         difference, yy = (beta[labels.index(label)] for label in ("L3xx - L3zz", "L3yy"))
-        columns[name] = {
-            "fitness": float(cost),
-            "least_inertia": least_inertia(beta),
-            "second_moment": float(0.5 * (difference + yy)),
-        }
+        second_moment = float(0.5 * (difference + yy))
+        columns[name] = {"fitness": float(cost), "second_moment": second_moment}
+        columns[name]["least_inertia"] = least_inertia(beta)
     for k, name in enumerate(model.PRINTED):
-        columns[name]["mean_error"] = float(off[k].mean())
-        columns[name]["largest_error"] = float(off[k].max())
-        columns[name]["best_rows"] = int((np.argmin(off, axis=0) == k).sum())
+        best = int((np.argmin(off, axis=0) == k).sum())
+        mean, largest = float(off[k].mean()), float(off[k].max())
+        columns[name] |= {"mean_error": mean, "largest_error": largest, "best_rows": best}
     return columns
 
 

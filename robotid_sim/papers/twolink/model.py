@@ -35,6 +35,8 @@ SETTINGS = read_settings(__file__)
 PRINTED, LOWER, UPPER = (np.array(SETTINGS[name]) for name in ("parameters", "lower", "upper"))
 FITTED, VALIDATED = (tuple[float, ...](SETTINGS[name]) for name in ("fitted", "validated"))
 NAMES = ("α", "β", "ε", "η")
+POPULATION = 20
+"""Members of every search."""
 AMPLITUDE = 0.1
 """Amplitude of both torques [N m]."""
 STATES = 1000

@@ -1,37 +1,66 @@
-"""Yan, Lu, Levy (2015): ELPIDSO on the two-link arm."""
+"""Yan, Lu, Levy (2015): ELPIDSO on the two-link arm.
 
-from collections.abc import Iterator
+All searches and runs of the reproduction, and what is computed from them for its claims.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict
 from itertools import product
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D
 from robotid_sim.optim.minimize import setting
-from robotid_sim.papers.paper import Lab, TrialPaper
-from robotid_sim.papers.statistics import BESIDE, deviation, geometric_ratio
-from robotid_sim.papers.trial_table import TrialTable
+from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
+from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.papers.twolink import model, trials
-from robotid_sim.papers.twolink.model import integrate
-from robotid_sim.papers.twolink.study import (
-    ENCODERS,
-    METHODS,
-    POPULATION,
-    RHOS,
-    ROUNDING,
-    SEARCHES,
-    SIGNIFICANCE,
-    UNSEEN,
-    estimate,
-    final,
-    run_all,
-)
+from robotid_sim.papers.twolink.model import POPULATION, integrate, known_torque
 from robotid_sim.papers.twolink.trials import LS_IN_BOX
 from robotid_sim.section import number
-from robotid_sim.table import Table
 
-UNITS = ("kg", "m", "m", "kg m²", "kg", "m", "kg m²", "rad", "m/s²")
+SEARCHES = ("GA", "SPSO", "ELPIDSO")
+"""The searches of the paper, in the order of its tables."""
+METHODS = ("LS", *SEARCHES)
+ON_NOISE = ("LS", LS_IN_BOX, *SEARCHES)
+VARIANT = "ELPIDSO without I, D"
+"""What shows where the gain of ELPIDSO comes from; run with the short budget only."""
+UNITS = (
+    "kg",
+    "m",
+    "m",
+    "kg m²",
+    "kg",
+    "m",
+    "kg m²",
+    "rad",
+    "m/s²",
+    "kg m²",
+    "1/s²",
+    *["kg m²"] * 4,
+)
+"""Of the rows of Table 1."""
+RHOS = tuple(f"{rho:g}" for rho in model.FITTED)
+UNSEEN = tuple(f"{rho:g}" for rho in model.VALIDATED)
+EFFORT: Mapping[str, tuple[int, int]] = model.SETTINGS["effort"]
+ROUNDING = 1e-25
+"""J below which only rounding differs [N^2 m^2]."""
+ENCODERS = (0.0, 1e-6, 1e-5, 1e-4)
+"""Noise of positions that are differentiated twice [rad]."""
+AVERAGES: Mapping[str, Callable[..., Any]] = {"medians": np.median, "means": np.mean}
+"""How the runs of a search are averaged: the paper takes means, which one stuck search moves."""
+TIE = 1e-12
+"""Parameter and relative torque errors below this are rounding."""
+CLEARLY_WORSE = 1.1
+"""Ratio of parameter errors above which a search is clearly worse than least squares."""
+LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)
+"""Costs above least squares whose evaluations are counted [N^2 m^2]."""
+UNFAIR, UNFAIR_STUDY = "LS, differentiated", "differentiated 1e-06"
+"""What least squares finds in the unfair comparison, and the noise that it is given there."""
+SHOWN = 1.0
+"""Time shown of a validation run [s]; the rest repeats it with slow changes."""
+SMALLEST = 1e-17
+"""Torque errors below are drawn here [N m]."""
 
 
 class TwoLinkElpidso(TrialPaper):
@@ -41,131 +70,264 @@ class TwoLinkElpidso(TrialPaper):
 
     def run(self, lab: Lab) -> TrialTable:
         """Run what is not finished of all trials; see `Paper`."""
-        return run_all(lab)
-
-    def tables(self, table: TrialTable) -> Iterator[Table]:
-        """Fill the tables of the paper, which are lost, as far as they are more than statistics."""
-        values = asdict(model.ARM).items()
-        rows = [(name, number(v), unit) for (name, v), unit in zip(values, UNITS, strict=True)]
-        rows.append(("e1 = m1 l1 lc1 - I1 - m1 lc1²", number(model.ARM.e1), "kg m²"))
-        rows.append(("e2 = g / l1", number(model.ARM.e2), "1/s²"))
-        for name, ours, printed in zip(model.NAMES, model.TRUE, model.PRINTED, strict=True):
-            rows.append((name, f"{number(ours, 5)} (printed: {printed:g})", "kg m²"))
-        yield Table((), tuple(rows), name="table-1")
-        yield _settings(table)
-        for (place, rho), study in product(enumerate(RHOS, start=3), ("exact", "noisy")):
-            yield _estimates(table, study, rho, place)
-        yield _final_means(table, "table-8", "exact", METHODS)
-        yield _final_means(table, "table-8-noise", "noisy", ("LS", LS_IN_BOX, *SEARCHES))
-        yield _absolute(table)
-        yield _variants(table)
-        yield _differentiated(table)
+        rates = (*model.FITTED, *model.VALIDATED)
+        planned = [
+            lab.cell(("engine", f"{rho:g}", ""), trials.engine_run, rho=rho) for rho in rates
+        ]
+        engine = lab.tabulate("drive in the engine", planned)
+        table = engine | lab.tabulate("search", _searches(lab))
+        # What is done with the estimates from noisy torques: other torques, and J anew.
+        cells = []
+        for average, rate in product(AVERAGES, model.VALIDATED):
+            key = ("checked", f"{rate:g}", average)
+            means = {m: final(table, "noisy", m, average).tolist() for m in ON_NOISE}
+            cells.append(lab.cell(key, trials.check_in_engine, rho=rate, estimates=means))
+        for rate in model.FITTED:
+            key = ("costs", f"{rate:g}", "searches")
+            found = [row["parameters"] for m in SEARCHES for row in table.runs("noisy", m, key[1])]
+            cells.append(lab.cell(key, trials.costs_in_engine, rho=rate, estimates=found))
+        return with_computed(table | lab.tabulate("compare with least squares", cells))
 
 
-def _settings(table: TrialTable) -> Table:
-    """List the settings of the searches: Table 2."""
-    rows = []
+def with_computed(table: TrialTable) -> TrialTable:
+    """Compute what needs no run, from the results of all."""
+    table = table | _unseen(table) | _drawn(table)
+    return (table | _listed(table)) | TrialTable.computed(
+        checkpoints=trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"]),
+        share=np.linspace(0.0, 1.0, trials.POINTS, endpoint=False),
+        **_orders(table),
+        **_evaluations_needed(table),
+        **_eta(table),
+        **_of_model(),
+    )
+
+
+def _searches(lab: Lab) -> Iterator[PlannedTrial]:
+    """Plan all searches on the five trajectories, and least squares beside them."""
+    runs, repeats = lab.runs_of(*EFFORT["runs"]), lab.choose(*EFFORT["repeats"])
+    evals = {name: lab.choose(*EFFORT[name]) * POPULATION for name in ("full", "short", "variants")}
+    studies: dict[str, tuple[str, Iterable[str]]] = {
+        "exact": ("full", SEARCHES),
+        "short": ("short", (*SEARCHES, VARIANT)),
+        "noisy": ("full", SEARCHES),
+        "variants": ("variants", trials.VARIANTS),
+    }
+    for (study, (budget, methods)), rho in product(studies.items(), model.FITTED):
+        place: dict[str, Any] = {"study": study, "rho": rho}
+        if study != "variants":
+            yield lab.cell((study, f"{rho:g}", ""), trials.solve_directly, **place)
+        for method in methods:
+            key, options = (study, f"{rho:g}", method), {"method": method, **place}
+            yield from lab.cells(key, trials.search, runs, max_evals=evals[budget], **options)
+    for noise, rate in product(ENCODERS, model.FITTED):
+        options = {"rho": rate, "noise": noise, "max_evals": evals["short"]}
+        draws = repeats if noise else 1  # without noise nothing is drawn
+        key = (f"differentiated {noise:g}", f"{rate:g}", "")
+        yield from lab.cells(key, trials.differentiated, draws, **options)
+    for load in trials.LOADS:
+        options = {"runs": lab.runs_of(*EFFORT["load_runs"]), "max_evals": evals["full"]}
+        yield lab.cell(("loaded", load, ""), trials.identify_load, load=load, **options)
+
+
+def final(table: TrialTable, study: str, method: str, average: str) -> Float1D:
+    """Average the estimates of the runs, then those of all trajectories, as in Table 8, (4,)."""
+    each = [estimate(table, study, rho, method, average) for rho in RHOS]
+    return np.asarray(np.mean(each, axis=0))
+
+
+def estimate(
+    table: TrialTable, study: str, rho: str, method: str, average: str = "means"
+) -> Float1D:
+    """Average the estimates of the runs on a trajectory, shape (4,)."""
+    return np.asarray(AVERAGES[average](table.values(study, method, "parameters", rho), axis=0))
+
+
+def _unseen(table: TrialTable) -> TrialTable:
+    """Predict the torques of unseen trajectories: relative errors, and their sums of eq. (30).
+
+    Rows are those of the three rho and both joints, shape (6,). The print of eq. (30) is lost; by
+    its words it is the sum of the absolute errors of a torque [N m].
+    """
+    rows: dict[TrialKey, ResultRow] = {}
+    driven = integrate(model.VALIDATED)
+    scale = sum(np.abs(run.tau).sum() for run in driven)
+
+    def put(kind: str, average: str, method: str, errors: Float1D) -> None:
+        largest = float(errors.max())
+        row = {"errors": errors.tolist(), "largest": largest, "mean": float(errors.mean())}
+        rows[kind, average, method] = {**row, "relative": largest / scale}
+
+    for average, method in product(AVERAGES, ("LS", LS_IN_BOX, *SEARCHES)):
+        checked = [table.runs("checked", average, rho)[0][method] for rho in UNSEEN]
+        put("unseen noisy", average, method, np.concatenate(checked))
+        if method != LS_IN_BOX:
+            found = final(table, "exact", method, average)
+            relative = [trials.relative_error(run, found) for run in driven]
+            sums = [trials.accumulated_error(run, found) for run in driven]
+            put("unseen exact", average, method, np.concatenate(relative))
+            put("unseen sums", average, method, np.concatenate(sums))
+    return TrialTable.of(rows.items())
+
+
+def _drawn(table: TrialTable) -> TrialTable:
+    """Compute what figures show: torques of validation runs, and errors over the noise [%]."""
+    rows: dict[TrialKey, ResultRow] = {}
+    found = {m: final(table, "exact", m, "medians") for m in METHODS}
+    found[UNFAIR] = table.values(UNFAIR_STUDY, "LS", "parameters").mean(axis=0)
+    for rho, run in zip(UNSEEN, integrate(model.VALIDATED), strict=True):
+        shown = run.t <= SHOWN
+        t, measured, unscaled = run.t[shown], run.tau[shown].T, known_torque(run.q)[shown].T
+        rows["validation", rho, "measured"] = {"t": t, "torque": measured}
+        Y = run.regressor().reshape(-1, 2, 4)[shown]
+        for method, x in found.items():
+            torque = np.array([Y[:, j] @ x + unscaled[j] for j in (0, 1)])
+            error = np.maximum(np.abs(measured - torque), SMALLEST)
+            rows["validation", rho, method] = {"t": t, "torque": torque, "error": error}
+    noises = np.array(ENCODERS[1:])
+    for method in ("LS", "ELPIDSO"):
+        medians = [
+            [np.median(table.values(f"differentiated {n:g}", method, "relative", r)) for r in RHOS]
+            for n in noises
+        ]
+        error = 100.0 * np.mean(medians, axis=1)
+        rows["differentiation", "", method] = {"noise": noises, "error": error}
+    exact = np.full(noises.size, 100.0 * trials.relative_parameter_error(found["ELPIDSO"]))
+    rows["differentiation", "", "exact"] = {"noise": noises, "error": exact}
+    return TrialTable.of(rows.items())
+
+
+def _listed(table: TrialTable) -> TrialTable:
+    """List what tables show that is more than statistics of runs."""
+    rows: dict[TrialKey, ResultRow] = {
+        ("true", "", "true"): {"parameters": model.TRUE, "data": "-"}
+    }
+    arm = asdict(model.ARM) | {
+        "e1 = m1 l1 lc1 - I1 - m1 lc1²": model.ARM.e1,
+        "e2 = g / l1": model.ARM.e2,
+    }
+    values = {name: number(value) for name, value in arm.items()}
+    for name, ours, printed in zip(model.NAMES, model.TRUE, model.PRINTED, strict=True):
+        values[name] = f"{number(ours, 5)} (printed: {printed:g})"
+    for (name, value), unit in zip(values.items(), UNITS, strict=True):
+        rows["table 1", "", name] = {"value": value, "unit": unit}
     for method in SEARCHES:
-        chosen = setting(model.SETTINGS["searches"][method]["name"])
-        options = {k: v for k, v in vars(chosen.build()).items() if k != "population"}
-        text = ", ".join(f"{name} {value}" for name, value in options.items())
-        evaluations = table.runs("exact", method)[0]["evaluations"]
-        rows.append((method, text, chosen.missing, str(POPULATION), str(evaluations)))
-    return Table((), tuple(rows), name="table-2")
-
-
-def _estimates(table: TrialTable, study: str, rho: str, place: int) -> Table:
-    """Fill one of Tables 3 to 7: the estimates on one trajectory, from one kind of data."""
-    floor, noisy = table.runs("goal", study, rho)[0]["floor"], study == "noisy"
-    rows = [("true", *(number(value, 6) for value in model.TRUE), *["-"] * 7)]
-    labels = {"LS": "LS, eq. (29)"} | ({LS_IN_BOX: "LS in the search box"} if noisy else {})
-    for method in (*labels, *SEARCHES):
-        runs, excess = table.runs(study, method, rho), table.values(study, method, "excess", rho)
-        parameters = table.values(study, method, "parameters", rho)
-        costs = (_cost(float(how(floor + excess))) for how in (np.mean, np.median, np.min))
-        p = rank_sum(table.values(study, "ELPIDSO", "excess", rho), excess)
-        tested = method not in (LS_IN_BOX, "ELPIDSO")
-        rows.append(
-            (
-                labels.get(method, method),
-                *(
-                    [number(v, 6) for v in parameters[0]]
-                    if method in labels
-                    else _with_spread(parameters)
-                ),
-                *costs,
-                f"{np.median(table.values(study, method, 'error', rho)):.2g}",
-                str(runs[0].get("evaluations", 0)),
-                *((f"{p:.2g}", str(int(p < SIGNIFICANCE))) if tested else ("-", "-")),
-            )
-        )
-    return Table((), tuple(rows), name=f"table-{place}{'-noise' if noisy else ''}")
-
-
-def rank_sum(ours: Float1D, others: Float1D) -> float:
-    """Compute Wilcoxon's p that costs differ; below rounding they are equal."""
-    floored = np.maximum(ours, ROUNDING), np.maximum(others, ROUNDING)
-    return BESIDE["two-sided rank test"](*floored)[0]
-
-
-def _with_spread(estimates: Float2D) -> list[str]:
-    """Write mean and standard deviation of every parameter over the rows of estimates."""
-    return [f"{column.mean():.5g} ± {deviation(column):.1g}" for column in estimates.T]
-
-
-def _cost(value: float) -> str:
-    return f"{value:.3g}" if value >= ROUNDING else "rounding"
-
-
-def _final_means(table: TrialTable, name: str, study: str, methods: tuple[str, ...]) -> Table:
-    """Fill Table 8 for one kind of data: means and deviations over the trajectories."""
-    data = "exact" if study == "exact" else "0.5 % noise"
-    rows: list[tuple[str, ...]] = [("true", "-", *(number(v, 6) for v in model.TRUE), "-")]
-    for method in methods:
-        each = np.array([estimate(table, study, rho, method) for rho in RHOS])
-        error = f"{np.abs(final(table, study, method, 'means') - model.TRUE).max():.2g}"
-        rows.append((method, data, *_with_spread(each), error))
-    return Table((), tuple(rows), name=name)
-
-
-def _absolute(table: TrialTable) -> Table:
-    """List E_a of eq. (30), and the mean predicted torque by which eq. (31) would divide."""
-    rows, found = [], final(table, "exact", "ELPIDSO", "means")
-    errors = {m: table.runs("unseen sums", m, "means")[0]["errors"] for m in METHODS}
+        options = vars(trials.make_optimizer(method)).items()
+        rows["settings", "", method] = {
+            "settings": ", ".join(f"{k} {v}" for k, v in options if k != "population"),
+            "missing": setting(model.SETTINGS["searches"][method]["name"]).missing,
+            "population": POPULATION,
+            "evaluations": table.runs("exact", method)[0]["evaluations"],
+        }
+    for study, methods in {"exact": METHODS, "noisy": ON_NOISE}.items():
+        for method in methods:
+            error = float(np.abs(final(table, study, method, "means") - model.TRUE).max())
+            each = [estimate(table, study, rho, method) for rho in RHOS]
+            averaged = [{"parameters": x, "error": error} for x in each]
+            rows["table 8", study, method] = {"runs": averaged}
+    found = final(table, "exact", "ELPIDSO", "means")
+    sums = {m: table.runs("unseen sums", m, "means")[0]["errors"] for m in METHODS}
     for (k, run), j in product(enumerate(integrate(model.VALIDATED)), (0, 1)):
         mean = float((run.tau - trials.torque_errors(run, found))[:, j].mean())
-        cells = [f"{errors[m][2 * k + j]:.2e}" for m in METHODS]
-        literal = errors["ELPIDSO"][2 * k + j] / (run.t.size * abs(mean))
-        rows.append((UNSEEN[k], str(j + 1), *cells, f"{mean:.1e}", f"{literal:.1e}"))
-    return Table((), tuple(rows), name="absolute")
+        errors = {m: of[2 * k + j] for m, of in sums.items()}
+        literal = errors["ELPIDSO"] / (run.t.size * abs(mean))
+        rows["absolute", UNSEEN[k], str(j + 1)] = {**errors, "mean": mean, "literal": literal}
+    for k, of in enumerate(model.all_gains()):
+        gains = ", ".join(f"{gain:g}" for gain in of["gains"])
+        said = {
+            "conditions": "hold" if of["routh_hurwitz"] else "do not hold",
+            "swarm": "settles" if of["radius"] < 1.0 else "diverges",
+        }
+        rows["gains", "", str(k)] = {**of, **said, "gains": gains}
+    return TrialTable.of(rows.items())
 
 
-def _variants(table: TrialTable) -> Table:
-    """List what every part of ELPIDSO does to the cost and to the diversity of the swarm."""
-    rows = []
-    costs = {
-        v: np.maximum(table.values("variants", v, "excess"), ROUNDING) for v in trials.VARIANTS
+def _orders(table: TrialTable) -> ResultRow:
+    """Compute what claims on orders need that is more than a statistic of two methods."""
+    evaluations = table.runs("exact", "SPSO")[0]["evaluations"]
+    medians = {rho: np.median(table.values("exact", "SPSO", "excess", rho)) for rho in RHOS}
+    ties = ", ".join(rho for rho, cost in medians.items() if cost < ROUNDING)
+    # The largest errors of mean estimates; below a tie there is only rounding.
+    errors = {
+        rho: {
+            m: max(float(np.abs(estimate(table, "exact", rho, m) - model.TRUE).max()), TIE)
+            for m in METHODS
+        }
+        for rho in RHOS
     }
-    for variant, cost in costs.items():
-        medians = [
-            float(np.median(table.values("variants", variant, "excess", rho))) for rho in RHOS
-        ]
-        ratio, interval = geometric_ratio(cost, costs["ELPIDSO"])
-        ends = "-" if interval is None else " … ".join(f"{end:.1g}" for end in interval)
-        spread = table.values("variants", variant, "diversity").mean()
-        cells = (*map(_cost, medians), f"{ratio:.2g}", ends if variant != "ELPIDSO" else "-")
-        rows.append((variant, *cells, f"{spread:.3f}"))
-    return Table((), tuple(rows), name="variants")
+    largest = {m: max(of_rho[m] for of_rho in errors.values()) for m in METHODS}
+    ga = max(np.median(table.values("exact", "GA", "error", rho)) for rho in RHOS)
+    direct = table.values("exact", "LS", "error").max()
+    unseen = {m: table.runs("unseen noisy", m, "medians")[0]["largest"] for m in ("ELPIDSO", "LS")}
+    of_noise = unseen["ELPIDSO"] <= 1.05 * unseen["LS"]
+    return {
+        "late": f"With {evaluations:,} SPSO too is at rounding at ρ = {ties}. " if ties else "",
+        "best": sum(
+            e["ELPIDSO"] < min(v for m, v in e.items() if m != "ELPIDSO") for e in errors.values()
+        ),
+        "largest_errors": ", ".join(f"{m} {error:.1e}" for m, error in largest.items()),
+        "lead_of_ga": float(direct - ga),
+        "left": "What is left is the noise of the measured torque itself. " if of_noise else "",
+        "all_below": sum(
+            max(table.values("noisy", m, "excess", rho).mean() for m in SEARCHES) < 0.0
+            for rho in RHOS
+        ),
+        **{f"steps_{average}": _steps(table, average) for average in AVERAGES},
+    }
 
 
-def _differentiated(table: TrialTable) -> Table:
-    """List what comes out of positions that are differentiated twice: means of the draws."""
-    rows = []
-    for noise, rho, method in product(ENCODERS, RHOS, ("LS", LS_IN_BOX, "ELPIDSO")):
-        place = f"differentiated {noise:g}", method
-        found = table.values(*place, "parameters", rho).mean(axis=0)
-        excess, floor = (table.values(*place, name, rho).mean() for name in ("excess", "floor"))
-        share = number(100.0 * trials.relative_parameter_error(found), 3)
-        cells = (*map(number, found), f"{floor + excess:.6e}", share)
-        rows.append((f"{noise:g}", rho, method, *cells))
-    return Table((), tuple(rows), name="differentiated")
+def _steps(table: TrialTable, average: str) -> str:
+    errors = {m: table.runs("unseen exact", m, average)[0]["mean"] for m in METHODS}
+    order = sorted(errors, key=lambda method: max(errors[method], TIE))
+    return ", ".join(f"{method} {errors[method]:.1e}" for method in order)
+
+
+def _evaluations_needed(table: TrialTable) -> ResultRow:
+    """Compute at how many levels of the cost ELPIDSO needs fewer evaluations than SPSO.
+
+    Of the median curve on every trajectory; geometric mean over the trajectories.
+    """
+    x = trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
+
+    def needed(method: str, level: float) -> float:
+        curves = [np.median(table.values("exact", method, "curve", rho), axis=0) for rho in RHOS]
+        first = [x[np.argmax(c <= level)] if (c <= level).any() else x[-1] for c in curves]
+        return float(np.exp(np.mean(np.log(first))))
+
+    ratios = [needed("ELPIDSO", level) / needed("SPSO", level) for level in LEVELS]
+    texts = (f"{r:.2g} at {level:g}" for r, level in zip(ratios, LEVELS, strict=True))
+    return {"faster_levels": sum(r < 1.0 for r in ratios), "level_ratios": ", ".join(texts)}
+
+
+def _eta(table: TrialTable) -> ResultRow:
+    """Count on how many rho both searches beat least squares on eta, or lose on the other three.
+
+    Errors are medians of the runs on noisy torques.
+    """
+    nearer = lost = 0
+    for rho in RHOS:
+        least = np.abs(estimate(table, "noisy", rho, "LS") - model.TRUE)
+        found = (table.values("noisy", m, "parameters", rho) for m in ("GA", "SPSO"))
+        swarms = [np.median(np.abs(x - model.TRUE), axis=0) for x in found]
+        nearer += all(errors[3] < least[3] for errors in swarms)
+        lost += all(errors[:3].max() > CLEARLY_WORSE * least[:3].max() for errors in swarms)
+    return {"eta_nearer": nearer, "others_lost": lost}
+
+
+def _of_model() -> ResultRow:
+    """Compute what follows from the model and the gains alone."""
+    right, printed = model.identity_errors()
+    tested = list(model.all_gains())
+    stable = [s for s in tested if s["routh_hurwitz"]]
+    cases = product(model.GAINS, model.WEIGHTS, model.PULLS)
+    return {
+        "lambda": float(np.abs(model.TRUE - model.PRINTED).max()),
+        "identity": right,
+        "printed_identity": printed,
+        "radius": max(s["radius"] for s in stable),
+        "stable": len(stable),
+        "diverging": sum(s["radius"] >= 1.0 for s in stable),
+        "own_radius": max(s["radius"] for s in tested if s["gains"] == model.GAINS[0]),
+        "disagreements": sum(
+            model.routh_hurwitz(*case) != (model.largest_real_part(*case) < 0.0) for case in cases
+        ),
+    }

@@ -6,6 +6,7 @@ guess; and payloads.
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any, Self
 
 import numpy as np
@@ -13,6 +14,7 @@ from scipy.optimize import lsq_linear
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.chart import thinned
+from robotid_sim.engine.engines import default_engine, using_engine
 from robotid_sim.optim.elpidso import PidSwarm
 from robotid_sim.optim.minimize import minimize, setting
 from robotid_sim.optim.optimizer import Optimizer, Population
@@ -21,7 +23,9 @@ from robotid_sim.optim.swarm import Swarm
 from robotid_sim.papers.twolink.model import (
     AMPLITUDE,
     ARM,
+    FITTED,
     LOWER,
+    POPULATION,
     SETTINGS,
     STEP,
     TRUE,
@@ -66,20 +70,6 @@ class TorqueCriterion:
         residual = y - W @ estimate
         return cls(R / np.sqrt(samples), estimate, float(residual @ residual) / samples)
 
-    @classmethod
-    def from_content(cls, content: Mapping[str, Any]) -> Self:
-        """Return what `content` holds."""
-        factor, estimate = (np.array(content[name]) for name in ("factor", "least_squares"))
-        return cls(factor, estimate, float(content["floor"]))
-
-    def content(self) -> dict[str, Any]:
-        """Return the JSON form; all bits are kept."""
-        return {
-            "factor": self.factor.tolist(),
-            "least_squares": self.least_squares.tolist(),
-            "floor": self.floor,
-        }
-
     def excess(self, X: Float2D) -> Float1D:
         """Return J less its minimum of points, shape (m, 4) to (m,)."""
         return np.asarray((((X - self.least_squares) @ self.factor.T) ** 2).sum(axis=1))
@@ -89,6 +79,31 @@ class TorqueCriterion:
         target = self.factor @ self.least_squares
         solution = lsq_linear(self.factor, target, bounds=(LOWER, UPPER), method="bvls", tol=1e-15)
         return np.asarray(solution.x)
+
+    def direct(self) -> dict[str, dict[str, Any]]:
+        """Return the rows of least squares and of the minimum in the box, by name."""
+        boxed = self.in_the_box()
+        found = {"LS": (self.least_squares, 0.0), LS_IN_BOX: (boxed, self.excess(boxed[None])[0])}
+        return {name: self.row(x, float(excess)) for name, (x, excess) in found.items()}
+
+    def row(self, x: Float1D, excess: float) -> dict[str, Any]:
+        """Return the row of an estimate, shape (4,), whose J is so much above the minimum."""
+        off = np.abs(x - TRUE)
+        return {
+            "parameters": x.tolist(),
+            "excess": excess,
+            "cost": self.floor + excess,
+            "error": float(off.max()),
+            "error_of_eta": float(off[3]),
+            "error_of_rest": float(off[:3].max()),
+            "at_wall": 100.0 * float(x[3] == LOWER[3]),
+            "relative": relative_parameter_error(x),
+        }
+
+
+def relative_parameter_error(found: Float1D) -> float:
+    """Divide the norm of the error of an estimate by that of the true parameters."""
+    return float(np.linalg.norm(found - TRUE) / np.linalg.norm(TRUE))
 
 
 def mean_squared_error(run: Driven, parameters: Float1D) -> float:
@@ -122,10 +137,13 @@ CHECKPOINTS = 80
 """Points of a convergence curve."""
 SHOWN = 250
 """Most samples of a curve over time."""
+POINTS, LATE = 40, 30
+"""Points of a curve of diversity, evenly over the budget, and where its last quarter begins."""
 
 
 def engine_run(rho: float, seed: int) -> dict[str, Any]:
-    """Drive the arm in the engine, and return the criterion with torque noise."""
+    """Drive the arm in the engine, and compare it with the equations."""
+    del seed
     run, exact = drive_in_engine(rho), integrate([rho])[0]
     gap = run.q - exact.q[: run.t.size]
     shown = thinned(run.t.size, SHOWN)
@@ -133,13 +151,31 @@ def engine_run(rho: float, seed: int) -> dict[str, Any]:
     return {
         "ls_error": float(np.abs(goal.least_squares - TRUE).max()),
         "condition": float(np.linalg.cond(goal.factor)),
-        "noisy": TorqueCriterion.of_run(with_torque_noise(run, rho, seed)).content(),
         "largest_gap": float(np.abs(gap).max()),
         "largest_motion": float(np.abs(exact.q - exact.q[0]).max()),
         "largest_residual": float(np.abs(run.target() - run.regressor() @ TRUE).max()),
         "t": run.t[shown].tolist(),
         "gap": gap[shown].T.tolist(),
     }
+
+
+NOISY = "noisy"
+"""The study whose torques are measured with noise in the engine; all others have exact data."""
+
+
+@cache
+def criterion_of(study: str, rho: float, seed: int, engine: str) -> TorqueCriterion:
+    """Make the criterion of a study on one of the trajectories for the estimation."""
+    if study != NOISY:
+        return TorqueCriterion.of_run(integrate(FITTED)[FITTED.index(rho)])
+    with using_engine(engine):
+        return TorqueCriterion.of_run(with_torque_noise(drive_in_engine(rho), rho, seed))
+
+
+def solve_directly(study: str, rho: float, seed: int) -> dict[str, Any]:
+    """Estimate by least squares, and by least squares in the box."""
+    goal = criterion_of(study, rho, seed, default_engine())
+    return {"methods": {name: {**row, "floor": goal.floor} for name, row in goal.direct().items()}}
 
 
 def check_in_engine(
@@ -154,17 +190,15 @@ def check_in_engine(
 
 
 def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> dict[str, Any]:
-    """Return J of least squares and of estimates for a noisy run in the engine, by definition.
+    """Compare J of estimates with that of least squares for a noisy run in the engine.
 
-    Least squares is solved afresh, and J is summed sample by sample, so that nothing of the
-    quadratic form that the searches minimize enters.
+    Every estimate is a run with (J - J_LS) / J_LS. Least squares is solved afresh, and J is summed
+    sample by sample, so that nothing of the quadratic form that the searches minimize enters.
     """
     noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
     least = np.linalg.lstsq(noisy.regressor(), noisy.target(), rcond=None)[0]
-    return {
-        "least_squares": mean_squared_error(noisy, least),
-        "searches": [mean_squared_error(noisy, np.array(estimate)) for estimate in estimates],
-    }
+    floor, *costs = (mean_squared_error(noisy, np.array(x)) for x in (least, *estimates))
+    return {"runs": [{"excess": cost / floor - 1.0} for cost in costs]}
 
 
 def with_torque_noise(run: Driven, rho: float, seed: int) -> Driven:
@@ -175,25 +209,40 @@ def with_torque_noise(run: Driven, rho: float, seed: int) -> Driven:
 
 
 def search(
-    method: str, criterion: Mapping[str, Any], max_evals: int, seed: int, stream: list[str]
+    study: str, method: str, rho: float, max_evals: int, seed: int, run: int
 ) -> dict[str, Any]:
-    """Search the parameters by one of the paper's searches; return them with the curve of costs.
+    """Search the parameters on one of the trajectories for the estimation.
 
-    The criterion is the content of a `TorqueCriterion`; `stream` names the random stream.
+    The budget is no part of the stream: longer searches start as shorter ones do.
     """
-    chosen = SETTINGS["searches"][method]
-    goal = TorqueCriterion.from_content(criterion)
-    changes = {key: value for key, value in chosen.items() if key != "name"}
-    optimizer = setting(chosen["name"]).build(**changes)
+    stream = [study, method, f"rho {rho}", f"run {run}"]
+    goal = criterion_of(study, rho, seed, default_engine())
+    return minimize_criterion(method, goal, max_evals, seed, stream)
+
+
+def minimize_criterion(
+    method: str, goal: TorqueCriterion, max_evals: int, seed: int, stream: Sequence[str]
+) -> dict[str, Any]:
+    """Return the parameters of a search with the curves of the cost and of the diversity."""
+    diversity: list[float] = []
+    done = 0
+
+    def cost(X: Float2D) -> Float1D:
+        nonlocal done
+        done += len(X)
+        if len(X) > 1 and done >= len(diversity) / POINTS * max_evals:
+            diversity.append(spread_of(X))
+        return goal.excess(X)
+
     rng = named_stream(seed, "twolink", *stream)
     bounds = LOWER, UPPER
-    best = minimize(goal.excess, *bounds, method=optimizer, max_evals=max_evals, rng=rng)
+    best = minimize(cost, *bounds, method=make_optimizer(method), max_evals=max_evals, rng=rng)
     return {
-        "parameters": best.x.tolist(),
-        "excess": best.fun,
-        "error": float(np.abs(best.x - TRUE).max()),
+        **goal.row(best.x, best.fun),
         "evaluations": best.nfev,
         "curve": best_at(best.history, checkpoints(max_evals)).tolist(),
+        "diversity": diversity[:POINTS],
+        "late_diversity": float(np.mean(diversity[LATE:POINTS])),
     }
 
 
@@ -208,51 +257,28 @@ def best_at(history: Float2D, evaluations: Float1D) -> Float1D:
     return np.asarray(history[np.maximum(last, 0), 1])
 
 
-def relative_parameter_error(found: Float1D) -> float:
-    """Divide the norm of the error of an estimate by that of the true parameters."""
-    return float(np.linalg.norm(found - TRUE) / np.linalg.norm(TRUE))
+def spread_of(X: Float2D) -> float:
+    """Return the mean distance of points from their center, in boxes: the swarm's diversity."""
+    away = (X - X.mean(axis=0)) / (UPPER - LOWER)
+    return float(np.sqrt((away**2).sum(axis=1)).mean())
 
 
-def differentiated(
-    rho: float, noise: float, max_evals: int, seed: int, stream: list[str]
-) -> dict[str, Any]:
+def differentiated(rho: float, noise: float, max_evals: int, seed: int, run: int) -> dict[str, Any]:
     """Estimate from noisy positions that are differentiated twice: least squares and ELPIDSO.
 
     Both are given the same data, torques without noise; central differences, no filter. The noise
     is the standard deviation of the positions [rad].
     """
-    run = integrate([rho])[0]
+    exact = integrate([rho])[0]
+    stream = [f"{noise} rad", f"rho {rho}", f"draw {run}"]
     rng = named_stream(seed, "twolink", "encoders", *stream)
-    q = run.q + rng.normal(0.0, noise, run.q.shape)
+    q = exact.q + rng.normal(0.0, noise, exact.q.shape)
     dq = np.gradient(q, STEP, axis=0)
-    data = Driven(run.t, q, dq, np.gradient(dq, STEP, axis=0), run.tau)
-    goal = TorqueCriterion.of_run(data)
-    best = search("ELPIDSO", goal.content(), max_evals, seed, [*stream, "search"])
-    boxed = goal.in_the_box()
-    found = {
-        "LS": (goal.least_squares, 0.0),
-        LS_IN_BOX: (boxed, float(goal.excess(boxed[None])[0])),
-        "ELPIDSO": (np.array(best["parameters"]), best["excess"]),
-    }
-    rows = {
-        method: {
-            "parameters": x.tolist(),
-            "floor": goal.floor,
-            "excess": excess,
-            "relative": relative_parameter_error(x),
-        }
-        for method, (x, excess) in found.items()
-    }
-    return {"methods": rows}
+    goal = TorqueCriterion.of_run(replace(exact, q=q, dq=dq, ddq=np.gradient(dq, STEP, axis=0)))
+    best = minimize_criterion("ELPIDSO", goal, max_evals, seed, [*stream, "search"])
+    return {"methods": {**goal.direct(), "ELPIDSO": best}}
 
 
-NEVER = 1_000_000_000
-"""Iterations without improvement that no search reaches."""
-POINTS, LATE = 40, 30
-"""Points of a curve of diversity, evenly over the budget, and where its last quarter begins."""
-
-
-@dataclass(kw_only=True, eq=False)
 class UnmutatedPidSwarm(PidSwarm):
     """ELPIDSO without the mutation of eq. (27)-(28)."""
 
@@ -263,7 +289,6 @@ class UnmutatedPidSwarm(PidSwarm):
         return self._fly()
 
 
-@dataclass(kw_only=True, eq=False)
 class DrawnVelocityPidSwarm(PidSwarm):
     """ELPIDSO whose particles start with velocities drawn within their limit, not at rest."""
 
@@ -273,7 +298,6 @@ class DrawnVelocityPidSwarm(PidSwarm):
         return x
 
 
-@dataclass(kw_only=True, eq=False)
 class DrawnVelocitySwarm(LinearInertiaSwarm):
     """SPSO whose particles start with drawn velocities too."""
 
@@ -288,7 +312,6 @@ def draw_velocities(swarm: Swarm, rng: np.random.Generator) -> None:
     swarm.accelerate(swarm.limit * rng.uniform(-1.0, 1.0, swarm.x.shape))
 
 
-@dataclass(kw_only=True, eq=False)
 class RandomSearch(Population):
     """Uniform points of the box: what guessing reaches."""
 
@@ -300,58 +323,39 @@ class RandomSearch(Population):
         return self._first()
 
 
-ELPIDSO, SPSO = "yan-2015-elpidso", "yan-2015-spso"
-VARIANTS: Mapping[str, Callable[[], Optimizer]] = {
-    "ELPIDSO": setting(ELPIDSO).build,
-    "without I, D": lambda: setting(ELPIDSO).build(ki=0.0, kd=0.0),
-    "without ELS": lambda: setting(ELPIDSO).build(patience=NEVER),
-    "without mutation": lambda: UnmutatedPidSwarm(**setting(ELPIDSO).options),
-    "drawn velocities": lambda: DrawnVelocityPidSwarm(**setting(ELPIDSO).options),
-    "SPSO": setting(SPSO).build,
-    "SPSO, drawn velocities": lambda: DrawnVelocitySwarm(**setting(SPSO).options),
-    "random search": lambda: RandomSearch(population=setting(SPSO).options["population"]),
+ELPIDSO, SPSO = (setting(f"yan-2015-{name}").options for name in ("elpidso", "spso"))
+OWN: Mapping[str, Callable[[], Optimizer]] = {
+    "without mutation": partial(UnmutatedPidSwarm, **ELPIDSO),
+    "drawn velocities": partial(DrawnVelocityPidSwarm, **ELPIDSO),
+    "SPSO, drawn velocities": partial(DrawnVelocitySwarm, **SPSO),
+    "random search": partial(RandomSearch, population=POPULATION),
 }
-"""How every search is made, by its name on the page."""
+"""The searches that are made here, by their names on the page; the others are settings."""
+VARIANTS = (
+    "ELPIDSO",
+    "without I, D",
+    "without ELS",
+    "without mutation",
+    "drawn velocities",
+    "SPSO",
+    "SPSO, drawn velocities",
+    "random search",
+)
+"""What stands beside ELPIDSO as a whole."""
 
 
-def observed(
-    variant: str, criterion: Mapping[str, Any], max_evals: int, seed: int, stream: list[str]
-) -> dict[str, Any]:
-    """Search the parameters by one of `VARIANTS`, and return them with the swarm's diversity.
-
-    The criterion is the content of a `TorqueCriterion`; `stream` names the random stream.
-    """
-    goal, optimizer = TorqueCriterion.from_content(criterion), VARIANTS[variant]()
-    diversity: list[float] = []
-    done = 0
-
-    def cost(X: Float2D) -> Float1D:
-        nonlocal done
-        done += len(X)
-        if len(X) > 1 and done >= len(diversity) / POINTS * max_evals:
-            diversity.append(spread_of(X))
-        return goal.excess(X)
-
-    rng = named_stream(seed, "twolink", "variants", variant, *stream)
-    bounds = LOWER, UPPER
-    best = minimize(cost, *bounds, method=optimizer, max_evals=max_evals, rng=rng)
-    return {
-        "parameters": best.x.tolist(),
-        "excess": best.fun,
-        "evaluations": best.nfev,
-        "diversity": diversity[:POINTS],
-        "late_diversity": float(np.mean(diversity[LATE:POINTS])),
-    }
-
-
-def spread_of(X: Float2D) -> float:
-    """Return the mean distance of points from their center, in boxes: the swarm's diversity."""
-    away = (X - X.mean(axis=0)) / (UPPER - LOWER)
-    return float(np.sqrt((away**2).sum(axis=1)).mean())
+def make_optimizer(method: str) -> Optimizer:
+    """Make a search by its name on the page."""
+    if method in OWN:
+        return OWN[method]()
+    changes = dict(SETTINGS["searches"][method])
+    return setting(changes.pop("name")).build(**changes)
 
 
 LOADS = {"1 kg": (1.0, 0.0), "1 kg, 0.3 m below": (1.0, 0.3)}
 """Mass added at the end of the second link [kg], and its distance below that end [m]."""
+LOADED, LOAD_RHO = "ELPIDSO, median", 0.5
+"""What the page calls the searches, and rho of the trajectory [Hz]."""
 REACH = 1.0
 """Distance of that end from the second joint [m]."""
 
@@ -364,18 +368,37 @@ def loaded_parameters(mass: float, below: float) -> Float1D:
     return np.asarray(TRUE + added)
 
 
-def loaded_run(mass: float, below: float, rho: float, seed: int) -> dict[str, Any]:
-    """Drive the arm with a changed payload in the engine, and return the criterion of its data.
+def drive_loaded(load: str) -> Driven:
+    """Drive the arm with another payload in the engine, without noise."""
+    mass, below = LOADS[load]
+    return drive_in_engine(LOAD_RHO, paper_robot().with_payload(mass, (0.0, 0.0, -below)))
 
-    Torques are noisy as in `trials.engine_run`. Beside it stand the torque error of the parameters
-    before the change, and of the true ones.
-    """
-    run = drive_in_engine(rho, paper_robot().with_payload(mass, (0.0, 0.0, -below)))
-    noisy = with_torque_noise(run, rho, seed)
-    true = loaded_parameters(mass, below)
+
+def loaded_criterion(load: str, seed: int) -> TorqueCriterion:
+    """Make the criterion of torques with noise of the arm with another payload."""
+    return TorqueCriterion.of_run(with_torque_noise(drive_loaded(load), LOAD_RHO, seed))
+
+
+def identify_load(load: str, seed: int, runs: int, max_evals: int) -> dict[str, Any]:
+    """Change the payload in the engine, and identify the arm again from torques with noise."""
+    true = loaded_parameters(*LOADS[load])
+    goal = loaded_criterion(load, seed)
+    stream = ["payload", "ELPIDSO", load]
+    searched = [
+        minimize_criterion("ELPIDSO", goal, max_evals, seed, [*stream, f"run {run}"])
+        for run in range(runs)
+    ]
     return {
-        "criterion": TorqueCriterion.of_run(noisy).content(),
-        "true": true.tolist(),
-        "residual": float(np.abs(run.target() - run.regressor() @ true).max()),
-        "rms_before": float(np.sqrt(mean_squared_error(run, TRUE))),
+        "methods": {
+            "true": {"parameters": true.tolist()},
+            "before the change": score_load({"parameters": TRUE.tolist()}, true),
+            "LS": score_load({"parameters": goal.least_squares.tolist()}, true),
+            LOADED: {"runs": [score_load(row, true) for row in searched]},
+        }
     }
+
+
+def score_load(row: Mapping[str, Any], true: Float1D) -> dict[str, Any]:
+    """Give a row the norm of its error over that of the true parameters, shape (4,) [%]."""
+    (off,) = np.linalg.norm(np.array([row["parameters"]]) - true, axis=1)
+    return {**row, "error": float(100.0 * (off / np.linalg.norm(true)))}
