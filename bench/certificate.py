@@ -23,6 +23,7 @@ from pathlib import Path
 import numpy as np
 from kept import map_kept
 
+from robotid_sim.arrays import rms
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.geometry import Link, rotation_from_rpy, transform
 from robotid_sim.model.inertia import pack
@@ -32,7 +33,6 @@ from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.crossing import Crossing, both_engines, crossing, engine_runs
 from robotid_sim.streams import Streams
-from robotid_sim.validation.prediction import rms
 
 EXAMPLES = "cmeel.prefix/share/example-robot-data/robots"
 FILES = {

@@ -21,6 +21,7 @@ from interval_coverage import robot_of
 from kept import map_kept
 from pydantic import ValidationError
 
+from robotid_sim.arrays import rms
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import RobotIdError
 from robotid_sim.pipeline.build import build_setup
@@ -30,7 +31,6 @@ from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.trajectory.reference import Reference
-from robotid_sim.validation.prediction import rms
 
 Task = tuple[str, str, float, int]
 

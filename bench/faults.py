@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pybullet_data
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, rms
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import mass_matrix, torque_regressor
@@ -47,7 +47,7 @@ from robotid_sim.pipeline.excitation import design_excitation
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.trajectory.reference import Excitation
-from robotid_sim.validation.prediction import clean_log, rms, true_rows
+from robotid_sim.validation.prediction import clean_log, true_rows
 
 ROBOTS = ("irb140", "ur10", "twolink", "scara", "iiwa")
 """Of the catalog; of example-robot-data; of the catalog; with a prismatic joint; of 7 joints."""

@@ -21,6 +21,7 @@ import numpy as np
 from faults import Bench
 from kept import map_kept
 
+from robotid_sim.arrays import rms
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.control.observer import VelocityObserver
 from robotid_sim.diagnostics.intervals import confidence_intervals
@@ -35,7 +36,7 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.stages import fit_logs
-from robotid_sim.validation.prediction import exact_problem, rms
+from robotid_sim.validation.prediction import exact_problem
 
 CHOSEN = "as chosen by default"
 

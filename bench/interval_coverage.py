@@ -28,7 +28,7 @@ import pybullet_data
 from joblib import Parallel, delayed
 from threadpoolctl import threadpool_limits
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, rms
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.estimation.discrepancy import allowing_for
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
@@ -43,7 +43,7 @@ from robotid_sim.pipeline.build import Setup, build_setup
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.excitation import design_excitation
 from robotid_sim.pipeline.simulate import clean_run
-from robotid_sim.validation.prediction import exact_problem, rms
+from robotid_sim.validation.prediction import exact_problem
 
 NOISE = 0.01
 """Torque noise of the bound, over the RMS torque."""

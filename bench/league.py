@@ -31,7 +31,7 @@ from interval_coverage import DEFAULT, NOISE, engine_run, robot_of
 from pydantic import TypeAdapter
 from threadpoolctl import threadpool_limits
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, rms
 from robotid_sim.campaign.trials import Trial, run_trials
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.errors import RobotIdError
@@ -47,7 +47,7 @@ from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
-from robotid_sim.validation.prediction import exact_problem, rms
+from robotid_sim.validation.prediction import exact_problem
 
 ROBOTS = ("irb140", "iiwa", "ur10")
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.interpolate import CubicSpline
 from scipy.ndimage import binary_dilation
 
-from robotid_sim.arrays import Float, Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D, rms
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.problem import Estimator, build_problem
 from robotid_sim.measurement.log import Log
@@ -16,7 +16,7 @@ from robotid_sim.measurement.motion import Motion, between_samples
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.kalman_torque import KalmanTorque
 from robotid_sim.preprocess.preprocessor import Preprocessor
-from robotid_sim.validation.prediction import clean_log, rms
+from robotid_sim.validation.prediction import clean_log
 
 NEAR_REVERSAL = 0.06
 """Time around a reversal of a joint within which its friction turns around [s]."""

@@ -23,7 +23,7 @@ from preprocessor_scores import PreprocessorScore, score_preprocessor
 from preprocessors_page import preprocessors_page
 from threadpoolctl import threadpool_limits
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, rms
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
@@ -43,7 +43,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.report.page import write_page
-from robotid_sim.validation.prediction import clean_log, exact_problem, rms
+from robotid_sim.validation.prediction import clean_log, exact_problem
 
 LEAST_NOISE = 1e-4
 """Torque noise that ideal sensors are compared with, over the RMS torque."""

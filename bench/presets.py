@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import numpy as np
 from threadpoolctl import threadpool_limits
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, rms
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation import ESTIMATORS
@@ -34,7 +34,7 @@ from robotid_sim.pipeline.excitation import design_excitation
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.streams import Streams
-from robotid_sim.validation.prediction import clean_log, exact_problem, rms, true_rows
+from robotid_sim.validation.prediction import clean_log, exact_problem, true_rows
 
 METHODS = ("ols", "wls", "consistent")
 EXPECTED = (RobotIdError, np.linalg.LinAlgError, ValueError, ArithmeticError)

@@ -19,6 +19,7 @@ import numpy as np
 from faults import Bench, OneJoint, sensed
 from kept import map_kept
 
+from robotid_sim.arrays import rms
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.estimation.structure import Structure
@@ -31,7 +32,7 @@ from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.stages import fit_logs
-from robotid_sim.validation.prediction import rms, true_rows
+from robotid_sim.validation.prediction import true_rows
 
 SETTLED = 0.5
 """Time from which on predictions are judged [s]: nobody knows how far friction has built up."""

@@ -30,7 +30,7 @@ from joblib import Parallel, delayed
 from lugre import LuGrePlant
 from threadpoolctl import threadpool_limits
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, rms
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.plant import Plant
@@ -49,7 +49,6 @@ from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.excitation import design_excitation
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.trajectory.reference import Excitation
-from robotid_sim.validation.prediction import rms
 
 EXAMPLES = "cmeel.prefix/share/example-robot-data/robots/"
 TILT, SIDE = 1.0, 40.0

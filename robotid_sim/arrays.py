@@ -104,3 +104,8 @@ def relative_std(beta: Float1D, std: Float1D) -> Float1D:
     """Return standard deviations over the size of the values, shape (b,), infinite at zero."""
     size = np.abs(beta)
     return np.where(size > 0.0, std / np.where(size > 0.0, size, 1.0), np.inf)
+
+
+def rms(x: Float2D) -> Float1D:
+    """Return the root mean square over the first axis."""
+    return np.asarray(np.sqrt((x**2).mean(axis=0)))

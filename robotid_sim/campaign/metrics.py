@@ -5,13 +5,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from robotid_sim.arrays import rms
 from robotid_sim.docstrings import documented
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.pipeline.result import EstimateResult
 from robotid_sim.section import number, percent
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.comparison import NOMINAL, UNDISTURBED
-from robotid_sim.validation.prediction import rms
 
 LEVEL = 1.96
 """Standard deviations of a 95 % interval."""

@@ -12,13 +12,12 @@ from dataclasses import replace
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, rms
 from robotid_sim.diagnostics.cause import Cause
 from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
-from robotid_sim.validation.prediction import rms
 
 MIN_SHARE_OF_GRAVITY = 0.2
 """Torque of gravity over all of a nominal joint from which its absence shows."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, rms
 from robotid_sim.control.controller import Controller, Setpoint
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.experiment.rollout import Cell, rollout
@@ -13,7 +13,6 @@ from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.linear_filters import Butterworth
 from robotid_sim.trajectory.reference import Reference, Trajectory
-from robotid_sim.validation.prediction import rms
 
 ENCODER_NOISE = 2e-5
 """Standard deviation of the position noise [rad]."""

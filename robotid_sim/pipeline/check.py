@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from robotid_sim.arrays import rms
 from robotid_sim.dynamics.base_parameters import BaseParameters, light_joints, random_states
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.dynamics.textbook_base import textbook_base
@@ -25,7 +26,6 @@ from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.representation import public_value
-from robotid_sim.validation.prediction import rms
 
 
 @public_value

@@ -4,7 +4,7 @@ import hashlib
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, rms
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
@@ -35,7 +35,6 @@ from robotid_sim.validation.prediction import (
     compare_torque_filters,
     exact_problem,
     predict_all,
-    rms,
 )
 
 

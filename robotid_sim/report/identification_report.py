@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from robotid_sim.arrays import rms
 from robotid_sim.model.perturb import unlikely_masses
 from robotid_sim.report.finding import limits_of_noise, trust_section
 from robotid_sim.report.page import Page
@@ -33,7 +34,7 @@ from robotid_sim.report.tables import lack_table, parameter_table, residual_tabl
 from robotid_sim.report.text import Text, reading_text
 from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.section import Section, number, percent
-from robotid_sim.validation.prediction import over_measured, rms
+from robotid_sim.validation.prediction import over_measured
 
 if TYPE_CHECKING:
     from robotid_sim.diagnostics.cause import Diagnosis

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D
+from robotid_sim.arrays import Float1D, rms
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.joint_terms import unit_of
@@ -20,7 +20,7 @@ from robotid_sim.pipeline.result import (
 )
 from robotid_sim.section import number, percent, torque_unit, unit_text
 from robotid_sim.table import Table
-from robotid_sim.validation.prediction import Prediction, rms
+from robotid_sim.validation.prediction import Prediction
 
 if TYPE_CHECKING:
     from robotid_sim.diagnostics.intervals import Intervals

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, rms
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.errors import ControllerError, SimulationDiverged, UnknownNameError
 from robotid_sim.experiment.conditions import Condition, LoopSize, Undisturbed, compose
@@ -39,7 +39,6 @@ from robotid_sim.validation.control_run import (
     closed_loop_log,
     run_loop,
 )
-from robotid_sim.validation.prediction import rms
 
 SERIAL_SECONDS = 60.0
 """Simulated time below which starting processes takes longer than the loops [s]."""

@@ -8,7 +8,7 @@ from typing import Protocol
 import numpy as np
 from scipy.special import stdtrit
 
-from robotid_sim.arrays import Float2D
+from robotid_sim.arrays import Float2D, rms
 from robotid_sim.control.controller import ControllerFactory
 from robotid_sim.control.gains import BANDWIDTH, ERROR, LoopGains
 from robotid_sim.control.linear_feedback import ComputedTorque, GravityPd
@@ -20,7 +20,6 @@ from robotid_sim.representation import public_value
 from robotid_sim.tasks.task import Circle, JointStep, RunPlan, Task, TaskRun
 from robotid_sim.trajectory.reference import Reference, require_samples
 from robotid_sim.validation.control_run import TRACE_SAMPLES, ControlRun
-from robotid_sim.validation.prediction import rms
 
 TRUE, NOMINAL, IDENTIFIED = "true", "nominal", "identified"
 """Names of the models that every comparison has."""

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
-from robotid_sim.arrays import Bool1D, Float1D, Float2D, readonly
+from robotid_sim.arrays import Bool1D, Float1D, Float2D, readonly, rms
 from robotid_sim.control.controller import ControllerFactory, Delayed
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.observer import VelocityObserver
@@ -24,7 +24,6 @@ from robotid_sim.representation import public_value
 from robotid_sim.trajectory.reference import Reference, Trajectory
 from robotid_sim.validation import metrics
 from robotid_sim.validation.metrics import Share, StepMetrics, step_metrics
-from robotid_sim.validation.prediction import rms
 
 SMALL_TORQUE = 1e-3
 """Torques below this share of the largest joint's are no yardstick for a mismatch."""

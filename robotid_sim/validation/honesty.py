@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import fdtri, ndtr, ndtri
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, rms
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.estimation.block_sandwich import block_of, row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
@@ -42,7 +42,7 @@ from robotid_sim.measurement.sensors import Sensor, measured_again, settled
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.validation.agreement import LEVEL, Difference
-from robotid_sim.validation.prediction import clean_log, rms
+from robotid_sim.validation.prediction import clean_log
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Bool2D, Float1D, Float2D
+from robotid_sim.arrays import Bool2D, Float1D, Float2D, rms
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque
@@ -24,7 +24,6 @@ from robotid_sim.validation.prediction import (
     Prediction,
     over_measured,
     predict_all,
-    rms,
     stacked_predictions,
     with_torque,
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from robotid_sim.arrays import Bool1D, Float1D, Float2D
+from robotid_sim.arrays import Bool1D, Float1D, Float2D, rms
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.dynamics.term_torques import standard_torque
@@ -136,11 +136,6 @@ def exact_problem(log: Log, nominal: Robot, basis: BaseParameters, first: float)
     W = torque_regressor(nominal, *state, basis.columns).reshape(-1, basis.rank)
     tau = standard_torque(nominal, *state, truth.tau)
     return LinearProblem(W, tau.ravel(), basis, log.joint_names, log.dt, nominal)
-
-
-def rms(x: Float2D) -> Float1D:
-    """Return the root mean square over the first axis."""
-    return np.asarray(np.sqrt((x**2).mean(axis=0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)

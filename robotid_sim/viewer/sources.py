@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float2D
+from robotid_sim.arrays import Float2D, rms
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.engines import ENGINES, is_installed
 from robotid_sim.errors import FileFormatError, OptionError
@@ -33,7 +33,6 @@ from robotid_sim.trajectory.reference import Excitation, require_runnable
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 from robotid_sim.validation.closed_loop import TaskMotions, task_motions
 from robotid_sim.validation.comparison import TRUE, UNDISTURBED
-from robotid_sim.validation.prediction import rms
 from robotid_sim.viewer import viewer
 from robotid_sim.viewer.animation import Animation, interpolated, require_showable, thinned
 from robotid_sim.viewer.colors import model_color

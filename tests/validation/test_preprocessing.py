@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from robotid_sim.arrays import rms
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
@@ -20,7 +21,6 @@ from robotid_sim.validation.prediction import (
     compare_torque_filters,
     exact_problem,
     predict,
-    rms,
 )
 
 NAMES = ["none", "five-point", "kalman-literal", "kalman-compensated", "rts"]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from studies import cell_of, comparison, loop_of
 
+from robotid_sim.arrays import rms
 from robotid_sim.errors import ControllerError, UnknownNameError
 from robotid_sim.model.perturb import perturb
 from robotid_sim.validation.closed_loop import task_motions
-from robotid_sim.validation.prediction import rms
 
 SHORT = comparison(scenarios=("undisturbed",), baselines=(), slow_lap=4.0)
 

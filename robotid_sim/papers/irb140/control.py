@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import brentq
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, rms
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
@@ -49,7 +49,6 @@ from robotid_sim.tasks.task import Circle, JointStep, TaskRun
 from robotid_sim.validation.closed_loop import undisturbed_task
 from robotid_sim.validation.comparison import UNDISTURBED, Comparison, task_runs
 from robotid_sim.validation.control_run import ControlRun, Trace, run_loop
-from robotid_sim.validation.prediction import rms
 
 CIRCLE, STEP = "circle-slow", "joint-step"
 SCENARIOS: Mapping[str, tuple[str, Condition]] = {

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, rms
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.model import inertia
 from robotid_sim.model.catalog import load_robot, published_parameters
@@ -27,7 +27,6 @@ from robotid_sim.papers.irb140 import model
 from robotid_sim.streams import named_stream
 from robotid_sim.tasks.task import Circle, RunPlan
 from robotid_sim.trajectory.reference import Reference
-from robotid_sim.validation.prediction import rms
 
 Scaling = Literal["relative", "raw"]
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, rms
 from robotid_sim.chart import thinned
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
@@ -40,7 +40,6 @@ from robotid_sim.papers.rocr6.model import (
 from robotid_sim.preprocess.kalman_torque import five_point_cubic, kalman_torque, likelihood_gain
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.reference import Trajectory
-from robotid_sim.validation.prediction import rms
 
 RATE = 1000.0
 """Rate of the cell [Hz]."""

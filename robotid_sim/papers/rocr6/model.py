@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, rms
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters, random_states
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.estimation.fitness import SquaredFitness
@@ -44,7 +44,6 @@ from robotid_sim.papers.sheet import read_settings
 from robotid_sim.pipeline.nominal import perturbed_nominal
 from robotid_sim.streams import Streams, named_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
-from robotid_sim.validation.prediction import rms
 
 ROBOT = "rocr6"
 FRICTION = ("Fv", "Fc")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, Int1D
+from robotid_sim.arrays import Float1D, Float2D, Int1D, rms
 from robotid_sim.chart import thinned
 from robotid_sim.control.controller import Setpoint
 from robotid_sim.dynamics.base_parameters import random_states
@@ -27,7 +27,6 @@ from robotid_sim.papers.driving import LOW_PASS, TorqueLaw, drive, tracking_erro
 from robotid_sim.papers.rs010n import model
 from robotid_sim.streams import named_stream
 from robotid_sim.trajectory.reference import Excitation
-from robotid_sim.validation.prediction import rms
 
 PAPER = "rs010n-sedsabso"
 CURVE_POINTS = 100
