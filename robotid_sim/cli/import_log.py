@@ -1,7 +1,7 @@
 """``robotid import``: a machine's log in a foreign form as a log of ours."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import robotid_sim as rid
 from robotid_sim.cli import options, output
@@ -30,6 +30,12 @@ def import_(
             "Write the map here (TOML), to be corrected; a draft of it if the import fails."
         ),
     ] = None,
+    profile: Annotated[
+        str | None,
+        options.value(
+            "NAME", "Profile of a vendor's recorder, or none.  [default: by the columns]"
+        ),
+    ] = None,
     topic: Annotated[
         str | None, options.value("NAME", "Topic of a bag with several of joint states.")
     ] = None,
@@ -52,9 +58,8 @@ def import_(
     output.begin(out, write_map)
     # Only its joints matter here: inertia that cannot be is `check`'s to tell.
     read = rid.load_robot(robot, base=base, tip=tip, assume_limits=assume_limits, formal=True)
-    done = convert_log(
-        source, read, out, mapping=mapping, write_map=write_map, topic=topic, segment=segment
-    )
+    chosen: dict[str, Any] = {"profile": profile, "topic": topic, "segment": segment}
+    done = convert_log(source, read, out, mapping=mapping, write_map=write_map, **chosen)
     content = {"robot": read.name, **done.content(), "file": str(out)}
     output.print_result(content, import_text(done, read), [out, write_map], as_json=json)
     return 0

@@ -96,7 +96,7 @@ def with_profile(
             fits = False  # measured torques are better than currents
         if fits and given.profile in (None, key):
             update, notes = _completed(profile, columns, recording, robot, given)
-            head = f"profile {profile.name} ({key}); a map with profile = 'none' leaves it out"
+            head = f"profile {profile.name} ({key}); profile = 'none' in a map leaves it out"
             return given.model_copy(update=update), tuple(columns), [head, *profile.notes, *notes]
     return given, QUANTITIES, []
 
