@@ -61,7 +61,9 @@ def contradictions(log: Log, nominal: Robot, basis: BaseParameters) -> Contradic
     try:
         motion = RtsSmoother()(clean, nominal)
         if wrong := [*implausible_bodies(nominal), *torque_kind_causes(log, motion, nominal)]:
-            return Contradictions(tuple(f"{c.finding}; {c.remedy}" for c in wrong), ())
+            where = (f"{', '.join(cause.joints)}: " if cause.joints else "" for cause in wrong)
+            texts = (f"{w}{c.finding}; {c.remedy}" for w, c in zip(where, wrong, strict=True))
+            return Contradictions(tuple(texts), ())
         evidence = Evidence.of(motion, nominal, basis, bad=clipped)
     except LogError:
         gross, couplings = None, ""

@@ -12,7 +12,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D, rms
+from robotid_sim.arrays import Bool1D, Float1D, Float2D, rms
 from robotid_sim.diagnostics.cause import Cause
 from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.measurement.log import Log
@@ -40,6 +40,9 @@ MAX_RESIDUAL = 0.35
 MAX_LOG = np.log(2.0)
 """Size of the logarithm of the torque of inertia over that of the nominal bodies."""
 
+MAX_LIKENESS = 0.3
+"""Correlation of measured and nominal torques up to which they have nothing in common."""
+
 MAX_DRIVEN = 0.02
 """Power of friction that drives, over that of the bodies, up to which there is no friction."""
 
@@ -64,15 +67,18 @@ def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
     """
     state = motion.q, motion.dq, motion.ddq
     expected = rigid_body_torque(nominal, *state)
-    signed = (expected < -0.1 * rms(expected)).mean(axis=0) > MIN_SHARE_NEGATIVE
-    if signed.any() and (log.tau_meas >= 0.0).all():
+    large = 0.1 * rms(expected)
+    shares = [(sign * expected > large).mean(axis=0) for sign in (-1.0, 1.0)]
+    both = np.minimum(*shares) > MIN_SHARE_NEGATIVE
+    unsigned = both & (log.tau_meas >= 0.0).all(axis=0)
+    if unsigned.any():
+        names = tuple(np.array(nominal.joint_names)[unsigned].tolist())
         return [
             Cause(
                 kind="torque-magnitudes",
-                joints=(),
+                joints=() if len(names) == nominal.dof else names,
                 finding="no torque is ever negative: these are magnitudes",
-                evidence="the nominal model expects negative torques of "
-                + ", ".join(np.array(nominal.joint_names)[signed]),
+                evidence=f"the nominal model expects both signs of {', '.join(names)}",
                 remedy="record the torques with their signs",
             )
         ]
@@ -91,6 +97,9 @@ def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
     _, first, _ = _fit_gravity(motion, nominal, motion.tau - known, bodies, [])
     residual, before = (float(np.linalg.norm(part[heavy])) for part in (left, first))
     is_sound = is_sound and left[heavy].max() < MAX_RESIDUAL
+    if _is_external(motion, nominal, bodies, along, heavy):
+        evidence = "neither gravity nor inertia shows in joints that the nominal model loads"
+        return [_without_gravity("the torques hold neither gravity nor inertia", evidence)]
     fit = nominal.gravity + change
     size, usual = float(np.linalg.norm(fit)), float(np.linalg.norm(nominal.gravity))
     if before < MIN_FALL * residual or not is_sound:
@@ -100,12 +109,7 @@ def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
         f"residual falls to {residual / before:.2g} of that with the model's"
     )
     if size < MAX_SHARE_LEFT * usual:
-        finding = "the torques hold no gravity"
-        remedy = (
-            "record the measured torques, not compensated or external ones; for a robot without "
-            "gravity state [robot] gravity = [0, 0, 0]"
-        )
-        return [Cause("torque-without-gravity", (), finding, evidence, remedy)]
+        return [_without_gravity("the torques hold no gravity", evidence)]
     angle = np.arccos(np.clip(fit @ nominal.gravity / (size * usual), -1.0, 1.0))
     if angle < MIN_ANGLE or not 1.0 / MAX_SIZE_RATIO < size / usual < MAX_SIZE_RATIO:
         return []
@@ -115,6 +119,26 @@ def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
     finding = "gravity points elsewhere than in the model"
     remedy = f"state how the base is mounted: [robot] gravity = [{values}]"
     return [Cause("gravity", (), finding, evidence, remedy)]
+
+
+def _without_gravity(finding: str, evidence: str) -> Cause:
+    remedy = (
+        "record the measured torques, not compensated or external ones; for a robot without "
+        "gravity state [robot] gravity = [0, 0, 0]"
+    )
+    return Cause("torque-without-gravity", (), finding, evidence, remedy)
+
+
+def _is_external(
+    motion: Motion, nominal: Robot, bodies: Float2D, along: list[Float2D], heavy: Bool1D
+) -> bool:
+    """Tell whether no joint that gravity loads has a torque that looks like the bodies' at all."""
+    expected = bodies + np.einsum("kNj,k->Nj", np.array(along), nominal.gravity)
+    shapes = [
+        abs(np.corrcoef(expected[:, j], motion.tau[:, j])[0, 1]) for j in np.flatnonzero(heavy)
+    ]
+    size = rms(motion.tau)[heavy] / rms(expected)[heavy]
+    return bool(max(shapes) < MAX_LIKENESS and size.max() < MAX_SHARE_LEFT)
 
 
 def _fit_gravity(

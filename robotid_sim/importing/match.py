@@ -178,6 +178,13 @@ def require_at_rest(recording: ForeignLog, robot: Robot) -> tuple[str, ...]:
     heavy = [name for name in moving if name in above or masses[name] > bound]
     if not heavy:
         return (f"joints that are locked move in the log and carry little: {', '.join(moving)}",)
+    followers = [name for name in heavy if document.joints[name].mimic]
+    if followers:
+        raise LogError(
+            f"{', '.join(followers)} of '{robot.name}' follow other joints (mimic) and move in the "
+            "log; what they move cannot be identified with the chain: log them at rest, or give a "
+            "model without them"
+        )
     remedy = ends_that_hold(document, [*robot.joint_names, *moving])
     remedy = remedy or ends_that_hold(document, [*robot.joint_names, *heavy])
     raise LogError(
@@ -202,7 +209,8 @@ def _columns(
     for name in names:
         if name.quantity == quantity and (name.joint is not None or name.number is not None):
             # The torque of a prismatic joint is a force, whose column may be called so.
-            is_force = name.joint in prismatic and quantity == "torque"
+            is_force = name.joint in prismatic or (bool(prismatic) and name.number is not None)
+            is_force = is_force and quantity == "torque"
             words = ("torque" if is_force and w == "force" else w for w in name.stem)
             stems[tuple(words)].append(name)
     if not stems and quantity == "position":

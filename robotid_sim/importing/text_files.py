@@ -229,7 +229,9 @@ def _first_row(lines: list[str], form: TextForm) -> int:
 
 def _names(head: list[str], comments: list[str], form: TextForm, count: int) -> list[str]:
     """Name the columns by the lines above them, with units; empty if no line does."""
-    rows = [cells for line in head if len(cells := form.cells(line)) == count]
+    cut = [form.cells(line) for line in head]
+    rows = [cells for cells in cut if len(cells) == count]
+    rows = rows or [cells[:count] for cells in cut if len(cells) == count + 1]  # a comment's name
     if count > 2 and count % 2 == 0 and rows and all(len(set(row[::2])) == 1 for row in rows):
         return _names_of_pairs({row[0].lower(): row[1::2] for row in reversed(rows)})
     if not rows:

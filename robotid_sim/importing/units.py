@@ -59,16 +59,23 @@ _SPELLINGS = {
     **{
         "u/min": "rpm",
         "1/min": "rpm",
-        "min-1": "rpm",
+        "min1": "rpm",
         "rps": "rev/s",
         "µm": "um",
         "deg/sec": "deg/s",
     },
     **{"rad/sec": "rad/s", "kgcm": "kgf cm", "kgm": "kgf m", "ftlb": "lbf ft", "lbft": "lbf ft"},
-    **{"inlb": "lbf in", "lbin": "lbf in", "ozin": "ozf in", "newtonmeter": "N m", "newton": "N"},
+    **{
+        "inlb": "lbf in",
+        "lbfft": "lbf ft",
+        "lbin": "lbf in",
+        "ozin": "ozf in",
+        "newtonmeter": "N m",
+        "newton": "N",
+    },
     **{"percent": "%", "pct": "%", "prozent": "%", "‰": "permille", "promille": "permille"},
 }
-_SEPARATORS = re.compile(r"[\s.*·⋅_]")
+_SEPARATORS = re.compile(r"[\s.*·⋅_-]")
 
 
 def default_unit(quantity: str, *, prismatic: bool) -> str:

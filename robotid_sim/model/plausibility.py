@@ -17,7 +17,7 @@ MAX_DENSITY = 3000.0
 USUAL_GYRATION = 0.12
 """Radius of gyration of a link over the size of the arm's links."""
 
-MAX_GYRATION = 5.0
+MAX_GYRATION = 2.5
 """Radius of gyration of a link over the size of the arm; a short chain may carry a large body."""
 
 NEAR = np.log(30.0)
@@ -74,8 +74,10 @@ def implausible(robot: Robot) -> list[Fault]:
         names = ", ".join(link.name for link, *_ in wrong)
         worst = max(gyration for _, gyration, _ in wrong)
         evidence = f"radii of gyration of up to {worst:.3g} m in an arm of {size:.2g} m"
-        text, remedy = f"inertia of {names} is too large for the arm", "correct it"
-        if misfits[factor] < NEAR:
+        power = 10.0 ** round(float(np.log10(ratio)))
+        text = f"inertia of {names} is too large for the arm: a decimal point?"
+        remedy = f"multiply it by {power:g}, or correct it"
+        if misfits[factor] < NEAR and len(wrong) > len(bodies) / 2:
             text = f"inertia of {names} looks like {INERTIA_UNITS[factor]}; × {factor:g}"
             remedy = f"multiply it by {factor:g}"
         faults.append(Fault(text, evidence, remedy))

@@ -132,8 +132,13 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
     root = None
     with suppress(etree.XMLSyntaxError):  # of nothing that can be recovered
         root = etree.fromstring(text, parser)
-    # Prefixes that nobody declared are no matter; other errors may hide half of a robot.
-    errors = [e for e in parser.error_log if e.domain_name != "NAMESPACE"]
+    # Prefixes that nobody declared, and what stands behind the robot, are no matter; other errors
+    # may hide half of it.
+    errors = [
+        error
+        for error in parser.error_log
+        if error.domain_name != "NAMESPACE" and error.type_name != "ERR_DOCUMENT_END"
+    ]
     if errors or root is None:
         line = (errors[0].line if errors else 1) + xml[: xml.find(b"<")].count(b"\n")
         reason = " ".join(errors[0].message.split()) if errors else "Document is empty"

@@ -26,9 +26,10 @@ def convert_log(
     """Import a log and write it; with `write_map` also what was concluded of its columns.
 
     The files are of one log; `mapping` is a map to follow and `profile` one of a vendor's recorder.
-    If the import fails, a draft of the map is written. Of a bag with several topics of joint states one is taken, of a log with gaps a
-    segment, from 1 and by default the longest. Raises `FileFormatError` if a file cannot be read or
-    written, and `LogError` if the columns do not tell which joint and quantity they are.
+    If the import fails, a draft of the map is written. Of a bag with several topics of joint states
+    one is taken, of a log with gaps a segment, from 1 and by default the longest. Raises
+    `FileFormatError` if a file cannot be read or written, and `LogError` if the columns do not tell
+    which joint and quantity they are.
     """
     if out.suffix.lower() not in (".h5", ".hdf5", ".csv"):
         raise FileFormatError(f"cannot write {out}: give a log a name that ends in .h5 or .csv")

@@ -27,7 +27,8 @@ def mounted(cell, gravity):
 def only(log, cell):
     (cause,) = diagnose(log, cell.nominal, cell.basis).causes
     errors, _ = contradictions(log, cell.nominal, cell.basis)
-    assert errors == (f"{cause.finding}; {cause.remedy}",)
+    where = f"{', '.join(cause.joints)}: " if cause.joints else ""
+    assert errors == (f"{where}{cause.finding}; {cause.remedy}",)
     return cause
 
 
@@ -36,6 +37,20 @@ def test_torques_without_gravity_are_named(request, robot) -> None:
     cell = request.getfixturevalue(robot)
     cause = only(mounted(cell, (0.0, 0.0, 0.0)), cell)
     assert cause.kind == "torque-without-gravity"
+
+
+def test_external_torques_are_named(cell) -> None:
+    rng = np.random.default_rng(0)
+    push = 0.02 * np.abs(cell.log.tau_meas).max(axis=0) * rng.standard_normal(cell.log.q.shape)
+    cause = only(cell.changed(tau_meas=push), cell)
+    assert cause.finding == "the torques hold neither gravity nor inertia"
+
+
+def test_magnitudes_of_one_joint_are_named(cell) -> None:
+    tau = cell.log.tau_meas.copy()
+    tau[:, 3] = np.abs(tau[:, 3])
+    cause = only(cell.changed(tau_meas=tau), cell)
+    assert (cause.kind, cause.joints) == ("torque-magnitudes", (cell.log.joint_names[3],))
 
 
 @pytest.mark.parametrize("robot", ["cell", "ur10"])

@@ -120,7 +120,15 @@ def two_publishers(log, folder):
     return folder / "bag"
 
 
+def measurement(log, folder):
+    """Write what a measurement program does: a head, and a name more than there are columns."""
+    names, *rows = text(columns_of(log), delimiter="\t").splitlines()
+    head = ["LabVIEW Measurement", "Separator\tTab", "***End_of_Header***", f"{names}\tComment"]
+    return write(folder / "a.lvm", "\n".join([*head, *rows]))
+
+
 FORMS = {
+    "measurement": (measurement, ""),
     "newton centimeters": (torques_in("N.cm", 100.0), ""),
     "kilopond meters": (torques_in("kgf.m", 1.0 / 9.80665), ""),
     "seconds and nanoseconds": (split_stamps("stamp.sec", "stamp.nanosec", 10**9), "are one stamp"),
@@ -291,6 +299,12 @@ def test_joints_that_are_locked_and_move_are_named_with_a_chain_that_holds_them(
     for ends in ({}, {"tip": "wrist"}):
         with pytest.raises(LogError, match="choose --base base --tip wrist"):
             import_log([path], load_robot(urdf, **ends))
+    follower = urdf.read_text().replace(
+        '<child link="wrist"/>', '<child link="wrist"/><mimic joint="j1"/>'
+    )
+    (tmp_path / "following.urdf").write_text(follower)
+    with pytest.raises(LogError, match=r"j2 of 'headed' follow other joints \(mimic\)"):
+        import_log([path], load_robot(tmp_path / "following.urdf", base="base", tip="wrist"))
     whole = load_robot(urdf, base="base", tip="wrist")
     np.testing.assert_array_equal(import_log([path], whole).log.q[:, 2], q["q.j2"])
 
@@ -360,4 +374,11 @@ def test_a_force_is_the_torque_of_a_prismatic_joint(tmp_path) -> None:
         what = "force [N]" if joint.prismatic else "torque [Nm]"
         columns |= {f"{joint.name}_pos": log.q[:, k], f"{joint.name}_{what}": log.tau_meas[:, k]}
     imported = import_log([write(tmp_path / "a.csv", text(columns))], robot)
+    np.testing.assert_array_equal(imported.log.tau_meas, log.tau_meas)
+    for k, joint in enumerate(robot.joints):  # by number
+        columns[f"pos_{k + 1}"] = columns.pop(f"{joint.name}_pos")
+        what = "force" if joint.prismatic else "torque"
+        unit = "N" if joint.prismatic else "Nm"
+        columns[f"{what}_{k + 1} [{unit}]"] = columns.pop(f"{joint.name}_{what} [{unit}]")
+    imported = import_log([write(tmp_path / "b.csv", text(columns))], robot)
     np.testing.assert_array_equal(imported.log.tau_meas, log.tau_meas)

@@ -44,6 +44,16 @@ def test_lengths_in_mm_and_masses_in_g_are_named(irb140) -> None:
     assert fault.finding.endswith("masses look like g")
 
 
+def test_one_link_of_another_decade_is_named(irb140) -> None:
+    links = list(irb140.links)
+    mass, com, central = inertia.unpack(links[2].phi)
+    links[2] = replace(links[2], phi=inertia.pack(mass, com, 1000.0 * central))
+    (fault,) = implausible(replace(irb140, links=tuple(links)))
+    name = links[2].name
+    assert fault.finding == f"inertia of {name} is too large for the arm: a decimal point?"
+    assert fault.remedy == "multiply it by 0.001, or correct it"
+
+
 @pytest.mark.parametrize("entry", inertia.ENTRIES)
 @pytest.mark.parametrize("factor", [1000.0, 100.0])
 def test_a_decimal_point_is_named_with_the_number_that_fits(irb140, entry, factor) -> None:
