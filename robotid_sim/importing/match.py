@@ -13,6 +13,7 @@ import numpy as np
 from robotid_sim.errors import LogError, UnknownNameError
 from robotid_sim.importing.foreign_log import ForeignLog, seconds
 from robotid_sim.importing.import_map import ImportMap, JointMap
+from robotid_sim.importing.locked_joints import joints_of_tree, require_at_rest
 from robotid_sim.importing.profiles import with_profile
 from robotid_sim.importing.units import (
     OF_LENGTH,
@@ -25,7 +26,6 @@ from robotid_sim.importing.units import (
     parsed,
     time_rank,
 )
-from robotid_sim.model.chain import ends_that_hold, mass_behind, path_to
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
 
@@ -33,12 +33,6 @@ BY_NAME = "by joint name"
 """Why columns are those of the joints that their names contain."""
 
 BY_MAP = "by the map"
-
-LOCKED = 0.02
-"""Way of a joint up to which it is at rest [rad or m]."""
-
-MAX_MASS_SHARE = 0.1
-"""Mass behind a joint, of that of the arm, up to which its motion is told only."""
 
 MAX_RANK = 10
 """Rank of a time whose name does not say so."""
@@ -147,51 +141,6 @@ def _chosen(
             both = "; ".join(filter(None, (reason, mapped)))
             reasons[quantity] = BY_MAP if len(known) == robot.dof else both
     return chosen, reasons
-
-
-def joints_of_tree(robot: Robot) -> tuple[str, ...]:
-    """List the joints of the robot and those of its file that are locked, which a log may have."""
-    document = robot.document
-    others = [] if document is None else [j.name for j in document.joints.values() if j.movable]
-    return tuple(dict.fromkeys((*robot.joint_names, *others)))
-
-
-def require_at_rest(recording: ForeignLog, robot: Robot) -> tuple[str, ...]:
-    """Raise `LogError` if joints that the robot holds locked move in a recording.
-
-    Those that carry little, such as fingers, are told instead.
-    """
-    document = robot.document
-    ways: dict[str, float] = {}
-    for name in recording.columns:
-        column = parsed(name, joints_of_tree(robot))
-        if column.quantity == "position" and column.joint not in (None, *robot.joint_names):
-            values = recording.columns[name][np.isfinite(recording.columns[name])]
-            scale = UNITS["position"][column.unit or "rad"]
-            ways[str(column.joint)] = float(np.ptp(values)) * scale if values.size else 0.0
-    moving = [name for name, way in ways.items() if way > LOCKED]
-    if document is None or not moving:
-        return ()
-    masses = {name: mass_behind(document, name) for name in moving}
-    bound = MAX_MASS_SHARE * sum(float(link.phi[0]) for link in robot.links)
-    above = {joint.name for joint in path_to(document, document.root, robot.base)}
-    heavy = [name for name in moving if name in above or masses[name] > bound]
-    if not heavy:
-        return (f"joints that are locked move in the log and carry little: {', '.join(moving)}",)
-    followers = [name for name in heavy if document.joints[name].mimic]
-    if followers:
-        raise LogError(
-            f"{', '.join(followers)} of '{robot.name}' follow other joints (mimic) and move in the "
-            "log; what they move cannot be identified with the chain: log them at rest, or give a "
-            "model without them"
-        )
-    remedy = ends_that_hold(document, [*robot.joint_names, *moving])
-    remedy = remedy or ends_that_hold(document, [*robot.joint_names, *heavy])
-    raise LogError(
-        f"in the log {', '.join(moving)} of '{robot.name}' moved, which the chain from "
-        f"'{robot.base}' to '{robot.tip}' holds locked; "
-        + (f"choose --base {remedy[0]} --tip {remedy[1]}" if remedy else "log them at rest")
-    )
 
 
 def _given(given: ImportMap, joint: str, quantity: str) -> str | None:

@@ -23,7 +23,8 @@ from robotid_sim.model.geometry import GeometryShape, require_mesh
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.side_car import fixed_links
 from robotid_sim.model.solid import MAKERS, Solid, read_mesh, union
-from robotid_sim.model.urdf import UrdfDocument, parse_xml
+from robotid_sim.model.urdf import UrdfDocument
+from robotid_sim.model.urdf_xml import parse_xml
 
 
 @dataclass(frozen=True, slots=True, eq=False)

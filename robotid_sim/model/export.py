@@ -35,7 +35,8 @@ from robotid_sim.model.mesh_files import (
     resolve_mesh,
 )
 from robotid_sim.model.robot import Robot
-from robotid_sim.model.urdf import EXTENSION, parse_urdf, parse_xml
+from robotid_sim.model.urdf import EXTENSION, parse_urdf
+from robotid_sim.model.urdf_xml import parse_xml
 
 INDENT = "  "
 TRIANGLE_MARGIN = 1e-6

@@ -158,6 +158,12 @@ class OutlyingEntry(NamedTuple):
     phi: Float1D
     """The body with it, shape (10,)."""
 
+    def __str__(self) -> str:
+        return (
+            f"{self.name} = {self.value:.4g} does not fit the others, a decimal point? "
+            f"{self.correct:.4g} would"
+        )
+
 
 def outlying_entry(phi: Float1D) -> OutlyingEntry | None:
     """Find the one entry of an impossible body that another decimal point makes possible."""
@@ -179,6 +185,12 @@ def outlying_entry(phi: Float1D) -> OutlyingEntry | None:
             if alike and inconsistency(fixed) is None:
                 return OutlyingEntry(name, float(central[i, k]), float(tensor[i, k]), fixed)
     return None
+
+
+def repaired(phi: Float1D) -> Float1D:
+    """Return the nearest body that exists, or that with a decimal point in its right place."""
+    entry = outlying_entry(phi)
+    return nearest_consistent(phi) if entry is None else entry.phi
 
 
 MIN_GYRATION = 1e-6

@@ -351,17 +351,9 @@ class Robot:
         return [inertia.inconsistency(link.phi) for link in self.links]
 
     def repaired(self) -> Self:
-        """Return the robot with every impossible body replaced by the nearest possible one.
-
-        Where one entry has its decimal point in a wrong place, that is the one that is corrected.
-        """
-
-        def repaired(phi: Float1D) -> Float1D:
-            entry = inertia.outlying_entry(phi)
-            return inertia.nearest_consistent(phi) if entry is None else entry.phi
-
+        """Return the robot with every impossible body replaced, see `inertia.repaired`."""
         links = tuple(
-            link if reason is None else replace(link, phi=repaired(link.phi))
+            link if reason is None else replace(link, phi=inertia.repaired(link.phi))
             for link, reason in zip(self.links, self.inconsistencies(), strict=True)
         )
         return replace(self, links=links, formal=False)
@@ -382,10 +374,7 @@ class Robot:
                 if document is not None and link.name in document.links:
                     where = f"{document.where(document.links[link.name].line)}: "
                 if entry := inertia.outlying_entry(link.phi):
-                    reason += (
-                        f"; {entry.name} = {entry.value:.4g} does not fit the others, a decimal "
-                        f"point? {entry.correct:.4g} would"
-                    )
+                    reason += f"; {entry}"
                 raise InconsistentInertiaError(
                     f"{where}link '{link.name}': {reason}; "
                     "correct the URDF or let `robotid check --repair` take the nearest body"

@@ -4,11 +4,8 @@ Only the file itself is read: no entities, no network, no included files. Meshes
 paths but not opened.
 """
 
-import codecs
 import math
-import re
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NoReturn, TypeVar
@@ -30,6 +27,7 @@ from robotid_sim.model.geometry import (
 )
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.mesh_files import resolve_mesh
+from robotid_sim.model.urdf_xml import line_of, parse_xml
 from robotid_sim.model.xacro_files import SUFFIX, expand_xacro
 from robotid_sim.representation import public_value
 
@@ -39,12 +37,6 @@ MOVABLE = ("revolute", "continuous", "prismatic")
 KINDS = (*MOVABLE, "fixed", "floating", "planar")
 EXTENSION = "robotid"
 """Top-level element that holds what URDF has no place for: chain ends, and keys of a joint."""
-
-VERSION = re.compile(rb"""^(\s*<\?xml\s+version\s*=\s*)(?:"[^"]*"|'[^']*')""")
-"""Of an XML declaration. Many URDFs say 0.0 there, which is no XML but means nothing."""
-
-XACRO_DEFINITIONS = ("property", "arg", "macro")
-"""Elements of xacro that a file without uses of them may keep."""
 
 MAX_LINKS = 1000
 """Links of a robot, moving or not."""
@@ -121,48 +113,6 @@ class UrdfDocument:
         return f"{self.path}:{line}" if line else str(self.path)
 
 
-def parse_xml(xml: bytes, path: Path) -> etree._Element:
-    """Return the ``<robot>`` element; refuse anything but plain XML.
-
-    Raises `UrdfError` if the text is not well-formed, declares a document type (and so could
-    declare entities), or its root is not ``<robot>``.
-    """
-    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
-    text = VERSION.sub(rb'\g<1>"1.0"', xml.removeprefix(codecs.BOM_UTF8).lstrip(), count=1)
-    root = None
-    with suppress(etree.XMLSyntaxError):  # of nothing that can be recovered
-        root = etree.fromstring(text, parser)
-    # Prefixes that nobody declared, and what stands behind the robot, are no matter; other errors
-    # may hide half of it.
-    errors = [
-        error
-        for error in parser.error_log
-        if error.domain_name != "NAMESPACE" and error.type_name != "ERR_DOCUMENT_END"
-    ]
-    if errors or root is None:
-        line = (errors[0].line if errors else 1) + xml[: xml.find(b"<")].count(b"\n")
-        reason = " ".join(errors[0].message.split()) if errors else "Document is empty"
-        hint = "" if b"<" in xml[:100] else "; is it the file of a robot?"
-        raise UrdfError(f"{path}:{line}: not well-formed XML: {reason}{hint}")
-    if root.getroottree().docinfo.doctype:
-        raise UrdfError(
-            f"{path}:1: a document type declaration (entities) is not accepted; remove <!DOCTYPE>"
-        )
-    usual, _, tag = str(root.tag).rpartition("}")  # a default name space means nothing
-    if tag != "robot":
-        is_xacro = "xacro" in f"{usual}{root.tag}"
-        hint = "give the file that uses its macros" if is_xacro else "not a URDF"
-        raise UrdfError(f"{path}:{_line(root)}: the root is <{root.tag}>, not <robot>: {hint}")
-    for element in root.iter("{*}*"):
-        space, _, tag = str(element.tag).rpartition("}")
-        if usual and space == usual:
-            element.tag = tag
-        elif "xacro" in space and tag not in XACRO_DEFINITIONS:
-            what = f"<xacro:{tag}> is not URDF"
-            raise UrdfError(f"{path}:{_line(element)}: {what}; name it .urdf.xacro to expand it")
-    return root
-
-
 def read_urdf(path: str | Path, arguments: Mapping[str, str] | None = None) -> UrdfDocument:
     """Read and validate a URDF file; one of xacro is expanded with its arguments.
 
@@ -191,7 +141,7 @@ def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     reader.mimics(root, joints)
     reader.extension(root, joints)
     terms = terms_in(root.findall(f"{EXTENSION}/term"), list(joints), reader.fail)
-    base = reader.tree_root(links, joints, _line(root))
+    base = reader.tree_root(links, joints, line_of(root))
     name = root.get("name") or file.stem
     if not name.isprintable():
         reader.fail(root, f"the robot's name {name!r} has control characters; rename it")
@@ -200,10 +150,6 @@ def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     return UrdfDocument(
         file, xml, name, base, links, joints, first, tip, terms, notes=(*notes, *reader.notes)
     )
-
-
-def _line(element: etree._Element) -> int:
-    return int(element.sourceline or 0)
 
 
 class _Reader:
@@ -215,7 +161,7 @@ class _Reader:
         self.materials = {m.get("name"): m for m in root.findall("material")}
 
     def fail(self, element: etree._Element | int, text: str) -> NoReturn:
-        line = element if isinstance(element, int) else _line(element)
+        line = element if isinstance(element, int) else line_of(element)
         raise UrdfError(f"{self.path}:{line}: {text}")
 
     def unique(
@@ -281,7 +227,7 @@ class _Reader:
                 shapes.append(self.shape(each, owner))
             except UrdfError as error:  # no matter of what moves
                 self.notes.append(f"a shape that cannot be read is left out: {error}")
-        return UrdfLink(name, _line(element), phi, tuple(filter(None, shapes)))
+        return UrdfLink(name, line_of(element), phi, tuple(filter(None, shapes)))
 
     def inertial(self, element: etree._Element, owner: str) -> Float1D:
         mass_element, tensor = element.find("mass"), element.find("inertia")
@@ -358,7 +304,7 @@ class _Reader:
             axis = axis / length
         return UrdfJoint(
             name=name,
-            line=_line(element),
+            line=line_of(element),
             kind=kind,
             parent=ends["parent"],
             child=ends["child"],

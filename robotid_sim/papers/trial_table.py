@@ -1,9 +1,8 @@
 """The trial table: what every run of a paper returned, by study, case and method.
 
-Everything that a page shows is read from it: statistics of claims, tables, figures. A study is a
-part of the work, such as the searches on exact data; its cases are what all methods meet, such as
-a trajectory or a scenario; a row is what one run returned, by name. Printed numbers are rows of the
-study ``printed``, so that they stand beside ours by the same means.
+All that a page shows is read from it. A study is a part of the work, such as the searches on exact
+data; its cases are what all methods meet, such as a trajectory or a scenario; a row is what one run
+returned, by name. Printed numbers are rows of the study ``printed``, beside ours by the same means.
 """
 
 import re

@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from robotid_sim.errors import InconsistentInertiaError, RobotIdError, UnknownNameError, UrdfError
-from robotid_sim.model.urdf import parse_xml, read_urdf
+from robotid_sim.model.urdf import read_urdf
+from robotid_sim.model.urdf_xml import parse_xml
 
 ROBOT = """<robot name="toy">
 <link name="base"/>

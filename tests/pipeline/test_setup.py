@@ -13,7 +13,7 @@ from robotid_sim.estimation import problem as problem_module
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
-from robotid_sim.model.urdf import parse_xml
+from robotid_sim.model.urdf_xml import parse_xml
 from robotid_sim.pipeline import build, nominal
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.excitation import design_excitation

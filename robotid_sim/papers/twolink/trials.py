@@ -1,8 +1,4 @@
-"""The pieces of work of the reproduction; each is a function of what JSON can hold.
-
-Criterion and searches, of which some lack a part of ELPIDSO, start with drawn velocities, or only
-guess; and payloads.
-"""
+"""The pieces of work of the reproduction, functions of what JSON can hold."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace

@@ -1,0 +1,63 @@
+"""The XML of a URDF, as strict as what moves needs, and no stricter."""
+
+import codecs
+import re
+from contextlib import suppress
+from pathlib import Path
+
+from lxml import etree
+
+from robotid_sim.errors import UrdfError
+
+VERSION = re.compile(rb"""^(\s*<\?xml\s+version\s*=\s*)(?:"[^"]*"|'[^']*')""")
+"""Of an XML declaration. Many URDFs say 0.0 there, which is no XML but means nothing."""
+
+XACRO_DEFINITIONS = ("property", "arg", "macro")
+"""Elements of xacro that a file without uses of them may keep."""
+
+
+def line_of(element: etree._Element) -> int:
+    """Return the line of an element; zero if it has none."""
+    return int(element.sourceline or 0)
+
+
+def parse_xml(xml: bytes, path: Path) -> etree._Element:
+    """Return the ``<robot>`` element; refuse anything but plain XML.
+
+    Raises `UrdfError` if the text is not well-formed, declares a document type (and so could
+    declare entities), or its root is not ``<robot>``.
+    """
+    parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
+    text = VERSION.sub(rb'\g<1>"1.0"', xml.removeprefix(codecs.BOM_UTF8).lstrip(), count=1)
+    root = None
+    with suppress(etree.XMLSyntaxError):  # of nothing that can be recovered
+        root = etree.fromstring(text, parser)
+    # Prefixes that nobody declared, and what stands behind the robot, are no matter; other errors
+    # may hide half of it.
+    errors = [
+        error
+        for error in parser.error_log
+        if error.domain_name != "NAMESPACE" and error.type_name != "ERR_DOCUMENT_END"
+    ]
+    if errors or root is None:
+        line = (errors[0].line if errors else 1) + xml[: xml.find(b"<")].count(b"\n")
+        reason = " ".join(errors[0].message.split()) if errors else "Document is empty"
+        hint = "" if b"<" in xml[:100] else "; is it the file of a robot?"
+        raise UrdfError(f"{path}:{line}: not well-formed XML: {reason}{hint}")
+    if root.getroottree().docinfo.doctype:
+        raise UrdfError(
+            f"{path}:1: a document type declaration (entities) is not accepted; remove <!DOCTYPE>"
+        )
+    usual, _, tag = str(root.tag).rpartition("}")  # a default name space means nothing
+    if tag != "robot":
+        is_xacro = "xacro" in f"{usual}{root.tag}"
+        hint = "give the file that uses its macros" if is_xacro else "not a URDF"
+        raise UrdfError(f"{path}:{line_of(root)}: the root is <{root.tag}>, not <robot>: {hint}")
+    for element in root.iter("{*}*"):
+        space, _, tag = str(element.tag).rpartition("}")
+        if usual and space == usual:
+            element.tag = tag
+        elif "xacro" in space and tag not in XACRO_DEFINITIONS:
+            what = f"<xacro:{tag}> is not URDF"
+            raise UrdfError(f"{path}:{line_of(element)}: {what}; name it .urdf.xacro to expand it")
+    return root
