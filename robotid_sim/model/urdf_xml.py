@@ -12,6 +12,10 @@ from robotid_sim.errors import UrdfError
 VERSION = re.compile(rb"""^(\s*<\?xml\s+version\s*=\s*)(?:"[^"]*"|'[^']*')""")
 """Of an XML declaration. Many URDFs say 0.0 there, which is no XML but means nothing."""
 
+DECLARATION = re.compile(rb"<\?xml\s[^>]*\?>")
+MAX_HEAD = 10_000
+"""Bytes in which an XML declaration may stand, behind blank lines or comments."""
+
 XACRO_DEFINITIONS = ("property", "arg", "macro")
 """Elements of xacro that a file without uses of them may keep."""
 
@@ -28,7 +32,11 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
     declare entities), or its root is not ``<robot>``.
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
-    text = VERSION.sub(rb'\g<1>"1.0"', xml.removeprefix(codecs.BOM_UTF8).lstrip(), count=1)
+    text = xml.removeprefix(codecs.BOM_UTF8)
+    if declaration := DECLARATION.search(text[:MAX_HEAD]):  # wherever the file has it
+        first, last = declaration.span()
+        text = declaration[0] + text[:first] + text[last:]
+    text = VERSION.sub(rb'\g<1>"1.0"', text.lstrip(), count=1)
     root = None
     with suppress(etree.XMLSyntaxError):  # of nothing that can be recovered
         root = etree.fromstring(text, parser)

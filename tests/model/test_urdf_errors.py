@@ -371,6 +371,7 @@ ODD = {
     ),
     "default namespace": ('<robot xmlns="http://www.ros.org" name="toy">', "", ""),
     "blank line first": ('\n<?xml version="1.0"?>\n<robot name="toy">', "", ""),
+    "comment first": ('<!-- made by hand -->\n<?xml version="1.0"?>\n<robot name="toy">', "", ""),
     "more behind the robot": ('<robot name="toy">', "</robot><robot name='other'>", ""),
     "byte order mark": ('\ufeff<?xml version="1.0"?>\n<robot name="toy">', "", ""),
     "mesh without file": (
