@@ -20,6 +20,8 @@ from sampling import sampled
 
 from robotid_sim.cli.app import main
 
+pytestmark = pytest.mark.slow
+
 SEED = 0
 HANGS = 20.0
 """Time after which a command is taken to hang [s]."""
@@ -115,7 +117,6 @@ def wrongs(case: BadInput, study: Path, folder: Path) -> list[str]:
     return [f"{case.name}: {', '.join(found)}: {said[-300:]}"] if found else []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", sampled((1, 3), 3))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_bad_input_is_one_line(
@@ -133,7 +134,6 @@ def test_every_bad_input_is_one_line(
     assert not found, f"{len(found)} of {len(cases)}:\n" + "\n".join(found)
 
 
-@pytest.mark.slow
 def test_the_corpus_has_500_bad_inputs_of_all_families(study: Path) -> None:
     cases = list(all_cases(study))
     assert len(cases) >= 500

@@ -8,7 +8,6 @@ import zipfile
 from hostile_file import HostileFile, arm, both, text
 from hostile_texts import link, pipe
 
-CHECK = "check arm.urdf"
 CAD = "cad arm.urdf --total-mass 3 --convex-hull -o new.urdf"
 MJCF = "check arm.xml --assume-limits"
 

@@ -1,4 +1,4 @@
-"""Poses and Jacobians against Pinocchio and finite differences."""
+"""Poses and Jacobians against Pinocchio."""
 
 import numpy as np
 import pinocchio as pin
