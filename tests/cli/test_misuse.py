@@ -76,7 +76,7 @@ BAD = {
     "scenario": [("payload+sinus", "did you mean 'sinusoidal'?")],
     "model": [("wlss", "cannot compare the model 'wlss'"), ("published:x", "published")],
     "load": [
-        ("1,2", "--load '1,2': give 1, 4 or 10 numbers"),
+        ("1,2", "--load '1,2' needs 1, 4 or 10 numbers"),
         ("0", "give its mass"),
         ("-1", "'mass': should be greater than or equal to 0, got -1.0"),
         ("nan", "'mass': should be a finite number, got nan"),
