@@ -327,11 +327,11 @@ def test_functions_that_foretell_no_other_part_of_the_log_have_no_values(case):
 @pytest.mark.slow
 def test_functions_weaker_than_the_drift_of_the_joint_have_no_values(case):
     noise = case.noise[2]
-    for size, valued in ((1.0, True), (40.0, False)):
+    for size, known in ((1.0, True), (40.0, False)):
         drift = np.sin(np.linspace(0.0, 5.0, len(case.tau))) * size * noise
         _, _, found = valued(case, case.tau + own(case, 2, 5.0 * noise + drift))
         lacks = {lack.quantity: lack for lack in found.lacks if lack.joint.endswith("3")}
-        assert bool(lacks["direction"].values) == valued
+        assert bool(lacks["direction"].values) == known
 
 
 def test_functions_of_knots_add_up_to_one_also_around_a_period():
