@@ -1,7 +1,8 @@
-"""Documentation of fields reaches ``help``, and costs nothing until it is asked for."""
+"""Documentation of fields reaches ``help``, at no cost before; examples print what they say."""
 
 import ast
 import dataclasses
+import doctest
 import inspect
 import pickle
 import pydoc
@@ -11,7 +12,9 @@ import textwrap
 from abc import ABC
 from collections.abc import Callable
 from functools import cache, cached_property
+from importlib import import_module
 from itertools import pairwise
+from pathlib import Path
 
 import cloudpickle
 import pytest
@@ -254,3 +257,33 @@ def test_public_functions_and_methods_say_what_they_take_and_give() -> None:
     functions = [each for each in EXPORTED.values() if inspect.isfunction(each)]
     lacks = {each.__name__: incomplete_in(each) for each in (*functions, *PARTS)}
     assert {name: missing for name, missing in lacks.items() if missing} == {}
+
+
+PACKAGE = Path(robotid_sim.__file__).parent
+MODULES = sorted(
+    ".".join(path.relative_to(PACKAGE.parent).with_suffix("").parts)
+    for path in PACKAGE.rglob("*.py")
+    if ">>> " in path.read_text(encoding="utf-8")
+)
+
+
+def examples_of(module: str) -> list[doctest.DocTest]:
+    found = doctest.DocTestFinder().find(import_module(module))
+    return [test for test in found if test.examples]
+
+
+def test_the_names_that_are_used_most_have_one():
+    documented = {
+        test.name.rpartition(".")[2] for module in MODULES for test in examples_of(module)
+    }
+    assert len(documented & set(robotid_sim.__all__)) >= 40
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("module", MODULES)
+def test_examples(module):
+    runner = doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE, verbose=False)
+    for test in examples_of(module):
+        runner.run(test)
+    assert runner.tries
+    assert not runner.failures

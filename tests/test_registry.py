@@ -89,10 +89,6 @@ def test_missing_option_and_refused_value_are_option_errors() -> None:
         SHAPES.build("square", side=-1)
 
 
-def test_name_of_an_object_is_that_of_its_class() -> None:
-    assert SHAPES.name_of(Square()) == "square"
-
-
 def test_describe_gives_name_summary_and_first_source() -> None:
     assert SHAPES.describe() == [
         {"name": "disc", "summary": "A disc.", "source": ""},

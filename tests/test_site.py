@@ -1,11 +1,14 @@
-"""What the pages of the site name is there: seconds, where building the site takes minutes."""
+"""What the pages of the site and the workflows name is there; building the site takes minutes."""
 
+import ast
 import re
 from pathlib import Path
 
 import default_reasons
 import pytest
 import theory_links
+import yaml
+from sources import trees
 
 import robotid_sim
 
@@ -59,3 +62,47 @@ def test_a_script_that_is_not_there_is_told() -> None:
     assert default_reasons.measured_text(["design.py"]) == "`python bench/design.py`"
     with pytest.raises(ValueError, match=r"no bench/dream\.py"):
         default_reasons.measured_text(["dream.py"])
+
+
+ROOT = Path(__file__).parents[1]
+PAGE = (ROOT / "docs/troubleshooting.md").read_text(encoding="utf-8")
+MESSAGES = re.findall(r"^### `(.*)`$", PAGE, re.MULTILINE)
+
+
+@pytest.fixture(scope="module")
+def said() -> str:
+    """All texts in the sources, those that are put together with a mark where values go."""
+    texts = []
+    for tree in trees().values():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                texts.append(node.value)
+    return "\n".join(texts)
+
+
+def test_there_are_many():
+    assert len(MESSAGES) >= 40
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_a_message_is_said(message, said):
+    parts = [part.strip() for part in message.split("…")]
+    assert sum(map(len, parts)) >= 12
+    for part in filter(None, parts):
+        assert part in said, part
+
+
+FOLDER = Path(__file__).parents[1] / ".github" / "workflows"
+
+
+@pytest.mark.parametrize("name", ["ci.yml", "site.yml"])
+def test_every_job_has_steps(name: str) -> None:
+    jobs = yaml.safe_load((FOLDER / name).read_text(encoding="utf-8"))["jobs"]
+    assert all("run" in step or "uses" in step for job in jobs.values() for step in job["steps"])
+
+
+def test_the_parts_of_the_check_are_all_of_it() -> None:
+    jobs = yaml.safe_load((FOLDER / "ci.yml").read_text(encoding="utf-8"))["jobs"]
+    parts = jobs["check"]["strategy"]["matrix"]["part"]
+    count = len(parts) - 2
+    assert parts == ["lint", "site", *(f"tests {k}/{count}" for k in range(1, count + 1))]

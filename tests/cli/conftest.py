@@ -1,12 +1,13 @@
 """Running the command line in process."""
 
 import io
+import json
 import math
 from collections.abc import Callable
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from unittest.mock import patch
 
 import pytest
@@ -24,6 +25,16 @@ class Done(NamedTuple):
     code: int
     out: str
     err: str
+
+    @property
+    def text(self) -> str:
+        """Stdout, as if no line were wrapped."""
+        return " ".join(self.out.split())
+
+    @property
+    def content(self) -> Any:
+        """Stdout as JSON, which has no NaN."""
+        return json.loads(self.out, parse_constant=pytest.fail)
 
 
 @dataclass(frozen=True)
@@ -73,6 +84,18 @@ def robotid() -> Callable[..., Done]:
         with redirect_stdout(out), redirect_stderr(err), without:
             code = main([str(word) for word in words])
         return Done(code, out.getvalue(), err.getvalue())
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def ran(robotid) -> Callable[..., Done]:
+    """Return a function that runs a command that succeeds and says nothing to stderr."""
+
+    def run(*words: object) -> Done:
+        done = robotid(*words)
+        assert (done.code, done.err) == (0, ""), done
+        return done
 
     return run
 

@@ -7,9 +7,13 @@ import sqlite3
 from contextlib import closing
 
 import pytest
+from lxml import html
 from robots import DATA
+from sampling import sampled
 
-from robotid_sim.campaign.store import NAME
+from robotid_sim.campaign.plan import load_plan
+from robotid_sim.campaign.shipped_plans import shipped_plans
+from robotid_sim.campaign.store import DONE, NAME, Store
 
 PLAN = """
 title = "t"
@@ -41,12 +45,12 @@ def write_plan(path, *, robot="twolink", seeds="[0]", more="", factors=NOISE) ->
 
 
 @pytest.fixture(scope="module")
-def finished(robotid, tmp_path_factory):
+def finished(ran, tmp_path_factory):
     """Return the folder of a campaign that has been run."""
     folder = tmp_path_factory.mktemp("campaign")
     write_plan(folder / "p.toml")
     words = ("campaign", "run", folder / "p.toml", "--out", folder / "c", "--workers", 1)
-    assert robotid(*words).code == 0
+    ran(*words)
     return folder / "c"
 
 
@@ -55,17 +59,15 @@ def copied(finished, tmp_path):
     return shutil.copytree(finished, tmp_path / "c")
 
 
-def run(robotid, plan, folder) -> int:
+def run(ran, plan, folder) -> int:
     """Run a plan and return how many trials were new."""
-    done = robotid("campaign", "run", plan, "--out", folder, "--workers", 1, "--json")
-    assert done.code == 0, done.err
-    return json.loads(done.out)["new"]
+    done = ran("campaign", "run", plan, "--out", folder, "--workers", 1, "--json")
+    return done.content["new"]
 
 
-def exported(robotid, folder, tmp_path) -> list[dict[str, str]]:
+def exported(ran, folder, tmp_path) -> list[dict[str, str]]:
     """Return the rows of a campaign as the export has them."""
-    done = robotid("campaign", "export", folder, "--out", tmp_path / "rows.csv")
-    assert done.code == 0, done.err
+    ran("campaign", "export", folder, "--out", tmp_path / "rows.csv")
     with (tmp_path / "rows.csv").open(newline="") as file:
         return list(csv.DictReader(file))
 
@@ -78,12 +80,11 @@ def require_refused(done, *words: str) -> None:
         assert word in done.err
 
 
-def test_a_factor_that_is_renamed_keeps_its_rows(robotid, copied, tmp_path) -> None:
+def test_a_factor_that_is_renamed_keeps_its_rows(robotid, ran, copied, tmp_path) -> None:
     write_plan(tmp_path / "p.toml", factors=levels("encoder", "fine", "coarse"))
     assert run(robotid, tmp_path / "p.toml", copied) == 0
     assert [row["encoder"] for row in exported(robotid, copied, tmp_path)] == ["fine", "coarse"]
-    done = robotid("campaign", "summary", copied, "--workers", 1)
-    assert done.code == 0, done.err
+    ran("campaign", "summary", copied, "--workers", 1)
     assert "fine" in (copied / "summary.html").read_text()
 
 
@@ -201,3 +202,28 @@ def test_a_plan_without_a_robot_says_so_plainly(robotid, tmp_path) -> None:
     done = robotid("campaign", "run", plan, "--out", tmp_path / "c")
     require_refused(done, f"robotid: {plan}: a campaign needs a robot: give robot = ")
     assert done.err.endswith("or a factor robot\n")
+
+
+SHORT = {*shipped_plans()} - {"cad", "duration", "encoder"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", sampled(shipped_plans(), *SHORT))
+def test_a_shipped_plan_runs_and_answers(ran, tmp_path, monkeypatch, name) -> None:
+    monkeypatch.chdir(tmp_path)
+
+    def told(*words: object) -> str:
+        done = ran("campaign", *words)
+        return done.out
+
+    told("run", name, "--quick", "--out", name, "--workers", 2)
+    trials = json.loads(told("status", name, "--json"))["trials"]
+    with Store(tmp_path / name, write=False) as store:
+        assert store.counts() == {DONE: trials}
+    sentences = json.loads(told("summary", name, "--json"))["answers"]
+    assert len(sentences) >= len(load_plan(name).answers)
+    page = html.fromstring((tmp_path / name / "summary.html").read_bytes()).text_content()
+    assert all(sentence in page and "{" not in sentence for sentence in sentences)
+    assert all(path.stat().st_size > 100 for path in (tmp_path / name / "figures").iterdir())
+    told("export", name, "-o", "trials.csv")
+    assert len((tmp_path / "trials.csv").read_text().splitlines()) == trials + 1

@@ -1,5 +1,6 @@
-"""Help, examples and completion of the commands."""
+"""Help, examples, completion and schemas of the commands."""
 
+import json
 import os
 import re
 import shlex
@@ -8,9 +9,12 @@ import sys
 
 import pytest
 from sampling import sampled
+from sources import PACKAGE
 
 from robotid_sim.cli.commands import COMMANDS
 from robotid_sim.cli.help import load_command
+from robotid_sim.cli.schema import NAMES
+from robotid_sim.pipeline.schemas import SCHEMAS, schema
 
 EXAMPLES = [(name, words) for name, text in COMMANDS.items() for words in text.examples]
 
@@ -53,12 +57,11 @@ def test_an_example_is_in_the_help_and_is_understood(robotid, command, words) ->
 
 @pytest.mark.slow
 @pytest.mark.parametrize("robot", sampled(("irb140", "twolink"), "twolink"))
-def test_the_examples_run_one_after_another(robotid, tmp_path, monkeypatch, robot) -> None:
+def test_the_examples_run_one_after_another(ran, tmp_path, monkeypatch, robot) -> None:
     monkeypatch.chdir(tmp_path)
     for command, words in EXAMPLES:
         if command not in LONG:
-            done = robotid(*shlex.split(words.replace("irb140", robot)))
-            assert done.code == 0, (words, done)
+            ran(*shlex.split(words.replace("irb140", robot)))
     assert {"path.json", "loaded.h5", "identified.urdf", f"{robot}.xml", "motion.gif"} <= {
         path.name for path in tmp_path.iterdir()
     }
@@ -97,10 +100,77 @@ def test_the_shell_completes_commands_and_names(words, offered) -> None:
     assert completed(words) == offered
 
 
-def test_completion_of_a_command_loads_no_numbers() -> None:
-    code = (
-        "import sys; from robotid_sim.cli.app import main; main(['--help']); "
-        "print(sorted({'numpy', 'scipy', 'numba', 'pybullet', 'matplotlib'} & set(sys.modules)))"
-    )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.splitlines()[-1] == "[]"
+ROBOT = {"--config", "--base", "--tip", "--payload", "--repair", "--no-urdf-friction"}
+DRAWN = {"--seed", "--plugin", "--nominal"}
+SENSORS = {"--preset", "--plant-friction", "--plant-drive", "--engine"}
+ALWAYS = {"--json", "--verbose", "--debug", "--help"}
+OF_A_STUDY = ROBOT | DRAWN | SENSORS | {"--quick"}
+
+USED = {
+    "run": ROBOT | DRAWN | SENSORS | {"--quick"},
+    "certify": (ROBOT | DRAWN | SENSORS | {"--quick"}) - {"--engine"},
+    "check": ROBOT | {"--nominal"},
+    "design": ROBOT | DRAWN | {"--quick"},
+    "simulate": ROBOT | DRAWN | SENSORS,
+    "import": {"--base", "--tip"},
+    "identify": ROBOT | DRAWN,
+    "diagnose": ROBOT | DRAWN,
+    "predict": ROBOT | DRAWN,
+    "compare": set(),
+    "validate": ROBOT | DRAWN | {"--quick", "--plant-friction", "--plant-drive", "--engine"},
+    "payload": ROBOT | DRAWN,
+    "campaign": {"--quick"},
+    "reproduce": {"--seed", "--quick", "--plugin", "--engine"},
+    "view": ROBOT | DRAWN | SENSORS,
+    "export": ROBOT,
+    "cad": {"--base", "--tip"},
+    "list": {"--plugin"},
+    "schema": set(),
+}
+
+
+@pytest.mark.parametrize("command", USED)
+def test_a_command_offers_the_options_of_a_study_that_it_uses(robotid, command) -> None:
+    offered = set(re.findall(r"^ +(?:-\w, )?(--[\w-]+)", robotid(command, "--help").out, re.M))
+    assert offered & OF_A_STUDY == USED[command]
+    assert offered >= ALWAYS
+
+
+def test_the_list_is_of_all_commands(robotid) -> None:
+    text = robotid("--help").out.split("Commands:")[1]
+    assert set(re.findall(r"^  (\w+)  ", text, re.M)) == set(USED)
+
+
+SITE = PACKAGE.parent / "docs" / "reference" / "schemas"
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_the_site_has_the_schema_that_the_command_prints(robotid, name) -> None:
+    printed = robotid("schema", name).content
+    assert printed == schema(name)
+    assert printed == json.loads((SITE / f"{name}.schema.json").read_text(encoding="utf-8"))
+
+
+def test_the_command_knows_all_of_them() -> None:
+    assert tuple(SCHEMAS) == NAMES
+
+
+def test_what_a_study_writes_has_the_entries_of_its_schema(quick_study) -> None:
+    _, folder = quick_study
+    for name in ("result", "estimate"):
+        content = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
+        assert set(schema(name)["required"]) <= content.keys()
+
+
+def test_an_error_is_an_object_too(robotid) -> None:
+    done = robotid("check", "irb14", "--json")
+    error = done.content["error"]
+    assert done.code == 2
+    assert error["kind"] == "UnknownNameError"
+    assert f"robotid: {error['message']}; {error['remedy']}" == done.err.strip()
+
+
+def test_a_quiet_command_prints_nothing_and_writes_its_checks(robotid, tmp_path) -> None:
+    done = robotid("check", "twolink", "--quiet", "--junit", tmp_path / "checks.xml")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    assert 'tests="3" failures="0"' in (tmp_path / "checks.xml").read_text(encoding="utf-8")

@@ -1,10 +1,10 @@
-"""``robotid import``: what it prints, writes, and says as JSON."""
+"""``robotid import``: what it prints, writes, and says as JSON, and the example of a real UR10."""
 
-import json
+import xml.etree.ElementTree as ElementTree
 
 import numpy as np
 import pytest
-from robots import DATA
+from robots import DATA, urdf_path
 
 from robotid_sim.importing.import_map import load_map
 from robotid_sim.measurement.files import load_log
@@ -26,11 +26,10 @@ def recorded(tmp_path):
     return path
 
 
-def test_an_import_says_what_it_matched_and_did(robotid, recorded, tmp_path) -> None:
+def test_an_import_says_what_it_matched_and_did(ran, recorded, tmp_path) -> None:
     out, written = tmp_path / "log.h5", tmp_path / "map.toml"
-    done = robotid("import", recorded, "--robot", ARM, "-o", out, "--write-map", written)
-    assert (done.code, done.err) == (0, "")
-    text = " ".join(done.out.split())
+    done = ran("import", recorded, "--robot", ARM, "-o", out, "--write-map", written)
+    text = done.text
     assert "2r: 340 samples, 250 Hz, 1.04 to 2.396 s" in text
     assert "position deg by order" in text
     assert "torque N m by order" in text
@@ -47,9 +46,7 @@ def test_an_import_says_what_it_matched_and_did(robotid, recorded, tmp_path) -> 
     assert load_map(written).time_unit == "ms"
 
 
-def test_an_import_that_fails_leaves_a_map_to_complete(
-    robotid, refused, recorded, tmp_path
-) -> None:
+def test_an_import_that_fails_leaves_a_map_to_complete(ran, refused, recorded, tmp_path) -> None:
     text = recorded.read_text().replace("tau1;tau2", "moment_a;moment_b")
     recorded.write_text(text)
     out, written = tmp_path / "log.h5", tmp_path / "map.toml"
@@ -65,7 +62,7 @@ def test_an_import_that_fails_leaves_a_map_to_complete(
     for joint, name in (("shoulder", "moment_a"), ("elbow", "moment_b")):
         draft = draft.replace(f'[joints."{joint}"]', f'[joints."{joint}"]\ntorque = "{name}"')
     written.write_text(draft)
-    assert robotid(*words, "--map", written).code == 0
+    ran(*words, "--map", written)
     assert load_log(out).tau_meas.shape[1] == 2
 
 
@@ -80,13 +77,11 @@ def test_a_log_that_is_wrong_has_its_whole_map(refused, recorded, tmp_path) -> N
     assert {joint.position_unit for joint in mapping.joints.values()} == {"deg"}
 
 
-def test_a_map_and_a_segment_are_followed(robotid, recorded, tmp_path) -> None:
+def test_a_map_and_a_segment_are_followed(ran, recorded, tmp_path) -> None:
     chosen, out = tmp_path / "chosen.toml", tmp_path / "log.csv"
     chosen.write_text('[joints.shoulder]\nposition = "q2"\n[joints.elbow]\nposition = "q1"\n')
     words = ("import", recorded, "--robot", ARM, "-o", out, "--map", chosen)
-    done = robotid(*words, "--segment", 1, "--json")
-    assert (done.code, done.err) == (0, "")
-    content = json.loads(done.out)
+    content = ran(*words, "--segment", 1, "--json").content
     assert content["matched"] == {"position": "by the map", "torque": "by order"}
     assert content["map"]["joints"]["shoulder"]["position"] == "q2"
     assert (content["samples"], content["unused"]) == (200, ["temperature"])
@@ -95,21 +90,20 @@ def test_a_map_and_a_segment_are_followed(robotid, recorded, tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_an_import_is_a_log_that_identify_reads(robotid, tmp_path) -> None:
+def test_an_import_is_a_log_that_identify_reads(robotid, ran, tmp_path) -> None:
     path, virtual, machine = tmp_path / "t.json", tmp_path / "v.csv", tmp_path / "m.h5"
     words = ("design", ARM, "-o", path, "--quick")
-    assert robotid(*words).code == 0
+    ran(*words)
     assert robotid("simulate", ARM, "--trajectory", path, "-o", virtual).code == 0
-    assert robotid("import", virtual, "--robot", ARM, "-o", machine).code == 0
+    ran("import", virtual, "--robot", ARM, "-o", machine)
     first, again = load_log(virtual), load_log(machine)
     assert np.array_equal(first.q, again.q)
     assert np.array_equal(first.tau_meas, again.tau_meas)
     assert (again.period, again.origin, again.seed) == (first.period, "virtual", first.seed)
-    done = robotid("identify", ARM, machine, "-o", tmp_path / "e.json", "--estimator", "ols")
-    assert done.code == 0
+    ran("identify", ARM, machine, "-o", tmp_path / "e.json", "--estimator", "ols")
 
 
-def test_a_torque_that_is_missing_is_a_dash(robotid, refused, recorded, tmp_path) -> None:
+def test_a_torque_that_is_missing_is_a_dash(ran, refused, recorded, tmp_path) -> None:
     path = tmp_path / "map.toml"
     shoulder = '[joints."shoulder"]\nposition = "q1"\ntorque = "tau1"\n'
     path.write_text(shoulder + '[joints."elbow"]\nposition = "q2"\n')
@@ -117,9 +111,7 @@ def test_a_torque_that_is_missing_is_a_dash(robotid, refused, recorded, tmp_path
     rows = [line.split(";") for line in recorded.read_text().splitlines()]
     one.write_text("\n".join(";".join(row[:4]) for row in rows))
     words = ("import", one, "--robot", ARM, "-o", tmp_path / "log.h5")
-    done = robotid(*words, "--map", path)
-    assert (done.code, done.err) == (0, "")
-    text = " ".join(done.out.split())
+    text = ran(*words, "--map", path).text
     assert "torque N m shoulder by the map" in text
     assert "elbow q2 -" in text
     assert not load_log(tmp_path / "log.h5").torque_measured[1]
@@ -156,3 +148,68 @@ def test_times_that_are_texts_are_named(refused, recorded, tmp_path) -> None:
     said = refused("import", path, "--robot", ARM, "-o", tmp_path / "log.h5")
     assert "no column is the time" in said
     assert "columns of text are left out: time" in said
+
+
+URDF, LOG = urdf_path("ur10"), DATA / "ur10" / "ur10.csv.gz"
+
+
+@pytest.fixture(scope="module")
+def identified(robotid, tmp_path_factory):
+    out = tmp_path_factory.mktemp("ur10") / "estimate.json"
+    done = robotid("identify", URDF, LOG, "-o", out, "--hold-out", "last:30%", "--json")
+    assert done.err == ""
+    return done.code, done.content
+
+
+@pytest.mark.slow
+def test_every_joint_is_predicted(identified):
+    code, content = identified
+    assert (code, content["doubt"]) == (0, "")
+    held = content["held_out"]
+    error = np.array(held["error"])
+    assert held["samples"] > 900
+    assert (error < [0.07, 0.04, 0.05, 0.1, 0.095, 0.09]).all()
+    assert (error < held["error_filtered_parameters"]).all()
+    assert (error < held["error_filtered_nominal"]).all()
+    added = {"wrist_1_joint", "wrist_2_joint", "wrist_3_joint"}
+    assert added <= {lack["joint"] for lack in content["lacks"]}
+
+
+@pytest.mark.slow
+def test_masses_are_those_of_a_robot(identified, ran, tmp_path):
+    urdf = tmp_path / "identified.urdf"
+    words = ("-o", tmp_path / "e.json", "--urdf", urdf, "--meshes", "keep")
+    ran("identify", URDF, LOG, *words)
+    masses = [float(m.get("value")) for m in ElementTree.parse(urdf).iter("mass")]
+    assert 20.0 < sum(masses) < 40.0
+    assert max(masses) < 15.0
+
+
+@pytest.mark.slow
+def test_terms_foretell_every_joint_better_and_explain_the_last_wrist(
+    identified, robotid, tmp_path
+):
+    """Of a small wrist, presliding and an offset, of which neither foretells anything alone."""
+    out = tmp_path / "e.json"
+    words = ("--terms", "all", "--hold-out", "last:30%", "--json")
+    done = robotid("identify", URDF, LOG, "-o", out, *words)
+    plain = np.array(identified[1]["held_out"]["error_filtered_parameters"])
+    content = done.content
+    error = np.array(content["held_out"]["error_filtered_parameters"])
+    assert (error < plain).all()
+    assert (error[1:3] < 0.85 * plain[1:3]).all()
+    assert error[5] < 0.8 * plain[5]
+    assert (done.code, content["doubt"]) == (0, "")
+    kinds = {term["kind"] for term in content["terms"] if term["joint"] == "wrist_3_joint"}
+    assert kinds == {"offset", "presliding"}
+
+
+@pytest.mark.slow
+def test_rows_by_joint_are_slower_for_the_small_wrist_alone(robotid, tmp_path):
+    """What the other joints foretell stays as good; the terms are those of rows alike."""
+    config = tmp_path / "study.toml"
+    config.write_text('[preprocess]\noptions.low_pass = "by-joint"\n')
+    words = ("--config", config, "--hold-out", "last:30%", "--terms", "all", "--json")
+    held = robotid("identify", URDF, LOG, "-o", tmp_path / "e.json", *words).content["held_out"]
+    assert "rows of joints up to 5, 5, 5, 5, 5, 2.5 Hz" in held["preprocessing"]
+    assert (np.array(held["error"]) < [0.06, 0.03, 0.05, 0.1, 0.1, 0.15]).all()

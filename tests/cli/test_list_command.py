@@ -1,6 +1,5 @@
 """`robotid list`: kinds, items, and what there is to say of an item."""
 
-import json
 import re
 
 import pytest
@@ -19,15 +18,14 @@ def width(monkeypatch):
 def test_the_kinds_have_one_line_each(robotid) -> None:
     lines = robotid("list").out.splitlines()
     assert [line.split()[0] for line in lines[1:]] == list(KINDS)
-    assert json.loads(robotid("list", "--json").out)[0]["name"] == "robots"
+    assert robotid("list", "--json").content[0]["name"] == "robots"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_the_items_of_a_kind_fit_the_terminal(robotid, kind, width) -> None:
-    done = robotid("list", kind)
-    assert (done.code, done.err) == (0, "")
+def test_the_items_of_a_kind_fit_the_terminal(robotid, ran, kind, width) -> None:
+    done = ran("list", kind)
     assert max(map(len, done.out.splitlines())) <= width
-    rows = json.loads(robotid("list", kind, "--json").out)
+    rows = robotid("list", kind, "--json").content
     assert rows
     assert rows == KINDS[kind].rows()
     for row in rows:
@@ -39,14 +37,13 @@ def test_the_items_of_a_kind_fit_the_terminal(robotid, kind, width) -> None:
 
 @pytest.mark.parametrize("kind", sampled(KINDS, "robots", "sensors", mark=pytest.mark.slow))
 def test_an_item_is_described_with_default_and_meaning_of_every_option(
-    robotid, kind, width
+    robotid, ran, kind, width
 ) -> None:
     for name in (row["name"] for row in KINDS[kind].rows()):
-        done = robotid("list", kind, name)
-        assert (done.code, done.err) == (0, "")
+        done = ran("list", kind, name)
         assert done.out.startswith(f"{name}: ")
         assert max(map(len, done.out.splitlines())) <= width
-        content = json.loads(robotid("list", kind, name, "--json").out)
+        content = robotid("list", kind, name, "--json").content
         assert name in content["use"]
         for option in content.get("options", []):
             assert option["default"], option
@@ -54,7 +51,7 @@ def test_an_item_is_described_with_default_and_meaning_of_every_option(
 
 
 def test_options_have_their_defaults_and_units(robotid) -> None:
-    (rounds, block) = json.loads(robotid("list", "estimators", "wls", "--json").out)["options"]
+    (rounds, block) = robotid("list", "estimators", "wls", "--json").content["options"]
     assert (rounds["name"], rounds["default"]) == ("rounds", "5")
     assert (block["name"], block["default"]) == ("block", "none")
     assert block["meaning"] == (
@@ -63,7 +60,7 @@ def test_options_have_their_defaults_and_units(robotid) -> None:
 
 
 def test_a_field_without_text_shares_that_of_the_next(robotid) -> None:
-    options = json.loads(robotid("list", "sensors", "encoder-noise", "--json").out)["options"]
+    options = robotid("list", "sensors", "encoder-noise", "--json").content["options"]
     first, second = (option["meaning"] for option in options)
     assert first == second != ""
 

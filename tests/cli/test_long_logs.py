@@ -164,7 +164,7 @@ def test_identify_says_which_rows_the_fit_has(
     monkeypatch.setattr(long_logs, "SEARCHED", 1250)
     save_log(made(60_000, lacking=lacking), tmp_path / "log.h5")
     done = robotid("identify", "twolink", tmp_path / "log.h5", "-o", tmp_path / "e.json")
-    assert words in " ".join(done.out.split())
+    assert words in done.text
 
 
 def test_copy_of_a_csv_has_the_bits_of_the_csv(tmp_path, monkeypatch):

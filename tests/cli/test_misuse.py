@@ -64,14 +64,24 @@ BAD = {
     "clearance": [("-1", "--clearance"), ("nan", "--clearance"), ("9", "at most")],
     "floor": [("nan", "floor"), ("low", "--floor")],
     "controller": [("slidingmode", "did you mean 'sliding-mode'?")],
-    "task": [("circl", "did you mean 'circle'?"), ("csv:none.csv", "none.csv")],
+    "task": [
+        ("circl", "did you mean 'circle'?"),
+        ("csv", "--task csv:FILE"),
+        ("csv:none.csv", "cannot read path file none.csv"),
+    ],
     ("view", "task"): [
         ("joint-stp", "unknown task 'joint-stp' (did you mean 'joint-step'?); known: joint-ell")
     ],
     "magnify": [("0", "--magnify"), ("-1", "--magnify"), ("nan", "positive"), ("inf", "positive")],
     "scenario": [("payload+sinus", "did you mean 'sinusoidal'?")],
     "model": [("wlss", "cannot compare the model 'wlss'"), ("published:x", "published")],
-    "load": [("1,2", "--load '1,2'"), ("0", "give its mass"), ("nan", "--load 'nan'")],
+    "load": [
+        ("1,2", "--load '1,2' needs 1, 4 or 10 numbers"),
+        ("0", "give its mass"),
+        ("-1", "'mass': should be greater than or equal to 0, got -1.0"),
+        ("nan", "'mass': should be a finite number, got nan"),
+        ("1,inf,0,0", "'com.0': should be a finite number, got inf"),
+    ],
     "paper": [("irb140-qps", "did you mean 'irb140-qpso'?")],
     "result": [("nowhere", "nowhere")],
     "record": [("film.avi", "'.avi' is no format"), ("no/p.png", "cannot write no/p.png")],
@@ -79,7 +89,12 @@ BAD = {
     "time": [("nan", "--time"), ("1e9", "is not in the motion")],
     "fps": [("nan", "--fps"), ("0", "0 frames per second"), ("1e9", "give 0.1 to 240")],
     "speed": [("inf", "--speed"), ("0", "a speed of 0"), ("-1", "a speed of -1")],
-    "size": [("640", "--size '640'"), ("1x1", "a size of 1x1"), ("0x9999999", "a size of")],
+    "size": [
+        ("640", "--size '640'"),
+        ("1x1", "a size of 1x1"),
+        ("-5x480", "-5x480"),
+        ("0x9999999", "a size of"),
+    ],
     "camera": [("to", "unknown camera 'to' (did you mean 'top'?)")],
     "source": [
         ("none.csv", "cannot read none.csv"),
@@ -205,6 +220,10 @@ COMBINED = {
     "design 2r.urdf -o new.json --no-replay": "--no-replay acts only with --report",
     "identify 2r.urdf l.h5 -o new.json --no-replay": "--no-replay acts only with --report",
     "view 2r.urdf --record new.png --fps 10": "--fps and --speed are for a film",
+    "view 2r.urdf --record new.mp4 --size 641x480": "even",
+    "view 2r.urdf --record new.png --size 640": "is not of the form 640x480",
+    "cad 2r.urdf --total-mass -1 -o new.urdf": "which must be positive",
+    "payload 2r.urdf l.h5 l.h5 --load 0": "give its mass",
     "view 2r.urdf --record new.gif --time 1": "a time is for a picture",
     "design 2r.urdf -o new.json --clearance 0.1 --no-clearance": "--clearance has no effect with",
     "design 2r.urdf -o new.json --floor 0 --no-clearance": "--floor has no effect with",
@@ -242,6 +261,7 @@ COMBINED = {
 
 
 CONFIGURED = {
+    "[nominal]\nfile = 'none.urdf'": "nominal model: no robot 'none.urdf'",
     "robot = 3": "'robot': should be a table, got 3",
     "seed = -1": "'seed': should be greater than or equal to 0, got -1",
     "preset = 'labb'": "(did you mean 'lab'?)",
@@ -371,3 +391,116 @@ def test_a_configuration_is_refused_at_any_depth(refused, files, text, command) 
     (files / "wrong.toml").write_text(text + "\n")
     said = refused(command, *RIGHT[command].split(), "--config", "wrong.toml")
     assert CONFIGURED[text] in said
+
+
+ARM = DATA / "2r.urdf"
+
+
+@pytest.fixture
+def told(robotid, tmp_path):
+    """Return a function that runs a study by a configuration and returns the one line it says."""
+
+    def run(text: str, *words: str) -> str:
+        config, out = tmp_path / "c.toml", tmp_path / "out"
+        config.write_text(text)
+        done = robotid("run", ARM, "--out", out, "--config", config, *words)
+        assert done.code == 2
+        assert done.out == ""
+        assert done.err.startswith("robotid: ")
+        assert done.err.count("\n") == 1
+        assert not out.exists()
+        return done.err
+
+    return run
+
+
+@pytest.mark.parametrize("bits", [0, 1000])
+def test_an_encoder_has_a_sensible_number_of_bits(told, bits) -> None:
+    said = told(f"[sensors.encoder-quantization]\nbits = {bits}\n")
+    assert f"bits must lie between 1 and 52, got {bits}" in said
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ("smoother = 3", "no option 'smoother'; options: method, delay, low_pass, outliers\n"),
+        ("message = 'x'", "no option 'message'; options: method, delay, low_pass, outliers\n"),
+        ("outliers = 'a'", "option 'outliers' must be a number, got 'a'"),
+        ("outliers = nan", "outliers nan"),
+        ("rows = 3", "preprocess.rows"),
+        ("name = 3", "no option 'name'"),
+    ],
+)
+def test_an_option_has_a_name_and_a_kind(told, options, words) -> None:
+    assert words in told(f"[preprocess]\nname = 'adaptive'\noptions = {{ {options} }}\n")
+
+
+@pytest.mark.parametrize(
+    ("design", "words"),
+    [
+        ("period = 0.01", "design.period is 0.01 s; give at least 2.21 s"),
+        ("period = 0.2", "design.period is 0.2 s; give at least 2.21 s"),
+        ("period = 2.0\nperiods = 1\nharmonics = 3000", "'harmonics' is 3000; give at most 50"),
+        ("family = 'b-spline'\noptions = { points = 99 }", "'points' is 99; give at most 50"),
+        ("family = 'fourier-quintic'\nharmonics = 99", "'harmonics' is 99; give at most 50"),
+    ],
+)
+@pytest.mark.parametrize("flags", [(), ("--dry-run",)], ids=["run", "dry"])
+def test_an_excitation_can_be_sampled_fitted_and_held(told, design, words, flags) -> None:
+    assert words in told(f"[design]\n{design}\n", *flags)
+
+
+CONSTRAINED = "[design.constraints]\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[design]\nprior = ['none.json']", "none.json"),
+        ("[design]\nnoise_std = [1.0]", "design.noise_std has 1 numbers for 2 joints"),
+        ("[design]\nnoise_std = [1.0, -1.0]", "noise_std must be positive"),
+        (CONSTRAINED + "start = [9.0, 0.0]", "the start pose has joint 'shoulder' at 9, outside"),
+        (CONSTRAINED + "start = [0.0]", "design.start has 1 numbers for 2 joints"),
+        (
+            "[[design.constraints.boxes]]\nlower = [1.0, 0.0, 0.0]\nupper = [0.0, 1.0, 1.0]",
+            "a box needs three lower bounds below three upper ones",
+        ),
+        (
+            "[[design.constraints.planes]]\nnormal = [0.0, 0.0, 0.0]\noffset = 1.0",
+            "must not be zero",
+        ),
+    ],
+)
+@pytest.mark.parametrize("flags", [(), ("--dry-run",)], ids=["run", "dry"])
+def test_what_a_run_refuses_its_plan_does(robotid, tmp_path, text, words, flags) -> None:
+    config = tmp_path / "c.toml"
+    config.write_text(text)
+    done = robotid("run", ARM, "--out", tmp_path / "out", "--config", config, *flags)
+    assert done.code in (1, 2)
+    assert (done.out, done.err.count("\n"), words in done.err) == ("", 1, True)
+
+
+@pytest.mark.parametrize("flags", [(), ("--dry-run",)], ids=["run", "dry"])
+def test_a_path_has_samples_that_fit_into_memory(told, tmp_path, flags) -> None:
+    rows = "".join(f"{30.0 * k},0.0,{1.0 + 0.001 * k}\n" for k in range(1000))
+    (tmp_path / "long.csv").write_text(f"t,shoulder,elbow\n{rows}")
+    said = told(f"[control.tasks.csv]\npath = '{tmp_path / 'long.csv'}'\n", *flags)
+    assert "task csv-long runs for 3e+04 s, which are 3e+07 samples at 1000 Hz" in said
+
+
+def test_a_plan_looks_at_its_folder(robotid, tmp_path) -> None:
+    (tmp_path / "result.json").write_text("{}")
+    for folder, words in (
+        (tmp_path, "result.json: it is of no run"),
+        (tmp_path / "result.json", "cannot write in folder"),
+    ):
+        done = robotid("run", ARM, "--out", folder, "--dry-run")
+        assert (done.code, done.out, words in done.err) == (2, "", True)
+
+
+def test_a_harmonic_has_two_samples_at_least(told, robotid, tmp_path) -> None:
+    said = told("[design]\nperiod = 2.5\nharmonics = 50\n[experiment]\nrate = 40.0\n")
+    assert "design.harmonics is 50, but a period of 2.5 s at 40 Hz" in said
+    assert "fewer than 50" in said
+    words = ("-o", tmp_path / "t.json", "--config", tmp_path / "c.toml")
+    assert robotid("design", ARM, *words).err == said

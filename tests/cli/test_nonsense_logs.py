@@ -14,22 +14,12 @@ from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 
 ARM = DATA / "2r.urdf"
-CONFIG = (
-    "[design]\ncandidates = 5\niterations = 5\nperiod = 4.0\nperiods = 2\n"
-    "[experiment]\nrate = 250.0\n"
-)
 
 
 @pytest.fixture(scope="module")
-def log(robotid, tmp_path_factory):
+def log(short):
     """Return the log of a short experiment, as if of a machine."""
-    folder = tmp_path_factory.mktemp("log")
-    config, path = folder / "c.toml", folder / "t.json"
-    config.write_text(CONFIG)
-    assert robotid("design", ARM, "-o", path, "--config", config).code == 0
-    words = ("--trajectory", path, "-o", folder / "log.h5", "--config", config)
-    assert robotid("simulate", ARM, *words).code == 0
-    return replace(load_log(folder / "log.h5"), origin="machine", seed=None, truth=None)
+    return replace(load_log(short.log), origin="machine", seed=None, truth=None)
 
 
 @pytest.fixture
@@ -129,7 +119,7 @@ def test_a_fit_by_force_is_in_doubt(identify, log, tmp_path, name) -> None:
     done = identify(replace(log, **change(log)), words=["--force"])
     assert done.code == 1
     for text in ("WARNING", words, "but does not explain the log"):
-        assert text in " ".join(done.out.split())
+        assert text in done.text
     assert words in json.loads((tmp_path / "e.json").read_text())["doubt"]
 
 
@@ -145,7 +135,7 @@ def test_the_other_readers_of_logs_refuse_them_too(
         assert words in refused(*command)
     forced = robotid("predict", ARM, estimate, bad, "--force")
     assert forced.code == 1
-    assert f"WARNING: of the log: bad.h5: {words}" in " ".join(forced.out.split())
+    assert f"WARNING: of the log: bad.h5: {words}" in forced.text
 
 
 @pytest.mark.parametrize("seed", range(3))

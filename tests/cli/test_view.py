@@ -1,4 +1,4 @@
-"""``robotid view``: sources, recordings, errors."""
+"""``robotid view``: sources, recordings, tasks of a study, errors."""
 
 import json
 import shutil
@@ -9,6 +9,8 @@ import pytest
 from PIL import Image
 from results import sealed
 from robots import DATA, urdf_path
+from short_study import SHORT
+from studies import study
 
 from robotid_sim.files import write_json
 from robotid_sim.measurement.files import save_log
@@ -16,8 +18,10 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.config import load_config
 from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.reference import PointToPoint
+from robotid_sim.viewer import colors
 from robotid_sim.viewer import sources as command
 from robotid_sim.viewer.view_settings import ViewSettings
 
@@ -66,10 +70,8 @@ def no_display(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.pybullet
-def test_without_anything_a_sweep_is_recorded(robotid, tmp_path) -> None:
-    done = robotid("view", ARM, "--record", tmp_path / "a.png", *SMALL, "--json")
-    assert (done.code, done.err) == (0, "")
-    said = json.loads(done.out)
+def test_without_anything_a_sweep_is_recorded(ran, tmp_path) -> None:
+    said = ran("view", ARM, "--record", tmp_path / "a.png", *SMALL, "--json").content
     assert said["shown"] == ["joint sweep"]
     assert (said["robot"], said["frames"], said["renderer"]) == ("2r", 1, "software")
     with Image.open(said["file"]) as picture:
@@ -77,20 +79,17 @@ def test_without_anything_a_sweep_is_recorded(robotid, tmp_path) -> None:
 
 
 @pytest.mark.pybullet
-def test_a_person_reads_one_line(robotid, tmp_path) -> None:
-    done = robotid("view", ARM, "--record", tmp_path / "a.png", *SMALL)
-    assert (done.code, done.err) == (0, "")
+def test_a_person_reads_one_line(ran, tmp_path) -> None:
+    done = ran("view", ARM, "--record", tmp_path / "a.png", *SMALL)
     assert done.out.startswith("2r: 1 frame, software renderer\n")
     assert done.out.endswith("a.png\n")
 
 
 @pytest.mark.slow
-def test_a_trajectory_is_simulated_first(robotid, tmp_path, trajectory) -> None:
+def test_a_trajectory_is_simulated_first(ran, tmp_path, trajectory) -> None:
     film = tmp_path / "a.gif"
     words = ("--trajectory", trajectory, "--fps", 10, "--speed", 2.0, "--json")
-    done = robotid("view", ARM, "--record", film, *SMALL, *words)
-    assert done.code == 0
-    said = json.loads(done.out)
+    said = ran("view", ARM, "--record", film, *SMALL, *words).content
     assert said["shown"] == ["short"]
     assert said["frames"] == 10
     assert said["duration_s"] == pytest.approx(2.0, abs=0.01)
@@ -104,12 +103,12 @@ def test_a_log_and_others_as_ghosts(robotid, tmp_path, result) -> None:
     again = tmp_path / "again.h5"
     again.write_bytes(log.read_bytes())
     words = ("view", ARM, "--record", tmp_path / "a.png", *SMALL, "--json", "--time", 1.0)
-    assert json.loads(robotid(*words, "--log", log).out)["shown"] == ["log"]
-    both = json.loads(robotid(*words, "--log", log, "--log", again).out)
+    assert robotid(*words, "--log", log).content["shown"] == ["log"]
+    both = robotid(*words, "--log", log, "--log", again).content
     assert both["shown"] == ["log", "again"]
-    same = json.loads(robotid(*words, "--log", log, "--log", log).out)
+    same = robotid(*words, "--log", log, "--log", log).content
     assert same["shown"] == [str(log)] * 2
-    many = json.loads(robotid(*words, *4 * ("--log", log), "--log", again).out)
+    many = robotid(*words, *4 * ("--log", log), "--log", again).content
     assert many["shown"] == [str(log)] * 4 + [str(again)]
     done = robotid(*words, *6 * ("--log", log))
     assert (done.code, done.err.count("\n")) == (2, 1)
@@ -139,7 +138,7 @@ def test_a_result_shows_its_models(robotid, tmp_path, result, robot, monkeypatch
 
 
 @pytest.mark.pybullet
-def test_a_moved_result_needs_no_robot(robotid, refused, tmp_path, result, monkeypatch) -> None:
+def test_a_moved_result_needs_no_robot(ran, refused, tmp_path, result, monkeypatch) -> None:
     seen = {}
 
     def show(playbacks, view, *, models, speed):
@@ -147,12 +146,12 @@ def test_a_moved_result_needs_no_robot(robotid, refused, tmp_path, result, monke
 
     monkeypatch.setattr(command.viewer, "show", show)
     moved = Path(shutil.copytree(result, tmp_path / "moved"))
-    assert robotid("view", moved).code == 0
+    ran("view", moved)
     assert list(seen["models"]) == ["nominal", "identified"]
     assert seen["names"] == ["log"]
     (moved / "identified.urdf").unlink()
     sealed(moved)
-    assert robotid("view", moved).code == 0
+    ran("view", moved)
     assert list(seen["models"]) == ["nominal"]
     (moved / "nominal.urdf").unlink()
     sealed(moved)
@@ -160,11 +159,11 @@ def test_a_moved_result_needs_no_robot(robotid, refused, tmp_path, result, monke
 
 
 @pytest.mark.pybullet
-def test_layers_and_camera_are_chosen_by_name(robotid, monkeypatch) -> None:
+def test_layers_and_camera_are_chosen_by_name(ran, monkeypatch) -> None:
     seen: list[ViewSettings] = []
     monkeypatch.setattr(command.viewer, "show", lambda p, view, **words: seen.append(view))
-    assert robotid("view", ARM, "--show", "frames, torque", "--camera", "top").code == 0
-    assert robotid("view", ARM, "--show", "none", "--size", "800x600").code == 0
+    ran("view", ARM, "--show", "frames, torque", "--camera", "top")
+    ran("view", ARM, "--show", "none", "--size", "800x600")
     assert seen[0].layers == {"frames", "torque"}
     assert seen[0].camera == "top"
     assert seen[1].layers == set()
@@ -197,41 +196,9 @@ def test_without_a_display_one_line_offers_to_record(refused, words, monkeypatch
     assert "--record" in refused("view", ARM, *words)
 
 
-BAD = {
-    "unknown robot": (("none-such",), "none-such"),
-    "unknown format": (("--record", "a.xyz"), ".xyz"),
-    "unwritable folder": (("--record", "nowhere/a.png"), "nowhere"),
-    "unknown camera": (("--record", "a.png", "--camera", "rear"), "rear"),
-    "unknown layer": (("--record", "a.png", "--show", "path,smoke"), "smoke"),
-    "unknown renderer": (("--record", "a.png", "--renderer", "vulkan"), "vulkan"),
-    "size": (("--record", "a.png", "--size", "640"), "640x480"),
-    "zero size": (("--record", "a.png", "--size", "0x480"), "0x480"),
-    "negative size": (("--record", "a.png", "--size", "-5x480"), "-5x480"),
-    "odd size": (("--record", "a.mp4", "--size", "641x480"), "even"),
-    "frame rate": (("--record", "a.gif", "--fps", "0"), "frames per second"),
-    "time": (("--record", "a.png", "--time", "1e6"), "not in the motion"),
-    "missing log": (("--record", "a.png", "--log", "none.h5"), "none.h5"),
-    "missing trajectory": (("--record", "a.png", "--trajectory", "none.json"), "none.json"),
-    "no result": (("--record", "a.png", "--result", "."), "manifest.json"),
-    "two sources": (("--record", "a.png", "--result", ".", "--log", "x"), "one of"),
-    "speed": (("--record", "a.gif", "--speed", "-1"), "speed"),
-}
-
-
-@pytest.mark.parametrize("kind", BAD)
-def test_bad_input_is_one_line_and_no_file(refused, tmp_path, monkeypatch, kind) -> None:
-    monkeypatch.chdir(tmp_path)
-    words, told = BAD[kind]
-    robot = () if kind == "unknown robot" else (ARM,)
-    assert told in refused("view", *robot, *words)
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_files_of_another_robot_are_refused(robotid, tmp_path, result) -> None:
     other = urdf_path("rp")
     words = ("--record", tmp_path / "a.png", *SMALL)
-    done = robotid("view", other, "--log", result / "log.h5", *words)
-    assert (done.code, "another robot" in done.err) == (2, True)
     done = robotid("view", other, "--result", result, *words)
     assert (done.code, "another robot" in done.err) == (2, True)
 
@@ -251,3 +218,99 @@ def test_a_result_of_another_robot_is_refused(refused, result, tmp_path) -> None
         "view", ARM, "--result", folder, "--record", tmp_path / "x.png", *SMALL
     )
     assert not (tmp_path / "x.png").exists()
+
+
+LARGER = ("--size", "400x300", "--renderer", "software")
+TASK = "circle-fast"
+
+
+@pytest.fixture(scope="module")
+def study_result(tmp_path_factory):
+    """Folder and configuration of a quick study of the two-link arm."""
+    folder = tmp_path_factory.mktemp("twolink")
+    config = folder / "short.toml"
+    config.write_text(SHORT)
+    study("twolink", load_config(config).quick(), folder / "out")
+    return folder / "out", config
+
+
+@pytest.fixture
+def shown(pybullet, robotid, study_result, monkeypatch):
+    """Return a function that runs the command and gives what its window is to show."""
+
+    def run(*words):
+        seen = {}
+
+        def show(animations, settings, *, models, speed):
+            seen.update(animations=animations, models=models)
+
+        monkeypatch.setattr(command.viewer, "show", show)
+        monkeypatch.setattr("robotid_sim.viewer.display.require_display", lambda: None)
+        folder, config = study_result
+        done = robotid("view", "twolink", "--result", folder, "--config", config, *words)
+        assert done.code == 0, done
+        return seen, done
+
+    return run
+
+
+@pytest.mark.slow
+def test_a_picture_has_every_model_in_its_color(ran, study_result, tmp_path) -> None:
+    folder, config = study_result
+    words = ("view", "twolink", "--result", folder, "--config", config, *LARGER, "--json")
+    picture = tmp_path / "task.png"
+    task = ("--task", TASK, "--show", "panel,curves", "--time", 0.9, "--record", picture)
+    names = ran(*words, *task).content["shown"]
+    assert names[0] == "circle-fast reference"
+    factors = {name.partition(", error x ")[2] for name in names[1:]}
+    assert [name.partition(",")[0] for name in names[1:]] == list(colors.MODELS)
+    assert len(factors) == 1
+    assert float(factors.pop()) >= 50.0
+    pixels = np.asarray(Image.open(picture).convert("RGB"), dtype=int)
+    orange = (pixels - pixels.mean(axis=-1, keepdims=True)) @ (1.0, 0.0, -1.0) > 60
+    assert orange.mean() > 2e-3
+
+
+@pytest.mark.slow
+def test_the_ghosts_are_the_runs_of_the_study(shown, study_result) -> None:
+    seen, done = shown("--task", TASK, "--magnify", 1)
+    assert done.err == ""
+    folder, _ = study_result
+    runs = json.loads((folder / "result.json").read_text())["control"]
+    reference, *ghosts = seen["animations"]
+    assert list(seen["models"]) == [ghost.name for ghost in ghosts] == list(colors.MODELS)
+    for ghost in ghosts:
+        run = next(
+            run
+            for run in runs
+            if (run["model"], run["scenario"], run["task"]) == (ghost.name, "undisturbed", TASK)
+        )
+        np.testing.assert_allclose(ghost.q - reference.q, ghost.error, atol=1e-12)
+        rms = np.sqrt((ghost.error**2).mean(axis=0))
+        np.testing.assert_allclose(rms, run["rms_error"], rtol=0.05)  # a sixteenth of the samples
+
+
+def test_another_configuration_is_noticed(shown) -> None:
+    _, done = shown("--task", TASK, "--payload", 1)
+    assert done.err.count("\n") == 1
+    assert "result.json has other tracking errors on circle-fast" in done.err
+
+
+def test_a_failed_fit_leaves_two_models(shown, study_result) -> None:
+    folder, _ = study_result
+    shutil.move(folder / "identified.urdf", folder / "kept")
+    sealed(folder)
+    try:
+        seen, done = shown("--task", "joint-step")
+    finally:
+        shutil.move(folder / "kept", folder / "identified.urdf")
+        sealed(folder)
+    assert done.err == ""
+    assert [a.color for a in seen["animations"]] == [None, *list(colors.MODELS.values())[:2]]
+
+
+@pytest.mark.pybullet
+def test_without_a_display_no_loop_is_run(refused, study_result, monkeypatch) -> None:
+    monkeypatch.delenv("DISPLAY", raising=False)
+    monkeypatch.setattr(command, "task_of_result", None)
+    assert "--record" in refused("view", "twolink", "--result", study_result[0], "--task", TASK)

@@ -192,12 +192,11 @@ def test_a_port_that_is_taken_is_one_line(robotid) -> None:
 
 
 @pytest.mark.parametrize(("words", "opened"), [((), 1), (("--no-open",), 0)])
-def test_the_browser_is_opened_unless_told_not_to(robotid, monkeypatch, words, opened) -> None:
+def test_the_browser_is_opened_unless_told_not_to(ran, monkeypatch, words, opened) -> None:
     urls = []
     monkeypatch.setattr(web_view, "_serve_until_interrupted", lambda server: None)
     monkeypatch.setattr(web_view.webbrowser, "open", urls.append)
     monkeypatch.setenv("DISPLAY", ":7")
-    done = robotid("view", ARM, "--web", *words)
-    assert done.code == 0
+    done = ran("view", ARM, "--web", *words)
     assert len(urls) == opened
     assert all(url in done.out for url in urls)

@@ -64,15 +64,6 @@ def test_torques_are_finite_and_new_arrays(law, small_robot):
     np.testing.assert_array_equal(rows[0], kept)
 
 
-def test_a_new_law_is_one_that_was_reset(name, small_robot):
-    used, new = (CONTROLLERS[name].from_gains(small_robot, gains_of(small_robot)) for _ in "ab")
-    commands(used, small_robot)
-    used.reset()
-    q, dq, ddq = some_state(small_robot, 7)
-    setpoint = Setpoint(q + 0.01, dq, ddq)
-    np.testing.assert_array_equal(new(0.0, q, dq, setpoint), used(0.0, q, dq, setpoint))
-
-
 def test_the_model_is_the_one_given_and_the_gains_are_not(name, small_robot):
     other = perturb(small_robot, np.random.default_rng(0))
     gains = gains_of(small_robot)

@@ -11,9 +11,11 @@ from robotid_sim.dynamics.dynamics import (
     joint_torque,
     mass_matrix,
     rigid_body_torque,
+    torque_regressor,
 )
+from robotid_sim.dynamics.wrench import wrench_regressor
 from robotid_sim.errors import RankDeficientError
-from robotid_sim.model import inertia
+from robotid_sim.model import inertia, parameters
 from robotid_sim.model.geometry import Link
 from robotid_sim.model.joint import Friction, Joint
 from robotid_sim.model.robot import Robot
@@ -141,3 +143,23 @@ def test_joint_that_moves_no_inertia_is_an_error_with_the_remedy() -> None:
     with pytest.raises(RankDeficientError, match=r"'pendulum'.*rotor inertia"):
         forward_dynamics(robot, np.zeros(2), np.zeros(2), np.zeros(2))
     assert np.isfinite(forward_dynamics(pendulum(last=0.1), [0, 0], [0, 0], [0, 0])).all()
+
+
+def test_drive_torque_is_the_component_of_the_wrench_along_the_axis(robot: Robot) -> None:
+    batch = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 5, robot.dof))
+    W = wrench_regressor(robot, *batch)
+    Y = torque_regressor(robot, *batch)[:, :, : parameters.N_INERTIAL * robot.dof]
+    axes, slides = robot.geometry[:, 3:6], robot.geometry[:, 6] == 1.0
+    for j in range(robot.dof):
+        part = W[:, j, :3] if slides[j] else W[:, j, 3:]
+        along = np.einsum("r,krc->kc", axes[j], part)
+        np.testing.assert_allclose(along, Y[:, j], atol=1e-12 * np.abs(Y).max())
+
+
+def test_at_rest_the_base_carries_the_weight_of_all_links(irb140: Robot) -> None:
+    rest = np.zeros(irb140.dof)
+    W = wrench_regressor(irb140, rest, rest, rest)
+    inertial = irb140.parameters()[: parameters.N_INERTIAL * irb140.dof]
+    force = W[0, :3] @ inertial
+    weight = sum(link.phi[0] for link in irb140.links) * np.linalg.norm(irb140.gravity)
+    np.testing.assert_allclose(np.linalg.norm(force), weight, rtol=1e-12)

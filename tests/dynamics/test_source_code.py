@@ -121,13 +121,9 @@ def test_inverse_dynamics_is_the_package_s(robot, exported) -> None:
     assert_equal(exported("inverse_dynamics", q, dq, ddq), joint_torque(robot, q, dq, ddq))
 
 
-def test_mass_matrix_is_the_package_s(robot, exported) -> None:
+def test_mass_matrix_and_gravity_are_the_package_s(robot, exported) -> None:
     q, _, _ = states(robot)
     assert_equal(exported("mass_matrix", q), mass_matrix(robot, q))
-
-
-def test_gravity_is_the_package_s(robot, exported) -> None:
-    q, _, _ = states(robot)
     assert_equal(exported("gravity", q), gravity_torque(robot, q))
 
 

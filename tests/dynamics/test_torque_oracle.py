@@ -100,15 +100,6 @@ def test_rotors_are_added_to_the_diagonal_of_the_mass_matrix(robot, states) -> N
     np.testing.assert_allclose(extra, np.broadcast_to(rotors, extra.shape), atol=1e-13)
 
 
-def test_mass_matrix_is_the_torque_of_unit_accelerations(robot, states) -> None:
-    q, zero = states[0, 0], np.zeros(robot.dof)
-    still = rigid_body_torque(robot, q, zero, zero)
-    columns = [rigid_body_torque(robot, q, zero, e) - still for e in np.eye(robot.dof)]
-    M = mass_matrix(robot, q, rotors=False)
-    # The difference loses digits to the gravity torque.
-    np.testing.assert_allclose(M, np.transpose(columns), atol=1e-12 * (1 + np.abs(still).max()))
-
-
 def test_coriolis_product_is_pinocchios(robot, states, pinocchio_model) -> None:
     model = pinocchio_model(robot)
     data = model.createData()
@@ -120,43 +111,6 @@ def test_coriolis_product_is_pinocchios(robot, states, pinocchio_model) -> None:
         theirs.append(pin.computeCoriolisMatrix(model, data, q, dq) @ v)
     size = max(np.abs(theirs).max(), 1.0)  # a gantry has no velocity torque at all
     assert np.abs(np.array(ours) - theirs).max() <= RELATIVE * size
-
-
-def test_velocity_torque_is_newton_eulers(robot, states) -> None:
-    for q, dq, _ in states[:, :20].swapaxes(0, 1):
-        zero = np.zeros(robot.dof)
-        want = rigid_body_torque(robot, q, dq, zero) - gravity_torque(robot, q)
-        size = 1.0 + np.abs(rigid_body_torque(robot, q, dq, zero)).max()
-        np.testing.assert_allclose(coriolis(robot, q, dq, dq), want, atol=1e-12 * size)
-
-
-def coriolis_matrix(robot: Robot, q: np.ndarray, dq: np.ndarray) -> np.ndarray:
-    return np.column_stack([coriolis(robot, q, dq, e) for e in np.eye(robot.dof)])
-
-
-def test_mass_matrix_rate_less_twice_coriolis_is_skew(robot, states) -> None:
-    h = 1e-6  # [s] central difference: error h^2 and 1e-16 / h, both below 1e-9
-    for q, dq, _ in states[:, :10].swapaxes(0, 1):
-        ahead = mass_matrix(robot, q + h * dq, rotors=False)
-        behind = mass_matrix(robot, q - h * dq, rotors=False)
-        N = (ahead - behind) / (2 * h) - 2 * coriolis_matrix(robot, q, dq)
-        assert np.abs(N + N.T).max() <= 1e-6 * (1.0 + np.abs(ahead).max())
-
-
-def test_power_of_the_torques_is_the_rate_of_energy(robot, states, pinocchio_model) -> None:
-    model = pinocchio_model(robot)
-    data = model.createData()
-    h = 1e-5  # [s] along q + h dq + h^2/2 ddq; the difference of energies keeps 1e-8
-
-    def energy(q: np.ndarray, dq: np.ndarray, ddq: np.ndarray, t: float) -> float:
-        at, speed = q + t * dq + 0.5 * t * t * ddq, dq + t * ddq
-        kinetic = 0.5 * speed @ mass_matrix(robot, at, rotors=False) @ speed
-        return float(kinetic + pin.computePotentialEnergy(model, data, at))
-
-    for q, dq, ddq in states[:, :10].swapaxes(0, 1):
-        rate = (energy(q, dq, ddq, h) - energy(q, dq, ddq, -h)) / (2 * h)
-        power = rigid_body_torque(robot, q, dq, ddq) @ dq
-        assert rate == pytest.approx(power, abs=1e-6 * (1.0 + abs(energy(q, dq, ddq, 0.0))) * 10)
 
 
 def test_gravity_torque_is_pinocchios(robot, states, pinocchio_model) -> None:

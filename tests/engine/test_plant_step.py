@@ -203,29 +203,20 @@ def spinner(folder) -> Robot:
     return Robot.from_urdf(path)
 
 
-def test_velocity_is_not_clamped_at_150_rad_per_second(tmp_path) -> None:
-    robot = spinner(tmp_path)
-    with Plant(robot) as plant:
-        plant.reset(np.zeros(1), np.array([150.0]))
-        for _ in range(10):
-            plant.step(np.array([3.0]))
-        assert plant.dq[0] == pytest.approx(150.0 + 3.0 / 0.15 * 0.01, rel=1e-12)
-
-
-def test_range_of_the_joints_does_not_stop_the_motion(tmp_path) -> None:
-    robot = spinner(tmp_path)
-    with Plant(robot) as plant:
-        plant.reset(np.array([3.1]), np.array([100.0]))
-        for _ in range(100):
-            plant.step(np.zeros(1))
-        assert plant.q[0] == pytest.approx(3.1 + 10.0, rel=1e-9)
-        assert plant.dq[0] == pytest.approx(100.0, rel=1e-12)
-
-
-def test_the_engine_damps_nothing_by_itself(tmp_path) -> None:
-    robot = spinner(tmp_path)
-    with Plant(robot) as plant:
-        plant.reset(np.zeros(1), np.array([50.0]))
-        for _ in range(1000):
-            plant.step(np.zeros(1))
-        assert plant.dq[0] == pytest.approx(50.0, rel=1e-12)  # default damping leaves 0.96 of it
+@pytest.mark.parametrize(
+    ("q", "dq", "tau", "steps"),
+    [
+        (0.0, 150.0, 3.0, 10),
+        (3.1, 100.0, 0.0, 100),
+        (0.0, 50.0, 0.0, 1000),  # default damping leaves 0.96 of it
+    ],
+    ids=["no clamp at 150 rad/s", "no stop at the range", "no damping"],
+)
+def test_the_engine_does_nothing_by_itself(tmp_path, q, dq, tau, steps) -> None:
+    with Plant(spinner(tmp_path)) as plant:
+        plant.reset(np.array([q]), np.array([dq]))
+        for _ in range(steps):
+            plant.step(np.array([tau]))
+        assert plant.dq[0] == pytest.approx(dq + tau / 0.15 * steps * DT, rel=1e-12)
+        if tau == 0.0:
+            assert plant.q[0] == pytest.approx(q + dq * steps * DT, rel=1e-9)

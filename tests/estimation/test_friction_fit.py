@@ -1,15 +1,37 @@
-"""The shape of friction is found beside the linear parameters, and a wrong one is named."""
+"""Friction's shape and gravity are found beside the linear parameters; wrong ones are named."""
+
+from dataclasses import replace
 
 import numpy as np
 import pytest
+from sampling import sampled
 
 from robotid_sim.diagnostics.suspect_friction import suspect_friction
 from robotid_sim.dynamics.base_parameters import base_parameters
+from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation.friction_fit import eps_errors, estimate_eps, revise_eps, with_eps
+from robotid_sim.estimation.friction_fit import (
+    eps_errors,
+    estimate_eps,
+    finer_rows,
+    revise_eps,
+    with_eps,
+)
+from robotid_sim.estimation.gravity_fit import (
+    gravity_columns,
+    gravity_errors,
+    refine_gravity,
+    revise_gravity,
+)
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.variable_projection import Projection, SeparableProblem
+from robotid_sim.measurement.encoder_sensors import EncoderNoise
+from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.torque_sensors import TorqueNoise
+from robotid_sim.model.robot import Robot
+from robotid_sim.preprocess.rts import RtsSmoother
+from robotid_sim.validation.honesty import residual_noise
 
 SEEDS = range(5)
 
@@ -200,3 +222,163 @@ class TestSuspicion:
         suspicion = suspect_friction(data.motion(late), data.robot, data.basis)
         assert (suspicion.noise_given > 1.25 * LONG * data.noise).any()
         assert len(suspicion.suspects) <= 1
+
+
+SENSORS = (EncoderNoise(), TorqueNoise())
+NOISE_RATIO = 1.25
+"""Limit of the verdict."""
+
+
+@pytest.fixture(scope="module", params=sampled(("irb140", "geared_iiwa"), "irb140"))
+def run(request, experiment):
+    return experiment(request.getfixturevalue(request.param))
+
+
+@pytest.fixture(scope="module", params=sampled((2.0, 0.5), 2.0))
+def wrong(request, run):
+    return with_eps(run.nominal, request.param * run.nominal.eps)
+
+
+@pytest.fixture(scope="module")
+def logs(run):
+    return [measure(run.log, SENSORS, np.random.default_rng(seed)) for seed in range(6)]
+
+
+@pytest.mark.slow
+def test_the_check_of_the_residuals_fails_and_eps_is_named(run, wrong, logs):
+    preprocessor = RtsSmoother().tuned(logs[0], wrong)
+    rngs = [np.random.default_rng([9, k]) for k in range(5)]
+    motion = preprocessor(logs[0], wrong)
+    problem = build_problem(motion, wrong, run.basis)
+    args = (logs[0], SENSORS, preprocessor, motion, problem, WeightedLeastSquares(), rngs)
+    noise = residual_noise(run.plant, wrong, *args)
+    assert noise.ratio.max() > NOISE_RATIO
+    worst = run.plant.joint_names[int(noise.ratio.argmax())]
+    suspicion = suspect_friction(motion, wrong, run.basis)
+    assert worst in suspicion.suspects
+    right = suspect_friction(preprocessor(logs[0], run.nominal), run.nominal, run.basis)
+    assert right.suspects == ()
+
+
+@pytest.mark.slow
+def test_it_is_estimated_and_costs_the_linear_parameters_little(run, wrong, logs):
+    truth = run.basis.of(run.plant.parameters())
+    eps, found, known = [], [], []
+    for log in logs:
+        motion = RtsSmoother()(log, wrong)
+        revised = estimate_eps(finer_rows(motion), wrong, run.basis)
+        assert revised.success
+        assert all(revised.shown)
+        best = fit(motion, run.nominal, run.basis)
+        own = fit(motion, with_eps(wrong, revised.eps), run.basis)
+        eps.append(revised.eps / run.plant.eps - 1.0)
+        found.append((own.beta - truth) / best.std)
+        known.append((best.beta - truth) / best.std)
+    assert np.sqrt(np.square(eps).mean(axis=0)).max() < 0.06
+    assert np.sqrt(np.square(found).mean()) < 1.3 * np.sqrt(np.square(known).mean())
+
+
+@pytest.mark.slow
+def test_the_truth_is_not_looked_at(run, wrong, logs):
+    blind = replace(logs[0], truth=None)
+    fits = [estimate_eps(RtsSmoother()(log, wrong), wrong, run.basis) for log in (logs[0], blind)]
+    assert fits[0].eps.tobytes() == fits[1].eps.tobytes()
+    assert fits[0].estimate.beta.tobytes() == fits[1].estimate.beta.tobytes()
+
+
+SHARE = 0.1
+"""Noise of the rows over 1 % of the RMS torque: as behind the low-pass of the rows."""
+
+
+def turned(gravity, degrees):
+    """Return gravity on a base that leans about an axis between x and y."""
+    angle, side = np.radians(degrees), np.radians(40.0)
+    down = [np.sin(angle) * np.cos(side), np.sin(angle) * np.sin(side), -np.cos(angle)]
+    return np.linalg.norm(gravity) * np.array(down)
+
+
+def motion_of(case, gravity, seed=0):
+    """Return the motion of a robot in another gravity than the model's."""
+    robot: Robot = replace(case.robot, gravity=gravity)
+    tau = joint_torque(robot, *case.state)
+    return case.motion(tau + SHARE * case.white(np.random.default_rng(seed)))
+
+
+def revised(case, gravity, seed=0):
+    return revise_gravity(motion_of(case, gravity, seed), case.robot, case.basis)
+
+
+def test_the_right_gravity_stays(case):
+    assert all(revised(case, case.robot.gravity, seed) is None for seed in range(10))
+
+
+@pytest.mark.parametrize("degrees", [0.3, 1.0, 5.0])
+def test_a_tilted_base_is_found_with_its_own_base_parameters(case, degrees):
+    gravity = turned(case.robot.gravity, degrees)
+    fit = revised(case, gravity)
+    std = np.sqrt(np.diag(fit.cov))
+    assert np.all(np.abs(fit.nominal.gravity - gravity)[:2] < 4.0 * std[:2].max())
+    assert std[2] == 0.0
+    assert np.linalg.norm(fit.nominal.gravity) == pytest.approx(np.linalg.norm(gravity))
+    assert fit.basis.rank == case.basis.rank + 2  # first moments of the link on the vertical axis
+    (text,) = fit.sentences()
+    assert f"{degrees:.2g}"[:2] in text
+    assert "the base is tilted" in text
+
+
+@pytest.mark.parametrize("factor", [0.97, 1.04])
+def test_another_strength_is_found_and_may_be_the_clock(case, factor):
+    fit = revised(case, factor * case.robot.gravity)
+    assert fit.excess == pytest.approx(factor - 1.0, abs=0.003)
+    assert fit.angle == pytest.approx(0.0, abs=1e-9)
+    assert fit.basis.rank == case.basis.rank
+    (text,) = fit.sentences()
+    assert ("weaker" in text) == (factor < 1.0)
+    assert ("fast" in text) == (factor < 1.0)
+
+
+def test_a_slow_clock_is_gravity_of_another_strength(case):
+    """With times c t, torques are those of inertia c^2 phi in gravity g over c^2."""
+    c = 0.98
+    tau = case.tau + SHARE * case.white(np.random.default_rng(0))
+    motion = case.motion(tau)
+    slow = replace(motion, t=c * motion.t, dq=motion.dq / c, ddq=motion.ddq / c**2)
+    fit = revise_gravity(slow, case.robot, case.basis)
+    assert fit.excess == pytest.approx(c**-2 - 1.0, abs=0.003)
+    problem = build_problem(slow, fit.nominal, fit.basis)
+    beta = WeightedLeastSquares().fit(problem).beta
+    true = fit.basis.of(case.robot.parameters())
+    moments = [k for k, name in enumerate(fit.basis.names) if name.startswith("m")]
+    std = WeightedLeastSquares().fit(problem).std[moments]
+    far = np.abs(beta[moments] - c**2 * true[moments])
+    assert np.all(far < 5.0 * std + 0.002 * np.abs(true[moments]))  # of the strength
+    # One deviation of the random effects is what a clock would be wrong by.
+    widened = replace(problem, random=gravity_errors(fit, problem, slow, beta))
+    std = WeightedLeastSquares().fit(widened).std
+    assert (np.abs(beta - true) < 2.0 * std).mean() > 0.9
+
+
+def test_columns_are_the_derivatives_of_the_torque(case):
+    motion = motion_of(case, case.robot.gravity)
+    problem = build_problem(motion, case.robot, case.basis)
+    columns = gravity_columns(problem, motion, case.beta)
+    assert columns.shape == (len(motion.t), case.robot.dof, 3)
+    along = np.linalg.norm(case.robot.gravity) * columns[:, :, 2]
+    still = np.zeros_like(motion.q)
+    no_friction = case.robot.with_parameters(case.robot.parameters())
+    weight = joint_torque(no_friction, motion.q, still, still) - joint_torque(
+        replace(no_friction, gravity=np.zeros(3)), motion.q, still, still
+    )
+    np.testing.assert_allclose(along, weight, atol=1e-6 * np.abs(weight).max())
+
+
+def test_another_motion_of_the_log_refines_it(case):
+    gravity = turned(case.robot.gravity, 1.0)
+    fit = revised(case, gravity, seed=0)
+    again = refine_gravity(fit, motion_of(case, gravity, seed=1))
+    assert np.degrees(again.angle) == pytest.approx(1.0, abs=0.05)
+
+
+def test_a_robot_without_gravity_has_none_to_revise(case):
+    floating = replace(case.robot, gravity=np.zeros(3))
+    assert revise_gravity(motion_of(case, np.zeros(3)), floating, case.basis) is None

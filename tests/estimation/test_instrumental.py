@@ -3,9 +3,7 @@
 from dataclasses import replace
 
 import numpy as np
-import pytest
 
-from robotid_sim.errors import OptionError
 from robotid_sim.estimation.instrumental import NONE_KNOWN, InstrumentalVariables
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import extended, restricted, stacked, with_rows_changed
@@ -80,9 +78,3 @@ def test_periods_of_others_leave_the_own_out():
     np.testing.assert_allclose(found[2:6], 0.5 * (x[6:10] + x[10:14]))
     np.testing.assert_allclose(found[6:10], 0.5 * (x[2:6] + x[10:14]))
     np.testing.assert_allclose(found[:2], periods.mean(x)[[2, 3]])
-
-
-@pytest.mark.parametrize("options", [{"rounds": 0}, {"block": 0.0}, {"block": np.nan}])
-def test_bad_options_are_refused(options):
-    with pytest.raises(OptionError):
-        InstrumentalVariables(**options)

@@ -9,7 +9,6 @@ from recorded import Recorded
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.estimation.block_sandwich import NO_SAMPLE, block_samples
-from robotid_sim.estimation.estimate import load_estimates, save_estimates
 from robotid_sim.estimation.extended_kalman import ExtendedKalman
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.output_error import (
@@ -164,30 +163,6 @@ def test_random_effects_widen_the_covariance(data):
     random = replace(problem, random=0.02 * problem.y[:, None])
     for method in METHODS:
         assert (method.fit(random).std > method.fit(problem).std).all()
-
-
-def test_a_file_keeps_the_degrees_of_freedom(data, tmp_path):
-    found = OutputError().fit(data.problem(0))
-    save_estimates([found], tmp_path / "estimate.json")
-    (loaded,), _ = load_estimates(tmp_path / "estimate.json")
-    np.testing.assert_array_equal(loaded.dof, found.dof)
-
-
-@pytest.mark.parametrize(
-    ("method", "options"),
-    [
-        (OutputError, {"bandwidth": 0.0}),
-        (OutputError, {"bandwidth": np.nan}),
-        (OutputError, {"block": -1.0}),
-        (InputError, {"bandwidth": 0.0}),
-        (InputError, {"bandwidth": np.inf}),
-        (InputError, {"block": -1.0}),
-        (ExtendedKalman, {"spread": 0.5}),
-    ],
-)
-def test_options_that_cannot_be_are_refused(method, options):
-    with pytest.raises(OptionError):
-        method(**options)
 
 
 def test_recordings_that_cannot_be_are_refused(data):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from robotid_sim.diagnostics.intervals import confidence_intervals
-from robotid_sim.errors import OptionError
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, stacked
 from robotid_sim.estimation.total_least_squares import DROWNED, NO_PERIODS, TotalLeastSquares
@@ -98,9 +97,3 @@ def test_a_regressor_of_noise_fails_with_a_message(data):
     found = TotalLeastSquares().fit(replace(noisy(data, 0), W=W))
     assert not found.success
     assert found.message == DROWNED
-
-
-@pytest.mark.parametrize("options", [{"rounds": 0}, {"block": 0.0}])
-def test_options_that_cannot_be_are_refused(options):
-    with pytest.raises(OptionError):
-        TotalLeastSquares(**options)

@@ -9,7 +9,7 @@ from excitations import same, seeded, weakened
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
-from robotid_sim.errors import InfeasibleError, OptionError
+from robotid_sim.errors import OptionError
 from robotid_sim.excitation.criteria import Criterion, DOptimality
 from robotid_sim.excitation.criteria_spectrum import ConditionNumber
 from robotid_sim.excitation.design import (
@@ -21,7 +21,7 @@ from robotid_sim.excitation.design import (
 from robotid_sim.excitation.information import assumed_noise, expected_std
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
-from robotid_sim.excitation.space import FourierOptions, FourierSpace
+from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model.perturb import perturb
 
 OPTIONS = FourierOptions()
@@ -90,19 +90,6 @@ def test_same_seed_gives_the_same_bits_with_one_worker_and_two(arm):
 
 
 @pytest.mark.slow
-@pytest.mark.nightly
-def test_workers_do_not_change_the_bits_of_a_larger_robot(irb140):
-    basis = base_parameters(irb140)
-    one, two = (
-        optimal_design(
-            irb140, basis, seeded(), DesignPlan(search=GradientSearch(starts=3)), workers=count
-        )
-        for count in (1, 2)
-    )
-    assert same(one.trajectory, two.trajectory)
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("share", [pytest.param(0.5, marks=pytest.mark.nightly), 0.35])
 def test_weak_drives_bound_the_motion_and_not_the_success(irb140, share):
     weak = weakened(irb140, share)
@@ -142,15 +129,6 @@ def test_slow_acceleration_binds_where_bernsteins_bound_does_not_rule_it_out(arm
     result = optimal_design(gentle, basis, seeded(), SMALL)
     found = excitation_quality(gentle, basis, result.trajectory, DENSE)
     assert 0.8 < found.acceleration_ratio <= OPTIONS.margin
-
-
-@pytest.mark.slow
-def test_infeasible_torque_names_the_joint(irb140):
-    joints = list(irb140.joints)
-    joints[1] = replace(joints[1], effort=1.0)
-    weak = replace(irb140, joints=tuple(joints))
-    with pytest.raises(InfeasibleError, match=f"joint '{irb140.joint_names[1]}'"):
-        optimal_design(weak, base_parameters(weak), seeded(), SMALL)
 
 
 def test_without_starts_the_result_is_the_random_design(arm):
@@ -240,40 +218,6 @@ def test_ctrl_c_between_starts_keeps_those_that_are_done(arm):
 
 
 # --------------------------------------------------------------------------- the search space
-
-
-def test_coordinates_and_series_are_each_others_inverse(robot):
-    space = FourierSpace(robot, OPTIONS)
-    draw = random_feasible(weakened(robot, np.inf), seeded(), OPTIONS)
-    again = space.trajectory(space.coordinates(draw))
-    for name in ("q0", "a", "b"):
-        np.testing.assert_allclose(getattr(again, name), getattr(draw, name), atol=1e-12)
-    assert again.approach == draw.approach
-
-
-def test_every_point_of_the_space_starts_from_rest_and_its_grid_is_the_series(arm):
-    space = FourierSpace(arm, OPTIONS)
-    x = seeded().standard_normal(space.unit.size)
-    trajectory = space.trajectory(x)
-    first = trajectory(np.zeros(1))
-    assert max(np.abs(first.dq).max(), np.abs(first.ddq).max()) < 1e-12
-    reference = trajectory(np.arange(30) * OPTIONS.period / 30)
-    for ours, series in zip(
-        space.on_grid(30).motion(x), (reference.q, reference.dq, reference.ddq), strict=True
-    ):
-        np.testing.assert_allclose(ours, series, atol=1e-11)
-
-
-def test_limit_matrix_bounds_the_motion_between_its_grid_points(arm):
-    space = FourierSpace(arm, OPTIONS)
-    A = space.limit_matrix()
-    for seed in range(20):
-        x = seeded(seed).standard_normal(space.unit.size)
-        reference = space.trajectory(x / np.abs(A @ x).max())(np.linspace(0.0, 10.0, 5000))
-        limits = arm.limits
-        assert (np.abs(reference.q - limits.middle) <= OPTIONS.margin * limits.half_range).all()
-        assert (np.abs(reference.dq) <= OPTIONS.margin * limits.velocity).all()
-        assert (np.abs(reference.ddq) <= OPTIONS.margin * limits.acceleration).all()
 
 
 # -------------------------------------------------------------------------- expected accuracy

@@ -2,6 +2,7 @@
 
 import io
 import os
+import random
 import re
 import shutil
 import signal
@@ -11,11 +12,15 @@ from pathlib import Path
 
 import pytest
 from bad_input import BadInput, Study
-from bad_inputs import corpus
+from bad_logs import hdf5, tables
+from bad_texts import configurations, json_files, robots
+from bad_words import folders, words
 from robots import DATA
 from sampling import sampled
 
 from robotid_sim.cli.app import main
+
+pytestmark = pytest.mark.slow
 
 SEED = 0
 HANGS = 20.0
@@ -76,13 +81,13 @@ def study(tmp_path_factory: pytest.TempPathFactory) -> Path:
     shutil.copy(DATA / "2r.urdf", folder)
     (folder / "short.toml").write_text(SHORT)
     arm, log, config = f"{folder}/2r.urdf", f"{folder}/l.csv", f"{folder}/short.toml"
-    for words in (
+    for command in (
         ("design", arm, "-o", f"{folder}/t.json", "--config", config),
         ("simulate", arm, "--trajectory", f"{folder}/t.json", "-o", log, "--config", config),
         ("import", log, "--robot", arm, "-o", f"{folder}/l.h5"),
         ("identify", arm, log, "-o", f"{folder}/e.json", "--config", config),
     ):
-        code, said = run(words)
+        code, said = run(command)
         assert code in (0, 1), said
     return folder
 
@@ -112,7 +117,6 @@ def wrongs(case: BadInput, study: Path, folder: Path) -> list[str]:
     return [f"{case.name}: {', '.join(found)}: {said[-300:]}"] if found else []
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize("step", sampled((1, 3), 3))
 @pytest.mark.parametrize("family", FAMILIES)
 def test_every_bad_input_is_one_line(
@@ -130,7 +134,6 @@ def test_every_bad_input_is_one_line(
     assert not found, f"{len(found)} of {len(cases)}:\n" + "\n".join(found)
 
 
-@pytest.mark.slow
 def test_the_corpus_has_500_bad_inputs_of_all_families(study: Path) -> None:
     cases = list(all_cases(study))
     assert len(cases) >= 500
@@ -139,6 +142,8 @@ def test_the_corpus_has_500_bad_inputs_of_all_families(study: Path) -> None:
 
 
 def all_cases(study: Path) -> Iterator[BadInput]:
-    """Yield the corpus of a study."""
+    """Yield the bad inputs of all families, drawn from a seed: damaged files, words, folders."""
     texts = (study / name for name in ("2r.urdf", "t.json", "e.json", "l.csv"))
-    return corpus(Study(*(file.read_text() for file in texts), (study / "l.h5").read_bytes()), SEED)
+    files = Study(*(file.read_text() for file in texts), (study / "l.h5").read_bytes())
+    for k, family in enumerate((robots, configurations, tables, hdf5, json_files, words, folders)):
+        yield from family(files, random.Random(f"{SEED} {k}"))

@@ -48,11 +48,6 @@ def pickled_npz() -> bytes:
     return npz(t=npy(header, pickle.dumps(np.array([Payload()], dtype=object))))
 
 
-def npz_of_zeros() -> bytes:
-    """Return an NPZ file of 300 MB of zeros."""
-    return zip_bomb("t.npy", 0.3)
-
-
 def bytes_npz() -> bytes:
     """Return an NPZ file whose columns are bytes."""
     file = io.BytesIO()
@@ -141,59 +136,50 @@ def sparse(folder: Path) -> None:
         file.truncate(1 << 40)
 
 
-def recursive_bag(folder: Path) -> None:
-    """Write a ROS 2 bag whose messages are a view without end."""
-    (folder / "bag").mkdir()
-    rows = sqlite3.connect(folder / "bag" / "a.db3")
-    rows.executescript(
-        "CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT, "
-        "serialization_format TEXT, offered_qos_profiles TEXT);"
-        "INSERT INTO topics VALUES (1, '/joint_states', 'sensor_msgs/msg/JointState', 'cdr', '');"
-        "CREATE VIEW messages AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) "
-        "SELECT id, 1 AS topic_id, id AS timestamp, zeroblob(100) AS data FROM n;"
-    )
-    rows.close()
+def bag_of(messages: str):
+    """Return what writes a ROS 2 bag whose messages are made by words of SQL."""
+
+    def write(folder: Path) -> None:
+        (folder / "bag").mkdir()
+        rows = sqlite3.connect(folder / "bag" / "a.db3")
+        rows.executescript(
+            "CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT, "
+            "serialization_format TEXT, offered_qos_profiles TEXT);"
+            "INSERT INTO topics VALUES (1, '/joint_states', 'sensor_msgs/msg/JointState', 'cdr', "
+            f"'');{messages}"
+        )
+        rows.close()
+
+    return write
+
+
+ENDLESS_BAG = bag_of(
+    "CREATE VIEW messages AS WITH RECURSIVE n(id) AS (SELECT 1 UNION ALL SELECT id + 1 FROM n) "
+    "SELECT id, 1 AS topic_id, id AS timestamp, zeroblob(100) AS data FROM n;"
+)
+COMPUTED_BAG = bag_of(
+    "CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, "
+    "data AS (zeroblob(900000000)));"
+    "INSERT INTO messages VALUES (1, 1, 1), (2, 1, 2);"
+)
 
 
 def bag_elsewhere(folder: Path) -> None:
     """Write a ROS 2 bag whose metadata names a file that is not its own."""
-    (folder / "bag").mkdir()
-    (folder / "bag" / "metadata.yaml").write_text(
+    text(
+        "bag/metadata.yaml",
         "rosbag2_bagfile_information:\n  version: 5\n  storage_identifier: sqlite3\n"
         "  duration: {nanoseconds: 1}\n  starting_time: {nanoseconds_since_epoch: 1}\n"
         "  message_count: 1\n  relative_file_paths: ['../../out.db3']\n"
         "  compression_format: ''\n  compression_mode: ''\n  topics_with_message_count: []\n"
-        "  files: []\n"
-    )
+        "  files: []\n",
+    )(folder)
     sqlite3.connect(folder.parent / "out.db3").close()
 
 
-def yaml_bag(folder: Path) -> None:
-    """Write a ROS 2 bag whose metadata is code for YAML."""
-    (folder / "bag").mkdir()
-    (folder / "bag" / "metadata.yaml").write_text(
-        f'rosbag2_bagfile_information: !!python/object/apply:exec ["{PAYLOAD}"]\n'
-    )
-
-
-def computed_bag(folder: Path) -> None:
-    """Write a ROS 2 bag whose messages are computed."""
-    (folder / "bag").mkdir()
-    rows = sqlite3.connect(folder / "bag" / "a.db3")
-    rows.executescript(
-        "CREATE TABLE topics(id INTEGER PRIMARY KEY, name TEXT, type TEXT, "
-        "serialization_format TEXT, offered_qos_profiles TEXT);"
-        "INSERT INTO topics VALUES (1, '/joint_states', 'sensor_msgs/msg/JointState', 'cdr', '');"
-        "CREATE TABLE messages(id INTEGER PRIMARY KEY, topic_id INTEGER, timestamp INTEGER, "
-        "data AS (zeroblob(900000000)));"
-        "INSERT INTO messages VALUES (1, 1, 1), (2, 1, 2);"
-    )
-    rows.close()
-
-
-def pipe_bag(folder: Path) -> None:
-    """Write a ROS 2 bag that is a pipe."""
-    pipe("bag/a.db3")(folder)
+YAML_BAG = text(
+    "bag/metadata.yaml", f'rosbag2_bagfile_information: !!python/object/apply:exec ["{PAYLOAD}"]\n'
+)
 
 
 def _arrays():
@@ -202,7 +188,9 @@ def _arrays():
 
     head = "{{'descr': '{0}', 'fortran_order': False, 'shape': ({1},), }}"
     yield imported("npz pickle", "a.npz", late("a.npz", pickled_npz))
-    yield imported("npz of zeros", "a.npz", late("a.npz", npz_of_zeros), "a.npz: .* claims")
+    yield imported(
+        "npz of zeros", "a.npz", late("a.npz", lambda: zip_bomb("t.npy", 0.3)), "a.npz: .* claims"
+    )
     yield imported("npz of bytes", "a.npz", late("a.npz", bytes_npz))
     huge = npz(t=npy(head.format("<f8", 10**12)))
     yield imported("npz shape", "a.npz", text("a.npz", huge))
@@ -235,12 +223,12 @@ def _arrays():
         for words in (IMPORT, IDENTIFY):
             verb = words.partition(" ")[0]
             yield imported(f"{name} {verb}", "a.h5", hdf5("a.h5", content), said, words)
-    yield imported("bag view", "bag", recursive_bag)
-    yield imported("bag file view", "bag/a.db3", recursive_bag)
-    yield imported("bag computed", "bag", computed_bag, "'messages' is computed")
+    yield imported("bag view", "bag", ENDLESS_BAG)
+    yield imported("bag file view", "bag/a.db3", ENDLESS_BAG)
+    yield imported("bag computed", "bag", COMPUTED_BAG, "'messages' is computed")
     yield imported("bag elsewhere", "bag", bag_elsewhere)
-    yield imported("bag YAML", "bag", yaml_bag)
-    yield imported("bag pipe", "bag", pipe_bag)
+    yield imported("bag YAML", "bag", YAML_BAG)
+    yield imported("bag pipe", "bag", pipe("bag/a.db3"))
     yield imported(
         "bag compressed", "a.bag", text("a.bag", b"#ROSBAG V2.0\n" + bz2.compress(b"0" * 10**6))
     )

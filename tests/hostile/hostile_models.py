@@ -8,7 +8,6 @@ import zipfile
 from hostile_file import HostileFile, arm, both, text
 from hostile_texts import link, pipe
 
-CHECK = "check arm.urdf"
 CAD = "cad arm.urdf --total-mass 3 --convex-hull -o new.urdf"
 MJCF = "check arm.xml --assume-limits"
 
@@ -83,65 +82,61 @@ def gltf_copies() -> str:
     return json.dumps(content)
 
 
+def nothing(_folder) -> None:
+    """Write no file beside that of the robot."""
+
+
+def of_content(name: str, content: str | bytes, said: str | None = None):
+    """Return a mesh of a content, what writes it, and what is said, its name if nothing else."""
+    return name, text(name, content), name if said is None else said
+
+
+def of_zeros(name: str, part: str, gigabytes: float, said: str):
+    """Return a mesh that is an archive of zeros."""
+    return name, late(name, lambda: zip_bomb(part, gigabytes)), f"{name}{said}"
+
+
+OUT = "not below the folder"
+LEADS_OUT = "leads out of the folder"
+FACE = "v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"
+BUFFERED = gltf({"count": 3, "bufferView": 0})
+PLY = (
+    "ply\nformat binary_little_endian 1.0\nelement vertex 4000000000\n"
+    "property float x\nproperty float y\nproperty float z\nelement face 4000000000\n"
+    "property list uchar int vertex_indices\nend_header\n"
+)
 MESHES = {
     "pipe": ("m.stl", pipe("m.stl"), "m.stl"),
     "device": ("m.stl", link("m.stl", "/dev/zero"), "m.stl"),
-    "above": ("../m.stl", lambda f: text("../m.stl", box_stl())(f), "not below the folder"),
-    "root": ("/etc/passwd.stl", lambda _: None, "not below the folder"),
-    "link out": (
-        "m.stl",
-        both(text("../out.stl", box_stl()), link("m.stl", "../out.stl")),
-        "not below the folder",
-    ),
+    "above": ("../m.stl", late("../m.stl", box_stl), OUT),
+    "root": ("/etc/passwd.stl", nothing, OUT),
+    "link out": ("m.stl", both(text("../out.stl", box_stl()), link("m.stl", "../out.stl")), OUT),
     "package out": ("package://..//out.stl", text("../out.stl", box_stl()), "m|out.stl"),
-    "zae of zeros": ("m.zae", late("m.zae", lambda: zip_bomb("m.dae", 0.2)), "m.zae: .* none of"),
-    "3mf of zeros": ("m.3mf", late("m.3mf", lambda: zip_bomb("m.model", 0.2)), "m.3mf: .* none of"),
-    "dae entities": (
-        "m.dae",
-        text("m.dae", BOMB.format("COLLADA") + "<COLLADA>&e11;</COLLADA>"),
-        "",
-    ),
-    "dae copies": ("m.dae", text("m.dae", dae_copies()), "m.dae"),
-    "ply count": (
-        "m.ply",
-        text(
-            "m.ply",
-            "ply\nformat binary_little_endian 1.0\nelement vertex 4000000000\n"
-            "property float x\nproperty float y\nproperty float z\nelement face 4000000000\n"
-            "property list uchar int vertex_indices\nend_header\n",
-        ),
-        "m.ply",
-    ),
-    "off count": ("m.off", text("m.off", "OFF\n4000000000 4000000000 0\n"), "m.off"),
-    "stl count": ("m.stl", text("m.stl", b"\0" * 80 + b"\xff" * 4 + b"\0" * 50), "m.stl"),
-    "gltf count": ("m.gltf", text("m.gltf", gltf({"count": 2_000_000_000})), "m.gltf"),
-    "gltf copies": ("m.gltf", text("m.gltf", gltf_copies()), "m.gltf"),
-    "gltf buffer pipe": (
-        "m.gltf",
-        both(text("m.gltf", gltf({"count": 3, "bufferView": 0})), pipe("data.bin")),
-        "data.bin",
-    ),
-    "gltf buffer above": (
-        "m.gltf",
-        text("m.gltf", gltf({"count": 3, "bufferView": 0}).replace("data.bin", "../log.bin")),
-        "m.gltf",
-    ),
+    "zae of zeros": of_zeros("m.zae", "m.dae", 0.2, ": .* none of"),
+    "3mf of zeros": of_zeros("m.3mf", "m.model", 0.2, ": .* none of"),
+    "dae entities": of_content("m.dae", BOMB.format("COLLADA") + "<COLLADA>&e11;</COLLADA>", ""),
+    "dae copies": of_content("m.dae", dae_copies()),
+    "ply count": of_content("m.ply", PLY),
+    "off count": of_content("m.off", "OFF\n4000000000 4000000000 0\n"),
+    "stl count": of_content("m.stl", b"\0" * 80 + b"\xff" * 4 + b"\0" * 50),
+    "gltf count": of_content("m.gltf", gltf({"count": 2_000_000_000})),
+    "gltf copies": of_content("m.gltf", gltf_copies()),
+    "gltf buffer pipe": ("m.gltf", both(text("m.gltf", BUFFERED), pipe("data.bin")), "data.bin"),
+    "gltf buffer above": of_content("m.gltf", BUFFERED.replace("data.bin", "../log.bin")),
     "obj material pipe": (
         "m.obj",
-        both(text("m.obj", "mtllib m.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"), pipe("m.mtl")),
+        both(text("m.obj", f"mtllib m.mtl\n{FACE}"), pipe("m.mtl")),
         "m.mtl is a device",
     ),
     "obj material above": (
         "m.obj",
-        both(
-            text("m.obj", "mtllib ../m.mtl\nv 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n"),
-            text("../m.mtl", ""),
-        ),
-        "leads out of the folder",
+        both(text("m.obj", f"mtllib ../m.mtl\n{FACE}"), text("../m.mtl", "")),
+        LEADS_OUT,
     ),
-    "obj index": ("m.obj", text("m.obj", "v 0 0 0\nf 1 999999999 99999999999\n"), "m.obj"),
-    "archive": ("m.zip", late("m.zip", lambda: zip_bomb("m.stl", 0.05)), "m.zip"),
+    "obj index": of_content("m.obj", "v 0 0 0\nf 1 999999999 99999999999\n"),
+    "archive": of_zeros("m.zip", "m.stl", 0.05, ""),
 }
+
 
 BODY = (
     '<body name="upper"><joint name="shoulder" axis="0 1 0" range="-2 2" limited="true"/>'
@@ -161,101 +156,79 @@ FLEX = (
     '<flexcomp name="f" type="grid" count="{0} {0} {0}" spacing=".1 .1 .1" radius=".01" dim="3"/>'
 )
 
+TEXTURE = (
+    '<asset><texture name="t" type="2d" builtin="flat" width="100000" '
+    'height="100000" rgb1="1 1 1" rgb2="1 1 1"/></asset>'
+)
+REPLICAS = '<replicate count="100" offset="0 0 .1">' * 4 + '<geom size=".1"/>' + "</replicate>" * 4
+X_ABOVE = text("../x.xml", "<mujoco/>")
+
+
+def including(file: str) -> str:
+    """Return an MJCF file that includes another."""
+    return mjcf(outside=f'<include file="{file}"/>')
+
+
+def beside(outside: str, write=nothing, said: str = ""):
+    """Return an MJCF file with more beside its world, what writes that, and what is said."""
+    return mjcf(outside=outside), write, said
+
+
 MJCFS = {
-    "include pipe": (mjcf(outside='<include file="x.xml"/>'), pipe("x.xml"), "x.xml"),
-    "include device": (
-        mjcf(outside='<include file="x.xml"/>'),
-        link("x.xml", "/dev/zero"),
-        "x.xml",
-    ),
-    "include above": (
-        mjcf(outside='<include file="../x.xml"/>'),
-        text("../x.xml", "<mujoco/>"),
-        "x.xml, .*leads out of the folder",
-    ),
-    "include absolute": (
-        mjcf(outside='<include file="/etc/passwd"/>'),
-        lambda _: None,
-        "/etc/passwd",
-    ),
-    "include spelled": (
-        mjcf(outside='<include file="&#46;&#46;/x.xml"/>'),
-        text("../x.xml", "<mujoco/>"),
-        "leads out of the folder",
-    ),
+    "include pipe": (including("x.xml"), pipe("x.xml"), "x.xml"),
+    "include device": (including("x.xml"), link("x.xml", "/dev/zero"), "x.xml"),
+    "include above": (including("../x.xml"), X_ABOVE, f"x.xml, .*{LEADS_OUT}"),
+    "include absolute": (including("/etc/passwd"), nothing, "/etc/passwd"),
+    "include spelled": (including("&#46;&#46;/x.xml"), X_ABOVE, LEADS_OUT),
     "include link out": (
-        mjcf(outside='<include file="x.xml"/>'),
+        including("x.xml"),
         both(text("../out.xml", "<mujoco/>"), link("x.xml", "../out.xml")),
-        "leads out of the folder",
+        LEADS_OUT,
     ),
-    "model that includes": (
-        mjcf(outside='<asset><model name="m" file="part.xml"/></asset>'),
-        both(
-            text("part.xml", mjcf(outside='<include file="../x.xml"/>')),
-            text("../x.xml", "<mujoco/>"),
-        ),
-        "leads out of the folder",
+    "model that includes": beside(
+        '<asset><model name="m" file="part.xml"/></asset>',
+        both(text("part.xml", including("../x.xml")), X_ABOVE),
+        LEADS_OUT,
     ),
-    "include itself": (mjcf(outside='<include file="arm.xml"/>'), lambda _: None, "arm.xml"),
+    "include itself": (including("arm.xml"), nothing, "arm.xml"),
     "mesh pipe": (mjcf(GEOM, ASSET_STL.format("m.stl")), pipe("m.stl"), "m.stl"),
     "mesh device": (mjcf(GEOM, ASSET_STL.format("m.stl")), link("m.stl", "/dev/zero"), "m.stl"),
     "mesh above": (
         mjcf(GEOM, ASSET_STL.format("../m.stl")),
         text("../m.stl", box_stl()),
-        "leads out of the folder",
+        LEADS_OUT,
     ),
     "mesh folder above": (
         mjcf(GEOM, '<compiler meshdir=".."/>' + ASSET_STL.format("m.stl")),
         text("../m.stl", box_stl()),
-        "leads out of the folder",
+        LEADS_OUT,
     ),
-    "texture pipe": (
-        mjcf(outside='<asset><texture name="t" type="2d" file="t.png"/></asset>'),
-        pipe("t.png"),
-        "t.png",
+    "texture pipe": beside(
+        '<asset><texture name="t" type="2d" file="t.png"/></asset>', pipe("t.png"), "t.png"
     ),
-    "height field pipe": (
-        mjcf(outside='<asset><hfield name="h" file="h.bin" size="1 1 1 1"/></asset>'),
-        pipe("h.bin"),
-        "h.bin",
+    "height field pipe": beside(
+        '<asset><hfield name="h" file="h.bin" size="1 1 1 1"/></asset>', pipe("h.bin"), "h.bin"
     ),
-    "height field": (mjcf(outside=HFIELD.format(1_000_000)), lambda _: None, "hfield.* stands for"),
+    "height field": beside(HFIELD.format(1_000_000), said="hfield.* stands for"),
     "replicate": (
         mjcf('<replicate count="100000000" offset="0 0 .1"><geom size=".1"/></replicate>'),
-        lambda _: None,
+        nothing,
         "replicate",
     ),
-    "replicate of replicates": (
-        mjcf(
-            '<replicate count="100" offset="0 0 .1">' * 4 + '<geom size=".1"/>' + "</replicate>" * 4
-        ),
-        lambda _: None,
-        "stands for",
+    "replicate of replicates": (mjcf(REPLICAS), nothing, "stands for"),
+    "flex": (mjcf(FLEX.format(10_000)), nothing, "flexcomp.* stands for"),
+    "numeric": beside(
+        '<custom><numeric name="n" size="2000000000"/></custom>', said="numeric.* stands for"
     ),
-    "flex": (mjcf(FLEX.format(10_000)), lambda _: None, "flexcomp.* stands for"),
-    "numeric": (
-        mjcf(outside='<custom><numeric name="n" size="2000000000"/></custom>'),
-        lambda _: None,
-        "numeric.* stands for",
-    ),
-    "keys": (mjcf(outside='<size nkey="2000000000"/>'), lambda _: None, "size.* stands for"),
-    "texture": (
-        mjcf(
-            outside='<asset><texture name="t" type="2d" builtin="flat" width="100000" '
-            'height="100000" rgb1="1 1 1" rgb2="1 1 1"/></asset>'
-        ),
-        lambda _: None,
-        "texture.* stands for",
-    ),
-    "control character": (mjcf().replace("shoulder", "sh\x01ulder"), lambda _: None, "arm.xml"),
-    "control entity": (mjcf().replace("shoulder", "sh&#1;ulder"), lambda _: None, "arm.xml"),
-    "entities": (BOMB.format("mujoco") + mjcf().replace("shoulder", "&e11;"), lambda _: None, ""),
-    "deep": (mjcf(BODY * 0 + "<body>" * 20_000 + "</body>" * 20_000), lambda _: None, "arm.xml"),
-    "beside pipe": (mjcf(), pipe("arm.toml"), "arm.toml is a device"),
-    "beside link out": (
-        mjcf(),
-        both(text("../out.toml", ""), link("arm.toml", "../out.toml")),
-        "leads out of the folder",
+    "keys": beside('<size nkey="2000000000"/>', said="size.* stands for"),
+    "texture": beside(TEXTURE, said="texture.* stands for"),
+    "control character": (mjcf().replace("shoulder", "sh\x01ulder"), nothing, "arm.xml"),
+    "control entity": (mjcf().replace("shoulder", "sh&#1;ulder"), nothing, "arm.xml"),
+    "entities": (BOMB.format("mujoco") + mjcf().replace("shoulder", "&e11;"), nothing, ""),
+    "deep": (mjcf("<body>" * 20_000 + "</body>" * 20_000), nothing, "arm.xml"),
+    "beside pipe": beside("", pipe("arm.toml"), "arm.toml is a device"),
+    "beside link out": beside(
+        "", both(text("../out.toml", ""), link("arm.toml", "../out.toml")), LEADS_OUT
     ),
 }
 
@@ -274,20 +247,26 @@ def links(count: int) -> str:
 
 ENTITY = '<!DOCTYPE robot [<!ENTITY x SYSTEM "/etc/passwd">]><robot name="&x;"/>'
 
+
+def urdf(content: str | bytes, said: str = "robot.urdf"):
+    """Return what writes the URDF of a content, and what is said."""
+    return text("robot.urdf", content), said
+
+
 URDFS = {
     "pipe": (pipe("robot.urdf"), "is a device"),
     "device": (link("robot.urdf", "/dev/zero"), "is a device"),
-    "entities": (text("robot.urdf", BOMB.format("robot") + '<robot name="&e11;"/>'), "robot.urdf"),
-    "foreign entity": (text("robot.urdf", ENTITY), "DOCTYPE|entit"),
-    "deep": (text("robot.urdf", "<robot>" + "<link>" * 100_000), "robot.urdf"),
-    "large": (text("robot.urdf", b"<robot>" + b" " * 40_000_000), "MB"),
-    "elements": (text("robot.urdf", "<robot>" + "<a/>" * 5_000_000 + "</robot>"), "robot.urdf"),
-    "long chain": (text("robot.urdf", links(900)), "has 899 joints, at most 64"),
-    "many links": (text("robot.urdf", links(30_000)), "has 30000 links, at most 1000"),
+    "entities": urdf(BOMB.format("robot") + '<robot name="&e11;"/>'),
+    "foreign entity": urdf(ENTITY, "DOCTYPE|entit"),
+    "deep": urdf("<robot>" + "<link>" * 100_000),
+    "large": urdf(b"<robot>" + b" " * 40_000_000, "MB"),
+    "elements": urdf("<robot>" + "<a/>" * 5_000_000 + "</robot>"),
+    "long chain": urdf(links(900), "has 899 joints, at most 64"),
+    "many links": urdf(links(30_000), "has 30000 links, at most 1000"),
     "beside pipe": (both(text("robot.urdf", arm()), pipe("robot.toml")), "robot.toml is a device"),
     "beside link out": (
         both(text("robot.urdf", arm()), text("../o.toml", ""), link("robot.toml", "../o.toml")),
-        "leads out of the folder",
+        LEADS_OUT,
     ),
 }
 

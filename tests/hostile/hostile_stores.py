@@ -13,6 +13,7 @@ VIEW = "view out --record a.png --size 64x48"
 ENDLESS = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT"
 
 ABOUT = "CREATE TABLE about (name TEXT PRIMARY KEY, value TEXT)"
+SOUND = f"{ABOUT}; CREATE TABLE trial (TRIAL)"
 SOUND_PLAN = {"robot": "twolink", "seeds": 2}
 
 
@@ -52,7 +53,7 @@ def manifest(files: object, *more):
 
 def cyclic(folder: Path) -> None:
     """Write a store whose pages lead to one another."""
-    store(f"{ABOUT}; CREATE TABLE trial (TRIAL)")(folder)
+    store(SOUND)(folder)
     path = folder / "out" / "campaign.sqlite"
     rows = sqlite3.connect(path)
     count = len(columns().split(","))
@@ -83,29 +84,22 @@ STORES_OF = {
     ),
     "virtual": store(f"{ABOUT}; CREATE VIRTUAL TABLE trial USING fts5(key)"),
     "trigger": store(
-        f"{ABOUT}; CREATE TABLE trial (TRIAL); CREATE TRIGGER t BEFORE INSERT ON trial BEGIN "
+        f"{SOUND}; CREATE TRIGGER t BEFORE INSERT ON trial BEGIN "
         "SELECT RAISE(FAIL, 'x') WHERE (SELECT count(*) FROM trial, trial, trial) > 0; END"
     ),
     "garbage": text("out/campaign.sqlite", b"SQLite format 3\0" + b"\xff" * 5000),
     "pipe": pipe("out/campaign.sqlite"),
     "device": link("out/campaign.sqlite", "/dev/zero"),
-    "log pipe": both(
-        store(f"{ABOUT}; CREATE TABLE trial (TRIAL)"), pipe("out/campaign.sqlite-wal")
-    ),
+    "log pipe": both(store(SOUND), pipe("out/campaign.sqlite-wal")),
     "pages": cyclic,
-    "plan deep": store(f"{ABOUT}; CREATE TABLE trial (TRIAL)", "[" * 100_000),
-    "plan tables": store(
-        f"{ABOUT}; CREATE TABLE trial (TRIAL)", '{"study":' * 900 + "1" + "}" * 900
-    ),
+    "plan deep": store(SOUND, "[" * 100_000),
+    "plan tables": store(SOUND, '{"study":' * 900 + "1" + "}" * 900),
     "plan plugin": both(
         text("part.py", "from pathlib import Path\nPath('code-of-a-stranger').touch()\n"),
-        store(
-            f"{ABOUT}; CREATE TABLE trial (TRIAL)",
-            {**SOUND_PLAN, "study": {"plugins": ["part.py"]}},
-        ),
+        store(SOUND, {**SOUND_PLAN, "study": {"plugins": ["part.py"]}}),
     ),
     "plan seeds": store(
-        f"{ABOUT}; CREATE TABLE trial (TRIAL)",
+        SOUND,
         {"robot": "twolink", "seeds": 10**6, "factors": {"design.period": list(range(1, 1000))}},
     ),
 }

@@ -1,11 +1,14 @@
-"""``map.toml``: it survives writing and reading, overrides what is inferred, and is checked."""
+"""``map.toml`` survives writing and reading, overrides what is inferred; bad maps are refused."""
+
+import sys
 
 import numpy as np
 import pytest
-from foreign_forms import Form, arm, original, text, write
+from foreign_forms import Form, arm, original, text, write, write_bag2
+from rosbags.rosbag2 import StoragePlugin
 
-from robotid_sim.errors import OptionError, RobotIdError
-from robotid_sim.importing.import_map import ImportMap, load_map, save_map
+from robotid_sim.errors import MissingExtraError, OptionError, RobotIdError
+from robotid_sim.importing.import_map import ImportMap, JointMap, load_map, save_map
 from robotid_sim.importing.importer import import_log
 
 WHOLE = """
@@ -97,18 +100,6 @@ def test_units_of_a_map_may_be_spelled_as_people_do(tmp_path, key, spelled, unit
         ("rate = ", "cannot read map"),
         ("schema = 'robotid/import-map/2'", "is newer than this robotid_sim reads"),
         ("schema = 'robotid/log/1'", "this is no import-map file"),
-    ],
-)
-def test_a_wrong_map_is_refused(tmp_path, content, said) -> None:
-    with pytest.raises(RobotIdError) as caught:
-        load_map(toml(tmp_path, content))
-    assert said in str(caught.value)
-    assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize(
-    ("content", "said"),
-    [
         ("[joints.elbo]\nsign = -1", "unknown joint in the map of '2r' 'elbo' (did you mean"),
         ("[joints.elbow]\nposition = 'q_2'", "unknown column in the map 'q_2' (did you mean 'q_"),
         ("[joints.elbow]\nvelocity = 'q_0'", "the map has no velocity column for shoulder"),
@@ -126,10 +117,11 @@ def test_a_wrong_map_is_refused(tmp_path, content, said) -> None:
         ),
     ],
 )
-def test_a_map_that_does_not_fit_is_refused(tmp_path, content, said) -> None:
+def test_a_map_that_is_wrong_or_does_not_fit_is_refused(tmp_path, content, said) -> None:
     with pytest.raises(RobotIdError) as caught:
         import_log([plain(tmp_path)], arm(), load_map(toml(tmp_path, content)))
     assert said in str(caught.value)
+    assert "\n" not in str(caught.value)
 
 
 def test_a_coupling_conserves_power(tmp_path) -> None:
@@ -210,3 +202,207 @@ def test_a_map_states_period_and_torque_time(tmp_path) -> None:
     mapping = ImportMap(period=0.5, torque_time_offset=0.001)
     imported = import_log([plain(tmp_path)], arm(), mapping).log
     assert (imported.period, imported.torque_time_offset) == (0.5, 0.001)
+
+
+def carried(q):
+    """Return the torque of a counterbalance of the shoulder, by the positions of both joints."""
+    return -80.0 * np.sin(q[:, 0]) + 3.0 * q[:, 1]
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """Write the log of a machine whose shoulder has a spring."""
+    form = Form.of(original(arm()))
+    form.tau = form.tau - np.column_stack([carried(form.q), np.zeros(len(form.q))])
+    return write(tmp_path / "a.csv", text(form.columns()))
+
+
+def imported(path, **springs):
+    joints = {name: JointMap(spring=spring) for name, spring in springs.items()}
+    return import_log([path], arm(), ImportMap(joints=joints))
+
+
+def test_an_expression_gives_the_torque_without_the_spring(machine):
+    found = imported(machine, shoulder="-80 * sin(q) + 3 * q2")
+    np.testing.assert_allclose(found.log.tau_meas, original(arm()).tau_meas, atol=1e-9)
+    (note,) = [note for note in found.notes if "spring of shoulder" in note]
+    assert "N m, which are added to its torque" in note
+
+
+def test_an_expression_may_have_powers_and_functions_of_two_values(machine):
+    plain = imported(machine).log
+    found = imported(machine, elbow="maximum(q, -q) ** 0.5 / +2 - (3 + abs(q1))**-1").log
+    q1, q2 = plain.q.T
+    added = np.sqrt(np.abs(q2)) / 2.0 - 1.0 / (3.0 + np.abs(q1))
+    np.testing.assert_allclose(found.tau_meas[:, 1], plain.tau_meas[:, 1] + added)
+
+
+def test_a_table_does_where_the_torque_is_straight_between_its_rows(machine):
+    plain = imported(machine).log
+    found = imported(machine, elbow=((-3.0, 30.0), (3.0, -30.0))).log
+    np.testing.assert_allclose(found.tau_meas[:, 1], plain.tau_meas[:, 1] - 10.0 * plain.q[:, 1])
+    np.testing.assert_array_equal(found.tau_meas[:, 0], plain.tau_meas[:, 0])
+
+
+@pytest.mark.parametrize(
+    ("spring", "said"),
+    [
+        ("80 * sin(q", "no expression of q, q1, q2"),
+        ("80 * sin(q3)", "no expression of q, q1, q2"),
+        ("__import__('os')", "no expression of q, q1, q2"),
+        ("sin(*(exec('import os') or 0 for x in (1,)))", "cannot be used; write it with numbers"),
+        ("q.real", "'q.real' cannot be used"),
+        ("q if q else 1", "cannot be used"),
+        ("1 << 99999999999", "'1 << 99999999999' cannot be used"),
+        ("'a' * 999999999", "cannot be used"),
+        ("9**9**9", "'9**9**9' has no exponent of at most 10"),
+        ("2**q", "'2**q' has no exponent of at most 10"),
+        ("sin(q, q)", "'sin(q, q)' needs 1 argument(s)"),
+        ("q + " * 600 + "q", "it has 2401 characters, at most 2000 are read"),
+        ("-" * 1900 + "q", "nested deeper than 100 levels"),
+        ("(" * 999 + "q" + ")" * 999, "it cannot be parsed"),
+        ("9" * 1900, "not finite at positions of the log"),
+        ("log(q - 9)", "not finite at positions of the log"),
+        (((-0.1, 0.0), (0.1, 1.0)), "given from -0.1 to 0.1, and the log goes from"),
+        (((3.0, 0.0), (-3.0, 1.0)), "must rise"),
+    ],
+)
+def test_a_spring_that_cannot_be_is_refused(machine, spring, said):
+    with pytest.raises(OptionError, match=r"spring.* of shoulder") as refusal:
+        imported(machine, shoulder=spring)
+    assert said in str(refusal.value)
+
+
+def changed(tmp_path, **columns):
+    """Return a file whose columns are changed; None leaves one out."""
+    own = Form.of(original(arm()), names=("t", "q.{joint}", "", "tau.{joint}")).columns()
+    own |= columns
+    kept = {name: column for name, column in own.items() if column is not None}
+    return write(tmp_path / "a.csv", text(kept))
+
+
+def backwards(tmp_path):
+    t = np.arange(400) / 200.0
+    t[200:] -= 0.5
+    return changed(tmp_path, t=t)
+
+
+def without_header(tmp_path):
+    columns = Form.of(original(arm())).columns()
+    return write(tmp_path / "a.csv", text(columns, names=False))
+
+
+def bad_cell(tmp_path):
+    path = changed(tmp_path)
+    lines = path.read_text().splitlines()
+    lines[30] = lines[30].replace(",", ",x", 1)
+    return write(path, "\n".join(lines))
+
+
+def damaged_number(tmp_path):
+    q = original(arm()).q[:, 1].copy()
+    q[30] = -1e308
+    return changed(tmp_path, **{"q.elbow": q})
+
+
+def cut_short(tmp_path):
+    path = write_bag2(tmp_path / "bag", original(arm()), StoragePlugin.SQLITE3)
+    storage = next(path.glob("*.db3"))
+    storage.write_bytes(storage.read_bytes()[:5000])
+    return path
+
+
+def two_topics(tmp_path):
+    topics = ("/arm/joint_states", "/hand/joint_states")
+    return write_bag2(tmp_path / "bag", original(arm()), StoragePlugin.MCAP, topics=topics)
+
+
+REFUSED = {
+    "no-file": (lambda p: p / "none.csv", "none.csv: No such file"),
+    "no-bag": (lambda p: p, "cannot read bag"),
+    "damaged-number": (damaged_number, "position of elbow: a sample is 1e+308 in SI units"),
+    "no-time": (lambda p: changed(p, t=None), "no column is the time; name it in a map as time ="),
+    "no-torque": (
+        lambda p: changed(p, **{"tau.elbow": None, "tau.shoulder": None}),
+        "no columns are the torques of the joints shoulder, elbow; name them in a map",
+    ),
+    "no-position": (lambda p: changed(p, **{"q.elbow": None}), "no columns are the positions"),
+    "only-current": (
+        lambda p: changed(
+            p,
+            **{"tau.elbow": None, "tau.shoulder": None},
+            **{f"actual_current_{k}": np.ones(400) for k in range(2)},
+        ),
+        "give torque_constant [N m/A] for every joint",
+    ),
+    "backwards": (backwards, "time goes back at sample 201, from 0.995 to 0.5 s"),
+    "one-time": (lambda p: changed(p, t=np.ones(400)), "the time is the same in all samples"),
+    "all-missing": (
+        lambda p: changed(p, **{"q.elbow": np.full(400, np.nan)}),
+        "only 0 of 400 samples have all of time, position and torque",
+    ),
+    "no-header": (without_header, "there is no header line: columns are numbered"),
+    "no-number": (bad_cell, "column 'q.shoulder', sample 30"),
+    "binary": (lambda p: _written(p / "a.bin", b"\0\1\2\3" * 100), "is of no form that can be"),
+    "empty": (lambda p: _written(p / "a.csv", b""), "a.csv is empty"),
+    "names-alone": (lambda p: _written(p / "a.csv", b"t,q.a,tau.a\n"), "no table of numbers"),
+    "broken-npz": (lambda p: _written(p / "a.npz", b"PK\3\4abc"), "cannot read"),
+    "broken-mat": (lambda p: _written(p / "a.mat", b"MATLAB 5.0 MAT-file"), "cannot read"),
+    "broken-parquet": (lambda p: _written(p / "a.pq", b"PAR1abc"), "cannot read"),
+    "broken-gzip": (lambda p: _written(p / "a.gz", b"\x1f\x8babc"), "cannot read"),
+    "broken-ros1": (lambda p: _written(p / "a.bag", b"#ROSBAG V2.0\n"), "cannot read bag"),
+    "broken-mcap": (lambda p: _written(p / "a.mcap", b"\x89MCAP0\r\nabc"), "cannot read bag"),
+    "broken-db3": (cut_short, "cannot read bag"),
+    "two-topics": (two_topics, "choose a --topic: /arm/joint_states, /hand/joint_states"),
+    "no-effort": (
+        lambda p: write_bag2(p / "b", original(arm()), StoragePlugin.MCAP, effort=False),
+        "no columns are the torques",
+    ),
+    "wrong-unit": (
+        lambda p: changed(p, **{"q.elbow": None, "q.elbow [mm]": np.ones(400)}),
+        "joint 'elbow' is revolute, and 'mm' is no unit of its position",
+    ),
+}
+
+
+def _written(path, content):
+    path.write_bytes(content)
+    return path
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_cannot_be_imported_is_said_in_one_line(tmp_path, case) -> None:
+    make, said = REFUSED[case]
+    path = make(tmp_path)
+    with pytest.raises(RobotIdError) as caught:
+        import_log([path], arm())
+    text_of_error = str(caught.value)
+    assert said in text_of_error
+    assert "\n" not in text_of_error
+
+
+@pytest.mark.parametrize(
+    ("package", "content"), [("rosbags", b"#ROSBAG V2.0\n"), ("pyarrow", b"PAR1")]
+)
+def test_a_missing_reader_is_said_with_how_to_install_it(
+    tmp_path, monkeypatch, package, content
+) -> None:
+    monkeypatch.setitem(sys.modules, package, None)
+    monkeypatch.setitem(sys.modules, "rosbags.highlevel", None)
+    with pytest.raises(MissingExtraError, match=rf"{package}: pip install -e '.\[logs\]'"):
+        import_log([_written(tmp_path / "a", content)], arm())
+
+
+def test_one_of_several_topics_is_read(tmp_path) -> None:
+    imported = import_log([two_topics(tmp_path)], arm(), topic="/arm/joint_states")
+    assert np.array_equal(imported.log.q, original(arm()).q)
+    with pytest.raises(RobotIdError, match="unknown topic of joint states"):
+        import_log([tmp_path / "bag"], arm(), topic="/leg/joint_states")
+
+
+def test_files_of_other_lengths_are_no_columns_of_one_log(tmp_path) -> None:
+    for name, samples in (("motor_position", 400), ("motor_torque", 300)):
+        write(tmp_path / f"{name}.csv", text({f"J{k}": np.arange(samples) for k in range(2)}))
+    files = sorted(tmp_path.glob("*.csv"))
+    with pytest.raises(RobotIdError, match="motor_position 400, motor_torque 300"):
+        import_log(files, arm(), ImportMap(rate=200.0))

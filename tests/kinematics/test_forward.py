@@ -1,9 +1,8 @@
-"""Poses and Jacobians against Pinocchio and finite differences."""
+"""Poses and Jacobians against Pinocchio."""
 
 import numpy as np
 import pinocchio as pin
 import pytest
-from robots import urdf_path
 
 from robotid_sim.errors import ShapeError
 from robotid_sim.kinematics.forward import link_poses, tip_jacobian, tip_pose
@@ -37,17 +36,6 @@ def test_tip_jacobian_is_pinocchios(robot, configurations, pinocchio_model) -> N
         np.testing.assert_allclose(tip_jacobian(robot, q), want, atol=EXACT)
 
 
-def test_jacobian_is_the_derivative_of_the_pose(robot, configurations) -> None:
-    h = 1e-6  # central difference: errors h^2 and 1e-16 / h
-    for q in configurations[:5]:
-        J, R = tip_jacobian(robot, q), tip_pose(robot, q)[:3, :3]
-        for j, step in enumerate(h * np.eye(robot.dof)):
-            rate = (tip_pose(robot, q + step) - tip_pose(robot, q - step)) / (2 * h)
-            spin = rate[:3, :3] @ R.T
-            want = [*rate[:3, 3], spin[2, 1], spin[0, 2], spin[1, 0]]
-            np.testing.assert_allclose(J[:, j], want, atol=1e-8)
-
-
 def test_poses_are_rigid_transforms(robot, configurations) -> None:
     for q in configurations[:5]:
         poses = link_poses(robot, q)
@@ -56,13 +44,6 @@ def test_poses_are_rigid_transforms(robot, configurations) -> None:
         identity = np.broadcast_to(np.eye(3), R.shape)
         np.testing.assert_allclose(R @ R.swapaxes(1, 2), identity, atol=EXACT)
         np.testing.assert_array_equal(poses[:, 3], [[0, 0, 0, 1]] * robot.dof)
-
-
-def test_planar_arm_reaches_where_trigonometry_says() -> None:
-    robot = Robot.from_urdf(urdf_path("2r"))
-    q = np.array([0.3, 0.4])
-    p = tip_pose(robot, q)[:3, 3]  # the tip frame is the elbow
-    np.testing.assert_allclose(p, [0.5 * np.cos(0.3), 0.0, 0.5 * np.sin(0.3)], atol=EXACT)
 
 
 def test_wrong_number_of_joints_is_a_shape_error(irb140: Robot) -> None:

@@ -1,4 +1,4 @@
-"""The three forms of inertial parameters, and the test whether a body exists."""
+"""The three forms of inertial parameters, whether a body exists, and bodies that are perturbed."""
 
 import numpy as np
 import pinocchio as pin
@@ -7,7 +7,10 @@ from scipy.optimize import minimize
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.model import inertia
+from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.geometry import rotation_from_rpy, rpy_from_rotation, transform
+from robotid_sim.model.parameters import inertial_slice
+from robotid_sim.model.perturb import FACTOR, TOTAL, unlikely_masses
 
 ROUNDING = 1e-13  # a few roundings of numbers of order one
 
@@ -69,18 +72,6 @@ def test_change_of_frame_agrees_with_pinocchio() -> None:
         theirs = pin.SE3(R, p).act(pin.Inertia.FromDynamicParameters(phi)).toDynamicParameters()
         ours = inertia.transformed(phi, transform(R, p))
         np.testing.assert_allclose(ours, theirs, atol=1e-12)  # offsets of 1 m square the sizes
-
-
-def test_change_of_frame_there_and_back_is_the_identity() -> None:
-    rng = np.random.default_rng(5)
-    phi, T = random_body(rng), transform(random_rotation(rng), rng.normal(size=3))
-    back = inertia.transformed(inertia.transformed(phi, T), np.linalg.inv(T))
-    np.testing.assert_allclose(back, phi, atol=1e-12)
-
-
-def test_body_of_point_masses_is_consistent() -> None:
-    rng = np.random.default_rng(6)
-    assert all(inertia.inconsistency(random_body(rng)) is None for _ in range(100))
 
 
 def test_consistency_agrees_with_the_definiteness_of_the_pseudo_inertia() -> None:
@@ -216,3 +207,46 @@ def test_frame_map_changes_the_frame_of_every_body() -> None:
     expected = [inertia.transformed(p, T) for p, T in zip(phi, frames, strict=True)]
     found = inertia.frame_map(frames) @ phi.ravel()
     np.testing.assert_allclose(found, np.concatenate(expected), atol=1e-12)
+
+
+def scaled(robot, factors):
+    """Return the robot with whole bodies scaled, so that they still can exist."""
+    phi = robot.parameters()
+    for k, factor in factors.items():
+        phi[inertial_slice(k)] *= factor
+    return robot.with_parameters(phi)
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return load_robot("irb140")
+
+
+def test_a_robot_is_like_itself(robot):
+    assert unlikely_masses(robot, robot) == []
+
+
+@pytest.mark.parametrize("factor", [1.05 * FACTOR, 0.95 / FACTOR])
+def test_a_light_or_heavy_link_is_named_alone(robot, factor):
+    last = robot.dof - 1  # far less than the total allows
+    (text,) = unlikely_masses(scaled(robot, {last: factor}), robot)
+    assert text.startswith(f"{robot.links[last].name}: a mass of ")
+    assert f"{factor:.2g} times the nominal" in text
+
+
+def test_what_lies_within_is_no_matter(robot):
+    rng = np.random.default_rng(0)
+    factors = dict(enumerate(rng.uniform(0.8, 1.25, robot.dof)))
+    assert unlikely_masses(scaled(robot, factors), robot) == []
+
+
+@pytest.mark.parametrize("factor", [1.05 + TOTAL, 0.95 - TOTAL])
+def test_the_total_counts_too(robot, factor):
+    (text,) = unlikely_masses(scaled(robot, dict.fromkeys(range(robot.dof), factor)), robot)
+    assert text.startswith("all links together: ")
+
+
+def test_links_without_a_nominal_mass_are_left_out(robot):
+    empty = robot.parameters()
+    empty[inertial_slice(robot.dof - 1)] = 0.0
+    assert unlikely_masses(robot, robot.with_parameters(empty, formal=True)) == []

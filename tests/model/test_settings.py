@@ -7,6 +7,7 @@ import pytest
 from robots import urdf_path
 
 from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
+from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.robot import Robot
 
 LIMIT = '<limit lower="-1" upper="2" velocity="3" effort="40"/>'
@@ -94,52 +95,38 @@ def test_robot_toml_can_supply_a_missing_limit(tmp_path: Path) -> None:
     assert (robot.limits.lower[0], robot.limits.upper[0]) == (-1.5, 1.5)
 
 
+def hinge(line: str) -> str:
+    return f"{HEAD}[joints.hinge]\n{line}\n"
+
+
 BAD_TOML = {
-    "unknown key": (HEAD + "color = 1\n", OptionError, ("unknown key 'color'", "summary")),
-    "unknown joint key": (
-        HEAD + "[joints.hinge]\nspeed = 1\n",
-        OptionError,
-        ("unknown key 'speed' of joint 'hinge'", "velocity"),
-    ),
-    "text for a number": (
-        HEAD + '[joints.hinge]\nvelocity = "fast"\n',
-        OptionError,
-        ("joints.hinge.velocity = 'fast'", "not a number"),
-    ),
-    "boolean for a number": (
-        HEAD + "[joints.hinge]\nvelocity = true\n",
-        OptionError,
-        ("joints.hinge.velocity", "not a number"),
-    ),
-    "joint is no table": (HEAD + "[joints]\nhinge = 3\n", OptionError, ("joints.hinge", "table")),
-    "joints is no table": (HEAD + "joints = 3\n", OptionError, ("joints",)),
-    "provenance is no table": (HEAD + "provenance = 3\n", OptionError, ("provenance",)),
+    "unknown key": (HEAD + "color = 1\n", "unknown key 'color'", "summary"),
+    "unknown joint key": (hinge("speed = 1"), "unknown key 'speed' of joint 'hinge'", "velocity"),
+    "text": (hinge('velocity = "fast"'), "joints.hinge.velocity = 'fast'", "not a number"),
+    "boolean": (hinge("velocity = true"), "joints.hinge.velocity", "not a number"),
+    "joint is no table": (HEAD + "[joints]\nhinge = 3\n", "joints.hinge", "table"),
+    "joints is no table": (HEAD + "joints = 3\n", "joints"),
+    "provenance is no table": (HEAD + "provenance = 3\n", "provenance"),
     "provenance status": (
         HEAD + '[provenance]\n"arm.mass" = "guessed: 2 kg"\n',
-        OptionError,
-        ("'arm.mass'", "published"),
+        "'arm.mass'",
+        "published",
     ),
-    "number of 401 digits": (
-        HEAD + f"[joints.hinge]\neffort = 1{400 * '0'}\n",
-        OptionError,
-        ("joints.hinge.effort = inf is not finite",),
-    ),
-    "3000 brackets": (
-        HEAD + f"joints = {3000 * '['}\n",
-        FileFormatError,
-        ("cannot read settings",),
-    ),
-    "not TOML": (HEAD + "= 3\n", FileFormatError, ("cannot read settings",)),
-    "newer schema": (HEAD.replace("/1", "/2"), FileFormatError, ("robotid/robot/2", "newer")),
-    "no schema": ('urdf = "toy.urdf"\n', FileFormatError, ("schema",)),
+    "401 digits": (hinge(f"effort = 1{400 * '0'}"), "joints.hinge.effort = inf is not finite"),
+}
+NO_SETTINGS = {
+    "3000 brackets": (HEAD + f"joints = {3000 * '['}\n", "cannot read settings"),
+    "not TOML": (HEAD + "= 3\n", "cannot read settings"),
+    "newer schema": (HEAD.replace("/1", "/2"), "robotid/robot/2", "newer"),
+    "no schema": ('urdf = "toy.urdf"\n', "schema"),
 }
 
 
-@pytest.mark.parametrize("case", BAD_TOML)
+@pytest.mark.parametrize("case", [*BAD_TOML, *NO_SETTINGS])
 def test_bad_robot_toml_is_refused_with_file_and_key(case: str, tmp_path: Path) -> None:
-    toml, kind, words = BAD_TOML[case]
+    toml, *words = (BAD_TOML | NO_SETTINGS)[case]
     path = write(tmp_path, toml=toml)
-    with pytest.raises(kind) as caught:
+    with pytest.raises(OptionError if case in BAD_TOML else FileFormatError) as caught:
         Robot.from_urdf(path)
     message = str(caught.value)
     assert str(tmp_path / "robot.toml") in message
@@ -186,3 +173,82 @@ def test_home_is_zero_where_that_is_inside_the_range_else_the_middle(tmp_path: P
     assert Robot.from_urdf(write(tmp_path)).home == [0.0]
     limit = LIMIT.replace('lower="-1"', 'lower="1"')
     assert Robot.from_urdf(write(tmp_path, limit=limit)).home == [1.5]
+
+
+OF_IRB140 = 'schema = "robotid/robot/1"\nurdf = "irb140.urdf"\n'
+
+STATED = """
+[joints.joint_2]
+Fv = 3.0
+spring = { stiffness = 120.0, rest = 0.5 }
+[joints.joint_3]
+counterbalance = [[-5, 40.0], [0.0, 0], [5.0, -30.0]]
+[joints.joint_6]
+coupled-joints = { partner = "joint_5", Im = 0.02, side = -1 }
+"""
+
+
+@pytest.fixture
+def folder(tmp_path):
+    file = urdf_path("irb140")
+    (tmp_path / "irb140.urdf").write_bytes(file.read_bytes())
+    return tmp_path
+
+
+def read(folder, toml, **options):
+    (folder / "robot.toml").write_text(OF_IRB140 + toml)
+    return Robot.from_urdf(folder / "irb140.urdf", assume_limits=True, **options)
+
+
+def test_terms_are_read_beside_numbers(folder):
+    robot = read(folder, STATED)
+    assert robot.terms == (
+        JointTerm("spring", "joint_2", (120.0, -60.0)),
+        JointTerm("counterbalance", "joint_3", (-5.0, 40.0, 0.0, 0.0, 5.0, -30.0)),
+        JointTerm("coupled-joints", "joint_6", (0.02, 0.0, 0.0), -1.0, "joint_5"),
+    )
+    assert robot.joints[1].friction.Fv == 3.0
+
+
+def test_a_shorter_chain_leaves_those_of_other_joints(folder):
+    whole = read(folder, STATED)
+    short = read(folder, STATED, tip=whole.links[1].name)
+    assert [term.kind for term in short.terms] == ["spring"]
+
+
+def test_they_are_stronger_than_those_of_the_file(folder):
+    file = folder / "irb140.urdf"
+    more = '<robotid><term kind="spring" joint="joint_2" values="1 2"/></robotid></robot>'
+    file.write_text(file.read_text().replace("</robot>", more))
+    assert read(folder, "").terms == (JointTerm("spring", "joint_2", (1.0, 2.0)),)
+    assert read(folder, STATED).terms == read(folder, STATED).terms
+    assert len(read(folder, STATED).terms) == 3
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("spring = 3.0", r"robot.toml: joints.joint_2.spring must be a table, as in spring = \{"),
+        ("spring = { rest = 1.0 }", "joints.joint_2.spring lacks stiffness, as in spring ="),
+        ("spring = { stifness = 1.0 }", "'stifness' .did you mean 'stiffness'.*known: stiffness"),
+        ('spring = { stiffness = "k" }', "joints.joint_2.spring.stiffness = 'k' is not a finite"),
+        ("spring = { stiffness = nan }", "is not a finite number"),
+        (f"spring = {{ stiffness = 1{400 * '0'} }}", "stiffness = inf is not a finite number"),
+        (f"counterbalance = [[0, 1{400 * '0'}]]", "counterbalance = inf is not a finite number"),
+        ("counterbalance = 4", "joints.joint_2.counterbalance must be rows of position and torque"),
+        ("counterbalance = [[1, 2, 3]]", "must be rows of position and torque, as in"),
+        ("counterbalance = [[1.0, true]]", "True is not a finite number"),
+        ("counterbalance = [[9, 1.0]]", "joints.joint_2.counterbalance: .*two or more rows"),
+        ("counterbalance = [[1, 1], [0, 2]]", "two or more rows .* the positions rising"),
+        ("counterbalance = [[0, 1], [0.1, 2]]", "goes from 0 to 0.1, and the joint .*; add rows"),
+        ("coupled-joints = { Im = 1.0 }", "coupled-joints lacks partner, as in"),
+        ('coupled-joints = { partner = "elbow", Im = 1.0 }', "no joint 'elbow'"),
+        ('coupled-joints = { partner = "joint_2", Im = 1.0 }', "partner another joint"),
+        ('coupled-joints = { partner = "joint_3", Im = 1.0, side = 2 }', "side must be 1 or -1"),
+        ("springs = { stiffness = 1.0 }", "unknown key 'springs' .did you mean 'spring'"),
+    ],
+)
+def test_what_is_not_stated_as_it_should_be_is_refused(folder, line, said):
+    with pytest.raises(OptionError, match=said) as error:
+        read(folder, f"[joints.joint_2]\n{line}\n")
+    assert "\n" not in str(error.value)

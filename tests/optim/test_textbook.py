@@ -1,13 +1,13 @@
 """Every update against a loop over particles and coordinates that is written from its equation.
 
-The loops draw the same arrays of random numbers and do the rest one number at a time.
-"""
+The loops draw the same arrays of random numbers and do the rest one number at a time."""
 
 from itertools import islice
 from math import cos, exp, pi, sqrt
 
 import numpy as np
 import pytest
+from standard_functions import sphere
 
 from robotid_sim.optim.optimizer import OPTIMIZERS
 
@@ -462,3 +462,48 @@ def test_a_laplace_variable_is_the_logarithm_of_a_uniform_one_with_random_sign()
     share = (np.arange(jump.size) + 0.5) / jump.size
     distance = np.max(np.abs(np.exp(-jump) - (1.0 - share)))
     assert distance < 1.63 / sqrt(jump.size)  # Kolmogorov-Smirnov at 1 %
+
+
+def test_hot_chains_climb_and_cold_ones_do_not():
+    def rises(**options):
+        """Return how often the best cost of a batch is above that of the batch before."""
+        fun = sphere(3)
+        optimizer = OPTIMIZERS.build("simulated-annealing", step=0.01, **options)
+        optimizer.start(fun.lower, fun.upper, np.random.default_rng(0), 100_000)
+        costs = []
+        for _ in range(200):
+            X = optimizer.ask()
+            costs.append(np.median(fun(X)))
+            optimizer.tell(X, fun(X))
+        return costs[-1] / costs[0]
+
+    assert rises(heat=1e-9) < 0.1
+    assert rises(heat=1e3, cold=1.0) > 0.3
+
+
+def test_the_elite_of_the_genetic_algorithm_is_not_lost():
+    # Where all genes mutate, children alone do not keep what is good.
+    fun = sphere(3)
+    spread = {}
+    for elite in (0, 2):
+        optimizer = OPTIMIZERS.build(
+            "ga", elite=elite, crossover=0.0, mutation=1.0, step_start=0.05, step_end=0.05
+        )
+        optimizer.start(fun.lower, fun.upper, np.random.default_rng(0), 20_000)
+        best = []
+        while optimizer.evals < 20_000:
+            X = optimizer.ask()
+            best.append(fun(X).min())
+            optimizer.tell(X, fun(X))
+        spread[elite] = np.median(best[len(best) // 2 :])
+    assert spread[2] < spread[0]
+
+
+def test_grasshoppers_at_one_place_stay_finite():
+    optimizer = OPTIMIZERS.build("goa", region=1e-12)
+    fun = sphere(3)
+    optimizer.start(fun.lower, fun.upper, np.random.default_rng(0), 1000)
+    for _ in range(5):
+        X = optimizer.ask()
+        assert np.isfinite(X).all()
+        optimizer.tell(X, fun(X))

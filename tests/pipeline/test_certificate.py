@@ -7,13 +7,10 @@ import pytest
 from robots import urdf_path
 
 from robotid_sim.chart import Panel
-from robotid_sim.engine import engines
 from robotid_sim.engine.engines import ENGINES
-from robotid_sim.errors import MissingExtraError
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.certificate import Certificate, certificate, judge
 from robotid_sim.pipeline.config import StudyConfig, load_config
-from robotid_sim.pipeline.crossing import both_engines
 from robotid_sim.report.comparison_report import certificate_report
 from robotid_sim.report.sections import Recipe
 from robotid_sim.report.tables import CHECKS
@@ -143,14 +140,6 @@ def test_a_study_without_loops_has_no_gap() -> None:
     one = certificate(lambda seed: setup_of(seed, control={"enabled": False}), [0])
     assert all(proof.gap_left is None for proof in one.proofs)
     assert "tracking_gap_crossed" not in {check.name for check in one.verdict.checks}
-
-
-@pytest.mark.parametrize("name", ENGINES)
-def test_both_engines_are_needed(monkeypatch, name) -> None:
-    real = engines.find_spec
-    monkeypatch.setattr(engines, "find_spec", lambda p: None if p == name else real(p))
-    with pytest.raises(MissingExtraError, match=f"is not installed: pip install {name}"):
-        both_engines()
 
 
 def test_the_page_has_all_pairs_and_the_differences_of_every_parameter(done) -> None:

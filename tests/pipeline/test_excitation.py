@@ -191,9 +191,7 @@ def test_the_unseen_motion_is_a_series_whatever_the_family(arm):
         ({"start": [9.0, 0.0]}, {}, InfeasibleError, "start pose has joint 'shoulder' at 9"),
         ({"start": [0.0]}, {}, OptionError, "design.start has 1 numbers for 2 joints"),
         ({}, {"noise_std": [1.0]}, OptionError, "design.noise_std has 1 numbers"),
-        ({}, {"family": "spline"}, UnknownNameError, "unknown excitation family 'spline'"),
         ({}, {"solver": "magic"}, UnknownNameError, "unknown solver 'magic'"),
-        ({}, {"criterion": "beauty"}, UnknownNameError, "unknown criterion 'beauty'"),
         ({}, {"family": "b-spline", "period": 0.02}, InfeasibleError, "raise 'period'"),
         (
             {"boxes": [{"lower": [5.0, 5.0, 5.0], "upper": [6.0, 6.0, 6.0]}]},

@@ -3,7 +3,7 @@
 import json
 import subprocess
 import sys
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import joblib
@@ -14,7 +14,7 @@ from robots import urdf_path
 
 from robotid_sim import plugins, testing
 from robotid_sim.control import CONTROLLERS
-from robotid_sim.errors import PluginError, RobotIdError
+from robotid_sim.errors import LogError, OptionError, PluginError, RobotIdError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.excitation import CRITERIA, FAMILIES
@@ -22,18 +22,19 @@ from robotid_sim.excitation.plan import SwarmSearch
 from robotid_sim.experiment.conditions import CONDITIONS
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
-from robotid_sim.measurement.sensors import measure
+from robotid_sim.measurement.sensors import measure, measured_again
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.friction_law import FRICTION_LAWS
 from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.fit_plan import FitPlan
+from robotid_sim.pipeline.fit_plan import FitPlan, PreprocessConfig, build_preprocessor
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.study import run_study
 from robotid_sim.plugins import _imported, fault_of_plugin, load_plugins
 from robotid_sim.preprocess import PREPROCESSORS
+from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.tasks import TASKS
 from robotid_sim.validation.comparison import Comparison
@@ -293,29 +294,147 @@ class Cut(EncoderNoise):
         return replace(log, t=log.t[half], q=log.q[half], tau_meas=log.tau_meas[half], **none)
 
 
-@pytest.mark.parametrize(
-    ("part", "said"),
-    [
-        (Nothing(), "what estimator 'mine' returned is of type NoneType, expected Estimate"),
-        (OthersNames(), "what estimator 'mine' returned is of other parameters or joints"),
-        (TheLog(), "what TheLog returned is of type Log, expected Motion"),
-    ],
-)
-def test_what_parts_return_is_checked(part, said):
-    case = measured(load_robot("twolink"))
-    own = {"estimators": {"mine": WeightedLeastSquares()}, "preprocessor": RtsSmoother()}
-    own |= {"preprocessor": part} if isinstance(part, TheLog) else {"estimators": {"mine": part}}
-    with pytest.raises(RobotIdError, match=said):
-        fit_logs(
-            case.log,
-            case.nominal,
-            case.basis,
-            FitPlan(chosen="mine", **own),
-            np.random.default_rng(0),
-        )
-
-
 def test_a_sensor_leaves_the_samples_as_they_are():
     log = measured(load_robot("twolink")).log
     with pytest.raises(RobotIdError, match="what Cut returned has other samples or joints"):
         measure(log, Cut(), np.random.default_rng(0))
+
+
+class Short(WeightedLeastSquares):
+    """An estimator that loses a parameter."""
+
+    def fit(self, problem, rng=None):
+        """Return an estimate with a short beta."""
+        estimate = super().fit(problem, rng)
+        return replace(estimate, beta=estimate.beta[:-1])
+
+
+class Unfit(WeightedLeastSquares):
+    """An estimator that divides by zero."""
+
+    def fit(self, problem, rng=None):
+        """Return an estimate without numbers."""
+        estimate = super().fit(problem, rng)
+        return replace(estimate, beta=np.nan * estimate.beta)
+
+
+class Unfiltered(RtsSmoother):
+    """A preprocessor that keeps every sample as a row."""
+
+    def __call__(self, log, nominal):
+        """Return a motion without a row filter."""
+        return replace(super().__call__(log, nominal), row_filter=None)
+
+
+class Unsmooth(RtsSmoother):
+    """A preprocessor that divides by zero."""
+
+    def __call__(self, log, nominal):
+        """Return a motion without numbers."""
+        motion = super().__call__(log, nominal)
+        return replace(motion, tau=np.nan * motion.tau)
+
+
+class Halved(RtsSmoother):
+    """A preprocessor that loses samples."""
+
+    def __call__(self, log, nominal):
+        """Return the first half of a motion."""
+        motion, half = super().__call__(log, nominal), slice(log.t.size // 2)
+        channels = {name: getattr(motion, name)[half] for name in ("t", "q", "dq", "ddq", "tau")}
+        return replace(motion, **channels)
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        (Short(), r"estimator 'mine' makes no valid Estimate: beta has shape .*; correct its fit"),
+        (Unfit(), r"estimator 'mine' makes no valid Estimate: beta is not finite .*correct its"),
+        (Nothing(), "what estimator 'mine' returned is of type NoneType, expected Estimate"),
+        (OthersNames(), "what estimator 'mine' returned is of other parameters or joints"),
+        (TheLog(), "what TheLog returned is of type Log, expected Motion"),
+        (Unfiltered(), r"what Unfiltered returned has no row_filter: give the Motion row_filter="),
+        (Unsmooth(), r"preprocessor Unsmooth: tau is not finite .*; correct its __call__"),
+        (Halved(), r"what Halved returned has other samples or joints than its log"),
+    ],
+)
+def test_what_a_part_returns_is_checked_and_names_the_part(part, said):
+    case = measured(load_robot("twolink"))
+    estimates = isinstance(part, WeightedLeastSquares)
+    plan = FitPlan(
+        preprocessor=RtsSmoother() if estimates else part,
+        estimators={"mine": part if estimates else WeightedLeastSquares()},
+        chosen="mine",
+    )
+    with pytest.raises(RobotIdError, match=said):
+        fit_logs(case.log, case.nominal, case.basis, plan, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize("part", [Unfiltered(), Unsmooth(), Halved()])
+def test_the_check_of_a_preprocessor_refuses_what_a_study_refuses(part):
+    with pytest.raises(AssertionError, match=type(part).__name__):
+        testing.check_preprocessor(part)
+
+
+class Blind(EncoderNoise):
+    """A sensor that divides by zero."""
+
+    def __call__(self, log, rng):
+        """Return a log without torques."""
+        return replace(log, tau_meas=np.nan * log.tau_meas)
+
+
+class OneJoint(EncoderNoise):
+    """A sensor that sees the first joint only."""
+
+    def __call__(self, log, rng):
+        """Return the torque of a joint."""
+        return replace(log, tau_meas=log.tau_meas[:, :1])
+
+
+@pytest.mark.parametrize(
+    ("sensor", "reason"),
+    [(Blind(), "tau_meas is not finite at"), (OneJoint(), "tau_meas has shape")],
+)
+def test_a_wrong_array_of_a_sensor_names_the_sensor(sensor, reason):
+    log, rng = measured(load_robot("twolink")).log, np.random.default_rng(0)
+    said = rf"^sensor {type(sensor).__name__} makes no valid log: {reason} .*its __call__$"
+    for sense in (
+        lambda: measure(log, sensor, rng),
+        lambda: measured_again(log, (sensor,), rng, 0.5),
+    ):
+        with pytest.raises(LogError, match=said) as caught:
+            sense()
+        assert "repair" not in str(caught.value)
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithoutRows(Preprocessor):
+    """A preprocessor that chooses the rows itself."""
+
+    def __call__(self, log, nominal):
+        """Return the motion of the smoother."""
+        return RtsSmoother()(log, nominal)
+
+
+@pytest.fixture
+def registered(clean_registries):
+    """The preprocessor without rows has a name for the time of a test."""
+    PREPROCESSORS.register("without-rows", WithoutRows)
+
+
+@pytest.mark.usefixtures("registered")
+def test_a_preprocessor_without_a_field_for_rows_is_built_and_fits():
+    part = build_preprocessor(PreprocessConfig(name="without-rows"))
+    testing.check_preprocessor(part)
+    case = measured(load_robot("twolink"))
+    plan = FitPlan(preprocessor=part, estimators={"wls": WeightedLeastSquares()}, chosen="wls")
+    fit = fit_logs(case.log, case.nominal, case.basis, plan, np.random.default_rng(0))
+    assert fit.estimates[0].success
+
+
+@pytest.mark.usefixtures("registered")
+@pytest.mark.parametrize("section", [{"rows": {"cutoff": 4.0}}, {"cutoffs": (4.0, 4.0)}])
+def test_rows_for_a_preprocessor_that_chooses_them_are_refused(section):
+    with pytest.raises(OptionError, match="'without-rows' chooses its rows itself; remove"):
+        build_preprocessor(PreprocessConfig(name="without-rows", **section))

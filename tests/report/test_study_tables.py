@@ -1,4 +1,4 @@
-"""Tables and pictures of a study's page: bodies, digits, the robot, where the nominal is lucky."""
+"""Tables, words and findings of a study's page: bodies, digits, limits, the robot."""
 
 import io
 from dataclasses import replace
@@ -8,10 +8,27 @@ import pytest
 from PIL import Image
 
 from robotid_sim.model.inertia import principal_axes, unpack
+from robotid_sim.pipeline.result import CheckResult
 from robotid_sim.report.figures.excitation import robot_picture
+from robotid_sim.report.figures.torques import prediction
+from robotid_sim.report.finding import (
+    clear_shares,
+    finding,
+    limits_of_noise,
+    noise_limited,
+    trust_section,
+)
 from robotid_sim.report.loop_section import lucky_notes
 from robotid_sim.report.sections import link_table
-from robotid_sim.report.tables import number_within, parameter_table
+from robotid_sim.report.tables import (
+    check_table,
+    limits_table,
+    number_within,
+    parameter_table,
+    relative_text,
+)
+from robotid_sim.section import percent
+from robotid_sim.validation.prediction import predictions
 
 
 def test_bodies_have_the_numbers_of_their_models(study) -> None:
@@ -82,3 +99,112 @@ def test_a_nominal_model_that_tracks_better_is_named_and_explained(study) -> Non
     (note,) = lucky_notes(scaled(1e-6), units)
     for task in loop.tasks:
         assert f"{task.name} (undisturbed)" in note
+
+
+def test_finding_states_gap_error_and_known_parameters(study) -> None:
+    basis, chosen = study.fit.basis, study.fit.chosen
+    text = finding(study.result, chosen, basis, 0.04)
+    assert text.startswith("Identification closed 96 % of the tracking gap")
+    assert text.endswith(".")
+    assert "\n" not in text
+    known = int((np.abs(chosen.beta) > 10.0 * chosen.std).sum())
+    assert f"{known} of {basis.rank} base parameters" in text
+
+
+def test_finding_without_a_loop_has_no_gap(study) -> None:
+    text = finding(study.result, study.fit.chosen, study.fit.basis, None)
+    assert "gap" not in text
+    assert "predicts unseen torques" in text
+
+
+def test_failed_verdict_comes_first(study) -> None:
+    checks = list(study.result.verdict.checks)
+    checks[4] = checks[4].model_copy(update={"passed": False, "value": 0.02})
+    judged = study.result.verdict.model_copy(update={"passed": False, "checks": checks})
+    result = study.result.model_copy(update={"verdict": judged})
+    text = finding(result, study.fit.chosen, study.fit.basis, 0.04)
+    assert text.startswith("Failed: model error over RMS torque, unseen motion")
+    assert "2 %, limit 0.6 %" in text
+
+
+def test_joint_with_uncertain_parameters_is_noise_limited(study) -> None:
+    chosen, basis = study.fit.chosen, study.fit.basis
+    last = [k for k, name in enumerate(chosen.names) if "6" in name]
+    cov = chosen.cov.copy()
+    cov[last, last] = (10.0 * chosen.beta[last]) ** 2
+    noisy = replace(chosen, cov=cov)
+    assert clear_shares(noisy, basis)[5] == 0.0
+    assert "joint_6" in noise_limited(noisy, basis)
+    assert "joint_6 fewer than half" in finding(study.result, noisy, basis, 0.0)
+    assert "joint_1" not in noise_limited(noisy, basis)
+    unknown = replace(chosen, cov=np.diag((10.0 * chosen.beta) ** 2))
+    assert "of no joint half of its own" in finding(study.result, unknown, basis, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("std", "value", "text"),
+    [(0.5, -10.0, "5"), (2.1, 1.0, "> 100"), (7e-3, 1e-14, "> 100"), (1.0, 0.0, "> 100")],
+)
+def test_a_std_beyond_its_value_is_no_percentage(std, value, text) -> None:
+    assert relative_text(std, value) == text
+
+
+@pytest.mark.parametrize(
+    ("share", "digits", "text"),
+    [
+        (1.0, 2, "100 %"),
+        (0.996, 2, "100 %"),
+        (0.123, 2, "12 %"),
+        (12.3, 2, "1230 %"),
+        (1e9, 2, "1e+11 %"),
+    ],
+)
+def test_a_share_beyond_one_has_no_exponent(share, digits, text) -> None:
+    assert percent(share, digits) == text
+
+
+def test_a_check_of_a_band_shows_both_ends() -> None:
+    checks = [
+        CheckResult(name=name, passed=True, value=1.0, limit=limit, lower=lower)
+        for name, limit, lower in (
+            ("nees_in_band", 2.5, 0.4),
+            ("rank_full", 1.0, None),
+            ("no_saturation", 1.0, None),
+        )
+    ]
+    assert [row[-1] for row in check_table(checks).rows] == ["0.4 … 2.5", "= 1", "≤ 1"]
+
+
+def test_the_page_counts_badly_and_well_known_parameters_alike(study) -> None:
+    chosen, basis = study.fit.chosen, study.fit.basis
+    (section,) = trust_section(study.assessment)
+    known = int(limits_of_noise(chosen, basis).split()[0])
+    note = next(n for n in section.notes if "have a standard deviation" in n)
+    bad = int(note.split()[0])
+    assert known + bad == len(chosen.names)
+    assert len(note.split(": ")[1].split(", ")) == bad
+    # One standard deviation on the page: that of the table of base parameters.
+    assert not any("std" in column for table in section.tables for column in table.columns)
+
+
+@pytest.mark.parametrize(
+    ("kinds", "units"),
+    [
+        ("revolute", {"Fv [N m s/rad]", "Fc [N m]", "eps [rad/s]", "Ia [kg m²]"}),
+        ("mixed", {"Fv [N s/m, N m s/rad]", "Fc [N, N m]", "eps [m/s, rad/s]", "Ia [kg, kg m²]"}),
+    ],
+)
+def test_limits_and_drives_have_units(study, kinds, units) -> None:
+    joints = study.plant.joints
+    if kinds == "mixed":
+        joints = (replace(joints[0], prismatic=True), *joints[1:])
+    assert units <= set(limits_table(replace(study.plant, joints=joints)).columns)
+
+
+def test_a_log_of_which_nothing_is_known_is_not_called_unseen(study) -> None:
+    found = study.fit
+    motion = found.preprocessor(study.log, study.nominal)
+    made = predictions(found.chosen.beta, study.log, motion, study.nominal, found.basis)
+    chart = prediction(*made, found.chosen.noise_std, "given")
+    assert chart.title == "Prediction of a log"
+    assert "seen" not in chart.caption

@@ -1,10 +1,9 @@
-"""Point-to-point motion, and the contract that every trajectory family fulfils."""
+"""Point-to-point motion and the time that an approach takes."""
 
 import numpy as np
 import pytest
 
 from robotid_sim.errors import OptionError, ShapeError
-from robotid_sim.trajectory.fourier import FourierTrajectory, rest_basis
 from robotid_sim.trajectory.reference import (
     PEAK_ACCELERATION,
     PEAK_VELOCITY,
@@ -16,42 +15,15 @@ JOINTS = ("a", "b")
 START, END = np.array([0.1, -1.0]), np.array([1.3, 2.0])
 
 
-def example(family):
-    """Return a trajectory of a family."""
-    match family:
-        case "fourier":
-            free = rest_basis(3)
-            coefficients = free @ np.random.default_rng(0).standard_normal((free.shape[1], 2))
-            a, b = np.split(coefficients.T, 2, axis=1)
-            return FourierTrajectory(JOINTS, START, a, b, 5.0, 2, END, 1.5)
-        case "point-to-point":
-            return PointToPoint(JOINTS, START, END, -0.5, 2.0)
-    raise AssertionError(f"no example of the trajectory family '{family}'")
-
-
-@pytest.mark.parametrize("family", ["fourier", "point-to-point"])
-class TestContract:
-    def test_derivatives_are_analytic(self, family):
-        trajectory, h = example(family), 1e-5
-        t = np.linspace(trajectory.start + 2 * h, trajectory.duration - 2 * h, 333)
-        before, here, after = (trajectory(t + shift) for shift in (-h, 0.0, h))
-        tolerance = 1e-6  # h^2/6 times a third derivative below 1e3, and rounding 1e-16/h
-        assert np.abs((after.q - before.q) / (2 * h) - here.dq).max() < tolerance
-        assert np.abs((after.dq - before.dq) / (2 * h) - here.ddq).max() < tolerance
-
-    def test_it_starts_and_ends_at_rest(self, family):
-        trajectory = example(family)
-        ends = trajectory(np.array([trajectory.start, trajectory.duration]))
-        assert np.abs(ends.dq).max() < 1e-12  # rounding of a few terms of size one
-        assert np.abs(ends.ddq).max() < 1e-12
-
-    def test_shapes_follow_times_and_joints(self, family):
-        trajectory = example(family)
-        reference = trajectory(np.linspace(trajectory.start, trajectory.duration, 7))
-        assert trajectory.joint_names == JOINTS
-        assert trajectory.start <= 0.0 < trajectory.duration
-        for name in ("q", "dq", "ddq"):
-            assert getattr(reference, name).shape == (7, 2)
+def test_derivatives_are_analytic():
+    trajectory, h = PointToPoint(JOINTS, START, END, -0.5, 2.0), 1e-5
+    t = np.linspace(trajectory.start + 2 * h, trajectory.duration - 2 * h, 333)
+    before, here, after = (trajectory(t + shift) for shift in (-h, 0.0, h))
+    tolerance = 1e-6  # h^2/6 times a third derivative below 1e3, and rounding 1e-16/h
+    assert trajectory.joint_names == JOINTS
+    assert trajectory.start == -0.5
+    assert np.abs((after.q - before.q) / (2 * h) - here.dq).max() < tolerance
+    assert np.abs((after.dq - before.dq) / (2 * h) - here.ddq).max() < tolerance
 
 
 def test_quintic_joins_its_ends_and_rests_outside():

@@ -53,33 +53,17 @@ def test_round_trip_keeps_every_bit(tmp_path, home):
         assert loaded.home is None
 
 
-def test_writing_leaves_only_the_file(tmp_path):
-    awkward_series(home=True).save(tmp_path / "trajectory.json")
-    assert [path.name for path in tmp_path.iterdir()] == ["trajectory.json"]
-
-
-def test_unwritable_folder_is_refused(tmp_path):
-    with pytest.raises(FileFormatError, match="cannot write"):
-        awkward_series(home=True).save(tmp_path / "nowhere" / "trajectory.json")
-
-
 @pytest.mark.parametrize(
     ("schema", "message"),
     [
         (f"robotid/trajectory/{SCHEMA_VERSION + 1}", "newer than this robotid_sim"),
-        ("robotid/trajectory/0", "schema"),
         ("robotid/log/1", "no trajectory file"),
-        ("robotid/trajectory/x", "no trajectory file"),
-        ("something else", "no trajectory file"),
-        (None, "no trajectory file"),
         (..., "no trajectory file"),
     ],
 )
 def test_other_schemas_are_refused(tmp_path, schema, message):
-    path = written(tmp_path, schema=schema)
-    with pytest.raises(FileFormatError, match=message) as caught:
-        load_trajectory(path)
-    assert "\n" not in str(caught.value)
+    with pytest.raises(FileFormatError, match=message):
+        load_trajectory(written(tmp_path, schema=schema))
 
 
 @pytest.mark.parametrize("key", ["joint_names", "q0", "a", "b", "base_period", "family"])
@@ -110,19 +94,6 @@ def test_unusable_content_is_refused_in_one_line(tmp_path, change):
     with pytest.raises(FileFormatError) as caught:
         load_trajectory(written(tmp_path, **change))
     assert "\n" not in str(caught.value)
-
-
-@pytest.mark.parametrize("text", ["", "{", "[1, 2]", "\udcff".encode("utf-8", "surrogateescape")])
-def test_what_is_no_json_object_is_refused(tmp_path, text):
-    path = tmp_path / "trajectory.json"
-    path.write_bytes(text if isinstance(text, bytes) else text.encode())
-    with pytest.raises(FileFormatError, match="no trajectory file"):
-        load_trajectory(path)
-
-
-def test_a_missing_file_is_refused(tmp_path):
-    with pytest.raises(FileFormatError, match="cannot read trajectory file"):
-        load_trajectory(tmp_path / "absent.json")
 
 
 def test_a_robot_of_other_size_is_refused_whatever_its_joints_are_called(tmp_path):

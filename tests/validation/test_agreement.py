@@ -1,16 +1,27 @@
-"""Estimates of one robot are rarely called different, and what differs is named."""
+"""Estimates of one robot are rarely called different; covariances are honest."""
 
 from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.block_sandwich import row_blocks_of
+from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.validation.agreement import TOLERATED, ComparedEstimate, compare_estimates, holm
+from robotid_sim.validation.comparison import Interval, summarize
+from robotid_sim.validation.honesty import (
+    ResidualNoise,
+    constrained_cost,
+    constrained_limit,
+    nees_range,
+    residual_limit,
+)
 
 B = 4
 
@@ -169,3 +180,100 @@ def test_what_cannot_be_compared_is_refused() -> None:
     other = replace(one.estimate, names=("q0", "q1", "q2", "q3"))
     with pytest.raises(OptionError, match="y has other base parameters than a"):
         compare_estimates([one, ComparedEstimate("y", other, one.groupings)])
+
+
+class Run:
+    """What a summary looks at."""
+
+    def __init__(self, task, model, value):
+        self.task, self.model, self.value = task, model, value
+        self.scenario, self.controller = "undisturbed", "pid"
+
+
+def test_interval_is_that_of_student():
+    values = np.random.default_rng(0).normal(3.0, 2.0, 12)
+    found = Interval.of(values)
+    low, high = stats.t.interval(0.95, 11, loc=values.mean(), scale=stats.sem(values))
+    assert found.mean == pytest.approx(values.mean())
+    assert found.half_width == pytest.approx(0.5 * (high - low))
+    assert found.count == 12
+
+
+def test_intervals_cover_the_mean_as_often_as_they_say():
+    draws = np.random.default_rng(1).normal(0.0, 1.0, (2000, 5))
+    intervals = [Interval.of(row) for row in draws]
+    covered = np.mean([abs(interval.mean) <= interval.half_width for interval in intervals])
+    assert covered == pytest.approx(0.95, abs=0.015)  # three standard deviations of 2000 draws
+
+
+def test_a_single_run_has_no_spread():
+    assert Interval.of([2.5]) == Interval(2.5, 0.0, 1)
+
+
+def test_rows_come_in_the_order_of_their_cases():
+    runs = [Run("lap", "true", 1.0), Run("step", "true", 5.0), Run("lap", "true", 3.0)]
+    rows = summarize(runs, {"value": lambda run: run.value})
+    assert [(row.case.task, row.runs) for row in rows] == [("lap", 2), ("step", 1)]
+    assert rows[0].values["value"].mean == 2.0
+
+
+def test_a_quantity_that_one_run_lacks_is_unknown():
+    runs = [Run("lap", "true", 1.0), Run("lap", "true", None)]
+    (row,) = summarize(runs, {"value": lambda run: run.value})
+    assert row.values["value"] is None
+
+
+RATE = 0.05
+TRIALS = 300
+
+
+@pytest.fixture(scope="module")
+def trials(arm, exact):
+    """Return problems of one motion with new noise, and the true parameters."""
+    case, rng = exact(arm), np.random.default_rng(0)
+    return [case.problem(case.white(rng)) for _ in range(TRIALS)], case.beta
+
+
+def fit(problem: LinearProblem):
+    return WeightedLeastSquares().fit(problem, np.random.default_rng(0))
+
+
+@pytest.mark.slow
+def test_an_honest_covariance_passes_and_a_small_one_fails(trials):
+    problems, truth = trials
+    inside, small = 0, 0
+    for problem in problems:
+        estimate = fit(problem)
+        error = estimate.beta - truth
+        nees = error @ np.linalg.solve(estimate.cov, error) / error.size
+        lower, upper = nees_range(problem, estimate, RATE)
+        inside += lower <= nees <= upper
+        small += 9.0 * nees > upper  # standard deviations three times too small
+    assert inside >= (1.0 - 2.0 * RATE) * TRIALS
+    assert small >= 0.95 * TRIALS
+
+
+@pytest.mark.slow
+def test_constraints_that_hold_cost_no_more_than_chance(trials):
+    problems, _ = trials
+    costs = []
+    for problem in problems[:100]:
+        free = fit(problem)
+        costs.append(
+            constrained_cost(problem, Consistent().fit(problem, np.random.default_rng(0)), free)
+        )
+    limit = constrained_limit(problems[0], RATE)
+    assert (np.array(costs) <= limit).mean() >= 1.0 - 2.0 * RATE
+    negative = replace(problems[0], y=-problems[0].y)  # a torque of the wrong sign
+    wrong = Consistent().fit(negative, np.random.default_rng(0))
+    assert constrained_cost(negative, wrong, fit(negative)) > 10.0 * limit
+
+
+def test_the_limit_of_the_residual_follows_from_the_replicates(trials):
+    problem = trials[0][0]
+    limits = [
+        residual_limit(problem, ResidualNoise(np.ones(2), np.ones(2), count), RATE)
+        for count in (3, 6, 50)
+    ]
+    assert limits == sorted(limits, reverse=True)
+    assert 1.05 < limits[-1] < limits[0] < 1.3

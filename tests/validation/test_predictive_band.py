@@ -1,4 +1,4 @@
-"""Bands about predicted torques: noise of the log at hand, errors of the model as the fit has."""
+"""Bands about predicted torques: noise of a log and its residual, errors of the model."""
 
 from dataclasses import replace
 from itertools import product
@@ -14,7 +14,10 @@ from robotid_sim.estimation.discrepancy import allowing_for, with_values
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
+from robotid_sim.excitation.design import random_design
+from robotid_sim.measurement.encoder_sensors import EncoderQuantization
 from robotid_sim.measurement.motion import Motion, RowFilter
+from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
@@ -23,6 +26,7 @@ from robotid_sim.pipeline.identify import measured_error, predicted
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.streams import Streams
+from robotid_sim.validation.honesty import residual_noise
 from robotid_sim.validation.predictive_band import (
     LEVEL,
     ModelError,
@@ -139,3 +143,19 @@ def test_bands_hold_on_unseen_motions_with_friction_that_the_model_lacks(name, l
     assert np.mean(found) == pytest.approx(0.905, abs=0.025)
     assert np.median(found) == pytest.approx(0.905, abs=0.02)
     assert np.abs(found - 0.9).max() < 0.09
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("robot", sampled(("rs010n", "irb140"), "rs010n"))
+def test_steps_of_a_coarse_encoder_are_its_noise(robot):
+    """They repeat to the bit in replicates of the same motion, and would be no noise at all."""
+    setup = build_setup(robot, load_config(None, {"seed": 1}))
+    path = random_design(setup.nominal, setup.basis, np.random.default_rng(1), candidates=20)
+    sensors = (TorqueNoise(relative=0.01), EncoderQuantization(bits=12))
+    log = run_experiment(replace(setup.cell, sensors=sensors), path, np.random.default_rng(2))
+    fit = fit_logs(log, setup.nominal, setup.basis, setup.fit, np.random.default_rng(3))
+    args = (sensors, fit.preprocessor, fit.motion, fit.plain, fit.estimator)
+    rngs = [np.random.default_rng([4, k]) for k in range(4)]
+    noise = residual_noise(setup.cell.plant, fit.nominal, log, *args, rngs)
+    assert noise.ratio.max() < 1.25
+    assert noise.ratio.min() > 0.9

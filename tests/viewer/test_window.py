@@ -19,6 +19,8 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.viewer import colors
 from robotid_sim.viewer.view_settings import WINDOW_LAYERS
 
+pytestmark = pytest.mark.gui
+
 ARM = (260, 60, 1020, 670)
 """Where the robot is in the window: between PyBullet's panels."""
 
@@ -104,7 +106,6 @@ def drag(display: str, x: int, y: int, end: int) -> None:
     xdotool(display, *words, "sleep", 0.3, "mousemove", end, y, "sleep", 0.3, "mouseup", 1)
 
 
-@pytest.mark.gui
 def test_plays_pauses_goes_to_a_time_and_quits(display) -> None:
     with viewer(display, "irb140") as program:
         changes(display, screenshot(display))  # plays
@@ -119,7 +120,6 @@ def test_plays_pauses_goes_to_a_time_and_quits(display) -> None:
         ended_cleanly(program)
 
 
-@pytest.mark.gui
 def test_every_log_after_the_first_is_a_ghost_of_its_own_color(display, arm, tmp_path) -> None:
     files = []
     for k, angle in enumerate((0.0, 0.9, -0.9)):
@@ -145,7 +145,6 @@ def test_every_log_after_the_first_is_a_ghost_of_its_own_color(display, arm, tmp
         ended_cleanly(program)
 
 
-@pytest.mark.gui
 def test_switches_and_the_mouse_change_the_picture(display) -> None:
     with viewer(display, "irb140", "--show", "path") as program:
         press_button(display)
@@ -163,7 +162,6 @@ def test_switches_and_the_mouse_change_the_picture(display) -> None:
         ended_cleanly(program)
 
 
-@pytest.mark.gui
 @pytest.mark.parametrize("how", ["windowclose", "windowkill"])
 def test_closing_the_window_is_a_clean_end(display, how) -> None:
     with viewer(display, DATA / "2r.urdf") as program:
@@ -172,14 +170,12 @@ def test_closing_the_window_is_a_clean_end(display, how) -> None:
         ended_cleanly(program)
 
 
-@pytest.mark.gui
 def test_the_window_goes_with_its_program(display) -> None:
     with viewer(display, DATA / "2r.urdf") as program:
         program.kill()
         wait_for(lambda: not xdotool(display, "search", "--name", TITLE))
 
 
-@pytest.mark.gui
 def test_ctrl_c_closes_the_window(display) -> None:
     with viewer(display, DATA / "2r.urdf") as program:
         program.send_signal(signal.SIGINT)
@@ -189,7 +185,6 @@ def test_ctrl_c_closes_the_window(display) -> None:
         wait_for(lambda: not xdotool(display, "search", "--name", TITLE))
 
 
-@pytest.mark.gui
 def test_a_display_that_goes_away_is_a_clean_end() -> None:
     with virtual_display() as name:
         program = viewer(name, DATA / "2r.urdf")
@@ -198,7 +193,6 @@ def test_a_display_that_goes_away_is_a_clean_end() -> None:
     program.__exit__(None, None, None)
 
 
-@pytest.mark.gui
 def test_a_display_without_opengl_is_one_line_and_exit_2() -> None:
     with virtual_display(opengl=False) as name:
         done = subprocess.run(
