@@ -151,15 +151,15 @@ def test_run_and_certify(printed, chain, tmp_path) -> None:
 def test_a_campaign(printed, tmp_path) -> None:
     plan = tmp_path / "plan.toml"
     plan.write_text(
-        'title = "Two seeds."\nseeds = 2\n[study]\n[study.estimation]\nestimators = ["wls"]\n'
-        'chosen = "wls"\n[robot]\nname = "twolink"\n'
+        'title = "Two seeds."\nseeds = 2\nrobot = "twolink"\n[study.estimation]\n'
+        'estimators = ["wls"]\nchosen = "wls"\n'
     )
     from robotid_sim.campaign.outcome import plan_campaign
 
     code, content = printed("campaign", "run", plan, "--dry-run", "--out", tmp_path / "c")
-    if code == 0:
-        forecast = plan_campaign(rid.load_plan(plan), tmp_path / "c", workers=1)
-        assert content["trials"] == forecast.content["trials"]
+    assert code == 0
+    forecast = plan_campaign(rid.load_plan(plan), tmp_path / "c", workers=1)
+    assert content["trials"] == forecast.content["trials"] == 2
 
 
 def damaged(chain: Chain, kind: str) -> rid.Log:
