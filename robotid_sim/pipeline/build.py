@@ -120,7 +120,9 @@ PUBLISHED = "published:"
 
 
 @one_blas_thread()
-def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) -> Setup:
+def build_setup(
+    robot: str | Path | Robot, config: StudyConfig | None = None, *, is_wide: bool = True
+) -> Setup:
     """Return the built values of a virtual study.
 
     Everything that would only fail after minutes of work fails here.
@@ -131,6 +133,8 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
         The plant: a catalog name, a URDF, or a robot; it ends up in the `cell` alone.
     config : StudyConfig, optional
         Names and options.
+    is_wide : bool
+        Look for an unseen motion that is as large as one without obstacles, not for any.
 
     Returns
     -------
@@ -177,7 +181,7 @@ def build_setup(robot: str | Path | Robot, config: StudyConfig | None = None) ->
         nominal=nominal,
         basis=basis,
         excitation=excitation,
-        unseen=build_unseen(nominal, basis, excitation, config),
+        unseen=build_unseen(nominal, basis, excitation, config, is_wide=is_wide),
         fit=fit,
         comparison=comparison,
         models=models,

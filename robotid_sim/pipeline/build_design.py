@@ -16,6 +16,7 @@ from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.constraints import MotionConstraint, TipBox, TipPlane, TorqueLimit
 from robotid_sim.excitation.criteria import Criterion, DOptimality
+from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.excitation.information import Prior, planned_information
 from robotid_sim.excitation.penalties import wide_draw
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch, SwarmSearch
@@ -166,7 +167,12 @@ def build_criterion(design: DesignConfig, name: str | None = None) -> Criterion:
 
 
 def build_unseen(
-    nominal: Robot, basis: BaseParameters, plan: DesignPlan, config: StudyConfig
+    nominal: Robot,
+    basis: BaseParameters,
+    plan: DesignPlan,
+    config: StudyConfig,
+    *,
+    is_wide: bool = True,
 ) -> FourierTrajectory:
     """Return the trajectory of one period on which a model is tried; it is not optimized.
 
@@ -186,7 +192,8 @@ def build_unseen(
     whole = replace(plan, family=options, criterion=DOptimality(), noise_std=None, prior=None)
     with in_space(nominal, whole) as (whole, _):
         problem = whole.problem(nominal, basis)
-        trajectory = problem.space.trajectory(wide_draw(problem, rng))
+        x = wide_draw(problem, rng) if is_wide else feasible_draws(problem, rng, 1)[0].x
+        trajectory = problem.space.trajectory(x)
     assert isinstance(trajectory, FourierTrajectory)
     return trajectory
 

@@ -141,7 +141,10 @@ def _prospect(robot: str | Path | Robot, study: StudyConfig) -> dict[str, Any]:
     A package that is not installed is told too, but nothing is wrong with the robot then.
     """
     try:
-        return {"refused": None, "assumptions": build_setup(robot, study).assumptions}
+        return {
+            "refused": None,
+            "assumptions": build_setup(robot, study, is_wide=False).assumptions,
+        }
     except MissingExtraError as error:
         return {"refused": None, "assumptions": [], "missing": str(error)}
     except RobotIdError as error:

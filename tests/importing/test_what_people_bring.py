@@ -382,3 +382,47 @@ def test_a_force_is_the_torque_of_a_prismatic_joint(tmp_path) -> None:
         columns[f"{what}_{k + 1} [{unit}]"] = columns.pop(f"{joint.name}_{what} [{unit}]")
     imported = import_log([write(tmp_path / "b.csv", text(columns))], robot)
     np.testing.assert_array_equal(imported.log.tau_meas, log.tau_meas)
+
+
+ODD_CELLS = ("[deg]", "[%]", "_ms", "", "target_", "时间", "\x01", '"', "1e999", "nan", "[", "sec")
+
+
+def mutated(lines, rng):
+    """Return lines with some of what damages files: words, cells and columns lost or added."""
+    lines = list(lines)
+    for _ in range(rng.integers(1, 4)):
+        k, word = rng.integers(len(lines)), str(rng.choice(ODD_CELLS))
+        match rng.integers(7):
+            case 0:
+                lines[0] = lines[0].replace(rng.choice(list(lines[0] or " ")), word, 1)
+            case 1:
+                lines[k] = lines[k].replace(str(rng.integers(10)), word, 1)
+            case 2:
+                del lines[k]
+            case 3:
+                lines.insert(k, word)
+            case 4:
+                lines = [f"{line},{word}" for line in lines]
+            case 5:
+                column = rng.integers(5)
+                parts = (line.split(",") for line in lines)
+                lines = [",".join([*p[:column], *p[column + 1 :]]) for p in parts]
+            case 6:
+                lines = lines[: rng.integers(1, len(lines) + 1)]
+        lines = lines or [""]
+    return lines
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("form", sorted({*FORMS, *REFUSED} - {"two publishers"}))
+def test_what_is_damaged_is_read_or_refused_in_one_line(tmp_path, form) -> None:
+    rng = np.random.default_rng(sum(map(ord, form)))
+    make, _ = (FORMS | REFUSED)[form]
+    lines = make(original(arm()), tmp_path).read_text().splitlines()
+    path = tmp_path / "damaged.csv"
+    for _ in range(20):
+        path.write_text("\n".join(mutated(lines, rng)))
+        try:
+            import_log([path], arm())
+        except RobotIdError as error:
+            assert "\n" not in str(error)
