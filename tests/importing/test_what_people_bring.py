@@ -419,10 +419,11 @@ def test_what_is_damaged_is_read_or_refused_in_one_line(tmp_path, form) -> None:
     rng = np.random.default_rng(sum(map(ord, form)))
     make, _ = (FORMS | REFUSED)[form]
     lines = make(original(arm()), tmp_path).read_text().splitlines()
-    path = tmp_path / "damaged.csv"
+    path, refusals = tmp_path / "damaged.csv", []
     for _ in range(20):
         path.write_text("\n".join(mutated(lines, rng)))
         try:
             import_log([path], arm())
         except RobotIdError as error:
-            assert "\n" not in str(error)
+            refusals.append(str(error))
+    assert not any("\n" in refusal for refusal in refusals)
