@@ -9,6 +9,7 @@ gravity that is missing or points elsewhere, however wrong each mass is by itsel
 """
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,6 +19,9 @@ from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
+
+MAX_SAMPLES = 20_000
+"""Samples that are looked at; of longer logs every so many."""
 
 MIN_SHARE_OF_GRAVITY = 0.2
 """Torque of gravity over all of a nominal joint from which its absence shows."""
@@ -53,6 +57,15 @@ ROUNDED = np.deg2rad(10.0)
 """Angle to an axis of the base within which gravity is taken to be along it."""
 
 
+class _Samples(NamedTuple):
+    """Of a motion, each of shape (N, n)."""
+
+    q: Float2D
+    dq: Float2D
+    ddq: Float2D
+    tau: Float2D
+
+
 def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
     """Return what the torques of a log are instead of measured ones, if one thing explains all.
 
@@ -65,12 +78,14 @@ def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
     nominal : Robot
         The model before identification.
     """
-    state = motion.q, motion.dq, motion.ddq
+    step = 1 + motion.t.size // MAX_SAMPLES
+    seen = _Samples(*(a[::step] for a in (motion.q, motion.dq, motion.ddq, motion.tau)))
+    state = seen[:3]
     expected = rigid_body_torque(nominal, *state)
     large = 0.1 * rms(expected)
     shares = [(sign * expected > large).mean(axis=0) for sign in (-1.0, 1.0)]
     both = np.minimum(*shares) > MIN_SHARE_NEGATIVE
-    unsigned = both & (log.tau_meas >= 0.0).all(axis=0)
+    unsigned = both & log.torque_measured & (log.tau_meas >= 0.0).all(axis=0)
     if unsigned.any():
         names = tuple(np.array(nominal.joint_names)[unsigned].tolist())
         return [
@@ -82,22 +97,23 @@ def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
                 remedy="record the torques with their signs",
             )
         ]
-    still = np.zeros_like(motion.q)
+    still = np.zeros_like(seen.q)
     floating = replace(nominal, gravity=np.zeros(3))
     along = [
-        rigid_body_torque(replace(nominal, gravity=axis), motion.q, still, still)
+        rigid_body_torque(replace(nominal, gravity=axis), seen.q, still, still)
         for axis in np.eye(3)
     ]
     known = np.einsum("kNj,k->Nj", np.array(along), nominal.gravity)
     heavy = rms(known) > MIN_SHARE_OF_GRAVITY * np.maximum(rms(expected), rms(log.tau_meas).max())
+    heavy &= log.torque_measured
     if not heavy.any():
         return []
     bodies = rigid_body_torque(floating, *state)
-    change, left, is_sound = _fit_gravity(motion, nominal, motion.tau - known, bodies, along)
-    _, first, _ = _fit_gravity(motion, nominal, motion.tau - known, bodies, [])
+    change, left, is_sound = _fit_gravity(seen, nominal, seen.tau - known, bodies, along)
+    _, first, _ = _fit_gravity(seen, nominal, seen.tau - known, bodies, [])
     residual, before = (float(np.linalg.norm(part[heavy])) for part in (left, first))
     is_sound = is_sound and left[heavy].max() < MAX_RESIDUAL
-    if _is_external(motion, nominal, bodies, along, heavy):
+    if _is_external(seen, nominal, bodies, along, heavy):
         evidence = "neither gravity nor inertia shows in joints that the nominal model loads"
         return [_without_gravity("the torques hold neither gravity nor inertia", evidence)]
     fit = nominal.gravity + change
@@ -130,19 +146,17 @@ def _without_gravity(finding: str, evidence: str) -> Cause:
 
 
 def _is_external(
-    motion: Motion, nominal: Robot, bodies: Float2D, along: list[Float2D], heavy: Bool1D
+    seen: _Samples, nominal: Robot, bodies: Float2D, along: list[Float2D], heavy: Bool1D
 ) -> bool:
     """Tell whether no joint that gravity loads has a torque that looks like the bodies' at all."""
     expected = bodies + np.einsum("kNj,k->Nj", np.array(along), nominal.gravity)
-    shapes = [
-        abs(np.corrcoef(expected[:, j], motion.tau[:, j])[0, 1]) for j in np.flatnonzero(heavy)
-    ]
-    size = rms(motion.tau)[heavy] / rms(expected)[heavy]
+    shapes = [abs(np.corrcoef(expected[:, j], seen.tau[:, j])[0, 1]) for j in np.flatnonzero(heavy)]
+    size = rms(seen.tau)[heavy] / rms(expected)[heavy]
     return bool(max(shapes) < MAX_LIKENESS and size.max() < MAX_SHARE_LEFT)
 
 
 def _fit_gravity(
-    motion: Motion, nominal: Robot, tau: Float2D, bodies: Float2D, along: list[Float2D]
+    seen: _Samples, nominal: Robot, tau: Float2D, bodies: Float2D, along: list[Float2D]
 ) -> tuple[Float1D, Float1D, bool]:
     """Fit gravity beside the nominal one; give it, shares left over, and whether the rest is sound.
 
@@ -150,18 +164,19 @@ def _fit_gravity(
 
     What the motion does not show of its direction stays as the model has it.
     """
-    n, scale = nominal.dof, 1.0 / np.maximum(rms(motion.tau), np.finfo(float).tiny)
+    n, size = nominal.dof, rms(seen.tau)
+    scale = np.divide(1.0, size, where=size > 0.0, out=np.zeros(n))  # what is not recorded is zero
     eps = np.array([joint.friction.eps for joint in nominal.joints])
-    by_joint = [np.tanh(motion.dq / eps), motion.dq, np.ones_like(motion.dq)]
+    by_joint = [np.tanh(seen.dq / eps), seen.dq, np.ones_like(seen.dq)]
     columns = [*along, bodies]
     columns += [np.where(np.arange(n) == j, part, 0.0) for part in by_joint for j in range(n)]
     A = np.column_stack([(column * scale).ravel() for column in columns])
     y = (tau * scale).ravel()
     x, *_ = np.linalg.lstsq(A, y, rcond=1e-8)
     friction = A[:, len(along) + 1 :] @ x[len(along) + 1 :]
-    left = rms((y - A @ x).reshape(motion.tau.shape))
+    left = rms((y - A @ x).reshape(seen.tau.shape))
     share = x[len(along)]  # of the torque of inertia
-    speed = (motion.dq * scale).ravel()
+    speed = (seen.dq * scale).ravel()
     is_braked = (
         friction @ speed
         >= -MAX_DRIVEN * np.abs(A[:, : len(along) + 1] @ x[: len(along) + 1] * speed).sum()

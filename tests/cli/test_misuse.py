@@ -125,6 +125,7 @@ BAD = {
         ("two drawn", "--draws"),
     ],
     "write_map": [FOLDERLESS, A_FOLDER],
+    "profile": [("ur", "unknown profile 'ur'")],
     "topic": [("/joint_states", "--topic /joint_states: l.h5 is no ROS bag")],
     "segment": [("0", "--segment"), ("9", "there is no segment 9; there are 1: ")],
     "joint": [("elbo", "unknown joint 'elbo' (did you mean 'elbow'?)")],
