@@ -36,7 +36,7 @@ def nominal_causes(evidence: Evidence) -> list[Cause]:
 
 
 def implausible_bodies(nominal: Robot) -> list[Cause]:
-    """Return what no arm of its size has in the nominal model, such as inertia in other units."""
+    """Name what no arm of its size has in the nominal model, such as inertia in other units."""
     return [
         Cause(
             kind="nominal-model",

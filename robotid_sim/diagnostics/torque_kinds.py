@@ -67,7 +67,7 @@ class _Samples(NamedTuple):
 
 
 def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
-    """Return what the torques of a log are instead of measured ones, if one thing explains all.
+    """Name what the torques of a log are instead of measured ones, if one thing explains all.
 
     Parameters
     ----------
@@ -103,14 +103,14 @@ def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
         rigid_body_torque(replace(nominal, gravity=axis), seen.q, still, still)
         for axis in np.eye(3)
     ]
-    known = np.einsum("kNj,k->Nj", np.array(along), nominal.gravity)
-    heavy = rms(known) > MIN_SHARE_OF_GRAVITY * np.maximum(rms(expected), rms(log.tau_meas).max())
+    weight = np.einsum("kNj,k->Nj", np.array(along), nominal.gravity)
+    heavy = rms(weight) > MIN_SHARE_OF_GRAVITY * np.maximum(rms(expected), rms(log.tau_meas).max())
     heavy &= log.torque_measured
     if not heavy.any():
         return []
     bodies = rigid_body_torque(floating, *state)
-    change, left, is_sound = _fit_gravity(seen, nominal, seen.tau - known, bodies, along)
-    _, first, _ = _fit_gravity(seen, nominal, seen.tau - known, bodies, [])
+    change, left, is_sound = _fit_gravity(seen, nominal, seen.tau - weight, bodies, along)
+    _, first, _ = _fit_gravity(seen, nominal, seen.tau - weight, bodies, [])
     residual, before = (float(np.linalg.norm(part[heavy])) for part in (left, first))
     is_sound = is_sound and left[heavy].max() < MAX_RESIDUAL
     if _is_external(seen, nominal, bodies, along, heavy):

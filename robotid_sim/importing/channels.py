@@ -115,11 +115,11 @@ def with_unwrapped(
     """
     columns, notes = dict(recording.columns), []
     for joint in (joint for joint in robot.joints if not joint.prismatic):
-        own = mapping.joints[joint.name]
-        assert own.position is not None
-        turn = 2.0 * np.pi / UNITS["position"][own.position_unit or "rad"]
-        rows = np.flatnonzero(np.isfinite(columns[own.position]))
-        steps = np.diff(columns[own.position][rows])
+        entry = mapping.joints[joint.name]
+        assert entry.position is not None
+        turn = 2.0 * np.pi / UNITS["position"][entry.position_unit or "rad"]
+        rows = np.flatnonzero(np.isfinite(columns[entry.position]))
+        steps = np.diff(columns[entry.position][rows])
         turns = np.rint(steps / turn)
         left = np.abs(steps - turns * turn)
         usual = np.abs(steps[turns == 0.0])
@@ -130,9 +130,9 @@ def with_unwrapped(
         )
         if not jumps.any() or np.count_nonzero(jumps) < np.count_nonzero(turns):
             continue  # outliers, or a resolver of another range
-        column = columns[own.position].copy()
+        column = columns[entry.position].copy()
         column[rows[1:]] -= np.cumsum(turns) * turn
-        columns[own.position] = column
+        columns[entry.position] = column
         notes.append(
             f"positions of {joint.name} jump by a turn {np.count_nonzero(jumps)} times and are "
             "joined"

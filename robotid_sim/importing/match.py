@@ -63,7 +63,7 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     does not have, `LogError` if there is no time, or a joint has no position, or neither torque nor
     current.
     """
-    given, sought, by_profile = with_profile(recording, robot, given or ImportMap())
+    given, quantities, by_profile = with_profile(recording, robot, given or ImportMap())
     for joint in given.joints:
         if joint not in robot.joint_names:
             what = f"joint in the map of '{robot.name}'"
@@ -72,7 +72,7 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
         if column is not None and column not in recording.columns:
             raise UnknownNameError.of("column in the map", column, recording.columns)
     others = require_at_rest(recording, robot)
-    chosen, reasons = _chosen(recording, robot, given, sought)
+    chosen, reasons = _chosen(recording, robot, given, quantities)
     for quantity, columns in chosen.items():
         by_map = [joint for joint in columns if _given(given, joint, quantity)]
         missing = [joint for joint in robot.joint_names if joint not in columns]
@@ -118,7 +118,7 @@ def draft(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
 
 
 def _chosen(
-    recording: ForeignLog, robot: Robot, given: ImportMap, sought: Sequence[str] = QUANTITIES
+    recording: ForeignLog, robot: Robot, given: ImportMap, quantities: Sequence[str] = QUANTITIES
 ) -> tuple[dict[str, dict[str, ColumnName]], dict[str, str]]:
     """Return the columns of every quantity that has some, by joint, and why these."""
     names = [
@@ -129,7 +129,7 @@ def _chosen(
     chosen: dict[str, dict[str, ColumnName]] = {}
     reasons: dict[str, str] = {}
     by_currents = any(j.current and j.torque_constant for j in given.joints.values())
-    for quantity in sought:
+    for quantity in quantities:
         by_map = {joint: _given(given, joint, quantity) for joint in given.joints}
         if quantity == "torque" and by_currents and not any(by_map.values()):
             continue  # what looks like a torque may be in amperes

@@ -63,8 +63,8 @@ class Profile(ConfigSection):
         """Return the columns by quantity, in the order of joints, of those that have all."""
         chosen = {}
         for quantity, pattern in self.columns.items():
-            found = ((re.fullmatch(pattern, name), name) for name in recording.columns)
-            numbered = sorted((int(match[1]), name) for match, name in found if match)
+            matches = ((re.fullmatch(pattern, name), name) for name in recording.columns)
+            numbered = sorted((int(match[1]), name) for match, name in matches if match)
             if len({number for number, _ in numbered}) == len(numbered) == dof:
                 chosen[quantity] = [name for _, name in numbered]
         return chosen
@@ -84,24 +84,24 @@ def with_profile(
 
     Gives the quantities that may be looked for beside the map, and what is said of the profile.
     """
-    known = profiles()
-    if given.profile not in (None, NO_PROFILE, *known):
-        raise UnknownNameError.of("profile", str(given.profile), [NO_PROFILE, *known])
+    by_key = profiles()
+    if given.profile not in (None, NO_PROFILE, *by_key):
+        raise UnknownNameError.of("profile", str(given.profile), [NO_PROFILE, *by_key])
     kinds = {parsed(name, robot.joint_names).quantity for name in recording.columns}
-    for key, profile in known.items():
+    for key, profile in by_key.items():
         columns = profile.columns_of(recording, robot.dof)
         by_current = "torque" not in columns
         fits = "position" in columns and ("current" in columns or not by_current)
         if given.profile is None and by_current and "torque" in kinds:
             fits = False  # measured torques are better than currents
         if fits and given.profile in (None, key):
-            update, notes = _completed(profile, columns, recording, robot, given)
+            update, notes = _complete_map(profile, columns, recording, robot, given)
             head = f"profile {profile.name} ({key}); profile = 'none' in a map leaves it out"
             return given.model_copy(update=update), tuple(columns), [head, *profile.notes, *notes]
     return given, QUANTITIES, []
 
 
-def _completed(
+def _complete_map(
     profile: Profile,
     columns: dict[str, list[str]],
     recording: ForeignLog,
@@ -117,8 +117,8 @@ def _completed(
         values: dict[str, Any] = {q: names[j] for q, names in columns.items()}
         values |= {f"{q}_unit": unit for q, unit in profile.units.items() if q in columns}
         values |= {} if constants is None else {"torque_constant": constants.values[j]}
-        own = given.joints.get(name, JointMap()).model_dump(exclude_unset=True)
-        joints[name] = JointMap.model_validate(values | own)
+        stated_keys = given.joints.get(name, JointMap()).model_dump(exclude_unset=True)
+        joints[name] = JointMap.model_validate(values | stated_keys)
     times = [name for name in recording.columns if re.fullmatch(profile.time, name)]
     time = given.time or (times[0] if times and given.rate is None else None)
     update = {"joints": joints, "time": time, "time_unit": given.time_unit or profile.time_unit}

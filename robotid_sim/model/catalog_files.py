@@ -49,7 +49,7 @@ def find_urdf(robot: str | Path) -> Path:
 
 def _find_published(name: str) -> Path | None:
     """Find a robot of the packages example-robot-data and robot_descriptions, if they have it."""
-    if not name.isidentifier():
+    if not name.isidentifier():  # a path
         return None
     with suppress(PackageNotFoundError):
         installed = distribution("example-robot-data").files or []
@@ -57,10 +57,12 @@ def _find_published(name: str) -> Path | None:
         found = [file for file in installed if file.name in wanted]
         if found:
             return Path(str(min(found, key=str).locate())).resolve()
-    if find_spec("robot_descriptions") is None or not find_spec(f"robot_descriptions.{name}"):
+    place = f"robot_descriptions.{name}"  # whose other modules are no robots
+    is_robot = name.endswith("_description") and find_spec("robot_descriptions") is not None
+    if not is_robot or find_spec(place) is None:
         return None
     try:  # it fetches a repository, unless it has it
-        module = import_module(f"robot_descriptions.{name}")
+        module = import_module(place)
     except Exception as error:  # of Git, or of the network
         text = " ".join(str(error).split())
         raise UnknownNameError(f"robot_descriptions cannot fetch '{name}': {text}") from error

@@ -39,7 +39,7 @@ class Fault(NamedTuple):
 
 
 def implausible(robot: Robot) -> list[Fault]:
-    """Return what no arm of the size of `robot` has; empty for a plausible one.
+    """Find what no arm of the size of `robot` has; empty for a plausible one.
 
     Radius of gyration and distance of the center of mass are compared with the reach of the arm,
     its masses with the cube of that.
