@@ -32,6 +32,9 @@ MOTOR_SIDE = 100.0
 LATE = 0.1
 """Delay of the torques [s]."""
 
+CLOCK_RATE = 0.98
+"""Rate of a clock that runs slow."""
+
 SHARE = 0.4
 """Share of another joint's torque in that of a coupled one."""
 
@@ -73,6 +76,7 @@ def damages(dof: int, joint: int, swapped: tuple[int, int]) -> list[Damage]:
         ),
         Damage("zero", "position-zero", (j,), lambda log: shifted(log, j, 0.5 * np.pi)),
         Damage("late", "torque-delay", (), lambda log: late(log, LATE)),
+        Damage("clock", "clock-rate", (), lambda log: replace(log, t=CLOCK_RATE * log.t)),
         Damage("coupled", "coupled-joints", (before, last), lambda log: torques(log, mixed)),
     ]
 

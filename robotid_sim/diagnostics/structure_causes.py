@@ -33,6 +33,9 @@ FLANK = 0.1
 STRONGER = 0.01
 """Change of the strength of gravity that is worth a word."""
 
+MAX_GRAVITY_SHARE = 0.5
+"""Share of the column of gravity in a fit up to which a step follows it."""
+
 JUMPS = ("backlash", "hysteresis")
 """Kinds whose changes are too short for rows."""
 
@@ -84,15 +87,17 @@ def _horizontal_directions(robot: Robot) -> Float2D:
 
 
 def _gravity_causes(evidence: Evidence, robot: Robot, rows: Float) -> list[Extension]:
-    """Return gravity of another strength and of another direction."""
+    """Return gravity of another strength, as a clock of another rate shows it, and direction."""
     dof, given = evidence.dof, robot.gravity - evidence.correction.gravity
     stronger = Extension(
-        kind="gravity-strength",
+        kind="clock-rate",
         joint=None,
         columns=rows[:, :, [2]],
-        words=_strength,
+        words=_clock_rate,
         least=(STRONGER,),
-        corrected=lambda value: replace(Correction.none(dof), gravity=value[0] * robot.gravity),
+        corrected=lambda share: replace(
+            Correction.none(dof), gravity=_excess_of_gravity(share[0]) * robot.gravity
+        ),
         total=lambda correction: np.array(
             [(given + correction.gravity) @ given / (given @ given) - 1.0]
         ),
@@ -107,6 +112,16 @@ def _gravity_causes(evidence: Evidence, robot: Robot, rows: Float) -> list[Exten
         total=lambda correction: correction.gravity,
     )
     return [stronger, tilted]
+
+
+def _excess_of_gravity(share: float) -> float:
+    """Return the excess e of gravity for the share of its column in a fit.
+
+    The parameters of the fit without the column are those that gravity sees, (1 + e) times the
+    true ones, so that the share is e / (1 + e). A step at most doubles gravity; more follow.
+    """
+    share = min(share, MAX_GRAVITY_SHARE)
+    return share / (1.0 - share)
 
 
 def _position_cause(kind: str, j: int, dof: int, unit: str, columns: Float) -> Extension:
@@ -198,10 +213,12 @@ def _gear(unit: str, value: Float1D) -> Wording:
     )
 
 
-def _strength(value: Float1D) -> Wording:
+def _clock_rate(value: Float1D) -> Wording:
+    excess = float(value[0])
     return Wording(
-        f"gravity is {strength_words(float(value[0]))}",
-        "check `gravity` in the section [robot], and the time stamps with another clock",
+        strength_words(excess),
+        "compare the time stamps with another clock, and multiply them by "
+        f"{(1.0 + excess) ** 0.5:.4g} if they are at fault; else set `gravity` in [robot]",
     )
 
 

@@ -83,21 +83,21 @@ class GravityFit:
                 f"base, or set `gravity = [{entries}]` in the section [robot]."
             )
         if std[STRENGTH].any():
+            text = strength_words(self.excess)
             sentences.append(
-                f"Gravity is {strength_words(self.excess)}. The fit takes the gravity; the "
-                "intervals hold both."
+                f"{text[0].upper()}{text[1:]}. The fit takes the gravity; the intervals hold both."
             )
         return sentences
 
 
 def strength_words(excess: float) -> str:
-    """Say how much stronger gravity is than the model's, and what clock would look so."""
+    """Say what clock, or else what excess of gravity over the model's, a log shows."""
     side = "stronger" if excess > 0.0 else "weaker"
     clock = (1.0 + excess) ** -0.5 - 1.0
     pace = "slow" if clock < 0.0 else "fast"
     return (
-        f"{percent(abs(excess), 2)} {side} than the model's, or the clock of the log runs "
-        f"{percent(abs(clock), 2)} {pace}"
+        f"the clock of the log runs {percent(abs(clock), 2)} {pace}, or gravity is "
+        f"{percent(abs(excess), 2)} {side} than the model's"
     )
 
 

@@ -41,6 +41,8 @@ def followed(cause, log):
             tau[:, j] = tau[:, j[::-1]]
         case "position-columns":
             q[:, j] = q[:, j[::-1]]
+        case "clock-rate":
+            return replace(log, t=number_in(cause.remedy) * log.t)
         case "torque-delay":
             return replace(log, torque_time_offset=number_in(cause.remedy))
     return replace(log, q=q, tau_meas=tau)
