@@ -187,6 +187,9 @@ def cad_text(result: CadInertia) -> Iterator[Text]:
     for link in result.links:
         for name in link.hulls:
             yield f"{link.name}: convex hull taken of {name}, which is not closed"
+    for note in result.robot.assumptions:
+        if note.startswith("limits that"):
+            yield f"{note}; assumed ones are written, state those of the arm"
 
 
 def _table(links: Sequence[CadLink]) -> Table:

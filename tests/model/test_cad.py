@@ -18,6 +18,7 @@ from robotid_sim.model.export import write_urdf
 from robotid_sim.model.geometry import rotation_from_rpy, transform
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.solid import Solid, box, capsule, cylinder, read_mesh, sphere, union
+from robotid_sim.report.text import cad_text
 
 EXACT = 1e-12
 """Relative; the sums over tetrahedra are exact but for rounding."""
@@ -269,6 +270,14 @@ def test_urdf_of_primitives_with_impossible_inertia_is_mended(tmp_path: Path) ->
     assert "<mass" not in (tmp_path / "out.urdf").read_text().split('name="arm"')[0]
     by_collision = inertia_from_geometry(robot, 10.0, collision=True)
     assert by_collision.links[0].volume == pytest.approx(36 * np.pi, rel=1e-12)
+
+
+def test_limits_that_are_assumed_are_told(tmp_path: Path) -> None:
+    path = tmp_path / "toy.urdf"
+    path.write_text(PRIMITIVES.replace('velocity="1" ', 'velocity="0" ', 1), encoding="utf-8")
+    made = inertia_from_geometry(Robot.from_urdf(path, assume_limits=True, formal=True), 10.0)
+    told = [str(line) for line in cad_text(made)]
+    assert "limits that the URDF lacks: 'hinge' velocity; assumed ones" in "\n".join(told)
 
 
 def test_body_without_geometry_is_named(tmp_path: Path) -> None:
