@@ -64,8 +64,8 @@ MOST_VELOCITY = 100.0
 NO_VELOCITY = 1000.0
 """Velocity limit from which on files mean that there is none [rad/s]: no degrees, either."""
 
-NO_RANGE = 10_000.0
-"""Range from which on files mean that there is none [rad]: no degrees, either."""
+NO_RANGE = 1e5
+"""Range from which on files mean that there is none [rad or m]: no degrees or mm, either."""
 
 MIN_VELOCITY = 1e-5
 """Least velocity limit of a joint [rad/s or m/s]."""
@@ -269,6 +269,18 @@ def _require_radians(
         )
 
 
+def _usable_range(
+    source: UrdfJoint, bounds: tuple[float, float], notes: list[str]
+) -> tuple[float, float]:
+    """Return the bounds of a joint, assumed ones if they mean that there are none."""
+    if bounds[1] - bounds[0] < NO_RANGE:
+        return bounds
+    table = ASSUMED_PRISMATIC if source.kind == "prismatic" else ASSUMED_REVOLUTE
+    text = f"taken for none, +-{table['upper']:.3g} assumed"
+    notes.append(f"position range of {bounds[1] - bounds[0]:g} {text}")
+    return table["lower"], table["upper"]
+
+
 def _limits(
     document: UrdfDocument, source: UrdfJoint, override: Mapping[str, float], notes: list[str]
 ) -> dict[str, float]:
@@ -281,10 +293,7 @@ def _limits(
         bounds = (given.get("lower", 0.0), given.get("upper", 0.0))
     velocity = given["velocity"]
     if not override.keys() & {"lower", "upper"}:
-        if source.kind == "revolute" and bounds[1] - bounds[0] >= NO_RANGE:
-            text = "taken for none, -pi to pi assumed"
-            notes.append(f"position range of {bounds[1] - bounds[0]:g} rad {text}")
-            bounds = (-np.pi, np.pi)
+        bounds = _usable_range(source, bounds, notes)
         _require_radians(document, source, "range", bounds[1] - bounds[0], MOST_RANGE)
     from_file = "velocity" not in override
     if from_file and velocity >= NO_VELOCITY and source.kind != "prismatic":

@@ -237,7 +237,7 @@ def test_what_a_study_refuses_the_check_does_and_names_it(robotid, tmp_path, nam
         ),
         (
             changed("limit", lower="-1e6", upper="1e6"),
-            "position range of 2e+06 rad taken for none, -pi to pi assumed",
+            "position range of 2e+06 taken for none, +-3.14 assumed",
         ),
         *(
             (doubled(tag), f"second ones are left out: <{tag}> of ")
