@@ -223,7 +223,8 @@ def _walk(document: UrdfDocument, start: str) -> Iterator[tuple[str, int, int]]:
         branches = [j for j in children if j.movable or movable_below(j.child)]
         stuck = locked or len(branches) > 1
         for joint in reversed(children):
-            free = joint.movable and not joint.mimic and not stuck
+            serial = joint.kind in MOVABLE or (joint.movable and joints == 0)  # or a floating base
+            free = serial and not joint.mimic and not stuck
             stack.append((joint.child, joints + free, links + 1, stuck))
 
 

@@ -19,6 +19,7 @@ from robotid_sim.errors import FileFormatError, OptionError, UrdfError
 from robotid_sim.inputs import PACKAGES
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 from robotid_sim.model.mesh_files import require_mesh_file
+from robotid_sim.model.urdf_xml import is_shown
 from robotid_sim.representation import public_value
 
 
@@ -117,15 +118,17 @@ class Link:
         freeze(self, (10,), "phi", what=f"link '{self.name}': ")
 
 
-ONCE = {
+ONCE = ("parent", "child", "mimic")
+"""Children that a joint has once at most: they say how the tree is built."""
+
+FIRST_TAKEN = {
     "link": ("inertial",),
     "inertial": ("origin", "mass", "inertia"),
-    "joint": ("origin", "parent", "child", "axis", "limit", "dynamics", "mimic"),
+    "joint": ("origin", "axis", "limit", "dynamics"),
+    "visual": ("origin", "geometry", "material"),
+    "collision": ("origin", "geometry"),
 }
-"""Children of what moves that an element has once at most."""
-
-ONCE_SHOWN = {"visual": ("origin", "geometry", "material"), "collision": ("origin", "geometry")}
-"""Children of shapes of which the first is taken."""
+"""Children of which the first is taken, as by readers of ROS, Pinocchio and Bullet."""
 
 SIZES = {"box": "size", "sphere": "radius", "cylinder": "radius length", "capsule": "radius length"}
 
@@ -140,13 +143,13 @@ LARGEST = {
 
 
 def checked_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
-    """Return what is left out or taken for granted of a URDF; remove shapes without a volume.
+    """Return what is left out or taken for granted of a URDF; remove what is left out.
 
-    Raises `UrdfError` if an element stands twice where one is meant, or a number cannot be that of
-    an arm.
+    Raises `UrdfError` if a joint has two parents, children or leaders, or a number cannot be that
+    of an arm.
     """
-    for element in root.iter(*ONCE):
-        counts = Counter(child.tag for child in element if child.tag in ONCE[str(element.tag)])
+    for element in root.iter("joint"):
+        counts = Counter(child.tag for child in element if child.tag in ONCE)
         for tag, count in counts.items():
             if count > 1:
                 second = element.findall(tag)[1]
@@ -159,21 +162,32 @@ def checked_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
             if largest < worst < float("inf"):  # what is infinite is refused when it is read
                 text = f"{tag} {key}='{element.get(key)}' is more than {largest:g} {unit}"
                 _fail(path, element, f"{_owner(element)}: {text}: is it in another unit?")
-    shown = []
-    for element in root.iter(*ONCE_SHOWN):
-        for tag in ONCE_SHOWN[str(element.tag)]:
-            for second in element.findall(tag)[1:]:
-                shown.append(f"<{tag}> of {_owner(element)}")
-                element.remove(second)
-    flat = _without_flat_shapes(root, path)
+    seconds, flat = _without_seconds(root), _without_flat_shapes(root, path)
     bare = [
         str(inertial.getparent().get("name"))
         for inertial in root.iter("inertial")
         if inertial.find("inertia") is None and inertial.getparent() is not None
     ]
-    notes = {"shapes without a volume are left out": flat, "second ones are left out": shown}
+    macros = [
+        f"<{element.prefix}:{etree.QName(element).localname}> of {_owner(element)}"
+        for element in root.iter("{*}*")
+        if "xacro" in str(element.tag) and is_shown(element)
+    ]
+    notes = {"shapes without a volume are left out": flat, "second ones are left out": seconds}
+    notes["macros of xacro, not expanded, are left out"] = macros
     notes |= {"missing <inertia> taken as zero": bare}
     return tuple(f"{text}: {', '.join(dict.fromkeys(of))}" for text, of in notes.items() if of)
+
+
+def _without_seconds(root: etree._Element) -> list[str]:
+    """Remove the second of what stands once, and return what it was."""
+    seconds = []
+    for element in root.iter(*FIRST_TAKEN):
+        for tag in FIRST_TAKEN[str(element.tag)]:
+            for second in element.findall(tag)[1:]:
+                seconds.append(f"<{tag}> of {_owner(element)}")
+                element.remove(second)
+    return seconds
 
 
 def _without_flat_shapes(root: etree._Element, path: Path) -> list[str]:

@@ -64,6 +64,9 @@ MOST_VELOCITY = 100.0
 NO_VELOCITY = 1000.0
 """Velocity limit from which on files mean that there is none [rad/s]: no degrees, either."""
 
+NO_RANGE = 1e5
+"""Range from which on files mean that there is none [rad or m]: no degrees or mm, either."""
+
 MIN_VELOCITY = 1e-5
 """Least velocity limit of a joint [rad/s or m/s]."""
 
@@ -200,13 +203,18 @@ def joint_from_urdf(
     return joint, notes
 
 
-def missing_limits(source: UrdfJoint, override: Mapping[str, float]) -> tuple[str, ...]:
+def missing_limits(
+    source: UrdfJoint, override: Mapping[str, float], *, assume: bool
+) -> tuple[str, ...]:
     """Return which limits without a default a joint lacks, of lower, upper and velocity.
 
-    A URDF may leave out a bound that is zero, but not both.
+    A URDF may leave out a bound that is zero, but not both. Two equal ones are none where limits
+    may be assumed: exporters write 0 for what was not given.
     """
     given = {**source.limits, **override}
     bounds = () if given.keys() & {"lower", "upper"} else ("lower", "upper")
+    if assume and given.get("lower", 0.0) == given.get("upper", 0.0):
+        bounds = ("lower", "upper")
     velocity = ("velocity",) if given.get("velocity", 0.0) <= 0.0 else ()
     return (*(() if source.kind == "continuous" else bounds), *velocity)
 
@@ -223,7 +231,11 @@ def with_assumed_limits(
     Raises `UrdfError` if some do and nothing may be assumed; it names all of them.
     """
     filled = {name: dict(values) for name, values in overrides.items()}
-    missing = {j: names for j in sources if (names := missing_limits(j, filled.get(j.name, {})))}
+    missing = {
+        joint: names
+        for joint in sources
+        if (names := missing_limits(joint, filled.get(joint.name, {}), assume=assume))
+    }
     words = "; ".join(f"'{joint.name}' {', '.join(names)}" for joint, names in missing.items())
     if missing and not assume:
         where = "add them to <limit> or robot.toml"
@@ -257,6 +269,18 @@ def _require_radians(
         )
 
 
+def _usable_range(
+    source: UrdfJoint, bounds: tuple[float, float], notes: list[str]
+) -> tuple[float, float]:
+    """Return the bounds of a joint, assumed ones if they mean that there are none."""
+    if bounds[1] - bounds[0] < NO_RANGE:
+        return bounds
+    table = ASSUMED_PRISMATIC if source.kind == "prismatic" else ASSUMED_REVOLUTE
+    text = f"taken for none, +-{table['upper']:.3g} assumed"
+    notes.append(f"position range of {bounds[1] - bounds[0]:g} {text}")
+    return table["lower"], table["upper"]
+
+
 def _limits(
     document: UrdfDocument, source: UrdfJoint, override: Mapping[str, float], notes: list[str]
 ) -> dict[str, float]:
@@ -269,6 +293,7 @@ def _limits(
         bounds = (given.get("lower", 0.0), given.get("upper", 0.0))
     velocity = given["velocity"]
     if not override.keys() & {"lower", "upper"}:
+        bounds = _usable_range(source, bounds, notes)
         _require_radians(document, source, "range", bounds[1] - bounds[0], MOST_RANGE)
     from_file = "velocity" not in override
     if from_file and velocity >= NO_VELOCITY and source.kind != "prismatic":

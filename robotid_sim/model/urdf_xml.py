@@ -19,6 +19,12 @@ MAX_HEAD = 10_000
 XACRO_DEFINITIONS = ("property", "arg", "macro")
 """Elements of xacro that a file without uses of them may keep."""
 
+SHOWN = ("visual", "collision", "material", "gazebo")
+"""Elements in which what is not read does not move."""
+
+HARMLESS = ("ERR_DOCUMENT_END", "ERR_HYPHEN_IN_COMMENT")
+"""Errors of XML that hide nothing of the robot."""
+
 
 def line_of(element: etree._Element) -> int:
     """Return the line of an element; zero if it has none."""
@@ -40,12 +46,12 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
     root = None
     with suppress(etree.XMLSyntaxError):  # of nothing that can be recovered
         root = etree.fromstring(text, parser)
-    # Prefixes that nobody declared, and what stands behind the robot, are no matter; other errors
-    # may hide half of it.
+    # Prefixes that nobody declared, what stands behind the robot, and dashes in a comment are no
+    # matter; other errors may hide half of it.
     errors = [
         error
         for error in parser.error_log
-        if error.domain_name != "NAMESPACE" and error.type_name != "ERR_DOCUMENT_END"
+        if error.domain_name != "NAMESPACE" and error.type_name not in HARMLESS
     ]
     if errors or root is None:
         line = (errors[0].line if errors else 1) + xml[: xml.find(b"<")].count(b"\n")
@@ -65,7 +71,12 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
         space, _, tag = str(element.tag).rpartition("}")
         if usual and space == usual:
             element.tag = tag
-        elif "xacro" in space and tag not in XACRO_DEFINITIONS:
+        elif "xacro" in space and tag not in XACRO_DEFINITIONS and not is_shown(element):
             what = f"<xacro:{tag}> is not URDF"
             raise UrdfError(f"{path}:{line_of(element)}: {what}; name it .urdf.xacro to expand it")
     return root
+
+
+def is_shown(element: etree._Element) -> bool:
+    """Return whether an element stands in one that only concerns what is shown."""
+    return next(element.iterancestors(*SHOWN), None) is not None

@@ -192,11 +192,12 @@ def without_inertia() -> str:
 BROKEN = {
     **{
         f"two {tag}": (doubled(tag), f"<{tag}> stands 2 times; keep one of them")
-        for tag in ("inertial", "mass", "inertia", "limit", "dynamics", "axis", "parent", "child")
+        for tag in ("parent", "child")
     },
     "damping": (changed("dynamics", damping="-1"), "Fv = -1 is negative"),
     "friction": (changed("dynamics", friction="-1"), "Fc = -1 is negative"),
     "much damping": (changed("dynamics", damping="1e12"), "is it in another unit?"),
+    "equal": (changed("limit", lower="0", upper="0"), "lower limit 0 is not below upper limit 0"),
     "180": (changed("limit", lower="-180", upper="180"), "a range of 360 rad is no arm's; if"),
     "90": (changed("limit", lower="-90", upper="90"), "degrees, convert them; else state them"),
     "180/s": (changed("limit", velocity="180"), "a velocity limit of 180 rad/s is no arm's"),
@@ -233,6 +234,14 @@ def test_what_a_study_refuses_the_check_does_and_names_it(robotid, tmp_path, nam
         (
             changed("limit", velocity="1000"),
             "velocity limit of 1000 rad/s taken for none, 3.14 rad/s assumed",
+        ),
+        (
+            changed("limit", lower="-1e6", upper="1e6"),
+            "position range of 2e+06 taken for none, +-3.14 assumed",
+        ),
+        *(
+            (doubled(tag), f"second ones are left out: <{tag}> of ")
+            for tag in ("inertial", "mass", "inertia", "limit", "dynamics", "axis")
         ),
         (shaped('<box size="0 0 0"/>'), "shapes without a volume are left out: lower"),
         pytest.param(

@@ -301,6 +301,12 @@ ODD = {
     "comment first": ('<!-- made by hand -->\n<?xml version="1.0"?>\n<robot name="toy">', "", ""),
     "more behind the robot": ('<robot name="toy">', "</robot><robot name='other'>", ""),
     "byte order mark": ('\ufeff<?xml version="1.0"?>\n<robot name="toy">', "", ""),
+    "dashes in a comment": ('<robot name="toy">', "<!-- mesh a--b.stl -->", ""),
+    "macro of a shape": (
+        XACRO,
+        "<visual><geometry><sphere radius='1'/></geometry><xacro:grey/></visual>",
+        "not expanded, are left out: <xacro:grey> of link 'arm'",
+    ),
     "mesh without file": (
         '<robot name="toy">',
         "<visual><geometry><mesh/></geometry></visual>",
@@ -430,6 +436,33 @@ def test_limits_may_be_assumed_and_those_that_are_given_stay(tmp_path):
     np.testing.assert_allclose(limits.velocity, [1.0, np.pi, 7.0, 2.0])
     notes = [note for note in robot.assumptions if "limits that the URDF lacks" in note]
     assert notes == ["limits that the URDF lacks: 'rail' lower, upper, velocity; 'turn' velocity"]
+
+
+def test_equal_limits_are_none_where_limits_may_be_assumed(tmp_path):
+    path = write(tmp_path, one_joint(limited(0, 0)))
+    with pytest.raises(UrdfError, match="lower limit 0 is not below upper limit 0"):
+        Robot.from_urdf(path)
+    limits = Robot.from_urdf(path, assume_limits=True).limits
+    np.testing.assert_allclose([limits.lower[0], limits.upper[0]], [-np.pi, np.pi])
+    assert limits.velocity == [2.0]
+
+
+def test_of_two_inertials_the_first_is_taken_and_stays_when_written(tmp_path):
+    twice = broken_inertial("2") + broken_inertial("3")
+    robot = Robot.from_urdf(write(tmp_path, one_joint(body=twice)))
+    assert robot.links[0].phi[0] == 2.0
+    write_urdf(robot, tmp_path / "again.urdf")
+    again = Robot.from_urdf(tmp_path / "again.urdf")
+    np.testing.assert_array_equal(again.parameters(), robot.parameters())
+    assert again.document.notes == ()
+
+
+def test_a_floating_end_behind_the_arm_does_not_belong_to_the_chain(tmp_path):
+    lines = [link("base"), link("arm"), link("target")]
+    lines += [joint("hinge", "base", "arm"), joint("free", "arm", "target", kind="floating")]
+    robot = Robot.from_urdf(write(tmp_path, urdf(*lines)))
+    assert robot.joint_names == ("hinge",)
+    assert "joints off the chain locked at zero: free" in robot.assumptions
 
 
 def test_links_without_inertia_or_without_mass_are_told(tmp_path):
