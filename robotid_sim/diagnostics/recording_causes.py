@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import scipy
 from scipy.ndimage import maximum_filter1d
-from scipy.signal import butter, sosfiltfilt
 
 from robotid_sim.arrays import Bool1D, Bool2D, Float1D, Float2D
 from robotid_sim.diagnostics.cause import Cause
@@ -301,7 +301,9 @@ def with_backlash(
 def _near_reversals(motion: Motion, nominal: Robot, rate: float) -> Bool2D:
     """Return the samples about a change of sign of the loads, shape (N, n)."""
     load = rigid_body_torque(nominal, motion.q, motion.dq, motion.ddq)
-    slow = sosfiltfilt(butter(2, min(SLOW, 0.4 * rate), fs=rate, output="sos"), load, axis=0)
+    slow = scipy.signal.sosfiltfilt(
+        scipy.signal.butter(2, min(SLOW, 0.4 * rate), fs=rate, output="sos"), load, axis=0
+    )
     turns = np.zeros(load.shape, dtype=bool)
     turns[1:] = (slow[1:] >= 0.0) != (slow[:-1] >= 0.0)
     before, after = round(BEFORE * rate), round(AFTER * rate)

@@ -12,7 +12,7 @@ from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
-from scipy.signal import lfilter
+import scipy
 
 from robotid_sim.arrays import PART, Bool1D, Float, Float1D, Float2D, Int1D
 from robotid_sim.estimation import filter_kernels
@@ -85,7 +85,7 @@ def settled(bandwidth: float, recording: RecordedLog) -> Bool1D:
     sound, step = recording.sound.all(axis=1), bandwidth * recording.dt
     missed = np.where(sound, 0.0, step)
     missed[0] += UNREST * np.exp(SETTLING)
-    unrest = lfilter([1.0], [1.0, -np.exp(-step)], missed)
+    unrest = scipy.signal.lfilter([1.0], [1.0, -np.exp(-step)], missed)
     return np.asarray(sound & (unrest <= UNREST))
 
 

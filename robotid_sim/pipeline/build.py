@@ -121,7 +121,7 @@ PUBLISHED = "published:"
 
 @one_blas_thread()
 def build_setup(
-    robot: str | Path | Robot, config: StudyConfig | None = None, *, is_wide: bool = True
+    robot: str | Path | Robot, config: StudyConfig | None = None, *, in_full: bool = True
 ) -> Setup:
     """Return the built values of a virtual study.
 
@@ -133,8 +133,9 @@ def build_setup(
         The plant: a catalog name, a URDF, or a robot; it ends up in the `cell` alone.
     config : StudyConfig, optional
         Names and options.
-    is_wide : bool
-        Look for an unseen motion that is as large as one without obstacles, not for any.
+    in_full : bool
+        Look for an unseen motion that is as large as one without obstacles, not for any, and place
+        the default tasks, which go elsewhere, or swing the joints, where one does not fit.
 
     Returns
     -------
@@ -175,13 +176,14 @@ def build_setup(
     if comparison is not None:
         models = build_models(plant, config.control, config.estimation.estimators)
         comparison = replace(comparison, space=free_space(nominal, excitation))
-        loop_gains(nominal, task_runs(nominal, comparison), comparison, cell.rate)
+        if in_full or config.control != ControlConfig():
+            loop_gains(nominal, task_runs(nominal, comparison), comparison, cell.rate)
     setup = Setup(
         cell=cell,
         nominal=nominal,
         basis=basis,
         excitation=excitation,
-        unseen=build_unseen(nominal, basis, excitation, config, is_wide=is_wide),
+        unseen=build_unseen(nominal, basis, excitation, config, is_wide=in_full),
         fit=fit,
         comparison=comparison,
         models=models,

@@ -143,7 +143,7 @@ def _prospect(robot: str | Path | Robot, study: StudyConfig) -> dict[str, Any]:
     try:
         return {
             "refused": None,
-            "assumptions": build_setup(robot, study, is_wide=False).assumptions,
+            "assumptions": build_setup(robot, study, in_full=False).assumptions,
         }
     except MissingExtraError as error:
         return {"refused": None, "assumptions": [], "missing": str(error)}

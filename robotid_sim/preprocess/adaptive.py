@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
-from scipy.signal import welch
+import scipy
 
 from robotid_sim.arrays import Bool2D, Float1D, Float2D
 from robotid_sim.errors import OptionError
@@ -281,8 +281,8 @@ def explained(model: Float2D, rest: Float2D, rate: float) -> Float1D:
     is the upper edge of the last such band; the lowest one counts always.
     """
     length = min(len(model), round(WINDOW * rate))
-    f, of_model = welch(model, rate, nperseg=length, axis=0)
-    _, of_rest = welch(rest, rate, nperseg=length, axis=0)
+    f, of_model = scipy.signal.welch(model, rate, nperseg=length, axis=0)
+    _, of_rest = scipy.signal.welch(rest, rate, nperseg=length, axis=0)
     ends = np.full(model.shape[1], LOWEST)
     for octave in range(1, OCTAVES + 1):
         low, high = LOWEST * 2.0 ** (octave - 1), LOWEST * 2.0**octave
