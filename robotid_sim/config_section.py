@@ -36,7 +36,8 @@ class ConfigSection(BaseModel):
         for part in _values(value):
             if isinstance(part, bool) and numeric:
                 raise PydanticCustomError("flag", "should not be true or false")
-            if isinstance(part, float) and LARGEST < abs(part) < float("inf"):
+            is_size = isinstance(part, float) or (isinstance(part, int) and kinds != {int})
+            if is_size and LARGEST < abs(part) < float("inf"):
                 raise PydanticCustomError("size", f"should lie within {LARGEST:g}")
         if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
             twice = [name for name, count in Counter(value).items() if count > 1]

@@ -5,9 +5,9 @@ from difflib import get_close_matches
 from typing import Self
 
 
-def suggestion(name: str, known: Iterable[str]) -> str:
+def suggestion(name: object, known: Iterable[str]) -> str:
     """Return a question in brackets for the known name that a wrong one may mean, if any does."""
-    close = get_close_matches(name.lower(), [str(word) for word in known], n=1)
+    close = get_close_matches(str(name).lower(), [str(word) for word in known], n=1)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
 

@@ -282,7 +282,7 @@ def _misfit(value: object, kind: Any) -> bool:
     if get_origin(kind) in (Union, UnionType):
         return all(_misfit(value, part) for part in get_args(kind))
     if get_origin(kind) is tuple:
-        return isinstance(value, str) or (
+        return isinstance(value, str | Real) or (
             isinstance(value, list | tuple) and any(_misfit(v, get_args(kind)[0]) for v in value)
         )
     if kind is NoneType:

@@ -21,6 +21,9 @@ VERSION = 1
 SIGNED = ("Fv", "Fc", "Ia")
 """Joint parameters that are not negative."""
 
+MOST_VARIANCE = 1e100
+"""Variance that no parameter has; larger ones overflow where they are multiplied."""
+
 AT_BOUND = 0.01
 """Standard deviations from zero within which a parameter is at its bound."""
 
@@ -211,7 +214,7 @@ def _require_covariance(cov: Float2D | None) -> None:
         return  # told by the estimate
     scale = np.sqrt(np.abs(np.diag(cov)))
     bound, rounding = np.outer(scale, scale), ROUNDING * scale.max(initial=0.0) ** 2
-    if not np.isfinite(bound).all() or (np.diag(cov) < -rounding).any():
+    if not (bound < MOST_VARIANCE).all() or (np.diag(cov) < -rounding).any():
         raise ValueError("'cov' is no covariance: variances are finite and not negative")
     if (np.abs(cov) > (1.0 + SLACK) * bound + rounding).any():
         raise ValueError("'cov' is no covariance: entries are larger than its variances allow")

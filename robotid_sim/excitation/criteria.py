@@ -13,6 +13,7 @@ import numpy as np
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
+from robotid_sim.registry import INTERNAL
 
 SOFT_POWER = 3.0
 """Exponent of the smooth stage; 8 and more end in worse local minima."""
@@ -65,7 +66,7 @@ class Criterion(ABC):
     """Nominal base parameters, shape (b,); None for noise that does not depend on the motion."""
     prior: Float2D | None = field(default=None, repr=False)
     """Root of the information from before, over the number of new samples; see `given`."""
-    motions: int = field(default=1, repr=False)
+    motions: int = field(default=1, repr=False, metadata=INTERNAL)
     """Number of motions of equal length that W holds one after the other, each with its noise."""
 
     def __post_init__(self) -> None:
@@ -192,6 +193,11 @@ class SpectralCriterion(Criterion):
 
     p: float = np.inf
     """Exponent of the norm over the eigenvalues of the information; infinite for the extremes."""
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if not self.p >= 1.0:
+            raise OptionError(f"p = {self.p} is no exponent of a norm; give 1 or more")
 
     def stages(self) -> tuple[Criterion, ...]:
         """Return the p-norm, then the criterion."""

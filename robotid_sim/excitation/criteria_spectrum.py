@@ -116,8 +116,9 @@ class CombinedCondition(SpectralCriterion):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.one_of("columns", self.columns, ColumnScale)
-        if not (self.y1 >= 0.0 and self.y2 >= 0.0):
-            raise OptionError(f"weights must not be negative, got y1={self.y1}, y2={self.y2}")
+        if not (0.0 <= self.y1 < np.inf and 0.0 <= self.y2 < np.inf):
+            weights = f"y1={self.y1}, y2={self.y2}"
+            raise OptionError(f"weights must be finite and not negative, got {weights}")
 
     def of_root(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""

@@ -10,7 +10,11 @@ from robotid_sim.errors import InfeasibleError, OptionError, PathError, RankDefi
 from robotid_sim.excitation.design import random_designs
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.space import FourierOptions
+from robotid_sim.model.joint import MIN_VELOCITY
 from robotid_sim.progress import Progress, silent
+
+SAMPLES_OF_MOTION = 50
+"""Times at which the velocity of a motion is looked at."""
 
 HALVINGS = 6
 """Halvings that find how large a draw that violates a constraint may be."""
@@ -48,7 +52,20 @@ def feasible_draws(
         raise OptionError(f"a design needs at least 1 candidate, got {candidates}")
     drawn = _all_draws(problem, rng, candidates, progress)
     require_rank(problem, drawn[0].value)
+    _require_motion(problem, drawn[0].x)
     return drawn
+
+
+def _require_motion(problem: ExcitationProblem, x: Float1D) -> None:
+    """Raise `InfeasibleError` if no joint moves faster than what counts as a velocity limit."""
+    paths = problem.trajectories(x)
+    times = np.linspace(0.0, paths[0].duration, SAMPLES_OF_MOTION)
+    velocity = max(float(np.abs(path(times).dq).max()) for path in paths)
+    if velocity < MIN_VELOCITY:
+        raise InfeasibleError(
+            f"a motion within the limits has at most {velocity:.2g} rad/s or m/s, which nothing "
+            "can be identified from; raise the limits of acceleration or jerk, margin or amplitude"
+        )
 
 
 def require_rank(problem: ExcitationProblem, best: float) -> None:

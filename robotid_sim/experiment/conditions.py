@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -63,10 +63,24 @@ class Condition(ABC):
         """
 
 
-def _share(condition: Condition, *names: str) -> None:
-    for name in names:
-        if not 0.0 <= getattr(condition, name) < np.inf:
-            raise OptionError(f"{type(condition).__name__}: {name} must not be negative")
+RANGES = {
+    **{"share": (0.0, 1e3), "frequency": (0.0, 1e5), "rate": (0.0, 1e3), "width": (1e-6, 1e3)},
+    **{"mass": (0.0, 1e5), "factor": (0.0, 1e3), "lost": (0.0, 0.99)},
+    **{"revolute": (0.0, 10.0), "prismatic": (0.0, 10.0)},
+}
+"""Smallest and largest value of an option; blows of every millisecond have no gap."""
+
+
+def _require_sizes(condition: Condition) -> None:
+    """Raise `OptionError` if an option lies outside its range."""
+    assert is_dataclass(condition)
+    for option in fields(condition):
+        value, (least, most) = getattr(condition, option.name), RANGES[option.name]
+        if value is not None and not least <= value <= most:
+            raise OptionError(
+                f"{type(condition).__name__}: {option.name} must lie between {least:g} and "
+                f"{most:g}, got {value:g}"
+            )
 
 
 @documented
@@ -99,7 +113,7 @@ class SinusoidalTorque(Condition):
     """[Hz]."""
 
     def __post_init__(self) -> None:
-        _share(self, "share")
+        _require_sizes(self)
 
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Add the torque."""
@@ -118,7 +132,7 @@ class ConstantTorque(Condition):
     """Torque over the peak torque of the undisturbed run."""
 
     def __post_init__(self) -> None:
-        _share(self, "share")
+        _require_sizes(self)
 
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Add the torque."""
@@ -141,7 +155,7 @@ class ImpulsiveTorque(Condition):
     """Length of a blow [s]."""
 
     def __post_init__(self) -> None:
-        _share(self, "share", "rate", "width")
+        _require_sizes(self)
 
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Add the blows."""
@@ -160,6 +174,9 @@ class UnknownPayload(Condition):
     mass: float | None = None
     """Mass [kg]; by default 3 % of what the joints move."""
 
+    def __post_init__(self) -> None:
+        _require_sizes(self)
+
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Add the load."""
         del rng
@@ -176,6 +193,9 @@ class FrictionChange(Condition):
 
     factor: float = 1.5
     """By which both grow."""
+
+    def __post_init__(self) -> None:
+        _require_sizes(self)
 
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Scale the friction."""
@@ -194,6 +214,9 @@ class SensorFeedback(Condition):
     prismatic: float = 1e-5
     """Standard deviation of prismatic joints [m]."""
 
+    def __post_init__(self) -> None:
+        _require_sizes(self)
+
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Put the encoders into the loop; lost samples stay lost."""
         del size, rng
@@ -210,6 +233,9 @@ class LostSamples(Condition):
     random: ClassVar[bool] = True
     lost: float = 0.1
     """Probability of every sample."""
+
+    def __post_init__(self) -> None:
+        _require_sizes(self)
 
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Lose samples of the encoders there are, or of perfect ones."""

@@ -8,10 +8,14 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.docstrings import documented
+from robotid_sim.errors import OptionError
 from robotid_sim.measurement import sensors
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import between_samples
 from robotid_sim.measurement.sensors import HarmonicSensor, PerJoint, Sensor
+
+MOST_DELAY = 10.0
+"""Longest delay of a channel [s]."""
 
 PEAK_CURRENT = 10.0
 """Current at the largest torque of a log, if no torque constant is given [A]; assumed."""
@@ -212,6 +216,11 @@ class TorqueDelay(Sensor):
 
     def __post_init__(self) -> None:
         sensors.keep_numbers(self, "delay", "samples")
+        if self.delay > MOST_DELAY or self.samples > 1e5:
+            text = (
+                f"a torque delay of {self.delay:g} s and {self.samples:g} samples is no channel's"
+            )
+            raise OptionError(f"{text}; give up to {MOST_DELAY:g} s and 1e5 samples")
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Shift `tau_meas` to later samples."""

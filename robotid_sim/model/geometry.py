@@ -134,8 +134,10 @@ SIZES = {"box": "size", "sphere": "radius", "cylinder": "radius length", "capsul
 
 LARGEST = {
     ("mass", "value"): (1e5, "kg"),
-    **{("inertia", key): (1e6, "kg m^2") for key in ("ixx", "iyy", "izz")},
+    **{("inertia", f"i{k}"): (1e6, "kg m^2") for k in ("xx", "yy", "zz", "xy", "xz", "yz")},
+    ("axis", "xyz"): (1e9, "long"),
     ("origin", "xyz"): (100.0, "m"),
+    ("origin", "rpy"): (100.0, "rad"),
     **{(tag, key): (1e3, "m") for tag, keys in SIZES.items() for key in keys.split()},
     **{("dynamics", key): (1e6, "N m s/rad, N m") for key in ("damping", "friction")},
 }

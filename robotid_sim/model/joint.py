@@ -67,8 +67,17 @@ NO_VELOCITY = 1000.0
 NO_RANGE = 1e5
 """Range from which on files mean that there is none [rad or m]: no degrees or mm, either."""
 
+LARGEST = {
+    **{"acceleration": 1e6, "eps": NO_VELOCITY},  # [rad/s^2 or m/s^2], [rad/s or m/s]
+    **dict.fromkeys(("Fv", "Fc", "Fo", "Ia"), 1e6),
+}
+"""By value of a joint: more than any arm has."""
+
+NO_EFFORT = 1e9
+"""Torque limit from which on files mean that there is none [N m or N]."""
+
 MIN_VELOCITY = 1e-5
-"""Least velocity limit of a joint [rad/s or m/s]."""
+"""Least limit of velocity, and of acceleration, of a joint [rad/s, rad/s^2, or in m]."""
 
 ASSUMED_REVOLUTE = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi}  # [rad], [rad/s]
 ASSUMED_PRISMATIC = {"lower": -1.0, "upper": 1.0, "velocity": 1.0}  # [m], [m/s]
@@ -185,6 +194,11 @@ def joint_from_urdf(
         Fo=override.get("Fo", dynamics.get("Fo", 0.0)),
         eps=override.get("eps", source.dynamics.get("eps", default_eps)),
     )
+    sizes = {**law, "Ia": override.get("Ia", source.dynamics.get("Ia", 0.0)), **limits}
+    for key, largest in LARGEST.items():
+        if abs(sizes[key]) > largest:
+            text = f"joint '{source.name}': {key} = {sizes[key]:g} is more than {largest:g}"
+            document.fail(source.line, f"{text}: is it in another unit?")
     try:
         joint = Joint(
             name=source.name,
@@ -192,7 +206,7 @@ def joint_from_urdf(
             axis=source.axis,
             prismatic=prismatic,
             friction=Friction(**law),
-            rotor_inertia=override.get("Ia", source.dynamics.get("Ia", 0.0)),
+            rotor_inertia=sizes["Ia"],
             **limits,
         )
     except OptionError as error:
@@ -303,25 +317,31 @@ def _limits(
         velocity = assumed
     elif from_file:
         _require_radians(document, source, "velocity limit", velocity, MOST_VELOCITY)
-    if velocity < MIN_VELOCITY:
-        text = f"joint '{source.name}': a velocity limit of {velocity:g} is no arm's"
-        document.fail(source.line, f"{text}; correct it, or state it in robot.toml")
     if "acceleration" not in given:
         given["acceleration"] = ACCELERATION_RATIO * velocity
         notes.append(f"acceleration limit assumed {ACCELERATION_RATIO:g} x velocity limit")
-    effort = given.get("effort", 0.0)
+    for name, value in (("a velocity", velocity), ("an acceleration", given["acceleration"])):
+        if value < MIN_VELOCITY:
+            text = f"joint '{source.name}': {name} limit of {value:g} is no arm's"
+            document.fail(source.line, f"{text}; correct it, or state it in robot.toml")
+    return {
+        "lower": bounds[0],
+        "upper": bounds[1],
+        "velocity": velocity,
+        "acceleration": given["acceleration"],
+        "effort": _effort(document, source, given.get("effort", 0.0), notes),
+    }
+
+
+def _effort(document: UrdfDocument, source: UrdfJoint, effort: float, notes: list[str]) -> float:
+    """Return a torque limit, infinite where a file means that there is none."""
     if effort < 0.0:
         text = f"joint '{source.name}' has a negative effort limit ({effort:g})"
         document.fail(source.line, f"{text}; 0 means none")
     if 0.0 < effort < LEAST_EFFORT:
         text = f"joint '{source.name}' has an effort limit of {effort:g}, which holds no link"
         document.fail(source.line, f"{text}; 0 means none")
-    if effort == 0.0:
-        notes.append("no torque limit")
-    return {
-        "lower": bounds[0],
-        "upper": bounds[1],
-        "velocity": velocity,
-        "acceleration": given["acceleration"],
-        "effort": effort if effort > 0.0 else np.inf,
-    }
+    if 0.0 < effort < NO_EFFORT:
+        return effort
+    notes.append("no torque limit")
+    return np.inf

@@ -325,14 +325,16 @@ class _Reader:
         return {key: self.number(element, key, owner, None) for key in given}
 
     def mimics(self, root: etree._Element, joints: dict[str, UrdfJoint]) -> None:
-        """Raise if a joint follows itself or none."""
+        """Raise if a joint follows itself or none, or by no number."""
         for element in root.findall("joint/mimic"):
-            follower, leader = element.getparent().get("name"), element.get("joint")
-            if leader is not None and (leader not in joints or leader == follower):
+            follower, leader = element.getparent().get("name"), element.get("joint", "")
+            if leader not in joints or leader == follower:
                 self.fail(
                     element,
                     f"joint '{follower}' mimics '{leader}', which is no other joint; name one",
                 )
+            for key in ("multiplier", "offset"):
+                self.number(element, key, f"joint '{follower}'", 1.0)
 
     def extension(self, root: etree._Element, joints: dict[str, UrdfJoint]) -> None:
         for element in root.findall(f"{EXTENSION}/joint"):

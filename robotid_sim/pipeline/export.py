@@ -110,6 +110,9 @@ def export(
     return files, (*notes, *lost_in_urdf(robot))
 
 
+MOST_DRAWS = 10_000
+"""Robots that are drawn at once."""
+
 PATTERN = "draw_*.urdf"
 
 
@@ -119,8 +122,8 @@ def folder_of_draws(folder: Path, count: int) -> list[Path]:
     Raises `OptionError` if none are asked for, `FileFormatError` if the folder cannot be written
     or has other draws.
     """
-    if count < 1:
-        raise OptionError(f"draws are counted from 1, got {count}")
+    if not 1 <= count <= MOST_DRAWS:
+        raise OptionError(f"draws are counted from 1, got {count}; give at most {MOST_DRAWS}")
     make_folder(folder, "--draws")
     digits = max(2, len(str(count)))
     files = [folder / f"draw_{k:0{digits}d}.urdf" for k in range(1, count + 1)]

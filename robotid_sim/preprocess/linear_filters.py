@@ -14,6 +14,9 @@ from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 
+MOST_ORDER = 20
+"""Order beyond which a filter or polynomial has no digits left."""
+
 
 @documented
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -41,8 +44,9 @@ class Butterworth(RowPreprocessor):
     """Order of one pass; the two passes have twice that."""
 
     def __post_init__(self) -> None:
-        if not self.cutoff > 0.0 or self.order < 1:
-            raise OptionError("a Butterworth filter needs a positive cut-off and order")
+        if not self.cutoff > 0.0 or not 1 <= self.order <= MOST_ORDER:
+            text = f"a Butterworth filter needs a positive cut-off and order, at most {MOST_ORDER}"
+            raise OptionError(f"{text}, got {self.cutoff} Hz and {self.order}")
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
         """Return the filtered motion at the torque times."""
@@ -92,10 +96,10 @@ class SavitzkyGolay(RowPreprocessor):
     """Order of the polynomial."""
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.window < np.inf or self.order < 2:
+        if not 0.0 < self.window < np.inf or not 2 <= self.order <= MOST_ORDER:
             raise OptionError(
-                "a Savitzky-Golay filter needs a positive window and a polynomial of order 2 or "
-                f"more, got {self.window} s and {self.order}"
+                "a Savitzky-Golay filter needs a positive window and a polynomial of order 2 to "
+                f"{MOST_ORDER}, got {self.window} s and {self.order}"
             )
 
     def __call__(self, log: Log, robot: Robot) -> Motion:

@@ -94,7 +94,7 @@ def _no_robots(text: str) -> Iterator[tuple[str, str | bytes]]:
 def configurations(_study: Study, rng: random.Random) -> Iterator[BadInput]:
     """Configurations: every key with values of every other kind, and files that are no TOML."""
     dry = ("run", "2r.urdf", "--out", "out", "--dry-run", "--config", "bad.toml")
-    keys = list(_keys(StudyConfig))
+    keys = list(keys_of(StudyConfig))
     values = (
         *("nan", "inf", "-inf", "-1", "-1e300", "1e400", "true", "'x'", "''", "[]", "{}"),
         *("[nan]", "[[[]]]", "[1, 2, 3, 4]", "99999999999999999999", "1979-05-27", "{ a = { } }"),
@@ -126,14 +126,14 @@ def configurations(_study: Study, rng: random.Random) -> Iterator[BadInput]:
         yield BadInput(f"toml {name}", dry, written("bad.toml", content), thing="bad.toml")
 
 
-def _keys(model: type[BaseModel], above: str = "") -> Iterator[str]:
+def keys_of(model: type[BaseModel], above: str = "") -> Iterator[str]:
     """Yield the dotted keys of a configuration, those of its sections too."""
     for name, info in model.model_fields.items():
         section = next((a for a in _annotations(info.annotation) if _is_model(a)), None)
         if section is None or above.count(".") > 3:
             yield above + name
         else:
-            yield from _keys(section, f"{above}{name}.")
+            yield from keys_of(section, f"{above}{name}.")
 
 
 def _annotations(annotation: Any) -> Iterator[Any]:
