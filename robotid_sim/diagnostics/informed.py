@@ -26,6 +26,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.torque_causes import COLORED
 from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.dynamics.term_torques import built_up
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.robot import Robot
 
@@ -33,7 +34,15 @@ UNCERTAIN = 1.0
 """Standard deviation of a nominal inertial parameter over the size of its kind for its body."""
 
 OFFSET = 0.3
-"""Standard deviation of a torque offset over the RMS torque of the joint."""
+"""Standard deviation of a torque offset, and of a spring at its RMS way, over the RMS torque of the
+joint."""
+
+PRESLIDING_DISTANCE = 0.01
+"""Distance after a reversal over which dry friction may build up [rad or m]."""
+
+OWN = (OFFSET, OFFSET, 1.0, 1.0)
+"""Standard deviations over that torque of offset, spring, and friction of the last direction, at
+once and built up: at standstill a model without them shows a wrong sign, zero or delay."""
 
 NOISE = 0.02
 """Least noise of a joint over its RMS torque: no model of a real robot is better."""
@@ -140,16 +149,18 @@ class Plausibility:
         n, b, use = corrected.dof, corrected.basis.rank, corrected.use
         size = np.maximum(corrected.size, np.finfo(float).tiny)
         center, L = prior.center, prior.factor_for(moving, size)
-        # Columns of joint j in units of the prior, and its offset after those of the other joints.
-        to_prior = np.zeros((n, b + 1, b + n))
+        # Columns of joint j in units of the prior, and its own after those of the other joints.
+        own, k = _own_columns(corrected), len(OWN)
+        to_prior = np.zeros((n, b + k, b + k * n))
         to_prior[:, :b, :b] = L
-        to_prior[np.arange(n), b, b + np.arange(n)] = OFFSET * size
+        for i, std in enumerate(OWN):
+            to_prior[np.arange(n), b + i, b + k * np.arange(n) + i] = std * size
         W = corrected.W[:, :, :b]
         y = (corrected.y - W @ center) * use
         products = to_prior.transpose(0, 2, 1) @ gram @ to_prior
-        columns = (W * y[:, :, None]).sum(axis=0)
-        moments = np.einsum("jkp,jk->jp", to_prior, np.column_stack([columns, y.sum(axis=0)]))
-        count, p, yy = use.sum(axis=0), b + n, (y**2).sum(axis=0)
+        columns = (np.concatenate([W, own], axis=2) * y[:, :, None]).sum(axis=0)
+        moments = np.einsum("jkp,jk->jp", to_prior, columns)
+        count, p, yy = use.sum(axis=0), b + k * n, (y**2).sum(axis=0)
         sigma = OFFSET * size
         for _ in range(ROUNDS):
             H = np.tensordot(1.0 / (COLORED * sigma**2), products, 1) + np.eye(p)
@@ -165,11 +176,22 @@ class Plausibility:
 
 
 def _gram(evidence: Evidence) -> Float:
-    """Return products of a joint's columns and a constant one, shape (n, b + 1, b + 1)."""
+    """Return products of a joint's columns and its own, shape (n, b + 4, b + 4)."""
     W = evidence.W[:, :, : evidence.basis.rank]
-    rows = np.concatenate([W, np.ones((*W.shape[:2], 1))], axis=2) * evidence.use[:, :, None]
+    rows = np.concatenate([W, _own_columns(evidence)], axis=2) * evidence.use[:, :, None]
     by_joint = rows.transpose(1, 2, 0)
     return np.asarray(by_joint @ by_joint.transpose(0, 2, 1))
+
+
+def _own_columns(evidence: Evidence) -> Float:
+    """Return a constant, a spring, and friction at once and built up, shape (N, n, 4)."""
+    q, dq, dof = evidence.q, evidence.dq, evidence.dof
+    spring = (q - q.mean(axis=0)) / np.maximum(q.std(axis=0), np.finfo(float).tiny)
+    moves = np.abs(dq) > [joint.friction.eps for joint in evidence.nominal.joints]
+    last = np.maximum.accumulate(np.where(moves, np.arange(len(q))[:, None], 0), axis=0)
+    direction = np.take_along_axis(np.sign(dq) * moves, last, axis=0)
+    slow = built_up(q, np.zeros(dof), np.full(dof, PRESLIDING_DISTANCE))
+    return np.stack([np.ones_like(q), spring, direction, slow], axis=2)[evidence.rows.rows]
 
 
 def _too_strong(evidence: Evidence) -> bool:
