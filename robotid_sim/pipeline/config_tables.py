@@ -1,5 +1,6 @@
 """The tables of a study's configuration, one a stage, and what a refused value says."""
 
+import reprlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any, TypeVar, get_args
@@ -17,6 +18,10 @@ from robotid_sim.pipeline.nominal import MISMATCH
 from robotid_sim.validation.comparison import Comparison
 
 
+LONGEST = 200
+"""Length from which a refused value is shortened in a message."""
+
+
 def first_error(error: ValidationError) -> tuple[str, str]:
     """Return the key of the first refused value, and why it is refused."""
     first = error.errors()[0]
@@ -24,7 +29,9 @@ def first_error(error: ValidationError) -> tuple[str, str]:
         return dotted(first["loc"]), "is required"
     is_table = first["type"] in ("dict_type", "model_type")
     reason = "should be a table" if is_table else first["msg"].removeprefix("Input ")
-    return dotted(first["loc"]), f"{reason}, got {first['input']!r}"
+    given = repr(first["input"])
+    given = given if len(given) < LONGEST else reprlib.repr(first["input"])
+    return dotted(first["loc"]), f"{reason}, got {given}"
 
 
 def dotted(location: Sequence[int | str]) -> str:
