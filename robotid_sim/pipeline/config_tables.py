@@ -17,7 +17,6 @@ from robotid_sim.model.perturb import SCALE
 from robotid_sim.pipeline.nominal import MISMATCH
 from robotid_sim.validation.comparison import Comparison
 
-
 LONGEST = 200
 """Length from which a refused value is shortened in a message."""
 
