@@ -25,23 +25,29 @@ def joints_of_tree(robot: Robot) -> tuple[str, ...]:
 def require_at_rest(recording: ForeignLog, robot: Robot) -> tuple[str, ...]:
     """Raise `LogError` if joints that the robot holds locked move in a recording.
 
-    Those that carry little, such as fingers, are told instead.
+    A joint that follows one that moves, moves too. Those that carry little, such as fingers, are
+    told instead.
     """
     document = robot.document
     ways: dict[str, float] = {}
     for name in recording.columns:
         column = parsed(name, joints_of_tree(robot))
-        if column.quantity == "position" and column.joint not in (None, *robot.joint_names):
+        if column.quantity == "position" and column.joint is not None:
             values = recording.columns[name][np.isfinite(recording.columns[name])]
             scale = UNITS["position"][column.unit or "rad"]
             ways[str(column.joint)] = float(np.ptp(values)) * scale if values.size else 0.0
-    moving = [name for name, way in ways.items() if way > LOCKED]
-    if document is None or not moving:
+    if document is None:
+        return ()
+    for joint in document.joints.values():  # whose own positions are rarely logged
+        if joint.mimic:
+            ways.setdefault(joint.name, ways.get(joint.mimic, 0.0))
+    moving = [n for n, way in ways.items() if way > LOCKED and n not in robot.joint_names]
+    if not moving:
         return ()
     masses = {name: mass_behind(document, name) for name in moving}
     bound = MAX_MASS_SHARE * sum(float(link.phi[0]) for link in robot.links)
-    above = {joint.name for joint in path_to(document, document.root, robot.base)}
-    heavy = [name for name in moving if name in above or masses[name] > bound]
+    way = {joint.name for joint in path_to(document, document.root, robot.tip)}
+    heavy = [name for name in moving if name in way or masses[name] > bound]
     if not heavy:
         return (f"joints that are locked move in the log and carry little: {', '.join(moving)}",)
     followers = [name for name in heavy if document.joints[name].mimic]

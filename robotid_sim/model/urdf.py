@@ -69,7 +69,8 @@ class UrdfJoint:
     axis: Float1D
     limits: dict[str, float] = field(default_factory=dict)
     dynamics: dict[str, float] = field(default_factory=dict)
-    mimic: bool = False
+    mimic: str = ""
+    """The joint that it follows."""
 
     @property
     def movable(self) -> bool:
@@ -302,6 +303,7 @@ class _Reader:
             if length < 1e-9:
                 self.fail(element, f"{owner}: the axis is zero; give a direction such as '0 0 1'")
             axis = axis / length
+        mimic = element.find("mimic")
         return UrdfJoint(
             name=name,
             line=line_of(element),
@@ -312,7 +314,7 @@ class _Reader:
             axis=axis,
             limits=self.table(element, "limit", ("lower", "upper", "velocity", "effort"), owner),
             dynamics=self.table(element, "dynamics", ("damping", "friction"), owner),
-            mimic=element.find("mimic") is not None,
+            mimic="" if mimic is None else mimic.get("joint", "another joint"),
         )
 
     def table(

@@ -305,6 +305,11 @@ def test_joints_that_are_locked_and_move_are_named_with_a_chain_that_holds_them(
     (tmp_path / "following.urdf").write_text(follower)
     with pytest.raises(LogError, match=r"j2 of 'headed' follow other joints \(mimic\)"):
         import_log([path], load_robot(tmp_path / "following.urdf", base="base", tip="wrist"))
+    unseen = {name: column for name, column in q.items() if name != "q.j2"}
+    torques = {f"tau.{name}": t for name in ("j0", "pan", "j1")}
+    bare = write(tmp_path / "b.csv", text({"t": t, **unseen, **torques}))
+    with pytest.raises(LogError, match=r"j2 of 'headed' follow other joints \(mimic\)"):
+        import_log([bare], load_robot(tmp_path / "following.urdf", base="base", tip="wrist"))
     whole = load_robot(urdf, base="base", tip="wrist")
     np.testing.assert_array_equal(import_log([path], whole).log.q[:, 2], q["q.j2"])
 
