@@ -192,7 +192,8 @@ Terms = Annotated[
     list[str] | None,
     value(
         "KIND",
-        "Choose terms of joints by evidence: all, or kinds of `robotid list terms`, repeatable.",
+        "Choose terms of joints by evidence: all, none, or kinds of `robotid list terms`, "
+        "repeatable.",
         autocompletion=names("terms"),
     ),
 ]

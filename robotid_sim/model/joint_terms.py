@@ -113,8 +113,8 @@ KINDS: Mapping[str, TermKind] = {
 }
 """All kinds by name."""
 
-ALL = "all"
-"""Stands for all kinds."""
+NONE, ALL = "none", "all"
+"""Stand for no kind and for all kinds."""
 
 COUPLED, LOADED, PRESLIDING, WARMING = (
     *("coupled-joints", "load-dependent-friction", "presliding", "warming"),
@@ -238,11 +238,15 @@ def unit_of(unit: str, joint_unit: str) -> str:
 def checked_kinds(names: Sequence[str]) -> tuple[str, ...]:
     """Return the kinds that a fit looks for of a list of names, in their order; ``all`` is all.
 
+    ``none`` alone is no kind.
+
     Raises `UnknownNameError` if a name is unknown, `OptionError` if no fit can look for it.
     """
+    if tuple(names) == (NONE,):
+        return ()
     for name in names:
         if name not in (*KINDS, ALL):
-            raise UnknownNameError.of("term", name, (ALL, *SOUGHT))
+            raise UnknownNameError.of("term", name, (NONE, ALL, *SOUGHT))
         if name != ALL and name not in SOUGHT:
             raise OptionError(
                 f"no fit looks for the term '{name}', which is a table; state it in robot.toml"

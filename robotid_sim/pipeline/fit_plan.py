@@ -165,7 +165,7 @@ def fit_plan(
         raise OptionError(
             f"the chosen estimator '{chosen}' is not among those run: {', '.join(names)}"
         )
-    kinds = () if terms == "none" else (terms,) if isinstance(terms, str) else tuple(terms)
+    kinds = (terms,) if isinstance(terms, str) else tuple(terms)
     if isinstance(preprocessor, str):
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
     return FitPlan(

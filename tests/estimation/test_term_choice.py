@@ -275,6 +275,7 @@ def test_a_term_of_a_joint_that_is_not_there_is_refused(irb140):
 
 
 def test_all_stands_for_every_kind():
+    assert checked_kinds(["none"]) == checked_kinds([]) == ()
     assert checked_kinds([ALL]) == SOUGHT == tuple(k for k in KINDS if k != "counterbalance")
     assert checked_kinds(["stribeck", "offset"]) == ("offset", "stribeck")
 
