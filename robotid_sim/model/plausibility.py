@@ -23,7 +23,7 @@ MAX_GYRATION = 2.5
 NEAR = np.log(30.0)
 """Size of the logarithm of what inertia in a unit may differ from the usual one."""
 
-RARE = {1e-4: np.log(4.0), 1e-7: np.log(4.0)}
+RARE = {1e-4: np.log(16.0), 1e-7: np.log(16.0)}
 """What units that are seldom used must fit better by, on the logarithm of inertia."""
 
 INERTIA_UNITS = {1e-6: "kg mm²", 1e-9: "g mm²", 1e-4: "kg cm²", 1e-7: "g cm²"}

@@ -44,6 +44,28 @@ def test_lengths_in_mm_and_masses_in_g_are_named(irb140) -> None:
     assert fault.finding.endswith("masses look like g")
 
 
+def test_a_wide_arm_in_kg_mm2_is_not_taken_for_one_in_g_cm2(tmp_path) -> None:
+    """Radii of gyration of .1 and .17 m of links of .3 m: a unit that nobody uses is nearer."""
+    body = (
+        '<link name="{}"><inertial><origin xyz="{}"/><mass value="{}"/><inertia {}/>'
+        "</inertial></link>"
+    )
+    moments = ['ixx="3e4" iyy="3e4" izz="2e4"', 'ixx="1e4" iyy="5e4" izz="5.5e4"']
+    links = body.format("l1", "0 .01 .1", 3, moments[0]) + body.format(
+        "l2", ".2 .01 0", 2, moments[1]
+    )
+    joint = (
+        '<joint name="j{0}" type="revolute"><parent link="{1}"/><child link="l{0}"/>'
+        '<origin xyz=".1 0 .3"/><axis xyz="0 {2} 1"/>'
+        '<limit lower="-3" upper="3" velocity="3" effort="100"/></joint>'
+    )
+    joints = joint.format(1, "base", 0) + joint.format(2, "l1", 1)
+    path = tmp_path / "arm.urdf"
+    path.write_text(f'<robot name="arm"><link name="base"/>{links}{joints}</robot>')
+    (fault,) = implausible(Robot.from_urdf(path, formal=True))
+    assert fault.finding == "inertia of l1, l2 looks like kg mm²; × 1e-06"
+
+
 def test_one_link_of_another_decade_is_named(irb140) -> None:
     links = list(irb140.links)
     mass, com, central = inertia.unpack(links[2].phi)
