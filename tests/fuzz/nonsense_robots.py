@@ -171,7 +171,6 @@ SENSELESS: dict[str, Change] = {
     "type none": _type(""),
     "type ball": _type("spherical"),
     "type planar": _type("planar"),
-    "type floating": _type("floating"),
     "nothing moves": _type("fixed", all_joints=True),
     "mimic of itself": _add("joint", '<mimic joint="JOINT"/>'),
     "mimic of nothing": _add("joint", '<mimic joint="nowhere"/>'),
@@ -217,6 +216,7 @@ OTHERWISE: dict[str, Change] = {
     "dynamics removed": _remove("joint/dynamics"),
     "type prismatic": _type("prismatic"),
     "type continuous": _type("continuous"),
+    "type floating": _type("floating"),  # the chain ends before it
     "an unknown element": _add("joint", "<spring stiffness='nan'/>"),
     "transmission": _add("robot", "<transmission name='a'><joint name='nowhere'/></transmission>"),
 }
@@ -231,7 +231,8 @@ def senseless_robots(study: Study, rng: random.Random) -> Iterator[BadInput]:
         for key in keys:
             for value in NO_NUMBERS:
                 text = _number(value) if key in ("xyz", "rpy") else value
-                none = key in ("velocity", "effort") and value == "1e308"  # no limit, which is told
+                unlimited = key in ("velocity", "effort", "upper")  # which is told
+                none = unlimited and value == "1e308"
                 codes = ANY if none else DOUBTED
                 changes.append((f"{path} {key}={value!r}", _set(path, key, text), codes))
             for value in OTHERS.get(f"{path} {key}", ()):
