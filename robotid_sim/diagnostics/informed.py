@@ -40,7 +40,7 @@ joint."""
 PRESLIDING_DISTANCE = 0.01
 """Distance after a reversal over which dry friction may build up [rad or m]."""
 
-OWN = (OFFSET, OFFSET, 1.0, 1.0)
+UNMODELED_STD = (OFFSET, OFFSET, 1.0, 1.0)
 """Standard deviations over that torque of offset, spring, and friction of the last direction, at
 once and built up: at standstill a model without them shows a wrong sign, zero or delay."""
 
@@ -149,16 +149,16 @@ class Plausibility:
         n, b, use = corrected.dof, corrected.basis.rank, corrected.use
         size = np.maximum(corrected.size, np.finfo(float).tiny)
         center, L = prior.center, prior.factor_for(moving, size)
-        # Columns of joint j in units of the prior, and its own after those of the other joints.
-        own, k = _own_columns(corrected), len(OWN)
+        # Columns of joint j in units of the prior, then those of what its model lacks.
+        unmodeled, k = _unmodeled_columns(corrected), len(UNMODELED_STD)
         to_prior = np.zeros((n, b + k, b + k * n))
         to_prior[:, :b, :b] = L
-        for i, std in enumerate(OWN):
+        for i, std in enumerate(UNMODELED_STD):
             to_prior[np.arange(n), b + i, b + k * np.arange(n) + i] = std * size
         W = corrected.W[:, :, :b]
         y = (corrected.y - W @ center) * use
         products = to_prior.transpose(0, 2, 1) @ gram @ to_prior
-        columns = (np.concatenate([W, own], axis=2) * y[:, :, None]).sum(axis=0)
+        columns = (np.concatenate([W, unmodeled], axis=2) * y[:, :, None]).sum(axis=0)
         moments = np.einsum("jkp,jk->jp", to_prior, columns)
         count, p, yy = use.sum(axis=0), b + k * n, (y**2).sum(axis=0)
         sigma = OFFSET * size
@@ -176,14 +176,14 @@ class Plausibility:
 
 
 def _gram(evidence: Evidence) -> Float:
-    """Return products of a joint's columns and its own, shape (n, b + 4, b + 4)."""
+    """Return products of a joint's columns and of what its model lacks, shape (n, b + 4, b + 4)."""
     W = evidence.W[:, :, : evidence.basis.rank]
-    rows = np.concatenate([W, _own_columns(evidence)], axis=2) * evidence.use[:, :, None]
+    rows = np.concatenate([W, _unmodeled_columns(evidence)], axis=2) * evidence.use[:, :, None]
     by_joint = rows.transpose(1, 2, 0)
     return np.asarray(by_joint @ by_joint.transpose(0, 2, 1))
 
 
-def _own_columns(evidence: Evidence) -> Float:
+def _unmodeled_columns(evidence: Evidence) -> Float:
     """Return a constant, a spring, and friction at once and built up, shape (N, n, 4)."""
     q, dq, dof = evidence.q, evidence.dq, evidence.dof
     spring = (q - q.mean(axis=0)) / np.maximum(q.std(axis=0), np.finfo(float).tiny)

@@ -17,7 +17,7 @@ from robotid_sim.model.perturb import SCALE
 from robotid_sim.pipeline.nominal import MISMATCH
 from robotid_sim.validation.comparison import Comparison
 
-LONGEST = 200
+MAX_TEXT_LENGTH = 200
 """Length from which a refused value is shortened in a message."""
 
 
@@ -28,9 +28,10 @@ def first_error(error: ValidationError) -> tuple[str, str]:
         return dotted(first["loc"]), "is required"
     is_table = first["type"] in ("dict_type", "model_type")
     reason = "should be a table" if is_table else first["msg"].removeprefix("Input ")
-    given = repr(first["input"])
-    given = given if len(given) < LONGEST else reprlib.repr(first["input"])
-    return dotted(first["loc"]), f"{reason}, got {given}"
+    text = repr(first["input"])
+    if len(text) > MAX_TEXT_LENGTH:
+        text = reprlib.repr(first["input"])
+    return dotted(first["loc"]), f"{reason}, got {text}"
 
 
 def dotted(location: Sequence[int | str]) -> str:

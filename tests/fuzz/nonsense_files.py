@@ -42,7 +42,7 @@ def maps(_study: Study, _rng: random.Random) -> Iterator[BadInput]:
         yield BadInput(f"map {text!r}", IMPORT, written("bad.toml", text + "\n"))
 
 
-def _of_key(content: Any, key: str, value: Any) -> str:
+def _change_key(content: Any, key: str, value: Any) -> str:
     return json.dumps({**content, key: value})
 
 
@@ -63,7 +63,7 @@ def motions(study: Study, _rng: random.Random) -> Iterator[BadInput]:
         ("joint_names", []),
     ]
     for key, value in changes:
-        text = _of_key(content, key, value)
+        text = _change_key(content, key, value)
         yield BadInput(
             f"motion {key} = {str(value)[:30]}", words, written("bad.json", text), thing="bad.json"
         )
@@ -164,11 +164,11 @@ def stores(_study: Study, rng: random.Random) -> Iterator[BadInput]:
     )
     for kind in ("folder", "text", "other", "cut", "bytes", "newer", "empty"):
         for line in actions[: 3 if kind == "empty" else 4]:  # a run may begin in an empty one
-            damage = _damaged_store(kind, rng.randrange(10**6))
+            damage = _damage_store(kind, rng.randrange(10**6))
             yield BadInput(f"store {kind}: {line}", tuple(line.split()), damage)
 
 
-def _damaged_store(kind: str, seed: int) -> Callable[[Path], None]:
+def _damage_store(kind: str, seed: int) -> Callable[[Path], None]:
     def damage(folder: Path) -> None:
         rng, place = random.Random(seed), folder / "out" / "campaign.sqlite"
         (folder / "plan.toml").write_text('robot = "twolink"\nseeds = 1\n')

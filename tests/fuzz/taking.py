@@ -25,7 +25,7 @@ class Hang(BaseException):
 
 
 @contextmanager
-def limited(seconds: float) -> Iterator[None]:
+def limit_time(seconds: float) -> Iterator[None]:
     """Raise `Hang` after a time."""
 
     def raise_hang(*_: object) -> None:
@@ -44,7 +44,7 @@ def run(words: tuple[str, ...]) -> tuple[int | str, str]:
     """Return the exit code of a command, or how it ended, and what it said to stderr."""
     out, err = io.StringIO(), io.StringIO()
     try:
-        with limited(HANGS), redirect_stdout(out), redirect_stderr(err):
+        with limit_time(HANGS), redirect_stdout(out), redirect_stderr(err):
             return main(list(words)), err.getvalue()
     except Hang:
         return "hangs", err.getvalue()
