@@ -79,10 +79,12 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
     if not moving:
         line = document.links[start].line
         runs = {_longest_run(document, leaf) for leaf in _leaves(document, start)}
+        runs = {run for run in runs if run.joints}
         longest = sorted(runs, key=lambda run: (-run.joints, run.last))[:SUGGESTED]
         tips = ", ".join(f"{run.last} with {run.joints} joints from {run.first}" for run in longest)
         text = f"the chain from '{start}' to '{end}' has no movable joint"
-        document.fail(line, f"{text}; choose --tip ({tips})")
+        remedy = f"choose --tip ({tips})" if tips else "no other chain has one either"
+        document.fail(line, f"{text}; {remedy}")
     if len(moving) > MAX_JOINTS:
         line, count = document.links[start].line, len(moving)
         text = f"the chain from '{start}' to '{end}' has {count} joints, at most {MAX_JOINTS}"

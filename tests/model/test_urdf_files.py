@@ -268,7 +268,9 @@ CASES = {
         3,
         ("control characters",),
     ),
-    "no joint that moves": of_kind("fixed", 2, "'base'", "no movable joint", "--tip"),
+    "no joint that moves": of_kind(
+        "fixed", 2, "'base'", "no movable joint", "no other chain has one"
+    ),
     "floating joint": of_kind("floating", 4, "joint 'hinge'", "floating", "--base arm"),
     "extension of unknown joint": extended('name="ghost" Ia="1"', "'ghost'"),
     "extension with unknown key": extended('name="hinge" ia="1"', "'hinge'", "'ia'", "Ia"),
