@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from robotid_sim.arrays import Float1D, freeze
-from robotid_sim.engine.proximity import FLOOR, Proximity
+from robotid_sim.engine.proximity import FLOOR, Proximity, base_bottom, is_bodiless
 from robotid_sim.errors import InfeasibleError
 from robotid_sim.excitation.penalties import Clearance
 from robotid_sim.kinematics.workspace import THICKNESS
@@ -60,11 +60,11 @@ def assumed_floor(robot: Robot, rest: Float1D) -> tuple[float | None, tuple[str,
     None where a base has no geometry, or where the robot reaches below it at rest, as arms do that
     hang or stand out from a wall or a torso.
     """
-    with Proximity(robot) as proximity:
-        bottom, notes = proximity.bottom(), tuple[str, ...]()
-        if proximity.bodiless:
-            share = f"{THICKNESS:.0%} of the reach"
-            notes = (f"no geometry: capsules along the kinematics keep apart, of radius {share}",)
+    notes = tuple[str, ...]()
+    if is_bodiless(robot):
+        share = f"{THICKNESS:.0%} of the reach"
+        notes = (f"no geometry: capsules along the kinematics keep apart, of radius {share}",)
+    bottom = base_bottom(robot)
     if bottom is None:
         return None, (*notes, "no floor: the base has no geometry that stands on one")
     height = 0.0 if abs(bottom) < LEVEL else bottom

@@ -104,9 +104,7 @@ class Proximity(Closing):
         self.engine = engine_named(engine)
         require_meshes(robot)  # before the engine, which would print what it looked for
         shapes = [collision_shapes(link.shapes) for link in robot.links]
-        self.bodiless = not any(shapes)
-        """Whether the robot has no geometry that the engine can read, and capsules stand for it."""
-        self._shapes = [[shape] for shape in skeleton(robot)] if self.bodiless else shapes
+        self._shapes = [[shape] for shape in skeleton(robot)] if is_bodiless(robot) else shapes
         self._prismatic = np.array(robot.prismatic)
         self._last: tuple[bytes, PairDistances, PairDistances] | None = None
         self._paths: dict[int, tuple[Float, Float, Float2D]] = {}
@@ -307,20 +305,6 @@ class Proximity(Closing):
         """Placement of a hull in the frame of its link, shape (H, 4, 4)."""
         return hulls
 
-    def bottom(self) -> float | None:
-        """Return the height of the lowest point of the base in the root frame [m].
-
-        None where the base has no geometry.
-        """
-        shapes = [*collision_shapes(base_shapes(self.robot)), _cube_below(-DEPTH)]
-        floor = len(shapes) - 1
-        with convex_bodies_of(self.engine, shapes) as bodies:
-            for k, shape in enumerate(shapes):
-                _stand(bodies, k, shape.T_body_shape)
-            points = [bodies.closest(k, floor, 2.0 * DEPTH) for k in range(floor)]
-        distances = [point.distance for point in points if point is not None]
-        return min(distances) - DEPTH if distances else None
-
     def _possible_pairs(self) -> tuple[tuple[Pair, ...], Int1D]:
         """Return pairs of links that are no neighbors and do not always touch, and their hulls.
 
@@ -356,6 +340,27 @@ class Proximity(Closing):
             if not always or pair.second == FLOOR
         ]
         return tuple(pair for pair, _ in possible), _numbered(possible)
+
+
+def is_bodiless(robot: Robot) -> bool:
+    """Return whether a robot has no geometry that the engine can read; capsules stand for it."""
+    return not any(collision_shapes(link.shapes) for link in robot.links)
+
+
+def base_bottom(robot: Robot, engine: str | None = None) -> float | None:
+    """Return the height of the lowest point of the base in the root frame [m].
+
+    None where the base has no geometry. Raises as `Proximity` does.
+    """
+    require_meshes(robot)
+    shapes = [*collision_shapes(base_shapes(robot)), _cube_below(-DEPTH)]
+    floor = len(shapes) - 1
+    with convex_bodies_of(engine_named(engine), shapes) as bodies:
+        for k, shape in enumerate(shapes):
+            _stand(bodies, k, shape.T_body_shape)
+        points = [bodies.closest(k, floor, 2.0 * DEPTH) for k in range(floor)]
+    distances = [point.distance for point in points if point is not None]
+    return min(distances) - DEPTH if distances else None
 
 
 def _cube_below(height: float) -> GeometryShape:

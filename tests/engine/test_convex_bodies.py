@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from robotid_sim.engine.convex_bodies import MARGIN
 from robotid_sim.engine.engines import ENGINES, convex_bodies_of, is_installed
-from robotid_sim.engine.proximity import Proximity
+from robotid_sim.engine.proximity import Proximity, base_bottom
 from robotid_sim.errors import FileFormatError
 from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.robot import Robot
@@ -192,7 +192,7 @@ def test_both_engines_measure_the_same_distances_of_a_robot(name) -> None:
     ):
         assert theirs.pairs == ours.pairs
         (d, slopes), (other, others) = ours.along(q), theirs.along(q)
-        bottoms = ours.bottom(), theirs.bottom()
+    bottoms = base_bottom(robot, "pybullet"), base_bottom(robot, "mujoco")
     near = d < ours.cutoff
     assert near.sum() > 40
     # Where bodies are deep in one another, PyBullet's way out is not always the shortest.

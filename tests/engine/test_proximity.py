@@ -10,7 +10,7 @@ from scipy.spatial.transform import Rotation
 
 from robotid_sim.dynamics import kernels
 from robotid_sim.engine.convex_bodies import MARGIN, boxes_apart
-from robotid_sim.engine.proximity import CUTOFF, Proximity
+from robotid_sim.engine.proximity import CUTOFF, Proximity, base_bottom, is_bodiless
 from robotid_sim.errors import FileFormatError
 from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.kinematics.workspace import THICKNESS, reach
@@ -91,9 +91,9 @@ def test_capsules_stand_for_a_robot_without_geometry():
     rng = np.random.default_rng(0)
     arm = bare(load_robot("irb140"))
     limits, radius = arm.limits, THICKNESS * reach(arm)
+    assert is_bodiless(arm)
+    assert base_bottom(arm) is None
     with Proximity(arm, floor=0.0) as proximity:
-        assert proximity.bodiless
-        assert proximity.bottom() is None
         height = [pair.second == "floor" for pair in proximity.pairs]
         for q in rng.uniform(limits.lower, limits.upper, (20, arm.dof)):
             poses = kernels.link_poses(arm.geometry, q)
@@ -106,9 +106,7 @@ def test_capsules_stand_for_a_robot_without_geometry():
 @pytest.mark.parametrize(("name", "height"), [("irb140", 0.0), ("rocr6", 0.0), ("iiwa", 0.0)])
 def test_the_lowest_point_of_a_base_is_where_it_stands(name, height):
     robot = Robot.from_urdf(urdf_path(name))
-    with Proximity(robot) as bare_space, Proximity(robot, floor=0.2) as above:
-        assert bare_space.bottom() == pytest.approx(height, abs=2.0 * MARGIN)
-        assert above.bottom() == pytest.approx(height, abs=2.0 * MARGIN)
+    assert base_bottom(robot) == pytest.approx(height, abs=2.0 * MARGIN)
 
 
 @pytest.mark.slow
@@ -184,5 +182,6 @@ def test_a_missing_mesh_is_one_line_with_its_link_and_the_remedy(tmp_path, tag, 
 
 def test_a_missing_mesh_that_is_only_drawn_does_not_matter(tmp_path):
     shapes = SPHERE + MISSING.format("visual")
-    with Proximity(meshed(tmp_path, base=shapes, upper=shapes)) as proximity:
-        assert not proximity.bodiless
+    robot = meshed(tmp_path, base=shapes, upper=shapes)
+    with Proximity(robot):
+        assert not is_bodiless(robot)
