@@ -1,5 +1,6 @@
 """The program: what runs before the command line is loaded."""
 
+import gc
 import io
 import os
 import signal
@@ -12,6 +13,10 @@ CHILDREN = {SAFE_PATH: "1", "NUMBA_CACHE_DIR": "", "NUMBA_CACHE_LOCATOR_CLASSES"
 """What keeps the working folder from being a source of code: Python puts it on the path of modules,
 and a file of Numba in it may name another cache of compiled code."""
 
+LOADING_THRESHOLDS = (20_000, 20, 20)
+"""Objects between collections of garbage: modules make many that last, by 700 a tenth of the time
+of a short command goes into looking through them."""
+
 
 def entry() -> None:
     """Run as a program.
@@ -20,6 +25,7 @@ def entry() -> None:
     libraries turn the exception into errors of their own. From the first step of a command on it is
     an exception, and after `GRACE` the end; once the command is done it ends the program again.
     """
+    gc.set_threshold(*LOADING_THRESHOLDS)
     open_streams()
     end_at_signals()
     os.environ.update(common_kernels())

@@ -91,26 +91,18 @@ SECONDS = 0.2
 
 
 def rehearse(setup: Setup) -> None:
-    """Draw an excitation, run the cell for a moment in the home pose, and read its sensors.
+    """Run the cell for a moment in the home pose, and read its sensors.
 
-    It draws from a stream of its own, so that the study does not depend on it.
-
-    Raises
-    ------
-    InfeasibleError, RankDeficientError
-        If no motion keeps the constraints, or none determines the parameters.
-    RobotIdError
-        If the engine refuses the plant, or a sensor is not made for it.
+    It draws from a stream of its own, so that the study does not depend on it. Raises
+    `RobotIdError` if the engine refuses the plant, or a sensor is not made for it.
     """
-    nominal, cell, plan = setup.nominal, setup.cell, setup.excitation
-    rng = setup.streams("rehearsal")
-    with in_space(nominal, plan) as (whole, _):
-        feasible_draws(whole.problem(nominal, setup.basis), rng, 1)
+    nominal, cell = setup.nominal, setup.cell
     samples = max(20, round(SECONDS * cell.rate))
     rest = PointToPoint(nominal.joint_names, nominal.home, nominal.home, 0.0, samples * cell.dt)
     # A loop that diverges is a result: the study says so and keeps its log.
     with suppress(SimulationDiverged, ControllerError), cell.open() as plant:
-        measure(rollout(plant, cell.controller, rest), cell.sensors, rng)
+        log = rollout(plant, cell.controller, rest)
+        measure(log, cell.sensors, setup.streams("rehearsal"))
 
 
 Part = TypeVar("Part")
@@ -178,12 +170,15 @@ def build_setup(
         comparison = replace(comparison, space=free_space(nominal, excitation))
         if in_full or config.control != ControlConfig():
             loop_gains(nominal, task_runs(nominal, comparison), comparison, cell.rate)
+    with in_space(nominal, excitation) as (whole, _):
+        feasible_draws(whole.problem(nominal, basis), streams("rehearsal"), 1)
+        unseen = build_unseen(nominal, basis, whole, config, is_wide=in_full)
     setup = Setup(
         cell=cell,
         nominal=nominal,
         basis=basis,
         excitation=excitation,
-        unseen=build_unseen(nominal, basis, excitation, config, is_wide=in_full),
+        unseen=unseen,
         fit=fit,
         comparison=comparison,
         models=models,

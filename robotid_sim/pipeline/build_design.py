@@ -27,7 +27,7 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.config_tables import ConstraintsConfig, DesignConfig
-from robotid_sim.pipeline.excitation import free_space, in_space
+from robotid_sim.pipeline.excitation import free_space
 from robotid_sim.preprocess.misfit import CONSIDERED
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.preprocess.rts import RtsSmoother
@@ -176,8 +176,8 @@ def build_unseen(
 ) -> FourierTrajectory:
     """Return the trajectory of one period on which a model is tried; it is not optimized.
 
-    It is a Fourier series, whatever the family of the excitation, and keeps the same constraints.
-    Raises `InfeasibleError` if no draw does.
+    It is a Fourier series, whatever the family of the excitation, and keeps the constraints of
+    the plan; see `in_space`. Raises `InfeasibleError` if no draw does.
     """
     design, rng = config.design, Streams(config.seed)("unseen design")
     options = FourierOptions(
@@ -190,10 +190,9 @@ def build_unseen(
     if design.family == "fourier":
         options = replace(options, harmonics=design.harmonics)
     whole = replace(plan, family=options, criterion=DOptimality(), noise_std=None, prior=None)
-    with in_space(nominal, whole) as (whole, _):
-        problem = whole.problem(nominal, basis)
-        x = wide_draw(problem, rng) if is_wide else feasible_draws(problem, rng, 1)[0].x
-        trajectory = problem.space.trajectory(x)
+    problem = whole.problem(nominal, basis)
+    x = wide_draw(problem, rng) if is_wide else feasible_draws(problem, rng, 1)[0].x
+    trajectory = problem.space.trajectory(x)
     assert isinstance(trajectory, FourierTrajectory)
     return trajectory
 
