@@ -19,6 +19,7 @@ References
 import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from io import BytesIO
 from pathlib import Path
 from typing import Any, Self
@@ -35,6 +36,9 @@ from robotid_sim.model.mesh_files import MESHES, REFERENCES
 
 MAX_COPYING_NODES = 20
 """Nodes of a Collada file that stand for others; twenty may stand for thousands."""
+
+MESHES_KEPT = 32
+"""Meshes that were read and are kept: one robot has its read several times."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -159,6 +163,16 @@ def read_mesh(path: str | Path) -> Solid:
     package that the format needs is not installed.
     """
     file = Path(path)
+    try:
+        stamp = file.stat().st_mtime_ns, file.stat().st_size
+    except OSError:
+        stamp = (0, 0)  # missing, which the reader tells
+    return _kept_mesh(file, stamp)
+
+
+@lru_cache(maxsize=MESHES_KEPT)
+def _kept_mesh(file: Path, stamp: tuple[int, int]) -> Solid:
+    """Read a mesh that was changed last, and has the size, as the stamp says."""
     try:
         mesh = load_scene(file).to_mesh()
         points, index = weld(np.asarray(mesh.vertices, dtype=float))
