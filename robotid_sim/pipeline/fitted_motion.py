@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robotid_sim.arrays import Bool2D, Float2D
+from robotid_sim.arrays import Bool2D, Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.estimation.friction_fit import (
@@ -23,7 +23,7 @@ from robotid_sim.estimation.gravity_fit import (
     refine_gravity,
     revise_gravity,
 )
-from robotid_sim.estimation.held_out import predicts_better
+from robotid_sim.estimation.held_out import HeldOut, predicts_better
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, weights_by_log
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.recording import RecordedLog
@@ -241,7 +241,8 @@ def fitted_motion(
     tuned, nominal, basis = model.preprocessors, model.nominal, model.basis
     structure, known = NO_TERMS, nominal
     if plan.joint_terms:
-        structure, known = _chosen_terms(logs, tuned, nominal, basis, plan.joint_terms)
+        model, structure, known = _with_terms(model, logs, plan)
+        tuned, nominal = model.preprocessors, model.nominal
         if structure.terms:
             again = [_as_decided(plan.preprocessor, use) for use in tuned]
             tuned = tuple(use.tuned(log, known) for use, log in zip(again, logs, strict=True))
@@ -290,28 +291,72 @@ def _as_decided(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor
     return same
 
 
-def _chosen_terms(
-    logs: Sequence[Log],
-    tuned: Sequence[Preprocessor],
-    nominal: Robot,
-    basis: BaseParameters,
-    kinds: Sequence[str],
-) -> tuple[Structure, Robot]:
-    """Return the terms that logs speak for, and a robot with them that explains the logs.
+class _Choice(NamedTuple):
+    """Terms that logs speak for beside the friction velocities of a model."""
 
-    They are chosen on smoothed motion: one that follows from the model hides what it lacks.
+    rows: LinearProblem
+    """Of smoothed motion: one that follows from the model hides what it lacks."""
+    motion: Motion
+    structure: Structure
+
+    @property
+    def score(self) -> Float1D:
+        """Likelihood of the blocks of every joint, left out of the fit, shape (n,)."""
+        columns = self.structure.columns.reshape(self.rows.samples, self.rows.dof, -1)
+        held = HeldOut.of_problem(self.rows, columns)
+        every = np.arange(held.products.shape[-1] - 1)
+        return np.asarray(held.score_by_joint(every).sum(axis=0))
+
+    def known(self, nominal: Robot) -> Robot:
+        """Return the robot that explains the logs; the nominal one where the fit fails."""
+        fit = WeightedLeastSquares().fit(self.structure.beside(self.rows), np.random.default_rng(0))
+        if not self.structure.terms or not fit.success:
+            return nominal
+        phi = self.rows.basis.completed(fit.beta, nominal.parameters())
+        terms = (*nominal.terms, *self.structure.lasting_terms())
+        return replace(nominal.with_parameters(phi, formal=True), terms=terms)
+
+
+def _with_terms(
+    model: RevisedModel, logs: Sequence[Log], plan: FitPlan
+) -> tuple[RevisedModel, Structure, Robot]:
+    """Return a model, the terms that logs speak for, and a robot with them that explains the logs.
+
+    What seems another friction velocity may be a friction that falls with speed: a joint that has
+    terms beside a velocity of the log is tried with the nominal one, too, and has what predicts the
+    blocks that are left out better.
     """
-    motion, _ = _weighed(
-        motions_of(logs, [smoothed(use) for use in tuned], nominal), nominal, basis
+    choice = _choice(model.nominal, model, logs, plan)
+    fit, names = model.eps, model.nominal.joint_names
+    with_term = {term.joint for term in choice.structure.robot_terms()}
+    if fit is None or not any(s and n in with_term for s, n in zip(fit.shown, names, strict=True)):
+        return model, choice.structure, choice.known(model.nominal)
+    other = _choice(with_eps(model.nominal, fit.start), model, logs, plan)
+    better = other.score > choice.score
+    nominal = with_eps(model.nominal, np.where(better, fit.start, fit.eps))
+    kept = np.flatnonzero(np.array(fit.shown) & ~better)
+    eps = estimate_eps(finer_rows(choice.motion), nominal, model.basis, joints=kept)
+    mixed = [
+        fitted
+        for each, own in ((choice, ~better), (other, better))
+        for fitted in each.structure.terms
+        if own[names.index(fitted.term.joint)]
+    ]
+    rows = build_problem(choice.motion, nominal, model.basis)
+    structure = refitted(
+        replace(choice.structure, terms=tuple(mixed)), rows, choice.motion, nominal
     )
-    rows = build_problem(motion, nominal, basis)
-    structure = choose_structure(rows, motion, nominal, kinds)
-    fit = WeightedLeastSquares().fit(structure.beside(rows), np.random.default_rng(0))
-    if not structure.terms or not fit.success:
-        return NO_TERMS, nominal
-    phi = basis.completed(fit.beta, nominal.parameters())
-    model = nominal.with_parameters(phi, formal=True)
-    return structure, replace(model, terms=(*nominal.terms, *structure.lasting_terms()))
+    revised = replace(model, nominal=nominal, eps=eps if kept.size else None)
+    revised = replace(revised, preprocessors=_tuned_again(revised, logs, nominal, plan))
+    known = choice._replace(rows=rows, structure=structure).known(nominal)
+    return revised, structure, known
+
+
+def _choice(nominal: Robot, model: RevisedModel, logs: Sequence[Log], plan: FitPlan) -> _Choice:
+    uses = [smoothed(use) for use in model.preprocessors]
+    motion, _ = _weighed(motions_of(logs, uses, nominal), nominal, model.basis)
+    rows = build_problem(motion, nominal, model.basis)
+    return _Choice(rows, motion, choose_structure(rows, motion, nominal, plan.joint_terms))
 
 
 def _weighed(
