@@ -8,7 +8,7 @@ itself, with its law, predicts along the same positions. A ratio of 1 is the bes
 Columns: ratio by joint; CPU seconds of the identification; terms that it chose.
 
 Run as ``python bench/predictions.py [--robot irb140] [--laws stribeck ...] [--motions rest ...]
-[--terms all]``. Exits with 1 unless every ratio is at most 1.1.
+[--terms auto]``. Exits with 1 unless every ratio is at most 1.1.
 """
 
 import argparse
@@ -18,11 +18,10 @@ from dataclasses import replace
 import numpy as np
 from scipy.signal import butter, sosfiltfilt
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, rms
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.dynamics.kernels import inverse_dynamics, smooth_friction
 from robotid_sim.dynamics.term_torques import terms_torque
-from robotid_sim.engine.drives import rows_of_drive, terms_of
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
@@ -36,7 +35,7 @@ from robotid_sim.pipeline.excitation import design_excitation
 from robotid_sim.pipeline.fit_plan import PreprocessConfig, build_preprocessor
 from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.predict import predict
-from robotid_sim.trajectory.reference import PointToPoint, Reference, approach_duration
+from robotid_sim.trajectory.reference import Excitation, PointToPoint, Reference, approach_duration
 from robotid_sim.validation.log_prediction import by_positions
 
 BAND = 10.0
@@ -70,6 +69,7 @@ class Poses:
         self.start, self.duration = 0.0, t
 
     def __call__(self, t: Float1D) -> Reference:
+        """Return the states at times [s]."""
         parts = self.ways[0](t)
         q, dq, ddq = parts.q.copy(), parts.dq.copy(), parts.ddq.copy()
         for way in self.ways[1:]:
@@ -80,7 +80,8 @@ class Poses:
 
 def two_logs(setup: Setup, motion: str) -> list[Log]:
     """Return a log to learn from and another one, without their truth."""
-    dwell, logs = DWELL[motion], []
+    dwell, logs = DWELL[motion], list[Log]()
+    path: Excitation
     for seed in range(2):
         rng = np.random.default_rng(seed)
         if dwell is not None:
@@ -103,22 +104,22 @@ def law_torque(plant: Robot, law: FrictionLaw, motion: Motion) -> Float2D:
     for j in range(plant.dof):
         bodies[joint_slice(j, plant.dof)][:3] = 0.0
     load = inverse_dynamics(plant.geometry, plant.gravity, plant.parameters(), *state)
-    rows = rows_of_drive(plant, law)
+    rows = law.coefficients(plant)
     dry = [
         [smooth_friction(rows[j], v, load)[0] for v, load in zip(dq, forces, strict=True)]
         for j, (dq, forces) in enumerate(zip(motion.dq.T, load.T, strict=True))
     ]
-    terms = terms_torque(plant, terms_of(plant, law), *state, t=motion.t)
-    return joint_torque(plant.with_parameters(bodies), *state) + np.array(dry).T + terms
+    terms = terms_torque(plant, law.terms(plant), *state, t=motion.t)
+    return np.asarray(joint_torque(plant.with_parameters(bodies), *state) + np.array(dry).T + terms)
 
 
 def in_band(x: Float2D, dt: float) -> Float1D:
     """Return the RMS below `BAND` from `SETTLED` on, shape (n,)."""
     low = sosfiltfilt(butter(4, BAND, fs=1.0 / dt, output="sos"), x, axis=0)
-    return np.sqrt((low[round(SETTLED / dt) :] ** 2).mean(axis=0))
+    return rms(low[round(SETTLED / dt) :])
 
 
-def ratios(setup: Setup, law: FrictionLaw, fit_log: Log, log: Log, terms: str) -> str:
+def ratios(setup: Setup, law: FrictionLaw, terms: str, fit_log: Log, log: Log) -> str:
     """Return one row of the table, and whether a ratio is too large."""
     start = time.process_time()
     fit = identify(fit_log, setup.nominal, basis=setup.basis, terms=terms, force=True)
@@ -142,14 +143,14 @@ def main() -> int:
         "--laws", nargs="+", default=[n for n in FRICTION_LAWS if n != "stick-slip"]
     )
     parser.add_argument("--motions", nargs="+", default=list(DWELL))
-    parser.add_argument("--terms", default="all")
+    parser.add_argument("--terms", default="auto")
     args, failed = parser.parse_args(), False
     for law in args.laws:
         friction = {"experiment": {"friction": {"law": law}}, "control": {"enabled": False}}
         setup = build_setup(args.robot, load_config(None, friction), in_full=False)
         for motion in args.motions:
             logs = two_logs(setup, motion)
-            row = ratios(setup, FRICTION_LAWS.build(law), *logs, args.terms)
+            row = ratios(setup, FRICTION_LAWS.build(law), args.terms, *logs)
             failed |= row.startswith("  *")
             print(f"{law:20} {motion:15}{row}", flush=True)
     return int(failed)

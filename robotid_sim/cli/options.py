@@ -192,8 +192,8 @@ Terms = Annotated[
     list[str] | None,
     value(
         "KIND",
-        "Choose terms of joints by evidence: all, none, or kinds of `robotid list terms`, "
-        "repeatable.",
+        "Choose terms of joints by evidence: all, none, kinds of `robotid list terms`, repeatable; "
+        "by default auto: where they predict better than functions of the state.",
         autocompletion=names("terms"),
     ),
 ]

@@ -113,7 +113,7 @@ KINDS: Mapping[str, TermKind] = {
 }
 """All kinds by name."""
 
-NONE, ALL = "none", "all"
+NONE, ALL, AUTO = "none", "all", "auto"
 """Stand for no kind and for all kinds."""
 
 COUPLED, LOADED, PRESLIDING, WARMING = (
@@ -238,15 +238,15 @@ def unit_of(unit: str, joint_unit: str) -> str:
 def checked_kinds(names: Sequence[str]) -> tuple[str, ...]:
     """Return the kinds that a fit looks for of a list of names, in their order; ``all`` is all.
 
-    ``none`` alone is no kind.
+    ``none`` alone is no kind, and ``auto`` alone stays as it is: all, where they are needed.
 
     Raises `UnknownNameError` if a name is unknown, `OptionError` if no fit can look for it.
     """
-    if tuple(names) == (NONE,):
-        return ()
+    if tuple(names) in ((NONE,), (AUTO,)):
+        return () if tuple(names) == (NONE,) else (AUTO,)
     for name in names:
         if name not in (*KINDS, ALL):
-            raise UnknownNameError.of("term", name, (NONE, ALL, *SOUGHT))
+            raise UnknownNameError.of("term", name, (AUTO, NONE, ALL, *SOUGHT))
         if name != ALL and name not in SOUGHT:
             raise OptionError(
                 f"no fit looks for the term '{name}', which is a table; state it in robot.toml"

@@ -171,7 +171,7 @@ def read_mesh(path: str | Path) -> Solid:
 
 
 @lru_cache(maxsize=MESHES_KEPT)
-def _kept_mesh(file: Path, stamp: tuple[int, int]) -> Solid:
+def _kept_mesh(file: Path, _stamp: tuple[int, int]) -> Solid:
     """Read a mesh that was changed last, and has the size, as the stamp says."""
     try:
         mesh = load_scene(file).to_mesh()

@@ -14,7 +14,7 @@ from robotid_sim.estimation.output_error import OutputError
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.simulation import can_simulate
 from robotid_sim.measurement.log import Log, LoopNoise, loop_noise
-from robotid_sim.model.joint_terms import checked_kinds
+from robotid_sim.model.joint_terms import AUTO, SOUGHT, checked_kinds
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.preprocess.preprocessor import Preprocessor, Rows, takes_rows
 from robotid_sim.representation import public_value
@@ -52,9 +52,10 @@ class EstimationConfig(ConfigSection):
     torque_gain_std: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Standard deviation of the relative errors of the torque constants, which no log shows: the
     intervals hold them."""
-    joint_terms: tuple[str, ...] = ()
+    joint_terms: tuple[str, ...] = (AUTO,)
     """Kinds of terms of a joint's torque that the fit may choose by evidence beside
-    `joint_parameters`: ``all``, or some of those of `robotid list terms`."""
+    `joint_parameters`: ``none``, ``all``, some of those of `robotid list terms`, or ``auto``: all,
+    of joints that they predict better than functions of the state do."""
     options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Options by estimator."""
 
@@ -77,6 +78,9 @@ class FitPlan:
     """Standard deviation of the relative errors of the torque constants."""
     joint_terms: tuple[str, ...] = ()
     """Kinds of terms of a joint's torque that the fit may choose beside the standard ones."""
+    terms_by_need: bool = False
+    """Whether they are sought only where the model lacks something, and chosen of joints that they
+    predict better than functions of the state do."""
     heeds_loop_noise: bool = False
     """Whether output error is run and chosen where the controller of a log has shaken the robot
     with the noise of its encoders."""
@@ -147,7 +151,7 @@ def fit_plan(
     estimators: Estimators | None = None,
     chosen: str | None = None,
     preprocessor: Preprocessor | str = "adaptive",
-    terms: str | Sequence[str] = "none",
+    terms: str | Sequence[str] = DEFAULT.joint_terms,
     friction_velocity: ConstantSource = DEFAULT.eps,
     gravity: ConstantSource = DEFAULT.gravity,
     torque_gain_std: float = 0.0,
@@ -165,7 +169,7 @@ def fit_plan(
         raise OptionError(
             f"the chosen estimator '{chosen}' is not among those run: {', '.join(names)}"
         )
-    kinds = (terms,) if isinstance(terms, str) else tuple(terms)
+    kinds = checked_kinds((terms,) if isinstance(terms, str) else tuple(terms))
     if isinstance(preprocessor, str):
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
     return FitPlan(
@@ -175,7 +179,8 @@ def fit_plan(
         estimate_eps=friction_velocity == "estimate",
         estimate_gravity=gravity == "estimate",
         torque_gain_std=torque_gain_std,
-        joint_terms=checked_kinds(kinds),
+        joint_terms=SOUGHT if kinds == (AUTO,) else kinds,
+        terms_by_need=kinds == (AUTO,),
         heeds_loop_noise=estimators is None,
     )
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from robotid_sim.arrays import Bool2D, Float1D, Float2D
+from robotid_sim.arrays import Bool2D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.estimation.friction_fit import (
@@ -23,12 +23,11 @@ from robotid_sim.estimation.gravity_fit import (
     refine_gravity,
     revise_gravity,
 )
-from robotid_sim.estimation.held_out import HeldOut, predicts_better
+from robotid_sim.estimation.held_out import predicts_better
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, weights_by_log
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.estimation.structure import NO_TERMS, Structure
-from robotid_sim.estimation.structure_search import choose_structure
 from robotid_sim.estimation.term_fit import refitted
 from robotid_sim.measurement.joined_motion import JoinedRowFilter, joined
 from robotid_sim.measurement.log import Log
@@ -41,7 +40,6 @@ from robotid_sim.preprocess.faults import find_faults
 from robotid_sim.preprocess.periods import periods_of
 from robotid_sim.preprocess.preprocessor import Preprocessor, motion_of_log
 from robotid_sim.preprocess.rts import likelihood_corner
-from robotid_sim.progress import Progress
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -93,7 +91,7 @@ def revise_model(
     gravity = revise_gravity(smooth, model.nominal, basis)
     if gravity is None:
         return model
-    again = _tuned_again(model, logs, gravity.nominal, plan)
+    again = tuned_again(model, logs, gravity.nominal, plan)
     gravity = refine_gravity(gravity, joined(motions_of(logs, again, gravity.nominal)))
     return replace(
         model, preprocessors=again, nominal=gravity.nominal, basis=gravity.basis, gravity=gravity
@@ -108,7 +106,7 @@ def _with_eps(
     fit = revise_eps(finer, nominal, basis)
     while fit is not None:
         revised = with_eps(nominal, fit.eps)
-        again = _tuned_again(model, logs, revised, plan)
+        again = tuned_again(model, logs, revised, plan)
         before = joined(motions_of(logs, model.preprocessors, nominal))
         after = joined(motions_of(logs, again, revised))
         problems = build_problem(before, nominal, basis), build_problem(after, revised, basis)
@@ -122,7 +120,7 @@ def _with_eps(
     return model
 
 
-def _tuned_again(
+def tuned_again(
     model: RevisedModel, logs: Sequence[Log], nominal: Robot, plan: FitPlan
 ) -> tuple[Preprocessor, ...]:
     """Return the preprocessors of a plan tuned to logs by another model, for the same rows."""
@@ -231,24 +229,32 @@ class FittedMotion(NamedTuple):
     """Rows of the motion, with what the terms explain."""
 
 
-def fitted_motion(
-    logs: Sequence[Log], nominal: Robot, basis: BaseParameters, plan: FitPlan, progress: Progress
-) -> FittedMotion:
-    """Return motion, terms and rows of logs; see `robotid_sim.pipeline.stages.FittedStages`."""
+def tuned_model(
+    logs: Sequence[Log], nominal: Robot, basis: BaseParameters, plan: FitPlan
+) -> RevisedModel:
+    """Return the model of a fit with what logs show of its constants, preprocessors tuned by it."""
     tuned = tuple(plan.preprocessor.tuned(log, nominal) for log in logs)
-    progress("identify", 0.4)
-    model = revise_model(logs, tuned, nominal, basis, plan)
+    return revise_model(logs, tuned, nominal, basis, plan)
+
+
+def fitted_motion(
+    logs: Sequence[Log],
+    model: RevisedModel,
+    plan: FitPlan,
+    structure: Structure = NO_TERMS,
+    known: Robot | None = None,
+) -> FittedMotion:
+    """Return motion, terms and rows of logs; see `robotid_sim.pipeline.stages`.
+
+    With terms of joints, `known` is a robot that has them and explains the logs.
+    """
     tuned, nominal, basis = model.preprocessors, model.nominal, model.basis
-    structure, known = NO_TERMS, nominal
-    if plan.joint_terms:
-        model, structure, known = _with_terms(model, logs, plan)
-        tuned, nominal = model.preprocessors, model.nominal
-        if structure.terms:
-            again = [_as_decided(plan.preprocessor, use) for use in tuned]
-            tuned = tuple(use.tuned(log, known) for use, log in zip(again, logs, strict=True))
-    progress("identify", 0.5)
+    known = known or nominal
+    if structure.terms:
+        again = [_as_decided(plan.preprocessor, use) for use in tuned]
+        tuned = tuple(use.tuned(log, known) for use, log in zip(again, logs, strict=True))
     motions = motions_of(logs, tuned, known)
-    motion, weights = _weighed(motions, nominal, basis)
+    motion, weights = weighed(motions, nominal, basis)
     rows = build_problem(motion, nominal, basis)
     rows = replace(rows, random=model.errors(rows, motion))
     if any(estimator.uses_recordings for estimator in plan.estimators.values()):
@@ -291,75 +297,7 @@ def _as_decided(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor
     return same
 
 
-class _Choice(NamedTuple):
-    """Terms that logs speak for beside the friction velocities of a model."""
-
-    rows: LinearProblem
-    """Of smoothed motion: one that follows from the model hides what it lacks."""
-    motion: Motion
-    structure: Structure
-
-    @property
-    def score(self) -> Float1D:
-        """Likelihood of the blocks of every joint, left out of the fit, shape (n,)."""
-        columns = self.structure.columns.reshape(self.rows.samples, self.rows.dof, -1)
-        held = HeldOut.of_problem(self.rows, columns)
-        every = np.arange(held.products.shape[-1] - 1)
-        return np.asarray(held.score_by_joint(every).sum(axis=0))
-
-    def known(self, nominal: Robot) -> Robot:
-        """Return the robot that explains the logs; the nominal one where the fit fails."""
-        fit = WeightedLeastSquares().fit(self.structure.beside(self.rows), np.random.default_rng(0))
-        if not self.structure.terms or not fit.success:
-            return nominal
-        phi = self.rows.basis.completed(fit.beta, nominal.parameters())
-        terms = (*nominal.terms, *self.structure.lasting_terms())
-        return replace(nominal.with_parameters(phi, formal=True), terms=terms)
-
-
-def _with_terms(
-    model: RevisedModel, logs: Sequence[Log], plan: FitPlan
-) -> tuple[RevisedModel, Structure, Robot]:
-    """Return a model, the terms that logs speak for, and a robot with them that explains the logs.
-
-    What seems another friction velocity may be a friction that falls with speed: a joint that has
-    terms beside a velocity of the log is tried with the nominal one, too, and has what predicts the
-    blocks that are left out better.
-    """
-    choice = _choice(model.nominal, model, logs, plan)
-    fit, names = model.eps, model.nominal.joint_names
-    with_term = {term.joint for term in choice.structure.robot_terms()}
-    if fit is None or not any(s and n in with_term for s, n in zip(fit.shown, names, strict=True)):
-        return model, choice.structure, choice.known(model.nominal)
-    other = _choice(with_eps(model.nominal, fit.start), model, logs, plan)
-    better = other.score > choice.score
-    nominal = with_eps(model.nominal, np.where(better, fit.start, fit.eps))
-    kept = np.flatnonzero(np.array(fit.shown) & ~better)
-    eps = estimate_eps(finer_rows(choice.motion), nominal, model.basis, joints=kept)
-    mixed = [
-        fitted
-        for each, own in ((choice, ~better), (other, better))
-        for fitted in each.structure.terms
-        if own[names.index(fitted.term.joint)]
-    ]
-    rows = build_problem(choice.motion, nominal, model.basis)
-    structure = refitted(
-        replace(choice.structure, terms=tuple(mixed)), rows, choice.motion, nominal
-    )
-    revised = replace(model, nominal=nominal, eps=eps if kept.size else None)
-    revised = replace(revised, preprocessors=_tuned_again(revised, logs, nominal, plan))
-    known = choice._replace(rows=rows, structure=structure).known(nominal)
-    return revised, structure, known
-
-
-def _choice(nominal: Robot, model: RevisedModel, logs: Sequence[Log], plan: FitPlan) -> _Choice:
-    uses = [smoothed(use) for use in model.preprocessors]
-    motion, _ = _weighed(motions_of(logs, uses, nominal), nominal, model.basis)
-    rows = build_problem(motion, nominal, model.basis)
-    return _Choice(rows, motion, choose_structure(rows, motion, nominal, plan.joint_terms))
-
-
-def _weighed(
+def weighed(
     motions: Sequence[Motion], nominal: Robot, basis: BaseParameters
 ) -> tuple[Motion, Float2D]:
     """Return motions as one, and the weights by log and joint that make their noise alike."""

@@ -240,7 +240,7 @@ def identify(
     estimators: Estimators | None = None,
     chosen: str | None = None,
     preprocessor: Preprocessor | str = "adaptive",
-    terms: str | Sequence[str] = "none",
+    terms: str | Sequence[str] = DEFAULT.joint_terms,
     joint_parameters: Sequence[str] = DEFAULT.joint_parameters,
     friction_velocity: ConstantSource = DEFAULT.eps,
     gravity: ConstantSource = DEFAULT.gravity,
@@ -272,7 +272,8 @@ def identify(
     preprocessor : Preprocessor or str
         Makes motion and torque of a log.
     terms : str or sequence of str
-        Terms of joints that the fit may choose by evidence: ``none``, ``all``, or kinds.
+        Terms of joints that the fit may choose by evidence: ``none``, ``all``, kinds, or by default
+        ``auto``: all, of joints that they predict better than functions of the state do.
     joint_parameters : sequence of str
         Parameters of every joint that are looked for, of Fv, Fc, Fo and Ia.
     friction_velocity : str

@@ -24,7 +24,7 @@ from robotid_sim.measurement.long_log import LongLog
 from robotid_sim.measurement.motion import RINGING, Motion, RowFilter, gated
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.fit_plan import FitPlan, heeding_loop_noise
-from robotid_sim.pipeline.fitted_motion import FittedMotion, fitted_motion
+from robotid_sim.pipeline.fitted_motion import FittedMotion, fitted_motion, tuned_model
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.stages import estimated
 from robotid_sim.preprocess.adaptive import Adaptive
@@ -51,7 +51,7 @@ def can_stream(plan: FitPlan) -> bool:
         isinstance(use, Adaptive)
         and use.method != "fourier-fit"
         and use.rows.low_velocity == 0.0
-        and not plan.joint_terms
+        and (plan.terms_by_need or not plan.joint_terms)
         and not any(e.uses_recordings or e.uses_instruments for e in estimators)
     )
 
@@ -107,7 +107,8 @@ def identify_long(
     """
     progress("identify", 0.0)
     _, heard = heeding_loop_noise(plan, (log.head,))
-    seen = fitted_motion((log.head,), nominal, basis, plan, silent)
+    head = (log.head,)
+    seen = fitted_motion(head, tuned_model(head, nominal, basis, plan), plan)
     progress("identify", 0.2)
     seen = _along_the_log(seen, log, progress)
     gain_std = plan.torque_gain_std
@@ -117,7 +118,7 @@ def identify_long(
         seen = some
     else:
         found = nothing_lacking(seen.rows, gain_std=gain_std)
-    return estimated(seen, seen.rows, found, plan, rng, heard=heard, progress=progress)
+    return estimated(seen, found, plan, rng, heard=heard, progress=progress)
 
 
 def _along_the_log(head: FittedMotion, log: LongLog, progress: Progress) -> FittedMotion:

@@ -14,13 +14,20 @@ from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, with_v
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.friction_fit import finer_rows
+from robotid_sim.estimation.held_out import CERTAIN, MARGIN, worth
 from robotid_sim.estimation.problem import Estimator, LinearProblem
-from robotid_sim.estimation.structure import with_term_values
+from robotid_sim.estimation.structure import NO_TERMS, with_term_values
 from robotid_sim.measurement.log import Log, LoopNoise
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.fit_plan import FitPlan, chosen_name, heeding_loop_noise
-from robotid_sim.pipeline.fitted_motion import FittedMotion, fitted_motion
+from robotid_sim.pipeline.fitted_motion import (
+    FittedMotion,
+    RevisedModel,
+    fitted_motion,
+    tuned_model,
+)
 from robotid_sim.pipeline.identification import Identification, doubted
+from robotid_sim.pipeline.term_choice import TermChoice, choose_terms, held_out_scores
 from robotid_sim.progress import Progress, silent
 from robotid_sim.threads import one_blas_thread
 
@@ -50,17 +57,59 @@ def fit_logs(
         log.require_robot(nominal).require_torques()
     progress("identify", 0.0)
     plan, heard = heeding_loop_noise(plan, logs)
-    seen = fitted_motion(logs, nominal, basis, plan, progress)
-    plain = seen.structure.beside(seen.rows)
+    model = tuned_model(logs, nominal, basis, plan)
+    progress("identify", 0.4)
+    if plan.joint_terms and not plan.terms_by_need:
+        choice = choose_terms(model, logs, plan.joint_terms, plan)
+        progress("identify", 0.5)
+        seen, found = _explained(logs, plan, choice)
+    else:
+        seen, found = _explained(logs, plan, model)
     progress("identify", 0.6)
-    gain_std = plan.torque_gain_std
-    discrepancy = find_discrepancy(plain, seen.motion, seen.model.nominal, gain_std=gain_std)
-    return estimated(seen, plain, discrepancy, plan, rng, heard=heard, progress=progress)
+    if plan.joint_terms and plan.terms_by_need and found.whole.lacks:
+        seen, found = _with_terms_by_need(logs, plan, seen, found)
+    return estimated(seen, found, plan, rng, heard=heard, progress=progress)
+
+
+def _explained(
+    logs: Sequence[Log], plan: FitPlan, by: RevisedModel | TermChoice
+) -> tuple[FittedMotion, Discrepancy]:
+    """Return the rows of logs by a model, or by terms of joints, and what these lack."""
+    if isinstance(by, TermChoice):
+        seen = fitted_motion(logs, by.model, plan, by.structure, by.robot)
+    else:
+        seen = fitted_motion(logs, by, plan)
+    plain, gain_std = seen.structure.beside(seen.rows), plan.torque_gain_std
+    return seen, find_discrepancy(plain, seen.motion, seen.model.nominal, gain_std=gain_std)
+
+
+def _with_terms_by_need(
+    logs: Sequence[Log], plan: FitPlan, seen: FittedMotion, found: Discrepancy
+) -> tuple[FittedMotion, Discrepancy]:
+    """Return the same with terms of the joints whose blocks, left out, they predict better.
+
+    Better than functions of the state do, without which no term is looked for.
+    """
+    choice = choose_terms(seen.model, logs, plan.joint_terms, plan)
+    if not choice.structure.terms:
+        return seen, found
+    tried = _explained(logs, plan, choice)
+    old, new = (
+        held_out_scores(each.rows, each.structure, lack.columns)
+        for each, lack in ((seen, found), tried)
+    )
+    better = np.array([worth(gain, CERTAIN) > MARGIN for gain in (new - old).T])
+    better &= choice.joints
+    if not better.any():
+        return seen, found
+    if (better == choice.joints).all():
+        return tried
+    bare = replace(choice, model=seen.model, structure=NO_TERMS)
+    return _explained(logs, plan, bare.merged(choice, better, logs, plan))
 
 
 def estimated(
     seen: FittedMotion,
-    plain: LinearProblem,
     discrepancy: Discrepancy,
     plan: FitPlan,
     rng: np.random.Generator,
@@ -70,10 +119,11 @@ def estimated(
 ) -> Identification:
     """Return the identification from the rows of a motion, and from what their model lacks.
 
-    The plain rows are those beside the terms of joints, and the discrepancy is what their model
-    lacks; `heard` is noise of the encoders that shakes the robot, if the plan heeds it.
+    The discrepancy is what the model lacks beside terms of joints; `heard` is noise of the encoders
+    that shakes the robot, if the plan heeds it.
     """
     nominal, structure, rows = seen.model.nominal, seen.structure, seen.rows
+    plain = structure.beside(rows)
     fine = finer_rows(seen.smooth, FINER)
     known = replace(nominal, terms=(*nominal.terms, *structure.lasting_terms()))
     discrepancy = without_pull(discrepancy, plain, fine, known)

@@ -206,7 +206,7 @@ def _fit_text(assessment: Assessment) -> Iterator[Text]:
         yield lack_table(fit.discrepancy, nominal)
         yield (
             "Residuals above are what these functions leave. `robotid diagnose` looks for their "
-            "cause; with --terms all the fit may choose terms of joints for them."
+            "cause; --terms all chooses terms of joints in their place."
         )
         yield ""
     yield from assessment.remarks

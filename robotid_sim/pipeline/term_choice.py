@@ -1,0 +1,126 @@
+"""Terms of joints that logs speak for, and the friction velocities beside them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Self
+
+import numpy as np
+
+from robotid_sim.arrays import Bool1D, Float2D
+from robotid_sim.estimation.friction_fit import estimate_eps, finer_rows, with_eps
+from robotid_sim.estimation.held_out import HeldOut
+from robotid_sim.estimation.least_squares import WeightedLeastSquares
+from robotid_sim.estimation.problem import LinearProblem, build_problem, extended
+from robotid_sim.estimation.structure import Structure
+from robotid_sim.estimation.structure_search import choose_structure
+from robotid_sim.estimation.term_fit import refitted
+from robotid_sim.measurement.log import Log
+from robotid_sim.measurement.motion import Motion
+from robotid_sim.model.robot import Robot
+from robotid_sim.pipeline.fit_plan import FitPlan
+from robotid_sim.pipeline.fitted_motion import (
+    RevisedModel,
+    motions_of,
+    smoothed,
+    tuned_again,
+    weighed,
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TermChoice:
+    """Terms of joints beside the friction velocities of a model."""
+
+    model: RevisedModel
+    motion: Motion
+    """Made from positions alone: one that follows from the model hides what it lacks."""
+    structure: Structure
+
+    @classmethod
+    def of(cls, model: RevisedModel, logs: Sequence[Log], kinds: Sequence[str]) -> Self:
+        """Return the terms of some kinds that logs speak for beside a model."""
+        uses = [smoothed(use) for use in model.preprocessors]
+        motion, _ = weighed(motions_of(logs, uses, model.nominal), model.nominal, model.basis)
+        rows = build_problem(motion, model.nominal, model.basis)
+        return cls(model, motion, choose_structure(rows, motion, model.nominal, kinds))
+
+    @property
+    def rows(self) -> LinearProblem:
+        """Rows of the motion."""
+        return build_problem(self.motion, self.model.nominal, self.model.basis)
+
+    @property
+    def robot(self) -> Robot:
+        """The robot that explains the logs; the nominal one where the fit fails."""
+        rows, nominal = self.rows, self.model.nominal
+        fit = WeightedLeastSquares().fit(self.structure.beside(rows), np.random.default_rng(0))
+        if not self.structure.terms or not fit.success:
+            return nominal
+        phi = self.model.basis.completed(fit.beta, nominal.parameters())
+        terms = (*nominal.terms, *self.structure.lasting_terms())
+        return replace(nominal.with_parameters(phi, formal=True), terms=terms)
+
+    @property
+    def joints(self) -> Bool1D:
+        """Joints that have terms, shape (n,)."""
+        with_term = {term.joint for term in self.structure.robot_terms()}
+        return np.array([name in with_term for name in self.model.nominal.joint_names])
+
+    def merged(
+        self, other: Self, joints: Bool1D, logs: Sequence[Log], plan: FitPlan
+    ) -> "TermChoice":
+        """Return the choice with terms and friction velocities of some joints as another one has.
+
+        Both are by one model but for the friction velocities.
+        """
+        fit = self.model.eps or other.model.eps
+        model, names = self.model, self.model.nominal.joint_names
+        if fit is not None:
+            start, eps = fit.start, np.where(joints, other.model.nominal.eps, model.nominal.eps)
+            nominal, kept = with_eps(model.nominal, start), np.flatnonzero(eps != start)
+            found = estimate_eps(finer_rows(self.motion), nominal, model.basis, joints=kept)
+            nominal = with_eps(nominal, found.eps)
+            model = replace(model, nominal=nominal, eps=found if kept.size else None)
+            model = replace(model, preprocessors=tuned_again(model, logs, nominal, plan))
+        terms = tuple(
+            fitted
+            for each, own in ((self, ~joints), (other, joints))
+            for fitted in each.structure.terms
+            if own[names.index(fitted.term.joint)]
+        )
+        choice = replace(self, model=model, structure=replace(self.structure, terms=terms))
+        structure = refitted(choice.structure, choice.rows, self.motion, model.nominal)
+        return replace(choice, structure=structure)
+
+
+def choose_terms(
+    model: RevisedModel, logs: Sequence[Log], kinds: Sequence[str], plan: FitPlan
+) -> TermChoice:
+    """Return the terms that logs speak for.
+
+    What seems another friction velocity may be friction that falls with speed: where joints have
+    terms beside a velocity of the log, the nominal velocities are tried too, and every joint has
+    what predicts the blocks that are left out better.
+    """
+    choice, fit = TermChoice.of(model, logs, kinds), model.eps
+    if fit is None or not (choice.joints & np.array(fit.shown)).any():
+        return choice
+    plain = replace(model, nominal=with_eps(model.nominal, fit.start), eps=None)
+    other = TermChoice.of(plain, logs, kinds)
+    nothing = np.zeros((choice.rows.y.size, 0))
+    scores = [held_out_scores(c.rows, c.structure, nothing).sum(axis=0) for c in (choice, other)]
+    return choice.merged(other, scores[1] > scores[0], logs, plan)
+
+
+def held_out_scores(rows: LinearProblem, structure: Structure, effects: Float2D) -> Float2D:
+    """Return the likelihood of blocks left out of the fit by block and joint, shape (folds, n).
+
+    Beside the parameters there are terms, and random effects: torque of one standard deviation,
+    shape (N n, k).
+    """
+    if structure.terms:
+        symbols = [f"term {k}" for k in range(structure.columns.shape[1])]
+        rows = extended(rows, structure.columns, symbols, ["1"] * len(symbols))
+    columns = effects.reshape(rows.samples, rows.dof, -1)
+    held = HeldOut.of_problem(rows, columns, random=True)
+    return held.score_by_joint(np.arange(held.products.shape[-1] - 1))
