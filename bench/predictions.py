@@ -35,7 +35,7 @@ from robotid_sim.pipeline.excitation import design_excitation
 from robotid_sim.pipeline.fit_plan import PreprocessConfig, build_preprocessor
 from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.predict import predict
-from robotid_sim.trajectory.reference import Excitation, PointToPoint, Reference, approach_duration
+from robotid_sim.trajectory.reference import PointToPoint, Reference, Trajectory, approach_duration
 from robotid_sim.validation.log_prediction import by_positions
 
 BAND = 10.0
@@ -81,7 +81,7 @@ class Poses:
 def two_logs(setup: Setup, motion: str) -> list[Log]:
     """Return a log to learn from and another one, without their truth."""
     dwell, logs = DWELL[motion], list[Log]()
-    path: Excitation
+    path: Trajectory
     for seed in range(2):
         rng = np.random.default_rng(seed)
         if dwell is not None:

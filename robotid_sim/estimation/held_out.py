@@ -20,7 +20,7 @@ References
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 
@@ -114,28 +114,18 @@ class HeldOut:
         sums = cls.of(A, folds, use, FLOOR * np.where(size > 0.0, size, 1.0))
         return replace(sums, effects=sum(part.shape[2] for part in columns) if random else 0)
 
-    def fit(self, columns: Sequence[int] | Int1D, without: int | None = None) -> Fit:
-        """Return the fit of some columns, without a block if one is given, by its own weights."""
-        products, count = self.products.sum(axis=0), self.count.sum(axis=0)
-        if without is not None:
-            products, count = products - self.products[without], count - self.count[without]
-        chosen = np.asarray(columns, dtype=np.intp)
-        A, z = products[:, chosen[:, None], chosen], products[:, chosen, -1]
-        effects = chosen >= self.products.shape[-1] - 1 - self.effects
-        yy, n, b = products[:, -1, -1], len(products), int((~effects).sum())
-        free = np.maximum(count - b / n, 1.0)
-        sigma = np.sqrt(yy / np.maximum(count, 1.0) + self.floor**2)
-        for _ in range(ROUNDS):
-            S = np.tensordot(1.0 / sigma**2, A, 1) + np.diag(effects.astype(float))
-            size = np.sqrt(np.diag(S))
-            size = np.where(size > 0.0, size, 1.0)
-            inverse = np.linalg.inv(S / np.outer(size, size) + RIDGE * np.eye(chosen.size))
-            beta = inverse @ ((sigma**-2.0) @ z / size) / size
-            squares = _squares(beta, A, z, yy)
-            sigma = np.sqrt(squares / free + self.floor**2)
-        likelihood = -(count * np.log(sigma)).sum() - 0.5 * (squares / sigma**2).sum()
+    def fit(self, columns: Sequence[int] | Int1D) -> Fit:
+        """Return the fit of some columns to all blocks, by its own weights."""
+        sums = self._sums(columns)
+        whole = _Sums(*(part.sum(axis=0, keepdims=True) for part in sums))
+        effects, count = self._are_effects(columns), whole.rows[0]
+        beta, sigma, S, squares = whole.solved(effects, self.floor)
+        size = np.sqrt(np.diag(S[0]))
+        size = np.where(size > 0.0, size, 1.0)
+        cov = np.linalg.inv(S[0] / np.outer(size, size) + RIDGE * np.eye(effects.size))
+        likelihood = -(count * np.log(sigma[0])).sum() - 0.5 * (squares[0] / sigma[0] ** 2).sum()
         likelihood += self.volume * count.mean()
-        return Fit(beta, sigma, inverse / np.outer(size, size), float(likelihood))
+        return Fit(beta[0], sigma[0], cov / np.outer(size, size), float(likelihood))
 
     def score(self, columns: Sequence[int] | Int1D) -> Float1D:
         """Return the likelihood of every block by the fit to the others, shape (folds,)."""
@@ -143,18 +133,61 @@ class HeldOut:
 
     def score_by_joint(self, columns: Sequence[int] | Int1D) -> Float2D:
         """Return the likelihood of blocks and joints by the fit to the other blocks, (folds, n)."""
-        chosen = np.asarray(columns, dtype=np.intp)
-        scores = np.empty(self.count.shape)
-        for f, products in enumerate(self.products):
-            fit = self.fit(chosen, without=f)
-            A, z = products[:, chosen[:, None], chosen], products[:, chosen, -1]
-            squares = _squares(fit.beta, A, z, products[:, -1, -1])
-            spread = np.log1p(squares / (FREEDOM * fit.sigma**2))
-            scores[f] = (
-                -self.count[f] * np.log(fit.sigma) - 0.5 * (FREEDOM + self.count[f]) * spread
-            )
-            scores[f] += self.volume * self.count[f].mean() / self.count.shape[1]
-        return scores
+        sums, count = self._sums(columns), self.count
+        others = _Sums(*(part.sum(axis=0) - part for part in sums))
+        beta, sigma, _, _ = others.solved(self._are_effects(columns), self.floor)
+        spread = np.log1p(sums.squares(beta) / (FREEDOM * sigma**2))
+        scores = -count * np.log(sigma) - 0.5 * (FREEDOM + count) * spread
+        return np.asarray(scores + self.volume * count.mean(axis=1, keepdims=True) / count.shape[1])
+
+    def _sums(self, columns: Sequence[int] | Int1D) -> "_Sums":
+        chosen, products = np.asarray(columns, dtype=np.intp), self.products
+        A, z = products[:, :, chosen[:, None], chosen], products[:, :, chosen, -1]
+        return _Sums(A, z, products[:, :, -1, -1], self.count)
+
+    def _are_effects(self, columns: Sequence[int] | Int1D) -> Bool1D:
+        first = self.products.shape[-1] - 1 - self.effects
+        return np.greater_equal(columns, first)
+
+
+class _Sums(NamedTuple):
+    """Sums of products of b columns and torque over m sets of rows and n joints."""
+
+    A: Float
+    """Of columns, shape (m, n, b, b)."""
+    z: Float
+    """Of columns and torque, shape (m, n, b)."""
+    yy: Float2D
+    """Of the torque, shape (m, n)."""
+    rows: Float2D
+    """Numbers of rows, shape (m, n)."""
+
+    def squares(self, beta: Float2D) -> Float2D:
+        """Return the sums of squared residuals, shape (m, n), by parameters (m, b)."""
+        moved = (self.A @ beta[:, None, :, None])[..., 0] - 2.0 * self.z
+        return np.asarray(np.maximum(self.yy + (moved @ beta[:, :, None])[..., 0], 0.0))
+
+    def solved(self, effects: Bool1D, floor: Float1D) -> tuple[Float2D, Float2D, Float, Float2D]:
+        """Return the fits to each of the sets, of columns that are parameters or `effects`.
+
+        Parameters, shape (m, b), and noise, (m, n), at least the floor; the normal matrix,
+        (m, b, b), and squared residuals, (m, n), of the last weights.
+        """
+        (m, n), b = self.rows.shape, effects.size
+        free = np.maximum(self.rows - (~effects).sum() / n, 1.0)
+        sigma = np.sqrt(self.yy / np.maximum(self.rows, 1.0) + floor**2)
+        flat = self.A.reshape(m, n, -1)
+        for _ in range(ROUNDS):
+            weights = sigma[:, None] ** -2.0
+            S = (weights @ flat).reshape(m, b, b) + np.diag(effects.astype(float))
+            size = np.sqrt(np.diagonal(S, axis1=1, axis2=2))
+            size = np.where(size > 0.0, size, 1.0)
+            unit = S / (size[:, :, None] * size[:, None]) + RIDGE * np.eye(b)
+            side = (weights @ self.z)[:, 0] / size
+            beta = np.linalg.solve(unit, side[:, :, None])[:, :, 0] / size
+            squares = self.squares(beta)
+            sigma = np.sqrt(squares / free + floor**2)
+        return beta, sigma, S, squares
 
 
 def worth(gain: Float1D, errors: float = ERRORS) -> float:
@@ -183,12 +216,6 @@ def certainty(gain: Float1D) -> float:
     """Return a gain by block over its standard error."""
     error = float(np.sqrt(gain.size) * gain.std(ddof=1))
     return float(gain.sum()) / max(error, np.finfo(float).tiny)
-
-
-def _squares(beta: Float1D, A: Float, z: Float2D, yy: Float1D) -> Float1D:
-    """Return the sum of squared residuals of every joint from sums of products, shape (n,)."""
-    squares = yy - 2.0 * z @ beta + np.einsum("p,jpq,q->j", beta, A, beta)
-    return np.asarray(np.maximum(squares, 0.0))
 
 
 def blocks_of(times: Float1D, period: float | None) -> Int1D:
