@@ -147,7 +147,7 @@ class HeldOut:
 
     def _are_effects(self, columns: Sequence[int] | Int1D) -> Bool1D:
         first = self.products.shape[-1] - 1 - self.effects
-        return np.greater_equal(columns, first)
+        return np.asarray(np.greater_equal(columns, first))
 
 
 class _Sums(NamedTuple):
