@@ -131,7 +131,7 @@ def runs_of(task: tuple[str, str, int]) -> list[Run]:
 def _fit(bench: Bench, log: Log, kind: str) -> Identification:
     """Return the default fit of a log, with terms of a kind to choose from; an empty name none."""
     kinds = checked_kinds((kind,) if kind else ())
-    plan = replace(build_fit(load_config(None, {})), joint_terms=kinds)
+    plan = replace(build_fit(load_config(None, {})), joint_terms=kinds, terms_by_need=False)
     blind = replace(log, truth=None)
     return fit_logs(blind, bench.nominal, bench.basis, plan, np.random.default_rng(0))
 

@@ -118,8 +118,13 @@ def fit_and_predict(
         fit = fit_logs(logs, nominal, basis, plan, rng, progress=progress)
         if not fit.chosen.success:
             return fit, None
-        # Friction velocities are a few numbers of all data; parameters are fitted anew.
+        # Friction velocities, and kinds of terms, are a few choices by all data; joints that have
+        # terms are chosen, and parameters fitted, anew.
         known, parts = replace(plan, estimate_eps=False, estimate_gravity=False), []
+        if plan.terms_by_need:
+            kinds = {term.kind for term in fit.structure.robot_terms()}
+            chosen = tuple(kind for kind in plan.joint_terms if kind in kinds)
+            known = replace(known, joint_terms=chosen, terms_by_need=False)
         for k in range(held.blocks):
             training, test = _without_block(logs, k, held.blocks)
             others = fit_logs(training, fit.nominal, fit.basis, known, rng)

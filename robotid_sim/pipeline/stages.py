@@ -27,7 +27,7 @@ from robotid_sim.pipeline.fitted_motion import (
     tuned_model,
 )
 from robotid_sim.pipeline.identification import Identification, doubted
-from robotid_sim.pipeline.term_choice import TermChoice, choose_terms, held_out_scores
+from robotid_sim.pipeline.term_choice import TermChoice, choose_terms, delays_of, held_out_scores
 from robotid_sim.progress import Progress, silent
 from robotid_sim.threads import one_blas_thread
 
@@ -98,11 +98,11 @@ def _with_terms_by_need(
         held_out_scores(each.rows, each.structure, lack.columns)
         for each, lack in ((seen, found), tried)
     )
-    better = np.array([worth(gain, CERTAIN) > MARGIN for gain in (new - old).T])
-    better &= choice.joints
+    gains = [worth(gain, CERTAIN) for gain in (new - old).T]
+    better = (np.array(gains) > MARGIN) & choice.joints
     if not better.any():
         return seen, found
-    if (better == choice.joints).all():
+    if (better == choice.joints).all() or delays_of(choice.model) != delays_of(seen.model):
         return tried
     bare = replace(choice, model=seen.model, structure=NO_TERMS)
     return _explained(logs, plan, bare.merged(choice, better, logs, plan))

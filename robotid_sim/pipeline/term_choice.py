@@ -8,7 +8,7 @@ import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float2D
 from robotid_sim.estimation.friction_fit import estimate_eps, finer_rows, with_eps
-from robotid_sim.estimation.held_out import HeldOut
+from robotid_sim.estimation.held_out import CERTAIN, MARGIN, HeldOut, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem, extended
 from robotid_sim.estimation.structure import Structure
@@ -23,8 +23,10 @@ from robotid_sim.pipeline.fitted_motion import (
     motions_of,
     smoothed,
     tuned_again,
+    tuned_model,
     weighed,
 )
+from robotid_sim.preprocess.adaptive import Adaptive
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -48,6 +50,12 @@ class TermChoice:
     def rows(self) -> LinearProblem:
         """Rows of the motion."""
         return build_problem(self.motion, self.model.nominal, self.model.basis)
+
+    @property
+    def scores(self) -> Float2D:
+        """Likelihood of blocks left out of the fit by block and joint, shape (folds, n)."""
+        rows = self.rows
+        return held_out_scores(rows, self.structure, np.zeros((rows.y.size, 0)))
 
     @property
     def robot(self) -> Robot:
@@ -98,6 +106,31 @@ def choose_terms(
 ) -> TermChoice:
     """Return the terms that logs speak for.
 
+    Friction that builds up over a distance looks like torque that comes late: where a delay was
+    found, terms without one are tried too, and taken if they predict the blocks that are left out
+    better.
+    """
+    choice = _choose_at_delay(model, logs, kinds, plan)
+    preprocessor = plan.preprocessor
+    if not isinstance(preprocessor, Adaptive) or not any(delays_of(model)):
+        return choice
+    at_once = replace(plan, preprocessor=replace(preprocessor, delay=0.0))
+    start = model.nominal if model.eps is None else with_eps(model.nominal, model.eps.start)
+    other = _choose_at_delay(tuned_model(logs, start, model.basis, at_once), logs, kinds, at_once)
+    gain = (other.scores - choice.scores).sum(axis=1)
+    return other if worth(gain, CERTAIN) > MARGIN else choice
+
+
+def delays_of(model: RevisedModel) -> list[float]:
+    """Return the delay that preprocessors take off every log [s]."""
+    return [use.delay or 0.0 for use in model.preprocessors if isinstance(use, Adaptive)]
+
+
+def _choose_at_delay(
+    model: RevisedModel, logs: Sequence[Log], kinds: Sequence[str], plan: FitPlan
+) -> TermChoice:
+    """Return the terms that logs speak for beside the delay of a plan, or the one that it finds.
+
     What seems another friction velocity may be friction that falls with speed: where joints have
     terms beside a velocity of the log, the nominal velocities are tried too, and every joint has
     what predicts the blocks that are left out better.
@@ -107,9 +140,8 @@ def choose_terms(
         return choice
     plain = replace(model, nominal=with_eps(model.nominal, fit.start), eps=None)
     other = TermChoice.of(plain, logs, kinds)
-    nothing = np.zeros((choice.rows.y.size, 0))
-    scores = [held_out_scores(c.rows, c.structure, nothing).sum(axis=0) for c in (choice, other)]
-    return choice.merged(other, scores[1] > scores[0], logs, plan)
+    better = (other.scores - choice.scores).sum(axis=0) > 0.0
+    return choice.merged(other, better, logs, plan)
 
 
 def held_out_scores(rows: LinearProblem, structure: Structure, effects: Float2D) -> Float2D:
