@@ -195,13 +195,14 @@ def predict(
     """
     saved, logs = SavedEstimate.of(estimate), Logs.of(log)
     measured = saved.measured_by(nominal)
-    nominal = with_friction_velocity(with_gravity(nominal, saved.context), saved.context)
+    before = with_gravity(nominal, saved.context)
+    nominal = with_friction_velocity(before, saved.context)
     basis = base_parameters(nominal, joint_parameters, measured)
     saved = saved.of_robot(nominal, basis)
     chosen, context = saved.chosen, saved.context
     if not chosen.success:
         raise FileFormatError(f"{saved.name}: the chosen fit failed: {chosen.message}")
-    doubt = check_logs(logs.read, nominal, basis, refuse=not force).errors
+    doubt = check_logs(logs.read, before, basis, refuse=not force).errors
     if isinstance(preprocessor, str):
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
     known = by_positions(preprocessor, context.get("torque_delay"))
