@@ -45,9 +45,13 @@ SETTLED = 0.5
 """And from here on [s]: nobody knows how far friction has built up."""
 
 MAX_RATIO = 1.1
-POSES = 12
-DWELL = {"fourier": None, "point-to-point": 0.0, "rest": 2.0}
-"""Rest in every pose by the motion [s]."""
+
+LAWS = [name for name in FRICTION_LAWS if name not in ("stick-slip", "warming")]
+"""A stick holds what torque it held before, and another log has another temperature: no model of
+the state has them."""
+
+POSES = {"point-to-point": (24, 0.0), "rest": (12, 2.0)}
+"""Poses of a motion, and the rest in each [s]: half a minute, as the Fourier series."""
 
 
 class Poses:
@@ -55,12 +59,13 @@ class Poses:
 
     period = None
 
-    def __init__(self, robot: Robot, dwell: float, rng: np.random.Generator) -> None:
+    def __init__(self, robot: Robot, motion: str, rng: np.random.Generator) -> None:
+        count, dwell = POSES[motion]
         limits, self.joint_names = robot.limits, robot.joint_names
         lower, upper = np.maximum(limits.lower, -2.0), np.minimum(limits.upper, 2.0)
         pose, t = robot.home, 0.0
         self.ways = []
-        for _ in range(POSES):
+        for _ in range(count):
             share = 0.3 * (2.0 * rng.random(robot.dof) - 1.0)
             other = 0.5 * (lower + upper) + share * (upper - lower)
             end = t + approach_duration(limits, pose, other, 0.6)
@@ -80,12 +85,12 @@ class Poses:
 
 def two_logs(setup: Setup, motion: str) -> list[Log]:
     """Return a log to learn from and another one, without their truth."""
-    dwell, logs = DWELL[motion], list[Log]()
+    logs = list[Log]()
     path: Trajectory
     for seed in range(2):
         rng = np.random.default_rng(seed)
-        if dwell is not None:
-            path = Poses(setup.cell.plant, dwell, rng)
+        if motion in POSES:
+            path = Poses(setup.cell.plant, motion, rng)
         elif seed == 0:
             design = design_excitation(setup.nominal, setup.basis, setup.excitation, rng)
             path = design.trajectories[0]
@@ -139,10 +144,8 @@ def main() -> int:
     """Print the table."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--robot", default="irb140")
-    parser.add_argument(
-        "--laws", nargs="+", default=[n for n in FRICTION_LAWS if n != "stick-slip"]
-    )
-    parser.add_argument("--motions", nargs="+", default=list(DWELL))
+    parser.add_argument("--laws", nargs="+", default=LAWS)
+    parser.add_argument("--motions", nargs="+", default=["fourier", *POSES])
     parser.add_argument("--terms", default="auto")
     args, failed = parser.parse_args(), False
     for law in args.laws:

@@ -22,7 +22,7 @@ from robotid_sim.estimation.selection import finalists, is_no_worse, needed, out
 from robotid_sim.estimation.structure import NO_TERMS, Structure
 from robotid_sim.estimation.term_fit import Candidate, TermRows, fitted_terms
 from robotid_sim.measurement.motion import Motion
-from robotid_sim.model.joint_terms import KINDS, checked_kinds
+from robotid_sim.model.joint_terms import KINDS, SPRING, checked_kinds
 from robotid_sim.model.robot import Robot
 
 PARTNERS = 3
@@ -33,6 +33,11 @@ MOST = 5
 
 ROUNDS = 2
 """How often the choice is made, with the loads by the parameters of the one before."""
+
+SURE = 1.96
+"""Deviations from which on a value differs from zero: its 95 % interval does not hold it."""
+
+TINY = float(np.finfo(float).tiny)
 
 NEAR = 2.5
 """Factor about a constant within which a better one is sought."""
@@ -62,7 +67,31 @@ def choose_structure(
         if not chosen:
             return NO_TERMS
         beta = rows.fit(chosen).beta[: problem.basis.rank]
-    return fitted_terms(rows, chosen)
+    return _fit_significant(rows, chosen)
+
+
+def _fit_significant(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
+    """Return terms without those whose intervals hold zero; a spring of no stiffness is an offset.
+
+    What predicts blocks that are left out beside terms that came earlier may be of no size in the
+    end.
+    """
+    left = list(chosen)
+    while left:
+        structure = fitted_terms(rows, left)
+        sizes = [np.abs(t.term.values) / np.maximum(t.std, TINY) for t in structure.terms]
+        k = next((k for k, size in enumerate(sizes) if not _is_significant(left[k], size)), None)
+        if k is None:
+            return structure
+        one = left.pop(k)
+        if one.kind == SPRING and (sizes[k] > SURE).any():
+            left.append(rows.candidate("offset", one.joint, None, None))
+    return NO_TERMS
+
+
+def _is_significant(one: Candidate, sizes: Float1D) -> bool:
+    """Return whether values, over their deviations, differ from zero: of a spring its stiffness."""
+    return bool((sizes[:1] if one.kind == SPRING else sizes).max() > SURE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
