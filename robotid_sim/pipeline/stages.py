@@ -3,6 +3,7 @@
 import logging
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
@@ -59,15 +60,12 @@ def fit_logs(
     plan, heard = heeding_loop_noise(plan, logs)
     model = tuned_model(logs, nominal, basis, plan)
     progress("identify", 0.4)
-    if plan.joint_terms and not plan.terms_by_need:
-        choice = choose_terms(model, logs, plan.joint_terms, plan)
-        progress("identify", 0.5)
-        seen, found = _explained(logs, plan, choice)
-    else:
-        seen, found = _explained(logs, plan, model)
+    choose = partial(choose_terms, logs, nominal, basis, plan, model)
+    always = plan.joint_terms and not plan.terms_by_need
+    seen, found = _explained(logs, plan, choose() if always else model)
     progress("identify", 0.6)
-    if plan.joint_terms and plan.terms_by_need and found.whole.lacks:
-        seen, found = _with_terms_by_need(logs, plan, seen, found)
+    if plan.terms_by_need and found.whole.lacks:
+        seen, found = _with_terms_by_need(logs, plan, seen, found, choose())
     return estimated(seen, found, plan, rng, heard=heard, progress=progress)
 
 
@@ -84,13 +82,12 @@ def _explained(
 
 
 def _with_terms_by_need(
-    logs: Sequence[Log], plan: FitPlan, seen: FittedMotion, found: Discrepancy
+    logs: Sequence[Log], plan: FitPlan, seen: FittedMotion, found: Discrepancy, choice: TermChoice
 ) -> tuple[FittedMotion, Discrepancy]:
     """Return the same with terms of the joints whose blocks, left out, they predict better.
 
     Better than functions of the state do, without which no term is looked for.
     """
-    choice = choose_terms(seen.model, logs, plan.joint_terms, plan)
     if not choice.structure.terms:
         return seen, found
     tried = _explained(logs, plan, choice)

@@ -7,6 +7,7 @@ from typing import Self
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float2D
+from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.friction_fit import estimate_eps, finer_rows, with_eps
 from robotid_sim.estimation.held_out import CERTAIN, MARGIN, HeldOut, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
@@ -92,9 +93,9 @@ class TermChoice:
             model = replace(model, preprocessors=tuned_again(model, logs, nominal, plan))
         terms = tuple(
             fitted
-            for each, own in ((self, ~joints), (other, joints))
+            for each, which in ((self, ~joints), (other, joints))
             for fitted in each.structure.terms
-            if own[names.index(fitted.term.joint)]
+            if which[names.index(fitted.term.joint)]
         )
         choice = replace(self, model=model, structure=replace(self.structure, terms=terms))
         structure = refitted(choice.structure, choice.rows, self.motion, model.nominal)
@@ -102,21 +103,20 @@ class TermChoice:
 
 
 def choose_terms(
-    model: RevisedModel, logs: Sequence[Log], kinds: Sequence[str], plan: FitPlan
+    logs: Sequence[Log], nominal: Robot, basis: BaseParameters, plan: FitPlan, model: RevisedModel
 ) -> TermChoice:
-    """Return the terms that logs speak for.
+    """Return the terms that logs speak for beside a model that was revised from the nominal one.
 
     Friction that builds up over a distance looks like torque that comes late: where a delay was
     found, terms without one are tried too, and taken if they predict the blocks that are left out
     better.
     """
-    choice = _choose_at_delay(model, logs, kinds, plan)
+    choice = _choose_at_delay(model, logs, plan)
     preprocessor = plan.preprocessor
     if not isinstance(preprocessor, Adaptive) or not any(delays_of(model)):
         return choice
     at_once = replace(plan, preprocessor=replace(preprocessor, delay=0.0))
-    start = model.nominal if model.eps is None else with_eps(model.nominal, model.eps.start)
-    other = _choose_at_delay(tuned_model(logs, start, model.basis, at_once), logs, kinds, at_once)
+    other = _choose_at_delay(tuned_model(logs, nominal, basis, at_once), logs, at_once)
     gain = (other.scores - choice.scores).sum(axis=1)
     return other if worth(gain, CERTAIN) > MARGIN else choice
 
@@ -126,20 +126,18 @@ def delays_of(model: RevisedModel) -> list[float]:
     return [use.delay or 0.0 for use in model.preprocessors if isinstance(use, Adaptive)]
 
 
-def _choose_at_delay(
-    model: RevisedModel, logs: Sequence[Log], kinds: Sequence[str], plan: FitPlan
-) -> TermChoice:
+def _choose_at_delay(model: RevisedModel, logs: Sequence[Log], plan: FitPlan) -> TermChoice:
     """Return the terms that logs speak for beside the delay of a plan, or the one that it finds.
 
     What seems another friction velocity may be friction that falls with speed: where joints have
     terms beside a velocity of the log, the nominal velocities are tried too, and every joint has
     what predicts the blocks that are left out better.
     """
-    choice, fit = TermChoice.of(model, logs, kinds), model.eps
+    choice, fit = TermChoice.of(model, logs, plan.joint_terms), model.eps
     if fit is None or not (choice.joints & np.array(fit.shown)).any():
         return choice
     plain = replace(model, nominal=with_eps(model.nominal, fit.start), eps=None)
-    other = TermChoice.of(plain, logs, kinds)
+    other = TermChoice.of(plain, logs, plan.joint_terms)
     better = (other.scores - choice.scores).sum(axis=0) > 0.0
     return choice.merged(other, better, logs, plan)
 
