@@ -132,6 +132,7 @@ def entries(setup: Setup, log: Log, std: Float1D, where: tuple[str, str, str]) -
             estimators={method: ESTIMATORS.build(method) for method in names},
             chosen="wls",
             joint_terms=way.terms,
+            terms_by_need=False,
         )
         began = time.perf_counter()
         try:

@@ -104,7 +104,7 @@ class Proximity(Closing):
         self.engine = engine_named(engine)
         require_meshes(robot)  # before the engine, which would print what it looked for
         shapes = [collision_shapes(link.shapes) for link in robot.links]
-        self._shapes = [[shape] for shape in skeleton(robot)] if is_bodiless(robot) else shapes
+        self._shapes = [[shape] for shape in skeleton(robot)] if not any(shapes) else shapes
         self._prismatic = np.array(robot.prismatic)
         self._last: tuple[bytes, PairDistances, PairDistances] | None = None
         self._paths: dict[int, tuple[Float, Float, Float2D]] = {}

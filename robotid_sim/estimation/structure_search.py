@@ -22,7 +22,7 @@ from robotid_sim.estimation.selection import finalists, is_no_worse, needed, out
 from robotid_sim.estimation.structure import NO_TERMS, Structure
 from robotid_sim.estimation.term_fit import Candidate, TermRows, fitted_terms
 from robotid_sim.measurement.motion import Motion
-from robotid_sim.model.joint_terms import KINDS, SPRING, checked_kinds
+from robotid_sim.model.joint_terms import KINDS, LOADED, SPRING, checked_kinds
 from robotid_sim.model.robot import Robot
 
 PARTNERS = 3
@@ -32,12 +32,17 @@ MOST = 5
 """Most terms a joint on average."""
 
 ROUNDS = 2
-"""How often the choice is made, with the loads by the parameters of the one before."""
+"""How often the choice is made where it has loads: by the parameters of the one before."""
 
-SURE = 1.96
+OFFSET = "offset"
+
+SIGNIFICANCE = 1.96
 """Deviations from which on a value differs from zero: its 95 % interval does not hold it."""
 
 TINY = float(np.finfo(float).tiny)
+
+LEAST_ROWS = 5 * FOLDS
+"""Fewest rows of which blocks can be left out."""
 
 NEAR = 2.5
 """Factor about a constant within which a better one is sought."""
@@ -55,7 +60,7 @@ def choose_structure(
     plain = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     if not wanted or not plain.success:
         return NO_TERMS
-    if problem.samples < 5 * FOLDS:
+    if problem.samples < LEAST_ROWS:
         raise LogError(
             f"{problem.samples} rows are too few to choose terms by blocks that are left out; "
             "record a longer log"
@@ -66,32 +71,38 @@ def choose_structure(
         chosen = _TermSearch(rows, rows.candidates(wanted)).chosen()
         if not chosen:
             return NO_TERMS
+        if not any(one.kind == LOADED for one in chosen):
+            break
         beta = rows.fit(chosen).beta[: problem.basis.rank]
-    return _fit_significant(rows, chosen)
+    return _fit_significant(rows, chosen, wanted)
 
 
-def _fit_significant(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
+def _fit_significant(
+    rows: TermRows, chosen: Sequence[Candidate], kinds: Sequence[str]
+) -> Structure:
     """Return terms without those whose intervals hold zero; a spring of no stiffness is an offset.
 
     What predicts blocks that are left out beside terms that came earlier may be of no size in the
-    end.
+    end. The least significant one goes first.
     """
-    left = list(chosen)
-    while left:
-        structure = fitted_terms(rows, left)
+    terms = list(chosen)
+    while terms:
+        structure = fitted_terms(rows, terms)
         sizes = [np.abs(t.term.values) / np.maximum(t.std, TINY) for t in structure.terms]
-        k = next((k for k, size in enumerate(sizes) if not _is_significant(left[k], size)), None)
-        if k is None:
+        shown = [
+            float(size[0] if term.kind == SPRING else size.max())
+            for term, size in zip(terms, sizes, strict=True)
+        ]
+        k = int(np.argmin(shown))
+        if shown[k] > SIGNIFICANCE:
             return structure
-        one = left.pop(k)
-        if one.kind == SPRING and (sizes[k] > SURE).any():
-            left.append(rows.candidate("offset", one.joint, None, None))
+        least = terms.pop(k)
+        offset = rows.candidate(OFFSET, least.joint, None, None)
+        is_free = f"Fo{least.joint + 1}" not in rows.problem.basis.names
+        is_free &= all(term.place != offset.place for term in terms)
+        if least.kind == SPRING and sizes[k][1] > SIGNIFICANCE and OFFSET in kinds and is_free:
+            terms.append(offset)
     return NO_TERMS
-
-
-def _is_significant(one: Candidate, sizes: Float1D) -> bool:
-    """Return whether values, over their deviations, differ from zero: of a spring its stiffness."""
-    return bool((sizes[:1] if one.kind == SPRING else sizes).max() > SURE)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -109,7 +120,13 @@ class _TermSearch:
             if not best:
                 break
             chosen += best
-            chosen = [self._sought(one, [o for o in chosen if o is not one]) for one in chosen]
+            moved = {j for one in best for j in (one.joint, one.partner)} - {None}
+            chosen = [
+                self._sought(one, [o for o in chosen if o is not one])
+                if {one.joint, one.partner} & moved
+                else one
+                for one in chosen
+            ]
         columns = np.arange(self.rows.plain(chosen))
         kept = needed(self.rows.held_out(*chosen), columns, self.rows.places(chosen), _judge)
         return [chosen[k] for k in kept]

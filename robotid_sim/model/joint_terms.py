@@ -242,8 +242,10 @@ def checked_kinds(names: Sequence[str]) -> tuple[str, ...]:
 
     Raises `UnknownNameError` if a name is unknown, `OptionError` if no fit can look for it.
     """
-    if tuple(names) in ((NONE,), (AUTO,)):
-        return () if tuple(names) == (NONE,) else (AUTO,)
+    if {NONE, AUTO} & set(names):
+        if len(names) > 1:
+            raise OptionError(f"terms '{NONE}' and '{AUTO}' stand alone, got {', '.join(names)}")
+        return () if NONE in names else (AUTO,)
     for name in names:
         if name not in (*KINDS, ALL):
             raise UnknownNameError.of("term", name, (AUTO, NONE, ALL, *SOUGHT))

@@ -37,7 +37,7 @@ from robotid_sim.model.mesh_files import MESHES, REFERENCES
 MAX_COPYING_NODES = 20
 """Nodes of a Collada file that stand for others; twenty may stand for thousands."""
 
-MESHES_KEPT = 32
+MAX_CACHED_MESHES = 32
 """Meshes that were read and are kept: one robot has its read several times."""
 
 
@@ -163,16 +163,20 @@ def read_mesh(path: str | Path) -> Solid:
     package that the format needs is not installed.
     """
     file = Path(path)
-    try:
-        stamp = file.stat().st_mtime_ns, file.stat().st_size
-    except OSError:
-        stamp = (0, 0)  # missing, which the reader tells
-    return _kept_mesh(file, stamp)
+    if not file.is_file() or file.suffix.lower() == ".gltf":  # missing, or made of other files
+        return _read_mesh(file)
+    status = file.stat()
+    return _cached_mesh(file.absolute(), (status.st_mtime_ns, status.st_size))
 
 
-@lru_cache(maxsize=MESHES_KEPT)
-def _kept_mesh(file: Path, _stamp: tuple[int, int]) -> Solid:
+@lru_cache(maxsize=MAX_CACHED_MESHES)
+def _cached_mesh(file: Path, _stamp: tuple[int, int]) -> Solid:
     """Read a mesh that was changed last, and has the size, as the stamp says."""
+    return _read_mesh(file)
+
+
+def _read_mesh(file: Path) -> Solid:
+    """Read a mesh; see `read_mesh`."""
     try:
         mesh = load_scene(file).to_mesh()
         points, index = weld(np.asarray(mesh.vertices, dtype=float))

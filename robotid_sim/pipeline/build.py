@@ -171,7 +171,7 @@ def build_setup(
         if in_full or config.control != ControlConfig():
             loop_gains(nominal, task_runs(nominal, comparison), comparison, cell.rate)
     with in_space(nominal, excitation) as (whole, _):
-        feasible_draws(whole.problem(nominal, basis), streams("rehearsal"), 1)
+        feasible_draws(whole.problem(nominal, basis), streams("rehearsal"), 1)  # raises for none
         unseen = build_unseen(nominal, basis, whole, config, is_wide=in_full)
     setup = Setup(
         cell=cell,

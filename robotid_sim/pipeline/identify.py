@@ -124,7 +124,7 @@ def fit_and_predict(
         if plan.terms_by_need:
             kinds = {term.kind for term in fit.structure.robot_terms()}
             chosen = tuple(kind for kind in plan.joint_terms if kind in kinds)
-            known = replace(known, joint_terms=chosen, terms_by_need=False)
+            known = replace(known, joint_terms=chosen, terms_by_need=bool(chosen))
         for k in range(held.blocks):
             training, test = _without_block(logs, k, held.blocks)
             others = fit_logs(training, fit.nominal, fit.basis, known, rng)

@@ -18,6 +18,7 @@ from robotid_sim.estimation.friction_fit import finer_rows
 from robotid_sim.estimation.held_out import CERTAIN, MARGIN, worth
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.structure import NO_TERMS, with_term_values
+from robotid_sim.estimation.structure_search import LEAST_ROWS
 from robotid_sim.measurement.log import Log, LoopNoise
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.fit_plan import FitPlan, chosen_name, heeding_loop_noise
@@ -64,8 +65,10 @@ def fit_logs(
     always = plan.joint_terms and not plan.terms_by_need
     seen, found = _explained(logs, plan, choose() if always else model)
     progress("identify", 0.6)
-    if plan.terms_by_need and found.whole.lacks:
-        seen, found = _with_terms_by_need(logs, plan, seen, found, choose())
+    is_long = seen.rows.samples >= LEAST_ROWS
+    # Functions that come out of noise in the loop are none that terms could be.
+    if plan.terms_by_need and found.whole.lacks and is_long and heard is None:
+        seen, found = _add_terms_by_need(logs, plan, (seen, found), choose())
     return estimated(seen, found, plan, rng, heard=heard, progress=progress)
 
 
@@ -81,27 +84,30 @@ def _explained(
     return seen, find_discrepancy(plain, seen.motion, seen.model.nominal, gain_std=gain_std)
 
 
-def _with_terms_by_need(
-    logs: Sequence[Log], plan: FitPlan, seen: FittedMotion, found: Discrepancy, choice: TermChoice
+def _add_terms_by_need(
+    logs: Sequence[Log], plan: FitPlan, plain: tuple[FittedMotion, Discrepancy], choice: TermChoice
 ) -> tuple[FittedMotion, Discrepancy]:
-    """Return the same with terms of the joints whose blocks, left out, they predict better.
+    """Add terms of the joints whose blocks, left out, they predict better than functions do.
 
-    Better than functions of the state do, without which no term is looked for.
+    Terms beside another delay, which is that of all joints, are taken together or not at all.
     """
     if not choice.structure.terms:
-        return seen, found
+        return plain
     tried = _explained(logs, plan, choice)
-    old, new = (
-        held_out_scores(each.rows, each.structure, lack.columns)
-        for each, lack in ((seen, found), tried)
+    before, after = (
+        held_out_scores(seen.rows, seen.structure, found.columns) for seen, found in (plain, tried)
     )
-    gains = [worth(gain, CERTAIN) for gain in (new - old).T]
+    model = plain[0].model
+    if delays_of(choice.model) != delays_of(model):
+        gain = (after - before).sum(axis=1)
+        return tried if worth(gain, CERTAIN) > MARGIN else plain
+    gains = [worth(gain, CERTAIN) for gain in (after - before).T]
     better = (np.array(gains) > MARGIN) & choice.joints
     if not better.any():
-        return seen, found
-    if (better == choice.joints).all() or delays_of(choice.model) != delays_of(seen.model):
+        return plain
+    if (better == choice.joints).all():
         return tried
-    bare = replace(choice, model=seen.model, structure=NO_TERMS)
+    bare = replace(choice, model=model, structure=NO_TERMS)
     return _explained(logs, plan, bare.merged(choice, better, logs, plan))
 
 
@@ -140,7 +146,7 @@ def estimated(
     if lifted is not None and structure.terms:
         terms = (*nominal.terms, *structure.lasting_terms())
         lifted = replace(lifted, robot=replace(lifted.robot, terms=terms))
-    has_terms = bool(plan.joint_terms)
+    has_terms = bool(structure.terms) or bool(plan.joint_terms and not plan.terms_by_need)
     why = doubt(chosen, problem, plain, has_terms=has_terms) if chosen.success else ""
     if why:
         lifted = doubted(lifted)

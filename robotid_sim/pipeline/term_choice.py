@@ -12,7 +12,7 @@ from robotid_sim.estimation.friction_fit import estimate_eps, finer_rows, with_e
 from robotid_sim.estimation.held_out import CERTAIN, MARGIN, HeldOut, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem, extended
-from robotid_sim.estimation.structure import Structure
+from robotid_sim.estimation.structure import NO_TERMS, Structure
 from robotid_sim.estimation.structure_search import choose_structure
 from robotid_sim.estimation.term_fit import refitted
 from robotid_sim.measurement.log import Log
@@ -72,7 +72,7 @@ class TermChoice:
     @property
     def joints(self) -> Bool1D:
         """Joints that have terms, shape (n,)."""
-        with_term = {term.joint for term in self.structure.robot_terms()}
+        with_term = {name for t in self.structure.robot_terms() for name in (t.joint, t.partner)}
         return np.array([name in with_term for name in self.model.nominal.joint_names])
 
     def merged(
@@ -88,8 +88,9 @@ class TermChoice:
             start, eps = fit.start, np.where(joints, other.model.nominal.eps, model.nominal.eps)
             nominal, kept = with_eps(model.nominal, start), np.flatnonzero(eps != start)
             found = estimate_eps(finer_rows(self.motion), nominal, model.basis, joints=kept)
-            nominal = with_eps(nominal, found.eps)
-            model = replace(model, nominal=nominal, eps=found if kept.size else None)
+            revised = found if found.success and any(found.shown) else None
+            nominal = nominal if revised is None else with_eps(nominal, revised.eps)
+            model = replace(model, nominal=nominal, eps=revised)
             model = replace(model, preprocessors=tuned_again(model, logs, nominal, plan))
         terms = tuple(
             fitted
@@ -97,8 +98,11 @@ class TermChoice:
             for fitted in each.structure.terms
             if which[names.index(fitted.term.joint)]
         )
-        choice = replace(self, model=model, structure=replace(self.structure, terms=terms))
-        structure = refitted(choice.structure, choice.rows, self.motion, model.nominal)
+        if not terms:
+            return replace(self, model=model, structure=NO_TERMS)
+        choice = replace(self, model=model, structure=replace(other.structure, terms=terms))
+        bodies = model.nominal.with_parameters(other.robot.parameters(), formal=True)
+        structure = refitted(choice.structure, choice.rows, self.motion, bodies)
         return replace(choice, structure=structure)
 
 
@@ -113,7 +117,9 @@ def choose_terms(
     """
     choice = _choose_at_delay(model, logs, plan)
     preprocessor = plan.preprocessor
-    if not isinstance(preprocessor, Adaptive) or not any(delays_of(model)):
+    if not isinstance(preprocessor, Adaptive) or preprocessor.delay is not None:
+        return choice
+    if not any(delays_of(model)):
         return choice
     at_once = replace(plan, preprocessor=replace(preprocessor, delay=0.0))
     other = _choose_at_delay(tuned_model(logs, nominal, basis, at_once), logs, at_once)

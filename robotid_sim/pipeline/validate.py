@@ -210,13 +210,14 @@ def validate(
     nominal = with_gravity(build_nominal(plant, config), saved.context)
     basis = build_basis(nominal, config)
     saved = saved.of_robot(plant, basis)
-    nominal, estimates = with_friction_velocity(nominal, saved.context), list(saved.estimates)
+    before, estimates = nominal, list(saved.estimates)
+    nominal = with_friction_velocity(nominal, saved.context)
     others = build_models(plant, config.control, tuple(e.estimator for e in estimates))
     lifted = _lifted(saved, nominal, basis)
     doubt, predicted = "", None
     if unseen is not None:
         unseen[0].require_robot(nominal)
-        doubt = check_logs(unseen.read, nominal, basis, refuse=not force).errors
+        doubt = check_logs(unseen.read, before, basis, refuse=not force).errors
         motion = build_preprocessor(config.preprocess)(unseen[0], nominal)
         predicted = predictions(saved.chosen.beta, unseen[0], motion, nominal, basis)
     cell, space = build_cell(plant, nominal, config), build_space(nominal, config)
