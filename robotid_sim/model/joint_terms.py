@@ -114,7 +114,7 @@ KINDS: Mapping[str, TermKind] = {
 """All kinds by name."""
 
 NONE, ALL, AUTO = "none", "all", "auto"
-"""Stand for no kind and for all kinds."""
+"""Stand for no kind, for all kinds, and for all where they are needed."""
 
 COUPLED, LOADED, PRESLIDING, WARMING = (
     *("coupled-joints", "load-dependent-friction", "presliding", "warming"),

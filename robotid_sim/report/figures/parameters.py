@@ -170,7 +170,7 @@ def residuals_over_state(residuals: Sequence[BinnedResidual], names: Sequence[st
         "which residuals count in the direction of motion. Curves that leave the dashed lines (at "
         f"{SURE:g}) do so by no chance: the model lacks a function of that quantity. Over velocity "
         "that is friction of another shape, over load friction that grows with it, over position "
-        "a spring, a cable or cogging; robotid identify --terms all looks for them.",
+        "a spring, a cable or cogging; terms of joints may hold them (identify --terms).",
         panels=tuple(panels),
         columns=3,
         panel_height=1.6,
