@@ -33,6 +33,7 @@ from threadpoolctl import threadpool_limits
 from robotid_sim.arrays import Float1D, rms
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.dynamics.dynamics import joint_torque
+from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
@@ -166,6 +167,7 @@ def trial(setup: Setup, clean: Log, unseen: Log, seed: int) -> Trial:
         q, dq, ddq, tau = (x[use] for x in (truth.q, truth.dq, truth.ddq, truth.tau))
         seen = Motion(unseen.t[use], q, dq, ddq, tau, unseen.joint_names)
         error = tau - joint_torque(model, q, dq, ddq) - lacking_torque(lacks, seen, model)
+        error -= terms_torque(model, fit.structure.lasting_terms(), q, dq, ddq)
         return Trial(
             covered=after.covers(fit.basis.of(phi)),
             plain_covered=before.covers(setup.basis.of(phi)),

@@ -36,7 +36,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.compiled import jit
 from robotid_sim.dynamics import kernels
 from robotid_sim.errors import OptionError
-from robotid_sim.model.joint_terms import KINDS, JointTerm
+from robotid_sim.model.joint_terms import KINDS, LOADED, JointTerm
 from robotid_sim.model.robot import Robot
 
 
@@ -69,10 +69,11 @@ class TermStates(NamedTuple):
         *,
         in_order: bool = True,
         t: Float1D | None = None,
+        has_load: bool = True,
     ) -> Self:
-        """Return the states of a motion, by the bodies of a robot."""
-        model = (robot.geometry, robot.gravity, robot.parameters())
-        load, eps = kernels.inverse_dynamics(*model, q, dq, ddq), robot.eps
+        """Return the states of a motion, by the bodies of a robot; without loads they are zero."""
+        model, eps = (robot.geometry, robot.gravity, robot.parameters()), robot.eps
+        load = kernels.inverse_dynamics(*model, q, dq, ddq) if has_load else np.zeros_like(q)
         turn = np.where(robot.prismatic, 2.0 * np.pi, 1.0)
         return cls(q, dq, ddq, np.tanh(dq / eps), load, eps, turn, in_order, t)
 
@@ -161,7 +162,8 @@ def terms_torque(
     torque = np.zeros(q.shape)
     if not terms:
         return torque
-    states = TermStates.of(robot, q, dq, ddq, in_order=in_order, t=t)
+    has_load = any(term.kind == LOADED for term in terms)
+    states = TermStates.of(robot, q, dq, ddq, in_order=in_order, t=t, has_load=has_load)
     names = robot.joint_names
     for term in terms:
         if KINDS[term.kind].table:
