@@ -118,8 +118,8 @@ class HeldOut:
         """Return the fit of some columns to all blocks, by its own weights."""
         sums = self._sums(columns)
         whole = _Sums(*(part.sum(axis=0, keepdims=True) for part in sums))
-        effects, count = self._are_effects(columns), whole.rows[0]
-        beta, sigma, S, squares = whole.solved(effects, self.floor)
+        effects, count = self._is_effect(columns), whole.rows[0]
+        beta, sigma, S, squares = whole.solve(effects, self.floor)
         size = np.sqrt(np.diag(S[0]))
         size = np.where(size > 0.0, size, 1.0)
         cov = np.linalg.inv(S[0] / np.outer(size, size) + RIDGE * np.eye(effects.size))
@@ -135,7 +135,7 @@ class HeldOut:
         """Return the likelihood of blocks and joints by the fit to the other blocks, (folds, n)."""
         sums, count = self._sums(columns), self.count
         others = _Sums(*(part.sum(axis=0) - part for part in sums))
-        beta, sigma, _, _ = others.solved(self._are_effects(columns), self.floor)
+        beta, sigma, _, _ = others.solve(self._is_effect(columns), self.floor)
         spread = np.log1p(sums.squares(beta) / (FREEDOM * sigma**2))
         scores = -count * np.log(sigma) - 0.5 * (FREEDOM + count) * spread
         return np.asarray(scores + self.volume * count.mean(axis=1, keepdims=True) / count.shape[1])
@@ -145,7 +145,7 @@ class HeldOut:
         A, z = products[:, :, chosen[:, None], chosen], products[:, :, chosen, -1]
         return _Sums(A, z, products[:, :, -1, -1], self.count)
 
-    def _are_effects(self, columns: Sequence[int] | Int1D) -> Bool1D:
+    def _is_effect(self, columns: Sequence[int] | Int1D) -> Bool1D:
         first = self.products.shape[-1] - 1 - self.effects
         return np.asarray(np.greater_equal(columns, first))
 
@@ -167,7 +167,7 @@ class _Sums(NamedTuple):
         moved = (self.A @ beta[:, None, :, None])[..., 0] - 2.0 * self.z
         return np.asarray(np.maximum(self.yy + (moved @ beta[:, :, None])[..., 0], 0.0))
 
-    def solved(self, effects: Bool1D, floor: Float1D) -> tuple[Float2D, Float2D, Float, Float2D]:
+    def solve(self, effects: Bool1D, floor: Float1D) -> tuple[Float2D, Float2D, Float, Float2D]:
         """Return the fits to each of the sets, of columns that are parameters or `effects`.
 
         Parameters, shape (m, b), and noise, (m, n), at least the floor; the normal matrix,

@@ -91,7 +91,7 @@ def revise_model(
     gravity = revise_gravity(smooth, model.nominal, basis)
     if gravity is None:
         return model
-    again = tuned_again(model, logs, gravity.nominal, plan)
+    again = retune(model, logs, gravity.nominal, plan)
     gravity = refine_gravity(gravity, joined(motions_of(logs, again, gravity.nominal)))
     return replace(
         model, preprocessors=again, nominal=gravity.nominal, basis=gravity.basis, gravity=gravity
@@ -106,7 +106,7 @@ def _with_eps(
     fit = revise_eps(finer, nominal, basis)
     while fit is not None:
         revised = with_eps(nominal, fit.eps)
-        again = tuned_again(model, logs, revised, plan)
+        again = retune(model, logs, revised, plan)
         before = joined(motions_of(logs, model.preprocessors, nominal))
         after = joined(motions_of(logs, again, revised))
         problems = build_problem(before, nominal, basis), build_problem(after, revised, basis)
@@ -120,7 +120,7 @@ def _with_eps(
     return model
 
 
-def tuned_again(
+def retune(
     model: RevisedModel, logs: Sequence[Log], nominal: Robot, plan: FitPlan
 ) -> tuple[Preprocessor, ...]:
     """Return the preprocessors of a plan tuned to logs by another model, for the same rows."""
@@ -229,7 +229,7 @@ class FittedMotion(NamedTuple):
     """Rows of the motion, with what the terms explain."""
 
 
-def tuned_model(
+def tune_model(
     logs: Sequence[Log], nominal: Robot, basis: BaseParameters, plan: FitPlan
 ) -> RevisedModel:
     """Return the model of a fit with what logs show of its constants, preprocessors tuned by it."""
@@ -254,7 +254,7 @@ def fitted_motion(
         again = [_as_decided(plan.preprocessor, use) for use in tuned]
         tuned = tuple(use.tuned(log, known) for use, log in zip(again, logs, strict=True))
     motions = motions_of(logs, tuned, known)
-    motion, weights = weighed(motions, nominal, basis)
+    motion, weights = weigh_logs(motions, nominal, basis)
     rows = build_problem(motion, nominal, basis)
     rows = replace(rows, random=model.errors(rows, motion))
     if any(estimator.uses_recordings for estimator in plan.estimators.values()):
@@ -297,7 +297,7 @@ def _as_decided(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor
     return same
 
 
-def weighed(
+def weigh_logs(
     motions: Sequence[Motion], nominal: Robot, basis: BaseParameters
 ) -> tuple[Motion, Float2D]:
     """Return motions as one, and the weights by log and joint that make their noise alike."""

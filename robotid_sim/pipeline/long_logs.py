@@ -24,7 +24,7 @@ from robotid_sim.measurement.long_log import LongLog
 from robotid_sim.measurement.motion import RINGING, Motion, RowFilter, gated
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.fit_plan import FitPlan, heeding_loop_noise
-from robotid_sim.pipeline.fitted_motion import FittedMotion, fitted_motion, tuned_model
+from robotid_sim.pipeline.fitted_motion import FittedMotion, fitted_motion, tune_model
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.stages import estimated
 from robotid_sim.preprocess.adaptive import Adaptive
@@ -108,7 +108,7 @@ def identify_long(
     progress("identify", 0.0)
     _, heard = heeding_loop_noise(plan, (log.head,))
     head = (log.head,)
-    seen = fitted_motion(head, tuned_model(head, nominal, basis, plan), plan)
+    seen = fitted_motion(head, tune_model(head, nominal, basis, plan), plan)
     progress("identify", 0.2)
     seen = _along_the_log(seen, log, progress)
     gain_std = plan.torque_gain_std

@@ -22,14 +22,9 @@ from robotid_sim.estimation.structure_search import LEAST_ROWS
 from robotid_sim.measurement.log import Log, LoopNoise
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.fit_plan import FitPlan, chosen_name, heeding_loop_noise
-from robotid_sim.pipeline.fitted_motion import (
-    FittedMotion,
-    RevisedModel,
-    fitted_motion,
-    tuned_model,
-)
+from robotid_sim.pipeline.fitted_motion import FittedMotion, RevisedModel, fitted_motion, tune_model
 from robotid_sim.pipeline.identification import Identification, doubted
-from robotid_sim.pipeline.term_choice import TermChoice, choose_terms, delays_of, held_out_scores
+from robotid_sim.pipeline.term_choice import TermChoice, choose_terms, delays_of, score_held_out
 from robotid_sim.progress import Progress, silent
 from robotid_sim.threads import one_blas_thread
 
@@ -59,11 +54,11 @@ def fit_logs(
         log.require_robot(nominal).require_torques()
     progress("identify", 0.0)
     plan, heard = heeding_loop_noise(plan, logs)
-    model = tuned_model(logs, nominal, basis, plan)
+    model = tune_model(logs, nominal, basis, plan)
     progress("identify", 0.4)
     choose = partial(choose_terms, logs, nominal, basis, plan, model)
     always = plan.joint_terms and not plan.terms_by_need
-    seen, found = _explained(logs, plan, choose() if always else model)
+    seen, found = _fit_rows(logs, plan, choose() if always else model)
     progress("identify", 0.6)
     is_long = seen.rows.samples >= LEAST_ROWS
     # Functions that come out of noise in the loop are none that terms could be.
@@ -72,7 +67,7 @@ def fit_logs(
     return estimated(seen, found, plan, rng, heard=heard, progress=progress)
 
 
-def _explained(
+def _fit_rows(
     logs: Sequence[Log], plan: FitPlan, by: RevisedModel | TermChoice
 ) -> tuple[FittedMotion, Discrepancy]:
     """Return the rows of logs by a model, or by terms of joints, and what these lack."""
@@ -93,9 +88,9 @@ def _add_terms_by_need(
     """
     if not choice.structure.terms:
         return plain
-    tried = _explained(logs, plan, choice)
+    tried = _fit_rows(logs, plan, choice)
     before, after = (
-        held_out_scores(seen.rows, seen.structure, found.columns) for seen, found in (plain, tried)
+        score_held_out(seen.rows, seen.structure, found.columns) for seen, found in (plain, tried)
     )
     model = plain[0].model
     if delays_of(choice.model) != delays_of(model):
@@ -108,7 +103,7 @@ def _add_terms_by_need(
     if (better == choice.joints).all():
         return tried
     bare = replace(choice, model=model, structure=NO_TERMS)
-    return _explained(logs, plan, bare.merged(choice, better, logs, plan))
+    return _fit_rows(logs, plan, bare.merge(choice, better, logs, plan))
 
 
 def estimated(

@@ -22,10 +22,10 @@ from robotid_sim.pipeline.fit_plan import FitPlan
 from robotid_sim.pipeline.fitted_motion import (
     RevisedModel,
     motions_of,
+    retune,
     smoothed,
-    tuned_again,
-    tuned_model,
-    weighed,
+    tune_model,
+    weigh_logs,
 )
 from robotid_sim.preprocess.adaptive import Adaptive
 
@@ -43,7 +43,7 @@ class TermChoice:
     def of(cls, model: RevisedModel, logs: Sequence[Log], kinds: Sequence[str]) -> Self:
         """Return the terms of some kinds that logs speak for beside a model."""
         uses = [smoothed(use) for use in model.preprocessors]
-        motion, _ = weighed(motions_of(logs, uses, model.nominal), model.nominal, model.basis)
+        motion, _ = weigh_logs(motions_of(logs, uses, model.nominal), model.nominal, model.basis)
         rows = build_problem(motion, model.nominal, model.basis)
         return cls(model, motion, choose_structure(rows, motion, model.nominal, kinds))
 
@@ -56,7 +56,7 @@ class TermChoice:
     def scores(self) -> Float2D:
         """Likelihood of blocks left out of the fit by block and joint, shape (folds, n)."""
         rows = self.rows
-        return held_out_scores(rows, self.structure, np.zeros((rows.y.size, 0)))
+        return score_held_out(rows, self.structure, np.zeros((rows.y.size, 0)))
 
     @property
     def robot(self) -> Robot:
@@ -75,7 +75,7 @@ class TermChoice:
         with_term = {name for t in self.structure.robot_terms() for name in (t.joint, t.partner)}
         return np.array([name in with_term for name in self.model.nominal.joint_names])
 
-    def merged(
+    def merge(
         self, other: Self, joints: Bool1D, logs: Sequence[Log], plan: FitPlan
     ) -> "TermChoice":
         """Return the choice with terms and friction velocities of some joints as another one has.
@@ -91,7 +91,7 @@ class TermChoice:
             revised = found if found.success and any(found.shown) else None
             nominal = nominal if revised is None else with_eps(nominal, revised.eps)
             model = replace(model, nominal=nominal, eps=revised)
-            model = replace(model, preprocessors=tuned_again(model, logs, nominal, plan))
+            model = replace(model, preprocessors=retune(model, logs, nominal, plan))
         terms = tuple(
             fitted
             for each, which in ((self, ~joints), (other, joints))
@@ -122,7 +122,7 @@ def choose_terms(
     if not any(delays_of(model)):
         return choice
     at_once = replace(plan, preprocessor=replace(preprocessor, delay=0.0))
-    other = _choose_at_delay(tuned_model(logs, nominal, basis, at_once), logs, at_once)
+    other = _choose_at_delay(tune_model(logs, nominal, basis, at_once), logs, at_once)
     gain = (other.scores - choice.scores).sum(axis=1)
     return other if worth(gain, CERTAIN) > MARGIN else choice
 
@@ -145,10 +145,10 @@ def _choose_at_delay(model: RevisedModel, logs: Sequence[Log], plan: FitPlan) ->
     plain = replace(model, nominal=with_eps(model.nominal, fit.start), eps=None)
     other = TermChoice.of(plain, logs, plan.joint_terms)
     better = (other.scores - choice.scores).sum(axis=0) > 0.0
-    return choice.merged(other, better, logs, plan)
+    return choice.merge(other, better, logs, plan)
 
 
-def held_out_scores(rows: LinearProblem, structure: Structure, effects: Float2D) -> Float2D:
+def score_held_out(rows: LinearProblem, structure: Structure, effects: Float2D) -> Float2D:
     """Return the likelihood of blocks left out of the fit by block and joint, shape (folds, n).
 
     Beside the parameters there are terms, and random effects: torque of one standard deviation,
