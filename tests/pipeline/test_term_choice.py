@@ -50,7 +50,7 @@ def test_springs_become_terms():
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("law", "part", "constant", "share"),
-    [("stribeck", 0.3, 0.1, 0.95), ("presliding", 1.0, 5e-3, 0.7)],
+    [("stribeck", 0.3, 0.1, 1.0), ("presliding", 1.0, 5e-3, 0.7)],
 )
 def test_friction_that_functions_of_the_state_do_not_hold_becomes_terms(law, part, constant, share):
     """Friction that falls with speed looks like another eps, one that builds up like a delay."""
@@ -58,7 +58,7 @@ def test_friction_that_functions_of_the_state_do_not_hold_becomes_terms(law, par
     fits = [identify(log, setup.nominal, basis=setup.basis, terms=t) for t in ("auto", "none")]
     friction = {joint.name: joint.friction for joint in setup.cell.plant.joints}
     terms = fits[0].structure.robot_terms()
-    assert len(terms) >= 5
+    assert len(terms) >= 3
     for term in terms:
         assert term.kind == law
         assert term.values[0] == pytest.approx(part * friction[term.joint].Fc, rel=0.05)
