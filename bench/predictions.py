@@ -118,7 +118,7 @@ def law_torque(plant: Robot, law: FrictionLaw, motion: Motion) -> Float2D:
     return np.asarray(joint_torque(plant.with_parameters(bodies), *state) + np.array(dry).T + terms)
 
 
-def in_band(x: Float2D, dt: float) -> Float1D:
+def band_rms(x: Float2D, dt: float) -> Float1D:
     """Return the RMS below `BAND` from `SETTLED` on, shape (n,)."""
     low = sosfiltfilt(butter(4, BAND, fs=1.0 / dt, output="sos"), x, axis=0)
     return rms(low[round(SETTLED / dt) :])
@@ -134,7 +134,7 @@ def ratios(setup: Setup, law: FrictionLaw, terms: str, fit_log: Log, log: Log) -
     motion = tuned(log, setup.nominal)
     used = slice(None) if motion.row_filter is None else motion.row_filter.used
     best = (motion.tau - law_torque(setup.cell.plant, law, motion))[used]
-    ratio = in_band(prediction.measured - prediction.predicted, log.dt) / in_band(best, log.dt)
+    ratio = band_rms(prediction.measured - prediction.predicted, log.dt) / band_rms(best, log.dt)
     chosen = " ".join(f"{term.kind}@{term.joint}" for term in fit.structure.robot_terms())
     bad = "  *" if (ratio > MAX_RATIO).any() else "   "
     return f"{bad} {' '.join(f'{r:5.2f}' for r in ratio)}  {seconds:5.1f} s  {chosen}"

@@ -78,14 +78,17 @@ def row(title: str, numbers: Float1D, end: str = "") -> str:
     return f"{title:28} {' '.join(f'{number:6.2f}' for number in numbers)}  {end}"
 
 
-def scored(folder: Path) -> bool:
+def print_scores(folder: Path) -> bool:
     """Print the table of a folder; return whether no joint is worse."""
     real = RealLog.model_validate(tomllib.loads((folder / "truth.toml").read_text("utf-8")))
     place = folder / real.robot
     robot = build_robot(place if place.is_file() else real.robot)
     logs = real.read(real.logs, folder, robot)
-    held = real.hold_out
-    hold_out = held if isinstance(held, str) else real.read(held, folder, robot)
+    hold_out: str | Logs
+    if isinstance(real.hold_out, str):
+        hold_out = real.hold_out
+    else:
+        hold_out = real.read(real.hold_out, folder, robot)
     print(f"{folder.name}: {', '.join(robot.joint_names)}")
     if real.published is not None:
         print(row(real.published.source, np.array(real.published.error)))
@@ -110,7 +113,7 @@ def main() -> int:
     """Print the tables."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", type=Path, nargs="+")
-    return int(not all([scored(folder) for folder in parser.parse_args().folders]))
+    return int(not all([print_scores(folder) for folder in parser.parse_args().folders]))
 
 
 if __name__ == "__main__":

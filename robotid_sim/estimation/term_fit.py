@@ -277,9 +277,13 @@ def _of_rotors(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) -> 
 
 def _fit(problem: LinearProblem, columns: Float2D) -> Estimate:
     """Return the weighted fit of a problem with further columns."""
+    return WeightedLeastSquares().fit(with_columns(problem, columns), np.random.default_rng(0))
+
+
+def with_columns(problem: LinearProblem, columns: Float2D) -> LinearProblem:
+    """Return a problem with the columns of terms, shape (N n, k), behind its own."""
     symbols = [f"term {k}" for k in range(columns.shape[1])]
-    larger = extended(problem, columns, symbols, ["1"] * len(symbols))
-    return WeightedLeastSquares().fit(larger, np.random.default_rng(0))
+    return extended(problem, columns, symbols, ["1"] * len(symbols))
 
 
 def _term(one: Candidate, values: Float1D, names: Sequence[str]) -> JointTerm:

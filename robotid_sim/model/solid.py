@@ -166,11 +166,11 @@ def read_mesh(path: str | Path) -> Solid:
     if not file.is_file() or file.suffix.lower() == ".gltf":  # missing, or made of other files
         return _read_mesh(file)
     status = file.stat()
-    return _cached_mesh(file.absolute(), (status.st_mtime_ns, status.st_size))
+    return _mesh_by_stamp(file.absolute(), (status.st_mtime_ns, status.st_size))
 
 
 @lru_cache(maxsize=MAX_CACHED_MESHES)
-def _cached_mesh(file: Path, _stamp: tuple[int, int]) -> Solid:
+def _mesh_by_stamp(file: Path, _stamp: tuple[int, int]) -> Solid:
     """Read a mesh that was changed last, and has the size, as the stamp says."""
     return _read_mesh(file)
 

@@ -242,27 +242,27 @@ def fitted_motion(
     model: RevisedModel,
     plan: FitPlan,
     structure: Structure = NO_TERMS,
-    known: Robot | None = None,
+    robot: Robot | None = None,
 ) -> FittedMotion:
     """Return motion, terms and rows of logs; see `robotid_sim.pipeline.stages`.
 
-    With terms of joints, `known` is a robot that has them and explains the logs.
+    With terms of joints, `robot` is one that has them and explains the logs.
     """
     tuned, nominal, basis = model.preprocessors, model.nominal, model.basis
-    known = known or nominal
+    robot = robot or nominal
     if structure.terms:
         again = [_as_decided(plan.preprocessor, use) for use in tuned]
-        tuned = tuple(use.tuned(log, known) for use, log in zip(again, logs, strict=True))
-    motions = motions_of(logs, tuned, known)
+        tuned = tuple(use.tuned(log, robot) for use, log in zip(again, logs, strict=True))
+    motions = motions_of(logs, tuned, robot)
     motion, weights = weigh_logs(motions, nominal, basis)
     rows = build_problem(motion, nominal, basis)
     rows = replace(rows, random=model.errors(rows, motion))
     if any(estimator.uses_recordings for estimator in plan.estimators.values()):
-        rows = replace(rows, recordings=recordings_of(logs, tuned, motions, known))
+        rows = replace(rows, recordings=recordings_of(logs, tuned, motions, robot))
     if any(estimator.uses_instruments for estimator in plan.estimators.values()):
         instruments = _instruments(logs, tuned, motion, nominal, basis)
         rows = replace(rows, instruments=instruments)
-    structure = refitted(structure, rows, motion, known)
+    structure = refitted(structure, rows, motion, robot)
     smooth = joined(motions_of(logs, [smoothed(use) for use in tuned], nominal))
     return FittedMotion(model, tuned, motion, smooth, weights, structure, rows)
 

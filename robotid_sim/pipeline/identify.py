@@ -120,15 +120,15 @@ def fit_and_predict(
             return fit, None
         # Friction velocities, and kinds of terms, are a few choices by all data; joints that have
         # terms are chosen, and parameters fitted, anew.
-        known, parts = replace(plan, estimate_eps=False, estimate_gravity=False), []
+        refit, parts = replace(plan, estimate_eps=False, estimate_gravity=False), []
         if plan.terms_by_need:
             kinds = {term.kind for term in fit.structure.robot_terms()}
             chosen = tuple(kind for kind in plan.joint_terms if kind in kinds)
-            known = replace(known, joint_terms=chosen, terms_by_need=bool(chosen))
+            refit = replace(refit, joint_terms=chosen, terms_by_need=bool(chosen))
         for k in range(held.blocks):
             training, test = _without_block(logs, k, held.blocks)
-            others = fit_logs(training, fit.nominal, fit.basis, known, rng)
-            parts += [predicted(others, log, known) for log in test]
+            others = fit_logs(training, fit.nominal, fit.basis, refit, rng)
+            parts += [predicted(others, log, refit) for log in test]
         return fit, pooled(parts)
     fit = fit_logs(training_logs(logs, held), nominal, basis, plan, rng, progress=progress)
     if not fit.chosen.success:

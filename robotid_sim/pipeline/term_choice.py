@@ -11,10 +11,10 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.friction_fit import estimate_eps, finer_rows, with_eps
 from robotid_sim.estimation.held_out import CERTAIN, MARGIN, HeldOut, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem, build_problem, extended
+from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.structure import NO_TERMS, Structure
 from robotid_sim.estimation.structure_search import choose_structure
-from robotid_sim.estimation.term_fit import refitted
+from robotid_sim.estimation.term_fit import refitted, with_columns
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
@@ -87,8 +87,8 @@ class TermChoice:
         if fit is not None:
             start, eps = fit.start, np.where(joints, other.model.nominal.eps, model.nominal.eps)
             nominal, kept = with_eps(model.nominal, start), np.flatnonzero(eps != start)
-            found = estimate_eps(finer_rows(self.motion), nominal, model.basis, joints=kept)
-            revised = found if found.success and any(found.shown) else None
+            again = estimate_eps(finer_rows(self.motion), nominal, model.basis, joints=kept)
+            revised = again if again.success and any(again.shown) else None
             nominal = nominal if revised is None else with_eps(nominal, revised.eps)
             model = replace(model, nominal=nominal, eps=revised)
             model = replace(model, preprocessors=retune(model, logs, nominal, plan))
@@ -111,9 +111,9 @@ def choose_terms(
 ) -> TermChoice:
     """Return the terms that logs speak for beside a model that was revised from the nominal one.
 
-    Friction that builds up over a distance looks like torque that comes late: where a delay was
-    found, terms without one are tried too, and taken if they predict the blocks that are left out
-    better.
+    Friction that builds up over a distance looks like torque that comes late: where the log
+    shows a delay, terms without one are tried too, and taken if they predict the blocks that are
+    left out better.
     """
     choice = _choose_at_delay(model, logs, plan)
     preprocessor = plan.preprocessor
@@ -155,8 +155,7 @@ def score_held_out(rows: LinearProblem, structure: Structure, effects: Float2D) 
     shape (N n, k).
     """
     if structure.terms:
-        symbols = [f"term {k}" for k in range(structure.columns.shape[1])]
-        rows = extended(rows, structure.columns, symbols, ["1"] * len(symbols))
+        rows = with_columns(rows, structure.columns)
     columns = effects.reshape(rows.samples, rows.dof, -1)
     held = HeldOut.of_problem(rows, columns, random=True)
     return held.score_by_joint(np.arange(held.products.shape[-1] - 1))
