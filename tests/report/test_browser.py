@@ -51,13 +51,11 @@ def browser(report, tmp_path_factory) -> Iterator[Callable[..., object]]:
 
 def scroll_through(driver) -> None:
     """Show every figure once: they are drawn when they come near the window."""
-    figures = "document.querySelectorAll('figure[data-chart]')"
-    count = driver.execute_script(f"return {figures}.length")
-    for k in range(count):
-        driver.execute_script(f"{figures}[{k}].scrollIntoView()")
-        time.sleep(0.1)
-    drawn = f"return [...{figures}].filter((f) => f.querySelector('.live .main-svg')).length"
-    WebDriverWait(driver, WAIT).until(lambda d: d.execute_script(drawn) == count)
+    for figure in driver.find_elements(By.CSS_SELECTOR, "figure[data-chart]"):
+        driver.execute_script("arguments[0].scrollIntoView()", figure)
+        WebDriverWait(driver, WAIT).until(
+            lambda _, figure=figure: figure.find_elements(By.CSS_SELECTOR, ".live .main-svg")
+        )
 
 
 def test_page_is_quiet_and_offline(browser) -> None:
