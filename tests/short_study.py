@@ -8,6 +8,4 @@ iterations = 10
 periods = 2
 [experiment]
 rate = 250.0
-[control]
-slow_lap = 3.1
 """

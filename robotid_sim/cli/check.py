@@ -24,7 +24,7 @@ def check(
     from robotid_sim.errors import OptionError
     from robotid_sim.model.export import write_urdf
     from robotid_sim.pipeline.check import check as check_robot
-    from robotid_sim.report.text import check_cases, check_text, write_junit
+    from robotid_sim.report.text import check_cases, check_details, check_text, write_junit
 
     if out is not None and not study.robot.repair:
         raise OptionError("-o writes the repaired robot; give it together with --repair")
@@ -35,5 +35,6 @@ def check(
         write_urdf(done.repaired, out)
         content["repair"]["file"] = str(out)
     write_junit(junit, f"check {done.robot.name}", check_cases(done))
-    output.print_result(content, check_text(done), [out, junit], as_json=json)
+    texts = (check_text(done), [out, junit], check_details(done))
+    output.print_result(content, *texts, as_json=json)
     return 0 if done.passed else 1

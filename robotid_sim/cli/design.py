@@ -52,7 +52,7 @@ def design(
     """
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.pipeline.design import design as design_motions
-    from robotid_sim.report.design_report import design_report, design_text
+    from robotid_sim.report.design_report import design_details, design_report, design_text
     from robotid_sim.report.page import write_page
     from robotid_sim.signals import interrupted_code
     from robotid_sim.viewer.display import require_display
@@ -78,7 +78,7 @@ def design(
             f"study: if {robot} is the best model of a machine, give --nominal {robot}."
         )
     written = [*files, csv, None if done.designs.interrupted else report]
-    output.print_result(done.content(files), text, written, as_json=json)
+    output.print_result(done.content(files), text, written, design_details(done), as_json=json)
     if view:
         show_motion(done.nominal, done.trajectories[0], out.stem)
     if done.designs.interrupted:

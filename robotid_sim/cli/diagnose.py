@@ -20,7 +20,7 @@ def diagnose(
     """
     from robotid_sim.pipeline.assess import diagnose as diagnose_log
     from robotid_sim.pipeline.build_robot import build_nominal_of_log, build_robot
-    from robotid_sim.report.text import diagnose_text
+    from robotid_sim.report.text import diagnose_details, diagnose_text
 
     output.begin()
     model = build_robot(robot, study.robot)
@@ -29,5 +29,6 @@ def diagnose(
     parameters = study.estimation.joint_parameters
     done = diagnose_log(data, nominal, joint_parameters=parameters)
     content = {"robot": model.name, **done.content()}
-    output.print_result(content, diagnose_text(done, data), as_json=json)
+    text, details = diagnose_text(done, data), diagnose_details(done)
+    output.print_result(content, text, (), details, as_json=json)
     return 0 if done.healthy else 1

@@ -50,7 +50,7 @@ def identify(
     from robotid_sim.pipeline.export import folder_of_draws, write_draws
     from robotid_sim.pipeline.fit_plan import build_fit
     from robotid_sim.pipeline.identification import table_beside
-    from robotid_sim.report.identification_report import identify_text
+    from robotid_sim.report.identification_report import identify_details, identify_text
 
     table = parameters or table_beside(out)
     output.begin(out, table, urdf, report)
@@ -78,7 +78,8 @@ def identify(
     if report is not None:
         written.append(assessment.report(report, replay=not no_replay, recipe=recipe(study)))
     content = {"robot": model.name, **fit.content()}
-    output.print_result(content, identify_text(assessment, data), written, as_json=json)
+    texts = (identify_text(assessment, data), written, identify_details(assessment))
+    output.print_result(content, *texts, as_json=json)
     if files and not json:
         output.print_line(
             f"{len(files)} robots, {files[0].name} on, are written in {files[0].parent}"

@@ -137,7 +137,10 @@ EngineName = Annotated[
 NoClearance = Annotated[
     bool, flag("--no-clearance", "Let links pass through one another and the floor.")
 ]
-Quick = Annotated[bool, flag("--quick", "Less work: fewer candidates, periods and loops.")]
+Quick = Annotated[bool, flag("--quick", "A smaller motion: fewer candidates and periods.")]
+Full = Annotated[
+    bool, flag("--full", "Rivals too: more estimators, torque filters, controllers and tasks.")
+]
 Workers = Annotated[
     int | None, value("N", "Processes for independent work.  [default: all cores]", min=1, max=1024)
 ]
@@ -154,7 +157,7 @@ Meshes = Annotated[
 JunitFile = Annotated[Path | None, file("Write the checks here, as JUnit (XML), for CI.")]
 FLAGS = {
     "verbose": Annotated[
-        bool, typer.Option("-v", "--verbose", help="Report every step on stderr.")
+        bool, typer.Option("-v", "--verbose", help="Print details; report every step on stderr.")
     ],
     "quiet": Annotated[bool, flag("--quiet", "Print nothing but errors and JSON.")],
     "debug": Annotated[bool, flag("--debug", "Show the traceback of an error.")],
@@ -222,8 +225,7 @@ ResultFile = Annotated[Path | None, out("File for the result (JSON).")]
 EstimatorNames = Annotated[
     list[str] | None,
     named(
-        "estimators",
-        "Estimator, repeatable; the last one is chosen.  [default: ols, wls, consistent]",
+        "estimators", "Estimator, repeatable; the last one is chosen.  [default: wls, consistent]"
     ),
 ]
 HoldOutText = Annotated[
@@ -253,6 +255,7 @@ class SharedOptions:
     plugin: Plugins = None
     seed: Seed = None
     quick: Quick = False
+    full: Full = False
     base: BaseLink = None
     tip: TipLink = None
     payload: PayloadText = None

@@ -2,14 +2,16 @@
 
 import json
 import os
+import re
 import shlex
 import shutil
+import sys
 import textwrap
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from contextvars import ContextVar
 from dataclasses import replace
-from itertools import groupby
+from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
@@ -75,11 +77,18 @@ def print_line(text: str = "") -> None:
     """Print one line of text, wrapped between words; what follows is indented like it and more."""
     margin = len(text) - len(text.lstrip())
     indent = " " * (margin + GAP if margin else 0)
-    print(
-        textwrap.fill(
-            text, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
-        )
+    lines = textwrap.fill(
+        text, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
+    print(_color_verdicts(lines))
+
+
+def _color_verdicts(text: str) -> str:
+    """Color the words of a verdict where a terminal shows them."""
+    if not sys.stdout.isatty() or os.environ.get("NO_COLOR"):
+        return text
+    text = re.sub(r"\b(PASSED|ok)\b", "\033[32m\\1\033[0m", text)
+    return re.sub(r"\b(FAILED|FAIL|WARNING|IMPOSSIBLE)\b", "\033[31m\\1\033[0m", text)
 
 
 def begin(*paths: Path | None) -> None:
@@ -93,17 +102,20 @@ def print_result(
     content: Mapping[str, Any] | Sequence[Any],
     text: Iterable[str | Table],
     written: Iterable[Path | None] = (),
+    details: Iterable[str | Table] = (),
     *,
     as_json: bool,
 ) -> None:
     """Print a value: as JSON, or in words and tables with the files that were written, by folder.
 
-    None stands for a file that was not asked for.
+    None stands for a file that was not asked for; ``-v`` asks for the details.
     """
+    words = _words.get()
     if as_json:
         print_json(content)
-    elif "--quiet" not in _words.get():
-        for part in text:
+    elif "--quiet" not in words:
+        is_verbose = "-v" in words or "--verbose" in words
+        for part in chain(text, details if is_verbose else ()):
             if isinstance(part, Table):
                 print_table(part)
             else:
@@ -208,4 +220,5 @@ def _print_grid(table: Table, columns: Sequence[int], least: Sequence[int]) -> N
     screen = Console(width=needed, highlight=False, markup=False, emoji=False, color_system=None)
     with screen.capture() as captured:
         screen.print(grid)
-    print("\n".join(line.rstrip() for line in captured.get().splitlines()))
+    lines = (line.rstrip() for line in captured.get().splitlines())
+    print(_color_verdicts("\n".join(lines)))

@@ -2,6 +2,7 @@
 
 import os
 import time
+from datetime import datetime
 from pathlib import Path
 from typing import Annotated
 
@@ -12,12 +13,14 @@ from robotid_sim.model.mesh_files import MeshMode
 
 
 @command(
-    *("seed", "plugin", "quick", "nominal", "preset"),
+    *("seed", "plugin", "quick", "full", "nominal", "preset"),
     *("plant_friction", "plant_drive", "engine", "no_clearance"),
 )
 def run(
     robot: options.RobotArg,
-    out: Annotated[Path, options.out("Folder for the results.", "FOLDER")],
+    out: Annotated[
+        Path | None, options.out("Folder for the results.  [default: robotid-NAME-DATE]", "FOLDER")
+    ] = None,
     estimator: Annotated[
         list[str] | None,
         options.named("estimators", "Estimator to run beside the configured ones, repeatable."),
@@ -43,8 +46,7 @@ def run(
     used.
     """
     from robotid_sim.pipeline.study import plan_study
-    from robotid_sim.pipeline.study_stages import FILES
-    from robotid_sim.report.study_report import plan_text, study_text
+    from robotid_sim.report.study_report import plan_text, study_details, study_text
     from robotid_sim.report.text import verdict_cases, write_junit
     from robotid_sim.viewer.display import require_display
     from robotid_sim.viewer.sources import show_motion
@@ -53,6 +55,7 @@ def run(
     began = time.perf_counter()
     study = study.with_estimators(estimator or ())
     plant = rid.build_robot(robot, study.robot)
+    out = out or Path(f"robotid-{Path(plant.name).name}-{datetime.now():%Y-%m-%d-%H%M%S}")
     if dry_run:
         plan = plan_study(plant, out, study, output.command_line())
         output.print_result(plan, plan_text(plan), as_json=json)
@@ -74,8 +77,7 @@ def run(
     verdict = done.result.verdict
     write_junit(junit, f"run {plant.name}", verdict_cases(verdict))
     text = study_text(done, out, time.perf_counter() - began)
-    written = [path for path in (*(out / name for name in FILES), junit) if path and path.exists()]
-    output.print_result(done.result.content(), text, written, as_json=json)
+    output.print_result(done.result.content(), text, [junit], study_details(done), as_json=json)
     if view:
         show_motion(plant, done.log, models=done.models)
     return 0 if verdict.passed else 1

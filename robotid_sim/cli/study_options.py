@@ -55,6 +55,8 @@ def study_config(given: SharedOptions) -> StudyConfig:
             raise UnknownNameError(f"nominal model: {error}") from error
     if given.no_clearance:
         study = study.with_design({}, {"contact": True})
+    if given.full:
+        study = study.full()
     return study.quick() if given.quick else study
 
 

@@ -72,6 +72,8 @@ class Setup:
     """The closed loop; None for a study without."""
     models: Mapping[str, Robot | None] = field(default_factory=dict)
     """Models beside the true, nominal and identified one; None for the estimate of that name."""
+    compares_filters: bool = False
+    """Whether torque filters are compared on the log."""
     limits: VerdictLimits = field(default_factory=VerdictLimits)
     streams: Streams = field(default_factory=lambda: Streams(0))
     preset: str | None = None
@@ -182,6 +184,7 @@ def build_setup(
         fit=fit,
         comparison=comparison,
         models=models,
+        compares_filters=config.preprocess.compare,
         limits=config.validation,
         streams=streams,
         preset=config.preset,

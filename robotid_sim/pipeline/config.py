@@ -25,8 +25,13 @@ from robotid_sim.pipeline.config_tables import (
 )
 from robotid_sim.pipeline.fit_plan import EstimationConfig, PreprocessConfig
 from robotid_sim.plugins import load_plugins, require_trusted
+from robotid_sim.tasks.task import RunPlan
 
 _DEFAULT_SENSORS: dict[str, dict[str, Any]] = {"encoder-noise": {}, "torque-noise": {}}
+
+
+RIVALS = ("computed-torque", "gravity-pd")
+"""Controllers that a full study runs beside those of its models."""
 
 
 class StudyConfig(ConfigSection):
@@ -145,7 +150,7 @@ class StudyConfig(ConfigSection):
     def quick(self) -> "StudyConfig":
         """Return a smaller study of the same kind, with twice the limits of accuracy.
 
-        It has fewer candidates, starts, periods and loops.
+        It has fewer candidates, starts, periods and replicates of the noise.
         """
         design = self.design.model_copy(
             update={
@@ -158,9 +163,26 @@ class StudyConfig(ConfigSection):
         limits = self.validation
         doubled = {"model_error": 2.0 * limits.model_error, "gap": 2.0 * limits.gap}
         validation = limits.model_copy(update={"replicates": 5, **doubled})
-        control = self.control.model_copy(update={"slow_lap": None, "baselines": (), "runs": 1})
+        return self.model_copy(update={"design": design, "validation": validation})
+
+    def full(self) -> "StudyConfig":
+        """Return the same study with rivals: estimators, torque filters, controllers and tasks.
+
+        What the study has of these already is kept.
+        """
+        estimators = tuple(dict.fromkeys(("ols", *self.estimation.estimators)))
+        control = self.control
+        loops = {
+            "baselines": tuple(dict.fromkeys((*control.baselines, *RIVALS))),
+            "tasks": control.tasks | {"joint-step": control.tasks.get("joint-step", {})},
+            "slow_lap": control.slow_lap or RunPlan.slow_lap,
+        }
         return self.model_copy(
-            update={"design": design, "validation": validation, "control": control}
+            update={
+                "preprocess": self.preprocess.model_copy(update={"compare": True}),
+                "estimation": self.estimation.model_copy(update={"estimators": estimators}),
+                "control": control.model_copy(update=loops),
+            }
         )
 
 

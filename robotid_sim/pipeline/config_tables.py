@@ -257,7 +257,7 @@ class ControlConfig(ConfigSection):
     error: float = Field(default=Comparison.error, ge=1e-9, le=1e3)
     """Tracking error to keep under the disturbance [rad or m]."""
     slow_lap: float | None = Field(default=Comparison.slow_lap, gt=3.0, le=1e4)
-    """Time of the slow lap [s]; null in JSON, or ``--quick``, for the fast lap only."""
+    """Time of a slow lap beside the fast one [s]; null in JSON for the fast lap only."""
 
 
 class VerdictLimits(ConfigSection):

@@ -32,6 +32,8 @@ class PreprocessConfig(ConfigSection):
     """Its options, see `robotid list preprocessors NAME`."""
     rows: dict[str, float] = Field(default_factory=dict)
     """Rows of the fit: cutoff and rate [Hz], tail and edge [s], outliers, low_velocity."""
+    compare: bool = False
+    """Compare torque filters on the log of a study."""
     cutoffs: tuple[float, ...] = ()
     """Cut-off of every joint's rows [Hz], none above `rows.cutoff`.  [default: `rows.cutoff`]"""
 
@@ -39,7 +41,7 @@ class PreprocessConfig(ConfigSection):
 class EstimationConfig(ConfigSection):
     """The estimators and the parameters they look for."""
 
-    estimators: tuple[str, ...] = ("ols", "wls", "consistent")
+    estimators: tuple[str, ...] = ("wls", "consistent")
     """Estimators that run, see `robotid list estimators`."""
     chosen: str = "consistent"
     """The estimate that identified.urdf is made from."""

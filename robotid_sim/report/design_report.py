@@ -12,7 +12,7 @@ from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import Replay, trajectory_motion
 from robotid_sim.report.sections import Recipe, closing, excitation_section
 from robotid_sim.report.tables import accuracy_table, criteria_table
-from robotid_sim.report.text import Text
+from robotid_sim.report.text import Text, notable_assumptions
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import run_time
@@ -43,7 +43,7 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
     """Return the report of an excitation design."""
     nominal, basis, assessed = summary.nominal, summary.basis, summary.assessed
     design, path = summary.designs.designs[0], summary.designs.trajectories[0]
-    weak = int((np.abs(basis.of(nominal.parameters())) < 10.0 * summary.std).sum())
+    weak = int((TEN_PERCENT * np.abs(basis.of(nominal.parameters())) < summary.std).sum())
     criterion = summary.criterion
     convergence = design_convergence(summary.designs.designs, criterion)
     motions = [
@@ -122,8 +122,7 @@ def _facts_of(summary: DesignSummary) -> list[tuple[str, str]]:
 def design_text(summary: DesignSummary) -> Iterator[Text]:
     """Return designs, as a terminal shows them."""
     content = summary.content()
-    trajectories = summary.designs.trajectories
-    path = trajectories[0]
+    path = summary.designs.trajectories[0]
     yield (
         f"{content['robot']}: {content['family']}, runs of {run_time(path):g} s, "
         f"{path.duration - path.start:g} s of motion in all"
@@ -140,28 +139,36 @@ def design_text(summary: DesignSummary) -> Iterator[Text]:
     kinds = ("position", "velocity", "acceleration", "torque")
     uses = (f"{kind} {percent(content[f'{kind}_ratio'])}" for kind in kinds)
     yield f"use of the limits by the nominal model: {', '.join(uses)}"
-    for key, word in (
-        ("violated", "VIOLATED"),
-        ("relaxed", "RELAXED"),
-        ("contacts", "CONTACT"),
-        ("assumptions", "ASSUMED"),
-    ):
+    for key, word in (("violated", "VIOLATED"), ("relaxed", "RELAXED"), ("contacts", "CONTACT")):
         for text in content[key]:
             yield f"{word}: {text}"
+    yield from notable_assumptions(content["assumptions"])
     if "log_dets" in content:
         dets = ", ".join(number(value) for value in content["log_dets"])
         yield f"log det of the information after each trajectory: {dets}"
-    yield ""
     if summary.others:
         yield "designs side by side"
         yield criteria_of(summary)
-        yield ""
-    if "explanation" in content:
-        for sentence in content["explanation"]:
-            yield f"  {sentence}"
-        yield ""
+    for sentence in content.get("explanation", ()):
+        yield f"  {sentence}"
+    values = np.abs(summary.basis.of(summary.nominal.parameters()))
+    good = int((summary.std < TEN_PERCENT * values).sum())
+    yield (
+        f"torque noise of 1 % of the RMS torque will leave {good} of {len(values)} base "
+        "parameters within 10 %"
+    )
+
+
+TEN_PERCENT = 0.1
+"""Relative standard deviation of a parameter that is known well."""
+
+
+def design_details(summary: DesignSummary) -> Iterator[Text]:
+    """Return the expected accuracy of every base parameter."""
+    yield ""
     title = "expected accuracy, torque noise 1 % of RMS, white, motion exactly known"
+    trajectories = summary.designs.trajectories
     if len(trajectories) > 1:
         title += f", from all {len(trajectories)} trajectories"
-    yield title + (", with the prior" if content["prior"] else "")
+    yield title + (", with the prior" if summary.plan.prior_names else "")
     yield accuracy_of(summary)

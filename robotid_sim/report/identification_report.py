@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,10 +30,17 @@ from robotid_sim.report.sections import (
     prediction_section,
     preprocessing_section,
 )
-from robotid_sim.report.tables import lack_table, parameter_table, residual_table, terms_table
+from robotid_sim.report.tables import (
+    lack_table,
+    number_within,
+    parameter_table,
+    residual_table,
+    terms_table,
+)
 from robotid_sim.report.text import Text, reading_text
 from robotid_sim.report.what_if_section import what_if_section
-from robotid_sim.section import Section, number, percent
+from robotid_sim.section import Section, number, percent, torque_unit, unit_text
+from robotid_sim.table import Table
 from robotid_sim.validation.prediction import over_measured
 
 if TYPE_CHECKING:
@@ -150,19 +157,91 @@ def _sections(assessment: Assessment) -> list[Section]:
     return sections
 
 
+MOST_CHANGED = 5
+"""Parameters that are named for their distance from the nominal model."""
+
+
 def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
-    """Return how logs were read, the estimates, what the model lacks, and what is predicted."""
+    """Return how logs were read, how well the fit predicts, what changed, and what to do next."""
     fit = assessment.fit
+    chosen = fit.chosen
     yield from reading_text(logs)
     if logs.long is not None:
         yield _of_parts(logs.long, fit.plain)
-    yield from _fit_text(assessment)
+    yield (
+        f"{fit.nominal.name}: {len(chosen.names)} base parameters by '{chosen.estimator}' from "
+        f"{chosen.rows} rows"
+    )
+    yield from filter(None, (preprocessor.message for preprocessor in fit.preprocessors))
+    if not chosen.success:
+        yield f"FAILED: {chosen.estimator}: {chosen.message}"
+        yield "`robotid diagnose` says what the log does not show."
+        return
+    yield _joint_table(assessment)
+    changed = _most_changed(assessment)
+    if changed is not None:
+        yield changed
+    if fit.structure.terms:
+        terms = (f"{each.term.kind} ({each.term.joint})" for each in fit.structure.terms)
+        yield f"terms chosen: {', '.join(terms)}"
+    if fit.discrepancy.notable:
+        quantities: dict[str, list[str]] = {}
+        for lack in fit.discrepancy.notable:
+            quantities.setdefault(lack.joint, []).append(lack.quantity)
+        functions = (f"{joint} ({', '.join(of)})" for joint, of in quantities.items())
+        yield f"unmodeled torque that is a function of: {', '.join(functions)}"
+    if fit.lift is not None:
+        unlikely = unlikely_masses(fit.lift.robot, fit.nominal)
+        yield f"identified robot: {fit.lift.message}"
+        if unlikely:
+            yield f"  unlikely: {'; '.join(unlikely)}"
+    if fit.doubt:
+        yield f"WARNING: {fit.doubt}"
+    elif fit.discrepancy.notable:
+        yield "next: `robotid diagnose` names causes of what the model lacks"
+    else:
+        least = ", ".join(assessment.least_known)
+        yield f"next: `robotid design --prior LOG` for a motion that shows {least} better"
+
+
+def _joint_table(assessment: Assessment) -> Table:
+    """Return the residuals of the fit and the errors of the prediction of held-out data."""
+    fit = assessment.fit
+    chosen, units = fit.chosen, map(torque_unit, fit.nominal.joint_units)
+    of_torque = over_measured(chosen.torque_rms, rms(fit.problem.by_joint(fit.problem.y)))
+    columns: dict[str, Iterable[str]] = {
+        "joint": chosen.joint_names,
+        "fit residual": [
+            f"{number(value, 3)} {unit}"
+            for value, unit in zip(chosen.torque_rms, units, strict=True)
+        ],
+        "of RMS torque": map(percent, of_torque),
+    }
     if fit.held_out is not None:
-        predicted = fit.held_out.prediction
-        yield ""
-        yield f"held out ({fit.held_out.what}): {predicted.t.size} samples"
-        yield log_prediction_table(predicted)
-        yield from (columns_of(predicted), *remarks(predicted, fit.discrepancy.lacks))
+        predicted, what = fit.held_out.prediction, fit.held_out.what
+        columns |= {
+            f"held out ({what})": map(percent, predicted.error),
+            "by the nominal model": map(percent, predicted.nominal.torque_rms_relative),
+        }
+    return Table.of(columns)
+
+
+def _most_changed(assessment: Assessment) -> Table | None:
+    """Return the parameters that are most standard deviations away from the nominal model."""
+    fit, intervals = assessment.fit, assessment.intervals
+    if intervals is None:
+        return None
+    nominal = fit.basis.of(fit.nominal.parameters())
+    away = np.abs(intervals.values - nominal) / intervals.std
+    order = np.argsort(-away, kind="stable")[:MOST_CHANGED]
+    rows = []
+    for k in order.tolist():
+        ends = (intervals.values[k], intervals.lower[k], intervals.upper[k], nominal[k])
+        value, lower, upper, before = (number_within(x, intervals.std[k]) for x in ends)
+        unit = unit_text(intervals.units[k])
+        rows.append((intervals.names[k], f"{value} {unit}", f"{lower} … {upper}", before))
+    columns = ("changed most", "value", "95 % interval", "nominal")
+    return Table(columns, tuple(rows))
 
 
 def _of_parts(log: LongLog, rows: LinearProblem) -> str:
@@ -178,29 +257,19 @@ def _of_parts(log: LongLog, rows: LinearProblem) -> str:
     return f"{reading}; all samples are in the fit."
 
 
-def _fit_text(assessment: Assessment) -> Iterator[Text]:
-    """Return the estimates, the chosen one, and what is left."""
+def identify_details(assessment: Assessment) -> Iterator[Text]:
+    """Return the estimates, what the model lacks, and what is predicted, with remarks."""
     fit = assessment.fit
     chosen, nominal = fit.chosen, fit.nominal
-    yield f"{nominal.name}: {chosen.rows} rows, {len(chosen.names)} base parameters"
-    for preprocessor in fit.preprocessors:
-        if preprocessor.message:
-            yield preprocessor.message
     yield ""
     yield residual_table(fit.estimates, nominal.joint_units)
     if not chosen.success:
-        yield f"{chosen.estimator}: {chosen.message}"
-        yield "`robotid diagnose` says what the log does not show."
         return
     yield ""
     yield parameter_table(chosen, fit.basis, fit.basis.of(nominal.parameters()))
     if fit.structure.terms:
         yield ""
         yield terms_table(fit.structure, nominal)
-    if fit.lift is not None:
-        yield f"identified robot: {fit.lift.message}"
-        for text in unlikely_masses(fit.lift.robot, nominal):
-            yield f"  unlikely: {text}"
     if fit.discrepancy.notable:
         yield ""
         yield lack_table(fit.discrepancy, nominal)
@@ -208,7 +277,11 @@ def _fit_text(assessment: Assessment) -> Iterator[Text]:
             "Residuals above are what these functions leave. `robotid diagnose` looks for their "
             "cause; --terms all chooses terms of joints in their place."
         )
-        yield ""
+    yield ""
     yield from assessment.remarks
-    if fit.doubt:
-        yield f"WARNING: {fit.doubt}"
+    if fit.held_out is not None:
+        predicted = fit.held_out.prediction
+        yield ""
+        yield f"held out ({fit.held_out.what}): {predicted.t.size} samples"
+        yield log_prediction_table(predicted)
+        yield from (columns_of(predicted), *remarks(predicted, fit.discrepancy.lacks))

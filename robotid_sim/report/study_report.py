@@ -16,14 +16,24 @@ from robotid_sim.report.loop_section import loop_section, model_table
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay import motions as replay
 from robotid_sim.report.sections import Recipe, closing, in_other_tools
-from robotid_sim.report.text import Text
+from robotid_sim.report.text import Text, notable_assumptions
 from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 
 if TYPE_CHECKING:
-    from robotid_sim.pipeline.result import StudyResult
+    from robotid_sim.pipeline.result import CheckResult, StudyResult
     from robotid_sim.pipeline.study import Study
+
+
+HEADLINES = frozenset(("model_error_unseen", "tracking_gap_left", "residual_over_expected_noise"))
+"""Checks that are printed also where all is well."""
+
+NEAR = 0.95
+"""Share of a limit from which a check is near it."""
+
+RANK = "rank_full"
+"""Check whose limit is the value to reach."""
 
 
 def study_report(study: Study, command: str) -> Page:
@@ -132,11 +142,47 @@ def _tried_sections(study: Study, recipe: Recipe) -> list[Section]:
 
 
 def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
-    """Return a study as a person reads it: what was done, how good, the verdict."""
-    result, chosen = done.result, done.result.chosen_estimate
-    yield from _setting_text(result)
-    yield ""
+    """Return the verdict of a study, the numbers behind it, and where the rest is."""
+    result = done.result
+    robot, checks = result.robot, result.verdict.checks
+    verdict = "PASSED" if result.verdict.passed else "FAILED"
+    passed = sum(check.passed for check in checks)
+    yield (
+        f"{robot.name}: {verdict} in {seconds:.1f} s, {passed} of {len(checks)} checks; "
+        f"{len(result.chosen_estimate.base_parameters)} base parameters, seed {result.seed}"
+    )
+    for check in checks:
+        if not check.passed:
+            mark = "FAIL"
+        elif is_near_limit(check):
+            mark = "near its limit"
+        elif check.name in HEADLINES:
+            mark = "ok"
+        else:
+            continue
+        what = " ".join(filter(None, (tables.CHECKS.get(check.name, check.name), check.message)))
+        yield (
+            f"  {mark}: {what}: {tables.check_number(check, check.value)} "
+            f"(limit {tables.check_limit(check).lstrip('≤ ')})"
+        )
+    for note in (*notable_assumptions(result.assumptions), *contact_notes(result.contacts)):
+        yield f"  {note}"
     yield tables.joint_table(result)
+    yield "next: `robotid identify` with a log of the machine, or -v for all numbers"
+    yield f"written in {folder}: report.html, identified.urdf, result.json and more"
+
+
+def is_near_limit(check: CheckResult) -> bool:
+    """Tell whether a check has used nearly all of its limit."""
+    has_margin = check.value is not None and check.lower is None and check.limit > 0.0
+    return check.name != RANK and has_margin and abs(check.value or 0.0) > NEAR * check.limit
+
+
+def study_details(done: Study) -> Iterator[Text]:
+    """Return what a study did, estimators, filters, loops and checks side by side."""
+    result, chosen = done.result, done.result.chosen_estimate
+    yield ""
+    yield from _setting_text(result)
     yield ""
     ratios = [
         abs(p.value - p.true) / p.std
@@ -161,17 +207,11 @@ def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
     for table in shown:
         yield table
         yield ""
-    verdict = "PASSED" if result.verdict.passed else "FAILED"
-    yield f"verdict: {verdict} in {seconds:.1f} s; see {folder / 'report.html'}"
 
 
 def _setting_text(result: StudyResult) -> Iterator[Text]:
     """Return robot, excitation and preprocessing."""
-    robot, path = result.robot, result.trajectory
-    yield (
-        f"{robot.name}: {robot.dof} joints, {len(result.chosen_estimate.base_parameters)} base "
-        f"parameters, seed {result.seed}"
-    )
+    path = result.trajectory
     for note in result.assumptions:
         yield f"  assumed: {note}"
     yield (
@@ -185,8 +225,6 @@ def _setting_text(result: StudyResult) -> Iterator[Text]:
             f"  the true model needs {path.max_torque_ratio_true:.0%} of a torque limit, which the "
             "nominal model did not foresee; lower torque_ratio or state an uncertainty"
         )
-    for note in contact_notes(result.contacts):
-        yield f"  {note}"
     if result.preprocessing.message:
         yield "preprocessing:"
         for decision in result.preprocessing.message.split("; "):

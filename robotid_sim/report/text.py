@@ -76,31 +76,57 @@ FEW = 8
 """Unused columns that are named."""
 
 
+USUAL_FLOOR, CHAIN, OFF_CHAIN = "the floor is at z = 0 m", "chain of", "joints off the chain"
+"""How notes begin on the floor, the chain, and what the chain leaves out."""
+
+
+def notable_assumptions(notes: Sequence[str]) -> list[str]:
+    """Return what was assumed of a robot, without a floor under its base and its only chain."""
+    usual = [USUAL_FLOOR]
+    if not any(note.startswith(OFF_CHAIN) for note in notes):
+        usual.append(CHAIN)
+    return [f"assumed: {note}" for note in notes if not note.startswith(tuple(usual))]
+
+
 def check_text(check: RobotCheck) -> Iterator[Text]:
-    """Return what can be said of a robot, as a terminal shows it."""
+    """Return whether a robot can exist and be studied, and what is wrong with it."""
     robot, report = check.robot, check.content()
-    yield f"{robot.name}: {robot.dof} joints"
-    for note in report["assumptions"]:
-        yield f"  assumed: {note}"
-    yield ""
-    links = report["links"]
-    yield _body_table(links)
-    for link in links:
+    yield f"{robot.name}: {robot.dof} joints, {check.finding}"
+    for link in report["links"]:
         outside = OUTSIDE if link["com_inside"] is False else None
         for text in filter(None, (link["reason"], link["engine"], outside)):
             yield f"  {link['name']}: {text}"
-    if any(link["com_inside"] is None for link in links):
-        yield f"  {UNKNOWN}"
-    for text in report.get("unlikely_masses", ()):
+    for text in (*report.get("unlikely_masses", ()), *report["light_joints"]):
         yield f"  WARNING: {text}"
+    for note in notable_assumptions(report["assumptions"]):
+        yield f"  {note}"
     if "repair" in report:
         yield from _repair_text(report["repair"])
+    groups = ("identifiable_alone", "in_combination", "no_effect")
+    counts = (f"{len(report[key])} {key.replace('_', ' ')}" for key in groups)
+    yield (
+        f"{report['rank']} base parameters, {report['inertial_rank']} of them inertial; "
+        f"single parameters: {', '.join(counts)}"
+    )
+    refused, missing = report["refused"], report.get("missing")
+    can_run = f"a study cannot run here: {missing}" if missing else "a study can run"
+    yield "a study of it is refused: " + refused if refused else can_run
+
+
+def check_details(check: RobotCheck) -> Iterator[Text]:
+    """Return bodies, joints and groupings of a robot."""
+    report = check.content()
+    yield ""
+    for note in report["assumptions"]:
+        yield f"assumed: {note}"
+    links = report["links"]
+    yield _body_table(links)
+    if any(link["com_inside"] is None for link in links):
+        yield f"  {UNKNOWN}"
     yield ""
     yield _joint_table(report["joints"])
-    for text in report["light_joints"]:
-        yield f"  WARNING: {text}"
     yield ""
-    yield f"{report['rank']} base parameters, {report['inertial_rank']} of them inertial:"
+    yield "base parameters:"
     for text in report["textbook_groupings"]:
         yield f"  {text}"
     for key in ("identifiable_alone", "in_combination", "no_effect"):
@@ -111,10 +137,6 @@ def check_text(check: RobotCheck) -> Iterator[Text]:
             f"not counted: {' '.join(report['faint'])}, which would stand alone only with 1e4 "
             "times more signal; angles rounded in the URDF, such as 1.5708, make such directions"
         )
-    yield check.finding
-    refused, missing = report["refused"], report.get("missing")
-    can_run = f"a study cannot run here: {missing}" if missing else "a study can run"
-    yield "a study of it is refused: " + refused if refused else can_run
 
 
 def _repair_text(repair: dict[str, Any]) -> Iterator[Text]:
@@ -208,7 +230,19 @@ def _table(links: Sequence[CadLink]) -> Table:
 def diagnose_text(diagnosis: Diagnosis, logs: Logs) -> Iterator[Text]:
     """Return what was concluded when a log was read, and what is wrong with it."""
     yield from reading_text(logs)
-    yield from diagnosis.sentences()
+    if diagnosis.healthy:
+        yield from diagnosis.sentences()
+        return
+    for k, cause in enumerate(diagnosis.causes, start=1):
+        yield f"{k}. {cause.kind}: {cause.sentence}"
+        yield f"   Remedy: {cause.remedy}."
+    yield from diagnosis.unseen
+
+
+def diagnose_details(diagnosis: Diagnosis) -> Iterator[Text]:
+    """Return the evidence for every cause."""
+    for k, cause in enumerate(diagnosis.causes, start=1):
+        yield f"{k}. Evidence: {cause.evidence}."
 
 
 def reading_text(logs: Logs) -> Iterator[Text]:

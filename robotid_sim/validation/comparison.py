@@ -11,13 +11,12 @@ from scipy.special import stdtrit
 from robotid_sim.arrays import Float2D, rms
 from robotid_sim.control.controller import ControllerFactory
 from robotid_sim.control.gains import BANDWIDTH, ERROR, LoopGains
-from robotid_sim.control.linear_feedback import ComputedTorque, GravityPd
 from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.errors import OptionError
 from robotid_sim.experiment.conditions import Condition, SinusoidalTorque, Undisturbed
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
-from robotid_sim.tasks.task import Circle, JointStep, RunPlan, Task, TaskRun
+from robotid_sim.tasks.task import Circle, RunPlan, Task, TaskRun
 from robotid_sim.trajectory.reference import Reference, require_samples
 from robotid_sim.validation.control_run import TRACE_SAMPLES, ControlRun
 
@@ -50,16 +49,9 @@ class Comparison:
         default_factory=lambda: {"sliding-mode": SlidingMode.from_gains}
     )
     """Controllers that run with every model; the first one decides gaps and figures."""
-    baselines: Mapping[str, ControllerFactory] = field(
-        default_factory=lambda: {
-            "computed-torque": ComputedTorque.from_gains,
-            "gravity-pd": GravityPd.from_gains,
-        }
-    )
+    baselines: Mapping[str, ControllerFactory] = field(default_factory=dict)
     """Controllers that run with the identified model only, on the first fast path."""
-    tasks: Mapping[str, Task] = field(
-        default_factory=lambda: {"circle": Circle(), "joint-step": JointStep()}
-    )
+    tasks: Mapping[str, Task] = field(default_factory=lambda: {"circle": Circle()})
     scenarios: Mapping[str, Sequence[Condition]] = field(
         default_factory=lambda: {UNDISTURBED: (Undisturbed(),), "sinusoidal": (SinusoidalTorque(),)}
     )
@@ -70,7 +62,7 @@ class Comparison:
     """Repetitions of what is drawn: phases, blows, sensor noise, optimizers."""
     space: TaskSpace | None = None
     """Where paths keep links apart; None for anywhere."""
-    slow_lap: float | None = RunPlan.slow_lap
+    slow_lap: float | None = None
     """Time of the slow lap of every path [s]; None for the fast lap only."""
     bandwidth: float = BANDWIDTH
     """Smallest bandwidth [rad/s]; raised until the error bound holds, see `LoopGains`."""

@@ -250,7 +250,7 @@ COMBINED = {
     "run 2r.urdf --out out --out": "--out",
     "certify 2r.urdf --out out --engine mujoco": "no such option --engine",
     "certify 2r.urdf": "Missing option '-o' / '--out'",
-    "run 2r.urdf": "Missing option '-o' / '--out'",
+    "run": "Missing argument 'ROBOT'",
     "run 2r.urdf another --out out": "another",
     "check 2r.urdf --preset lab": "no such option --preset",
     "check 2r.urdf --sead 1": "no such option --sead",

@@ -27,7 +27,7 @@ HEAVY = {
 """Packages that take a while to load."""
 
 WRONG = ["--nope", "nope", "list nope", "run irb140 --nope", "run --seed x"]
-WRONG += ["run irb140 --engine foo", "run nope --out out"]
+WRONG += ["run irb140 --workers foo", "run nope --out out"]
 WRONG += ["view irb140 --fps 30", "list --plugin"]
 WRONG += [f"{command} --nope" for command in COMMANDS]
 WRONG += [command for command in COMMANDS if command != "list"]

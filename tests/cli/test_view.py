@@ -229,7 +229,7 @@ def study_result(tmp_path_factory):
     """Folder and configuration of a quick study of the two-link arm."""
     folder = tmp_path_factory.mktemp("twolink")
     config = folder / "short.toml"
-    config.write_text(SHORT)
+    config.write_text(f"{SHORT}[control]\ntasks = {{ circle = {{}}, joint-step = {{}} }}\n")
     study("twolink", load_config(config).quick(), folder / "out")
     return folder / "out", config
 

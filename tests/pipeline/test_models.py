@@ -58,9 +58,9 @@ def motion(robot, seed=0):
 
 def test_an_estimate_is_taken_as_it_is(quick_study, models):
     study, _ = quick_study
-    model = models("ols")["ols"]
-    ols = next(e for e in study.fit.estimates if e.estimator == "ols")
-    np.testing.assert_allclose(study.fit.basis.of(model.parameters()), ols.beta, atol=1e-9)
+    model = models("wls")["wls"]
+    wls = next(e for e in study.fit.estimates if e.estimator == "wls")
+    np.testing.assert_allclose(study.fit.basis.of(model.parameters()), wls.beta, atol=1e-9)
 
 
 def test_a_published_set_is_in_the_first_links_and_nowhere_else(quick_study, models):
