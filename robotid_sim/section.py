@@ -2,7 +2,7 @@
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -58,8 +58,15 @@ class Section:
     links: tuple[PageLink, ...] = ()
     code: str = ""
     """What a reader can run."""
+    folded: bool = False
+    """Whether a page shows it only when a reader opens it."""
     live: LivePart | None = None
     """What the whole section is for; it is not printed."""
+
+
+def folded(section: Section) -> Section:
+    """Return a section that a page shows when a reader opens it."""
+    return replace(section, folded=True)
 
 
 def number(value: float | None, digits: int = 4) -> str:

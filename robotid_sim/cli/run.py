@@ -33,6 +33,9 @@ def run(
     workers: options.Workers = None,
     meshes: options.Meshes = MeshMode.COPY,
     no_replay: options.NoReplay = False,
+    figures: Annotated[
+        bool, options.flag("--figures", "Write figures as SVG, PNG and CSV files too.")
+    ] = False,
     junit: options.JunitFile = None,
     *,
     study: options.Configuration,
@@ -40,7 +43,7 @@ def run(
     """Run the whole study: excitation, experiment, identification, prediction, control, verdict.
 
     Writes report.html, result.json, identified.urdf, nominal.urdf, trajectory.json, log.h5,
-    estimate.json, parameters.csv, run.log, figures/, meshes/ and manifest.json into OUT, all at
+    estimate.json, parameters.csv, run.log, meshes/ and manifest.json into OUT, all at
     once at the end; until then they are in OUT/incomplete, and an earlier run of the robot stays.
     Other files in OUT are kept. Exit 0 if the verdict is passed, 1 if not, 2 if the input cannot be
     used.
@@ -71,6 +74,7 @@ def run(
             meshes=meshes,
             page=True,
             replay=not no_replay,
+            figures=figures,
             command=output.command_line(),
             progress=progress,
         )

@@ -53,6 +53,11 @@ class Cause:
         text = self.finding if where else self.finding[0].upper() + self.finding[1:]
         return f"{where}{text}."
 
+    @property
+    def advice(self) -> str:
+        """What is wrong and where, and what to do."""
+        return f"{self.sentence} {self.remedy[0].upper()}{self.remedy[1:]}."
+
 
 @documented
 @dataclass(frozen=True, slots=True)

@@ -202,7 +202,7 @@ class Assessment:
     @property
     def next_steps(self) -> list[str]:
         """What to do next, one sentence each."""
-        steps = [f"{cause.sentence} {cause.remedy}." for cause in self.causes]
+        steps = [cause.advice for cause in self.causes]
         if not self.fit.chosen.success:
             return [*steps, "`robotid diagnose` says what the log does not show."]
         least = ", ".join(self.least_known)

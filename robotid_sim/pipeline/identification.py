@@ -13,6 +13,7 @@ from robotid_sim.diagnostics.residuals import ADVICE
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, RobotIdError
 from robotid_sim.estimation.block_sandwich import block_of, row_blocks_of
+from robotid_sim.estimation.body_intervals import BodyQuantity, body_quantities
 from robotid_sim.estimation.consistent import Lift, draw_robots
 from robotid_sim.estimation.discrepancy import Discrepancy
 from robotid_sim.estimation.estimate import Estimate, save_estimates
@@ -44,6 +45,7 @@ COLUMNS = (
 )
 
 NO_EFFECT, NOT_FITTED = "not identifiable", "not in the fit"
+NOT_ALONE = "not identifiable alone"
 
 
 def parameter_rows(fit: "Identification") -> Table:
@@ -52,8 +54,9 @@ def parameter_rows(fit: "Identification") -> Table:
     Columns are the name of the link or joint, the parameter and its unit, value, standard deviation
     and 95 % interval, what the nominal model says, and the grouping. Rows of the kind ``base`` are
     base parameters, their grouping is the sum that they stand for; rows of the kind ``full`` are
-    what identified.urdf holds, their grouping names the base parameters in which they show. A cell
-    is empty where there is no such number.
+    what identified.urdf holds, their grouping names the base parameters in which they show; those
+    of the kind ``body`` are of links by log and nominal model together, with an interval or not
+    identifiable alone. A cell is empty where there is no such number.
     """
     nominal, basis, chosen = fit.nominal, fit.basis, fit.chosen
     owners = parameters.owners(nominal.dof)
@@ -80,6 +83,11 @@ def parameter_rows(fit: "Identification") -> Table:
             k = base_of[p]
             cells = _cells(chosen.beta[k], *accuracy[k], beta[k])
             rows.append((body, basis.names[k], "base", basis.units[k], *cells, basis.groupings[k]))
+    for of in fit.bodies():
+        ends = (of.std, *of.interval) if of.identifiable else (np.nan,) * 3
+        cells = _cells(of.value, *ends, of.nominal)
+        note = "alone" if of.identifiable else NOT_ALONE
+        rows.append((of.link, of.name, "body", of.unit, *cells, note))
     return Table(COLUMNS, tuple(rows))
 
 
@@ -240,6 +248,20 @@ class Identification:
         stream = stream_of(rng, "draws")
         return draw_robots(chosen, nominal, self.basis, count, stream, progress=progress)
 
+    def bodies(self) -> list[BodyQuantity]:
+        """Return mass, center of mass and inertia of the links, by log and nominal model together.
+
+        Returns
+        -------
+        quantities : list of BodyQuantity
+            With intervals, as far as the log tells them; none without a robot or a covariance.
+        """
+        chosen, intervals = self.chosen, self.intervals()
+        if self.lift is None or intervals is None or chosen.cov is None:
+            return []
+        robots = (self.lift.robot, self.nominal)
+        return list(body_quantities(chosen, *robots, self.basis, intervals.std))
+
     def content(self) -> dict[str, Any]:
         """Return what an estimate file holds, as JSON values."""
         return {**self.context(), "estimates": [each.content() for each in self.estimates]}
@@ -267,6 +289,7 @@ class Identification:
             "torque_measured": self.plain.measured.tolist(),
             "cov_dof": None if intervals is None else intervals.dof.tolist(),
             "cov_blocks": blocks,
+            "bodies": [asdict(quantity) for quantity in self.bodies()],
         }
         if self.samples is not None:
             content["read_in_parts"] = self.samples

@@ -157,6 +157,7 @@ def run_study(
     meshes: MeshMode = MeshMode.COPY,
     page: bool = False,
     replay: bool = True,
+    figures: bool = False,
     command: str = "",
     progress: Progress | None = None,
 ) -> Study:
@@ -177,9 +178,11 @@ def run_study(
     meshes : MeshMode
         Whether the meshes come along.
     page : bool
-        Write report.html, and figures/, too.
+        Write report.html, too.
     replay : bool
         Whether the robot moves on the page, in 3-D.
+    figures : bool
+        Write the figures of the page into figures/, as SVG, PNG and CSV.
     command : str
         What does it again, for the page and the folder.
     progress : callable, optional
@@ -230,8 +233,8 @@ def run_study(
                 from robotid_sim.report.study_report import study_report
 
                 began, place = time.perf_counter(), folder / "report.html"
-                drawn, figures = study_report(done, command), folder / "figures"
-                write_page(drawn, place, figures, shown, workers, replay=replay)
+                drawn, files = study_report(done, command), folder / "figures" if figures else None
+                write_page(drawn, place, files, shown, workers, replay=replay)
                 _log.info("report: %.2f s", time.perf_counter() - began)
     return done
 

@@ -13,7 +13,7 @@ from robotid_sim.report.replay.motions import Replay, trajectory_motion
 from robotid_sim.report.sections import Recipe, closing, excitation_section
 from robotid_sim.report.tables import accuracy_table, criteria_table
 from robotid_sim.report.text import Text, notable_assumptions
-from robotid_sim.section import Section, number, percent
+from robotid_sim.section import Section, folded, number, percent
 from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import run_time
 
@@ -86,7 +86,10 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
             ("condition number", number(assessed.cond_raw, 3)),
             ("with unit columns", number(assessed.cond_normalized, 3)),
         ),
-        sections=(*sections, *closing(nominal, summary.assumptions, "nominal", recipe)),
+        sections=(
+            *sections,
+            *map(folded, closing(nominal, summary.assumptions, "nominal", recipe)),
+        ),
         replay=Replay(nominal, tuple(motions)),
     )
 

@@ -21,11 +21,12 @@ from robotid_sim.report.prediction_report import (
 from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
 from robotid_sim.report.sections import (
     Recipe,
+    bodies_section,
     closing,
     diagnosis_section,
     friction_section,
     in_other_tools,
-    next_motion_section,
+    next_section,
     parameters_section,
     prediction_section,
     preprocessing_section,
@@ -39,7 +40,7 @@ from robotid_sim.report.tables import (
 )
 from robotid_sim.report.text import Text, reading_text
 from robotid_sim.report.what_if_section import what_if_section
-from robotid_sim.section import Section, number, percent, torque_unit, unit_text
+from robotid_sim.section import Section, folded, number, percent, torque_unit, unit_text
 from robotid_sim.table import Table
 from robotid_sim.validation.prediction import over_measured
 
@@ -62,12 +63,14 @@ def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
     fit, nominal = assessment.fit, assessment.nominal
     chosen, basis = fit.chosen, fit.basis
     count, names = len(assessment.parts), _names(assessment)
-    sections = _sections(assessment)
-    sections += what_if_section(assessment.refit, recipe)
+    first: list[Section] = [] if fit.lift is None else [bodies_section(fit)]
     if fit.held_out is not None:
         lacks = fit.discrepancy.lacks
         predicted = fit.held_out.prediction
-        sections += log_prediction_sections(predicted, chosen, lacks, " of data held out")
+        first += log_prediction_sections(predicted, chosen, lacks, " of data held out")
+    first.append(next_section(assessment))
+    rest = [section for each in assessment.diagnoses for section in diagnosis_section(each)]
+    rest += [*_sections(assessment), *what_if_section(assessment.refit, recipe)]
     sentence = f"The fit failed: {chosen.message}."
     if chosen.success:
         left = over_measured(chosen.torque_rms, rms(fit.problem.by_joint(fit.problem.y)))
@@ -98,9 +101,10 @@ def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
             ("identified robot", "none" if fit.lift is None else fit.lift.message),
         ),
         sections=(
-            *sections,
-            *in_other_tools(fit.lift),
-            *closing(nominal, nominal.assumptions, "nominal", recipe),
+            *first,
+            *map(folded, rest),
+            *map(folded, in_other_tools(fit.lift)),
+            *map(folded, closing(nominal, nominal.assumptions, "nominal", recipe)),
         ),
         replay=Replay(nominal, tuple(motions)),
     )
@@ -125,7 +129,7 @@ def causes_in_short(diagnoses: Sequence[Diagnosis]) -> str:
     if not causes:
         return ""
     more = f" And {len(causes) - NAMED} more." if len(causes) > NAMED else ""
-    return f" Something is wrong, see Diagnosis. {' '.join(causes[:NAMED])}{more}"
+    return f" Something is wrong, see What to do next. {' '.join(causes[:NAMED])}{more}"
 
 
 def _sections(assessment: Assessment) -> list[Section]:
@@ -140,11 +144,8 @@ def _sections(assessment: Assessment) -> list[Section]:
             (residual_table(fit.estimates, nominal.joint_units),),
             basis.of(nominal.parameters()),
             intervals=assessment.intervals,
-            models=assessment.models,
         )
     ]
-    for diagnosis in assessment.diagnoses:
-        sections += diagnosis_section(diagnosis)
     sections += trust_section(assessment)
     for name, part in parts:
         if part.predicted is None:
@@ -153,7 +154,7 @@ def _sections(assessment: Assessment) -> list[Section]:
         text = "Measured and fitted torque of the log itself; try the estimate on another log "
         sections.append(_tied(replace(section, text=text + "with `robotid predict`."), name))
     if chosen.success:
-        sections += [friction_section(assessment), next_motion_section(assessment)]
+        sections.append(friction_section(assessment))
     return sections
 
 

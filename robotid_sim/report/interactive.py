@@ -10,7 +10,6 @@ import base64
 import gzip
 from html import escape
 from importlib.resources import files
-from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -35,10 +34,8 @@ TOP, BOTTOM, BETWEEN = 0.55, 0.4, 0.36
 """Room above, below and between the panels [in]."""
 
 
-def plotly_script() -> str | None:
-    """Return plotly's JavaScript, or None if the ``web`` extra is not installed."""
-    if find_spec("plotly") is None:
-        return None
+def plotly_script() -> str:
+    """Return plotly's JavaScript."""
     script = files("plotly") / "package_data" / "plotly.min.js"
     return script.read_text(encoding="utf-8")
 

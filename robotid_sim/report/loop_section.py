@@ -19,7 +19,7 @@ from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
 from robotid_sim.report.sections import Recipe, closing, prediction_section
 from robotid_sim.report.tables import check_table, prediction_table
 from robotid_sim.report.text import Text, doubt_text
-from robotid_sim.section import Section, number, percent, torque_unit
+from robotid_sim.section import Section, folded, number, percent, torque_unit
 from robotid_sim.table import Table
 from robotid_sim.validation import comparison as summary
 from robotid_sim.validation.closed_loop import ClosedLoop
@@ -36,15 +36,17 @@ PEAK_RATIO = 1.2
 CASE = ("task", "scenario", "controller", "model")
 
 
+def tracking_section(loop: ClosedLoop, units: Sequence[str]) -> Section:
+    """Return how far the tool is from its path with every model in the loop."""
+    return Section(
+        title="Tracking", charts=(figures.tool_errors(loop),), tables=(model_table(loop, units),)
+    )
+
+
 def loop_section(loop: ClosedLoop, plant: Robot) -> Section:
     """Return the closed loop: what was run, errors, torques and energy by model, all cases."""
     names, units = plant.joint_names, plant.joint_units
-    tables = [
-        model_table(loop, units),
-        tasks_table(loop),
-        errors_table(loop, units),
-        effort_table(loop, units),
-    ]
+    tables = [tasks_table(loop), errors_table(loop, units), effort_table(loop, units)]
     if any(run.step is not None for run in loop.runs):
         tables.append(steps_table(loop))
     return Section(
@@ -52,7 +54,6 @@ def loop_section(loop: ClosedLoop, plant: Robot) -> Section:
         text=_text(loop),
         charts=(
             figures.joint_errors(loop, names, units),
-            figures.tool_errors(loop),
             *((figures.driven_path(loop),) if loop.laps else ()),
             figures.torque_differences(loop, names, units),
             figures.energy_differences(loop, names),
@@ -301,7 +302,7 @@ def validation_report(done: Validation, recipe: Recipe) -> Page:
     if predicted is not None:
         section = prediction_section(*predicted, estimate.noise_std, "given")
         sections.append(in_motion(section, LOG))
-    sections.append(loop_section(loop, plant))
+    sections += [tracking_section(loop, plant.joint_units), folded(loop_section(loop, plant))]
     motions = loop_motions(plant, loop)
     if predicted is not None and log is not None:
         motions.append(log_motion(plant, log, LOG, predicted[0], estimate.noise_std))
@@ -319,7 +320,7 @@ def validation_report(done: Validation, recipe: Recipe) -> Page:
         title=f"Validation of an estimate of {plant.name}",
         finding=finding,
         passed=done.passed,
-        sections=(*sections, *closing(plant, plant.assumptions, "true", recipe)),
+        sections=(*sections, *map(folded, closing(plant, plant.assumptions, "true", recipe))),
         replay=Replay(plant, tuple(motions)) if motions else None,
     )
 

@@ -8,38 +8,30 @@ import dataclasses
 import hashlib
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from types import MappingProxyType
 
 from jinja2 import Environment, FunctionLoader
 from markupsafe import Markup, escape
 
+from robotid_sim.chart import csv_text
 from robotid_sim.files import atomic_path, make_folder, require_writable, write_text
 from robotid_sim.palette import css_variables
 from robotid_sim.parallel import map_tasks
 from robotid_sim.progress import Progress, silent
-from robotid_sim.report.replay.data import Places, replay_data
+from robotid_sim.report.replay.data import replay_data
 from robotid_sim.report.replay.motions import Replay
 from robotid_sim.section import Section
 
 WITHOUT_REPLAY = (
     "The robot in motion is left out (--no-replay): write the page without that option to see it."
 )
-WITHOUT_PLOTLY = (
-    "Figures are pictures here: pip install 'robotid_sim[web]' and write the page again to zoom "
-    "in, read values and switch curves off."
-)
-
 REPLAY = tuple(
     f"replay{part}.js" for part in ("_camera", "_scene", "_motion", "_plots", "_log", "")
 )
 """Scripts of the replay; the last one runs what the others define."""
-
-DrawnCharts = Mapping[str, Mapping[str, str | Markup]]
-"""``svg`` and ``csv`` of charts by their names."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -71,56 +63,40 @@ def write_page(
 ) -> None:
     """Write a page as one file (HTML) that needs no other and no network.
 
-    The folder `figures` receives every figure as SVG and PNG and its data as CSV, and every
-    picture; `workers` processes draw. With `replay` false a page that has a replay does not show
-    it. Raises `FileFormatError` if a file cannot be written.
+    The folder `figures`, if there is one, receives every figure as SVG and PNG and its data as
+    CSV, and every picture; `workers` processes draw. With `replay` false a page that has a replay
+    does not show it. Raises `FileFormatError` if a file cannot be written.
     """
-    # Matplotlib takes a second to load, and few commands write a page.
-    from robotid_sim.report.draw import draw
-    from robotid_sim.report.interactive import packed
-
     require_writable(path)
     left_out = []
     if page.replay is not None and not replay:
         page, left_out = dataclasses.replace(page, replay=None), [WITHOUT_REPLAY]
-    charts = [chart for section in page.sections for chart in section.charts]
-    folder = None if figures is None else make_folder(figures)
-    drawings = map_tasks(draw, charts, workers, lambda share: progress("report", 0.95 * share))
-    drawn: dict[str, dict[str, str | Markup]] = {}
-    places = {}
-    for chart, drawing in zip(charts, drawings, strict=True):
-        if folder is not None:
-            drawing.save(folder, chart.name)
-        drawn[chart.name] = {"svg": Markup(drawing.page), "csv": packed(drawing.csv)}
-        places[chart.name] = drawing.places
-    for picture in (picture for section in page.sections for picture in section.pictures):
-        if folder is not None:
-            with atomic_path(folder / f"{picture.name}.png") as file:
-                file.write_bytes(picture.png)
-    write_text(path, page_text(page, drawn, places, left_out))
+    if figures is not None:
+        _write_figures(page, make_folder(figures), progress, workers)
+    write_text(path, page_text(page, left_out))
     progress("report", 1.0)
 
 
-def page_text(
-    page: Page,
-    drawn: DrawnCharts = MappingProxyType({}),
-    places: Places = MappingProxyType({}),
-    left_out: Sequence[str] = (),
-) -> str:
-    """Return a page as HTML.
+def _write_figures(page: Page, folder: Path, progress: Progress, workers: int) -> None:
+    # Matplotlib takes a second to load.
+    from robotid_sim.report.draw import draw
 
-    `drawn` has every chart by its name, `places` where panels over time are in them; `left_out`
-    says what the page does not have, and how to get it.
-    """
+    charts = [chart for section in page.sections for chart in section.charts]
+    drawings = map_tasks(draw, charts, workers, lambda share: progress("report", 0.95 * share))
+    for chart, drawing in zip(charts, drawings, strict=True):
+        drawing.save(folder, chart.name)
+    for picture in (picture for section in page.sections for picture in section.pictures):
+        with atomic_path(folder / f"{picture.name}.png") as file:
+            file.write_bytes(picture.png)
+
+
+def page_text(page: Page, left_out: Sequence[str] = ()) -> str:
+    """Return a page as HTML; `left_out` says what it does not have, and how to get it."""
     from robotid_sim.report.interactive import holds_data, packed, plotly_figure, plotly_script
 
     charts = [chart for section in page.sections for chart in section.charts]
     script = plotly_script() if charts else None
-    figures = {}
-    if charts and script is None:
-        left_out = [*left_out, WITHOUT_PLOTLY]
-    if script is not None:
-        figures = {chart.name: plotly_figure(chart) for chart in charts}
+    figures = {chart.name: plotly_figure(chart) for chart in charts}
     style, codes = _asset("page.css"), [_asset("page.js")]
     live = {}
     for part in (section.live for section in page.sections if section.live is not None):
@@ -129,7 +105,7 @@ def page_text(
         codes += (_asset(f"{name}.js") for name in part.scripts)
     replay = ""
     if page.replay is not None:
-        replay = packed(json.dumps(replay_data(page.replay, charts, places), separators=(",", ":")))
+        replay = packed(json.dumps(replay_data(page.replay, charts), separators=(",", ":")))
         style += _asset("replay.css")
         codes += map(_asset, REPLAY)
     light, dark = css_variables()
@@ -141,12 +117,11 @@ def page_text(
         new_set=set,
         timed=any(getattr(panel, "clock", None) for chart in charts for panel in chart.panels),
         page=page,
-        drawn=drawn,
         policy=_policy(*codes, script),
         live=live,
         style=Markup(style.replace("/*light*/", light).replace("/*dark*/", dark)),
         codes=[Markup(code) for code in codes],
-        tabled={chart.name for chart in charts if script is not None and holds_data(chart)},
+        data={c.name: packed(csv_text(c)) for c in charts if not holds_data(c)},
         plotly="" if script is None else packed(script),
         encoded=lambda data: base64.b64encode(data).decode(),
         figures=packed(json.dumps(figures, separators=(",", ":"))) if figures else "",

@@ -7,14 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING
+
+import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.export import lost_in_urdf
-from robotid_sim.model.inertia import principal_axes, unpack
+from robotid_sim.model.inertia import unpack
 from robotid_sim.model.perturb import unlikely_masses
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.result import versions
@@ -24,6 +27,7 @@ from robotid_sim.report.figures.torques import LogRole, prediction, residuals, t
 from robotid_sim.report.tables import (
     limits_table,
     noise_table,
+    number_within,
     parameter_table,
     prediction_table,
     terms_table,
@@ -36,14 +40,17 @@ from robotid_sim.validation.prediction import Prediction
 if TYPE_CHECKING:
     from robotid_sim.diagnostics.cause import Diagnosis
     from robotid_sim.diagnostics.intervals import Intervals
+    from robotid_sim.estimation.body_intervals import BodyQuantity
     from robotid_sim.estimation.estimate import Estimate
     from robotid_sim.excitation.design import ExcitationQuality
     from robotid_sim.pipeline.assess import Assessment, FittedLog
+    from robotid_sim.pipeline.identification import Identification
 
 OPEN = (
-    "Only the combinations in the table of base parameters show in a torque. What they leave open, "
-    "as the mass of a body that only turns about its own axis, stays near the nominal model: the "
-    "torques of the identified robot are right, a single number of a body need not be."
+    "Only sums show in a torque, the base parameters under Identification. What they leave open of "
+    "a body is that of the nominal model, if its numbers are right within 20 %: intervals hold "
+    "both. `identified.urdf` is one of the robots with these base parameters; its torques are "
+    "right, a number that is not identifiable alone need not be."
 )
 """What a reader of the table must know."""
 
@@ -122,26 +129,18 @@ def parameters_section(
     true: Float1D | None = None,
     bound: Float1D | None = None,
     intervals: Intervals | None = None,
-    models: Mapping[str, Robot] | None = None,
 ) -> Section:
     """Return estimators side by side, and the base parameters with intervals and groupings."""
     charts = []
     if chosen.cov is not None:
         charts = [base_parameters(chosen, nominal, true, bound), correlation(chosen)]
-    notes: tuple[str, ...] = ()
-    if models:
-        notes = (OPEN,)
-        if "identified" in models:
-            unlikely = unlikely_masses(models["identified"], models["nominal"])
-            notes += tuple(f"Unlikely: {text}." for text in unlikely)
     table = parameter_table(chosen, basis, nominal, true, bound, intervals)
     return Section(
         title="Identification",
         text=f"{chosen.rows} rows for {len(chosen.names)} base parameters; the identified robot is "
         f"made from the estimate of '{chosen.estimator}'.",
         charts=tuple(charts),
-        tables=(*estimators, table, *([link_table(models)] if models else [])),
-        notes=notes,
+        tables=(*estimators, table),
     )
 
 
@@ -159,15 +158,21 @@ def friction_section(assessment: Assessment) -> Section:
     )
 
 
-def next_motion_section(assessment: Assessment) -> Section:
-    """Return which parameters the log shows least, and how to design a motion that shows them."""
+def next_section(assessment: Assessment) -> Section:
+    """Return what to do next, and which parameters the log shows least."""
     least = assessment.least_known.items()
+    text = ""
+    if least:
+        text = (
+            "The log determines these parameters least: "
+            f"{', '.join(f'{name} ({number(effect, 2)})' for name, effect in least)}; in brackets, "
+            "what a standard deviation makes of the torques, over their noise. The following "
+            "designs a motion that complements the log."
+        )
     return Section(
-        title="Next motion",
-        text="The log determines these parameters least: "
-        f"{', '.join(f'{name} ({number(effect, 2)})' for name, effect in least)}; in brackets, "
-        "what a standard deviation makes of the torques, over their noise. The following designs a "
-        "motion that complements the log.",
+        title="What to do next",
+        text=text,
+        notes=tuple(cause.advice for cause in assessment.causes),
         code="robotid import LOG -o log.h5 --robot ROBOT\n"
         "robotid design ROBOT --prior log.h5 -o next.json --csv next.csv --explain",
     )
@@ -194,28 +199,55 @@ def prediction_section(
     )
 
 
-def link_table(models: Mapping[str, Robot]) -> Table:
-    """Return mass, center of mass and principal moments of every body, a column a model."""
-    robots = list(models.values())
+GROUPS = (
+    ("mass", "kg", 1.0, 1),
+    ("center of mass", "mm", 1e3, 3),
+    ("inertia about it", "kg m²", 1.0, 3),
+)
+"""Quantities of a body in the order of `BodyQuantity`, their units, factors and numbers."""
+
+
+def bodies_section(fit: Identification, true: Robot | None = None) -> Section:
+    """Return what a log says of the links, beside the nominal model and the truth."""
+    bodies, truths = iter(fit.bodies()), () if true is None else ("true",)
     rows = []
-    for k, link in enumerate(robots[0].links):
-        values = [_quantities(robot.links[k].phi) for robot in robots]
-        rows += [
-            (link.name, quantity, *(", ".join(number(v, 4) for v in of[quantity]) for of in values))
-            for quantity in values[0]
-        ]
-    columns = ("link", "quantity", *models)
-    return Table(columns, tuple(rows), "Bodies of the robot", text_columns=2)
+    for k, link in enumerate(fit.nominal.links):
+        for name, unit, factor, count in GROUPS:
+            part = list(islice(bodies, count))
+            if not part:
+                break
+            models = [[of.nominal for of in part], [of.identified for of in part]]
+            if true is not None:
+                models.append(_body_numbers(true.links[k].phi)[name])
+            cells = [
+                ", ".join(number_within(factor * x, factor * of.std) for x, of in pairs)
+                for pairs in (list(zip(values, part, strict=True)) for values in models)
+            ]
+            first = link.name if name == GROUPS[0][0] else ""
+            rows.append((first, f"{name} [{unit}]", _interval_text(part, factor), *cells))
+    columns = ("link", "quantity", "95 % interval", "nominal", "identified.urdf", *truths)
+    unlikely = [] if fit.lift is None else unlikely_masses(fit.lift.robot, fit.nominal)
+    return Section(
+        title="Identified robot",
+        text=OPEN,
+        tables=(Table(columns, tuple(rows), text_columns=3),) if rows else (),
+        notes=tuple(f"Unlikely: {text}." for text in unlikely),
+    )
 
 
-def _quantities(phi: Float1D) -> dict[str, list[float]]:
+def _interval_text(part: Sequence[BodyQuantity], factor: float) -> str:
+    texts = []
+    for axis, of in zip("xyz" if len(part) > 1 else ("",), part, strict=True):
+        ends = (number_within(factor * end, factor * of.std) for end in of.interval)
+        if of.identifiable:
+            texts.append(f"{axis} {' … '.join(ends)}".strip())
+    return ", ".join(texts) or "not identifiable alone"
+
+
+def _body_numbers(phi: Float1D) -> dict[str, list[float]]:
     mass, center, central = unpack(phi)
-    moments, _ = principal_axes(central)
-    return {
-        "mass [kg]": [mass],
-        "center of mass [mm]": (1e3 * center).tolist(),
-        "principal moments [kg m²]": moments.tolist(),
-    }
+    values = ([mass], center.tolist(), np.diag(central).tolist())
+    return dict(zip((name for name, *_ in GROUPS), values, strict=True))
 
 
 def diagnosis_section(diagnosis: Diagnosis | None) -> tuple[Section, ...]:

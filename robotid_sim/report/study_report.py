@@ -12,13 +12,13 @@ from robotid_sim.pipeline.excitation import contact_notes
 from robotid_sim.report import sections, tables
 from robotid_sim.report.figures.excitation import design_convergence
 from robotid_sim.report.finding import finding, trust_section
-from robotid_sim.report.loop_section import loop_section, model_table
+from robotid_sim.report.loop_section import loop_section, model_table, tracking_section
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay import motions as replay
 from robotid_sim.report.sections import Recipe, closing, in_other_tools
 from robotid_sim.report.text import Text, notable_assumptions
 from robotid_sim.report.what_if_section import what_if_section
-from robotid_sim.section import Section, number, percent
+from robotid_sim.section import Section, folded, number, percent
 from robotid_sim.table import Table
 
 if TYPE_CHECKING:
@@ -59,11 +59,12 @@ def study_report(study: Study, command: str) -> Page:
             *([] if gap is None else [("tracking gap closed", percent(1.0 - gap))]),
         ),
         sections=(
-            *_study_sections(study),
-            *_tried_sections(study, recipe),
-            *([] if study.loop is None else [loop_section(study.loop, study.plant)]),
-            *in_other_tools(fit.lift),
-            *closing(study.plant, result.assumptions, "true", recipe, timings),
+            *_first_sections(study),
+            *map(folded, _study_sections(study)),
+            *map(folded, _tried_sections(study, recipe)),
+            *([] if study.loop is None else [folded(loop_section(study.loop, study.plant))]),
+            *map(folded, in_other_tools(fit.lift)),
+            *map(folded, closing(study.plant, result.assumptions, "true", recipe, timings)),
         ),
         replay=_replay(study),
     )
@@ -80,6 +81,21 @@ def _replay(study: Study) -> replay.Replay:
     return replay.Replay(plant, tuple(motions))
 
 
+def _first_sections(study: Study) -> list[Section]:
+    """Return what a reader came for; a verdict that is failed comes first."""
+    verdict, loop = study.result.verdict, study.loop
+    checks = Section(title="Verdict", tables=(tables.check_table(verdict.checks),))
+    first = [sections.bodies_section(study.fit, study.plant)]
+    if study.predicted.predicted is not None:
+        std = study.fit.chosen.noise_std
+        prediction = sections.prediction_section(*study.predicted.predicted, std, "unseen")
+        first.append(replay.in_motion(prediction, replay.UNSEEN))
+    if loop is not None:
+        first.append(tracking_section(loop, study.plant.joint_units))
+    first.append(sections.next_section(study.assessment))
+    return [*first, folded(checks)] if verdict.passed else [checks, *first]
+
+
 def _study_sections(study: Study) -> list[Section]:
     result, fit, nominal = study.result, study.fit, study.nominal
     basis, path = fit.basis, result.trajectory
@@ -92,7 +108,6 @@ def _study_sections(study: Study) -> list[Section]:
     if (path.max_torque_ratio_true or 0.0) > 1.0:
         share += ": more than the limit, which the nominal model did not foresee"
     return [
-        Section(title="Verdict", tables=(tables.check_table(result.verdict.checks),)),
         sections.excitation_section(
             study.trajectory,
             nominal,
@@ -116,7 +131,6 @@ def _study_sections(study: Study) -> list[Section]:
             true=basis.of(study.plant.parameters()),
             bound=study.cramer_rao_std,
             intervals=study.assessment.intervals,
-            models={**study.assessment.models, "true": study.plant},
         ),
         *sections.diagnosis_section(study.diagnosis),
         *trust_section(study.assessment),
@@ -124,9 +138,9 @@ def _study_sections(study: Study) -> list[Section]:
 
 
 def _tried_sections(study: Study, recipe: Recipe) -> list[Section]:
-    """Return fit, friction, prediction and another fit; nothing of a fit that failed."""
-    std, fitted, unseen = study.fit.chosen.noise_std, study.fitted, study.predicted
-    if fitted.predicted is None or unseen.predicted is None:
+    """Return fit, friction and another fit; nothing of a fit that failed."""
+    std, fitted = study.fit.chosen.noise_std, study.fitted
+    if fitted.predicted is None:
         return []
     return [
         replay.in_motion(
@@ -134,9 +148,6 @@ def _tried_sections(study: Study, recipe: Recipe) -> list[Section]:
             replay.LOG,
         ),
         sections.friction_section(study.assessment),
-        replay.in_motion(
-            sections.prediction_section(*unseen.predicted, std, "unseen"), replay.UNSEEN
-        ),
         *what_if_section(study.refit, recipe),
     ]
 

@@ -14,7 +14,7 @@ from robotid_sim.report.sections import Recipe
 from robotid_sim.section import LivePart, Section
 
 DROPPED = {
-    **dict.fromkeys(("--quick", "--view", "--dry-run", "--json"), 0),
+    **dict.fromkeys(("--quick", "--full", "--view", "--dry-run", "--json"), 0),
     **dict.fromkeys(("--config", "--estimator", "--report", "--urdf", "--parameters"), 1),
     **dict.fromkeys(("-o", "--out"), 1),
     "--draws": 2,

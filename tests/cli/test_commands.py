@@ -395,13 +395,13 @@ def test_the_page_of_an_identification_has_the_diagnosis(ran, logs, tmp_path):
         page = tmp_path / f"{log.stem}.html"
         words = ("-o", tmp_path / f"{log.stem}.json", "--report", page)
         done = ran("identify", ARM, log, *words)
-        told = "`robotid diagnose` looks for their cause" in done.text
+        told = "next: `robotid diagnose` names causes" in done.text
         assert told == (log == logs[1])
         html = page.read_text(encoding="utf-8")
         assert ">Diagnosis<" in html
         assert text in html
-        finding = html[: html.index(">Diagnosis<")]
-        wrong = "Something is wrong, see Diagnosis. elbow: the measured torque has an offset of"
+        finding = html.split('<p class="finding">')[1].split("</p>")[0]
+        wrong = "see What to do next. elbow: the measured torque has an offset of"
         assert (wrong in finding) == (log == logs[1])
 
 

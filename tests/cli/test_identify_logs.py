@@ -233,7 +233,7 @@ def cogging_logs(ran, tmp_path_factory):
     folder = tmp_path_factory.mktemp("terms")
     config = folder / "short.toml"
     law = '[experiment.friction]\nlaw = "cogging"\nshare = 0.5\nwaves = 4\n'
-    config.write_text(SHORT.replace("[control]", law + "[control]"))
+    config.write_text(SHORT + law)
     for name, seed in (("log", "0"), ("unseen", "7")):
         path = folder / f"{name}.json"
         seeded = ("--seed", seed, "--config", config)

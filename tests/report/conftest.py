@@ -11,7 +11,6 @@ from robots import urdf_path
 from selenium import webdriver
 
 from robotid_sim.model.robot import Robot
-from robotid_sim.report import interactive
 from robotid_sim.report.page import write_page
 
 
@@ -29,15 +28,11 @@ def driver(tmp_path_factory) -> Iterator[webdriver.Chrome]:
 
 @pytest.fixture(scope="module")
 def pages(tmp_path_factory) -> dict[str, Path]:
-    """Pages by robot, and one of the planar arm whose plots are pictures: without plotly."""
+    """Pages by robot."""
     folder, files = tmp_path_factory.mktemp("pages"), {}
     for name in ROBOTS:
         files[name] = folder / f"{name}.html"
         write_page(page_of(Robot.from_urdf(urdf_path(name))), files[name])
-    files["static"] = folder / "static.html"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(interactive, "plotly_script", lambda: None)
-        write_page(page_of(Robot.from_urdf(urdf_path("2r"))), files["static"])
     return files
 
 

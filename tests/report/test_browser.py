@@ -51,6 +51,7 @@ def browser(report, tmp_path_factory) -> Iterator[Callable[..., object]]:
 
 def scroll_through(driver) -> None:
     """Show every figure once: they are drawn when they come near the window."""
+    driver.execute_script("document.querySelectorAll('details').forEach((d) => { d.open = true; })")
     for figure in driver.find_elements(By.CSS_SELECTOR, "figure[data-chart]"):
         driver.execute_script("arguments[0].scrollIntoView()", figure)
         WebDriverWait(driver, WAIT).until(
@@ -176,7 +177,7 @@ def test_data_of_a_figure_downloads(browser, quick_study) -> None:
     with browser() as driver:
         folder = {"behavior": "allow", "downloadPath": str(driver.downloads)}
         driver.execute_cdp_cmd("Page.setDownloadBehavior", folder)
-        driver.execute_script("document.querySelector('button.data').click()")
+        driver.execute_script("document.querySelector('#figure-excitation button.data').click()")
         path = driver.downloads / "excitation.csv"
         WebDriverWait(driver, WAIT).until(lambda d: path.exists() and path.stat().st_size > 0)
         rows = [line.split(",") for line in path.read_text().splitlines()]
@@ -189,17 +190,31 @@ def test_data_of_a_figure_downloads(browser, quick_study) -> None:
     np.testing.assert_allclose(numbers, told, rtol=1.1e-6, atol=1e-30)
 
 
-def test_printed_page_shows_the_static_figures(browser) -> None:
+def test_printed_page_has_its_figures_in_the_colors_of_paper(browser) -> None:
+    with browser(1400, "dark") as driver:
+        driver.execute_script("window.dispatchEvent(new Event('beforeprint'))")
+        shown = """
+            const lives = [...document.querySelectorAll('figure[data-chart] .live')];
+            const seen = lives.filter((live) => live.checkVisibility());
+            return seen.map((live) => [
+                live.querySelector('.main-svg')?.clientWidth ?? null,
+                getComputedStyle(live.querySelector('.xtick text')).fill,
+            ]);
+        """
+        widths, inks = zip(*driver.execute_script(shown), strict=True)
+        assert len(widths) == 2  # prediction and tracking; the others are folded
+        assert max(widths) <= 700
+        assert max(map(_brightness, inks)) < 100.0
+        driver.execute_script("window.dispatchEvent(new Event('afterprint'))")
+        assert min(_brightness(ink) for _, ink in driver.execute_script(shown)) > 100.0
+
+
+def test_a_link_opens_a_folded_section(browser) -> None:
     with browser() as driver:
-        scroll_through(driver)
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
-        find = "document.querySelector('#figure-excitation {}')"
-        live, still = (
-            driver.execute_script(f"return getComputedStyle({find.format(part)}).display")
-            for part in (".live", ".static")
-        )
-        driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
-        assert (live, still) == ("none", "block")
+        folded = "return document.querySelector('#excitation details').open"
+        assert driver.execute_script(folded) is False
+        driver.find_element(By.CSS_SELECTOR, "nav a[href='#excitation']").click()
+        WebDriverWait(driver, WAIT).until(lambda d: d.execute_script(folded))
 
 
 def test_no_table_is_cut_and_no_number_broken_in_print(browser) -> None:

@@ -1,7 +1,6 @@
 """Charts drawn by matplotlib: valid files, everything inside, nothing on top of each other."""
 
 import io
-import re
 from dataclasses import replace
 from functools import cache
 from itertools import combinations, product
@@ -16,7 +15,6 @@ from sampling import sampled
 
 from robotid_sim import palette
 from robotid_sim.chart import Band, Chart, Curve, Matrix, Panel, Points, Space
-from robotid_sim.palette import ROLES
 from robotid_sim.report.draw import DPI, WIDTH, draw, figure
 
 COLUMN = 3.5
@@ -146,54 +144,6 @@ def test_same_chart_same_bits(make) -> None:
     assert first.png == second.png
 
 
-@pytest.mark.parametrize("make", CHARTS)
-def test_page_form_takes_every_color_from_the_theme_and_has_ids_of_its_own(make) -> None:
-    page = drawn(make).page
-    for light, _ in ROLES.values():
-        assert light not in page
-    root = etree.fromstring(page.encode())
-    assert root.get("width") is None
-    assert root.get("viewBox")
-    ids = [node.get("id") for node in root.iter() if node.get("id")]
-    assert all(i.startswith(f"{make.__name__}-") for i in ids)
-    referred = {i for i in page.split("url(#")[1:]}
-    assert all(i.split(")")[0] in ids for i in referred)
-
-
-def test_page_form_keeps_the_digits_of_its_texts() -> None:
-    x = np.linspace(0.0, 1.0, 20)
-    panel = Panel(marks=(Curve(x, 0.31 + 0.01 * x, "a", "true"),), y_range=(0.307, 0.323))
-    page = draw(Chart(name="c", title="c", caption="c", panels=(panel,), panel_height=2.0)).page
-    ticks = [node.text for node in etree.fromstring(page.encode()).iter("{*}text")]
-    assert "0.308" in ticks
-    assert len(set(ticks)) == len(ticks)
-
-
-@pytest.mark.parametrize("make", CHARTS)
-def test_page_form_keeps_size_and_anchor_of_every_text(make) -> None:
-    drawing = drawn(make)
-    file, page = (list(text_styles(text)) for text in (drawing.svg, drawing.page))
-    assert len(file) == len(page) > 0
-    for before, after in zip(file, page, strict=True):
-        assert after.pop("font-family") == "sans-serif"
-        for style in (before, after):
-            style.pop("font-family", None)
-            style.pop("fill", None)
-        assert before == after
-
-
-def text_styles(svg: str):
-    """Yield the style of every text as a browser reads it."""
-    tags = [f"{{http://www.w3.org/2000/svg}}{tag}" for tag in ("text", "tspan")]
-    root = etree.fromstring(svg.encode())
-    rules = dict(re.findall(r"svg g \.([\w-]+)\{([^}]*)\}", root.findtext(".//{*}style")))
-    for node in root.iter(*tags):
-        # Formulas have theirs in their parts.
-        if style := node.get("style") or rules.get(node.get("class")):
-            parts = (part.split(":", 1) for part in style.split(";"))
-            yield {name.strip(): value.strip() for name, value in parts}
-
-
 @pytest.mark.parametrize(
     ("make", "width"),
     sampled(
@@ -259,12 +209,3 @@ def test_a_matrix_of_one_color_begins_with_the_paper() -> None:
     np.testing.assert_array_equal(mesh.cmap(0.0), np.ones(4))
     assert to_hex(mesh.cmap(1.0)) == palette.light("identified")
     assert made.get_figwidth() == WIDTH
-
-
-def test_page_form_says_a_style_once() -> None:
-    page = drawn(hard).page
-    styles = re.findall(r'style="([^"]*)"', page)
-    assert len(styles) == len(set(styles))
-    rules = re.findall(r"svg g \.([\w-]+)\{", page)
-    assert set(re.findall(r'class="([^"]*)"', page)) == set(rules)
-    assert all(rule.startswith("hard-") for rule in rules)

@@ -13,7 +13,7 @@ from test_draw import CHARTS, band, intervals, lines, space
 
 from robotid_sim.chart import Chart, Matrix, Panel, Points
 from robotid_sim.palette import ROLES
-from robotid_sim.report.interactive import LONGEST, SYMLOG, packed, plotly_figure, plotly_script
+from robotid_sim.report.interactive import LONGEST, SYMLOG, packed, plotly_figure
 
 FLAT = [make for make in CHARTS if make is not space]
 
@@ -102,14 +102,6 @@ def test_packed_text_comes_back_and_is_the_same_every_time() -> None:
     text = "λ" * 1000
     assert gzip.decompress(base64.b64decode(packed(text))).decode() == text
     assert packed(text) == packed(text)
-
-
-def test_plotly_script_comes_from_the_package_or_is_none(monkeypatch) -> None:
-    script = plotly_script()
-    assert script is not None
-    assert "Plotly" in script
-    monkeypatch.setattr("robotid_sim.report.interactive.find_spec", lambda name: None)
-    assert plotly_script() is None
 
 
 def test_named_rows_may_hold_any_number_of_points() -> None:

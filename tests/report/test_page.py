@@ -214,17 +214,6 @@ def test_page_may_run_its_own_scripts_only(plain) -> None:
     assert rules["script-src"].split() == [f"'sha256-{digest}'" for digest in hashes]
 
 
-def test_page_without_the_web_extra_is_static(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr("robotid_sim.report.interactive.find_spec", lambda name: None)
-    text = written(small_page(), tmp_path)
-    tree = html.fromstring(text)
-    assert not tree.cssselect("#plotly")
-    (footer,) = tree.cssselect("footer")
-    assert "pip install 'robotid_sim[web]'" in footer.text_content()
-    assert len(tree.cssselect("figure .static svg")) == 3
-    assert len(text) < 3e5
-
-
 def test_figures_are_saved_beside_the_page(tmp_path) -> None:
     written(small_page(), tmp_path, figures=tmp_path / "figures")
     names = {p.name for p in (tmp_path / "figures").iterdir()}

@@ -316,7 +316,7 @@ def test_print_leaves_the_replay_out(opened) -> None:
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print"})
         shown = [
             driver.find_element(By.CSS_SELECTOR, selector).is_displayed()
-            for selector in ("#replay", "#figure-both .static")
+            for selector in ("#replay", "#figure-both .live")
         ]
         driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": ""})
         assert shown == [False, True]
@@ -354,10 +354,9 @@ def cursors(driver, chart: str) -> list[float | None]:
     )
 
 
-@pytest.mark.parametrize("page", ["2r", "static"])
-def test_a_click_in_a_plot_brings_the_arm_to_that_time(opened, page) -> None:
-    with opened(page) as driver:
-        _show_plots(driver, page)
+def test_a_click_in_a_plot_brings_the_arm_to_that_time(opened) -> None:
+    with opened() as driver:
+        _show_plots(driver)
         for number, motion in enumerate(("lap", "sweep")):
             left, top, width, height, low, high = _box(driver, number)
             x, y = left + 0.6 * width, top + 0.5 * height
@@ -372,10 +371,9 @@ def test_a_click_in_a_plot_brings_the_arm_to_that_time(opened, page) -> None:
             assert now["t"] == pytest.approx(expected, abs=0.01)
 
 
-@pytest.mark.parametrize("page", ["2r", "static"])
-def test_a_line_in_the_plots_follows_the_arm(opened, page) -> None:
-    with opened(page) as driver:
-        _show_plots(driver, page)
+def test_a_line_in_the_plots_follows_the_arm(opened) -> None:
+    with opened() as driver:
+        _show_plots(driver)
         for t in (0.4, 1.5):
             seek(driver, t, "lap")
             wait(driver, "return document.querySelector('.cursors div:not([hidden])')")
@@ -395,7 +393,7 @@ def test_a_line_in_the_plots_follows_the_arm(opened, page) -> None:
 
 def test_a_line_follows_when_a_plot_is_zoomed(opened) -> None:
     with opened() as driver:
-        _show_plots(driver, "2r")
+        _show_plots(driver)
         seek(driver, 1.0, "lap")
         wait(driver, "return document.querySelector('.cursors div:not([hidden])')")
         before = cursors(driver, "both")[0]
@@ -422,13 +420,12 @@ def test_the_small_view_follows_the_reader_to_the_plots(opened) -> None:
         assert state(driver)["playing"] is False
 
 
-def _show_plots(driver, page: str) -> None:
+def _show_plots(driver) -> None:
     driver.execute_script(
         "document.getElementById('figure-both').scrollIntoView({block: 'center'})"
     )
-    if page != "static":
-        wait(driver, "return document.querySelector('#figure-both .live .main-svg')")
-        wait(driver, "return document.querySelector('#figure-both .live')._fullLayout._size")
+    wait(driver, "return document.querySelector('#figure-both .live .main-svg')")
+    wait(driver, "return document.querySelector('#figure-both .live')._fullLayout._size")
 
 
 def _box(driver, number: int) -> list[float]:
@@ -436,23 +433,10 @@ def _box(driver, number: int) -> list[float]:
     return driver.execute_script(
         """
         const live = document.querySelector('#figure-both .live');
-        if (live && !live.hidden) {
-          const number = arguments[0] ? 2 : '';
-          const [x, y] = ['xaxis', 'yaxis'].map((axis) => live._fullLayout[axis + number]);
-          const box = live.getBoundingClientRect();
-          return [box.left + x._offset, box.top + y._offset, x._length, y._length, ...x.range];
-        }
-        // Of a picture: between the ticks, which are at known times.
-        const svg = document.querySelector('#figure-both .static svg');
-        const axes = svg.querySelector(`[id$=axes_${arguments[0] + 1}]`);
-        const ticks = [...axes.querySelectorAll('[id*=xtick_]')].map((tick) => [
-          parseFloat(tick.querySelector('text').textContent),
-          tick.querySelector('use').getBoundingClientRect(),
-        ]);
-        const [[a, first], [b, last]] = [ticks[0], ticks[ticks.length - 1]];
-        const [x0, x1] = [first, last].map((r) => r.left + r.width / 2);
-        const all = axes.getBoundingClientRect();
-        return [x0, all.top + 10, x1 - x0, all.height / 2, a, b];
+        const number = arguments[0] ? 2 : '';
+        const [x, y] = ['xaxis', 'yaxis'].map((axis) => live._fullLayout[axis + number]);
+        const box = live.getBoundingClientRect();
+        return [box.left + x._offset, box.top + y._offset, x._length, y._length, ...x.range];
         """,
         number,
     )

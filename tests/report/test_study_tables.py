@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from robotid_sim.model.inertia import principal_axes, unpack
+from robotid_sim.model.inertia import unpack
 from robotid_sim.pipeline.result import CheckResult
 from robotid_sim.report.figures.excitation import robot_picture
 from robotid_sim.report.figures.torques import prediction
@@ -19,7 +19,7 @@ from robotid_sim.report.finding import (
     trust_section,
 )
 from robotid_sim.report.loop_section import lucky_notes
-from robotid_sim.report.sections import link_table
+from robotid_sim.report.sections import bodies_section
 from robotid_sim.report.tables import (
     check_table,
     limits_table,
@@ -32,21 +32,20 @@ from robotid_sim.validation.prediction import predictions
 
 
 def test_bodies_have_the_numbers_of_their_models(study) -> None:
-    models = {"nominal": study.nominal, "true": study.plant}
-    table = link_table(models)
-    rows = {row[:2]: row[2:] for row in table.rows}
-    assert len(rows) == 3 * study.plant.dof
-    for robot, column in zip(models.values(), range(2), strict=True):
-        for link in robot.links:
-            mass, center, central = unpack(link.phi)
-            moments, _ = principal_axes(central)
-            shown = [
-                [float(cell) for cell in rows[link.name, quantity][column].split(", ")]
-                for quantity in ("mass [kg]", "center of mass [mm]", "principal moments [kg m²]")
-            ]
-            assert shown[0] == pytest.approx([mass], rel=1e-3)
-            assert shown[1] == pytest.approx((1e3 * center).tolist(), rel=1e-3)
-            assert shown[2] == pytest.approx(moments.tolist(), rel=1e-3)
+    (table,) = bodies_section(study.fit, study.plant).tables
+    assert table.columns[2:] == ("95 % interval", "nominal", "identified.urdf", "true")
+    robots = (study.nominal, study.fit.lift.robot, study.plant)
+    spreads = [of.std for of in study.fit.bodies()]
+    assert len(table.rows) == 3 * study.plant.dof
+    for k, row in enumerate(table.rows):
+        link, size = divmod(k, 3)
+        scale, first = (1.0, 1e3, 1.0)[size], 7 * link + (0, 1, 4)[size]
+        for robot, cell in zip(robots, row[3:], strict=True):
+            mass, center, central = unpack(robot.links[link].phi)
+            expected = scale * np.array(([mass], center, np.diag(central))[size])
+            spread = scale * np.array(spreads[first : first + len(expected)])
+            shown = np.array([float(text) for text in cell.split(", ")])
+            assert (np.abs(shown - expected) <= 0.051 * spread).all()
 
 
 @pytest.mark.parametrize(

@@ -32,7 +32,8 @@ MODELS = ("true", "nominal", "identified")
 IDENTIFIED = 1e-3
 """Error of the parameters of an identified model; the pipeline's is of this order."""
 
-SHORT = comparison(slow_lap=4.0)
+TASKS = {"circle": {}, "joint-step": {}}
+SHORT = comparison(slow_lap=4.0, baselines=("computed-torque", "gravity-pd"), tasks=TASKS)
 
 
 def compare(plant, seed=0, plan=SHORT, **options):
@@ -188,7 +189,7 @@ def test_radians_and_metres_are_never_averaged(small):
 
 # ------------------------------------------------------------- scenarios, models, runs
 
-BRIEF = {"slow_lap": None, "baselines": (), "tasks": {"joint-step": {"seconds": 0.5}}}
+BRIEF = {"tasks": {"joint-step": {"seconds": 0.5}}}
 
 
 def brief(**options):
@@ -372,7 +373,7 @@ def test_too_slow_a_lap_to_fit_its_ramps_is_refused(arm):
 
 
 ARMS = ("irb140", "irb120", "rs010n", "rocr6", "twolink", "iiwa", "panda")
-LAPS = comparison(baselines=(), slow_lap=None, tasks={"circle": {}, "figure-eight": {}})
+LAPS = comparison(tasks={"circle": {}, "figure-eight": {}})
 
 
 def nominal_loop(name, plan, seed=0):
@@ -398,9 +399,7 @@ def test_circle_and_figure_eight_are_tracked_without_tuning(name):
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", sampled(range(3), 0))
 def test_the_observer_keeps_peak_torques_near_those_of_the_clean_loop(seed):
-    plan = comparison(
-        baselines=(), slow_lap=None, tasks={"circle": {}}, scenarios=("feedback",), runs=2
-    )
+    plan = comparison(scenarios=("feedback",), runs=2)
     loop = nominal_loop("irb140", plan, seed)
     for model in ("true", "nominal"):
         clean = loop.find(model, "undisturbed", "circle-fast")
@@ -415,7 +414,7 @@ def test_the_observer_keeps_peak_torques_near_those_of_the_clean_loop(seed):
 def test_every_scenario_runs_on_a_redundant_arm():
     scenarios = ("constant", "impulsive", "payload", "friction", "dropped-samples", "feedback")
     plan = comparison(
-        baselines=(), slow_lap=None, tasks={"pick-and-place": {}, "task-step": {}},
+        tasks={"pick-and-place": {}, "task-step": {}},
         scenarios=(*scenarios, "computation-delay", "payload+sinusoidal+feedback"),
     )  # fmt: skip
     loop = nominal_loop("iiwa", plan)
@@ -472,7 +471,7 @@ def test_an_incomplete_record_is_refused(name) -> None:
         RECORD.validate_python(content)
 
 
-UNDISTURBED = comparison(scenarios=("undisturbed",), baselines=(), slow_lap=4.0)
+UNDISTURBED = comparison(scenarios=("undisturbed",), slow_lap=4.0, tasks=TASKS)
 
 
 @pytest.fixture(scope="module")

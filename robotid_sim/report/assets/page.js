@@ -1,5 +1,6 @@
 "use strict";
 (() => {
+  const PAPER = 680; // px of a figure in print
   const NARROW = 600; // px below which panels stand in one column
   const MARGIN = { l: 55, r: 10, t: 62, b: 45 }; // px around the plots of a chart
   const LEGEND = { row: 20, mark: 50, letter: 7 }; // px of its rows, an entry's line, and a letter
@@ -74,10 +75,19 @@
   };
   stack();
   addEventListener("resize", stack);
+  addEventListener("toggle", stack, true); // of folded sections
+
+  // A link to a folded section opens it.
+  const unfold = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    const folded = target?.querySelector("details") ?? target?.closest("details");
+    if (folded) folded.open = true;
+  };
+  addEventListener("hashchange", unfold);
+  unfold();
 
   if (!document.getElementById("plotly") || typeof DecompressionStream === "undefined") return;
 
-  // Interactive figures in place of the static ones.
   const css = (role) => getComputedStyle(document.documentElement).getPropertyValue(`--${role}`).trim();
   function colored(part) {
     if (typeof part === "string" && part.startsWith("role:")) {
@@ -137,16 +147,15 @@
     document.head.append(script);
     const figures = JSON.parse(await unpack("figures"));
     const shown = new Map();
+    let onPaper = false;
     const draw = (node) => {
       const figure = figures[node.dataset.chart];
       const live = node.querySelector(".live");
-      live.hidden = false;
-      node.querySelector(".static").style.display = "none";
       // What a reader has switched off stays off when theme or width change.
       const kept = (live.data || []).map((trace) => trace.visible);
       const data = colored(figure.data).map((trace, k) => (kept[k] === undefined ? trace : { ...trace, visible: kept[k] }));
       shown.set(node, node.clientWidth);
-      const width = node.clientWidth;
+      const width = onPaper ? Math.min(node.clientWidth, PAPER) : node.clientWidth;
       return Plotly.react(live, data, layoutOf(figure, width), config(width)).then(() =>
         node.dispatchEvent(new CustomEvent("drawn", { bubbles: true })));
     };
@@ -157,10 +166,21 @@
     }, { rootMargin: "600px" });
     const turns = Boolean(document.createElement("canvas").getContext("webgl"));
     const drawable = (figure) => figure && (turns || !figure.layout.scene);
-    for (const node of find("figure")) if (drawable(figures[node.dataset.chart])) watch.observe(node);
+    const nodes = find("figure[data-chart]");
+    for (const node of nodes)
+      if (drawable(figures[node.dataset.chart])) watch.observe(node);
+      else node.querySelector(".live").textContent = "This figure needs WebGL.";
     const redraw = (changed) => { for (const [node, width] of shown) if (changed || node.clientWidth !== width) draw(node); };
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => redraw(true));
     addEventListener("resize", () => redraw(false));
+    const print = (paper) => {
+      onPaper = paper;
+      document.documentElement.classList.toggle("paper", paper);
+      if (paper) for (const node of nodes) if (node.checkVisibility() && drawable(figures[node.dataset.chart])) shown.set(node, 0);
+      redraw(true);
+    };
+    addEventListener("beforeprint", () => print(true));
+    addEventListener("afterprint", () => print(false));
     document.documentElement.dataset.ready = "yes";
   }
   start();

@@ -52,18 +52,14 @@ class ReplayPlots {
   /** Where the panels are in their figure [px], and the x at both ends. */
   #boxes(figure, entry) {
     const outer = figure.getBoundingClientRect(), live = figure.querySelector(".live");
-    const layout = live && !live.hidden && live._fullLayout;
-    const drawing = layout ? live : figure.querySelector(".static svg");
-    const inner = drawing.getBoundingClientRect();
+    const layout = live._fullLayout;
+    if (!layout) return [];
+    const inner = live.getBoundingClientRect();
     const [left, top] = [inner.left - outer.left, inner.top - outer.top];
-    return entry.panels.map(({ panel, place }) => {
-      if (layout) {
-        const number = panel ? panel + 1 : "";
-        const [x, y] = [layout[`xaxis${number}`], layout[`yaxis${number}`]];
-        return { left: left + x._offset, top: top + y._offset, width: x._length, height: y._length, low: x.range[0], high: x.range[1] };
-      }
-      const [l, t, w, h, low, high] = place;
-      return { left: left + l * inner.width, top: top + t * inner.height, width: w * inner.width, height: h * inner.height, low, high };
+    return entry.panels.map(({ panel }) => {
+      const number = panel ? panel + 1 : "";
+      const [x, y] = [layout[`xaxis${number}`], layout[`yaxis${number}`]];
+      return { left: left + x._offset, top: top + y._offset, width: x._length, height: y._length, low: x.range[0], high: x.range[1] };
     });
   }
 
@@ -84,6 +80,7 @@ class ReplayPlots {
     for (const figure of this.seen) {
       const entry = this.figures.get(figure);
       entry.boxes ??= this.#boxes(figure, entry);
+      if (!entry.boxes.length) continue; // not drawn yet
       entry.panels.forEach(({ motion: name, origin, unit, line }, k) => {
         const { left, top, width, height, low, high } = entry.boxes[k];
         const share = ((t - origin) / unit - low) / (high - low);

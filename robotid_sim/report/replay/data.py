@@ -26,7 +26,7 @@ References
 
 import base64
 import logging
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Self
 
@@ -125,13 +125,8 @@ MOST_SAMPLES = 16_000
 SHADES = 16
 """Colors from a share of 0 to 1."""
 
-Places = Mapping[str, Mapping[int, tuple[float, ...]]]
-"""Where the panels of charts are, by chart and panel, as `robotid_sim.report.draw` returns it."""
 
-
-def replay_data(
-    replay: Replay, charts: Sequence[Chart] = (), places: Places | None = None
-) -> dict[str, Any]:
+def replay_data(replay: Replay, charts: Sequence[Chart] = ()) -> dict[str, Any]:
     """Return a replay as JSON values, with the time axes of charts that are tied to its motions."""
     robot, names = replay.robot, {motion.name for motion in replay.motions}
     most = MOST_SAMPLES // max(1, len(replay.motions))
@@ -145,7 +140,7 @@ def replay_data(
         "meshes": [_mesh(mesh) for mesh in fine],
         "coarse": [_mesh(mesh) for mesh in coarse] if fewer < triangles else None,
         "motions": [_motion(motion.thinned(most)) for motion in replay.motions],
-        "panels": _panels(charts, places or {}, names),
+        "panels": _panels(charts, names),
         "direction": direction(replay.camera),
         "speed": replay.speed,
         "shades": [warm(share) for share in np.linspace(0.0, 1.0, SHADES).tolist()],
@@ -222,7 +217,7 @@ def _shares(values: Float2D) -> str:
     return _encoded(np.rint(255.0 * np.clip(np.nan_to_num(values), 0.0, 1.0)), "u1")
 
 
-def _panels(charts: Sequence[Chart], places: Places, names: set[str]) -> list[dict[str, Any]]:
+def _panels(charts: Sequence[Chart], names: set[str]) -> list[dict[str, Any]]:
     return [
         {
             "chart": chart.name,
@@ -230,7 +225,6 @@ def _panels(charts: Sequence[Chart], places: Places, names: set[str]) -> list[di
             "motion": panel.clock.motion,
             "origin": panel.clock.origin,
             "unit": panel.clock.unit,
-            "place": places.get(chart.name, {}).get(k),
         }
         for chart in charts
         for k, panel in enumerate(chart.panels)

@@ -1,0 +1,171 @@
+r"""Mass, center of mass and inertia of every link, as far as a log tells them.
+
+Base parameters leave most of a single body open. The nominal model says the rest, as far as its
+bodies are right within a stated relative error. For small errors all parameters are Gaussian then,
+with the covariance
+
+.. math:: P = P_0 - P_0 B^T (B P_0 B^T + \Sigma)^{-1} B P_0,
+
+where :math:`P_0` is that of the nominal parameters, :math:`\Sigma` that of the estimate, and
+:math:`B` makes base parameters of all [1]_, eq. (2.25) f.
+
+References
+----------
+.. [1] Rasmussen, Williams (2006), "Gaussian Processes for Machine Learning", MIT Press.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.dynamics.base_parameters import BaseParameters
+from robotid_sim.estimation.estimate import Estimate
+from robotid_sim.model.inertia import pack, unpack
+from robotid_sim.model.parameters import N_INERTIAL
+from robotid_sim.model.perturb import SCALE
+from robotid_sim.model.robot import Robot
+
+MAX_SHARE_OF_PRIOR = 0.5
+"""Standard deviation over that of the nominal model from which a log says too little of a body."""
+
+NORMAL_QUANTILE = 1.96
+"""Of 95 % intervals."""
+
+QUANTITIES = (
+    ("mass", "kg"),
+    *((f"center of mass {axis}", "m") for axis in "xyz"),
+    *((f"inertia {axis}{axis} about it", "kg m^2") for axis in "xyz"),
+)
+"""Of every link, with units."""
+
+_TENSOR = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+
+
+@dataclass(frozen=True, slots=True)
+class BodyQuantity:
+    """A number of a link: what a log and the nominal model say of it together."""
+
+    link: str
+    name: str
+    unit: str
+    value: float
+    """Expected value."""
+    std: float
+    """Its standard deviation."""
+    nominal: float
+    identified: float
+    """Of the identified robot, which is one of those that have the estimated base parameters."""
+    identifiable: bool
+    """Whether the log tells it, and not the nominal model alone."""
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """Ends of its 95 % interval."""
+        half = NORMAL_QUANTILE * self.std
+        return self.value - half, self.value + half
+
+
+def body_quantities(
+    estimate: Estimate,
+    identified: Robot,
+    nominal: Robot,
+    basis: BaseParameters,
+    std: Float1D,
+    *,
+    scale: float = SCALE,
+) -> Iterator[BodyQuantity]:
+    """Compute mass, center of mass and inertia of every link.
+
+    Parameters
+    ----------
+    estimate : Estimate
+        Base parameters with their covariance.
+    identified : Robot
+        A consistent robot for it.
+    nominal : Robot
+        What the log leaves open.
+    basis : BaseParameters
+        What is estimated.
+    std : ndarray, shape (b,)
+        Standard deviations that replace those of the covariance, such as of `Intervals`.
+    scale : float
+        Relative error of the nominal bodies: masses and moments, and centers of mass over their
+        distance from the joint and the radius of gyration.
+
+    Yields
+    ------
+    quantity : BodyQuantity
+        Seven of each link.
+    """
+    assert estimate.cov is not None
+    wider = std / np.where(estimate.std > 0.0, estimate.std, 1.0)
+    cov = (estimate.cov * np.outer(wider, wider))[: basis.rank, : basis.rank]
+    prior = _prior(nominal, basis, cov, scale)
+    gain = np.linalg.solve(basis.B @ prior @ basis.B.T + cov, basis.B @ prior)
+    phi = nominal.parameters()
+    mean = phi + gain.T @ (estimate.beta[: basis.rank] - basis.of(phi))
+    posterior = prior - prior @ basis.B.T @ gain
+    for k, link in enumerate(nominal.links):
+        part = slice(N_INERTIAL * k, N_INERTIAL * (k + 1))
+        values, slopes = _quantities(mean[part])
+        before, prior_slopes = _quantities(link.phi)
+        after, _ = _quantities(identified.links[k].phi)
+        stds = np.sqrt(np.maximum(np.diag(slopes @ posterior[part, part] @ slopes.T), 0.0))
+        spread = np.sqrt(np.diag(prior_slopes @ prior[part, part] @ prior_slopes.T))
+        for j, (name, unit) in enumerate(QUANTITIES):
+            yield BodyQuantity(
+                link=link.name,
+                name=name,
+                unit=unit,
+                value=float(values[j]),
+                std=float(stds[j]),
+                nominal=float(before[j]),
+                identified=float(after[j]),
+                identifiable=bool(stds[j] < MAX_SHARE_OF_PRIOR * spread[j]),
+            )
+
+
+def _prior(nominal: Robot, basis: BaseParameters, cov: Float2D, scale: float) -> Float2D:
+    """Return the covariance of the nominal parameters; those of joints are open, shape (p, p)."""
+    phi = nominal.parameters()
+    size = np.maximum(np.abs(basis.of(phi)), np.sqrt(np.diag(cov)))
+    open_std = np.maximum(np.abs(phi), ((basis.B != 0.0) * size[:, None]).max(axis=0))
+    prior = np.diag(open_std**2)
+    for k, link in enumerate(nominal.links):
+        mass, com, central = unpack(link.phi)
+        if mass <= 0.0:
+            continue
+        moment = float(np.trace(central)) / 3.0
+        reach = max(float(np.linalg.norm(com)), float(np.sqrt(1.5 * moment / mass)))
+        std = scale * np.array([mass, *3 * (reach,), *6 * (moment,)])
+        slopes = _slopes_of_phi(mass, com, central) * std
+        part = slice(N_INERTIAL * k, N_INERTIAL * (k + 1))
+        prior[part, part] = slopes @ slopes.T
+    return prior
+
+
+def _slopes_of_phi(mass: float, com: Float1D, central: Float2D) -> Float2D:
+    """Return derivatives of a link's parameters by mass, COM and central tensor, shape (10, 10)."""
+    slopes = np.zeros((N_INERTIAL, N_INERTIAL))
+    slopes[:, 0] = pack(1.0, com, np.zeros((3, 3)))
+    for axis in range(3):  # the parameters are quadratic in the COM: differences are exact
+        step = np.eye(3)[axis]
+        ahead, behind = (pack(mass, com + sign * step, central) for sign in (1.0, -1.0))
+        slopes[:, 1 + axis] = (ahead - behind) / 2.0
+    for k, (i, j) in enumerate(_TENSOR):
+        unit = np.zeros((3, 3))
+        unit[i, j] = unit[j, i] = 1.0
+        slopes[:, 4 + k] = pack(0.0, np.zeros(3), unit)
+    return slopes
+
+
+def _quantities(phi: Float1D) -> tuple[Float1D, Float2D]:
+    """Return the quantities of a link and their derivatives by its parameters, (7,), (7, 10)."""
+    mass, com, central = unpack(phi)
+    values = np.array([mass, *com, *np.diag(central)])
+    rows = [0, 1, 2, 3, *(4 + k for k, (i, j) in enumerate(_TENSOR) if i == j)]
+    if mass <= 0.0:
+        return values, np.zeros((len(rows), N_INERTIAL))
+    return values, np.linalg.inv(_slopes_of_phi(mass, com, central))[rows]
