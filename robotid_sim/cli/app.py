@@ -15,7 +15,7 @@ from typing import Annotated, Any
 
 import typer
 
-from robotid_sim.cli.help import Commands
+from robotid_sim.cli.help import ALL, Commands
 from robotid_sim.cli.output import command_line, print_error, set_output
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged, suggestion
 from robotid_sim.plugins import fault_of_plugin, load_installed_plugins
@@ -56,7 +56,7 @@ app = typer.Typer(
     cls=Commands,
     help="Identify the dynamic parameters of a URDF robot, in simulation and from real logs.",
     epilog="`robotid COMMAND -h` has the options of a command and examples.",
-    context_settings={"help_option_names": ["-h", "--help"]},
+    context_settings={"help_option_names": ["-h", "--help", ALL]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )

@@ -8,9 +8,35 @@ import typer.core
 import typer.main
 
 from robotid_sim.cli.commands import COMMANDS
+from robotid_sim.cli.output import command_words
 from robotid_sim.errors import UnknownNameError
 
 # Typer's own copy of click has no public names; its contexts and formatters come as arguments only.
+
+
+ALL = "--help-all"
+
+MAX_OPTIONS = 20
+"""Options of a command up to which its help has all of them."""
+
+INPUT = (
+    "config base tip payload nominal mapping profile topic trajectory log result task load prior "
+    "preset robot assume_limits repair no_urdf_friction plugin trust_plugins"
+)
+OUTPUT = (
+    "out report urdf csv json figures junit parameters meshes no_replay view record size fps "
+    "write_map draws format verbose quiet debug help_all"
+)
+GROUPS = dict.fromkeys(INPUT.split(), "Input") | dict.fromkeys(OUTPUT.split(), "Output")
+"""Parts of the help by option; what is in none is of the method."""
+
+RARE = frozenset(
+    "assume_limits no_urdf_friction plugin trust_plugins plant_friction plant_drive no_clearance "
+    "workers meshes no_replay junit debug quiet dry_run repair parameters torque_gain_std draws "
+    "camera renderer port no_open magnify fps segment topic engine floor view payload scenario "
+    "runs explain solver compare joint time".split()
+)
+"""Options that few need."""
 
 
 class Word(NamedTuple):
@@ -31,10 +57,23 @@ class PlainCommand(typer.core.TyperCommand):
         return ["[OPTIONS]", *(name if required else f"[{name}]" for required, name in names)]
 
     def format_options(self, ctx: Any, formatter: Any) -> None:
-        """Write arguments and options."""
-        for title, kind in (("Arguments", "argument"), ("Options", "option")):
-            with formatter.section(title):
-                formatter.write_dl([_row(p) for p in self.get_params(ctx) if _is(p, kind)])
+        """Write arguments and options by group; of many only those that are in common use."""
+        parameters = self.get_params(ctx)
+        options = [p for p in parameters if _is(p, "option")]
+        shown = options
+        if len(options) > MAX_OPTIONS and ALL not in command_words():
+            shown = [p for p in options if p.name not in RARE]
+        groups = {"Arguments": [p for p in parameters if _is(p, "argument")]}
+        groups |= {title: [] for title in ("Input", "Method", "Output")}
+        for option in shown:
+            groups[GROUPS.get(option.name, "Method")].append(option)
+        for title, group in groups.items():
+            if group:
+                with formatter.section(title):
+                    formatter.write_dl([_row(p) for p in group])
+        if len(shown) < len(options):
+            formatter.write_paragraph()
+            formatter.write_text(f"{ALL} shows {len(options) - len(shown)} more options.")
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; Typer alone would end in silence at a signal."""

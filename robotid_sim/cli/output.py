@@ -45,6 +45,11 @@ def set_output(words: Sequence[str]) -> None:
     _words.set(tuple(words))
 
 
+def command_words() -> tuple[str, ...]:
+    """Return the words of the command that is running."""
+    return _words.get()
+
+
 def command_line() -> str:
     """Return the command that is running, as a shell would take it."""
     return shlex.join(["robotid", *_words.get()])

@@ -29,6 +29,9 @@ def test_help_fits_the_terminal_and_speaks_no_python(robotid, monkeypatch, comma
     done = robotid(*command, "-h")
     assert done == robotid(*command, "--help")
     assert done.code == 0
+    if command:
+        few = re.findall(r"^  (?:-\w, )?--", done.out, re.M)
+        assert len(few) <= 20
     lines = done.out.splitlines()
     wrapped = [line for line in lines if not line.startswith("    robotid ")]
     assert max(map(len, wrapped)) <= width
@@ -104,10 +107,10 @@ ROBOT = {"--config", "--base", "--tip", "--payload", "--repair", "--no-urdf-fric
 DRAWN = {"--seed", "--plugin", "--nominal"}
 SENSORS = {"--preset", "--plant-friction", "--plant-drive", "--engine"}
 ALWAYS = {"--json", "--verbose", "--debug", "--help"}
-OF_A_STUDY = ROBOT | DRAWN | SENSORS | {"--quick"}
+OF_A_STUDY = ROBOT | DRAWN | SENSORS | {"--quick", "--full"}
 
 USED = {
-    "run": ROBOT | DRAWN | SENSORS | {"--quick"},
+    "run": OF_A_STUDY,
     "certify": (ROBOT | DRAWN | SENSORS | {"--quick"}) - {"--engine"},
     "check": ROBOT | {"--nominal"},
     "design": ROBOT | DRAWN | {"--quick"},
@@ -131,7 +134,7 @@ USED = {
 
 @pytest.mark.parametrize("command", USED)
 def test_a_command_offers_the_options_of_a_study_that_it_uses(robotid, command) -> None:
-    offered = set(re.findall(r"^ +(?:-\w, )?(--[\w-]+)", robotid(command, "--help").out, re.M))
+    offered = set(re.findall(r"^ +(?:-\w, )?(--[\w-]+)", robotid(command, "--help-all").out, re.M))
     assert offered & OF_A_STUDY == USED[command]
     assert offered >= ALWAYS
 
