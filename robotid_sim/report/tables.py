@@ -155,8 +155,8 @@ def joint_table(result: StudyResult) -> Table:
         "unseen": map(percent, unseen.torque_rms_relative) if unseen else dash,
         "model error": map(percent, unseen.model_error_relative) if unseen else dash,
     }
-    title = f"{chosen.estimator.upper()} fit, and prediction of an unseen trajectory"
-    return Table.of(columns, f"{title} (% of RMS torque)")
+    title = f"fit by '{chosen.estimator}' and prediction of an unseen motion (% of RMS torque)"
+    return Table.of(columns, title)
 
 
 def scored_table(result: StudyResult) -> Table:
