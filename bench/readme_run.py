@@ -1,4 +1,4 @@
-"""Put what the first command of all prints and draws into ``docs/start.md`` and README.
+"""Put what the commands of README print and draw into it and into ``docs/start.md``.
 
 Run as ``python bench/readme_run.py``; tests compare.
 """
@@ -13,6 +13,8 @@ from pathlib import Path
 ROOT = Path(__file__).parents[1]
 PICTURES = ROOT / ".github/images"
 COMMAND = ["run", "irb140", "--out", "out"]
+REAL_LOG = ["identify", "ur10", str(ROOT / "tests/data/ur10/ur10.csv.gz"), "-o", "estimate.json"]
+REAL_LOG += ["--hold-out", "last:30%", "--report", "page.html"]
 VIEW = ["view", "irb140", "--result", "out", "--show", "panel,path", "--time", "8.5"]
 """What draws the picture of the experiment."""
 
@@ -33,6 +35,13 @@ def robotid(*arguments: str, folder: Path) -> str:
     return subprocess.run(command, cwd=folder, stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
+def joint_table(printed: str) -> str:
+    """Return the table of joints that identify prints."""
+    lines = printed.splitlines()
+    first = next(k for k, line in enumerate(lines) if line.startswith("joint "))
+    return "\n".join(line.rstrip() for line in lines[first - 1 : first + 7])
+
+
 def draw(folder: Path, pictures: Path) -> None:
     """Draw README's pictures from the result of the command in ``folder/out``."""
     shutil.copy(folder / "out/figures/tool-errors.png", pictures / "tool-errors.png")
@@ -45,7 +54,9 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         printed = robotid(*COMMAND, "--figures", folder=Path(folder))
         draw(Path(folder), PICTURES)
+        of_real_log = robotid(*REAL_LOG, folder=Path(folder))
     lines = "\n".join(line.rstrip() for line in printed.rstrip().splitlines())
+    put(ROOT / "README.md", r"prints, among others:", joint_table(of_real_log))
     put(ROOT / "docs/start.md", "and prints:", lines)
     put(ROOT / "README.md", "and prints:", lines)
 

@@ -169,8 +169,8 @@ TERMS = {
     r"regressor": "The matrix that gives torques from parameters.",
     r"RMS": "Root of the mean square.",
     r"WLS": "Weighted least squares: every joint counts by its noise.",
-    r"'consistent'": "The fit among robots that can exist: positive masses, inertia that a body can "
-    "have, friction that does not drive.",
+    r"'consistent'": "The fit among robots that can exist: positive masses, inertia that a body "
+    "can have, friction that does not drive.",
     r"nominal model": "What is believed of the robot before, such as its CAD numbers.",
     r"Ljung-Box": "A test of whether residuals that follow each other are correlated.",
     r"Student's t": "The distribution of an error over its estimated standard deviation: wider "

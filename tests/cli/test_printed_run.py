@@ -31,10 +31,20 @@ def agree(shown: str, printed: str) -> bool:
     return abs(one - other) <= max(SMALL, (FACTOR - 1.0) * min(abs(one), abs(other)))
 
 
-def shown_run(page="docs/start.md"):
+def shown_run(page="docs/start.md", before="and prints:"):
     text = (ROOT / page).read_text(encoding="utf-8")
-    (shown,) = re.findall(r"and prints:\n\n```\n(.*?)\n```", text, re.DOTALL)
+    (shown,) = re.findall(rf"{before}\n\n```\n(.*?)\n```", text, re.DOTALL)
     return shown
+
+
+def assert_same_lines(shown, printed):
+    for ours, line in zip_longest(shown.splitlines(), printed.rstrip().splitlines()):
+        parts = [TIME.sub("", part) for part in (ours, line)]
+        words = [NUMBER.sub("", part).split() for part in parts]
+        assert words[0] == words[1], (ours, line)
+        pairs = zip(*(NUMBER.findall(part) for part in parts), strict=True)
+        wrong = [pair for pair in pairs if not agree(*pair)]
+        assert not wrong, (ours, line)
 
 
 def test_readme_shows_the_same_run():
@@ -45,13 +55,7 @@ def test_readme_shows_the_same_run():
 @pytest.mark.slow
 def test_run_and_pictures_are_what_the_command_prints_and_draws(tmp_path):
     printed = readme_run.robotid(*readme_run.COMMAND, "--figures", folder=tmp_path)
-    for ours, line in zip_longest(shown_run().splitlines(), printed.rstrip().splitlines()):
-        parts = [TIME.sub("", part) for part in (ours, line)]
-        words = [NUMBER.sub("", part).split() for part in parts]
-        assert words[0] == words[1], (ours, line)
-        pairs = zip(*(NUMBER.findall(part) for part in parts), strict=True)
-        wrong = [pair for pair in pairs if not agree(*pair)]
-        assert not wrong, (ours, line)
+    assert_same_lines(shown_run(), printed)
     pictures = tmp_path / "pictures"
     pictures.mkdir()
     readme_run.draw(tmp_path, pictures)
@@ -62,3 +66,12 @@ def test_run_and_pictures_are_what_the_command_prints_and_draws(tmp_path):
         )
         assert ours.shape == theirs.shape
         assert np.abs(ours - theirs).mean() < SHADE, file.name
+
+
+@pytest.mark.slow
+def test_the_real_log_of_readme_is_predicted_as_it_says(tmp_path):
+    printed = readme_run.robotid(*readme_run.REAL_LOG, folder=tmp_path)
+    table = readme_run.joint_table(printed)
+    assert_same_lines(shown_run("README.md", "prints, among others:"), table)
+    assert len(printed.splitlines()) <= 30
+    assert (tmp_path / "page.html").exists()
