@@ -39,7 +39,7 @@ def joint_table(printed: str) -> str:
     """Return the table of joints that identify prints."""
     lines = printed.splitlines()
     first = next(k for k, line in enumerate(lines) if line.startswith("joint "))
-    return "\n".join(line.rstrip() for line in lines[first - 1 : first + 7])
+    return "\n".join(line.rstrip() for line in lines[first : first + 7])
 
 
 def draw(folder: Path, pictures: Path) -> None:

@@ -219,10 +219,10 @@ def _joint_table(assessment: Assessment) -> Table:
         "of RMS torque": map(percent, of_torque),
     }
     if fit.held_out is not None:
-        predicted, what = fit.held_out.prediction, fit.held_out.what
+        predicted = fit.held_out.prediction
         columns |= {
-            f"held out ({what})": map(percent, predicted.error),
-            "by the nominal model": map(percent, predicted.nominal.torque_rms_relative),
+            "held out": map(percent, predicted.error),
+            "nominal model": map(percent, predicted.nominal.torque_rms_relative),
         }
     return Table.of(columns)
 
