@@ -83,8 +83,14 @@ def recording_causes(log: Log, faults: Faults) -> Recorded:
             "the position stands still while the robot moves, then jumps",
             "check the encoder and its connection, and record again",
         ),
-        *_bad_sensors(log),
     ]
+    # Sensors that are far noisier, or coarser, than the others of their kind.
+    units = np.array(log.joint_units)
+    for unit in ("rad", "m"):
+        causes += _outstanding(log, sample_noise(log.q), units == unit, "position", unit)
+    size = np.sqrt((log.tau_meas**2).mean(axis=0))
+    noise = sample_noise(log.tau_meas) / np.maximum(size, np.finfo(float).tiny)
+    causes += _outstanding(log, noise, np.ones(log.dof, dtype=bool), "torque", "torque")
     return Recorded(tuple(causes), clipped | frozen)
 
 
@@ -183,17 +189,6 @@ def _by_joint(log: Log, found: Bool2D, kind: str, finding: str, remedy: str) -> 
     ]
 
 
-def _bad_sensors(log: Log) -> list[Cause]:
-    """Return sensors that are far noisier, or coarser, than the others of their kind."""
-    causes = []
-    units = np.array(log.joint_units)
-    for unit in ("rad", "m"):
-        causes += _outstanding(log, sample_noise(log.q), units == unit, "position", unit)
-    size = np.sqrt((log.tau_meas**2).mean(axis=0))
-    noise = sample_noise(log.tau_meas) / np.maximum(size, np.finfo(float).tiny)
-    return [*causes, *_outstanding(log, noise, np.ones(log.dof, dtype=bool), "torque", "torque")]
-
-
 def coarse_positions(log: Log, ddq: Float2D, corners: Sequence[float]) -> list[Cause]:
     r"""Return the joints whose positions are too coarse for their accelerations.
 
@@ -285,7 +280,20 @@ def with_backlash(
     if not any(cause.kind == OUTLIERS for cause in causes) or outliers.shape != motion.q.shape:
         return tuple(causes)
     rate = 1.0 / float(np.median(np.diff(motion.t)))  # torques may have stamps of their own
-    near, blows = _near_reversals(motion, nominal, rate), _blows(outliers, rate)
+    load = rigid_body_torque(nominal, motion.q, motion.dq, motion.ddq)
+    slow = scipy.signal.sosfiltfilt(
+        scipy.signal.butter(2, min(SLOW, 0.4 * rate), fs=rate, output="sos"), load, axis=0
+    )
+    turns = np.zeros(load.shape, dtype=bool)
+    turns[1:] = (slow[1:] >= 0.0) != (slow[:-1] >= 0.0)
+    before, after = round(BEFORE * rate), round(AFTER * rate)
+    size = before + after + 1
+    # A filter's window reaches as far back as forward; its origin moves it.
+    near = maximum_filter1d(turns, size, axis=0, origin=size // 2 - before)
+    blows = np.zeros_like(outliers)  # the first outlier of each
+    for j, each in enumerate(outliers.T):
+        at = np.flatnonzero(each)
+        blows[at[np.diff(at, prepend=-np.inf) > TOGETHER * rate], j] = True
     joints = range(nominal.dof)
     gain = np.array([[_gain(blows[:, i], near[:, j]) for j in joints] for i in joints])
     loose: list[int] = []
@@ -296,29 +304,6 @@ def with_backlash(
     struck = {(names[i],) for i in joints if (gain[i, loose] > SURE).any()}
     left = [c for c in causes if c.kind != OUTLIERS or c.joints not in struck]
     return (*(_cause(names[j], blows[:, j], near[:, j]) for j in sorted(loose)), *left)
-
-
-def _near_reversals(motion: Motion, nominal: Robot, rate: float) -> Bool2D:
-    """Return the samples about a change of sign of the loads, shape (N, n)."""
-    load = rigid_body_torque(nominal, motion.q, motion.dq, motion.ddq)
-    slow = scipy.signal.sosfiltfilt(
-        scipy.signal.butter(2, min(SLOW, 0.4 * rate), fs=rate, output="sos"), load, axis=0
-    )
-    turns = np.zeros(load.shape, dtype=bool)
-    turns[1:] = (slow[1:] >= 0.0) != (slow[:-1] >= 0.0)
-    before, after = round(BEFORE * rate), round(AFTER * rate)
-    size = before + after + 1
-    # A filter's window reaches as far back as forward; its origin moves it.
-    return np.asarray(maximum_filter1d(turns, size, axis=0, origin=size // 2 - before))
-
-
-def _blows(outliers: Bool2D, rate: float) -> Bool2D:
-    """Return the first outlier of every blow, shape (N, n)."""
-    first = np.zeros_like(outliers)
-    for j, each in enumerate(outliers.T):
-        at = np.flatnonzero(each)
-        first[at[np.diff(at, prepend=-np.inf) > TOGETHER * rate], j] = True
-    return first
 
 
 def _gain(blows: Bool1D, near: Bool1D) -> float:

@@ -201,7 +201,19 @@ SHARED = (0.05,)
 def coupling_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     """Return the candidates for pairs of joints; `fit` is not used."""
     del fit
-    return [*_shares(evidence), *_drives(evidence)]
+    candidates = []
+    dq, ddq = evidence.rows.apply(evidence.dq), evidence.rows.apply(evidence.ddq)
+    friction = [joint.friction for joint in evidence.nominal.joints]
+    for j in range(evidence.dof - 1):
+        k, eps = j + 1, friction[j + 1].eps
+        for side in (1.0, -1.0):
+            turning = np.tanh((evidence.dq[:, [j]] + side * evidence.dq[:, [k]]) / eps)
+            sign = evidence.rows.apply(turning)[:, 0]
+            columns = np.zeros((*evidence.y.shape, 3))
+            columns[:, j] = side * np.column_stack([dq[:, k], ddq[:, k], side * sign])
+            columns[:, k] = side * np.column_stack([dq[:, j], ddq[:, j], sign])
+            candidates.append(Extension(COUPLED_JOINTS, j, columns, _drive, lower=0.0, partner=k))
+    return [*_shares(evidence), *candidates]
 
 
 def coupling_corrections(evidence: Evidence) -> list[Amendment]:
@@ -230,23 +242,6 @@ def _shares(evidence: Evidence) -> list[Extension]:
             columns = joint_only(evidence.y[:, [k]], j, dof)
             words = partial(_share, names[j], names[k])
             candidates.append(Extension(COUPLED_JOINTS, j, columns, words, SHARED, partner=k))
-    return candidates
-
-
-def _drives(evidence: Evidence) -> list[Extension]:
-    """Return inertia and friction of a motor that two neighbors share, with either direction."""
-    candidates = []
-    dq, ddq = evidence.rows.apply(evidence.dq), evidence.rows.apply(evidence.ddq)
-    friction = [joint.friction for joint in evidence.nominal.joints]
-    for j in range(evidence.dof - 1):
-        k, eps = j + 1, friction[j + 1].eps
-        for side in (1.0, -1.0):
-            turning = np.tanh((evidence.dq[:, [j]] + side * evidence.dq[:, [k]]) / eps)
-            sign = evidence.rows.apply(turning)[:, 0]
-            columns = np.zeros((*evidence.y.shape, 3))
-            columns[:, j] = side * np.column_stack([dq[:, k], ddq[:, k], side * sign])
-            columns[:, k] = side * np.column_stack([dq[:, j], ddq[:, j], sign])
-            candidates.append(Extension(COUPLED_JOINTS, j, columns, _drive, lower=0.0, partner=k))
     return candidates
 
 
