@@ -149,19 +149,14 @@ def fit_rows(
     if not estimate.success:
         return estimate
     estimate = replace(estimate, block=length_of(problem, estimate.beta, block))
-    if problem.random is not None:
-        estimate = _with_random(estimate, problem, reduction)
+    if problem.random is not None:  # covariances hold its effects
+        assert estimate.cov is not None
+        assert estimate.cov_white is not None
+        weights = weights_of(estimate)
+        half = random_errors(problem, weights, np.linalg.inv(reduction.solve(weights)[1]))
+        more = half @ half.T
+        estimate = replace(estimate, cov=estimate.cov + more, cov_white=estimate.cov_white + more)
     return replace(estimate, seconds=time.perf_counter() - began)
-
-
-def _with_random(estimate: Estimate, problem: LinearProblem, reduction: Reduction) -> Estimate:
-    """Return the estimate with covariances that hold the random effects of the problem."""
-    assert estimate.cov is not None
-    assert estimate.cov_white is not None
-    weights = weights_of(estimate)
-    half = random_errors(problem, weights, np.linalg.inv(reduction.solve(weights)[1]))
-    more = half @ half.T
-    return replace(estimate, cov=estimate.cov + more, cov_white=estimate.cov_white + more)
 
 
 def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = None) -> Estimate:
