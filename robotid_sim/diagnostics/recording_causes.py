@@ -66,8 +66,19 @@ class Recorded:
 def recording_causes(log: Log, faults: Faults) -> Recorded:
     """Return what is wrong with the samples of a log; the faults are those of the log."""
     clipped, frozen = clipped_torques(log.tau_meas), frozen_positions(log.q)
-    causes = [
-        *_lost(log, faults),
+    lost, causes = int(faults.lost.sum()), list[Cause]()
+    if lost >= LOST * log.t.size:
+        causes.append(
+            Cause(
+                kind="lost-samples",
+                joints=(),
+                finding="samples are lost, the one before stands in their place",
+                evidence=f"{lost} of {log.t.size} samples repeat all channels of the one before",
+                remedy="record with a real-time logger; the preprocessor `adaptive` leaves them "
+                "out",
+            )
+        )
+    causes += [
         *_outliers(log, faults),
         *_by_joint(
             log,
@@ -121,21 +132,6 @@ def frozen_positions(q: Float2D) -> Bool2D:
             if end - begin > LONGEST_GAP and jump > 3.0 * usual and np.ptp(x) > MOVING:
                 frozen[begin : end + 1, j] = True
     return frozen
-
-
-def _lost(log: Log, faults: Faults) -> list[Cause]:
-    count = int(faults.lost.sum())
-    if count < LOST * log.t.size:
-        return []
-    return [
-        Cause(
-            kind="lost-samples",
-            joints=(),
-            finding="samples are lost, the one before stands in their place",
-            evidence=f"{count} of {log.t.size} samples repeat all channels of the one before",
-            remedy="record with a real-time logger; the preprocessor `adaptive` leaves them out",
-        )
-    ]
 
 
 MOST_JOINTS = 0.6

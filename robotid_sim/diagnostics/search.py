@@ -136,7 +136,13 @@ def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
         for one in new:
             evidence = _converged(one, one.after(evidence))
         accepted += new
-    accepted, evidence = _simplest(accepted, _polished(accepted, evidence))
+    # Delays once more, now that the rest is known.
+    if delays := {one.joints for one in accepted if one.kind == "torque-delay"}:
+        fit = evidence.held_out().fit(np.arange(evidence.plain))
+        for again in delay_causes(evidence, evidence.remainder(fit), 0.0):
+            if again.joints in delays:
+                evidence = evidence.corrected(again.correction)
+    accepted, evidence = _simplest(accepted, evidence)
     # Without those that the ones found later have made needless.
     columns = [one for one in accepted if one.is_column]
     groups = consecutive(evidence.W.shape[2], [one.value.size for one in columns])
@@ -170,18 +176,6 @@ def _converged(one: Accepted, evidence: Evidence) -> Evidence:
         if not again.lower < value[0] < again.upper:
             break
         evidence = evidence.corrected(again.corrected(value))
-    return evidence
-
-
-def _polished(accepted: list[Accepted], evidence: Evidence) -> Evidence:
-    """Return the evidence with its delays estimated once more, now that the rest is known."""
-    delays = {one.joints for one in accepted if one.kind == "torque-delay"}
-    if not delays:
-        return evidence
-    fit = evidence.held_out().fit(np.arange(evidence.plain))
-    for again in delay_causes(evidence, evidence.remainder(fit), 0.0):
-        if again.joints in delays:
-            evidence = evidence.corrected(again.correction)
     return evidence
 
 
