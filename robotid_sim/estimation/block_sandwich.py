@@ -52,6 +52,13 @@ def check_block(block: float | None) -> None:
         raise OptionError(f"covariance blocks need a positive length, got {block} s")
 
 
+def check_rounds(needs: str, rounds: int, block: float | None) -> None:
+    """Raise `OptionError` unless there are rounds of weights, and as `check_block`."""
+    if rounds < 1:
+        raise OptionError(f"{needs} at least 1 round, got {rounds}")
+    check_block(block)
+
+
 def length_of(problem: LinearProblem, beta: Float1D, block: float | None) -> float:
     """Return the length of the blocks of a covariance [s]; without one given, by the residuals."""
     if block is not None:

@@ -135,11 +135,14 @@ class ConsistentProgram:
         cones = [clarabel.ZeroConeT(extra), *cones]
         weights: Float1D = np.concatenate([np.full(count, pull), np.full(extra, weight)])
         linear: Float1D = np.zeros(len(weights))
-        for A_k, b_k in (self._pencil(k) for k in diverging):
+        for rows_k, start_k in (self._bodies[k] for k in diverging):
+            A_k, b_k = -rows_k, start_k + _svec(MARGIN)  # b + A x = svec(T J(phi) T)
             # gamma (tr(J0^-1 J) - log det J), where log det J is the largest sum of log z_i with
             # [[J, Z], [Z^T, diag z]] >= 0, Z upper triangular with diagonal z; the logarithms are
             # exponential cones.
-            inverse = _svec(np.linalg.inv(_thickened(_smat(b_k))))
+            values, vectors = np.linalg.eigh(_smat(b_k))
+            J0 = vectors @ np.diag(np.maximum(values, THINNEST)) @ vectors.T
+            inverse = _svec(np.linalg.inv(J0))
             linear[:count] += divergence * (inverse @ A_k)
             rows, shift, row_cones = _log_det_rows(A_k, b_k)
             further = rows.shape[1] - count
@@ -162,11 +165,6 @@ class ConsistentProgram:
             np.concatenate([*(b_k for _, b_k in cones), b]),
             [*kinds, clarabel.NonnegativeConeT(len(b))],
         )
-
-    def _pencil(self, k: int) -> tuple[Float2D, Float1D]:
-        """Return A, b with b + A x = svec(T J(phi) T)."""
-        A, b = self._bodies[k]
-        return -A, b + _svec(MARGIN)
 
     def _body_cone(self, k: int) -> tuple[Float2D, Float1D]:
         """Return A, b with b - A x = svec(T J(phi) T - margin 1), T scaling to unit size."""
@@ -219,12 +217,6 @@ def _svec(matrix: Float2D) -> Float1D:
     """Return the upper triangle with off-diagonals times sqrt 2, so that dot products agree."""
     order = _triangle(len(matrix))
     return np.array([matrix[i, j] * (1.0 if i == j else np.sqrt(2.0)) for i, j in order])
-
-
-def _thickened(J: Float2D) -> Float2D:
-    """Return a scaled pseudo-inertia with no eigenvalue below THINNEST."""
-    values, vectors = np.linalg.eigh(J)
-    return np.asarray(vectors @ np.diag(np.maximum(values, THINNEST)) @ vectors.T)
 
 
 def _smat(vector: Float1D) -> Float2D:

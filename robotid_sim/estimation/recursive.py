@@ -28,7 +28,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.compiled import jit
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, require_type
-from robotid_sim.estimation.block_sandwich import check_block, length_of, row_blocks_of
+from robotid_sim.estimation.block_sandwich import check_rounds, length_of, row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import (
     PROBLEM,
@@ -114,11 +114,9 @@ class RecursiveLeastSquares(Estimator):
     """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
 
     def __post_init__(self) -> None:
-        if self.rounds < 1:
-            raise OptionError(f"recursive least squares needs at least 1 round, got {self.rounds}")
+        check_rounds("recursive least squares needs", self.rounds, self.block)
         if self.forgetting is not None and not 0.0 < self.forgetting < np.inf:
             raise OptionError(f"forgetting takes a positive time, got {self.forgetting} s")
-        check_block(self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the estimate after the last row; `rng` is not used."""
