@@ -213,16 +213,14 @@ def _rounds(
                 best, least = kept, problem.value(kept, stage)
             if left < 0:
                 break
-        elif _is_stuck(penalty.excess_at_stations(x), last_excess):
+        # The largest excess of the last round, which this one has seen, is still there.
+        elif (seen := penalty.excess_at_stations(x)) > NEARLY and np.isclose(
+            seen, last_excess, rtol=UNCHANGED
+        ):
             break
         last_excess = excess
         stations = penalty.refined(x)
     return best, success, message
-
-
-def _is_stuck(excess: float, last: float) -> bool:
-    """Return whether a round has left the largest excess of the last one, which it has seen."""
-    return excess > NEARLY and bool(np.isclose(excess, last, rtol=UNCHANGED))
 
 
 def _kept(problem: ExcitationProblem, x: Float1D, shares: Sequence[float]) -> Float1D | None:
