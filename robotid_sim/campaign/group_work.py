@@ -19,7 +19,7 @@ from robotid_sim.experiment.conditions import Undisturbed
 from robotid_sim.measurement.log import Log
 from robotid_sim.pipeline.build import Setup, build_sensors, build_setup
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.fit_plan import FitPlan, build_fit
+from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.scoring import scored
@@ -47,29 +47,25 @@ def make_motions(trial: StudyTrial, *, needs_loop: bool, limit: float | None) ->
     """Design and run what a trial moves along within a time [s]; say why if there is none."""
     try:
         with limited(limit):
-            return _made(trial, needs_loop=needs_loop)
+            control = trial.study.control.model_copy(update={"enabled": needs_loop})
+            study = trial.study.model_copy(update={"control": control})
+            setup = build_setup(trial.robot, study)
+            designs = design_excitation(
+                setup.nominal, setup.basis, setup.excitation, setup.streams("design")
+            )
+            clean = clean_run(setup.cell, designs.trajectories[0])
+            unseen = clean_run(setup.cell, setup.unseen)
+            if setup.comparison is None:
+                return Motions(setup, clean, unseen, None)
+            tasks = setup.comparison.tasks
+            laps = {name: task for name, task in tasks.items() if not task.is_step} or tasks
+            comparison = replace(setup.comparison, tasks=laps, baselines={})
+            setup = replace(setup, comparison=comparison)
+            return Motions(setup, clean, unseen, undisturbed_loop(setup))
     except LateError:
         return f"{LATE}: its design and rollouts take longer than {limit:g} s"
     except Exception as error:  # a plugin's, or of a robot that cannot do it
         return _said(error)
-
-
-def _made(trial: StudyTrial, *, needs_loop: bool) -> Motions:
-    control = trial.study.control.model_copy(update={"enabled": needs_loop})
-    study = trial.study.model_copy(update={"control": control})
-    setup = build_setup(trial.robot, study)
-    designs = design_excitation(
-        setup.nominal, setup.basis, setup.excitation, setup.streams("design")
-    )
-    clean = clean_run(setup.cell, designs.trajectories[0])
-    unseen = clean_run(setup.cell, setup.unseen)
-    if setup.comparison is None:
-        return Motions(setup, clean, unseen, None)
-    tasks = setup.comparison.tasks
-    laps = {name: task for name, task in tasks.items() if not task.is_step} or tasks
-    comparison = replace(setup.comparison, tasks=laps, baselines={})
-    setup = replace(setup, comparison=comparison)
-    return Motions(setup, clean, unseen, undisturbed_loop(setup))
 
 
 @dataclass(frozen=True)
@@ -129,7 +125,13 @@ class DoGroup:
 
     def _estimated(self, trials: Sequence[StudyTrial], seen: Motions) -> list[TrialRow]:
         streams, setup = Streams(trials[0].seed), seen.setup
-        plan = _fit_plan(trials)
+        first = build_fit(trials[0].study)
+        estimators: dict[str, Estimator] = {}  # each under the key of its trial
+        for trial in trials:
+            own = build_fit(trial.study)
+            alone = _OfItsOwn(own.estimators[own.chosen], trial.seed, own.chosen)
+            estimators[trial.key] = cast("Estimator", alone)
+        plan = replace(first, estimators=estimators, chosen=trials[0].key, heeds_loop_noise=False)
         fit = identify(
             seen.clean,
             setup.nominal,
@@ -185,17 +187,6 @@ def _with_models(
     ]
     runs = [run for task in tasks if isinstance(run := run_loop(task), ControlRun)]
     return replace(shared, runs=(*shared.runs, *runs))
-
-
-def _fit_plan(trials: Sequence[StudyTrial]) -> FitPlan:
-    """Return the plan that runs the estimators of all trials, each under the key of its trial."""
-    first = build_fit(trials[0].study)
-    estimators: dict[str, Estimator] = {}
-    for trial in trials:
-        own = build_fit(trial.study)
-        alone = _OfItsOwn(own.estimators[own.chosen], trial.seed, own.chosen)
-        estimators[trial.key] = cast("Estimator", alone)
-    return replace(first, estimators=estimators, chosen=trials[0].key, heeds_loop_noise=False)
 
 
 class _OfItsOwn:
