@@ -241,14 +241,7 @@ def springs_of(robot: Robot, drive: PlantDrive, dt: float) -> Springs:
     if rows.shape != (robot.dof, len(SPRING_COLUMNS)) or not (rows >= 0.0).all():
         raise ShapeError(f"a plant drive has {', '.join(SPRING_COLUMNS)} a joint, none negative")
     springs = Springs(*rows.T)
-    _require_resolved(robot, drive, springs, M, dt)
-    return springs
-
-
-def _require_resolved(
-    robot: Robot, drive: PlantDrive, springs: Springs, M: Float2D, dt: float
-) -> None:
-    """Raise if a frequency of rotors against links, the largest over poses, is too high."""
+    # A frequency of rotors against links, the largest over poses, may be too high.
     rigid = np.diag([joint.rotor_inertia for joint in robot.joints]) * ~springs.elastic
     mobility = np.linalg.inv(M + rigid)
     rotors = np.array([j.rotor_inertia if j.rotor_inertia > 0.0 else 1.0 for j in robot.joints])
@@ -265,3 +258,4 @@ def _require_resolved(
             f"{np.ceil(omega * dt / RESOLVED):.0f} times as many ([experiment] substeps), less "
             "stiffness or more twist"
         )
+    return springs
