@@ -47,25 +47,29 @@ def make_motions(trial: StudyTrial, *, needs_loop: bool, limit: float | None) ->
     """Design and run what a trial moves along within a time [s]; say why if there is none."""
     try:
         with limited(limit):
-            control = trial.study.control.model_copy(update={"enabled": needs_loop})
-            study = trial.study.model_copy(update={"control": control})
-            setup = build_setup(trial.robot, study)
-            designs = design_excitation(
-                setup.nominal, setup.basis, setup.excitation, setup.streams("design")
-            )
-            clean = clean_run(setup.cell, designs.trajectories[0])
-            unseen = clean_run(setup.cell, setup.unseen)
-            if setup.comparison is None:
-                return Motions(setup, clean, unseen, None)
-            tasks = setup.comparison.tasks
-            laps = {name: task for name, task in tasks.items() if not task.is_step} or tasks
-            comparison = replace(setup.comparison, tasks=laps, baselines={})
-            setup = replace(setup, comparison=comparison)
-            return Motions(setup, clean, unseen, undisturbed_loop(setup))
+            return _made(trial, needs_loop=needs_loop)
     except LateError:
         return f"{LATE}: its design and rollouts take longer than {limit:g} s"
     except Exception as error:  # a plugin's, or of a robot that cannot do it
         return _said(error)
+
+
+def _made(trial: StudyTrial, *, needs_loop: bool) -> Motions:
+    control = trial.study.control.model_copy(update={"enabled": needs_loop})
+    study = trial.study.model_copy(update={"control": control})
+    setup = build_setup(trial.robot, study)
+    designs = design_excitation(
+        setup.nominal, setup.basis, setup.excitation, setup.streams("design")
+    )
+    clean = clean_run(setup.cell, designs.trajectories[0])
+    unseen = clean_run(setup.cell, setup.unseen)
+    if setup.comparison is None:
+        return Motions(setup, clean, unseen, None)
+    tasks = setup.comparison.tasks
+    laps = {name: task for name, task in tasks.items() if not task.is_step} or tasks
+    comparison = replace(setup.comparison, tasks=laps, baselines={})
+    setup = replace(setup, comparison=comparison)
+    return Motions(setup, clean, unseen, undisturbed_loop(setup))
 
 
 @dataclass(frozen=True)
