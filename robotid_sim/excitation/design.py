@@ -156,14 +156,9 @@ def random_feasible(
             if ratio.max() <= options.torque_ratio:
                 return trajectory
             # Toward the home pose the motion stays within convex limits.
-            same = FourierOptions(
-                harmonics=trajectory.harmonics,
-                period=trajectory.base_period,
-                periods=trajectory.periods,
-            )
             q0 = nominal.home + SHRINK * (trajectory.q0 - nominal.home)
             a, b = SHRINK * trajectory.a, SHRINK * trajectory.b
-            trajectory = with_approach(nominal, q0, a, b, same)
+            trajectory = with_approach(nominal, q0, a, b, options)
         worst = np.maximum(worst, ratio)
     joint = nominal.joint_names[int(worst.argmax())]
     raise InfeasibleError(

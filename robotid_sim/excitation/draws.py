@@ -76,7 +76,6 @@ def _all_draws(
     problem: ExcitationProblem, rng: np.random.Generator, candidates: int, progress: Progress
 ) -> list[Draw]:
     if isinstance(problem.options, FourierOptions) and not problem.extra and problem.start is None:
-        assert isinstance(problem.options, FourierOptions)
         designs = random_designs(
             problem.nominal,
             problem.basis,

@@ -206,7 +206,10 @@ def _rounds(
         y, success, message = problem.descend(x, goals, kinematic, turns, watch)
         x = problem.within_limits(y)
         excess = penalty.excess(x)
-        kept = _kept(problem, x, (1.0, *SMALLER) if k and excess < NEARLY else (1.0,))
+        # The largest share of x that keeps all constraints, between samples too.
+        shares = (1.0, *SMALLER) if k and excess < NEARLY else (1.0,)
+        near = (p for p in problem.toward_rest(x, shares) if problem.keeps(p))
+        kept = next((point for point in near if not problem.violated(point)), None)
         if kept is not None:
             left -= 1
             if problem.value(kept, stage) < least:
@@ -221,16 +224,6 @@ def _rounds(
         last_excess = excess
         stations = penalty.refined(x)
     return best, success, message
-
-
-def _kept(problem: ExcitationProblem, x: Float1D, shares: Sequence[float]) -> Float1D | None:
-    """Return the largest of the shares of x that keeps all constraints, between samples too."""
-    rest = np.tile(problem.rest, problem.motions)
-    for share in shares:
-        smaller = np.asarray(rest + share * (x - rest))
-        if problem.keeps(smaller) and not problem.violated(smaller):
-            return smaller
-    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
