@@ -148,7 +148,7 @@ class StickSlipDrive:
             fast = np.abs(dq) / column(self._rows, "velocity")
             falling = np.exp(-(fast ** column(self._rows, "shape")))
             limit = self._level + (self._peak - self._level) * falling
-            offset, v, h = column(self._rows, "Fo"), dq, self._bias(q, dq)
+            offset, v, h = column(self._rows, "Fo"), dq, bias(self._model, q, dq)
             for _ in range(kernels.PASSES):
                 viscous = np.where(v >= 0.0, self._viscous[0], self._viscous[1])
                 shares = [kernels.least_share(z) for z in (self._dt * viscous * mobility).tolist()]
@@ -163,16 +163,22 @@ class StickSlipDrive:
                 if not ok:
                     raise RobotIdError(no_solution(self._robot, q))
                 v = dq + span * ddq
-                h = self._bias(q, v)
-            held = self._bias(q, dq, ddq)
+                h = bias(self._model, q, v)
+            held = bias(self._model, q, dq, ddq)
             return DriveStep(held, ddq, v, tau - h - drive @ ddq)
         except np.linalg.LinAlgError as error:
             raise RankDeficientError(not_positive_definite(self._robot)) from error
 
-    def _bias(self, q: Float1D, v: Float1D, ddq: Float1D | None = None) -> Float1D:
-        """Return torques of the rigid bodies [N m], by default without acceleration."""
-        a = np.zeros(v.size) if ddq is None else ddq
-        return np.asarray(kernels.inverse_dynamics(*self._model, q[None], v[None], a[None])[0])
+
+def bias(
+    model: tuple[Float2D, Float1D, Float1D], q: Float1D, v: Float1D, ddq: Float1D | None = None
+) -> Float1D:
+    """Return torques of rigid bodies [N m], by default without acceleration.
+
+    The model is the geometry of its robot, gravity and the parameters.
+    """
+    a = np.zeros(v.size) if ddq is None else ddq
+    return np.asarray(kernels.inverse_dynamics(*model, q[None], v[None], a[None])[0])
 
 
 def no_solution(robot: Robot, q: Float1D) -> str:
