@@ -146,7 +146,9 @@ def _members(body: list[ast.stmt]) -> Iterator[tuple[str, str, str]]:
     """Yield name, type and text of the public fields and properties of a class body."""
     for node, after in zip_longest(body, body[1:]):
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
-            kind, text = ast.unparse(node.annotation), _literal(after)
+            kind, text = ast.unparse(node.annotation), ""
+            if isinstance(after, ast.Expr) and isinstance(after.value, ast.Constant):
+                text = inspect.cleandoc(str(after.value.value))
             if not kind.startswith("ClassVar") and not node.target.id.startswith("_"):
                 yield node.target.id, kind.strip("'\""), text
         elif isinstance(node, ast.FunctionDef) and not node.name.startswith("_"):
@@ -154,13 +156,6 @@ def _members(body: list[ast.stmt]) -> Iterator[tuple[str, str, str]]:
             if marks & {"property", "cached_property"}:
                 kind = ast.unparse(node.returns).strip("'\"") if node.returns else ""
                 yield node.name, kind, (ast.get_docstring(node) or "").split("\n\n", 1)[0]
-
-
-def _literal(node: ast.stmt | None) -> str:
-    """Return the text of a statement that is a string, else empty."""
-    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant):
-        return inspect.cleandoc(str(node.value.value))
-    return ""
 
 
 def _plain(text: str) -> str:

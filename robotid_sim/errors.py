@@ -1,6 +1,7 @@
 """Exceptions of the package: one root, and the builtin that a caller would catch."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Self
 
@@ -88,6 +89,15 @@ class MissingExtraError(RobotIdError, ImportError):
     def of(cls, need: str, extra: str) -> Self:
         """Return the error for what an extra provides; the need is a sentence without its end."""
         return cls(f"{need}: {install_command(extra)}")
+
+
+@contextmanager
+def require_extra(need: str, extra: str) -> Iterator[None]:
+    """Import packages of an extra in the block; raise `MissingExtraError` where one is missing."""
+    try:
+        yield
+    except ImportError as error:
+        raise MissingExtraError.of(need, extra) from error
 
 
 class ControllerError(RobotIdError, ValueError):

@@ -193,7 +193,17 @@ def read_json(
     Raises `FileFormatError` if the file is missing, is not JSON, or is of another kind or a newer
     schema.
     """
-    content = _load_json(Path(path), kind)
+    file = Path(path)
+    try:
+        content: dict[str, Any] = json.loads(read_file(file), parse_int=_integer)
+    except OSError as error:
+        raise FileFormatError(f"cannot read {kind} file {file}: {error.strerror}") from error
+    except FileFormatError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise FileFormatError(f"{file} is no {kind} file: {error}") from error
+    if not isinstance(content, dict):
+        raise FileFormatError(f"{file} is no {kind} file: it holds no JSON object")
     number = check_schema(content.pop("schema", None), kind, version, path)
     for step in range(number, version):
         content = (upgrades or {})[step](content)
@@ -204,17 +214,3 @@ def _integer(text: str) -> int:
     if len(text) > LONGEST_INTEGER:
         raise ValueError(f"a number of {len(text)} digits")
     return int(text)
-
-
-def _load_json(path: Path, kind: str) -> dict[str, Any]:
-    try:
-        content = json.loads(read_file(path), parse_int=_integer)
-    except OSError as error:
-        raise FileFormatError(f"cannot read {kind} file {path}: {error.strerror}") from error
-    except FileFormatError:
-        raise
-    except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{path} is no {kind} file: {error}") from error
-    if not isinstance(content, dict):
-        raise FileFormatError(f"{path} is no {kind} file: it holds no JSON object")
-    return content

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from robotid_sim.errors import MissingExtraError
+from robotid_sim.errors import require_extra
 
 if TYPE_CHECKING:
     import pandas
@@ -14,8 +14,6 @@ def data_frame(columns: Mapping[str, Any]) -> "pandas.DataFrame":
 
     Raises `MissingExtraError` if pandas is not installed.
     """
-    try:
+    with require_extra("a data frame needs pandas", "frames"):
         import pandas
-    except ImportError as error:
-        raise MissingExtraError.of("a data frame needs pandas", "frames") from error
     return pandas.DataFrame(dict(columns))

@@ -172,17 +172,13 @@ def is_nameable(owner: Path, file: Path, *folders: Path) -> bool:
     ``ROS_PACKAGE_PATH``, or one of further `folders`.
     """
     real = real_path(file)
-    allowed = [*_folders_of(owner), *map(real_path, folders)]
-    return any(real.is_relative_to(folder) for folder in allowed)
-
-
-def _folders_of(owner: Path) -> list[Path]:
-    folders = {real_path(owner.absolute().parent), real_path(owner).parent}
+    near = {real_path(owner.absolute().parent), real_path(owner).parent}
     packages = [
         next((above for above in (f, *f.parents) if (above / "package.xml").is_file()), f)
-        for f in folders
+        for f in near
     ]
-    return [*folders, *packages, *map(real_path, package_folders())]
+    allowed = [*near, *packages, *map(real_path, (*package_folders(), *folders))]
+    return any(real.is_relative_to(folder) for folder in allowed)
 
 
 def package_folders() -> list[Path]:

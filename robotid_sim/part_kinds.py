@@ -41,24 +41,15 @@ class PartKind(NamedTuple):
             return loaded
 
         def tables(name: str) -> list[Table]:
-            return [_table("options", rows)] if (rows := registry().options(name)) else []
+            rows = registry().options(name) if settable else []
+            return [_table("options", rows)] if rows else []
 
-        return cls(summary, use, lambda: registry().describe(), tables if settable else _no_table)
-
-
-def _no_table(_: str) -> list[Table]:
-    return []
+        return cls(summary, use, lambda: registry().describe(), tables)
 
 
 def _table(title: str, rows: PartRows) -> Table:
     cells = tuple(tuple(row.values()) for row in rows)
     return Table(tuple(rows[0]), cells, title, text_columns=len(rows[0]))
-
-
-def _robots() -> PartRows:
-    from robotid_sim.model.catalog_files import describe_catalog
-
-    return describe_catalog()
 
 
 def _robot_tables(name: str) -> list[Table]:
@@ -151,7 +142,12 @@ _FAMILIES = PartKind.of_registry(
 )
 
 KINDS: Mapping[str, PartKind] = {
-    "robots": PartKind("robots of the catalog", "robotid check {name}", _robots, _robot_tables),
+    "robots": PartKind(
+        "robots of the catalog",
+        "robotid check {name}",
+        lambda: resolve_name("robotid_sim.model.catalog_files:describe_catalog")(),
+        _robot_tables,
+    ),
     "families": _FAMILIES,
     "trajectories": _FAMILIES._replace(summary="the same as families"),
     "criteria": PartKind.of_registry(

@@ -53,7 +53,18 @@ def load_plugins(names: Iterable[str], folder: Path | None = None) -> None:
     for name in names:
         key = _key(name, folder)
         if key not in _loaded:
-            _loaded[key] = _imported(name, Path(key))
+            path = Path(key)
+            try:
+                is_file = path.suffix == ".py"
+                _loaded[key] = _module_of(path) if is_file else importlib.import_module(name)
+            except RobotIdError as error:
+                raise PluginError(f"plugin {name}: {error}") from error
+            except SystemExit as error:
+                text = "ends the program while it is imported; remove its call of sys.exit"
+                raise PluginError(f"plugin {name}: {text}") from error
+            except Exception as error:  # a plugin's code may raise anything while it is imported
+                reason = " ".join(str(error).split())
+                raise PluginError(f"plugin {name}: {type(error).__name__}: {reason}") from error
 
 
 def require_trusted(names: Iterable[str], where: str, folder: Path | None = None) -> None:
@@ -118,20 +129,6 @@ def fault_of_plugin(error: BaseException) -> str | None:
                 what = " ".join(traceback.format_exception_only(error)[-1].split())
             return f"plugin {file}, line {line}, in {name}: {what}"
     return None
-
-
-def _imported(name: str, path: Path) -> ModuleType:
-    try:
-        return _module_of(path) if path.suffix == ".py" else importlib.import_module(name)
-    except RobotIdError as error:
-        raise PluginError(f"plugin {name}: {error}") from error
-    except SystemExit as error:
-        raise PluginError(
-            f"plugin {name}: ends the program while it is imported; remove its call of sys.exit"
-        ) from error
-    except Exception as error:  # a plugin's code may raise anything while it is imported
-        reason = " ".join(str(error).split())
-        raise PluginError(f"plugin {name}: {type(error).__name__}: {reason}") from error
 
 
 def _module_of(path: Path) -> ModuleType:

@@ -177,9 +177,11 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
+            run, who = Run.read(folder / INCOMPLETE / RUN), ""
+            if run is not None:
+                who = f": process {run.pid} on {run.host} since {run.began}, {run.command}"
             raise OptionError(
-                f"another run writes into {folder}{_writer(folder)}; wait for it, or choose "
-                "another --out"
+                f"another run writes into {folder}{who}; wait for it, or choose another --out"
             ) from error
         except OSError:  # a file system without locks
             pass
@@ -188,17 +190,11 @@ def locked(folder: Path) -> Iterator[None]:
         os.close(descriptor)
 
 
-def _writer(folder: Path) -> str:
-    run = Run.read(folder / INCOMPLETE / RUN)
-    if run is None:
-        return ""
-    return f": process {run.pid} on {run.host} since {run.began}, {run.command}"
-
-
 def _require_free(folder: Path, names: Iterable[str], run: Run) -> None:
     """Raise unless everything at the names is of an earlier run of the same subject."""
     stage, earlier = folder / INCOMPLETE, Run.read(folder / MANIFEST)
-    if not (stage / RUN).is_file() and not all(map(_is_stub, _children(stage))):
+    foreign = [path for path in _children(stage) if not path.name.startswith(f".{RUN}.")]
+    if foreign and not (stage / RUN).is_file():
         raise OptionError(f"{stage} is no folder of a run; move it, or choose another --out")
     there = earlier or Run.read(stage / RUN)
     if there is not None and (there.kind, there.subject) != (run.kind, run.subject):
@@ -294,8 +290,3 @@ def _clear(stage: Path) -> None:
 
 def _children(stage: Path) -> list[Path]:
     return list(stage.iterdir()) if stage.is_dir() else []
-
-
-def _is_stub(path: Path) -> bool:
-    """Return whether a file is what a killed run has of its first one."""
-    return path.name.startswith(f".{RUN}.")

@@ -88,7 +88,21 @@ def let_signals_raise() -> None:
     handlers = {number: signal.getsignal(number) for number in ENDING}
     ends = {number: end for number, end in handlers.items() if isinstance(end, _End)}
     if ends:
-        _end_after_grace(next(iter(ends.values())))
+        # Ends the process when `GRACE` has passed after a signal, whatever its main thread is at;
+        # Python writes the number of the signal, before it calls a handler.
+        end = next(iter(ends.values()))
+        reader, writer = os.pipe()
+        os.set_blocking(writer, False)
+        signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
+
+        def watch() -> None:
+            number = 0
+            while number not in ENDING:
+                number = os.read(reader, 1)[0]
+            time.sleep(GRACE)
+            end.end(number, "in the middle of a step; files that were written by then are complete")
+
+        threading.Thread(target=watch, daemon=True).start()
         interrupt = Interrupt()
         sys.unraisablehook = interrupt.again_if_dropped
         for number in ends:
@@ -188,23 +202,3 @@ def _send_again(number: int) -> None:
     timer = threading.Timer(AGAIN, send)
     timer.daemon = True
     timer.start()
-
-
-def _end_after_grace(end: _End) -> None:
-    """End the process when `GRACE` has passed after a signal, whatever its main thread is at.
-
-    Handlers run in the main thread between two steps of Python, which a call of a library may take
-    a while to reach; the byte of `set_wakeup_fd` is written when the signal comes.
-    """
-    reader, writer = os.pipe()
-    os.set_blocking(writer, False)
-    signal.set_wakeup_fd(writer, warn_on_full_buffer=False)
-
-    def watch() -> None:
-        number = 0
-        while number not in ENDING:
-            number = os.read(reader, 1)[0]
-        time.sleep(GRACE)
-        end.end(number, "in the middle of a step; files that were written by then are complete")
-
-    threading.Thread(target=watch, daemon=True).start()

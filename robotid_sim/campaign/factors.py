@@ -145,18 +145,7 @@ def _ranged(name: str, given: Mapping[str, Any]) -> Factor:
             f"{suggestion(next(iter(given), ''), [*DRAWN, *STEPPED])}; give a list, "
             "{range = [low, high], steps = n}, log-range, or one of uniform, log-uniform, normal"
         )
-    low, high = _two_numbers(name, kind, given[kind])
-    if kind in DRAWN:
-        return Factor(name, drawn=(kind, low, high), given=dict(given))
-    steps = given["steps"]
-    if not isinstance(steps, int) or isinstance(steps, bool) or not 2 <= steps <= 1000:
-        raise OptionError(f"factor '{name}': steps = {steps!r}; give a whole number from 2 to 1000")
-    uniform = "log-uniform" if kind == "log-range" else "uniform"
-    values = [_quantile(uniform, low, high, k / (steps - 1)) for k in range(steps)]
-    return Factor(name, tuple(_level(name, value) for value in values), given=values)
-
-
-def _two_numbers(name: str, kind: str, numbers: Any) -> tuple[float, float]:
+    numbers = given[kind]
     sound = (
         isinstance(numbers, Sequence)
         and len(numbers) == 2
@@ -167,9 +156,18 @@ def _two_numbers(name: str, kind: str, numbers: Any) -> tuple[float, float]:
     if not sound or not positive or not (second > 0.0 if kind == "normal" else first < second):
         needs = "mean and a positive deviation" if kind == "normal" else "two numbers that grow"
         needs += ", both positive" if kind.startswith("log") else ""
-        given = shortened(numbers)
-        raise OptionError(f"factor '{name}': {kind} = {given}; give {needs}, within {LARGEST:g}")
-    return float(first), float(second)
+        raise OptionError(
+            f"factor '{name}': {kind} = {shortened(numbers)}; give {needs}, within {LARGEST:g}"
+        )
+    low, high = float(first), float(second)
+    if kind in DRAWN:
+        return Factor(name, drawn=(kind, low, high), given=dict(given))
+    steps = given["steps"]
+    if not isinstance(steps, int) or isinstance(steps, bool) or not 2 <= steps <= 1000:
+        raise OptionError(f"factor '{name}': steps = {steps!r}; give a whole number from 2 to 1000")
+    uniform = "log-uniform" if kind == "log-range" else "uniform"
+    values = [_quantile(uniform, low, high, k / (steps - 1)) for k in range(steps)]
+    return Factor(name, tuple(_level(name, value) for value in values), given=values)
 
 
 def _quantile(kind: str, first: float, second: float, share: float) -> float:

@@ -19,7 +19,7 @@ from robotid_sim.experiment.conditions import Undisturbed
 from robotid_sim.measurement.log import Log
 from robotid_sim.pipeline.build import Setup, build_sensors, build_setup
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.fit_plan import FitPlan, build_fit
+from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.scoring import scored
@@ -129,7 +129,13 @@ class DoGroup:
 
     def _estimated(self, trials: Sequence[StudyTrial], seen: Motions) -> list[TrialRow]:
         streams, setup = Streams(trials[0].seed), seen.setup
-        plan = _fit_plan(trials)
+        first = build_fit(trials[0].study)
+        estimators: dict[str, Estimator] = {}  # each under the key of its trial
+        for trial in trials:
+            own = build_fit(trial.study)
+            alone = _OfItsOwn(own.estimators[own.chosen], trial.seed, own.chosen)
+            estimators[trial.key] = cast("Estimator", alone)
+        plan = replace(first, estimators=estimators, chosen=trials[0].key, heeds_loop_noise=False)
         fit = identify(
             seen.clean,
             setup.nominal,
@@ -185,17 +191,6 @@ def _with_models(
     ]
     runs = [run for task in tasks if isinstance(run := run_loop(task), ControlRun)]
     return replace(shared, runs=(*shared.runs, *runs))
-
-
-def _fit_plan(trials: Sequence[StudyTrial]) -> FitPlan:
-    """Return the plan that runs the estimators of all trials, each under the key of its trial."""
-    first = build_fit(trials[0].study)
-    estimators: dict[str, Estimator] = {}
-    for trial in trials:
-        own = build_fit(trial.study)
-        alone = _OfItsOwn(own.estimators[own.chosen], trial.seed, own.chosen)
-        estimators[trial.key] = cast("Estimator", alone)
-    return replace(first, estimators=estimators, chosen=trials[0].key, heeds_loop_noise=False)
 
 
 class _OfItsOwn:

@@ -105,7 +105,15 @@ class CampaignResult:
                 writer.writerow(table)
                 writer.writerows(zip(*table.values(), strict=True))
         else:
-            _write_parquet(table, out)
+            try:
+                import pyarrow as pa
+                import pyarrow.parquet as pq
+            except ImportError as error:
+                raise OptionError(
+                    f"{out} needs pyarrow: pip install 'robotid_sim[logs]', or give a .csv"
+                ) from error
+            with atomic_path(out) as place:
+                pq.write_table(pa.table(table), place)
         return table
 
 
@@ -171,15 +179,3 @@ def plan_campaign(
         "out": str(out),
     }
     return CampaignForecast(content, work)
-
-
-def _write_parquet(table: dict[str, list[Any]], out: Path) -> None:
-    try:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
-    except ImportError as error:
-        raise OptionError(
-            f"{out} needs pyarrow: pip install 'robotid_sim[logs]', or give a .csv"
-        ) from error
-    with atomic_path(out) as path:
-        pq.write_table(pa.table(table), path)

@@ -8,7 +8,7 @@ import json
 import reprlib
 import sqlite3
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -213,8 +213,17 @@ class Store(RowStore):
 
     def add(self, rows: Sequence[TrialRow]) -> None:
         """Write rows and their arrays, all or none of them."""
-        with named(self.file):
-            self._keep_arrays(rows)
+        kept = [row for row in rows if row.arrays]
+        if kept:  # before their row: those of a run that was killed in between are replaced
+            with named(self.file):
+                require_file(self.folder / ARRAYS)
+                with h5py.File(self.folder / ARRAYS, "a") as file:
+                    for row in kept:
+                        for name, value in row.arrays.items():
+                            path = f"{row.key}/{name}"
+                            if path in file:
+                                del file[path]
+                            file[path] = np.asarray(value)
         self.insert(
             [
                 (
@@ -224,20 +233,6 @@ class Store(RowStore):
                 for row in rows
             ]
         )
-
-    def _keep_arrays(self, rows: Iterable[TrialRow]) -> None:
-        """Write arrays before their row: those of a run that was killed in between are replaced."""
-        kept = [row for row in rows if row.arrays]
-        if not kept:
-            return
-        require_file(self.folder / ARRAYS)
-        with h5py.File(self.folder / ARRAYS, "a") as file:
-            for row in kept:
-                for name, value in row.arrays.items():
-                    path = f"{row.key}/{name}"
-                    if path in file:
-                        del file[path]
-                    file[path] = np.asarray(value)
 
     def finished(self, *, again: Sequence[str] = ()) -> set[str]:
         """Return the keys of the trials that were run, but for those of some statuses."""

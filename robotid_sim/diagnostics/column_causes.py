@@ -30,18 +30,13 @@ WRONG_SCALE = 3.0
 
 def column_causes(evidence: Evidence) -> list[Amendment]:
     """Return the candidates that concern torques, then those that concern positions."""
-    return [*_torques(evidence), *_positions(evidence)]
-
-
-def _torques(evidence: Evidence) -> list[Amendment]:
     dof = evidence.dof
-    candidates = []
-    candidates += [torque_signs(np.where(np.arange(dof) == j, -1.0, 1.0)) for j in range(dof)]
+    candidates = [torque_signs(np.where(np.arange(dof) == j, -1.0, 1.0)) for j in range(dof)]
     candidates.append(torque_signs(-np.ones(dof)))
     for order, words in _orders(dof, "torques"):
         moved = tuple(j for j in range(dof) if order[j] != j)
         candidates.append(_torque("torque-columns", moved, np.eye(dof)[:, order], words))
-    return candidates
+    return [*candidates, *_positions(evidence)]
 
 
 def torque_signs(signs: Float1D) -> Amendment:

@@ -1,7 +1,6 @@
 """Diagnosis: what is wrong with a log or with the model for it, by name, with what to do."""
 
 import logging
-from collections.abc import Sequence
 
 import numpy as np
 
@@ -93,7 +92,14 @@ def diagnose(
     accepted, evidence = search(evidence)
     for one in accepted:
         _logger.info("%s %s gains %.0f", one.kind, one.joints, one.gain)
-    named = _named(accepted, samples, log.joint_names)
+    # Without those that only make up for what the form of others leaves.
+    named: list[Accepted] = []
+    for one in accepted:
+        joints = tuple(log.joint_names[j] for j in one.joints)
+        before = [a.kind for a in named if a.joints == one.joints]
+        before += [c.kind for c in samples if c.joints == joints]
+        if not any(one.kind in RELATED.get(kind, ()) for kind in before):
+            named.append(one)
     modeled = [_cause(one, evidence) for one in named]
     unclear = {joint for cause in coarse for joint in cause.joints}
     modeled = [cause for cause in modeled if not unclear & {*cause.joints}]
@@ -101,19 +107,6 @@ def diagnose(
     if not any(cause.kind == "torque-scale" for cause in more):  # its noise has another unit
         more += excitation_causes(evidence)
     return Diagnosis((*samples, *modeled, *more), tuple(unseen_scales(evidence)))
-
-
-def _named(
-    accepted: Sequence[Accepted], recorded: Sequence[Cause], names: Sequence[str]
-) -> list[Accepted]:
-    """Return the causes without those that only make up for what the form of others leaves."""
-    named: list[Accepted] = []
-    for one in accepted:
-        before = [a.kind for a in named if a.joints == one.joints]
-        before += [c.kind for c in recorded if c.joints == tuple(names[j] for j in one.joints)]
-        if not any(one.kind in RELATED.get(kind, ()) for kind in before):
-            named.append(one)
-    return named
 
 
 def _cause(one: Accepted, evidence: Evidence) -> Cause:

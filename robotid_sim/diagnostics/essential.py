@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.special import fdtrc
 
-from robotid_sim.arrays import Float1D, Float2D, relative_std
+from robotid_sim.arrays import Float1D, relative_std
 from robotid_sim.diagnostics.residuals import residual_whiteness
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.block_sandwich import block_of
@@ -119,8 +119,15 @@ def _eliminated(
     dropped: list[int] = []
     p_value = 1.0
     while True:
-        essential, values, std = _refitted(beta, A, C, dropped)
-        relative = relative_std(values, std)
+        # Those dropped are zero, in the metric of the normal equations: P = [1, -A_kd A_dd^-1],
+        # and the covariance goes along: P C P^T.
+        essential = np.setdiff1d(np.arange(len(beta)), dropped)
+        P = np.zeros((len(essential), len(beta)))
+        P[np.arange(len(essential)), essential] = 1.0
+        if dropped:
+            inner = np.linalg.inv(A[dropped][:, dropped])
+            P[:, dropped] = -A[essential][:, dropped] @ inner
+        relative = relative_std(P @ beta, np.sqrt(np.einsum("ki,ij,kj->k", P, C, P)))
         spread = _spread(relative)
         if len(essential) == 1:
             return dropped, spread, p_value, "last"
@@ -136,20 +143,3 @@ def _eliminated(
 
 def _spread(relative: Float1D) -> float:
     return float(relative.max() / max(relative.min(), np.finfo(float).tiny))
-
-
-def _refitted(
-    beta: Float1D, A: Float2D, C: Float2D, dropped: list[int]
-) -> tuple[np.ndarray, Float1D, Float1D]:
-    """Return the others, their values and standard deviations, once those dropped are zero.
-
-    Zero is imposed in the metric of the normal equations, ``P = [1, -A_kd A_dd^-1]``, and the
-    covariance goes along: ``P C P^T``.
-    """
-    essential = np.setdiff1d(np.arange(len(beta)), dropped)
-    P = np.zeros((len(essential), len(beta)))
-    P[np.arange(len(essential)), essential] = 1.0
-    if dropped:
-        inner = np.linalg.inv(A[dropped][:, dropped])
-        P[:, dropped] = -A[essential][:, dropped] @ inner
-    return essential, P @ beta, np.sqrt(np.einsum("ki,ij,kj->k", P, C, P))

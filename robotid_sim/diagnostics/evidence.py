@@ -256,9 +256,11 @@ class Evidence:
         """
         tail = range(parameters.N_INERTIAL * self.nominal.dof, parameters.size(self.nominal.dof))
         kinds = {self.basis.symbols[c][:2] for c in self.basis.considered if c in tail}
-        if {"Fv", "Fc"} <= kinds:
+        friction = {"Fv", "Fc"}
+        if friction <= kinds:
             return self
-        return replace(self, basis=_considering(self.nominal, kinds | {"Fv", "Fc"}))
+        symbols = [s for s in parameters.JOINT if s in kinds | friction]
+        return replace(self, basis=base_parameters(self.nominal, symbols))
 
     def rough(self) -> Self:
         """Return the evidence with a regressor without low-pass, which corrections make quickly."""
@@ -275,10 +277,6 @@ def _coarse(row_filter: RowFilter) -> tuple[RowFilter, slice]:
     step, edge = row_filter.step // d, row_filter.edge // d
     coarse = row_filter.resampled(d, first=0, stop=samples, step=step, edge=edge)
     return coarse, grid
-
-
-def _considering(nominal: Robot, kinds: set[str]) -> BaseParameters:
-    return base_parameters(nominal, [s for s in parameters.JOINT if s in kinds])
 
 
 def _near(bad: Bool2D, reach: int) -> Bool2D:

@@ -28,8 +28,6 @@ NOTABLE = 0.1
 LOSS = 0.01
 """Friction per transmitted torque that is worth a word."""
 
-NAMES = {"Fv": "viscous friction", "Fc": "Coulomb friction"}
-
 
 def friction_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     """Return the candidates for all joints; `fit` is that of the plain columns."""
@@ -41,9 +39,9 @@ def friction_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     load = np.abs(transmitted_torque(evidence, fit))
     waves = [s * np.sin(turn * q), s * np.cos(turn * q)]
     shapes: list[tuple[str, Any, list[Float2D]]] = [
-        ("asymmetric-friction", _asymmetric, [np.abs(dq), np.abs(s)]),
-        ("load-dependent-friction", _load_dependent, [load * s]),
-        ("position-dependent-friction", _position_dependent, waves),
+        ("asymmetric-friction", ASYMMETRIC, [np.abs(dq), np.abs(s)]),
+        ("load-dependent-friction", LOAD_DEPENDENT, [load * s]),
+        ("position-dependent-friction", POSITION_DEPENDENT, waves),
     ]
     for peak in PEAKS:
         words = partial(_stribeck, peak * eps)
@@ -52,7 +50,8 @@ def friction_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
         words = partial(_velocity, eps, "below" if width < 1.0 else "above")
         shapes.append(("friction-velocity", words, [np.tanh(dq / (width * eps))]))
     for symbol, signal in (("Fv", dq), ("Fc", s)):
-        shapes.append((f"missing-{symbol}", partial(_missing, symbol), [signal]))
+        words = partial(MISSING[symbol].filled, symbol=symbol)
+        shapes.append((f"missing-{symbol}", words, [signal]))
     signals = [signal for _, _, parts in shapes for signal in parts]
     levels, names = _levels(evidence, fit), evidence.basis.names
     rows = evidence.rows.apply(np.stack(signals, axis=2))
@@ -63,7 +62,7 @@ def friction_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
             if f"{kind.removeprefix('missing-')}{j + 1}" in names:
                 continue
             columns = joint_only(rows[:, j, first:last], j, dof)
-            text = partial(words, j, unit)
+            text = partial(words, joint=j, unit=unit, torque=torque_unit(unit))
             lower = 0.0 if kind in POSITIVE else -np.inf
             Fv, Fc = NOTABLE * levels[:, j]
             least = {"asymmetric-friction": (Fv, Fc), "load-dependent-friction": (LOSS,)}
@@ -92,16 +91,18 @@ def transmitted_torque(evidence: Evidence, fit: Fit) -> Float2D:
     return rigid_body_torque(evidence.model(fit), evidence.q, evidence.dq, evidence.ddq)
 
 
-def _stribeck(speed: Float1D, joint: int, unit: str, value: Float1D) -> Wording:
+def _stribeck(speed: Float1D, value: Float1D, joint: int, unit: str, torque: str) -> Wording:
     return Wording(
-        f"dry friction falls with speed (Stribeck), by some {value[0]:.2g} {torque_unit(unit)} "
-        f"from standstill to {2.0 * speed[joint]:.2g} {unit}/s",
+        f"dry friction falls with speed (Stribeck), by some {value[0]:.2g} {torque} from "
+        f"standstill to {2.0 * speed[joint]:.2g} {unit}/s",
         "let the fit have it: `identify --terms stribeck`, or keep the joint away from low speeds",
     )
 
 
-def _velocity(eps: Float1D, side: str, joint: int, unit: str, value: Float1D) -> Wording:
-    del value
+def _velocity(
+    eps: Float1D, side: str, value: Float1D, joint: int, unit: str, torque: str
+) -> Wording:
+    del value, torque
     return Wording(
         f"dry friction changes its sign within another speed than the model's: eps lies {side} "
         f"{eps[joint]:.3g} {unit}/s",
@@ -109,37 +110,24 @@ def _velocity(eps: Float1D, side: str, joint: int, unit: str, value: Float1D) ->
     )
 
 
-def _asymmetric(joint: int, unit: str, value: Float1D) -> Wording:
-    del joint
-    torque = torque_unit(unit)
-    return Wording(
-        f"friction differs between the directions: half the difference is {value[0]:+.2g} {torque} "
-        f"s/{unit} of the viscous and {value[1]:+.2g} {torque} of the dry part",
-        "let the fit have it: `identify --terms asymmetric-friction`",
-    )
-
-
-def _load_dependent(joint: int, unit: str, value: Float1D) -> Wording:
-    del joint, unit
-    return Wording(
-        f"dry friction grows with the load, by {value[0]:.2g} of what the gear passes on",
-        "let the fit have it: `identify --terms load-dependent-friction`",
-    )
-
-
-def _position_dependent(joint: int, unit: str, value: Float1D) -> Wording:
-    del joint
-    return Wording(
-        f"dry friction depends on the position, by {np.hypot(*value):.2g} {torque_unit(unit)}",
-        "look for a tight bearing or gear, or let the fit have it: `identify --terms "
-        "position-dependent-friction`",
-    )
-
-
-def _missing(symbol: str, joint: int, unit: str, value: Float1D) -> Wording:
-    del joint
-    tail = f"{torque_unit(unit)} s/{unit}" if symbol == "Fv" else torque_unit(unit)
-    return Wording(
-        f"{NAMES[symbol]} of {value[0]:.2g} {tail} that the model does not have",
-        f"add {symbol} to `joint_parameters` in the section [estimation] of the configuration",
-    )
+ASYMMETRIC = Wording(
+    "friction differs between the directions: half the difference is {value[0]:+.2g} {torque} "
+    "s/{unit} of the viscous and {value[1]:+.2g} {torque} of the dry part",
+    "let the fit have it: `identify --terms asymmetric-friction`",
+).filled
+LOAD_DEPENDENT = Wording(
+    "dry friction grows with the load, by {value[0]:.2g} of what the gear passes on",
+    "let the fit have it: `identify --terms load-dependent-friction`",
+).filled
+POSITION_DEPENDENT = Wording(
+    "dry friction depends on the position, by {size:.2g} {torque}",
+    "look for a tight bearing or gear, or let the fit have it: `identify --terms "
+    "position-dependent-friction`",
+).filled
+ADD = "add {symbol} to `joint_parameters` in the section [estimation] of the configuration"
+MISSING = {
+    "Fv": Wording(
+        "viscous friction of {value[0]:.2g} {torque} s/{unit} that the model does not have", ADD
+    ),
+    "Fc": Wording("Coulomb friction of {value[0]:.2g} {torque} that the model does not have", ADD),
+}

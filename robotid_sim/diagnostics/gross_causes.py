@@ -104,8 +104,23 @@ def _likeliest(evidence: Evidence, margin: float) -> tuple[Amendment, float] | N
     def gain(candidate: Amendment) -> float:
         return plausibility(rough.corrected(candidate.correction)) - before
 
-    candidates = [*column_causes(rough), *_scales(rough.dof), *_delays(rough)]
-    candidates += coupling_corrections(rough)
+    where = [(), *((j,) for j in range(rough.dof))] if rough.dof > 1 else [()]
+    count = round(LONGEST_DELAY / DELAY_STEP)
+    candidates = [
+        *column_causes(rough),
+        *(_scale(rough.dof, joints, factor) for joints in where for factor in DECADES),
+        *(
+            Amendment(
+                kind="torque-delay",
+                joints=(),
+                correction=delayed(np.full(rough.dof, DELAY_STEP * k)),
+                words=partial(delay_words, rough.offset, ()),
+            )
+            for k in range(-count, count + 1)
+            if abs(k) > 1
+        ),
+        *coupling_corrections(rough),
+    ]
     unknown = set(np.flatnonzero(~rough.use.any(axis=0)).tolist())
     candidates = [c for c in candidates if unknown.isdisjoint(c.joints)]
     gains = np.nan_to_num([gain(c) for c in candidates], nan=-np.inf)
@@ -183,11 +198,6 @@ def _factor(evidence: Evidence, joints: tuple[int, ...], decade: float) -> float
     return units[0] if units else factor
 
 
-def _scales(dof: int) -> list[Amendment]:
-    where = [(), *((j,) for j in range(dof))] if dof > 1 else [()]
-    return [_scale(dof, joints, factor) for joints in where for factor in DECADES]
-
-
 def _scale(dof: int, joints: tuple[int, ...], factor: float) -> Amendment:
     """Return the multiplication of one torque, or of all, by a factor."""
     which = np.isin(np.arange(dof), joints) | (not joints)
@@ -213,17 +223,3 @@ def _scale_words(joints: tuple[int, ...], factor: float) -> Wording:
         f"multiply {them} by about {factor:.2g}, or correct unit, constant and gear ratio, unless "
         "the log is of another robot",
     )
-
-
-def _delays(evidence: Evidence) -> list[Amendment]:
-    count = round(LONGEST_DELAY / DELAY_STEP)
-    return [
-        Amendment(
-            kind="torque-delay",
-            joints=(),
-            correction=delayed(np.full(evidence.dof, DELAY_STEP * k)),
-            words=partial(delay_words, evidence.offset, ()),
-        )
-        for k in range(-count, count + 1)
-        if abs(k) > 1
-    ]

@@ -101,8 +101,18 @@ class RoughPrior:
         """Return the prior of a nominal model."""
         bodies = slice(0, basis.inertial_rank)
         center = np.zeros(basis.rank)
-        center[bodies] = basis.of(nominal.parameters())[bodies]
-        B = basis.B[bodies] * _spread(nominal)
+        phi = nominal.parameters()
+        center[bodies] = basis.of(phi)[bodies]
+        spread = np.zeros(phi.size)  # standard deviations; of inertial parameters alone
+        for k in range(nominal.dof):
+            body = parameters.inertial_slice(k)
+            mass, com, _ = inertia.unpack(phi[body])
+            moment = 0.5 * float(np.trace(inertia.inertia_matrix(phi[body])))
+            mass = max(mass, LEAST_MASS)
+            moment += mass * LEAST_RADIUS**2
+            radius = max(float(np.linalg.norm(com)), float(np.sqrt(max(moment, 0.0) / mass)))
+            spread[body] = UNCERTAIN * np.array([mass, *3 * [mass * radius], *6 * [moment]])
+        B = basis.B[bodies] * spread
         std = np.linalg.norm(B, axis=1)
         B = B / np.where(std > 0.0, std, 1.0)[:, None]
         correlation = B @ B.T + 1e-9 * np.eye(len(B))
@@ -172,7 +182,9 @@ class Plausibility:
         likelihood += corrected.volume * float(count.mean())
         likelihood /= COLORED
         likelihood -= 0.5 * float(z @ z) + 0.5 * float(np.linalg.slogdet(H)[1])
-        return likelihood - LIMITED * (int(moving.outside) + int(_too_strong(corrected)))
+        most = EXCEEDED * corrected.nominal.limits.effort  # what drives can give
+        too_strong = bool((np.abs(corrected.y).max(axis=0) > most).any())
+        return likelihood - LIMITED * (int(moving.outside) + int(too_strong))
 
 
 def _gram(evidence: Evidence) -> Float:
@@ -192,24 +204,3 @@ def _unmodeled_columns(evidence: Evidence) -> Float:
     direction = np.take_along_axis(np.sign(dq) * moves, last, axis=0)
     slow = built_up(q, np.zeros(dof), np.full(dof, PRESLIDING_DISTANCE))
     return np.stack([np.ones_like(q), spring, direction, slow], axis=2)[evidence.rows.rows]
-
-
-def _too_strong(evidence: Evidence) -> bool:
-    """Return whether a torque is beyond what the drives of the nominal model can give."""
-    peak = np.abs(evidence.y).max(axis=0)
-    return bool((peak > EXCEEDED * evidence.nominal.limits.effort).any())
-
-
-def _spread(nominal: Robot) -> Float1D:
-    """Return the standard deviation of every inertial parameter, zero for the others."""
-    phi = nominal.parameters()
-    spread = np.zeros(phi.size)
-    for k in range(nominal.dof):
-        body = parameters.inertial_slice(k)
-        mass, com, _ = inertia.unpack(phi[body])
-        moment = 0.5 * float(np.trace(inertia.inertia_matrix(phi[body])))
-        mass = max(mass, LEAST_MASS)
-        moment += mass * LEAST_RADIUS**2
-        radius = max(float(np.linalg.norm(com)), float(np.sqrt(max(moment, 0.0) / mass)))
-        spread[body] = UNCERTAIN * np.array([mass, *3 * [mass * radius], *6 * [moment]])
-    return spread

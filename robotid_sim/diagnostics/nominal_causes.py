@@ -32,36 +32,7 @@ def nominal_causes(evidence: Evidence) -> list[Cause]:
     ratio = nominal_ratio(evidence)
     if (np.abs(np.log(ratio)) > np.log(WRONG_SCALE)).all() and evidence.dof > 1:
         return [_unit(ratio)]
-    return _load(evidence)
-
-
-def implausible_bodies(nominal: Robot) -> list[Cause]:
-    """Name what no arm of its size has in the nominal model, such as inertia in other units."""
-    return [
-        Cause(
-            kind="nominal-model",
-            joints=(),
-            finding=f"the nominal model is implausible: {fault.finding}",
-            evidence=fault.evidence,
-            remedy=fault.remedy,
-        )
-        for fault in implausible(nominal)
-    ]
-
-
-def _unit(ratio: Float1D) -> Cause:
-    return Cause(
-        kind="torque-scale",
-        joints=(),
-        finding="all torques are of another size than the nominal model's",
-        evidence=f"measured over nominal RMS torque {(1.0 / ratio).min():.2g} to "
-        f"{(1.0 / ratio).max():.2g}; no log shows a scale of all torques by itself",
-        remedy="check the unit of the torques and the nominal model",
-    )
-
-
-def _load(evidence: Evidence) -> list[Cause]:
-    """Return a load at the last link that the nominal model does not have."""
+    # A load at the last link that the nominal model does not have.
     nominal, basis = evidence.nominal, evidence.basis
     fit = evidence.held_out().fit(np.arange(evidence.plain))
     inertial = slice(0, basis.inertial_rank)
@@ -92,6 +63,31 @@ def _load(evidence: Evidence) -> list[Cause]:
             remedy="name the load with `--payload`, or measure it: `robotid payload`",
         )
     ]
+
+
+def implausible_bodies(nominal: Robot) -> list[Cause]:
+    """Name what no arm of its size has in the nominal model, such as inertia in other units."""
+    return [
+        Cause(
+            kind="nominal-model",
+            joints=(),
+            finding=f"the nominal model is implausible: {fault.finding}",
+            evidence=fault.evidence,
+            remedy=fault.remedy,
+        )
+        for fault in implausible(nominal)
+    ]
+
+
+def _unit(ratio: Float1D) -> Cause:
+    return Cause(
+        kind="torque-scale",
+        joints=(),
+        finding="all torques are of another size than the nominal model's",
+        evidence=f"measured over nominal RMS torque {(1.0 / ratio).min():.2g} to "
+        f"{(1.0 / ratio).max():.2g}; no log shows a scale of all torques by itself",
+        remedy="check the unit of the torques and the nominal model",
+    )
 
 
 def _spread(nominal: Robot) -> Float1D:

@@ -66,8 +66,19 @@ class Recorded:
 def recording_causes(log: Log, faults: Faults) -> Recorded:
     """Return what is wrong with the samples of a log; the faults are those of the log."""
     clipped, frozen = clipped_torques(log.tau_meas), frozen_positions(log.q)
-    causes = [
-        *_lost(log, faults),
+    lost, causes = int(faults.lost.sum()), list[Cause]()
+    if lost >= LOST * log.t.size:
+        causes.append(
+            Cause(
+                kind="lost-samples",
+                joints=(),
+                finding="samples are lost, the one before stands in their place",
+                evidence=f"{lost} of {log.t.size} samples repeat all channels of the one before",
+                remedy="record with a real-time logger; the preprocessor `adaptive` leaves them "
+                "out",
+            )
+        )
+    causes += [
         *_outliers(log, faults),
         *_by_joint(
             log,
@@ -83,8 +94,14 @@ def recording_causes(log: Log, faults: Faults) -> Recorded:
             "the position stands still while the robot moves, then jumps",
             "check the encoder and its connection, and record again",
         ),
-        *_bad_sensors(log),
     ]
+    # Sensors that are far noisier, or coarser, than the others of their kind.
+    units = np.array(log.joint_units)
+    for unit in ("rad", "m"):
+        causes += _outstanding(log, sample_noise(log.q), units == unit, "position", unit)
+    size = np.sqrt((log.tau_meas**2).mean(axis=0))
+    noise = sample_noise(log.tau_meas) / np.maximum(size, np.finfo(float).tiny)
+    causes += _outstanding(log, noise, np.ones(log.dof, dtype=bool), "torque", "torque")
     return Recorded(tuple(causes), clipped | frozen)
 
 
@@ -115,21 +132,6 @@ def frozen_positions(q: Float2D) -> Bool2D:
             if end - begin > LONGEST_GAP and jump > 3.0 * usual and np.ptp(x) > MOVING:
                 frozen[begin : end + 1, j] = True
     return frozen
-
-
-def _lost(log: Log, faults: Faults) -> list[Cause]:
-    count = int(faults.lost.sum())
-    if count < LOST * log.t.size:
-        return []
-    return [
-        Cause(
-            kind="lost-samples",
-            joints=(),
-            finding="samples are lost, the one before stands in their place",
-            evidence=f"{count} of {log.t.size} samples repeat all channels of the one before",
-            remedy="record with a real-time logger; the preprocessor `adaptive` leaves them out",
-        )
-    ]
 
 
 MOST_JOINTS = 0.6
@@ -181,17 +183,6 @@ def _by_joint(log: Log, found: Bool2D, kind: str, finding: str, remedy: str) -> 
         )
         for j in np.flatnonzero(count)
     ]
-
-
-def _bad_sensors(log: Log) -> list[Cause]:
-    """Return sensors that are far noisier, or coarser, than the others of their kind."""
-    causes = []
-    units = np.array(log.joint_units)
-    for unit in ("rad", "m"):
-        causes += _outstanding(log, sample_noise(log.q), units == unit, "position", unit)
-    size = np.sqrt((log.tau_meas**2).mean(axis=0))
-    noise = sample_noise(log.tau_meas) / np.maximum(size, np.finfo(float).tiny)
-    return [*causes, *_outstanding(log, noise, np.ones(log.dof, dtype=bool), "torque", "torque")]
 
 
 def coarse_positions(log: Log, ddq: Float2D, corners: Sequence[float]) -> list[Cause]:
@@ -285,7 +276,20 @@ def with_backlash(
     if not any(cause.kind == OUTLIERS for cause in causes) or outliers.shape != motion.q.shape:
         return tuple(causes)
     rate = 1.0 / float(np.median(np.diff(motion.t)))  # torques may have stamps of their own
-    near, blows = _near_reversals(motion, nominal, rate), _blows(outliers, rate)
+    load = rigid_body_torque(nominal, motion.q, motion.dq, motion.ddq)
+    slow = scipy.signal.sosfiltfilt(
+        scipy.signal.butter(2, min(SLOW, 0.4 * rate), fs=rate, output="sos"), load, axis=0
+    )
+    turns = np.zeros(load.shape, dtype=bool)
+    turns[1:] = (slow[1:] >= 0.0) != (slow[:-1] >= 0.0)
+    before, after = round(BEFORE * rate), round(AFTER * rate)
+    size = before + after + 1
+    # A filter's window reaches as far back as forward; its origin moves it.
+    near = maximum_filter1d(turns, size, axis=0, origin=size // 2 - before)
+    blows = np.zeros_like(outliers)  # the first outlier of each
+    for j, each in enumerate(outliers.T):
+        at = np.flatnonzero(each)
+        blows[at[np.diff(at, prepend=-np.inf) > TOGETHER * rate], j] = True
     joints = range(nominal.dof)
     gain = np.array([[_gain(blows[:, i], near[:, j]) for j in joints] for i in joints])
     loose: list[int] = []
@@ -296,29 +300,6 @@ def with_backlash(
     struck = {(names[i],) for i in joints if (gain[i, loose] > SURE).any()}
     left = [c for c in causes if c.kind != OUTLIERS or c.joints not in struck]
     return (*(_cause(names[j], blows[:, j], near[:, j]) for j in sorted(loose)), *left)
-
-
-def _near_reversals(motion: Motion, nominal: Robot, rate: float) -> Bool2D:
-    """Return the samples about a change of sign of the loads, shape (N, n)."""
-    load = rigid_body_torque(nominal, motion.q, motion.dq, motion.ddq)
-    slow = scipy.signal.sosfiltfilt(
-        scipy.signal.butter(2, min(SLOW, 0.4 * rate), fs=rate, output="sos"), load, axis=0
-    )
-    turns = np.zeros(load.shape, dtype=bool)
-    turns[1:] = (slow[1:] >= 0.0) != (slow[:-1] >= 0.0)
-    before, after = round(BEFORE * rate), round(AFTER * rate)
-    size = before + after + 1
-    # A filter's window reaches as far back as forward; its origin moves it.
-    return np.asarray(maximum_filter1d(turns, size, axis=0, origin=size // 2 - before))
-
-
-def _blows(outliers: Bool2D, rate: float) -> Bool2D:
-    """Return the first outlier of every blow, shape (N, n)."""
-    first = np.zeros_like(outliers)
-    for j, each in enumerate(outliers.T):
-        at = np.flatnonzero(each)
-        first[at[np.diff(at, prepend=-np.inf) > TOGETHER * rate], j] = True
-    return first
 
 
 def _gain(blows: Bool1D, near: Bool1D) -> float:

@@ -116,24 +116,6 @@ class _Round:
 
 def search(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
     """Return the causes in the order of their acceptance, and the evidence with all of them."""
-    accepted, evidence = _gross(evidence)
-    for _ in range(ROUNDS):
-        taken = {(a.kind, a.joints) for a in accepted if isinstance(a.candidate, Extension)}
-        state = _Round.of(evidence, taken)
-        column = _doubted_column(state)
-        new = [column] if column is not None else _best(state)
-        if not new:
-            break
-        for one in new:
-            evidence = _converged(one, one.after(evidence))
-        accepted += new
-    accepted, evidence = _simplest(accepted, _polished(accepted, evidence))
-    lasting = [one for one in _lasting(accepted, evidence) if one.notable]
-    return with_signs_together(lasting), evidence
-
-
-def _gross(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
-    """Return the gross errors, and the evidence without them."""
     accepted: list[Accepted] = []
     for _ in range(GROSS_ROUNDS):
         gross = gross_cause(evidence, MARGIN)
@@ -144,7 +126,30 @@ def _gross(evidence: Evidence) -> tuple[list[Accepted], Evidence]:
         residual = (_residual(evidence), _residual(after))
         accepted.append(Accepted(candidate, np.zeros(0), np.array([gain]), residual, informed=True))
         evidence = after
-    return accepted, evidence
+    for _ in range(ROUNDS):
+        taken = {(a.kind, a.joints) for a in accepted if isinstance(a.candidate, Extension)}
+        state = _Round.of(evidence, taken)
+        column = _doubted_column(state)
+        new = [column] if column is not None else _best(state)
+        if not new:
+            break
+        for one in new:
+            evidence = _converged(one, one.after(evidence))
+        accepted += new
+    # Delays once more, now that the rest is known.
+    if delays := {one.joints for one in accepted if one.kind == "torque-delay"}:
+        fit = evidence.held_out().fit(np.arange(evidence.plain))
+        for again in delay_causes(evidence, evidence.remainder(fit), 0.0):
+            if again.joints in delays:
+                evidence = evidence.corrected(again.correction)
+    accepted, evidence = _simplest(accepted, evidence)
+    # Without those that the ones found later have made needless.
+    columns = [one for one in accepted if one.is_column]
+    groups = consecutive(evidence.W.shape[2], [one.value.size for one in columns])
+    needs = needed(evidence.held_out(), np.arange(evidence.plain), groups, _judge)
+    gone = {id(one) for k, one in enumerate(columns) if k not in needs}
+    lasting = [one for one in accepted if one.notable and id(one) not in gone]
+    return with_signs_together(lasting), evidence
 
 
 def _residual(evidence: Evidence) -> Float1D:
@@ -174,18 +179,6 @@ def _converged(one: Accepted, evidence: Evidence) -> Evidence:
     return evidence
 
 
-def _polished(accepted: list[Accepted], evidence: Evidence) -> Evidence:
-    """Return the evidence with its delays estimated once more, now that the rest is known."""
-    delays = {one.joints for one in accepted if one.kind == "torque-delay"}
-    if not delays:
-        return evidence
-    fit = evidence.held_out().fit(np.arange(evidence.plain))
-    for again in delay_causes(evidence, evidence.remainder(fit), 0.0):
-        if again.joints in delays:
-            evidence = evidence.corrected(again.correction)
-    return evidence
-
-
 def _simplest(accepted: list[Accepted], evidence: Evidence) -> tuple[list[Accepted], Evidence]:
     """Return the causes, special cases in place of general ones that now explain no more.
 
@@ -205,7 +198,10 @@ def _simplest(accepted: list[Accepted], evidence: Evidence) -> tuple[list[Accept
                 changed = evidence.with_columns_at(first, one.value.size, candidate.columns)
                 loss = _score(evidence) - _score(changed)
                 if loss.sum() - loss.max() < MARGIN:
-                    evidence, one = changed, _instead(one, candidate, loss, changed, first)
+                    evidence, gains = changed, one.gains - loss
+                    beta = evidence.held_out().fit(np.arange(evidence.plain)).beta
+                    value = beta[evidence.W.shape[2] + first :][: candidate.columns.shape[2]]
+                    one = replace(one, candidate=candidate, value=value, gains=gains)
         first += one.value.size
         result.append(one)
     return result, evidence
@@ -215,24 +211,6 @@ def _score(evidence: Evidence) -> Float1D:
     return evidence.held_out().score(np.arange(evidence.plain))
 
 
-def _instead(
-    one: Accepted, candidate: Extension, loss: Float1D, evidence: Evidence, first: int
-) -> Accepted:
-    """Return a special case of a cause, whose columns now stand behind `first` others."""
-    beta = evidence.held_out().fit(np.arange(evidence.plain)).beta[evidence.W.shape[2] + first :]
-    value = beta[: candidate.columns.shape[2]]
-    return replace(one, candidate=candidate, value=value, gains=one.gains - loss)
-
-
-def _lasting(accepted: list[Accepted], evidence: Evidence) -> list[Accepted]:
-    """Return the causes without those that the ones found later have made needless."""
-    columns = [one for one in accepted if one.is_column]
-    groups = consecutive(evidence.W.shape[2], [one.value.size for one in columns])
-    kept = needed(evidence.held_out(), np.arange(evidence.plain), groups, _judge)
-    gone = {id(one) for k, one in enumerate(columns) if k not in kept}
-    return [one for one in accepted if id(one) not in gone]
-
-
 def _judge(gain: Float1D) -> tuple[bool, float]:
     """Return whether a cause explains enough beside the others, and how much."""
     return bool(gain.sum() - gain.max() > MARGIN), float(gain.sum() - gain.max())
@@ -240,13 +218,24 @@ def _judge(gain: Float1D) -> tuple[bool, float]:
 
 def _best(state: _Round) -> list[Accepted]:
     """Return the best candidate, and others of its kind that pass on other joints."""
-    scored = [*_scored_extensions(state), *_scored_amendments(state)]
+    scored = _scored_extensions(state)
+    evidence, plain = state.evidence, np.arange(state.evidence.plain)
+    before = evidence.held_out().score(plain)
+    for candidate in state.amendments:
+        after = evidence.corrected(candidate.correction)
+        change = np.sqrt(((after.y - evidence.y) ** 2).mean(axis=0)) / evidence.size
+        held = after.held_out()
+        likelier = held.fit(plain).likelihood - state.fit.likelihood
+        if likelier >= state.margin and change.max() >= LEAST:
+            residual = (state.fit.sigma / evidence.size, held.fit(plain).sigma / after.size)
+            gains = held.score(plain) - before
+            scored.append(Accepted(candidate, np.zeros(0), gains, residual))
     sure = (s for s in scored if s.gain - s.gains.max() > state.margin)
     if not (passed := [s for s in sure if s.fall > FALL or s.is_sizable]):
         return []
     top = max(passed, key=lambda s: s.gain)
     equal = [s for s in passed if _no_worse(s, top)]
-    best = preferred(state.evidence, equal)
+    best = preferred(evidence, equal)
     corrected = isinstance(best.candidate, Amendment) or best.candidate.corrected is not None
     if corrected or len(best.joints) != 1:  # joints vie for the same deviation
         return [replace(best, rivals=_rivals(state, best, equal))]
@@ -317,23 +306,6 @@ def _scored_extensions(state: _Round) -> list[Accepted]:
     return scored
 
 
-def _scored_amendments(state: _Round) -> list[Accepted]:
-    evidence, plain = state.evidence, np.arange(state.evidence.plain)
-    before = evidence.held_out().score(plain)
-    scored = []
-    for candidate in state.amendments:
-        after = evidence.corrected(candidate.correction)
-        change = np.sqrt(((after.y - evidence.y) ** 2).mean(axis=0)) / evidence.size
-        held = after.held_out()
-        likelier = held.fit(plain).likelihood - state.fit.likelihood
-        if likelier < state.margin or change.max() < LEAST:
-            continue
-        gains = held.score(plain) - before
-        residual = (state.fit.sigma / evidence.size, held.fit(plain).sigma / after.size)
-        scored.append(Accepted(candidate, np.zeros(0), gains, residual))
-    return scored
-
-
 def _doubted_column(state: _Round) -> Accepted | None:
     """Return the column that is wrong, if robots that can exist say that one is."""
     evidence = state.evidence
@@ -344,9 +316,14 @@ def _doubted_column(state: _Round) -> Accepted | None:
     forced = (now.rms / now.free > FORCED) & (now.rms > 2.0 * LEAST * evidence.size)
     if not forced.any() and (now.free < UNEXPLAINED * evidence.size).all():
         return None
-    candidates: list[Extension | Amendment] = [*_likeliest(evidence, column_causes(evidence))]
+    amendments, rough = column_causes(evidence), evidence.rough()
+    plain = np.arange(rough.plain)
+    judged = [r for r in amendments if r.kind == TORQUE_SIGN]
+    others = [r for r in amendments if r not in judged]
+    likelihood = [rough.corrected(r.correction).held_out().fit(plain).likelihood for r in others]
+    best = np.argsort(-np.array(likelihood), kind="stable")[:FINALISTS]
     scored = []
-    for candidate in (*candidates, *state.amendments, *state.finalists):
+    for candidate in (*judged, *(others[k] for k in best), *state.amendments, *state.finalists):
         value: Float1D = np.zeros(0)
         if isinstance(candidate, Extension):
             fit = evidence.held_out(candidate.columns)
@@ -366,17 +343,3 @@ def _doubted_column(state: _Round) -> Accepted | None:
     if isinstance(top.candidate, Extension):  # the likelihood of all rows will say so too
         return None
     return top if top.gain > max(state.margin, ERRORS * top.std) else None
-
-
-def _likeliest(evidence: Evidence, amendments: Sequence[Amendment]) -> list[Amendment]:
-    """Return signs of torques, which a free fit cannot judge, and the best others.
-
-    The others are judged by rows without low-pass, which is a rough look, but a quick one.
-    """
-    rough = evidence.rough()
-    plain = np.arange(rough.plain)
-    judged = [r for r in amendments if r.kind == TORQUE_SIGN]
-    others = [r for r in amendments if r not in judged]
-    likelihood = [rough.corrected(r.correction).held_out().fit(plain).likelihood for r in others]
-    best = np.argsort(-np.array(likelihood), kind="stable")[:FINALISTS]
-    return [*judged, *(others[k] for k in best)]

@@ -63,7 +63,8 @@ def structure_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     candidates = _gravity_causes(evidence, robot, gravity) if gravity.size else []
     for j, unit in enumerate(units):
         if f"Ia{j + 1}" not in evidence.basis.names:
-            rotor, text = joint_only(accelerations[:, j], j, dof), partial(_rotor, unit)
+            text = partial(ROTOR_WORDS, unit="kg" if unit == "m" else "kg m^2")
+            rotor = joint_only(accelerations[:, j], j, dof)
             candidates.append(Extension("rotor-inertia", j, rotor, text, lower=0.0))
     for j, unit in enumerate(units):
         candidates += [_position_cause(kind, j, dof, unit, next(blocks)) for kind in moved[j]]
@@ -128,7 +129,7 @@ def _position_cause(kind: str, j: int, dof: int, unit: str, columns: Float) -> E
     """Return one way in which the position of a joint can be wrong; see `_moved`."""
     least = (NOTABLE[kind][unit],) * columns.shape[2]
     lower = 0.0 if kind in ONE_SIDED else -np.inf
-    words, by_size = partial(WORDS[kind], unit), kind in BY_SIZE
+    words, by_size = partial(WORDS[kind], unit=unit), kind in BY_SIZE
     one = Extension(kind, j, columns, words, least, lower, by_size=by_size)
     if kind not in CORRECTED:
         return one
@@ -197,19 +198,11 @@ def _gravity(gravity: Float1D, change: Float1D) -> Wording:
     )
 
 
-def _zero(unit: str, value: Float1D) -> Wording:
+def _zero(value: Float1D, unit: str) -> Wording:
     size = f"{np.degrees(value[0]):+.3g} deg" if unit == "rad" else f"{value[0]:+.3g} m"
     return Wording(
         f"the zero of the position is off by {-value[0]:+.3g} {unit} ({size} to be added)",
         "reference the joint again, or add the difference to its positions",
-    )
-
-
-def _gear(unit: str, value: Float1D) -> Wording:
-    del unit
-    return Wording(
-        f"the position is scaled wrongly: true over recorded motion is {1.0 + value[0]:.3g}",
-        "check gear ratio and encoder counts of the joint",
     )
 
 
@@ -222,53 +215,37 @@ def _clock_rate(value: Float1D) -> Wording:
     )
 
 
-def _eccentric(unit: str, value: Float1D) -> Wording:
-    return Wording(
-        f"the position errs by {np.hypot(*value):.2g} {unit} once a turn: the encoder is eccentric",
-        "center the encoder, or take the error off by a table of its positions",
-    )
-
-
-def _hysteresis(unit: str, value: Float1D) -> Wording:
-    return Wording(
-        f"the position lags the motion by {value[0]:.2g} {unit} either way: hysteresis of "
-        f"{2.0 * value[0]:.2g} {unit} between joint and encoder",
-        "look at belt, cable or coupling of the encoder",
-    )
-
-
-def _elastic(unit: str, value: Float1D) -> Wording:
-    return Wording(
-        f"the link moves against the encoder with the load, by {value[0]:.2g} {unit} at the "
+WORDS: dict[str, Callable[..., Wording]] = {
+    "position-zero": _zero,
+    "position-scale": Wording(
+        "the position is scaled wrongly: true over recorded motion is {total:.3g}",
+        "check gear ratio and encoder counts of the joint",
+    ).filled,
+    "elastic-joint": Wording(
+        "the link moves against the encoder with the load, by {value[0]:.2g} {unit} at the "
         "largest torque: the joint is elastic",
         "measure on the side of the link, or correct the positions by torque over stiffness",
-    )
-
-
-def _backlash(unit: str, value: Float1D) -> Wording:
-    return Wording(
-        f"the link moves against the encoder by {2.0 * value[0]:.2g} {unit} when its load "
-        "changes sign: backlash",
+    ).filled,
+    "backlash": Wording(
+        "the link moves against the encoder by {twice:.2g} {unit} when its load changes sign: "
+        "backlash",
         "adjust the gear, or measure on the side of the link",
-    )
-
-
-def _rotor(unit: str, value: Float1D) -> Wording:
-    inertia = "kg" if unit == "m" else "kg m^2"
-    return Wording(
-        f"a reflected rotor inertia of {value[0]:.3g} {inertia} that the model does not have",
-        "add Ia to `joint_parameters` in the section [estimation] of the configuration",
-    )
-
-
-WORDS: dict[str, Callable[[str, Float1D], Wording]] = {
-    "position-zero": _zero,
-    "position-scale": _gear,
-    "elastic-joint": _elastic,
-    "backlash": _backlash,
-    "hysteresis": _hysteresis,
-    "eccentricity": _eccentric,
+    ).filled,
+    "hysteresis": Wording(
+        "the position lags the motion by {value[0]:.2g} {unit} either way: hysteresis of "
+        "{twice:.2g} {unit} between joint and encoder",
+        "look at belt, cable or coupling of the encoder",
+    ).filled,
+    "eccentricity": Wording(
+        "the position errs by {size:.2g} {unit} once a turn: the encoder is eccentric",
+        "center the encoder, or take the error off by a table of its positions",
+    ).filled,
 }
+
+ROTOR_WORDS = Wording(
+    "a reflected rotor inertia of {value[0]:.3g} {unit} that the model does not have",
+    "add Ia to `joint_parameters` in the section [estimation] of the configuration",
+).filled
 
 NOTABLE = {
     "position-zero": {"rad": 0.01, "m": 1e-3},
@@ -298,6 +275,11 @@ TRIED = 16
 NOTABLE_STEP = {"rad": 2e-3, "m": 2e-4}
 """Least step that is worth a word, by the unit of the joint."""
 
+STEP_WORDS = Wording(
+    "the zero of the position jumps by {minus:+.2g} {unit} after {share:.0%} of the log",
+    "look for a belt or a coupling that has slipped, reference the joint and record again",
+).filled
+
 
 def step_causes(
     evidence: Evidence, projection: Remainder, known: Sequence[Extension]
@@ -320,16 +302,9 @@ def step_causes(
             best = int(projection.gains(evidence.y, steps).argmax())
             first, at, last = (times[np.clip(best + k, 0, len(times) - 1)] for k in (-1, 0, 1))
         unit = evidence.nominal.joint_units[joint]
-        words = partial(_step, unit, at / samples)
+        words = partial(STEP_WORDS, unit=unit, share=at / samples)
         least = (NOTABLE_STEP[unit],)
         candidates.append(
             Extension("position-step", joint, steps[best], words, least, by_size=True)
         )
     return candidates
-
-
-def _step(unit: str, share: float, value: Float1D) -> Wording:
-    return Wording(
-        f"the zero of the position jumps by {-value[0]:+.2g} {unit} after {share:.0%} of the log",
-        "look for a belt or a coupling that has slipped, reference the joint and record again",
-    )

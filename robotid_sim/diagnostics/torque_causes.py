@@ -55,15 +55,15 @@ def torque_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     level = np.column_stack([np.ones(samples), np.linspace(-0.5, 0.5, samples)])
     candidates = []
     for j, unit in enumerate(evidence.nominal.joint_units):
-        torque = torque_unit(unit)
-        drift = partial(_drift, torque)
+        texts = (DRIFT_WORDS, OFFSET_WORDS)
+        drift, offset = (partial(text, unit=torque_unit(unit)) for text in texts)
         least = (np.inf, DRIFT * evidence.size[j])
         candidates.append(Extension("torque-drift", j, joint_only(level, j, dof), drift, least))
         if f"Fo{j + 1}" not in evidence.basis.names:
-            offset, constant = partial(_offset, torque), joint_only(level[:, :1], j, dof)
+            constant = joint_only(level[:, :1], j, dof)
             candidates.append(Extension("torque-offset", j, constant, offset))
-        scaled = joint_only(model[:, [j]], j, dof)
-        parts = (scaled, _scale, WRONG, *SCALES, partial(_rescaled, dof, j), partial(_total, j))
+        scaled, total = joint_only(model[:, [j]], j, dof), partial(_total, j)
+        parts = (scaled, SCALE_WORDS, WRONG, *SCALES, partial(_rescaled, dof, j), total)
         candidates.append(Extension("torque-scale", j, *parts))
     return candidates
 
@@ -98,26 +98,19 @@ def _total(joint: int, correction: Correction) -> Float1D:
     return np.array([1.0 / correction.torque[joint, joint] - 1.0])
 
 
-def _offset(unit: str, value: Float1D) -> Wording:
-    return Wording(
-        f"the measured torque has an offset of {value[0]:+.3g} {unit}",
-        "zero the torque sensor, or let the fit have it: `identify --terms offset`",
-    )
-
-
-def _drift(unit: str, value: Float1D) -> Wording:
-    return Wording(
-        f"the measured torque drifts by {value[1]:+.3g} {unit} over the log",
-        "warm the drives up, zero the sensor before every log, or record shorter logs",
-    )
-
-
-def _scale(value: Float1D) -> Wording:
-    return Wording(
-        f"the measured torque is {1.0 + value[0]:.3g} times what the other joints say: torque "
-        "constant or gear ratio are wrong",
-        "correct them, or calibrate with a known load: `robotid payload --load`",
-    )
+OFFSET_WORDS = Wording(
+    "the measured torque has an offset of {value[0]:+.3g} {unit}",
+    "zero the torque sensor, or let the fit have it: `identify --terms offset`",
+).filled
+DRIFT_WORDS = Wording(
+    "the measured torque drifts by {value[1]:+.3g} {unit} over the log",
+    "warm the drives up, zero the sensor before every log, or record shorter logs",
+).filled
+SCALE_WORDS = Wording(
+    "the measured torque is {total:.3g} times what the other joints say: torque constant or gear "
+    "ratio are wrong",
+    "correct them, or calibrate with a known load: `robotid payload --load`",
+).filled
 
 
 STEPS = 3
@@ -201,7 +194,19 @@ SHARED = (0.05,)
 def coupling_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     """Return the candidates for pairs of joints; `fit` is not used."""
     del fit
-    return [*_shares(evidence), *_drives(evidence)]
+    candidates = []
+    dq, ddq = evidence.rows.apply(evidence.dq), evidence.rows.apply(evidence.ddq)
+    friction = [joint.friction for joint in evidence.nominal.joints]
+    for j in range(evidence.dof - 1):
+        k, eps = j + 1, friction[j + 1].eps
+        for side in (1.0, -1.0):
+            turning = np.tanh((evidence.dq[:, [j]] + side * evidence.dq[:, [k]]) / eps)
+            sign = evidence.rows.apply(turning)[:, 0]
+            columns = np.zeros((*evidence.y.shape, 3))
+            columns[:, j] = side * np.column_stack([dq[:, k], ddq[:, k], side * sign])
+            columns[:, k] = side * np.column_stack([dq[:, j], ddq[:, j], sign])
+            candidates.append(Extension(COUPLED_JOINTS, j, columns, _drive, lower=0.0, partner=k))
+    return [*_shares(evidence), *candidates]
 
 
 def coupling_corrections(evidence: Evidence) -> list[Amendment]:
@@ -228,34 +233,15 @@ def _shares(evidence: Evidence) -> list[Extension]:
     for j, k in permutations(range(dof), 2):
         if abs(j - k) == 1:
             columns = joint_only(evidence.y[:, [k]], j, dof)
-            words = partial(_share, names[j], names[k])
+            words = partial(SHARE_WORDS, to=names[j], of=names[k])
             candidates.append(Extension(COUPLED_JOINTS, j, columns, words, SHARED, partner=k))
     return candidates
 
 
-def _drives(evidence: Evidence) -> list[Extension]:
-    """Return inertia and friction of a motor that two neighbors share, with either direction."""
-    candidates = []
-    dq, ddq = evidence.rows.apply(evidence.dq), evidence.rows.apply(evidence.ddq)
-    friction = [joint.friction for joint in evidence.nominal.joints]
-    for j in range(evidence.dof - 1):
-        k, eps = j + 1, friction[j + 1].eps
-        for side in (1.0, -1.0):
-            turning = np.tanh((evidence.dq[:, [j]] + side * evidence.dq[:, [k]]) / eps)
-            sign = evidence.rows.apply(turning)[:, 0]
-            columns = np.zeros((*evidence.y.shape, 3))
-            columns[:, j] = side * np.column_stack([dq[:, k], ddq[:, k], side * sign])
-            columns[:, k] = side * np.column_stack([dq[:, j], ddq[:, j], sign])
-            candidates.append(Extension(COUPLED_JOINTS, j, columns, _drive, lower=0.0, partner=k))
-    return candidates
-
-
-def _share(to: str, of: str, value: Float1D) -> Wording:
-    return Wording(
-        f"the measured torque of {to} holds {value[0]:.2g} times that of {of}: their motors are "
-        "coupled",
-        "map motors to joints: `coupling` in the map of `robotid import`",
-    )
+SHARE_WORDS = Wording(
+    "the measured torque of {to} holds {value[0]:.2g} times that of {of}: their motors are coupled",
+    "map motors to joints: `coupling` in the map of `robotid import`",
+).filled
 
 
 def _drive(value: Float1D) -> Wording:

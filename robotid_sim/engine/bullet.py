@@ -143,7 +143,21 @@ class BulletBody(Closing):
             self._body = int(_body_of(self._submit(command)))
             if self._body < 0 or _joints_of(self._client, self._body) != dof:
                 raise RobotIdError("PyBullet refused the private copy of the robot")
-            self._free(dof)
+            # Switch off everything that the engine adds to rigid-body dynamics.
+            for change, value in ((_linear_damping, 0.0), (_angular_damping, 0.0), (_fastest, 1e6)):
+                command = _change(self._client)
+                change(command, self._body, value)  # the default clamps silently at 100 rad/s
+                self._submit(command)
+            for joint in range(dof):
+                # A command of its own: in one with the fastest velocity the damping would stay.
+                command = _change(self._client)
+                _joint_damping(command, self._body, joint, 0.0)
+                self._submit(command)
+            command = _control(self._client, self._body, VELOCITY)
+            for joint in range(dof):
+                _velocity(command, FIRST_DQ + joint, 0.0)
+                _motor_force(command, FIRST_DQ + joint, 0.0)
+            self._submit(command)
         except BaseException:
             self.close()
             raise
@@ -176,23 +190,6 @@ class BulletBody(Closing):
 
     def _submit(self, command: Any) -> Any:
         return _submit(self._client, command)
-
-    def _free(self, dof: int) -> None:
-        """Switch off everything that the engine adds to rigid-body dynamics."""
-        for change, value in ((_linear_damping, 0.0), (_angular_damping, 0.0), (_fastest, 1e6)):
-            command = _change(self._client)
-            change(command, self._body, value)  # the default clamps silently at 100 rad/s
-            self._submit(command)
-        for joint in range(dof):
-            # A command of its own: in one with the fastest velocity the damping would stay.
-            command = _change(self._client)
-            _joint_damping(command, self._body, joint, 0.0)
-            self._submit(command)
-        command = _control(self._client, self._body, VELOCITY)
-        for joint in range(dof):
-            _velocity(command, FIRST_DQ + joint, 0.0)
-            _motor_force(command, FIRST_DQ + joint, 0.0)
-        self._submit(command)
 
 
 def _pointer(_context: Any, _address: Any) -> Any:
@@ -257,7 +254,21 @@ class PyBulletBodies(RigidBodies):
             raise RobotIdError(f"{refused}: {printed.text}") from refused
         super().__init__(robot.dof, self._body.handle)
         try:
-            self._verify(robot, printed.text)
+            # Bullet zeroes what it rejects.
+            for j, link in enumerate(robot.links):
+                mass, moments, _ = engine_inertia(link.phi)
+                expected = np.array([mass, *moments])
+                loaded = self._body.mass_and_moments(j)
+                if np.abs(loaded - expected).max() > 1e-12 * max(1.0, np.abs(expected).max()):
+                    what = f"the inertia of link '{link.name}'"
+                    raise RobotIdError(f"PyBullet changed {what} at load: {printed.text}")
+            state = np.linspace(0.1, 0.2, robot.dof), np.linspace(-0.1, -0.2, robot.dof)
+            self.put(*state)
+            if not np.array_equal(self.state(), state):
+                raise RobotIdError(
+                    "this build of PyBullet numbers its states otherwise; install the wheel of "
+                    "PyPI, or use --engine mujoco"
+                )
         except BaseException:
             self.close()
             raise
@@ -269,24 +280,6 @@ class PyBulletBodies(RigidBodies):
     def put(self, q: Float1D, dq: Float1D) -> None:
         """Put the joints into a state; see `RigidBodies`."""
         self._body.put(q, dq)
-
-    def _verify(self, robot: Robot, printed: str) -> None:
-        """Raise if a body is not in the engine as it was written: Bullet zeroes what it rejects."""
-        for j, link in enumerate(robot.links):
-            mass, moments, _ = engine_inertia(link.phi)
-            expected = np.array([mass, *moments])
-            loaded = self._body.mass_and_moments(j)
-            if np.abs(loaded - expected).max() > 1e-12 * max(1.0, np.abs(expected).max()):
-                raise RobotIdError(
-                    f"PyBullet changed the inertia of link '{link.name}' at load: {printed}"
-                )
-        state = np.linspace(0.1, 0.2, robot.dof), np.linspace(-0.1, -0.2, robot.dof)
-        self.put(*state)
-        if not np.array_equal(self.state(), state):
-            raise RobotIdError(
-                "this build of PyBullet numbers its states otherwise; install the wheel of PyPI, "
-                "or use --engine mujoco"
-            )
 
 
 _log = logging.getLogger(__name__)

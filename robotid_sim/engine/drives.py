@@ -142,40 +142,43 @@ class StickSlipDrive:
     def __call__(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
         """Return the step; see `Drive`."""
         try:
-            return self._step(q, dq, tau)
+            _, _, phi = self._model
+            drive = kernels.mass_matrix(self._model[0], phi, q[None])[0] + self._rotor
+            mobility = np.diagonal(np.linalg.inv(drive))
+            fast = np.abs(dq) / column(self._rows, "velocity")
+            falling = np.exp(-(fast ** column(self._rows, "shape")))
+            limit = self._level + (self._peak - self._level) * falling
+            offset, v, h = column(self._rows, "Fo"), dq, bias(self._model, q, dq)
+            for _ in range(kernels.PASSES):
+                viscous = np.where(v >= 0.0, self._viscous[0], self._viscous[1])
+                shares = [kernels.least_share(z) for z in (self._dt * viscous * mobility).tolist()]
+                span = self._dt * np.array(shares) if self._leapfrog else np.zeros(dq.size)
+                ddq, _, ok = stick_slip_acceleration(
+                    drive + np.diag(viscous * span),
+                    tau - h - offset - viscous * dq,
+                    np.ascontiguousarray(limit.T),
+                    dq,
+                    self._dt,
+                )
+                if not ok:
+                    raise RobotIdError(no_solution(self._robot, q))
+                v = dq + span * ddq
+                h = bias(self._model, q, v)
+            held = bias(self._model, q, dq, ddq)
+            return DriveStep(held, ddq, v, tau - h - drive @ ddq)
         except np.linalg.LinAlgError as error:
             raise RankDeficientError(not_positive_definite(self._robot)) from error
 
-    def _step(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
-        _, _, phi = self._model
-        drive = kernels.mass_matrix(self._model[0], phi, q[None])[0] + self._rotor
-        mobility = np.diagonal(np.linalg.inv(drive))
-        fast = np.abs(dq) / column(self._rows, "velocity")
-        falling = np.exp(-(fast ** column(self._rows, "shape")))
-        limit = self._level + (self._peak - self._level) * falling
-        offset, v, h = column(self._rows, "Fo"), dq, self._bias(q, dq)
-        for _ in range(kernels.PASSES):
-            viscous = np.where(v >= 0.0, self._viscous[0], self._viscous[1])
-            shares = [kernels.least_share(z) for z in (self._dt * viscous * mobility).tolist()]
-            span = self._dt * np.array(shares) if self._leapfrog else np.zeros(dq.size)
-            ddq, _, ok = stick_slip_acceleration(
-                drive + np.diag(viscous * span),
-                tau - h - offset - viscous * dq,
-                np.ascontiguousarray(limit.T),
-                dq,
-                self._dt,
-            )
-            if not ok:
-                raise RobotIdError(no_solution(self._robot, q))
-            v = dq + span * ddq
-            h = self._bias(q, v)
-        held = self._bias(q, dq, ddq)
-        return DriveStep(held, ddq, v, tau - h - drive @ ddq)
 
-    def _bias(self, q: Float1D, v: Float1D, ddq: Float1D | None = None) -> Float1D:
-        """Return torques of the rigid bodies [N m], by default without acceleration."""
-        a = np.zeros(v.size) if ddq is None else ddq
-        return np.asarray(kernels.inverse_dynamics(*self._model, q[None], v[None], a[None])[0])
+def bias(
+    model: tuple[Float2D, Float1D, Float1D], q: Float1D, v: Float1D, ddq: Float1D | None = None
+) -> Float1D:
+    """Return torques of rigid bodies [N m], by default without acceleration.
+
+    The model is the geometry of its robot, gravity and the parameters.
+    """
+    a = np.zeros(v.size) if ddq is None else ddq
+    return np.asarray(kernels.inverse_dynamics(*model, q[None], v[None], a[None])[0])
 
 
 def no_solution(robot: Robot, q: Float1D) -> str:

@@ -8,11 +8,11 @@ from typing import NamedTuple
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D
-from robotid_sim.dynamics import elastic_kernels, kernels
+from robotid_sim.dynamics import elastic_kernels
 from robotid_sim.dynamics.dynamics import gravity_torque, mass_matrix, not_positive_definite
 from robotid_sim.dynamics.elastic_kernels import stick_slip_acceleration
 from robotid_sim.dynamics.running_terms import RunningTerms, rotor_coupling
-from robotid_sim.engine.drives import DriveStep, no_solution, rows_of_drive, terms_of
+from robotid_sim.engine.drives import DriveStep, bias, no_solution, rows_of_drive, terms_of
 from robotid_sim.errors import OptionError, RankDeficientError, RobotIdError, ShapeError
 from robotid_sim.model.friction_law import COLUMNS, FrictionLaw, column
 from robotid_sim.model.joint_terms import OF_LINKS
@@ -95,7 +95,7 @@ class ElasticDrive:
         none, links = np.zeros(q.size), q
         stiffness = np.where(self._elastic, self._springs.stiffness, np.inf)
         for _ in range(SETTLING_TURNS):
-            held = self._bias(links, none) + self._of_links(links, none, none)
+            held = bias(self._model, links, none) + self._of_links(links, none, none)
             away = held / stiffness + 0.5 * self._springs.play * np.sign(held)
             links = np.where(self._elastic, q - away, q)
         return links
@@ -131,7 +131,7 @@ class ElasticDrive:
         after = dq + dt * ddq
         self._before, self._next = ddx, (q + dt * after, after)
         self.link = (links, v[:n], ddx[:n])
-        held = self._bias(links, speed, ddx[:n])
+        held = bias(self._model, links, speed, ddx[:n])
         return DriveStep(held, ddq, self._motors @ v, friction[self._at] + further)
 
     def _sliding(
@@ -172,7 +172,7 @@ class ElasticDrive:
         viscous, v = column(rows, "Fv_forward"), dx + span * self._before
         for _ in range(TURNS):
             free = push.copy()
-            free[: links.size] -= self._bias(links, v[: links.size])
+            free[: links.size] -= bias(self._model, links, v[: links.size])
             ddx, _, sound = stick_slip_acceleration(
                 drive + np.diag(viscous * span),
                 free - column(rows, "Fo") - viscous * dx,
@@ -184,11 +184,6 @@ class ElasticDrive:
                 raise RobotIdError(no_solution(self._robot, links))
             v = dx + span * ddx
         return ddx, v, free - drive @ ddx
-
-    def _bias(self, q: Float1D, v: Float1D, ddq: Float1D | None = None) -> Float1D:
-        """Return torques of the rigid bodies [N m], by default without acceleration."""
-        a = np.zeros(v.size) if ddq is None else ddq
-        return np.asarray(kernels.inverse_dynamics(*self._model, q[None], v[None], a[None])[0])
 
 
 RESOLVED = 1.5
@@ -241,14 +236,7 @@ def springs_of(robot: Robot, drive: PlantDrive, dt: float) -> Springs:
     if rows.shape != (robot.dof, len(SPRING_COLUMNS)) or not (rows >= 0.0).all():
         raise ShapeError(f"a plant drive has {', '.join(SPRING_COLUMNS)} a joint, none negative")
     springs = Springs(*rows.T)
-    _require_resolved(robot, drive, springs, M, dt)
-    return springs
-
-
-def _require_resolved(
-    robot: Robot, drive: PlantDrive, springs: Springs, M: Float2D, dt: float
-) -> None:
-    """Raise if a frequency of rotors against links, the largest over poses, is too high."""
+    # A frequency of rotors against links, the largest over poses, may be too high.
     rigid = np.diag([joint.rotor_inertia for joint in robot.joints]) * ~springs.elastic
     mobility = np.linalg.inv(M + rigid)
     rotors = np.array([j.rotor_inertia if j.rotor_inertia > 0.0 else 1.0 for j in robot.joints])
@@ -265,3 +253,4 @@ def _require_resolved(
             f"{np.ceil(omega * dt / RESOLVED):.0f} times as many ([experiment] substeps), less "
             "stiffness or more twist"
         )
+    return springs

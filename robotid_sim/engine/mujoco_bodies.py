@@ -46,15 +46,42 @@ class MujocoBodies(RigidBodies):
 
     def __init__(self, robot: Robot, dt: float) -> None:
         # MuJoCo writes a file for every warning otherwise.
-        mujoco.set_mju_user_warning(_ignore)
+        mujoco.set_mju_user_warning(lambda _: None)
+        spec = mujoco.MjSpec()
+        spec.option.timestep, spec.option.gravity = dt, robot.gravity
+        spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
+        spec.option.disableflags = sum(int(bit) for bit in UNUSED)
+        spec.compiler.autolimits = False
+        spec.compiler.boundmass = spec.compiler.boundinertia = 0.0
+        body = spec.worldbody
+        for k, (link, joint) in enumerate(zip(robot.links, robot.joints, strict=True)):
+            mass, moments, frame = engine_inertia(with_extent(link.phi))
+            body = body.add_body(
+                name=f"body_{k}",
+                pos=joint.T_parent_joint[:3, 3],
+                quat=_quaternion(joint.T_parent_joint),
+                mass=mass,
+                ipos=frame[:3, 3],
+                iquat=_quaternion(frame),
+                inertia=moments,
+                explicitinertial=True,
+            )
+            kind = mujoco.mjtJoint.mjJNT_SLIDE if joint.prismatic else mujoco.mjtJoint.mjJNT_HINGE
+            body.add_joint(name=f"joint_{k}", type=kind, axis=joint.axis)
         try:
-            self._model = _specification(robot, dt).compile()
+            self._model = spec.compile()
         except ValueError as error:
             raise RobotIdError(f"MuJoCo refused the bodies of '{robot.name}': {error}") from error
         self._data = data = mujoco.MjData(self._model)
         addresses = self._model._address, data._address  # noqa: SLF001 - MuJoCo's, for such use
         super().__init__(robot.dof, (*addresses, data.qfrc_applied, data.qpos, data.qvel))
-        self._verify(robot)
+        # Whether a body is not in the engine as it was given.
+        for k, link in enumerate(robot.links, start=1):
+            mass, moments, _ = engine_inertia(with_extent(link.phi))
+            loaded = np.array([self._model.body_mass[k], *self._model.body_inertia[k]])
+            expected = np.array([mass, *moments])
+            if np.abs(loaded - expected).max() > 1e-12 * max(1.0, np.abs(expected).max()):
+                raise RobotIdError(f"MuJoCo changed the inertia of link '{link.name}'")
 
     def close(self) -> None:
         """Nothing stays open."""
@@ -63,15 +90,6 @@ class MujocoBodies(RigidBodies):
         """Put the joints into a state; see `RigidBodies`."""
         mujoco.mj_resetData(self._model, self._data)
         self._data.qpos[:], self._data.qvel[:] = q, dq
-
-    def _verify(self, robot: Robot) -> None:
-        """Raise if a body is not in the engine as it was given."""
-        for k, link in enumerate(robot.links, start=1):
-            mass, moments, _ = engine_inertia(with_extent(link.phi))
-            loaded = np.array([self._model.body_mass[k], *self._model.body_inertia[k]])
-            expected = np.array([mass, *moments])
-            if np.abs(loaded - expected).max() > 1e-12 * max(1.0, np.abs(expected).max()):
-                raise RobotIdError(f"MuJoCo changed the inertia of link '{link.name}'")
 
 
 def _is_mujoco(bodies: Any) -> bool:
@@ -99,39 +117,10 @@ def _read(bodies: Any, q: Any, dq: Any) -> Any:  # noqa: ARG001 - numba compares
     return copy if _is_mujoco(bodies) else None
 
 
-def _specification(robot: Robot, dt: float) -> "mujoco.MjSpec":
-    """Return the serial chain of bodies and joints, without anything else."""
-    spec = mujoco.MjSpec()
-    spec.option.timestep, spec.option.gravity = dt, robot.gravity
-    spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
-    spec.option.disableflags = sum(int(bit) for bit in UNUSED)
-    spec.compiler.autolimits, spec.compiler.boundmass, spec.compiler.boundinertia = False, 0.0, 0.0
-    body = spec.worldbody
-    for k, (link, joint) in enumerate(zip(robot.links, robot.joints, strict=True)):
-        mass, moments, frame = engine_inertia(with_extent(link.phi))
-        body = body.add_body(
-            name=f"body_{k}",
-            pos=joint.T_parent_joint[:3, 3],
-            quat=_quaternion(joint.T_parent_joint),
-            mass=mass,
-            ipos=frame[:3, 3],
-            iquat=_quaternion(frame),
-            inertia=moments,
-            explicitinertial=True,
-        )
-        kind = mujoco.mjtJoint.mjJNT_SLIDE if joint.prismatic else mujoco.mjtJoint.mjJNT_HINGE
-        body.add_joint(name=f"joint_{k}", type=kind, axis=joint.axis)
-    return spec
-
-
 def _quaternion(T: Float2D) -> Float1D:
     quaternion = np.empty(4)
     mujoco.mju_mat2Quat(quaternion, np.ascontiguousarray(T[:3, :3]).ravel())
     return quaternion
-
-
-def _ignore(message: str) -> None:
-    """Take a warning of MuJoCo, of a state that the plant checks itself."""
 
 
 THIN = 1e-5
@@ -171,7 +160,11 @@ class MujocoConvexBodies(ConvexBodies):
         spec.option.ccd_tolerance, spec.option.ccd_iterations = TOLERANCE, ITERATIONS
         for shape in shapes:
             first, world = sum(map(len, self._geoms)), spec.worldbody
-            hulls = _corners(shape)
+            hulls = []  # corners, shape (N, 3) each; none of what is round
+            if shape.kind == "box":
+                hulls = [CORNERS * (0.5 * np.array(shape.size))]
+            elif shape.mesh is not None:
+                hulls = [corners * np.array(shape.size) for corners in hulls_of(shape.mesh)]
             for k, points in enumerate(hulls, start=first):
                 mesh = spec.add_mesh(name=f"hull_{k}", uservert=points.ravel())
                 mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
@@ -230,16 +223,6 @@ class MujocoConvexBodies(ConvexBodies):
             length = max(float(np.linalg.norm(normal)), SAME)
         sign = 1.0 if least >= 0.0 else -1.0
         return ClosestPoints(least - margin, points[:3], points[3:], normal * (sign / length))
-
-
-def _corners(shape: GeometryShape) -> list[Float2D]:
-    """Return corners of hulls, shape (N, 3) each; none of what is round.
-
-    A box is one too: of a capsule deep in a box MuJoCo knows but one way out, a wrong one.
-    """
-    if shape.kind == "box":
-        return [CORNERS * (0.5 * np.array(shape.size))]
-    return [] if shape.mesh is None else [c * np.array(shape.size) for c in hulls_of(shape.mesh)]
 
 
 def hulls_of(path: Path) -> list[Float2D]:

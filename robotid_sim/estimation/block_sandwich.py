@@ -52,6 +52,13 @@ def check_block(block: float | None) -> None:
         raise OptionError(f"covariance blocks need a positive length, got {block} s")
 
 
+def check_rounds(needs: str, rounds: int, block: float | None) -> None:
+    """Raise `OptionError` unless there are rounds of weights, and as `check_block`."""
+    if rounds < 1:
+        raise OptionError(f"{needs} at least 1 round, got {rounds}")
+    check_block(block)
+
+
 def length_of(problem: LinearProblem, beta: Float1D, block: float | None) -> float:
     """Return the length of the blocks of a covariance [s]; without one given, by the residuals."""
     if block is not None:
@@ -85,7 +92,17 @@ def block_sandwich(
     """
     meat = np.zeros((len(beta), len(beta)))
     for Z, residual in row_blocks(problem, beta, weights, inverse, block):
-        scores = _corrected_scores(Z, residual)
+        transposed = Z.transpose(0, 2, 1)
+        small = Z.shape[1] < Z.shape[2]
+        gram = Z @ transposed if small else transposed @ Z
+        trace = np.trace(gram, axis1=1, axis2=2)
+        for k in np.flatnonzero(trace > SATURATED):  # the trace bounds the largest eigenvalue
+            largest = np.linalg.eigvalsh(gram[k])[-1]
+            gram[k] *= min(1.0, SATURATED / largest)
+        # Z^T (1 - Z Z^T)^-1 r of every block, by the smaller of the two Gram matrices.
+        inner, r = np.eye(gram.shape[1]) - gram, residual if small else transposed @ residual
+        solved = np.linalg.solve(inner, r)
+        scores = (transposed @ solved if small else solved)[:, :, 0]
         meat += scores.T @ scores
     return np.asarray(inverse @ meat @ inverse.T / share_in_blocks(problem, block))
 
@@ -151,21 +168,6 @@ def share_in_blocks(problem: LinearProblem, block: float) -> float:
     return float((block_samples(problem, block) != NO_SAMPLE).sum() / problem.samples)
 
 
-def _corrected_scores(Z: Float, r: Float) -> Float2D:
-    """Return Z^T (1 - Z Z^T)^-1 r of every block, by the smaller of the two Gram matrices."""
-    transposed = Z.transpose(0, 2, 1)
-    small = Z.shape[1] < Z.shape[2]
-    gram = Z @ transposed if small else transposed @ Z
-    trace = np.trace(gram, axis1=1, axis2=2)
-    for k in np.flatnonzero(trace > SATURATED):  # the trace bounds the largest eigenvalue
-        largest = np.linalg.eigvalsh(gram[k])[-1]
-        gram[k] *= min(1.0, SATURATED / largest)
-    inner = np.eye(gram.shape[1]) - gram
-    if small:
-        return np.asarray((transposed @ np.linalg.solve(inner, r))[:, :, 0])
-    return np.asarray(np.linalg.solve(inner, transposed @ r)[:, :, 0])
-
-
 AT_A_TIME = 2000
 """Blocks whose matrices, shape (b, b) each, are held at a time: long logs have very many."""
 
@@ -187,9 +189,15 @@ def block_variance(
     b = len(inverse)
     variance, trace, squares, outer = np.zeros(b), np.zeros(b), np.zeros(b), np.zeros((b, b, b))
     for Z, r in _some_blocks(problem, beta, weights, inverse, block):
-        leveled = _leveled(Z) @ inverse.T  # (blocks, rows, parameters)
+        transposed = Z.transpose(0, 2, 1)
+        small = Z.shape[1] < Z.shape[2]
+        values, vectors = np.linalg.eigh(Z @ transposed if small else transposed @ Z)
+        factors = 1.0 / np.sqrt(1.0 - np.minimum(values, SATURATED))
+        root = (vectors * factors[:, None, :]) @ vectors.transpose(0, 2, 1)
+        # (1 - Z Z^T)^(-1/2) Z by the smaller of the two Gram matrices: (blocks, rows, parameters)
+        leveled = (root @ Z if small else Z @ root) @ inverse.T
         variance += ((leveled.transpose(0, 2, 1) @ r)[:, :, 0] ** 2).sum(axis=0)
-        U = Z.transpose(0, 2, 1) @ leveled
+        U = transposed @ leveled
         d = (leveled**2).sum(axis=1)
         length = (U**2).sum(axis=1)
         trace += (d - length).sum(axis=0)
@@ -209,16 +217,6 @@ def _some_blocks(
         for first in range(0, len(Z), AT_A_TIME):
             part = slice(first, first + AT_A_TIME)
             yield Z[part], r[part]
-
-
-def _leveled(Z: Float) -> Float:
-    """Return (1 - Z Z^T)^(-1/2) Z of every block, by the smaller of the two Gram matrices."""
-    transposed = Z.transpose(0, 2, 1)
-    small = Z.shape[1] < Z.shape[2]
-    values, vectors = np.linalg.eigh(Z @ transposed if small else transposed @ Z)
-    factors = 1.0 / np.sqrt(1.0 - np.minimum(values, SATURATED))
-    root = (vectors * factors[:, None, :]) @ vectors.transpose(0, 2, 1)
-    return np.asarray(root @ Z if small else Z @ root)
 
 
 SHORTEST_BLOCK = 0.2

@@ -20,7 +20,7 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
-from robotid_sim.arrays import Float1D, Float2D, Int1D
+from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.robot import Robot
@@ -68,13 +68,25 @@ class ConsistentProgram:
         self.phi0 = nominal.parameters()
         self.basis = basis
         self.free = np.asarray(basis.considered)
-        self.scale = _scales(nominal)[self.free]
+        phi, dof = self.phi0, nominal.dof
+        bodies = [_scales_of_body(phi[parameters.inertial_slice(k)]) for k in range(dof)]
+        drives = [phi[parameters.joint_slice(k, dof)] for k in range(dof)]
+        torque = max(1.0, *(float(np.abs(d[:3]).max()) for d in drives))
+        moment = max(float(b[4]) for b in bodies)
+        floors = np.array([torque, torque, torque, moment])
+        tails = [np.maximum(np.abs(d), 1e-2 * floors) for d in drives]
+        self.scale = np.concatenate([*bodies, *tails])[self.free]
         self.B = basis.B[:, self.free] * self.scale
-        self._bodies = [self._body_cone(k) for k in range(nominal.dof)]
-        masses = self.phi0[[parameters.inertial_slice(k).start for k in range(nominal.dof)]]
+        self._bodies = [self._body_cone(k) for k in range(dof)]
+        masses = phi[[parameters.inertial_slice(k).start for k in range(dof)]]
         self._known = np.flatnonzero(masses > 0.0).tolist()
-        self.signed, *self._sign_rows = self._signs(nominal.dof)
-        self.A, self.b, self.cones = self._constraints(range(nominal.dof))
+        names = parameters.names(dof)
+        signed = [c for c, f in enumerate(self.free) if names[f][:2] in ("Fv", "Fc", "Ia")]
+        A = np.zeros((len(signed), self.free.size))
+        A[range(len(signed)), signed] = -1.0
+        self.signed = np.array(signed, dtype=np.intp)
+        self._sign_rows = A, phi[self.free[signed]] / self.scale[signed]
+        self.A, self.b, self.cones = self._constraints(range(dof))
 
     def exact(self, beta: Float1D) -> Float1D | None:
         """Return the full parameters nearest to the nominal with base parameters `beta`.
@@ -123,11 +135,14 @@ class ConsistentProgram:
         cones = [clarabel.ZeroConeT(extra), *cones]
         weights: Float1D = np.concatenate([np.full(count, pull), np.full(extra, weight)])
         linear: Float1D = np.zeros(len(weights))
-        for A_k, b_k in (self._pencil(k) for k in diverging):
+        for rows_k, start_k in (self._bodies[k] for k in diverging):
+            A_k, b_k = -rows_k, start_k + _svec(MARGIN)  # b + A x = svec(T J(phi) T)
             # gamma (tr(J0^-1 J) - log det J), where log det J is the largest sum of log z_i with
             # [[J, Z], [Z^T, diag z]] >= 0, Z upper triangular with diagonal z; the logarithms are
             # exponential cones.
-            inverse = _svec(np.linalg.inv(_thickened(_smat(b_k))))
+            values, vectors = np.linalg.eigh(_smat(b_k))
+            J0 = vectors @ np.diag(np.maximum(values, THINNEST)) @ vectors.T
+            inverse = _svec(np.linalg.inv(J0))
             linear[:count] += divergence * (inverse @ A_k)
             rows, shift, row_cones = _log_det_rows(A_k, b_k)
             further = rows.shape[1] - count
@@ -151,11 +166,6 @@ class ConsistentProgram:
             [*kinds, clarabel.NonnegativeConeT(len(b))],
         )
 
-    def _pencil(self, k: int) -> tuple[Float2D, Float1D]:
-        """Return A, b with b + A x = svec(T J(phi) T)."""
-        A, b = self._bodies[k]
-        return -A, b + _svec(MARGIN)
-
     def _body_cone(self, k: int) -> tuple[Float2D, Float1D]:
         """Return A, b with b - A x = svec(T J(phi) T - margin 1), T scaling to unit size."""
         body = parameters.inertial_slice(k)
@@ -169,14 +179,6 @@ class ConsistentProgram:
                 A[:, column] = -_svec(T @ inertia.pseudo_inertia(unit) @ T)
         start = T @ inertia.pseudo_inertia(self.phi0[body]) @ T
         return A, _svec(start - MARGIN)
-
-    def _signs(self, dof: int) -> tuple[Int1D, Float2D, Float1D]:
-        """Return the columns of Fv, Fc, Ia, and A, b with b - A x their values over their sizes."""
-        names = parameters.names(dof)
-        signed = [c for c, f in enumerate(self.free) if names[f][:2] in ("Fv", "Fc", "Ia")]
-        A = np.zeros((len(signed), self.free.size))
-        A[range(len(signed)), signed] = -1.0
-        return np.array(signed, dtype=np.intp), A, self.phi0[self.free[signed]] / self.scale[signed]
 
     def _phi(self, x: Float1D) -> Float1D:
         phi = np.array(self.phi0)
@@ -217,12 +219,6 @@ def _svec(matrix: Float2D) -> Float1D:
     return np.array([matrix[i, j] * (1.0 if i == j else np.sqrt(2.0)) for i, j in order])
 
 
-def _thickened(J: Float2D) -> Float2D:
-    """Return a scaled pseudo-inertia with no eigenvalue below THINNEST."""
-    values, vectors = np.linalg.eigh(J)
-    return np.asarray(vectors @ np.diag(np.maximum(values, THINNEST)) @ vectors.T)
-
-
 def _smat(vector: Float1D) -> Float2D:
     """Return the symmetric 4 x 4 matrix of a vector; the inverse of `_svec`."""
     matrix = np.zeros((4, 4))
@@ -252,18 +248,6 @@ def _log_det_rows(A: Float2D, b: Float1D) -> tuple[Float2D, Float1D, list[object
         offset[first + 1] = 1.0
         rows[first + 2, count + small[i, i]] = -1.0
     return rows, offset, [clarabel.PSDTriangleConeT(8), *[clarabel.ExponentialConeT()] * 4]
-
-
-def _scales(robot: Robot) -> Float1D:
-    """Return the natural size of every full parameter, shape (14 n,)."""
-    phi = robot.parameters()
-    bodies = [_scales_of_body(phi[parameters.inertial_slice(k)]) for k in range(robot.dof)]
-    drives = [phi[parameters.joint_slice(k, robot.dof)] for k in range(robot.dof)]
-    torque = max(1.0, *(float(np.abs(d[:3]).max()) for d in drives))
-    moment = max(float(b[4]) for b in bodies)
-    floors = np.array([torque, torque, torque, moment])
-    tails = [np.maximum(np.abs(d), 1e-2 * floors) for d in drives]
-    return np.concatenate([*bodies, *tails])
 
 
 def _scales_of_body(phi: Float1D) -> Float1D:

@@ -91,7 +91,9 @@ class Consistent(Estimator):
         assert problem.nominal is not None
         b = basis.rank
         program = ConsistentProgram(problem.nominal, basis)
-        rows = _projected(R, b)
+        rows, others = R, R.shape[1] - b
+        if others:  # the factor for the robot alone, whatever the others are
+            rows = triangular_factor(np.hstack([R[:, b:], R[:, :b]]))[others:, others:]
         phi = program.nearest(beta[:b], rows, pull=self.pull, divergence=self.divergence)
         if phi is None:
             message = "the cone program found no consistent robot; check log and friction model"
@@ -106,14 +108,6 @@ class Consistent(Estimator):
             torque_rms=np.sqrt(reduction.squared_residuals(beta) / problem.samples),
             seconds=time.perf_counter() - began,
         )
-
-
-def _projected(R: Float2D, count: int) -> Float2D:
-    """Return the factor for the first parameters alone, whatever the others are."""
-    others = R.shape[1] - count
-    if not others:
-        return R
-    return triangular_factor(np.hstack([R[:, count:], R[:, :count]]))[others:, others:]
 
 
 @public_value

@@ -58,35 +58,27 @@ EXTREMES = 0.02
 
 
 def find_discrepancy(
-    problem: LinearProblem,
-    motion: Motion,
-    nominal: Robot,
-    *,
-    gain_std: float = 0.0,
-    significance: float = SIGNIFICANCE,
+    problem: LinearProblem, motion: Motion, nominal: Robot, *, gain_std: float = 0.0
 ) -> Discrepancy:
     """Return what the model of a problem lacks, by the rows themselves; empty if the fit fails.
 
-    Torque constants have relative errors of standard deviation `gain_std`; `significance` is the
-    probability that something is found where nothing is.
+    Torque constants have relative errors of standard deviation `gain_std`.
     """
     estimate, nothing = _by_noise_alone(problem, gain_std)
     if not estimate.success:
         return nothing
-    found = _with_functions(nothing, problem, motion, nominal, estimate.beta, significance)
-    return replace(found, repeats=_repeats(problem, found, significance))
+    found = _with_functions(nothing, problem, motion, nominal, estimate.beta)
+    return replace(found, repeats=_repeats(problem, found))
 
 
-def nothing_lacking(
-    problem: LinearProblem, *, gain_std: float = 0.0, significance: float = SIGNIFICANCE
-) -> Discrepancy:
+def nothing_lacking(problem: LinearProblem, *, gain_std: float) -> Discrepancy:
     """Return what `find_discrepancy` returns for rows whose model lacks no function.
 
     A part of the rows has shown nothing; residuals may repeat with the period, and are said to with
-    probability `significance` where they do not. Torque constants err by `gain_std`.
+    probability `SIGNIFICANCE` where they do not. Torque constants err by `gain_std`.
     """
     estimate, nothing = _by_noise_alone(problem, gain_std)
-    repeats = estimate.success and _repeats(problem, nothing, significance)
+    repeats = estimate.success and _repeats(problem, nothing)
     return replace(nothing, repeats=repeats)
 
 
@@ -99,12 +91,7 @@ def _by_noise_alone(problem: LinearProblem, gain_std: float) -> tuple[Estimate, 
 
 
 def _with_functions(
-    nothing: Discrepancy,
-    problem: LinearProblem,
-    motion: Motion,
-    nominal: Robot,
-    beta: Float1D,
-    significance: float,
+    nothing: Discrepancy, problem: LinearProblem, motion: Motion, nominal: Robot, beta: Float1D
 ) -> Discrepancy:
     """Return the functions that explain the residuals of a fit with parameters beta, and predict.
 
@@ -114,7 +101,7 @@ def _with_functions(
     model = problem.by_joint(problem.W @ beta)
     phi = problem.basis.completed(beta, nominal.parameters())
     candidates = _Candidates.of(problem, motion, nominal.with_parameters(phi, formal=True))
-    search = _Explanations(problem, candidates, nothing.columns, significance)
+    search = _Explanations(problem, candidates, nothing.columns)
     y, noise = problem.by_joint(problem.y), nothing.noise_std
     explained = search.components(y, noise)
     if explained is None or search.components(_without_extremes(y, model), noise) is None:
@@ -133,7 +120,7 @@ def _with_functions(
     return replace(search.discrepancy(explained), left_out=left_out)
 
 
-def _repeats(problem: LinearProblem, found: Discrepancy, significance: float) -> bool:
+def _repeats(problem: LinearProblem, found: Discrepancy) -> bool:
     r"""Return whether what is left of the rows repeats with their period.
 
     With the sums of a joint's residuals of unit variance over the :math:`n_i` rows of one phase,
@@ -157,7 +144,7 @@ def _repeats(problem: LinearProblem, found: Discrepancy, significance: float) ->
     within = np.maximum(problem.samples - between, TINY) / (problem.samples - phases)
     each = fdtrc(above, below, between / phases / within)
     pooled = fdtrc(above.sum(), below.sum(), between.mean() / phases / within.mean())
-    return bool(min(pooled, each.min() * len(each)) < 0.5 * significance)
+    return bool(min(pooled, each.min() * len(each)) < 0.5 * SIGNIFICANCE)
 
 
 class _Explained(NamedTuple):
@@ -208,7 +195,6 @@ class _Explanations:
     problem: LinearProblem
     candidates: _Candidates
     gains: Float2D
-    significance: float
 
     @property
     def keys(self) -> list[tuple[str, int]]:
@@ -236,13 +222,26 @@ class _Explanations:
 
     def components(self, y: Float2D, noise: Float1D) -> _Explained | None:
         """Return the functions that torques y, shape (N, n), are explained by, if there are any."""
-        problem = self.problem
+        problem, blocks = self.problem, self.candidates.blocks
+        n, N, b = problem.dof, problem.samples, problem.basis.rank
         largest = np.array([(LARGEST * noise[j]) ** 2 for _, j in self.keys])
+        last = [c for c, (quantity, _) in enumerate(self.keys) if quantity == REST]
+        ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
+        groups = [np.arange(low, high) for low, high in pairwise(ends)]
         for _ in range(ROUNDS):
-            found, left = self._chosen(y, noise, largest)
+            rows = np.zeros((N, n, b + ends[-1] + 1))
+            rows[..., :b] = problem.by_joint(problem.W) / noise[:, None]
+            rows[..., -1] = y / noise
+            for (_, j), block, group in zip(self.keys, blocks, groups, strict=True):
+                rows[:, j, b + group] = block / noise[j]
+            rows = freed(rows, self.gains.reshape(N, n, -1) / noise[:, None])
+            flat = rows.reshape(N * n, -1)
+            columns = flat[:, :b], flat[:, -1], flat[:, b:-1]
+            found = choose_components(*columns, groups, SIGNIFICANCE, last=last, largest=largest)
+            left = rows[..., -1] - rows[..., :b] @ found.beta - rows[..., b:-1] @ found.effects
             if not found.variances.any():
                 return None
-            change = np.sqrt(left / (problem.samples - problem.basis.rank / problem.dof))
+            change = np.sqrt((left**2).sum(axis=0) / (N - b / n))
             noise = noise * np.where(change > 0.0, change, 1.0)  # 0: no torque
         return _Explained(found, noise)
 
@@ -297,27 +296,6 @@ class _Explanations:
                 break
         opposed = [c for c in shown if not selected[self.keys[c][1]]]
         return sorted(c for taken in selected.values() for c in taken), opposed
-
-    def _chosen(
-        self, y: Float2D, noise: Float1D, largest: Float1D
-    ) -> tuple[VarianceComponents, Float1D]:
-        """Return components of rows of this noise and the sum of squares they leave by joint."""
-        problem = self.problem
-        n, N, b = problem.dof, problem.samples, problem.basis.rank
-        ends = np.cumsum([0, *(block.shape[1] for block in self.candidates.blocks)])
-        groups = [np.arange(low, high) for low, high in pairwise(ends)]
-        rows = np.zeros((N, n, b + ends[-1] + 1))
-        rows[..., :b] = problem.by_joint(problem.W) / noise[:, None]
-        rows[..., -1] = y / noise
-        for (_, j), block, group in zip(self.keys, self.candidates.blocks, groups, strict=True):
-            rows[:, j, b + group] = block / noise[j]
-        rows = freed(rows, self.gains.reshape(N, n, -1) / noise[:, None])
-        flat = rows.reshape(N * n, -1)
-        last = [c for c, (quantity, _) in enumerate(self.keys) if quantity == REST]
-        columns = flat[:, :b], flat[:, -1], flat[:, b:-1]
-        found = choose_components(*columns, groups, self.significance, last=last, largest=largest)
-        left = rows[..., -1] - rows[..., :b] @ found.beta - rows[..., b:-1] @ found.effects
-        return found, (left**2).sum(axis=0)
 
 
 def _select_forward(

@@ -172,7 +172,12 @@ class _Step:
 
     def over(self, x: Float1D, beta: Float1D, tau: Float1D, T_q: Float2D, T_v: Float2D) -> bool:
         """Go a step with the state x (2 n,), in place, and linearize it; False if that failed."""
-        self._take(beta)
+        # Parameters that lead the base change, see `BaseParameters`.
+        self._phi[self._columns] = self._lead + beta - self._beta
+        Fv, Fc, Fo, _ = self._phi[self._friction].T
+        self._rows[:, 0:2] = Fv[:, None]
+        self._rows[:, 2:6] = Fc[:, None]
+        self._rows[:, COLUMNS.index("Fo")] = Fo
         robot, h, n = self._robot, self._dt, len(tau)
         middle, dq = x[:n] + 0.5 * h * x[n:], x[n:].copy()
         model = (robot.geometry, robot.gravity, self._phi)
@@ -189,11 +194,3 @@ class _Step:
         x[:n] += h * dq + 0.5 * h * h * ddq
         x[n:] += h * ddq
         return True
-
-    def _take(self, beta: Float1D) -> None:
-        """Take other base parameters: those that lead the base change, see `BaseParameters`."""
-        self._phi[self._columns] = self._lead + beta - self._beta
-        Fv, Fc, Fo, _ = self._phi[self._friction].T
-        self._rows[:, 0:2] = Fv[:, None]
-        self._rows[:, 2:6] = Fc[:, None]
-        self._rows[:, COLUMNS.index("Fo")] = Fo

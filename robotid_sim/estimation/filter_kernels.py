@@ -43,17 +43,13 @@ def accelerations(
     (M + T_v h share) da = dtau - T_q dq - (h / 2 T_q + T_v) dv - Y dbeta.
     """
     N, n, b = Y.shape
-    inertia, right = np.empty((n, n)), np.empty((n, 3 * n + b))
+    right = np.empty((n, 3 * n + b))
+    right[:, 2 * n : 3 * n] = np.eye(n)
     for k in range(N):
-        for i in range(n):
-            for j in range(n):
-                inertia[i, j] = M[k, i, j] + h * T_v[k, i, j] * share[k, j]
-                right[i, j] = -T_q[k, i, j]
-                right[i, n + j] = -0.5 * h * T_q[k, i, j] - T_v[k, i, j]
-                right[i, 2 * n + j] = 1.0 if i == j else 0.0
-            for p in range(b):
-                right[i, 3 * n + p] = -Y[k, i, p]
-        solved = np.linalg.solve(inertia, right)
+        right[:, :n] = -T_q[k]
+        right[:, n : 2 * n] = -0.5 * h * T_q[k] - T_v[k]
+        right[:, 3 * n :] = -Y[k]
+        solved = np.linalg.solve(M[k] + h * T_v[k] * share[k], right)
         A[k] = solved[:, : 2 * n]
         G[k] = solved[:, 2 * n : 3 * n]
         B[k] = solved[:, 3 * n :]
@@ -78,10 +74,8 @@ def correct(
 def _transition(A: Float2D, h: float, F: Float2D) -> None:
     """Fill the transition matrix F (2 n, 2 n) for the slopes A (n, 2 n) of the acceleration."""
     n = A.shape[0]
+    F[:n], F[n:] = 0.5 * h * h * A, h * A
     for i in range(n):
-        for c in range(2 * n):
-            F[i, c] = 0.5 * h * h * A[i, c]
-            F[n + i, c] = h * A[i, c]
         F[i, i] += 1.0
         F[i, n + i] += h
         F[n + i, n + i] += 1.0
@@ -111,8 +105,7 @@ def _update(P: Float2D, j: int, n: int, c: float, r: float, gain: Float1D) -> fl
     d = P.shape[0]
     row = P[j] + c * P[n + j]
     s: float = row[j] + c * row[n + j] + r
-    for a in range(d):
-        gain[a] = row[a] / s
+    gain[:] = row / s
     for a in range(d):
         for b in range(a, d):
             P[a, b] += gain[a] * gain[b] * s - gain[a] * row[b] - row[a] * gain[b]
@@ -143,12 +136,10 @@ def kalman_gains(
     for k in range(N):
         for j in range(n):
             s[k, j] = 1.0
-            for i in range(2 * n):
-                K[k, i, j] = 0.0
+            K[k, :, j] = 0.0
             if sound[k, j]:
                 s[k, j] = _update(P, j, n, c, r[j], gain)
-                for i in range(2 * n):
-                    K[k, i, j] = gain[i]
+                K[k, :, j] = gain
         _transition(A[k], h, F)
         P[:] = F @ P @ F.T
         _add_shaking(P, G[k], h)
@@ -241,18 +232,12 @@ def propagate(P: Float2D, A: Float2D, B: Float2D, G: Float2D, h: float) -> None:
     n, d = A.shape[0], P.shape[0]
     F = np.zeros((2 * n, d))
     _transition(A, h, F[:, : 2 * n])
-    for i in range(n):
-        for c in range(B.shape[1]):
-            F[i, 2 * n + c] = 0.5 * h * h * B[i, c]
-            F[n + i, 2 * n + c] = h * B[i, c]
+    F[:n, 2 * n :], F[n:, 2 * n :] = 0.5 * h * h * B, h * B
     rows = F @ P
     corner = rows @ F.T
-    for i in range(2 * n):
-        for c in range(2 * n):
-            P[i, c] = 0.5 * (corner[i, c] + corner[c, i])
-        for c in range(2 * n, d):
-            P[i, c] = rows[i, c]
-            P[c, i] = rows[i, c]
+    P[: 2 * n, : 2 * n] = 0.5 * (corner + corner.T)
+    P[: 2 * n, 2 * n :] = rows[:, 2 * n :]
+    P[2 * n :, : 2 * n] = rows[:, 2 * n :].T
     _add_shaking(P, G, h)
 
 
@@ -272,5 +257,4 @@ def update(
             e = z[j] - x[j] - c * x[n + j]
             s = _update(P, j, n, c, r[j], gain)
             normalized[j] = e / math.sqrt(s)
-            for i in range(x.shape[0]):
-                x[i] += gain[i] * e
+            x += gain * e

@@ -22,7 +22,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters_like
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.estimation.held_out import MARGIN, HeldOut, worth
+from robotid_sim.estimation.held_out import MARGIN, HeldOut, scores_of, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem, extended, rows_of
 from robotid_sim.measurement.motion import Motion
@@ -126,7 +126,7 @@ def revise_gravity(motion: Motion, nominal: Robot, basis: BaseParameters) -> Gra
             return fit if free else None
         free = sorted([*free, *tried[max(better, key=lambda k: float(gains[k].sum()))]])
         revised = _settled(fit, problem, motion, free)
-        if revised is None or not _is_better(_scores(revised[1]) - _scores(problem)):
+        if revised is None or not _is_better(scores_of(revised[1]) - scores_of(problem)):
             return fit if fit.cov.any() else None
         fit, problem = revised
 
@@ -227,10 +227,6 @@ def _gain_of_columns(problem: LinearProblem, columns: Float) -> Float2D:
     sums, rank = HeldOut.of_problem(problem, columns), problem.basis.rank
     before, after = (sums.score_by_joint(np.arange(k)) for k in (rank, rank + columns.shape[2]))
     return np.asarray(after - before)
-
-
-def _scores(problem: LinearProblem) -> Float2D:
-    return HeldOut.of_problem(problem).score_by_joint(np.arange(problem.basis.rank))
 
 
 def _is_better(gain: Float2D) -> bool:

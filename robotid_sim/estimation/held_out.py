@@ -199,17 +199,19 @@ def worth(gain: Float1D, errors: float = ERRORS) -> float:
     return float(gain.sum() - gain.max()) if certainty(gain) > errors else -np.inf
 
 
+def scores_of(problem: LinearProblem) -> Float2D:
+    """Return how well blocks that are left out are predicted by the others, shape (folds, n)."""
+    return HeldOut.of_problem(problem).score_by_joint(np.arange(problem.basis.rank))
+
+
 def predicts_better(before: LinearProblem, after: LinearProblem) -> Bool1D:
     """Return which joints' blocks, left out, another problem of the same log predicts better.
 
     A gain counts if it exceeds `MARGIN` without the block that speaks most for it, and its standard
     error `ERRORS` times.
     """
-    old, new = (
-        HeldOut.of_problem(problem).score_by_joint(np.arange(problem.basis.rank))
-        for problem in (before, after)
-    )
-    return np.array([worth(gain) > MARGIN for gain in (new - old).T])
+    gains = scores_of(after) - scores_of(before)
+    return np.array([worth(gain) > MARGIN for gain in gains.T])
 
 
 def certainty(gain: Float1D) -> float:

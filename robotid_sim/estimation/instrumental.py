@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robotid_sim.docstrings import documented
-from robotid_sim.errors import OptionError, require_type
-from robotid_sim.estimation.block_sandwich import check_block
+from robotid_sim.errors import require_type
+from robotid_sim.estimation.block_sandwich import check_rounds
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import PROBLEM, WeightedLeastSquares
 from robotid_sim.estimation.problem import Estimator, LinearProblem
@@ -50,9 +50,7 @@ class InstrumentalVariables(Estimator):
     """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
 
     def __post_init__(self) -> None:
-        if self.rounds < 1:
-            raise OptionError(f"instrumental variables need at least 1 round, got {self.rounds}")
-        check_block(self.block)
+        check_rounds("instrumental variables need", self.rounds, self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the estimate; `rng` is not used."""

@@ -17,8 +17,13 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.docstrings import documented
-from robotid_sim.errors import OptionError, require_type
-from robotid_sim.estimation.block_sandwich import block_sandwich, check_block, length_of
+from robotid_sim.errors import require_type
+from robotid_sim.estimation.block_sandwich import (
+    block_sandwich,
+    check_block,
+    check_rounds,
+    length_of,
+)
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.problem import Estimator, LinearProblem, weights_of
 from robotid_sim.estimation.reduction import Reduction, reduce_parts, reduce_rows
@@ -109,9 +114,7 @@ class WeightedLeastSquares(Estimator):
     """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
 
     def __post_init__(self) -> None:
-        if self.rounds < 1:
-            raise OptionError(f"weighted least squares needs at least 1 round, got {self.rounds}")
-        check_block(self.block)
+        check_rounds("weighted least squares needs", self.rounds, self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the weighted least-squares estimate; `rng` is not used."""
@@ -149,19 +152,14 @@ def fit_rows(
     if not estimate.success:
         return estimate
     estimate = replace(estimate, block=length_of(problem, estimate.beta, block))
-    if problem.random is not None:
-        estimate = _with_random(estimate, problem, reduction)
+    if problem.random is not None:  # covariances hold its effects
+        assert estimate.cov is not None
+        assert estimate.cov_white is not None
+        weights = weights_of(estimate)
+        half = random_errors(problem, weights, np.linalg.inv(reduction.solve(weights)[1]))
+        more = half @ half.T
+        estimate = replace(estimate, cov=estimate.cov + more, cov_white=estimate.cov_white + more)
     return replace(estimate, seconds=time.perf_counter() - began)
-
-
-def _with_random(estimate: Estimate, problem: LinearProblem, reduction: Reduction) -> Estimate:
-    """Return the estimate with covariances that hold the random effects of the problem."""
-    assert estimate.cov is not None
-    assert estimate.cov_white is not None
-    weights = weights_of(estimate)
-    half = random_errors(problem, weights, np.linalg.inv(reduction.solve(weights)[1]))
-    more = half @ half.T
-    return replace(estimate, cov=estimate.cov + more, cov_white=estimate.cov_white + more)
 
 
 def fit_stream(parts: ProblemStream, estimator: WeightedLeastSquares | None = None) -> Estimate:

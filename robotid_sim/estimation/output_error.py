@@ -112,29 +112,23 @@ class OutputError(Estimator):
         if motion is None:
             return None
         noise = likely_torque_noise(robot, recording, motion, gains, columns)
-        return _kalman(robot, recording, motion, noise, columns)
-
-
-def _kalman(
-    robot: Robot, recording: RecordedLog, motion: PredictedMotion, noise: Float1D, columns: Int1D
-) -> Observer:
-    """Return the observer with the gains of a Kalman filter for the torque noise, (n,)."""
-    samples, n = recording.q.shape
-    P, gains = start_covariance(recording), np.empty((samples, 2 * n, n))
-    variance = np.empty((samples, n))
-    for part, slopes in slopes_by_part(robot, recording, motion, columns):
-        filter_kernels.kalman_gains(
-            slopes.A,
-            slopes.G * noise,
-            recording.dt,
-            recording.lead,
-            recording.position_noise**2,
-            recording.sound[part],
-            P,
-            gains[part],
-            variance[part],
-        )
-    return Observer(recording, gains, 1.0 / np.sqrt(variance))
+        # The gains of a Kalman filter for this noise.
+        samples, n = recording.q.shape
+        P, gains = start_covariance(recording), np.empty((samples, 2 * n, n))
+        variance = np.empty((samples, n))
+        for part, slopes in slopes_by_part(robot, recording, motion, columns):
+            filter_kernels.kalman_gains(
+                slopes.A,
+                slopes.G * noise,
+                recording.dt,
+                recording.lead,
+                recording.position_noise**2,
+                recording.sound[part],
+                P,
+                gains[part],
+                variance[part],
+            )
+        return Observer(recording, gains, 1.0 / np.sqrt(variance))
 
 
 @documented

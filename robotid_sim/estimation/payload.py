@@ -151,10 +151,15 @@ def estimate_payload(
         none = np.full(10, np.nan)
         parts = (np.nan, np.nan, none[:3], none[:3], none, none)
         return PayloadEstimate(*parts, estimate, success=False, message=whole.message)
-    expand, to_tip = np.eye(10)[:, leads], _to_tip(nominal)
-    chain = to_tip @ expand
+    T = np.linalg.inv(nominal.T_last_tip)
+    to_tip = np.array([inertia.transformed(unit, T) for unit in np.eye(10)]).T
+    chain = to_tip @ np.eye(10)[:, leads]
     phi, cov = chain @ whole.beta[basis.rank :], whole.cov[basis.rank :, basis.rank :]
-    return _described(phi, chain @ cov @ chain.T, _seen(to_tip, leads, K), estimate)
+    # The combinations that no torque shows, of parameters about the last link.
+    blind: Float2D = np.delete(np.eye(10), leads, axis=1)
+    blind[leads] = -np.delete(K, leads, axis=1)
+    seen = np.abs(to_tip @ blind).max(axis=1, initial=0.0) < 1e-6
+    return _described(phi, chain @ cov @ chain.T, seen, estimate)
 
 
 def _described(phi: Float1D, cov: Float2D, seen: Bool1D, estimate: Estimate) -> PayloadEstimate:
@@ -218,19 +223,3 @@ def unknown_beside_mass(nominal: Robot) -> Int1D:
             "no joint torque tells the mass of a load from its place; give mass and COM"
         )
     return leads
-
-
-def _to_tip(nominal: Robot) -> Float2D:
-    """Return the map of ten parameters from the frame of the last link to the tip, (10, 10)."""
-    T = np.linalg.inv(nominal.T_last_tip)
-    return np.array([inertia.transformed(unit, T) for unit in np.eye(10)]).T
-
-
-def _seen(to_tip: Float2D, leads: Int1D, K: Float2D) -> Bool1D:
-    """Return which parameters about the tip the torques determine by themselves, shape (10,).
-
-    Those with no part in what the torques are blind to, the null space of K.
-    """
-    blind: Float2D = np.delete(np.eye(10), leads, axis=1)
-    blind[leads] = -np.delete(K, leads, axis=1)
-    return np.asarray(np.abs(to_tip @ blind).max(axis=1, initial=0.0) < 1e-6)

@@ -149,18 +149,15 @@ class _GaussNewton:
             if not fit.success:
                 return beta, None, fit.message
             step = fit.beta - beta
-            if (np.abs(step) < SETTLED * fit.std).all() or self._tiny(step):
+            # It changes no torque, as at the end where there is no noise.
+            change, size = (np.linalg.norm(x) for x in (self.problem.W @ step, self.problem.y))
+            if change < LEAST_STEP * size or (np.abs(step) < SETTLED * fit.std).all():
                 return fit.beta, fit, ""
             better = self._descended(observers, rows, beta, step, fit.noise_std)
             if better is None:
                 return beta, None, "no step makes the innovations smaller"
             beta, rows = better
         return beta, None, f"the innovations have not settled after {ROUNDS} steps"
-
-    def _tiny(self, step: Float1D) -> bool:
-        """Return whether a step changes no torque, as at the end where there is no noise."""
-        size = np.linalg.norm(self.problem.y)
-        return bool(np.linalg.norm(self.problem.W @ step) < LEAST_STEP * size)
 
     def _descended(
         self,

@@ -28,7 +28,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.compiled import jit
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError, require_type
-from robotid_sim.estimation.block_sandwich import check_block, length_of, row_blocks_of
+from robotid_sim.estimation.block_sandwich import check_rounds, length_of, row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import (
     PROBLEM,
@@ -114,11 +114,9 @@ class RecursiveLeastSquares(Estimator):
     """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
 
     def __post_init__(self) -> None:
-        if self.rounds < 1:
-            raise OptionError(f"recursive least squares needs at least 1 round, got {self.rounds}")
+        check_rounds("recursive least squares needs", self.rounds, self.block)
         if self.forgetting is not None and not 0.0 < self.forgetting < np.inf:
             raise OptionError(f"forgetting takes a positive time, got {self.forgetting} s")
-        check_block(self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the estimate after the last row; `rng` is not used."""
@@ -135,7 +133,20 @@ class RecursiveLeastSquares(Estimator):
         fit = fit_rows(problem, block=self.block, **common)
         if self.forgetting is not None and fit.success:
             block = length_of(problem, fit.beta, self.block)
-            fit = fit_rows(self._faded(problem, block), block=block, **common)
+            weight = np.sqrt(self._fading(problem) ** np.arange(problem.samples)[::-1])
+            faded = with_rows_changed(problem, lambda rows: rows * weight[:, None, None])
+            # Whole blocks up to the last row.
+            length = min(max(1, round(block / problem.dt)), problem.samples)
+            late = slice(problem.samples % length * problem.dof, None)
+            faded = replace(
+                faded,
+                W=faded.W[late],
+                y=faded.y[late],
+                random=None if faded.random is None else faded.random[late],
+                instruments=None,
+                period=None,
+            )
+            fit = fit_rows(faded, block=block, **common)
             blocks = row_blocks_of(problem, block) * running.twice.samples / problem.samples
             dof = np.full(len(fit.beta), max(2.0 * blocks - len(fit.beta) / problem.dof, 1.0))
             fit = replace(fit, dof=dof, cov_white=_white(running, fit), rows=len(problem.y))
@@ -159,18 +170,6 @@ class RecursiveLeastSquares(Estimator):
     def _fading(self, problem: LinearProblem) -> float:
         """Return what a sample weighs after another one."""
         return 1.0 if self.forgetting is None else math.exp(-problem.dt / self.forgetting)
-
-    def _faded(self, problem: LinearProblem, block: float) -> LinearProblem:
-        """Return the rows with the roots of their weights, whole blocks of them up to the last."""
-        length = min(max(1, round(block / problem.dt)), problem.samples)
-        fading, skipped = self._fading(problem), problem.samples % length
-        weight = np.sqrt(fading ** np.arange(problem.samples)[::-1])
-        faded = with_rows_changed(problem, lambda rows: rows * weight[:, None, None])
-        late = slice(skipped * problem.dof, None)
-        random = None if faded.random is None else faded.random[late]
-        return replace(
-            faded, W=faded.W[late], y=faded.y[late], random=random, instruments=None, period=None
-        )
 
 
 def _no_sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:

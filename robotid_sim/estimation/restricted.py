@@ -270,7 +270,15 @@ class Restrictions:
         free = shown if self.prior is None else self.free
         for _ in range(rounds):
             weights = self.factors / sigma
-            beta, R = _solved(self._rows(reduction, weights), free, values)
+            data = reduction.whole(weights)
+            rows = [data]
+            if self.ridge:
+                size = np.sqrt(self.ridge) * np.linalg.norm(data[:, :-1], axis=0)
+                rows.append(np.column_stack([np.diag(size), np.zeros(size.size)]))
+            if self.prior is not None:
+                root = self.before.root
+                rows.append(np.column_stack([root, root @ self.before.beta]) / self.prior)
+            beta, R = _solved(np.vstack(rows), free, values)
             sigma = noise_std(reduction, beta, freedom)
         return RestrictedFit(beta, sigma, weights, R, free, unseen)
 
@@ -287,19 +295,6 @@ class Restrictions:
             if not faint.any():
                 return unseen
             unseen[columns[faint.argmax()]] = True
-
-    def _rows(self, reduction: Reduction, weights: Float1D) -> Float2D:
-        """Return the rows whose squares are minimized, the right-hand side last."""
-        data = reduction.whole(weights)
-        b = len(self.values)
-        rows = [data]
-        if self.ridge:
-            size = np.sqrt(self.ridge) * np.linalg.norm(data[:, :-1], axis=0)
-            rows.append(np.column_stack([np.diag(size), np.zeros(b)]))
-        if self.prior is not None:
-            root = self.before.root
-            rows.append(np.column_stack([root, root @ self.before.beta]) / self.prior)
-        return np.vstack(rows)
 
     def random_errors(self, problem: LinearProblem, use: Bool1D, fit: RestrictedFit) -> Float2D:
         """Return the errors of the free parameters by every random effect of a problem, (p, k)."""

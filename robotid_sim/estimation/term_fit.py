@@ -163,7 +163,7 @@ def fitted_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
     What is not known of the constants, nor of the rotors, is in the deviations.
     """
     chosen, rank = _settled(rows, chosen), rows.problem.basis.rank
-    problem = rows.problem
+    problem, names = rows.problem, rows.problem.joint_names
     fits = _fits(problem, rows, chosen)
     random = _of_rotors(rows, chosen, fits.linear.beta[rank:])
     if random is not problem.random:
@@ -176,9 +176,10 @@ def fitted_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
     for k, (one, own, gain) in enumerate(zip(chosen, places, gains, strict=True)):
         values = linear.beta[own]
         torque = one.columns[:, one.joint] @ values
+        joint, *partner = (names[j] for j in (one.joint, one.partner) if j is not None)
         terms.append(
             FittedTerm(
-                term=_term(one, values, problem.joint_names),
+                term=JointTerm(one.kind, joint, tuple(values.tolist()), one.shape, *partner),
                 std=tuple(whole.std[own].tolist()),
                 shape_std=float(log_std[k]) * float(one.shape or 0.0) if k in log_std else None,
                 gain=float(gain.sum()),
@@ -207,9 +208,19 @@ class _Fits(NamedTuple):
 def _fits(problem: LinearProblem, rows: TermRows, chosen: Sequence[Candidate]) -> _Fits:
     columns = np.concatenate([one.columns for one in chosen], axis=2).reshape(len(problem.y), -1)
     linear = _fit(problem, columns)
-    tangents, curved = _tangents(rows, chosen, linear.beta[problem.basis.rank :])
+    # Torque per change of the constants' logarithms, and of which terms they are.
+    beta, tangents, curved = linear.beta[problem.basis.rank :], [], []
+    for k, own in enumerate(consecutive(0, [one.size for one in chosen])):
+        one = chosen[k]
+        shape = KINDS[one.kind].shape
+        if shape is None or shape.bounds is None or one.shape is None:
+            continue
+        place = (one.kind, one.joint, one.partner)
+        high, low = (rows.candidate(*place, one.shape * (1.0 + h)).columns for h in (STEP, -STEP))
+        tangents.append(((high - low) @ beta[own] / (2.0 * STEP)).ravel())
+        curved.append(k)
     if curved:
-        whole = _fit(problem, np.hstack([columns, tangents]))
+        whole = _fit(problem, np.column_stack([columns, *tangents]))
         if whole.success:
             return _Fits(columns, linear, whole, curved)
     return _Fits(columns, linear, linear, [])
@@ -284,25 +295,3 @@ def with_columns(problem: LinearProblem, columns: Float2D) -> LinearProblem:
     """Return a problem with the columns of terms, shape (N n, k), behind its own."""
     symbols = [f"term {k}" for k in range(columns.shape[1])]
     return extended(problem, columns, symbols, ["1"] * len(symbols))
-
-
-def _term(one: Candidate, values: Float1D, names: Sequence[str]) -> JointTerm:
-    partner = None if one.partner is None else names[one.partner]
-    return JointTerm(one.kind, names[one.joint], tuple(values.tolist()), one.shape, partner)
-
-
-def _tangents(
-    rows: TermRows, chosen: Sequence[Candidate], beta: Float1D
-) -> tuple[Float2D, list[int]]:
-    """Return torque per change of the constants' logarithms, and of which terms they are."""
-    columns, curved = [], []
-    for k, own in enumerate(consecutive(0, [one.size for one in chosen])):
-        one = chosen[k]
-        shape = KINDS[one.kind].shape
-        if shape is None or shape.bounds is None or one.shape is None:
-            continue
-        place = (one.kind, one.joint, one.partner)
-        high, low = (rows.candidate(*place, one.shape * (1.0 + h)).columns for h in (STEP, -STEP))
-        columns.append(((high - low) @ beta[own] / (2.0 * STEP)).ravel())
-        curved.append(k)
-    return np.column_stack(columns) if columns else np.zeros((0, 0)), curved

@@ -120,7 +120,8 @@ class TorqueLimit(MotionConstraint):
         tau = joint_torque(self.robot, *motion)[:, self.joints] / self._allowance
         if self.uncertainty == 0.0:
             return np.asarray(tau)
-        spread = self._spread(motion)[:, self.joints] / self._allowance
+        size = self.uncertainty * np.linalg.norm(self._contributions(motion), axis=2)
+        spread = size[:, self.joints] / self._allowance
         return np.hstack([tau + spread, tau - spread])
 
     def slopes(self, motion: MotionArrays) -> Slopes:
@@ -131,7 +132,16 @@ class TorqueLimit(MotionConstraint):
         nominal = [np.moveaxis(part, 0, 2)[:, self.joints] / scale for part in slopes]
         if self.uncertainty == 0.0:
             return nominal[0], nominal[1], nominal[2]
-        spread = [part / scale for part in self._spread_slopes(motion)]
+        phi, parts = self.robot.parameters(), self._contributions(motion)
+        size = np.linalg.norm(parts, axis=2, keepdims=True)
+        weights = self.uncertainty * parts * phi / np.maximum(size, np.finfo(float).tiny)
+        columns = np.arange(phi.size)
+        by_joint = []
+        for j in self.joints:
+            only = np.zeros_like(weights)
+            only[:, j] = weights[:, j]
+            by_joint.append(regressor_sensitivity(self.robot, columns, motion, only))
+        spread = [np.stack(parts, axis=1) / scale for parts in zip(*by_joint, strict=True)]
         both = [np.hstack([t + s, t - s]) for t, s in zip(nominal, spread, strict=True)]
         return both[0], both[1], both[2]
 
@@ -144,21 +154,6 @@ class TorqueLimit(MotionConstraint):
         """Return the torque that every parameter contributes, shape (N, n, p)."""
         columns = np.arange(self.robot.parameters().size)
         return np.asarray(torque_regressor(self.robot, *motion, columns) * self.robot.parameters())
-
-    def _spread(self, motion: MotionArrays) -> Float2D:
-        return np.asarray(self.uncertainty * np.linalg.norm(self._contributions(motion), axis=2))
-
-    def _spread_slopes(self, motion: MotionArrays) -> list[Float]:
-        phi, parts = self.robot.parameters(), self._contributions(motion)
-        size = np.linalg.norm(parts, axis=2, keepdims=True)
-        weights = self.uncertainty * parts * phi / np.maximum(size, np.finfo(float).tiny)
-        columns = np.arange(phi.size)
-        slopes = []
-        for j in self.joints:
-            only = np.zeros_like(weights)
-            only[:, j] = weights[:, j]
-            slopes.append(regressor_sensitivity(self.robot, columns, motion, only))
-        return [np.stack([s[i] for s in slopes], axis=1) for i in range(3)]
 
 
 @dataclass(frozen=True, eq=False)

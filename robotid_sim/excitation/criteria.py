@@ -104,7 +104,8 @@ class Criterion(ABC):
         each = len(W) // self.motions
         deviation = np.repeat(np.sqrt(variance), each, axis=0)[:, :, None]
         flat = (W / deviation).reshape(-1, W.shape[-1])
-        R = self._root(flat, len(W))
+        prior = [] if self.prior is None else [np.sqrt(len(W)) * self.prior]
+        R = np.asarray(np.linalg.qr(np.vstack([flat, *prior]), mode="r"))
         if not np.abs(np.diag(R)).min() > 0.0:
             return np.inf, np.zeros_like(W)
         value, F, a = self.of_root(R, len(W))
@@ -175,12 +176,6 @@ class Criterion(ABC):
         tau = W @ self.beta
         by_motion = tau.reshape(self.motions, -1, W.shape[1])
         return (by_motion**2).mean(axis=1) + self.floor**2 * variance, tau
-
-    def _root(self, rows: Float2D, count: int) -> Float2D:
-        """Return the triangular root of the information of the rows and the prior."""
-        if self.prior is not None:
-            rows = np.vstack([rows, np.sqrt(count) * self.prior])
-        return np.asarray(np.linalg.qr(rows, mode="r"))
 
 
 @documented

@@ -155,7 +155,10 @@ def random_feasible(
             ratio = torque_ratios(nominal, trajectory)
             if ratio.max() <= options.torque_ratio:
                 return trajectory
-            trajectory = _shrunk(nominal, trajectory)
+            # Toward the home pose the motion stays within convex limits.
+            q0 = nominal.home + SHRINK * (trajectory.q0 - nominal.home)
+            a, b = SHRINK * trajectory.a, SHRINK * trajectory.b
+            trajectory = with_approach(nominal, q0, a, b, options)
         worst = np.maximum(worst, ratio)
     joint = nominal.joint_names[int(worst.argmax())]
     raise InfeasibleError(
@@ -232,15 +235,6 @@ def _draw(robot: Robot, rng: np.random.Generator, options: FourierOptions) -> Fo
     q0 = limits.middle + rng.uniform(-1.0, 1.0, robot.dof) * slack - scale * middle
     a, b = np.split((coefficients * scale).T, 2, axis=1)
     return with_approach(robot, q0, a, b, options)
-
-
-def _shrunk(robot: Robot, trajectory: FourierTrajectory) -> FourierTrajectory:
-    """Return the motion scaled toward the home pose, which stays within convex limits."""
-    options = FourierOptions(
-        harmonics=trajectory.harmonics, period=trajectory.base_period, periods=trajectory.periods
-    )
-    q0 = robot.home + SHRINK * (trajectory.q0 - robot.home)
-    return with_approach(robot, q0, SHRINK * trajectory.a, SHRINK * trajectory.b, options)
 
 
 def _grid(trajectory: FourierTrajectory, samples: int) -> Float1D:

@@ -52,13 +52,7 @@ def feasible_draws(
         raise OptionError(f"a design needs at least 1 candidate, got {candidates}")
     drawn = _all_draws(problem, rng, candidates, progress)
     require_rank(problem, drawn[0].value)
-    _require_motion(problem, drawn[0].x)
-    return drawn
-
-
-def _require_motion(problem: ExcitationProblem, x: Float1D) -> None:
-    """Raise `InfeasibleError` if no joint moves faster than what counts as a velocity limit."""
-    paths = problem.trajectories(x)
+    paths = problem.trajectories(drawn[0].x)
     times = np.linspace(0.0, paths[0].duration, SAMPLES_OF_MOTION)
     velocity = max(float(np.abs(path(times).dq).max()) for path in paths)
     if velocity < MIN_VELOCITY:
@@ -66,6 +60,7 @@ def _require_motion(problem: ExcitationProblem, x: Float1D) -> None:
             f"a motion within the limits has at most {velocity:.2g} rad/s or m/s, which nothing "
             "can be identified from; raise the limits of acceleration or jerk, margin or amplitude"
         )
+    return drawn
 
 
 def require_rank(problem: ExcitationProblem, best: float) -> None:
@@ -81,7 +76,6 @@ def _all_draws(
     problem: ExcitationProblem, rng: np.random.Generator, candidates: int, progress: Progress
 ) -> list[Draw]:
     if isinstance(problem.options, FourierOptions) and not problem.extra and problem.start is None:
-        assert isinstance(problem.options, FourierOptions)
         designs = random_designs(
             problem.nominal,
             problem.basis,

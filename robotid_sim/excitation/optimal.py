@@ -258,12 +258,7 @@ def mended(problem: ExcitationProblem, x: Float1D) -> Float1D:
     """
     if not problem.violated(x):
         return x
-    rest = np.tile(problem.rest, problem.motions)
-    for share in STEPS:
-        nearer = rest + share * (x - rest)
-        if not problem.violated(nearer):
-            return np.asarray(nearer)
-    return x
+    return next((near for near in problem.toward_rest(x, STEPS) if not problem.violated(near)), x)
 
 
 PENALTY = 10.0

@@ -206,33 +206,24 @@ def _rounds(
         y, success, message = problem.descend(x, goals, kinematic, turns, watch)
         x = problem.within_limits(y)
         excess = penalty.excess(x)
-        kept = _kept(problem, x, (1.0, *SMALLER) if k and excess < NEARLY else (1.0,))
+        # The largest share of x that keeps all constraints, between samples too.
+        shares = (1.0, *SMALLER) if k and excess < NEARLY else (1.0,)
+        near = (p for p in problem.toward_rest(x, shares) if problem.keeps(p))
+        kept = next((point for point in near if not problem.violated(point)), None)
         if kept is not None:
             left -= 1
             if problem.value(kept, stage) < least:
                 best, least = kept, problem.value(kept, stage)
             if left < 0:
                 break
-        elif _is_stuck(penalty.excess_at_stations(x), last_excess):
+        # The largest excess of the last round, which this one has seen, is still there.
+        elif (seen := penalty.excess_at_stations(x)) > NEARLY and np.isclose(
+            seen, last_excess, rtol=UNCHANGED
+        ):
             break
         last_excess = excess
         stations = penalty.refined(x)
     return best, success, message
-
-
-def _is_stuck(excess: float, last: float) -> bool:
-    """Return whether a round has left the largest excess of the last one, which it has seen."""
-    return excess > NEARLY and bool(np.isclose(excess, last, rtol=UNCHANGED))
-
-
-def _kept(problem: ExcitationProblem, x: Float1D, shares: Sequence[float]) -> Float1D | None:
-    """Return the largest of the shares of x that keeps all constraints, between samples too."""
-    rest = np.tile(problem.rest, problem.motions)
-    for share in shares:
-        smaller = np.asarray(rest + share * (x - rest))
-        if problem.keeps(smaller) and not problem.violated(smaller):
-            return smaller
-    return None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

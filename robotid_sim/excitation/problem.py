@@ -1,6 +1,6 @@
 """Optimal excitation as a nonlinear program: a criterion over the motions that keep the limits."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, cast
@@ -126,6 +126,11 @@ class ExcitationProblem:
     def each(self, x: Float1D) -> list[Float1D]:
         """Return the coordinates of every motion."""
         return [x] if self.motions == 1 else np.split(x, self.motions)
+
+    def toward_rest(self, x: Float1D, shares: Iterable[float]) -> Iterator[Float1D]:
+        """Return the points that are shares of the way from rest to x."""
+        rest = np.tile(self.rest, self.motions)
+        return (rest + share * (x - rest) for share in shares)
 
     def trajectories(self, x: Float1D) -> tuple[Excitation, ...]:
         """Return the trajectories with the given coordinates, one a motion."""

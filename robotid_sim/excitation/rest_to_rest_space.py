@@ -44,7 +44,27 @@ class RestToRestSpace(JointSpace):
     """Units of the coordinates, shape (d, n)."""
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "unit", self._units())
+        limits, tiny = self._limits(), np.finfo(float).tiny
+        peaks = [np.abs(self.basis.bounds(m))[:, 1:].max(axis=0) for m in range(len(limits))]
+        # The largest coefficient with which each function alone keeps each limit.
+        allowed = np.array(
+            [of / np.maximum(peak, tiny)[:, None] for of, peak in zip(limits, peaks, strict=True)]
+        )
+        half = self.robot.limits.half_range
+        # By limit and joint: how far the best function goes, over half of the range.
+        swings = (allowed * peaks[0][:, None] / half).max(axis=1)
+        least, T = swings.min(axis=0), self.basis.duration
+        if least.min() < LEAST_SWING:
+            j = int(least.argmin())
+            which = ("position", "velocity", "acceleration", "jerk")[int(swings[:, j].argmin())]
+            # The swing that a derivative of order m allows grows with the m-th power of the period.
+            powers = [(LEAST_SWING / way) ** (1.0 / m) for m, way in enumerate(swings[1:, j], 1)]
+            raise InfeasibleError(
+                f"joint '{self.robot.joint_names[j]}' can swing by {least[j]:.2g} of its range "
+                f"only within its {which} limit; raise 'period' from {T:g} s to "
+                f"{1.01 * max(powers) * T:.3g} s or more"
+            )
+        object.__setattr__(self, "unit", np.vstack([half, allowed.min(axis=0)]))
 
     def on_grid(self, samples: int) -> LinearGrid:
         """Return the map to the motion at `samples` equidistant times of one run."""
@@ -89,38 +109,6 @@ class RestToRestSpace(JointSpace):
             * (self.unit[:, j] / self.margin)
             for j in range(self.robot.dof)
         ]
-
-    def _units(self) -> Float2D:
-        """Return the largest coefficient with which each function alone keeps the limits.
-
-        Raise if none can move a joint by LEAST_SWING of its range.
-        """
-        limits, tiny = self._limits(), np.finfo(float).tiny
-        orders = range(len(limits))
-        peaks = [np.abs(self.basis.bounds(order))[:, 1:].max(axis=0) for order in orders]
-        allowed = np.array(
-            [limits[order] / np.maximum(peaks[order], tiny)[:, None] for order in orders]
-        )
-        half = self.robot.limits.half_range
-        # By limit and joint: how far the best function goes, over half of the range.
-        swings = (allowed * peaks[0][:, None] / half).max(axis=1)
-        self._require_swing(swings)
-        return np.vstack([half, allowed.min(axis=0)])
-
-    def _require_swing(self, swings: Float2D) -> None:
-        least = swings.min(axis=0)
-        if least.min() >= LEAST_SWING:
-            return
-        j = int(least.argmin())
-        which = ("position", "velocity", "acceleration", "jerk")[int(swings[:, j].argmin())]
-        # The swing that a derivative of order m allows grows with the m-th power of the period.
-        powers = [(LEAST_SWING / swing) ** (1.0 / m) for m, swing in enumerate(swings[1:, j], 1)]
-        T = self.basis.duration
-        raise InfeasibleError(
-            f"joint '{self.robot.joint_names[j]}' can swing by {least[j]:.2g} of its range only "
-            f"within its {which} limit; raise 'period' from {T:g} s to "
-            f"{1.01 * max(powers) * T:.3g} s or more"
-        )
 
 
 @documented

@@ -271,7 +271,18 @@ def with_springs(
 
 def _torque(spring: Spring, q: Float2D, joint: int, name: str) -> Float1D:
     if isinstance(spring, str):
-        return _evaluated(spring, q, joint, name)
+        known = {"q": q[:, joint], **{f"q{k}": column for k, column in enumerate(q.T, start=1)}}
+        what = f"map: the spring {reprlib.repr(spring)} of {name}"
+        try:
+            torque = np.broadcast_to(evaluate_formula(spring, known), len(q))
+        except ValueError as error:
+            raise OptionError(
+                f"{what} is no expression of {', '.join(known)}: {error}; write it with numbers, "
+                f"+ - * / ** and {', '.join(FUNCTIONS)}, or give a table"
+            ) from error
+        if not np.isfinite(torque[np.isfinite(q).all(axis=1)]).all():
+            raise OptionError(f"{what} is not finite at positions of the log; give a table")
+        return np.asarray(torque)
     at, torque = np.array(spring).T
     inside = q[np.isfinite(q[:, joint]), joint]
     if not (np.diff(at) > 0.0).all():
@@ -282,19 +293,3 @@ def _torque(spring: Spring, q: Float2D, joint: int, name: str) -> Float1D:
             f"from {inside.min():.4g} to {inside.max():.4g}; add rows"
         )
     return np.asarray(np.interp(q[:, joint], at, torque))
-
-
-def _evaluated(expression: str, q: Float2D, joint: int, name: str) -> Float1D:
-    """Return an expression of q, the joint's position, and of q1 to qn, those of all joints."""
-    known = {"q": q[:, joint], **{f"q{k}": column for k, column in enumerate(q.T, start=1)}}
-    what = f"map: the spring {reprlib.repr(expression)} of {name}"
-    try:
-        torque = np.broadcast_to(evaluate_formula(expression, known), len(q))
-    except ValueError as error:
-        raise OptionError(
-            f"{what} is no expression of {', '.join(known)}: {error}; write it with numbers, "
-            f"+ - * / ** and {', '.join(FUNCTIONS)}, or give a table"
-        ) from error
-    if not np.isfinite(torque[np.isfinite(q).all(axis=1)]).all():
-        raise OptionError(f"{what} is not finite at positions of the log; give a table")
-    return np.asarray(torque)

@@ -208,7 +208,11 @@ class _Source:
     def imported(self, taken: Sequence[Segment]) -> list[ImportedLog]:
         """Return segments as logs of one step, each on a uniform grid."""
         mapping = self.matched.mapping
-        step, logs = _step(self.t, taken), []
+        # The step of the grid of the longest segment; None if all have one.
+        times, step, logs = [self.t[part.start : part.stop] for part in taken], None, []
+        if any(not_uniform_after(each) is not None for each in times):
+            grid = uniform_grid(max(times, key=np.ptp))
+            step = float(grid[-1] - grid[0]) / (grid.size - 1)
         for part in taken:
             log, more = _log(self, part, step)
             if len(taken) > 1:
@@ -288,15 +292,6 @@ def _said_of_parts(parts: Sequence[Segment], taken: Sequence[Segment], t: Float1
     verb = "is" if len(taken) == 1 else "are"
     dropped = f", dropped: {listed(others)}" if others else ""
     return [f"gaps or windows leave {len(parts)} segments; {listed(taken)} {verb} taken{dropped}"]
-
-
-def _step(t: Float1D, parts: Sequence[Segment]) -> float | None:
-    """Return the step of the grid of some segments, that of the longest; None if all have it."""
-    times = [t[part.start : part.stop] for part in parts]
-    if all(not_uniform_after(each) is None for each in times):
-        return None
-    grid = uniform_grid(max(times, key=np.ptp))
-    return float(grid[-1] - grid[0]) / (grid.size - 1)
 
 
 def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[str]]:

@@ -20,10 +20,10 @@ from numpy.typing import NDArray
 from robotid_sim.errors import (
     FileFormatError,
     LogError,
-    MissingExtraError,
     OptionError,
     RobotIdError,
     UnknownNameError,
+    require_extra,
 )
 from robotid_sim.importing.foreign_log import ForeignLog, joined, log_of_arrays, with_whole_stamps
 from robotid_sim.importing.text_files import read_text
@@ -51,24 +51,19 @@ def read_npz(path: Path) -> ForeignLog:
 
 def read_mat(path: Path) -> ForeignLog:
     """Read the variables of a MAT file of version 5, and the fields of structures."""
-    require_warranted(_mat_size(path), path)
-    content = scipy.io.loadmat(path, simplify_cells=True)
-    variables = {name: value for name, value in content.items() if not name.startswith("__")}
-    return log_of_arrays(_flat(variables))
-
-
-def _mat_size(path: Path) -> int:
-    """Measure the unpacked elements of a MAT file, up to what they may be [bytes]."""
     with open_file(path) as file:
         order: Literal["little", "big"] = "little" if file.read(128)[126:] == b"IM" else "big"
         size, most = 0, bound_unpacked_size(path) + 1
         while len(head := file.read(8)) == 8 and size < most:
             kind, length = (int.from_bytes(head[k : k + 4], order) for k in (0, 4))
-            content = file.read(length)
+            element = file.read(length)
             if kind == PACKED_ELEMENT:
-                content = zlib.decompressobj().decompress(content, most - size)
-            size += len(content)
-    return size
+                element = zlib.decompressobj().decompress(element, most - size)
+            size += len(element)
+    require_warranted(size, path)
+    content = scipy.io.loadmat(path, simplify_cells=True)
+    variables = {name: value for name, value in content.items() if not name.startswith("__")}
+    return log_of_arrays(_flat(variables))
 
 
 def _flat(variables: Mapping[str, Any], prefix: str = "") -> dict[str, NDArray[Any]]:
@@ -96,11 +91,9 @@ def read_hdf5(path: Path) -> ForeignLog:
 
 def read_parquet(path: Path) -> ForeignLog:
     """Read the columns of a Parquet file; lists of equal length give several columns."""
-    try:
+    with require_extra("Parquet files need pyarrow", "logs"):
         import pyarrow as pa
         import pyarrow.parquet as pq
-    except ImportError as error:
-        raise MissingExtraError.of("Parquet files need pyarrow", "logs") from error
     with open_file(path) as stream, pq.ParquetFile(stream) as file:
         require_warranted(8 * file.metadata.num_rows * file.metadata.num_columns, path)
         table = file.read()
@@ -258,11 +251,9 @@ def read_bag(path: Path, topic: str | None = None) -> ForeignLog:
     topics of them and none is given, `UnknownNameError` if the topic given has none, and
     `MissingExtraError` if the reader of bags is not installed.
     """
-    try:
+    with require_extra("ROS bags need rosbags", "logs"):
         from rosbags.highlevel import AnyReader
         from rosbags.typesys import Stores, get_types_from_msg, get_typestore
-    except ImportError as error:
-        raise MissingExtraError.of("ROS bags need rosbags", "logs") from error
     try:
         _require_own_files(path)
         store = get_typestore(Stores.ROS2_HUMBLE)

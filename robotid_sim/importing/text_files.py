@@ -233,7 +233,14 @@ def _names(head: list[str], comments: list[str], form: TextForm, count: int) -> 
     rows = [cells for cells in cut if len(cells) == count]
     rows = rows or [cells[:count] for cells in cut if len(cells) == count + 1]  # a comment's name
     if count > 2 and count % 2 == 0 and rows and all(len(set(row[::2])) == 1 for row in rows):
-        return _names_of_pairs({row[0].lower(): row[1::2] for row in reversed(rows)})
+        # Pairs of a time and a value, by lines of a label and a value.
+        pairs = {row[0].lower(): row[1::2] for row in reversed(rows)}
+        time = next((label for label in pairs if "time" in label), "time")
+        units = next((row for label, row in pairs.items() if "unit" in label), [])
+        names = pairs.get("name") or next(iter(pairs.values()))
+        values = [f"{n} [{u}]" if u else n for n, u in zip_longest(names, units, fillvalue="")]
+        bracket = time.partition("[")[2].strip("]")
+        return [name for value in values for name in (f"time [{bracket or 's'}]", value)]
     if not rows:
         rows = [cells for line in comments if len(cells := form.cells(line)) == count]
         rows = [row for row in rows[-1:] if None in form.numbers(row)]
@@ -243,16 +250,6 @@ def _names(head: list[str], comments: list[str], form: TextForm, count: int) -> 
         return rows[-1] if rows else []
     named = zip(rows[-2], rows[-1], strict=True)
     return [f"{name} [{unit.strip('[]()')}]" if unit else name for name, unit in named]
-
-
-def _names_of_pairs(rows: dict[str, list[str]]) -> list[str]:
-    """Name columns that stand in pairs of a time and a value, by lines of a label and a value."""
-    time = next((label for label in rows if "time" in label), "time")
-    units = next((row for label, row in rows.items() if "unit" in label), [])
-    names = rows.get("name") or next(iter(rows.values()))
-    values = [f"{n} [{u}]" if u else n for n, u in zip_longest(names, units, fillvalue="")]
-    bracket = time.partition("[")[2].strip("]")
-    return [name for value in values for name in (f"time [{bracket or 's'}]", value)]
 
 
 def _is_unit(cell: str) -> bool:

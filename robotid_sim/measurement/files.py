@@ -213,7 +213,18 @@ def _write_csv(log: Log, path: Path) -> None:
 
 
 def _read_csv(path: Path) -> Log:
-    header, rows = _csv_parts(path)
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise FileFormatError(f"cannot read log {path}: {error}") from error
+    comments = list(takewhile(lambda line: line.startswith("#"), lines))
+    header = csv_header(comments, path)
+    try:
+        rows = list(csv.reader(lines[len(comments) :]))
+    except csv.Error as error:
+        raise FileFormatError(f"{path}: a line cannot be cut into cells: {error}") from error
+    if len(rows) < 2:
+        raise FileFormatError(f"{path} holds no samples below its header line")
     return log_of_columns(header, rows[0], numbers_of(rows[1:], path, rows[0]), path)
 
 
@@ -255,23 +266,6 @@ def log_of_columns(header: Mapping[str, str], names: list[str], values: Float2D,
         provenance={"file": path.name},
         **channels,
     )
-
-
-def _csv_parts(path: Path) -> tuple[dict[str, str], list[list[str]]]:
-    """Return the comment lines by key, and the rows of cells: names, then samples."""
-    try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
-    except (OSError, UnicodeDecodeError) as error:
-        raise FileFormatError(f"cannot read log {path}: {error}") from error
-    comments = list(takewhile(lambda line: line.startswith("#"), lines))
-    header = csv_header(comments, path)
-    try:
-        rows = list(csv.reader(lines[len(comments) :]))
-    except csv.Error as error:
-        raise FileFormatError(f"{path}: a line cannot be cut into cells: {error}") from error
-    if len(rows) < 2:
-        raise FileFormatError(f"{path} holds no samples below its header line")
-    return header, rows
 
 
 def csv_header(comments: Sequence[str], path: Path) -> dict[str, str]:

@@ -4,7 +4,6 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import h5py
 
@@ -64,15 +63,11 @@ def _require_whole(file: h5py.File, path: Path) -> None:
                 if isinstance(item, h5py.Group):
                     groups.append((depth + 1, item))
                 elif isinstance(item, h5py.Dataset):
-                    _require_inside(item, name, path)
+                    if item.is_virtual or item.external:
+                        raise FileFormatError(
+                            f"{path}: the data of '{name}' are in other files, which are not "
+                            "opened; copy them into one file"
+                        )
                     chunk = math.prod(item.chunks or (0,)) * item.dtype.itemsize
                     size += max(item.nbytes if item.shape is not None else 0, chunk)
                     require_warranted(size, path, f"'{name}'")
-
-
-def _require_inside(dataset: Any, name: str, path: Path) -> None:
-    if dataset.is_virtual or dataset.external:
-        raise FileFormatError(
-            f"{path}: the data of '{name}' are in other files, which are not opened; copy them "
-            "into one file"
-        )

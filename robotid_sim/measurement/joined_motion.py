@@ -36,18 +36,14 @@ class JoinedRowFilter(RowFilter):
     def row_samples(self) -> Int1D:
         """Samples that become rows."""
         each = [np.arange(part.stop - part.first)[part.rows] for part in self.filters]
-        return np.concatenate([rows + at for rows, at in zip(each, self._starts, strict=True)])
+        starts = np.cumsum([0, *(part.stop - part.first for part in self.parts[:-1])])
+        return np.concatenate([rows + at for rows, at in zip(each, starts, strict=True)])
 
     @property
     def log_of(self) -> Int1D:
         """Which log every row is of."""
         counts = [len(range(part.stop - part.first)[part.rows]) for part in self.filters]
         return np.repeat(np.arange(len(counts)), counts)
-
-    @property
-    def _starts(self) -> list[int]:
-        lengths = [part.stop - part.first for part in self.parts]
-        return [0, *np.cumsum(lengths[:-1]).tolist()]
 
     def filtered(self, parts: Iterable[Float]) -> Float:
         """Return the rows of a signal of all logs that comes in parts; see `RowFilter`."""

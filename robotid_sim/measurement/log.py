@@ -149,7 +149,14 @@ class Log:
             freeze(self, (t.size,), "torque_times", optional=True)
         except ShapeError as error:
             raise LogError(f"log: {error}; remove or repair these samples") from error
-        self._require_sensible("t", "q", "tau_meas", "dq", "tau_cmd", "current", "torque_times")
+        for name in ("t", "q", "tau_meas", "dq", "tau_cmd", "current", "torque_times"):
+            value = getattr(self, name)
+            worst = 0.0 if value is None else float(max(value.max(), -value.min()))
+            if worst > LARGEST_SAMPLE:  # its square would overflow in a fit
+                raise LogError(
+                    f"log: {name} has a sample of {worst:g}, which nothing measures; remove or "
+                    "repair it"
+                )
         if self.origin not in ORIGINS:
             raise LogError(f"log: origin '{self.origin}' is none of {', '.join(ORIGINS)}")
         if self.truth is not None and self.truth.q.shape != self.q.shape:
@@ -166,17 +173,6 @@ class Log:
                 f"log: time does not advance uniformly after t = {at:g} s; `robotid import` "
                 "resamples a log"
             )
-
-    def _require_sensible(self, *names: str) -> None:
-        """Raise `LogError` at samples so large that their squares would overflow in a fit."""
-        for name in names:
-            value = getattr(self, name)
-            worst = 0.0 if value is None else float(max(value.max(), -value.min()))
-            if worst > LARGEST_SAMPLE:
-                raise LogError(
-                    f"log: {name} has a sample of {worst:g}, which nothing measures; remove or "
-                    "repair it"
-                )
 
     @property
     def dt(self) -> float:
@@ -354,7 +350,9 @@ def loop_noise(log: Log) -> LoopNoise | None:
     q, tau = _differenced(log.q), _differenced(log.tau_meas)
     limit = max(LEAST, SIGNIFICANT * float(np.sqrt((_CORRELATION**2).sum() / len(q))))
     found = np.max([_correlation(q, tau, lag) for lag in range(LATEST + 1)], axis=0)
-    found[~_white(q)] = 0.0
+    power = np.maximum((q**2).sum(axis=0), np.finfo(float).tiny)
+    first = (q[1:] * q[:-1]).sum(axis=0) / power  # autocorrelation, of what was white or not
+    found[~(np.abs(first - _CORRELATION[DIFFERENCES + 1]) < WHITE)] = 0.0
     j = int(found.argmax())
     if found[j] <= limit:
         return None
@@ -374,10 +372,3 @@ def _correlation(q: Float2D, tau: Float2D, lag: int) -> Float1D:
     product = (q[: len(q) - lag] * tau[lag:]).sum(axis=0)
     size = np.sqrt((q**2).sum(axis=0) * (tau**2).sum(axis=0))
     return np.asarray(np.abs(product) / np.maximum(size, np.finfo(float).tiny))
-
-
-def _white(differences: Float2D) -> Bool1D:
-    """Return whether what was differenced was white, by its first autocorrelation, shape (n,)."""
-    size = np.maximum((differences**2).sum(axis=0), np.finfo(float).tiny)
-    first = (differences[1:] * differences[:-1]).sum(axis=0) / size
-    return np.asarray(np.abs(first - _CORRELATION[DIFFERENCES + 1]) < WHITE)

@@ -143,7 +143,11 @@ def filtered_rows(parts: Iterable[Float], kernel: Float1D, samples: Int1D) -> Fl
     """
     step = int(samples[1] - samples[0]) if len(samples) > 1 else 1
     if step < DENSE:
-        return np.ascontiguousarray(_convolved(np.concatenate([*parts]), kernel)[samples])
+        x = np.concatenate([*parts])
+        length = scipy.fft.next_fast_len(len(x) + len(kernel) - 1, real=True)
+        gain = np.fft.rfft(kernel, length).reshape(-1, *(1,) * (x.ndim - 1))
+        whole = np.fft.irfft(np.fft.rfft(x, length, axis=0) * gain, length, axis=0)
+        return np.ascontiguousarray(whole[len(kernel) // 2 :][: len(x)][samples])
     half, begin, rows = len(kernel) // 2, 0, np.zeros(0)
     for part in parts:
         if begin == 0:
@@ -155,14 +159,6 @@ def filtered_rows(parts: Iterable[Float], kernel: Float1D, samples: Int1D) -> Fl
         rows[near] += found.reshape(-1, *part.shape[1:])
         begin = end
     return rows
-
-
-def _convolved(x: Float, kernel: Float1D) -> Float:
-    """Return the convolution of a signal (N, ...) with a kernel of odd length, N samples of it."""
-    length = scipy.fft.next_fast_len(len(x) + len(kernel) - 1, real=True)
-    gain = np.fft.rfft(kernel, length).reshape(-1, *(1,) * (x.ndim - 1))
-    whole = np.fft.irfft(np.fft.rfft(x, length, axis=0) * gain, length, axis=0)
-    return np.asarray(whole[len(kernel) // 2 :][: len(x)])
 
 
 def first_order(x: Float, gains: Sequence[float]) -> Float:

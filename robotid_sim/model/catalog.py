@@ -267,12 +267,9 @@ def _read_published(
 
 def _body(values: Mapping[str, Any]) -> Float1D:
     """Return ten parameters in the paper's frame; the tensor is about the COM or the origin."""
-    mass, tensor = (
-        float(values["mass"]),
-        inertia.inertia_matrix(
-            np.array([0.0] * 4 + [float(values["inertia"][key]) for key in parameters.INERTIAL[4:]])
-        ),
-    )
+    mass = float(values["mass"])
+    moments = [float(values["inertia"][key]) for key in parameters.INERTIAL[4:]]
+    tensor = inertia.inertia_matrix(np.array([0.0] * 4 + moments))
     if "com" in values:
         return inertia.pack(mass, np.array(values["com"], dtype=float), tensor)
     phi = inertia.pack(mass, np.zeros(3), tensor)

@@ -58,8 +58,7 @@ def _find_published(name: str) -> Path | None:
         if found:
             return Path(str(min(found, key=str).locate())).resolve()
     place = f"robot_descriptions.{name}"  # whose other modules are no robots
-    is_robot = name.isidentifier() and name.endswith("_description")
-    is_robot = is_robot and find_spec("robot_descriptions") is not None
+    is_robot = name.endswith("_description") and find_spec("robot_descriptions") is not None
     if not is_robot or find_spec(place) is None:
         return None
     try:  # it fetches a repository, unless it has it

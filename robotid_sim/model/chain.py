@@ -78,8 +78,8 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
     moving = [joint for joint in path if joint.movable and not joint.mimic]
     if not moving:
         line = document.links[start].line
-        runs = {_longest_run(document, leaf) for leaf in _leaves(document, start)}
-        runs = {run for run in runs if run.joints}
+        leaves = [n for n, _, _ in _walk(document, start) if not document.joints_below(n)]
+        runs = {run for leaf in leaves if (run := _longest_run(document, leaf)).joints}
         longest = sorted(runs, key=lambda run: (-run.joints, run.last))[:SUGGESTED]
         tips = ", ".join(f"{run.last} with {run.joints} joints from {run.first}" for run in longest)
         text = f"the chain from '{start}' to '{end}' has no movable joint"
@@ -95,9 +95,9 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
             text = f"joint '{joint.name}' on the chain is {joint.kind}"
             remedy = f"supported are {', '.join(MOVABLE)}; begin behind it: --base {last.child}"
             document.fail(joint.line, f"{text}; {remedy}")
-    placed = _place(document, {joint.name for joint in moving})
-    bodies = tuple(_fuse(document, joint, placed) for joint in moving)
     on_chain = {joint.name for joint in moving}
+    placed = _place(document, on_chain)
+    bodies = tuple(_fuse(document, joint, placed) for joint in moving)
     locked = [j.name for j in document.joints.values() if j.movable and j.name not in on_chain]
     return Chain(start, end, bodies, placed[end].T_body_link, tuple(locked))
 
@@ -203,10 +203,6 @@ class _Run(NamedTuple):
     """Number of free joints."""
 
 
-def _leaves(document: UrdfDocument, start: str) -> list[str]:
-    return [link for link, _, _ in _walk(document, start) if not document.joints_below(link)]
-
-
 def _walk(document: UrdfDocument, start: str) -> Iterator[tuple[str, int, int]]:
     """Yield every link below `start` with its numbers of free joints and of links on the way."""
     below: dict[str, int] = {}
@@ -230,8 +226,14 @@ def _walk(document: UrdfDocument, start: str) -> Iterator[tuple[str, int, int]]:
             stack.append((joint.child, joints + free, links + 1, stuck))
 
 
-def _runs(document: UrdfDocument, end: str) -> list[_Run]:
-    """Return the runs of joints from the root to `end`.
+def _moves(document: UrdfDocument, joint: UrdfJoint) -> bool:
+    """Return whether a joint or one below it can move."""
+    below = document.joints_below(joint.child)
+    return joint.movable or any(_moves(document, other) for other in below)
+
+
+def _longest_run(document: UrdfDocument, end: str) -> _Run:
+    """Return the longest of the runs of joints from the root to `end`.
 
     A run ends at a body that another branch with moving joints leaves.
     """
@@ -242,17 +244,7 @@ def _runs(document: UrdfDocument, end: str) -> list[_Run]:
             runs.append(_Run(joint.parent, joint.parent, 0))
         if joint.movable and not joint.mimic:
             runs[-1] = _Run(runs[-1].first, joint.child, runs[-1].joints + 1)
-    return runs
-
-
-def _moves(document: UrdfDocument, joint: UrdfJoint) -> bool:
-    """Return whether a joint or one below it can move."""
-    below = document.joints_below(joint.child)
-    return joint.movable or any(_moves(document, other) for other in below)
-
-
-def _longest_run(document: UrdfDocument, end: str) -> _Run:
-    return max(_runs(document, end), key=lambda run: run.joints)  # of equals nearest to the root
+    return max(runs, key=lambda run: run.joints)  # of equals nearest to the root
 
 
 def branches_left(document: UrdfDocument, joint_names: Sequence[str]) -> list[str]:
@@ -263,30 +255,24 @@ def branches_left(document: UrdfDocument, joint_names: Sequence[str]) -> list[st
 
 def chain_notes(chain: Chain, document: UrdfDocument) -> list[str]:
     """Return what became of the links and joints of a document, one sentence each."""
-    count = len(chain.bodies)
-    notes = [f"chain of {count} joint(s) from '{chain.base}' to '{chain.tip}'"]
-    if chain.locked_joints:
-        notes.append(f"joints off the chain locked at zero: {', '.join(chain.locked_joints)}")
-    mimics = [name for name in chain.locked_joints if document.joints[name].mimic]
-    if mimics:
-        notes.append(f"mimic joints, which do not follow but stay at zero: {', '.join(mimics)}")
-    massless = [b.joint.child for b in chain.bodies if b.phi[0] == 0.0]
-    if massless:
-        notes.append(f"movable bodies without mass: {', '.join(massless)}")
-    points = [b.joint.child for b in chain.bodies if inertia.is_point(b.phi)]
-    if points:
-        notes.append(
-            "bodies with mass and no inertia, which MuJoCo gets as balls of 1 mm: "
-            + ", ".join(points)
-        )
+    locked, bodies = chain.locked_joints, {b.joint.child: b.phi for b in chain.bodies}
     moved = [n for b in chain.bodies for n in (b.joint.child, *b.fixed, *b.locked)]
     links = [document.links[name] for name in moved]
-    shapes = [link.name for link in links if link.shapes and not link.phi.any()]
-    if shapes:
-        notes.append(f"links with a shape and no inertia, which add nothing: {', '.join(shapes)}")
-    tensors = [link.name for link in links if link.phi[0] == 0.0 and link.phi.any()]
-    if tensors:
-        notes.append(
-            f"links with inertia and no mass, which other tools drop: {', '.join(tensors)}"
-        )
-    return notes
+    groups = {
+        "joints off the chain locked at zero": locked,
+        "mimic joints, which do not follow but stay at zero": [
+            name for name in locked if document.joints[name].mimic
+        ],
+        "movable bodies without mass": [name for name, phi in bodies.items() if phi[0] == 0.0],
+        "bodies with mass and no inertia, which MuJoCo gets as balls of 1 mm": [
+            name for name, phi in bodies.items() if inertia.is_point(phi)
+        ],
+        "links with a shape and no inertia, which add nothing": [
+            link.name for link in links if link.shapes and not link.phi.any()
+        ],
+        "links with inertia and no mass, which other tools drop": [
+            link.name for link in links if link.phi[0] == 0.0 and link.phi.any()
+        ],
+    }
+    notes = [f"{text}: {', '.join(names)}" for text, names in groups.items() if names]
+    return [f"chain of {len(bodies)} joint(s) from '{chain.base}' to '{chain.tip}'", *notes]

@@ -18,13 +18,11 @@ import numpy as np
 from lxml import etree
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.files import atomic_path
 from robotid_sim.inputs import real_path
 from robotid_sim.model import inertia
 from robotid_sim.model.chain import select_chain
 from robotid_sim.model.geometry import Link, attributes_of, number_text, rpy_from_rotation
-from robotid_sim.model.joint import Joint
 from robotid_sim.model.joint_terms import names_of
 from robotid_sim.model.mesh_files import (
     FOLDER,
@@ -35,6 +33,7 @@ from robotid_sim.model.mesh_files import (
     resolve_mesh,
 )
 from robotid_sim.model.robot import Robot
+from robotid_sim.model.side_car import mesh_folder
 from robotid_sim.model.urdf import EXTENSION, parse_urdf
 from robotid_sim.model.urdf_xml import parse_xml
 
@@ -86,11 +85,7 @@ def write_urdf(
     >>> rid.load_robot(file).joint_names
     ('joint_1', 'joint_2')
     """
-    for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
-        if reason is not None:
-            raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
-    source = None if robot.document is None else robot.document.path
-    root, folder = _tree(robot), MeshFolder(Path(path), source)
+    folder, root = mesh_folder(robot, path), _tree(robot)
     _name_meshes(root, robot, folder, meshes)
     with atomic_path(path) as temporary:
         temporary.write_bytes(_text_of(root))
@@ -154,7 +149,22 @@ def _tree(robot: Robot) -> etree._Element:
         _write_joint(root, robot, k)
     for transmission in write_rotor_inertia(root, robot):
         _indent(transmission, level=1)
-    _write_extension(root, robot)
+    old = root.find(EXTENSION)
+    element = etree.SubElement(root, EXTENSION) if old is None else old
+    element.set("base", robot.base)
+    element.set("tip", robot.tip)
+    for joint in robot.joints:
+        matching = [e for e in element.findall("joint") if e.get("name") == joint.name]
+        entry = matching[0] if matching else etree.SubElement(element, "joint", name=joint.name)
+        entry.set("Ia", number_text(joint.rotor_inertia))
+        entry.set("Fo", number_text(joint.friction.Fo))
+        entry.set("eps", number_text(joint.friction.eps))
+        entry.set("acceleration", number_text(joint.acceleration))
+    for entry in element.findall("term"):
+        element.remove(entry)
+    for term in robot.terms:
+        etree.SubElement(element, "term", attributes_of(term))
+    _indent(element, level=1)
     return root
 
 
@@ -251,25 +261,6 @@ def _write_joint(root: etree._Element, robot: Robot, k: int) -> None:
             limit.set(key, number_text(value))
 
 
-def _write_extension(root: etree._Element, robot: Robot) -> None:
-    old = root.find(EXTENSION)
-    element = etree.SubElement(root, EXTENSION) if old is None else old
-    element.set("base", robot.base)
-    element.set("tip", robot.tip)
-    for joint in robot.joints:
-        matching = [e for e in element.findall("joint") if e.get("name") == joint.name]
-        entry = matching[0] if matching else etree.SubElement(element, "joint", name=joint.name)
-        entry.set("Ia", number_text(joint.rotor_inertia))
-        entry.set("Fo", number_text(joint.friction.Fo))
-        entry.set("eps", number_text(joint.friction.eps))
-        entry.set("acceleration", number_text(joint.acceleration))
-    for entry in element.findall("term"):
-        element.remove(entry)
-    for term in robot.terms:
-        etree.SubElement(element, "term", attributes_of(term))
-    _indent(element, level=1)
-
-
 def _name_meshes(root: etree._Element, robot: Robot, folder: MeshFolder, mode: MeshMode) -> None:
     """Let every mesh and texture lead to its file from where the URDF will be."""
     if robot.document is None:
@@ -323,7 +314,16 @@ def write_rotor_inertia(root: etree._Element, robot: Robot) -> list[etree._Eleme
     for joint in robot.joints:
         actuator = _actuator(root, joint.name)
         if actuator is None and driven:
-            actuator = _new_actuator(root, joint)
+            taken = {element.get("name") for element in root.findall("transmission")}
+            name = f"{joint.name}_transmission"
+            while name in taken:
+                name += "_"
+            transmission = etree.SubElement(root, "transmission", name=name)
+            etree.SubElement(transmission, "type").text = TYPE
+            moved = etree.SubElement(transmission, "joint", name=joint.name)
+            etree.SubElement(moved, "hardwareInterface").text = INTERFACE
+            actuator = etree.SubElement(transmission, "actuator", name=f"{joint.name}_motor")
+            etree.SubElement(actuator, "mechanicalReduction").text = "1"
             added.append(actuator.getparent())
         if actuator is not None:
             ratio = _gear_ratio(actuator)
@@ -340,20 +340,6 @@ def _actuator(root: etree._Element, joint: str) -> etree._Element | None:
         if moved == [joint] and len(actuators) == 1:
             return actuators[0]
     return None
-
-
-def _new_actuator(root: etree._Element, joint: Joint) -> etree._Element:
-    taken = {element.get("name") for element in root.findall("transmission")}
-    name = f"{joint.name}_transmission"
-    while name in taken:
-        name += "_"
-    transmission = etree.SubElement(root, "transmission", name=name)
-    etree.SubElement(transmission, "type").text = TYPE
-    moved = etree.SubElement(transmission, "joint", name=joint.name)
-    etree.SubElement(moved, "hardwareInterface").text = INTERFACE
-    actuator = etree.SubElement(transmission, "actuator", name=f"{joint.name}_motor")
-    etree.SubElement(actuator, "mechanicalReduction").text = "1"
-    return actuator
 
 
 def _gear_ratio(actuator: etree._Element) -> float:

@@ -164,7 +164,13 @@ def checked_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
             if largest < worst < float("inf"):  # what is infinite is refused when it is read
                 text = f"{tag} {key}='{element.get(key)}' is more than {largest:g} {unit}"
                 _fail(path, element, f"{_owner(element)}: {text}: is it in another unit?")
-    seconds, flat = _without_seconds(root), _without_flat_shapes(root, path)
+    seconds = []
+    for element in root.iter(*FIRST_TAKEN):
+        for tag in FIRST_TAKEN[str(element.tag)]:
+            for second in element.findall(tag)[1:]:
+                seconds.append(f"<{tag}> of {_owner(element)}")
+                element.remove(second)
+    flat = _without_flat_shapes(root, path)
     bare = [
         str(inertial.getparent().get("name"))
         for inertial in root.iter("inertial")
@@ -179,17 +185,6 @@ def checked_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
     notes["macros of xacro, not expanded, are left out"] = macros
     notes |= {"missing <inertia> taken as zero": bare}
     return tuple(f"{text}: {', '.join(dict.fromkeys(of))}" for text, of in notes.items() if of)
-
-
-def _without_seconds(root: etree._Element) -> list[str]:
-    """Remove the second of what stands once, and return what it was."""
-    seconds = []
-    for element in root.iter(*FIRST_TAKEN):
-        for tag in FIRST_TAKEN[str(element.tag)]:
-            for second in element.findall(tag)[1:]:
-                seconds.append(f"<{tag}> of {_owner(element)}")
-                element.remove(second)
-    return seconds
 
 
 def _without_flat_shapes(root: etree._Element, path: Path) -> list[str]:

@@ -14,12 +14,7 @@ from lxml import etree
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float2D
-from robotid_sim.errors import (
-    FileFormatError,
-    InconsistentInertiaError,
-    MissingExtraError,
-    OptionError,
-)
+from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError
 from robotid_sim.files import atomic_path
 from robotid_sim.inputs import real_path
 from robotid_sim.model import inertia
@@ -27,7 +22,7 @@ from robotid_sim.model.geometry import GeometryShape, number_text, require_mesh
 from robotid_sim.model.joint_terms import left_out, linear_springs, without_linear_springs
 from robotid_sim.model.mesh_files import FOLDER, MUJOCO_MESHES, MeshFolder, MeshMode
 from robotid_sim.model.robot import Robot
-from robotid_sim.model.side_car import require_side_car, write_side_car
+from robotid_sim.model.side_car import mesh_folder, require_side_car, write_side_car
 from robotid_sim.model.solid import read_mesh
 
 VISUAL, COLLISION = "2", "3"
@@ -52,14 +47,8 @@ def write_mjcf(
     """
     if meshes is MeshMode.PACKAGE:
         raise OptionError("MJCF knows no packages; choose --meshes copy or keep")
-    for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
-        if reason is None and link.phi[0] <= 0.0:
-            reason = "it has no mass, and MuJoCo moves no body without"
-        if reason is not None:
-            raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
+    folder = mesh_folder(robot, path, massless="it has no mass, and MuJoCo moves no body without")
     require_side_car(path)
-    source = None if robot.document is None else robot.document.path
-    folder = MeshFolder(Path(path), source)
     root = etree.Element("mujoco", model=robot.name)
     compiler = etree.SubElement(root, "compiler", angle="radian", autolimits="true")
     if meshes is MeshMode.COPY:

@@ -10,7 +10,7 @@ What acts on the joints of a compiled MuJoCo model: drives, friction, springs, c
 Names of arrays are MuJoCo's; a model of an older MuJoCo lacks some of them.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -44,8 +44,9 @@ class MjcfDrives:
     Fv: Float1D
     Fc: Float1D
     Ia: Float1D
-    coupled: frozenset[int]
-    """Joints whose position an equality constraint makes that of another one."""
+    coupled: Mapping[int, int]
+    """Joints whose position an equality constraint makes that of another one, and which: -1 for a
+    constant."""
     springs: tuple[JointTerm, ...]
     notes: tuple[str, ...]
 
@@ -78,7 +79,8 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
         bent = [joint_names[j] for j, row in zip(single, curves[rows], strict=True) if row.any()]
         if bent:
             notes.append(f"{words} beyond its linear part is left out: {', '.join(bent)}")
-    coupled = _coupled(model)
+    equal = [e for e in range(model.neq) if model.eq_type[e] == EQUALITY_JOINT]
+    coupled = {int(model.eq_obj1id[e]): int(model.eq_obj2id[e]) for e in equal}
     if names := ", ".join(dict.fromkeys(joint_names[j] for j in coupled)):
         notes.append(f"joints that follow others do not move: {names}")
     return MjcfDrives(
@@ -86,7 +88,7 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
         Fv=fields["dof_damping"],
         Fc=fields["dof_frictionloss"],
         Ia=fields["dof_armature"],
-        coupled=frozenset(coupled),
+        coupled=coupled,
         springs=tuple(springs),
         notes=(*notes, *_left_out(model)),
     )
@@ -135,12 +137,6 @@ def _of_actuator(model: Any, k: int) -> Float1D:
         force = np.array([-1.0, 1.0]) * model.actuator_ctrlrange[k] * model.actuator_gainprm[k, 0]
     gear = float(model.actuator_gear[k, 0])
     return np.asarray(abs(gear) * (force if gear >= 0.0 else force[::-1]))
-
-
-def _coupled(model: Any) -> Iterable[int]:
-    for e in range(model.neq):
-        if model.eq_type[e] == EQUALITY_JOINT:
-            yield int(model.eq_obj1id[e])
 
 
 def _left_out(model: Any) -> list[str]:
@@ -192,7 +188,20 @@ class MjcfTree:
         for b in range(model.nbody):
             if b > 0:
                 shifts[b] = self._add_joints(b, shifts[model.body_parentid[b]])
-            self._add_link(b, shifts[b])
+            link = etree.SubElement(self.root, "link", name=self._names.bodies[b])
+            if b > 0 and model.body_mass[b] > 0.0:
+                # The tensor in the axes of the link, without a rotation that would be rounded.
+                R = _pose(np.zeros(3), model.body_iquat[b])[:3, :3]
+                tensor = R @ np.diag(model.body_inertia[b]) @ R.T
+                inertial = etree.SubElement(link, "inertial")
+                inertial.append(_origin(_moved(model.body_ipos[b] - shifts[b])))
+                etree.SubElement(inertial, "mass", value=number_text(model.body_mass[b]))
+                keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
+                values = map(number_text, tensor[np.triu_indices(3)])
+                etree.SubElement(inertial, "inertia", dict(zip(keys, values, strict=True)))
+            first = int(model.body_geomadr[b])
+            for g in range(first, first + int(model.body_geomnum[b])):
+                self._add_shape(link, g, shifts[b])
         for s in range(model.nsite):
             name, body = model.site(s).name, model.site_bodyid[s]
             # A link of its own, for it may be the tip; one without a name may not.
@@ -222,25 +231,23 @@ class MjcfTree:
                 T = T @ transform(Rotation.from_rotvec(back).as_matrix(), np.zeros(3))
             if child != name:
                 etree.SubElement(self.root, "link", name=child)
-            self._add_joint(j, parent, child, T)
+            drives, kind = self._drives, KINDS[int(model.jnt_type[j])]
+            limited = bool(model.jnt_limited[j])
+            if kind == "revolute" and not limited:
+                kind = "continuous"
+            element = self._joint(self._names.joints[j], kind, parent, child, T)
+            etree.SubElement(element, "axis", xyz=number_text(model.jnt_axis[j]))
+            limit = etree.SubElement(element, "limit", effort=number_text(drives.effort[j]))
+            if limited and kind != "floating":
+                lower, upper = model.jnt_range[j]
+                limit.attrib.update({"lower": number_text(lower), "upper": number_text(upper)})
+            values = {"damping": drives.Fv[j], "friction": drives.Fc[j]}
+            etree.SubElement(element, "dynamics", {k: number_text(v) for k, v in values.items()})
+            if (leader := drives.coupled.get(j)) is not None:
+                other = self._names.joints[leader if leader >= 0 else j - 1]  # a constant has none
+                etree.SubElement(element, "mimic", joint=other)
             parent, T, anchor = child, np.eye(4), np.array(model.jnt_pos[j])
         return anchor
-
-    def _add_joint(self, j: int, parent: str, child: str, T: Float2D) -> None:
-        model, drives, kind = self._model, self._drives, KINDS[int(self._model.jnt_type[j])]
-        limited = bool(model.jnt_limited[j])
-        if kind == "revolute" and not limited:
-            kind = "continuous"
-        element = self._joint(self._names.joints[j], kind, parent, child, T)
-        etree.SubElement(element, "axis", xyz=number_text(model.jnt_axis[j]))
-        limit = etree.SubElement(element, "limit", effort=number_text(drives.effort[j]))
-        if limited and kind != "floating":
-            lower, upper = model.jnt_range[j]
-            limit.attrib.update({"lower": number_text(lower), "upper": number_text(upper)})
-        values = {"damping": drives.Fv[j], "friction": drives.Fc[j]}
-        etree.SubElement(element, "dynamics", {k: number_text(v) for k, v in values.items()})
-        if j in drives.coupled:
-            etree.SubElement(element, "mimic")
 
     def _add_fixed(self, parent: str, child: str, T: Float2D) -> None:
         self._joint(self._names.fresh_joint(f"{child}_fixed"), "fixed", parent, child, T)
@@ -251,23 +258,6 @@ class MjcfTree:
         etree.SubElement(element, "parent", link=parent)
         etree.SubElement(element, "child", link=child)
         return element
-
-    def _add_link(self, b: int, shift: Float1D) -> None:
-        model = self._model
-        link = etree.SubElement(self.root, "link", name=self._names.bodies[b])
-        if b > 0 and model.body_mass[b] > 0.0:
-            # The tensor in the axes of the link, without a rotation that would be rounded.
-            R = _pose(np.zeros(3), model.body_iquat[b])[:3, :3]
-            tensor = R @ np.diag(model.body_inertia[b]) @ R.T
-            inertial = etree.SubElement(link, "inertial")
-            inertial.append(_origin(_moved(model.body_ipos[b] - shift)))
-            etree.SubElement(inertial, "mass", value=number_text(model.body_mass[b]))
-            keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
-            values = map(number_text, tensor[np.triu_indices(3)])
-            etree.SubElement(inertial, "inertia", dict(zip(keys, values, strict=True)))
-        first = int(model.body_geomadr[b])
-        for g in range(first, first + int(model.body_geomnum[b])):
-            self._add_shape(link, g, shift)
 
     def _add_shape(self, link: etree._Element, g: int, shift: Float1D) -> None:
         model, kind = self._model, int(self._model.geom_type[g])

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.errors import MissingExtraError, UrdfError
+from robotid_sim.errors import UrdfError, require_extra
 from robotid_sim.model.geometry import Link
 from robotid_sim.model.joint import (
     ACCELERATION_RATIO,
@@ -114,7 +114,5 @@ def _add_frame(pin: Any, model: Any, name: str, joint: int, T: Float2D, kind: st
 
 
 def _pinocchio() -> Any:
-    try:
+    with require_extra("models of Pinocchio need it", "pinocchio"):
         return importlib.import_module("pinocchio")
-    except ImportError as error:
-        raise MissingExtraError.of("models of Pinocchio need it", "pinocchio") from error

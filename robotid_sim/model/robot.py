@@ -95,7 +95,29 @@ class Robot:
         freeze(self, (self.dof, 37), "geometry")
         freeze(self, (self.dof,), "eps")
         if not self.formal:
-            self._require_consistent()
+            for link, joint, reason in zip(
+                self.links, self.joints, self.inconsistencies(), strict=True
+            ):
+                if reason is not None:
+                    document, where = self.document, ""
+                    if document is not None and link.name in document.links:
+                        where = f"{document.where(document.links[link.name].line)}: "
+                    if entry := inertia.outlying_entry(link.phi):
+                        reason += f"; {entry}"
+                    raise InconsistentInertiaError(
+                        f"{where}link '{link.name}': {reason}; "
+                        "correct the URDF or let `robotid check --repair` take the nearest body"
+                    )
+                for symbol, value in (
+                    ("Fv", joint.friction.Fv),
+                    ("Fc", joint.friction.Fc),
+                    ("Ia", joint.rotor_inertia),
+                ):
+                    if value < 0.0:
+                        raise OptionError(
+                            f"joint '{joint.name}': {symbol} = {value:g} is negative; friction and "
+                            "rotor inertia take energy, correct the sign"
+                        )
 
     @classmethod
     def from_urdf(
@@ -174,13 +196,14 @@ class Robot:
             for text in assumed:
                 by_assumption.setdefault(text, []).append(joint.name)
         notes += [f"{text}: {', '.join(of)}" for text, of in by_assumption.items()]
+        gravities = (gravity, document.gravity, STANDARD_GRAVITY)
         return cls(
             name=document.name,
             links=tuple(
                 Link(b.joint.child, b.phi, b.fixed, b.locked, b.shapes) for b in chain.bodies
             ),
             joints=tuple(movable),
-            gravity=np.asarray(_first(gravity, document.gravity, STANDARD_GRAVITY), dtype=float),
+            gravity=np.array(next(g for g in gravities if g is not None), dtype=float),
             T_last_tip=chain.T_last_tip,
             base=chain.base,
             tip=chain.tip,
@@ -364,32 +387,3 @@ class Robot:
         for part in (self.geometry, self.gravity, self.T_last_tip, *self.limits.arrays()):
             digest.update(np.ascontiguousarray(part).tobytes())
         return digest.hexdigest()
-
-    def _require_consistent(self) -> None:
-        for link, joint, reason in zip(
-            self.links, self.joints, self.inconsistencies(), strict=True
-        ):
-            if reason is not None:
-                document, where = self.document, ""
-                if document is not None and link.name in document.links:
-                    where = f"{document.where(document.links[link.name].line)}: "
-                if entry := inertia.outlying_entry(link.phi):
-                    reason += f"; {entry}"
-                raise InconsistentInertiaError(
-                    f"{where}link '{link.name}': {reason}; "
-                    "correct the URDF or let `robotid check --repair` take the nearest body"
-                )
-            for symbol, value in (
-                ("Fv", joint.friction.Fv),
-                ("Fc", joint.friction.Fc),
-                ("Ia", joint.rotor_inertia),
-            ):
-                if value < 0.0:
-                    raise OptionError(
-                        f"joint '{joint.name}': {symbol} = {value:g} is negative; friction and "
-                        "rotor inertia take energy, correct the sign"
-                    )
-
-
-def _first(*given: Sequence[float] | None) -> Sequence[float]:
-    return next(value for value in given if value is not None)

@@ -10,7 +10,6 @@ import numpy as np
 from lxml import etree
 
 from robotid_sim.arrays import Float2D
-from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.files import atomic_path
 from robotid_sim.inputs import real_path
 from robotid_sim.model import inertia
@@ -18,7 +17,7 @@ from robotid_sim.model.geometry import GeometryShape, number_text, rpy_from_rota
 from robotid_sim.model.joint_terms import left_out, linear_springs, without_linear_springs
 from robotid_sim.model.mesh_files import FOLDER, MeshFolder, MeshMode
 from robotid_sim.model.robot import STANDARD_GRAVITY, Robot
-from robotid_sim.model.side_car import base_shapes, require_side_car, write_side_car
+from robotid_sim.model.side_car import base_shapes, mesh_folder, require_side_car, write_side_car
 
 VERSION = "1.9"
 
@@ -40,14 +39,8 @@ def write_sdf(
     mass, `FileFormatError` if a file cannot be written, or one that is no side car of it has its
     side car's name.
     """
-    for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
-        if reason is None and link.phi[0] <= 0.0:
-            reason = "it has no mass, and SDF knows no link without"
-        if reason is not None:
-            raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
+    folder = mesh_folder(robot, path, massless="it has no mass, and SDF knows no link without")
     require_side_car(path)
-    source = None if robot.document is None else robot.document.path
-    folder = MeshFolder(Path(path), source)
     root = etree.Element("sdf", version=VERSION)
     model = etree.SubElement(root, "model", name=robot.name)
     base = robot.base if robot.document is None else robot.document.root
@@ -66,10 +59,8 @@ def write_sdf(
         inertial = etree.SubElement(element, "inertial")
         _text(inertial, "pose", f"{number_text(com)} 0 0 0")
         _text(inertial, "mass", number_text(mass))
-        tensor, keys = (
-            etree.SubElement(inertial, "inertia"),
-            ("ixx", "ixy", "ixz", "iyy", "iyz", "izz"),
-        )
+        tensor = etree.SubElement(inertial, "inertia")
+        keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
         for key, value in zip(keys, central[np.triu_indices(3)], strict=True):
             _text(tensor, key, number_text(value))
         _write_shapes(element, link.shapes, folder, meshes)

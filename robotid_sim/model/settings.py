@@ -67,7 +67,16 @@ def split_terms(
 
 def _term(key: str, joint: str, value: object, what: str) -> JointTerm:
     if key == COUNTERBALANCE:
-        return _table(joint, value, what)
+        rows = value if isinstance(value, list) else []
+        if not rows or not all(isinstance(row, list) and len(row) == 2 for row in rows):
+            raise OptionError(
+                f"{what} must be rows of position and torque, as in {COUNTERBALANCE} = {ROWS}"
+            )
+        numbers = tuple(_number(part, what) for row in rows for part in row)
+        try:
+            return JointTerm(COUNTERBALANCE, joint, numbers)
+        except OptionError as error:
+            raise OptionError(f"{what}: {error}") from error
     form, sample = FORMS[key]
     if not isinstance(value, Mapping):
         raise OptionError(f"{what} must be a table, as in {key} = {sample}")
@@ -91,19 +100,6 @@ def _term(key: str, joint: str, value: object, what: str) -> JointTerm:
     if side not in (1.0, -1.0) or partner == joint:
         raise OptionError(f"{what}: side must be 1 or -1, and {PARTNER} another joint")
     return JointTerm(key, joint, (number["Im"], number["Fvm"], number["Fcm"]), side, partner)
-
-
-def _table(joint: str, value: object, what: str) -> JointTerm:
-    rows = value if isinstance(value, list) else []
-    if not rows or not all(isinstance(row, list) and len(row) == 2 for row in rows):
-        raise OptionError(
-            f"{what} must be rows of position and torque, as in {COUNTERBALANCE} = {ROWS}"
-        )
-    numbers = tuple(_number(part, what) for row in rows for part in row)
-    try:
-        return JointTerm(COUNTERBALANCE, joint, numbers)
-    except OptionError as error:
-        raise OptionError(f"{what}: {error}") from error
 
 
 def as_float(value: float) -> float:

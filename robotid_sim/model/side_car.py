@@ -10,10 +10,11 @@ from pathlib import Path
 import numpy as np
 
 from robotid_sim.arrays import Float2D
-from robotid_sim.errors import FileFormatError
+from robotid_sim.errors import FileFormatError, InconsistentInertiaError
 from robotid_sim.files import write_text
 from robotid_sim.inputs import read_toml
 from robotid_sim.model.geometry import GeometryShape
+from robotid_sim.model.mesh_files import MeshFolder
 from robotid_sim.model.robot import Robot
 
 
@@ -65,6 +66,18 @@ def write_side_car(robot: Robot, path: str | Path, keys: Sequence[str]) -> Path:
     target = Path(path).with_suffix(".toml")
     write_text(target, "\n".join(lines) + "\n")
     return target
+
+
+def mesh_folder(robot: Robot, path: str | Path, *, massless: str = "") -> MeshFolder:
+    """Return the folder for the meshes of a robot that is to be written to a file.
+
+    Raises `InconsistentInertiaError` if a body cannot be written: it cannot exist, or has no mass
+    where that is `massless`, a reason.
+    """
+    for link, reason in zip(robot.links, robot.inconsistencies(), strict=True):
+        if reason := reason or (massless if link.phi[0] <= 0.0 else ""):
+            raise InconsistentInertiaError(f"cannot write link '{link.name}': {reason}")
+    return MeshFolder(Path(path), None if robot.document is None else robot.document.path)
 
 
 def fixed_links(robot: Robot) -> list[tuple[str, Float2D, tuple[GeometryShape, ...]]]:

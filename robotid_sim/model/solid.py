@@ -29,7 +29,13 @@ import trimesh
 from scipy.spatial import QhullError
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D, readonly
-from robotid_sim.errors import FileFormatError, MissingExtraError, OptionError, ShapeError
+from robotid_sim.errors import (
+    FileFormatError,
+    MissingExtraError,
+    OptionError,
+    ShapeError,
+    require_extra,
+)
 from robotid_sim.inputs import MAX_MESH_SIZE, read_file, require_nameable
 from robotid_sim.model import inertia
 from robotid_sim.model.mesh_files import MESHES, REFERENCES
@@ -138,11 +144,8 @@ def union(solids: Sequence[Solid]) -> Solid:
     """
     if len(solids) == 1:
         return solids[0]
-    try:
+    with require_extra("inertia from geometry needs manifold3d", "cad"):
         package = importlib.import_module("manifold3d")
-    except ImportError as error:
-        need = "inertia from geometry needs manifold3d"
-        raise MissingExtraError.of(need, "cad") from error
     manifolds = []
     for solid in solids:
         mesh = package.Mesh64(np.array(solid.vertices), np.array(solid.faces, dtype=np.uint64))

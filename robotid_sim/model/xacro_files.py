@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NoReturn
 
-from robotid_sim.errors import MissingExtraError, UrdfError
+from robotid_sim.errors import UrdfError, require_extra
 from robotid_sim.inputs import require_nameable
 from robotid_sim.model.mesh_files import find_package
 
@@ -22,11 +22,9 @@ def expand_xacro(path: Path, arguments: Mapping[str, str]) -> bytes:
     Raises `MissingExtraError` if xacro is not installed, and `UrdfError` if the file cannot be
     expanded.
     """
-    try:
+    with require_extra(f"expanding {path} needs xacro", "xacro"):
         import xacro
         from xacro import substitution_args
-    except ImportError as error:
-        raise MissingExtraError.of(f"expanding {path} needs xacro", "xacro") from error
 
     def find(package: str) -> str:
         folder = find_package(package, path)

@@ -11,7 +11,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.docstrings import documented
-from robotid_sim.errors import MissingExtraError
+from robotid_sim.errors import require_extra
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Box, Walls, put_inside
 from robotid_sim.optim.optimizer import Optimizer, Population, geometric, linear
@@ -298,11 +298,8 @@ class CmaEs(Optimizer):
 
     def _fresh(self) -> Any:
         """Return a search from a new random point."""
-        try:
+        with require_extra("method 'cmaes' needs the package cmaes", "cmaes"):
             from cmaes import CMA
-        except ImportError as error:
-            need = "method 'cmaes' needs the package cmaes"
-            raise MissingExtraError.of(need, "cmaes") from error
         return CMA(
             mean=self._unit.scatter(1, self.region, self.rng)[0],
             sigma=self.sigma,

@@ -215,15 +215,13 @@ def _noise_text(log: Log, noise: Float1D) -> str:
     parts = []
     for unit in dict.fromkeys(log.joint_units):
         alike = noise[[u == unit for u in log.joint_units]]
-        ends = [_milli(std) for std in (alike.min(), alike.max())]
+        ends = [
+            f"{1e3 * std:.2g}" if std >= LEAST else f"less than {1e3 * LEAST:g}"
+            for std in (alike.min(), alike.max())
+        ]
         same = alike.size == 1 or alike.max() < LEAST
         parts.append(f"{' to '.join(ends[:1] if same else ends)} m{unit}")
     return "encoder noise " + ", ".join(parts)
-
-
-def _milli(std: float) -> str:
-    """Return a deviation in thousandths."""
-    return f"{1e3 * std:.2g}" if std >= LEAST else f"less than {1e3 * LEAST:g}"
 
 
 def smoother_of(preprocessor: Preprocessor) -> RtsSmoother | None:

@@ -235,7 +235,15 @@ class FourierFit(RowPreprocessor):
             return replace(self.otherwise, rows=self.rows)(log, robot)
         orders = self.tuned(log, robot).orders
         assert orders is not None
-        motion = self.motion_of(log, *_series(log, periods, orders))
+        c = np.fft.rfft(periods.mean(log.q), axis=0)
+        k = np.arange(len(c))
+        c[k[:, None] > np.array(orders)] = 0.0
+        speed = 2j * np.pi * k / (periods.samples * log.dt)
+        c *= np.exp(speed * log.torque_time_offset)[:, None]
+        phase = periods.phase(log.t.size)
+        spectra = (c * speed[:, None] ** order for order in range(3))
+        states = (np.fft.irfft(s, n=periods.samples, axis=0)[phase] for s in spectra)
+        motion = self.motion_of(log, *states)
         later = self.rows.samples(log, float(log.t[periods.first]))
         return replace(motion, row_filter=self.rows.filter_for(log, motion.dq, later))
 
@@ -286,16 +294,3 @@ def _doubled(order: int, power: Float1D, most: int) -> int:
             break
         order = wider
     return order
-
-
-def _series(log: Log, periods: Periods, orders: tuple[int, ...]) -> list[Float2D]:
-    """Return position, velocity and acceleration at the torque times, each of shape (N, n)."""
-    c = np.fft.rfft(periods.mean(log.q), axis=0)
-    k = np.arange(len(c))
-    c[k[:, None] > np.array(orders)] = 0.0
-    speed = 2j * np.pi * k / (periods.samples * log.dt)
-    c *= np.exp(speed * log.torque_time_offset)[:, None]
-    phase = periods.phase(log.t.size)
-    return [
-        np.fft.irfft(c * speed[:, None] ** d, n=periods.samples, axis=0)[phase] for d in range(3)
-    ]

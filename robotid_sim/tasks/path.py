@@ -90,19 +90,12 @@ class Lap:
 
     def __call__(self, t: Float1D) -> Reference:
         """Return the reference at times `t`; the chain rule through the phase is exact."""
-        phase, rate, change = self._phase(np.asarray(t, dtype=float))
-        by_phase = [self._spline(phase, nu) for nu in (0, 1, 2)]
-        rate, change = rate[:, None], change[:, None]
-        return Reference(
-            q=by_phase[0], dq=by_phase[1] * rate, ddq=by_phase[2] * rate**2 + by_phase[1] * change
-        )
-
-    def _phase(self, t: Float1D) -> tuple[Float1D, Float1D, Float1D]:
-        """Return phase and its two derivatives; the rate follows the unit quintic on the ramps."""
+        t = np.asarray(t, dtype=float)
         T, r = self.duration, self.ramp
         even = 2.0 * np.pi / (T - r)
 
         def ramped(u: Float1D) -> tuple[Float1D, Float1D, Float1D]:
+            """Return phase and two derivatives on a ramp, whose rate follows the unit quintic."""
             s = np.clip(u / r, 0.0, 1.0)
             area = even * r * s**4 * (2.5 - 3.0 * s + s**2)
             return (
@@ -112,13 +105,15 @@ class Lap:
             )
 
         area, rate, change = ramped(t)
-        phase = np.where(t <= r, area, even * (t - 0.5 * r))
         back, back_rate, back_change = ramped(T - t)
         late = t > T - r
-        return (
-            np.clip(np.where(late, 2.0 * np.pi - back, phase), 0.0, 2.0 * np.pi),
-            np.where(late, back_rate, rate),
-            np.where(late, -back_change, change),
+        phase = np.where(t <= r, area, even * (t - 0.5 * r))
+        phase = np.clip(np.where(late, 2.0 * np.pi - back, phase), 0.0, 2.0 * np.pi)
+        rate, change = np.where(late, back_rate, rate), np.where(late, -back_change, change)
+        by_phase = [self._spline(phase, nu) for nu in (0, 1, 2)]
+        rate, change = rate[:, None], change[:, None]
+        return Reference(
+            q=by_phase[0], dq=by_phase[1] * rate, ddq=by_phase[2] * rate**2 + by_phase[1] * change
         )
 
 
@@ -207,7 +202,10 @@ def shape_path(
         return JointPath(robot.joint_names, shape.name, solution.q, solution.singularity_index)
     swing = shape.swing(np.linspace(0.0, 2.0 * np.pi, POINTS), robot.dof)
     wide = JOINT_SWING * robot.limits.half_range * swing
-    for middle, share in product((robot.limits.middle, robot.home, *_further(robot)), SWINGS):
+    # Poses within the limits, always the same for a robot.
+    random = np.random.default_rng(0).uniform(-1.0, 1.0, (FURTHER, robot.dof))
+    further = robot.limits.middle + random * robot.limits.half_range
+    for middle, share in product((robot.limits.middle, robot.home, *further), SWINGS):
         points = middle + share * wide
         inside = beyond_limits(robot, points.min(axis=0)) or beyond_limits(
             robot, points.max(axis=0)
@@ -284,9 +282,3 @@ def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> 
         middle = 0.5 * (low + high)
         low, high = (low, middle) if use(middle) <= share else (middle, high)
     return Lap(path, round(float(np.ceil(high * 100.0)) / 100.0, 2))
-
-
-def _further(robot: Robot) -> Float2D:
-    """Return poses within the limits, shape (FURTHER, n); always the same for a robot."""
-    share = np.random.default_rng(0).uniform(-1.0, 1.0, (FURTHER, robot.dof))
-    return np.asarray(robot.limits.middle + share * robot.limits.half_range)

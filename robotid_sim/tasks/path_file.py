@@ -280,7 +280,16 @@ class PathFile(Task):
         if waypoints.t is None:
             return lap_runs(robot, path, plan)
         timed = TimedPath(path, float(waypoints.t[-1]))
-        _require_slow_enough(robot, timed, waypoints.file)
+        t = np.linspace(0.0, timed.duration, DENSITY * len(path.points))
+        use = np.abs(timed(t).dq) / robot.limits.velocity
+        if use.max() > 1.0:
+            first = int((use > 1.0).any(axis=1).argmax())
+            k = int(use[first].argmax())
+            raise PathError(
+                f"{waypoints.file}: {robot.joint_names[k]} exceeds its velocity limit of "
+                f"{robot.limits.velocity[k]:.4g} {robot.joint_units[k]}/s at t = {t[first]:.4g} s; "
+                f"stretch column 't' by {use.max() * 1.01:.3g} or more"
+            )
         return [TaskRun(path.task, timed, path)]
 
     def _joint_path(
@@ -345,17 +354,3 @@ def _poses(spline: BSpline, held: Float2D | None) -> Poses:
         return along
 
     return poses
-
-
-def _require_slow_enough(robot: Robot, timed: TimedPath, file: str) -> None:
-    t = np.linspace(0.0, timed.duration, DENSITY * len(timed.path.points))
-    use = np.abs(timed(t).dq) / robot.limits.velocity
-    if use.max() <= 1.0:
-        return
-    first = int((use > 1.0).any(axis=1).argmax())
-    k = int(use[first].argmax())
-    raise PathError(
-        f"{file}: {robot.joint_names[k]} exceeds its velocity limit of "
-        f"{robot.limits.velocity[k]:.4g} {robot.joint_units[k]}/s at t = {t[first]:.4g} s; stretch "
-        f"column 't' by {use.max() * 1.01:.3g} or more"
-    )

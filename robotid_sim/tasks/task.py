@@ -252,7 +252,9 @@ class TaskStep(Task):
         runs = []
         for k, axis in enumerate(motion_axes(robot, demand)):
             offset = _offset(robot, held, size * axis, demand)
-            runs.append(TaskRun(f"task-step-{_axis_name(k, axis)}", still, offset=offset))
+            along = np.flatnonzero(np.abs(axis) > 1.0 - 1e-9)
+            name = "xyz"[along[0]] if along.size else "uv"[k]
+            runs.append(TaskRun(f"task-step-{name}", still, offset=offset))
         return runs
 
 
@@ -262,11 +264,6 @@ def _held(robot: Robot, plan: RunPlan) -> Float1D:
 
 def _still(robot: Robot, pose: Float1D, seconds: float) -> PointToPoint:
     return PointToPoint(robot.joint_names, pose, pose, 0.0, seconds)
-
-
-def _axis_name(k: int, axis: Float1D) -> str:
-    along = np.flatnonzero(np.abs(axis) > 1.0 - 1e-9)
-    return "xyz"[along[0]] if along.size else "uv"[k]
 
 
 def _offset(robot: Robot, held: Float1D, shift: Float1D, demand: Demand) -> Float1D:

@@ -325,7 +325,10 @@ def _difference(one: ComparedEstimate, two: ComparedEstimate) -> Difference:
     variances = np.diag(one.cov), np.diag(two.cov)
     # [2]
     spread = variances[0] ** 2 / one.freedom + variances[1] ** 2 / two.freedom
-    whitener = _whitener(cov)
+    # What makes independent variables of unit variance, shape (rank, b).
+    sizes, directions = np.linalg.eigh(cov / np.outer(std, std))
+    counted = sizes > NEGLIGIBLE * sizes[-1]
+    whitener = np.asarray((directions[:, counted] / np.sqrt(sizes[counted])).T / std)
     rank = len(whitener)
     return Difference(
         labels=(one.label, two.label),
@@ -343,18 +346,6 @@ def _difference(one: ComparedEstimate, two: ComparedEstimate) -> Difference:
         differs=np.zeros(len(std), dtype=bool),
         differs_as_whole=False,
     )
-
-
-def _whitener(cov: Float2D) -> Float2D:
-    """Return what makes independent variables of unit variance, shape (rank, b).
-
-    Directions in which the correlation matrix is singular are left out: a difference there has a
-    variance of mere rounding.
-    """
-    std = np.sqrt(np.diag(cov))
-    variances, directions = np.linalg.eigh(cov / np.outer(std, std))
-    counted = variances > NEGLIGIBLE * variances[-1]
-    return np.asarray((directions[:, counted] / np.sqrt(variances[counted])).T / std)
 
 
 def _f_dof(pair: tuple[ComparedEstimate, ComparedEstimate], whitener: Float2D) -> float | None:

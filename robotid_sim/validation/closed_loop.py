@@ -367,7 +367,10 @@ def task_motions(
     """
     comparison = comparison or Comparison()
     runs = task_runs(nominal, comparison)
-    task = _named(name, runs)
+    tasks = [run for run in runs if name in (run.name, run.path.task if run.path else None)]
+    if not tasks:
+        raise UnknownNameError.of("task", name, [run.name for run in runs])
+    task = tasks[0]
     gains = loop_gains(nominal, runs, comparison, cell.rate)
     true = undisturbed_task(cell, gains, task, rng, comparison)
     logs = {}
@@ -380,10 +383,3 @@ def task_motions(
             raise
     progress("control", 1.0)
     return TaskMotions(task, true.controller, logs)
-
-
-def _named(name: str, runs: list[TaskRun]) -> TaskRun:
-    for run in runs:
-        if name == run.name or (run.path is not None and name == run.path.task):
-            return run
-    raise UnknownNameError.of("task", name, [run.name for run in runs])

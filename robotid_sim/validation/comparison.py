@@ -110,7 +110,14 @@ def loop_gains(
     error or the bandwidth is not positive, or a task has too many samples or none.
     """
     for task in tasks:
-        _require_usual_length(task, rate)
+        seconds = task.trajectory.duration
+        remedy = "give a shorter time (column 't' is in seconds)"
+        require_samples(seconds, rate, f"task {task.name}", remedy)
+        if seconds * rate < 1.0:
+            raise OptionError(
+                f"task {task.name} takes {seconds:.3g} s, less than a sample at {rate:g} Hz; give "
+                "a longer time, in seconds"
+            )
     paths = [task for task in tasks if not task.is_step]
     fast = [task for task in paths if not task.slow] or paths or tasks
     trajectories = [task.trajectory for task in fast]
@@ -122,17 +129,6 @@ def loop_gains(
         error=comparison.error,
         bandwidth=comparison.bandwidth,
     )
-
-
-def _require_usual_length(task: TaskRun, rate: float) -> None:
-    seconds = task.trajectory.duration
-    remedy = "give a shorter time (column 't' is in seconds)"
-    require_samples(seconds, rate, f"task {task.name}", remedy)
-    if seconds * rate < 1.0:
-        raise OptionError(
-            f"task {task.name} takes {seconds:.3g} s, less than a sample at {rate:g} Hz; give a "
-            "longer time, in seconds"
-        )
 
 
 CONFIDENCE = 0.95

@@ -52,7 +52,11 @@ def step_metrics(t: Float1D, error: Float1D) -> StepMetrics:
     settling: float | None = 0.0
     if outside.size:
         last = int(outside[-1])
-        settling = None if last == t.size - 1 else _settled_at(t, way, last)
+        settling = None
+        if last < t.size - 1:  # between the last sample outside and the next
+            edge = 1.0 + np.copysign(SETTLED, way[last] - 1.0)
+            share = (edge - way[last]) / (way[last + 1] - way[last])
+            settling = float(t[last] + share * (t[last + 1] - t[last]))
     tail = way[-max(1, t.size // 10) :]
     return StepMetrics(
         rise_time=rise,
@@ -69,13 +73,6 @@ def _crossing(t: Float1D, way: Float1D, level: float) -> float:
         return float(t[0])
     share = (level - way[k - 1]) / (way[k] - way[k - 1])
     return float(t[k - 1] + share * (t[k] - t[k - 1]))
-
-
-def _settled_at(t: Float1D, way: Float1D, last: int) -> float:
-    """Return when the band is entered for good, after the last sample outside, interpolated."""
-    edge = 1.0 + np.copysign(SETTLED, way[last] - 1.0)
-    share = (edge - way[last]) / (way[last + 1] - way[last])
-    return float(t[last] + share * (t[last + 1] - t[last]))
 
 
 def chattering_index(tau: Float2D, dt: float, needed: Float2D | None = None) -> Float1D:

@@ -184,13 +184,14 @@ def compare_torque_filters(
         "kalman-compensated": causal,
         "rts": replace(kalman, form="smoother").filtered(log, nominal),
     }
-    use = smoothed.row_filter.used if smoothed.row_filter is not None else slice(None)
-    scores = []
+    row_filter, scores = smoothed.row_filter, []
+    use = slice(None) if row_filter is None else row_filter.used
     for name, tau in torques.items():
         if name == "kalman-compensated":
             filtered = build_problem(kalman(log, nominal), nominal, basis)
         else:
-            filtered = _with_torque(problem, smoothed, tau)
+            by_row = tau if row_filter is None else row_filter.apply(tau[use])
+            filtered = replace(problem, y=by_row.ravel())
         beta = estimator.fit(filtered, np.random.default_rng(0)).beta
         error = float(rms((beta - true) / np.sqrt(np.diag(bound))))
         scores.append(FilterScore(name, rms(tau[use] - clean[use]), error))
@@ -204,10 +205,3 @@ def _same(first: Motion, second: Motion) -> bool:
         for name in ("t", "q", "dq", "ddq", "tau")
     )
     return arrays and first.row_filter == second.row_filter
-
-
-def _with_torque(problem: LinearProblem, motion: Motion, tau: Float2D) -> LinearProblem:
-    """Return the problem with another torque behind the same regressor."""
-    row_filter = motion.row_filter
-    rows = tau if row_filter is None else row_filter.apply(tau[row_filter.used])
-    return replace(problem, y=rows.ravel())

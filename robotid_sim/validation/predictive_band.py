@@ -88,7 +88,13 @@ def error_of(problem: LinearProblem, beta: Float1D, found: Discrepancy, std: Flo
     below the cut-off of the rows. What is not predicted of the functions counts by its square, and
     with it what the parameters would be beside it.
     """
-    cov, found = _covariance_beside(problem, found), found.whole
+    # The covariance of parameters beside the functions that the fit allows for; what it leaves out
+    # is an error of its parameters.
+    left_out = found.left_out.columns if found.left_out is not None else None
+    known = [part for part in (left_out, problem.random) if part is not None and part.size]
+    rows = replace(allowing_for(problem, found), random=np.hstack(known) if known else None)
+    cov = WeightedLeastSquares().fit(rows, np.random.default_rng(0)).cov
+    found = found.whole
     b, sizes = problem.basis.rank, [len(function.knots) for function in found.functions]
     mean, root = _joint_posterior(problem, beta, cov, found, sum(sizes))
     parts = np.split(np.column_stack([root, mean]), np.cumsum([b, *sizes])[:-1])
@@ -111,19 +117,6 @@ def error_of(problem: LinearProblem, beta: Float1D, found: Discrepancy, std: Flo
             functions.append(uncertain)
     root = np.hstack([np.concatenate(roots), block_diag(*ends)])
     return ModelError(std, root @ root.T, tuple(functions))
-
-
-def _covariance_beside(problem: LinearProblem, found: Discrepancy) -> Float2D | None:
-    """Return the covariance of parameters beside the functions that the fit allows for.
-
-    Residuals are correlated, and what the fit leaves out is an error of its parameters; None if the
-    fit fails.
-    """
-    left_out = found.left_out.columns if found.left_out is not None else None
-    parts = [part for part in (left_out, problem.random) if part is not None and part.size]
-    random = np.hstack(parts) if parts else None
-    rows = replace(allowing_for(problem, found), random=random)
-    return WeightedLeastSquares().fit(rows, np.random.default_rng(0)).cov
 
 
 def _joint_posterior(

@@ -107,14 +107,24 @@ class JointPanel:
         values = [state.q, state.dq] if state.tau is None else [state.q, state.dq, state.tau]
         shares = [position_share, velocity_share, torque_share]
         for column, (channel, share) in enumerate(zip(values, shares, strict=False)):
-            middle = 0.5 * sum(self._track(column))
-            for joint, at in enumerate(share(robot, channel)):
-                self._draw_share(drawing, joint, column, float(at))
-                place, text = (
-                    (middle, HEAD + ROW * joint + 9.5),
-                    short_number(float(channel[joint])),
-                )
-                drawing.text(place, text, 9.0, colors.INK, anchor="mb")
+            left, right = self._track(column)
+            zero = 0.5 * (left + right)
+            for joint, (part, value) in enumerate(
+                zip(share(robot, channel).tolist(), channel.tolist(), strict=True)
+            ):
+                top, bottom = self._bar(joint)
+                at = zero + 0.5 * (right - left) * float(np.clip(part, -1.0, 1.0))
+                color = (colors.POSITION, colors.VELOCITY, colors.warm(part))[column]
+                color = colors.LIMIT if abs(part) > 1.0 else color
+                middle = (zero - 0.5, top, zero + 0.5, bottom)
+                if column == 0:
+                    drawing.bar(middle, colors.GRID)
+                    drawing.bar((at - 2.0, top - 1.0, at + 2.0, bottom + 1.0), color)
+                else:
+                    drawing.bar((min(zero, at), top, max(zero, at), bottom), color)
+                    drawing.bar(middle, colors.MUTED)
+                place = (zero, HEAD + ROW * joint + 9.5)
+                drawing.text(place, short_number(value), 9.0, colors.INK, anchor="mb")
         touching = self._contacts.at(state.t) if self._contacts else ()
         if touching:
             links = {-1: robot.base, **{k: link.name for k, link in enumerate(robot.links)}}
@@ -147,21 +157,6 @@ class JointPanel:
             y = HEAD + ROW * self.animation.robot.dof + 12 + 15 * k
             drawing.bar((12, y - 2.5, 24, y + 2.5), color)
             drawing.text((30, y), plain(text), 10.5, colors.INK, anchor="lm")
-
-    def _draw_share(self, drawing: FlatDrawing, joint: int, column: int, share: float) -> None:
-        left, right = self._track(column)
-        top, bottom = self._bar(joint)
-        zero = 0.5 * (left + right)
-        at = zero + 0.5 * (right - left) * float(np.clip(share, -1.0, 1.0))
-        color = (colors.POSITION, colors.VELOCITY, colors.warm(share))[column]
-        color = colors.LIMIT if abs(share) > 1.0 else color
-        middle = (zero - 0.5, top, zero + 0.5, bottom)
-        if column == 0:
-            drawing.bar(middle, colors.GRID)
-            drawing.bar((at - 2.0, top - 1.0, at + 2.0, bottom + 1.0), color)
-        else:
-            drawing.bar((min(zero, at), top, max(zero, at), bottom), color)
-            drawing.bar(middle, colors.MUTED)
 
     @staticmethod
     def _bar(joint: int) -> tuple[float, float]:
@@ -257,7 +252,14 @@ class JointCurves:
             half = 0.5 * max((high - low) * LARGEST, 1e-9)
             span = (0.5 * (low + high) - half, 0.5 * (low + high) + half)
             inside = [v for v in bounds.get(name, ()) if span[0] < v < span[1]]
-            self._draw_plot(drawing, top, span, inside)
+            drawing.bar((LEFT, top, WIDTH - RIGHT, top + PLOT), colors.WHITE)
+            for number, value in enumerate((0.0, *inside)):
+                height = top + PLOT * float(_share(np.array([value]), span)[0])
+                tone = colors.LIMIT if number else colors.GRID
+                drawing.bar((LEFT, height, WIDTH - RIGHT, height + 0.6), tone)
+            for value, height, anchor in ((span[1], top, "ra"), (span[0], top + PLOT, "rb")):
+                place = (LEFT - 3, height)
+                drawing.text(place, short_number(value), 9.0, colors.MUTED, anchor=anchor)
             for color, curve in curves.items():
                 y = top + PLOT * _share(curve[:, joint], span)
                 points = (np.column_stack([self._x(t), y]) * drawing.unit).ravel().tolist()
@@ -267,19 +269,6 @@ class JointCurves:
         foot = CURVES_HEAD + (PLOT + CURVES_GAP) * len(self._plots) - 3
         for x, time, anchor in ((LEFT, t[0], "lb"), (WIDTH - RIGHT, t[-1], "rb")):
             drawing.text((x, foot), f"{short_number(time)} s", 9.0, colors.MUTED, anchor=anchor)
-
-    def _draw_plot(
-        self, drawing: FlatDrawing, top: float, span: tuple[float, float], bounds: list[float]
-    ) -> None:
-        """Draw the frame of a plot, zero, its ends in numbers, and limits that lie in it."""
-        right = WIDTH - RIGHT
-        drawing.bar((LEFT, top, right, top + PLOT), colors.WHITE)
-        marks = ((0.0, colors.GRID), *((value, colors.LIMIT) for value in bounds))
-        for value, color in marks:
-            y = top + PLOT * float(_share(np.array([value]), span)[0])
-            drawing.bar((LEFT, y, right, y + 0.6), color)
-        for value, y, anchor in ((span[1], top, "ra"), (span[0], top + PLOT, "rb")):
-            drawing.text((LEFT - 3, y), short_number(value), 9.0, colors.MUTED, anchor=anchor)
 
     def _x(self, t: Float1D) -> Float1D:
         """Return the places of times [units]."""

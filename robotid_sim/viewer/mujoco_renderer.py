@@ -81,7 +81,16 @@ class MujocoScene:
         """
         for part in parts:
             body = self._spec.worldbody.add_body(mocap=True)
-            geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=self._mesh(part))
+            mesh_key = id(part.mesh) if isinstance(part.mesh, trimesh.Trimesh) else part.mesh
+            key = (mesh_key, part.scale)
+            if key not in self._meshes:
+                solid = part_solid(part)
+                shaded = trimesh.Trimesh(solid.vertices, solid.faces, process=False).smooth_shaded
+                name = self._meshes[key] = f"mesh_{len(self._meshes)}"
+                mesh = self._spec.add_mesh(name=name)
+                mesh.uservert, mesh.userface = shaded.vertices.ravel(), shaded.faces.ravel()
+                mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL  # it may be open or flat
+            geom = body.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=self._meshes[key])
             geom.contype = geom.conaffinity = 0
         added = MujocoRobot(robot, parts, self._count)
         self._count += len(parts)
@@ -110,19 +119,6 @@ class MujocoScene:
             robot.write(model, data)
         mujoco.mj_kinematics(model, data)
         return model, data
-
-    def _mesh(self, part: VisualPart) -> str:
-        """Return the name of the mesh of a part; parts share theirs."""
-        mesh_key = id(part.mesh) if isinstance(part.mesh, trimesh.Trimesh) else part.mesh
-        key = (mesh_key, part.scale)
-        if key not in self._meshes:
-            solid = part_solid(part)
-            shaded = trimesh.Trimesh(solid.vertices, solid.faces, process=False).smooth_shaded
-            name = self._meshes[key] = f"mesh_{len(self._meshes)}"
-            mesh = self._spec.add_mesh(name=name)
-            mesh.uservert, mesh.userface = shaded.vertices.ravel(), shaded.faces.ravel()
-            mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_SHELL  # it may be open or flat
-        return self._meshes[key]
 
 
 BACKEND = "MUJOCO_GL"
@@ -170,7 +166,17 @@ class MujocoRenderer(Renderer):
         width, height = round((box[2] - box[0]) * scale), round((box[3] - box[1]) * scale)
         model, data = self._scene.update()
         self._context.make_current()
-        self._prepare(model, width, height)
+        if model is not self._model or self._target is None:
+            if self._target is not None:
+                self._target.free()
+            self._model, self._options = model, mujoco.MjvOption()
+            self._view = mujoco.MjvScene(model, maxgeom=model.ngeom + 10)
+            self._view.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = 0  # cast by whom takes the picture
+            self._target = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_50)
+            mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._target)
+        if self._target.offWidth < width or self._target.offHeight < height:
+            size = max(self._target.offWidth, width), max(self._target.offHeight, height)
+            mujoco.mjr_resizeOffscreen(*size, self._target)
         nothing = mujoco.MjvCamera()
         mujoco.mjv_updateScene(
             model, data, self._options, None, nothing, mujoco.mjtCatBit.mjCAT_ALL, self._view
@@ -192,20 +198,6 @@ class MujocoRenderer(Renderer):
             self._target.free()
             self._target = None
         self._context.free()
-
-    def _prepare(self, model: "mujoco.MjModel", width: int, height: int) -> None:
-        """Load a new model into the context, and make its buffer large enough."""
-        if model is not self._model or self._target is None:
-            if self._target is not None:
-                self._target.free()
-            self._model, self._options = model, mujoco.MjvOption()
-            self._view = mujoco.MjvScene(model, maxgeom=model.ngeom + 10)
-            self._view.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = 0  # cast by whom takes the picture
-            self._target = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_50)
-            mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._target)
-        if self._target.offWidth < width or self._target.offHeight < height:
-            size = max(self._target.offWidth, width), max(self._target.offHeight, height)
-            mujoco.mjr_resizeOffscreen(*size, self._target)
 
     def _aim(self, camera: Camera, box: PixelBox, light: Float1D) -> None:
         """Look through a part of a camera's picture, with the light from a direction."""

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image, ImageDraw, ImageFilter
 from scipy.spatial import ConvexHull, QhullError
 
-from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D
+from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import colors
@@ -82,9 +82,11 @@ class PathOverlay:
             (ahead, np.r_[hidden[now], hidden[now:]], 1.3, AHEAD),
             (behind, np.r_[hidden[:now], hidden[now - 1]], 2.2, 1.0),
         ):
-            for part, covered in _runs(uv, seen):
-                faint = HIDDEN if covered else 1.0
-                canvas.line(part, self._color, width, opacity * faint)
+            # Maximal chains of points that are all covered or all free; they share end points.
+            turns = np.flatnonzero(seen[1:] != seen[:-1]) + 1
+            for a, b in zip(np.r_[0, turns], np.r_[turns + 1, len(uv)], strict=True):
+                faint = HIDDEN if seen[a] else 1.0
+                canvas.line(uv[a:b], self._color, width, opacity * faint)
         canvas.dot(tip, self._color, 3.2)
 
 
@@ -114,21 +116,17 @@ def draw_inertia(
     for color, center, axes in ellipsoids:
         canvas.area(_outline(canvas.camera, center, axes), color, 0.10)
     for color, center, axes in ellipsoids:
-        _draw_ellipsoid(canvas, center, axes, color)
+        turn = np.linspace(0.0, 2.0 * np.pi, 49)
+        c, s = np.cos(turn)[:, None], np.sin(turn)[:, None]
+        for i, j in ((0, 1), (1, 2), (2, 0)):
+            section = center + c * axes[:, i] + s * axes[:, j]
+            canvas.line(canvas.camera.project(section)[0], color, 0.7, 0.55)
+        outline = _outline(canvas.camera, center, axes)
+        canvas.line(np.vstack([outline, outline[:1]]), color, 1.4)
     for color, phi, T in bodies:
         if phi[0] > 0.0:
             com = T[:3, :3] @ (phi[1:4] / phi[0]) + T[:3, 3]
             canvas.dot(canvas.camera.project(com)[0], color, 2.6)
-
-
-def _draw_ellipsoid(canvas: OverlayCanvas, center: Float1D, axes: Float2D, color: Rgb) -> None:
-    turn = np.linspace(0.0, 2.0 * np.pi, 49)
-    c, s = np.cos(turn)[:, None], np.sin(turn)[:, None]
-    for i, j in ((0, 1), (1, 2), (2, 0)):
-        section = center + c * axes[:, i] + s * axes[:, j]
-        canvas.line(canvas.camera.project(section)[0], color, 0.7, 0.55)
-    outline = _outline(canvas.camera, center, axes)
-    canvas.line(np.vstack([outline, outline[:1]]), color, 1.4)
 
 
 def _outline(camera: Camera, center: Float1D, axes: Float2D) -> Float2D:
@@ -140,13 +138,6 @@ def _outline(camera: Camera, center: Float1D, axes: Float2D) -> Float2D:
         return np.asarray(uv[ConvexHull(uv).vertices])
     except QhullError:  # a point or a line
         return np.asarray(uv[:: len(uv) // 2])
-
-
-def _runs(uv: Float, covered: Bool1D) -> list[tuple[Float2D, bool]]:
-    """Return maximal chains of points that are all covered or all free; they share end points."""
-    turns = np.flatnonzero(covered[1:] != covered[:-1]) + 1
-    starts, ends = np.r_[0, turns], np.r_[turns + 1, len(uv)]
-    return [(uv[a:b], bool(covered[a])) for a, b in zip(starts, ends, strict=True)]
 
 
 SHADOW = 0.34

@@ -10,7 +10,7 @@ import numpy as np
 from PIL import Image
 
 from robotid_sim.engine.engines import engine_named
-from robotid_sim.errors import MissingExtraError, OptionError
+from robotid_sim.errors import OptionError, require_extra
 from robotid_sim.files import atomic_path, require_writable
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress, silent
@@ -152,9 +152,6 @@ def _write_mp4(frames: Iterator[Image.Image], path: Path, fps: float) -> None:
 
 def _imageio() -> Any:
     """Return imageio with its encoder, or raise with the install command."""
-    try:
+    with require_extra("an MP4, unlike a .gif or .png, needs imageio and its encoder", "video"):
         importlib.import_module("imageio_ffmpeg")
         return importlib.import_module("imageio.v2")
-    except ImportError as error:
-        need = "an MP4, unlike a .gif or .png, needs imageio and its encoder"
-        raise MissingExtraError.of(need, "video") from error

@@ -106,8 +106,29 @@ class WindowScene:
                 robot.show(visible=layer in layers)
                 robot.pose(state.q)
         self._paint(state, layers, opacity)
-        self._draw_paths(visible="path" in layers)
-        self._write(state, layers)
+        if ("path" in layers) != bool(self._lines):
+            client = self._client
+            client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, 0)  # so that no line waits
+            for line in self._lines:
+                client.removeUserDebugItem(line)
+            self._lines = [
+                client.addUserDebugLine(start, end, colors.rgba(tone)[:3], 2.5)
+                for points, tone in self._paths * ("path" in layers)
+                for start, end in pairwise(points)
+            ]
+            client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, 1)
+        shown = self.animation.robot
+        time = TEXT_EVERY * round(state.t / TEXT_EVERY)
+        text = f"{shown.name}: {self.animation.name}, {time:z.1f} s"
+        if "contacts" in layers and (red := self._contacts.at(state.t)):
+            names = (shown.base if body < 0 else shown.links[body].name for body in sorted(red))
+            text += f", contact: {', '.join(names)}"
+        if text != self._text:
+            old = {"replaceItemUniqueId": self._text_item} if self._text else {}
+            self._text_item = self._client.addUserDebugText(
+                text, self._text_place, colors.rgba(colors.INK)[:3], 1.3, **old
+            )
+            self._text = text
 
     def _look(self, points: Float2D, settings: ViewSettings) -> None:
         """Look from the chosen direction, with points and a text above between the panels."""
@@ -145,35 +166,6 @@ class WindowScene:
                 paint = None if color is None else colors.rgba(color, opacity)
                 self._robots[opacity].paint({body: paint})
                 return
-
-    def _draw_paths(self, *, visible: bool) -> None:
-        if visible == bool(self._lines):
-            return
-        client = self._client
-        client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, 0)  # so that no line waits
-        for line in self._lines:
-            client.removeUserDebugItem(line)
-        self._lines = [
-            client.addUserDebugLine(start, end, colors.rgba(tone)[:3], 2.5)
-            for points, tone in self._paths * visible
-            for start, end in pairwise(points)
-        ]
-        client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, 1)
-
-    def _write(self, state: JointState, layers: set[str]) -> None:
-        """Write robot, motion, time and what touches above the robot."""
-        robot = self.animation.robot
-        time = TEXT_EVERY * round(state.t / TEXT_EVERY)
-        text = f"{robot.name}: {self.animation.name}, {time:z.1f} s"
-        if "contacts" in layers and (red := self._contacts.at(state.t)):
-            names = (robot.base if body < 0 else robot.links[body].name for body in sorted(red))
-            text += f", contact: {', '.join(names)}"
-        if text != self._text:
-            old = {"replaceItemUniqueId": self._text_item} if self._text else {}
-            self._text_item = self._client.addUserDebugText(
-                text, self._text_place, colors.rgba(colors.INK)[:3], 1.3, **old
-            )
-            self._text = text
 
 
 def _evenly_spaced(path: Float2D, count: int) -> Float2D:

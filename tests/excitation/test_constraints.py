@@ -11,7 +11,6 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import gravity_torque, joint_torque
 from robotid_sim.engine.proximity import Proximity
 from robotid_sim.errors import InfeasibleError, OptionError, ShapeError
-from robotid_sim.excitation import penalties
 from robotid_sim.excitation.constraints import TipBox, TipPlane, TorqueLimit, violations
 from robotid_sim.excitation.design import random_feasible, torque_ratios
 from robotid_sim.excitation.draws import feasible_draws
@@ -226,7 +225,7 @@ def test_rounds_begin_again_if_what_they_see_stays_as_deep(problem, monkeypatch,
     monkeypatch.setattr(ExcitationProblem, "descend", descend)
     monkeypatch.setattr(Penalty, "excess", lambda self, x: 0.1)
     monkeypatch.setattr(Penalty, "excess_at_stations", lambda self, x: seen)
-    monkeypatch.setattr(penalties, "_kept", lambda *_: None)
+    monkeypatch.setattr(ExcitationProblem, "keeps", lambda self, x: False)
     softly(problem, problem.rest, problem.criterion, 25, lambda _: None)
     assert tried == weights
 

@@ -132,6 +132,16 @@ def test_several_joints_of_a_body_are_links_without_mass(read) -> None:
     assert robot.joints[0].effort == 50.0
 
 
+@pytest.mark.parametrize("leader", ['joint2="rail"', 'polycoef="0.1 0 0 0 0"'])
+def test_a_joint_that_follows_another_does_not_move(read, leader) -> None:
+    text = GEOM_ARM.replace(
+        "</mujoco>", f'<equality><joint joint1="turn" {leader}/></equality></mujoco>'
+    )
+    robot = read(text)
+    assert "turn" not in robot.joint_names
+    assert any("joints that follow others do not move: turn" in note for note in robot.assumptions)
+
+
 def test_an_actuator_adds_rotor_and_damping_by_its_gear(read) -> None:
     text = GEOM_ARM.replace('gear="50"', 'gear="3" armature="0.5" damping="0.2"')
     joint = read(text).joints[0]
