@@ -204,7 +204,7 @@ def test_files_of_another_robot_are_refused(robotid, tmp_path, result) -> None:
 
 
 def test_help_names_every_choice(robotid) -> None:
-    out = robotid("view", "--help").out
+    out = robotid("view", "--help-all").out
     for word in ("--trajectory", "--log", "--result", "--record", "front, side, top, iso", "egl"):
         assert word in out
 
