@@ -22,7 +22,7 @@ import numpy as np
 from interval_coverage import robot_of
 
 from robotid_sim.engine.engines import ENGINES
-from robotid_sim.estimation.body_intervals import NORMAL_QUANTILE, body_quantities
+from robotid_sim.estimation.body_intervals import NORMAL_QUANTILE, estimate_bodies
 from robotid_sim.measurement.log import Log
 from robotid_sim.pipeline.build import Setup, build_setup
 from robotid_sim.pipeline.config import StudyConfig, load_config
@@ -62,7 +62,7 @@ def claims(setup: Setup, fit: Identification) -> Iterator[tuple[str, float, floa
     true = fit.basis.of(plant.parameters())
     halves = 0.5 * (intervals.upper - intervals.lower)
     yield from zip(intervals.names, intervals.values, halves, true, strict=True)
-    truths = body_quantities(fit.chosen, plant, plant, fit.basis, intervals.std)
+    truths = estimate_bodies(fit.chosen, plant, plant, fit.basis, intervals.std)
     for of, truth in zip(fit.bodies(), truths, strict=True):
         if of.identifiable:
             yield f"{of.name}, {of.link}", of.value, NORMAL_QUANTILE * of.std, truth.nominal

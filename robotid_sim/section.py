@@ -64,7 +64,7 @@ class Section:
     """What the whole section is for; it is not printed."""
 
 
-def folded(section: Section) -> Section:
+def fold(section: Section) -> Section:
     """Return a section that a page shows when a reader opens it."""
     return replace(section, folded=True)
 

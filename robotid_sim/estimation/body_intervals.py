@@ -67,7 +67,7 @@ class BodyQuantity:
         return self.value - half, self.value + half
 
 
-def body_quantities(
+def estimate_bodies(
     estimate: Estimate,
     identified: Robot,
     nominal: Robot,

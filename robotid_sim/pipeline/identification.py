@@ -13,7 +13,7 @@ from robotid_sim.diagnostics.residuals import ADVICE
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, RobotIdError
 from robotid_sim.estimation.block_sandwich import block_of, row_blocks_of
-from robotid_sim.estimation.body_intervals import BodyQuantity, body_quantities
+from robotid_sim.estimation.body_intervals import BodyQuantity, estimate_bodies
 from robotid_sim.estimation.consistent import Lift, draw_robots
 from robotid_sim.estimation.discrepancy import Discrepancy
 from robotid_sim.estimation.estimate import Estimate, save_estimates
@@ -260,7 +260,7 @@ class Identification:
         if self.lift is None or intervals is None or chosen.cov is None:
             return []
         robots = (self.lift.robot, self.nominal)
-        return list(body_quantities(chosen, *robots, self.basis, intervals.std))
+        return list(estimate_bodies(chosen, *robots, self.basis, intervals.std))
 
     def content(self) -> dict[str, Any]:
         """Return what an estimate file holds, as JSON values."""

@@ -12,8 +12,8 @@ from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import Replay, trajectory_motion
 from robotid_sim.report.sections import Recipe, closing, excitation_section
 from robotid_sim.report.tables import accuracy_table, criteria_table
-from robotid_sim.report.text import Text, notable_assumptions
-from robotid_sim.section import Section, folded, number, percent
+from robotid_sim.report.text import Text, select_assumptions
+from robotid_sim.section import Section, fold, number, percent
 from robotid_sim.table import Table
 from robotid_sim.trajectory.reference import run_time
 
@@ -86,10 +86,7 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
             ("condition number", number(assessed.cond_raw, 3)),
             ("with unit columns", number(assessed.cond_normalized, 3)),
         ),
-        sections=(
-            *sections,
-            *map(folded, closing(nominal, summary.assumptions, "nominal", recipe)),
-        ),
+        sections=(*sections, *map(fold, closing(nominal, summary.assumptions, "nominal", recipe))),
         replay=Replay(nominal, tuple(motions)),
     )
 
@@ -145,7 +142,7 @@ def design_text(summary: DesignSummary) -> Iterator[Text]:
     for key, word in (("violated", "VIOLATED"), ("relaxed", "RELAXED"), ("contacts", "CONTACT")):
         for text in content[key]:
             yield f"{word}: {text}"
-    yield from notable_assumptions(content["assumptions"])
+    yield from select_assumptions(content["assumptions"])
     if "log_dets" in content:
         dets = ", ".join(number(value) for value in content["log_dets"])
         yield f"log det of the information after each trajectory: {dets}"

@@ -40,7 +40,7 @@ from robotid_sim.report.tables import (
 )
 from robotid_sim.report.text import Text, reading_text
 from robotid_sim.report.what_if_section import what_if_section
-from robotid_sim.section import Section, folded, number, percent, torque_unit, unit_text
+from robotid_sim.section import Section, fold, number, percent, torque_unit, unit_text
 from robotid_sim.table import Table
 from robotid_sim.validation.prediction import over_measured
 
@@ -102,9 +102,9 @@ def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
         ),
         sections=(
             *first,
-            *map(folded, rest),
-            *map(folded, in_other_tools(fit.lift)),
-            *map(folded, closing(nominal, nominal.assumptions, "nominal", recipe)),
+            *map(fold, rest),
+            *map(fold, in_other_tools(fit.lift)),
+            *map(fold, closing(nominal, nominal.assumptions, "nominal", recipe)),
         ),
         replay=Replay(nominal, tuple(motions)),
     )

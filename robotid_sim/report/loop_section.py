@@ -19,7 +19,7 @@ from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
 from robotid_sim.report.sections import Recipe, closing, prediction_section
 from robotid_sim.report.tables import check_table, prediction_table
 from robotid_sim.report.text import Text, doubt_text
-from robotid_sim.section import Section, folded, number, percent, torque_unit
+from robotid_sim.section import Section, fold, number, percent, torque_unit
 from robotid_sim.table import Table
 from robotid_sim.validation import comparison as summary
 from robotid_sim.validation.closed_loop import ClosedLoop
@@ -302,7 +302,7 @@ def validation_report(done: Validation, recipe: Recipe) -> Page:
     if predicted is not None:
         section = prediction_section(*predicted, estimate.noise_std, "given")
         sections.append(in_motion(section, LOG))
-    sections += [tracking_section(loop, plant.joint_units), folded(loop_section(loop, plant))]
+    sections += [tracking_section(loop, plant.joint_units), fold(loop_section(loop, plant))]
     motions = loop_motions(plant, loop)
     if predicted is not None and log is not None:
         motions.append(log_motion(plant, log, LOG, predicted[0], estimate.noise_std))
@@ -320,7 +320,7 @@ def validation_report(done: Validation, recipe: Recipe) -> Page:
         title=f"Validation of an estimate of {plant.name}",
         finding=finding,
         passed=done.passed,
-        sections=(*sections, *map(folded, closing(plant, plant.assumptions, "true", recipe))),
+        sections=(*sections, *map(fold, closing(plant, plant.assumptions, "true", recipe))),
         replay=Replay(plant, tuple(motions)) if motions else None,
     )
 

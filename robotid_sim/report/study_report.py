@@ -16,9 +16,9 @@ from robotid_sim.report.loop_section import loop_section, model_table, tracking_
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay import motions as replay
 from robotid_sim.report.sections import Recipe, closing, in_other_tools
-from robotid_sim.report.text import Text, notable_assumptions
+from robotid_sim.report.text import Text, select_assumptions
 from robotid_sim.report.what_if_section import what_if_section
-from robotid_sim.section import Section, folded, number, percent
+from robotid_sim.section import Section, fold, number, percent
 from robotid_sim.table import Table
 
 if TYPE_CHECKING:
@@ -60,11 +60,11 @@ def study_report(study: Study, command: str) -> Page:
         ),
         sections=(
             *_first_sections(study),
-            *map(folded, _study_sections(study)),
-            *map(folded, _tried_sections(study, recipe)),
-            *([] if study.loop is None else [folded(loop_section(study.loop, study.plant))]),
-            *map(folded, in_other_tools(fit.lift)),
-            *map(folded, closing(study.plant, result.assumptions, "true", recipe, timings)),
+            *map(fold, _study_sections(study)),
+            *map(fold, _tried_sections(study, recipe)),
+            *([] if study.loop is None else [fold(loop_section(study.loop, study.plant))]),
+            *map(fold, in_other_tools(fit.lift)),
+            *map(fold, closing(study.plant, result.assumptions, "true", recipe, timings)),
         ),
         replay=_replay(study),
     )
@@ -93,7 +93,7 @@ def _first_sections(study: Study) -> list[Section]:
     if loop is not None:
         first.append(tracking_section(loop, study.plant.joint_units))
     first.append(sections.next_section(study.assessment))
-    return [*first, folded(checks)] if verdict.passed else [checks, *first]
+    return [*first, fold(checks)] if verdict.passed else [checks, *first]
 
 
 def _study_sections(study: Study) -> list[Section]:
@@ -176,7 +176,7 @@ def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
             f"  {mark}: {what}: {tables.check_number(check, check.value)} "
             f"(limit {tables.check_limit(check).lstrip('≤ ')})"
         )
-    for note in (*notable_assumptions(result.assumptions), *contact_notes(result.contacts)):
+    for note in (*select_assumptions(result.assumptions), *contact_notes(result.contacts)):
         yield f"  {note}"
     yield tables.joint_table(result)
     yield "next: `robotid identify` with a log of the machine, or -v for all numbers"

@@ -80,7 +80,7 @@ USUAL_FLOOR, CHAIN, OFF_CHAIN = "the floor is at z = 0 m", "chain of", "joints o
 """How notes begin on the floor, the chain, and what the chain leaves out."""
 
 
-def notable_assumptions(notes: Sequence[str]) -> list[str]:
+def select_assumptions(notes: Sequence[str]) -> list[str]:
     """Return what was assumed of a robot, without a floor under its base and its only chain."""
     usual = [USUAL_FLOOR]
     if not any(note.startswith(OFF_CHAIN) for note in notes):
@@ -98,7 +98,7 @@ def check_text(check: RobotCheck) -> Iterator[Text]:
             yield f"  {link['name']}: {text}"
     for text in (*report.get("unlikely_masses", ()), *report["light_joints"]):
         yield f"  WARNING: {text}"
-    for note in notable_assumptions(report["assumptions"]):
+    for note in select_assumptions(report["assumptions"]):
         yield f"  {note}"
     if "repair" in report:
         yield from _repair_text(report["repair"])

@@ -9,7 +9,7 @@ from sampling import sampled
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.estimation.body_intervals import QUANTITIES, body_quantities
+from robotid_sim.estimation.body_intervals import QUANTITIES, estimate_bodies
 from robotid_sim.model.perturb import SCALE, perturb
 from robotid_sim.model.robot import Robot
 
@@ -28,7 +28,7 @@ def estimated(nominal, plant, basis, rng, noise, samples=400):
 
 
 def numbers(estimate, robot, nominal, basis):
-    return list(body_quantities(estimate, robot, nominal, basis, estimate.std))
+    return list(estimate_bodies(estimate, robot, nominal, basis, estimate.std))
 
 
 @pytest.mark.parametrize("name", sampled(("irb140", "twolink", "rs010n"), "twolink", "irb140"))
