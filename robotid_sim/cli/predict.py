@@ -31,8 +31,8 @@ def predict(
 ) -> int:
     """Predict the torques of a log that an estimate has not seen, and score them by joint.
 
-    The motion comes from the log's positions alone, friction velocities and torque delay from the
-    estimate. For a machine's log ROBOT is the nominal model.
+    The motion comes from the log's positions and velocities, friction velocities and torque delay
+    from the estimate. For a machine's log ROBOT is the nominal model.
     """
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.files import write_json
