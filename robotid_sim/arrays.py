@@ -106,6 +106,11 @@ def relative_std(beta: Float1D, std: Float1D) -> Float1D:
     return np.where(size > 0.0, std / np.where(size > 0.0, size, 1.0), np.inf)
 
 
+def linear_at(times: Float1D, t: Float1D, x: Float2D) -> Float2D:
+    """Return straight lines between samples x at t, shape (N, n), at other times."""
+    return np.column_stack([np.interp(times, t, column) for column in x.T])
+
+
 def rms(x: Float2D) -> Float1D:
     """Return the root mean square over the first axis."""
     return np.asarray(np.sqrt((x**2).mean(axis=0)))

@@ -1,8 +1,15 @@
 """``robotid predict``: what an estimate predicts of a log."""
 
+from pathlib import Path
+from typing import Annotated
+
 import robotid_sim as rid
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
+
+TorqueFile = Annotated[
+    Path | None, options.file("Also write measured and predicted torques at the log's stamps.")
+]
 
 
 @command(
@@ -14,6 +21,7 @@ def predict(
     log: options.LogFile,
     mapping: options.MapFile = None,
     out: options.ResultFile = None,
+    csv: TorqueFile = None,
     report: options.ReportFile = None,
     no_replay: options.NoReplay = False,
     force: options.Force = False,
@@ -23,8 +31,8 @@ def predict(
 ) -> int:
     """Predict the torques of a log that an estimate has not seen, and score them by joint.
 
-    The motion comes from the log's positions alone, friction velocities and torque delay from the
-    estimate. For a machine's log ROBOT is the nominal model.
+    The motion comes from the log's positions and velocities, friction velocities and torque delay
+    from the estimate. For a machine's log ROBOT is the nominal model.
     """
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.files import write_json
@@ -35,7 +43,7 @@ def predict(
     from robotid_sim.report.page import write_page
     from robotid_sim.report.prediction_report import predict_text, prediction_report
 
-    output.begin(out, report)
+    output.begin(out, csv, report)
     model, saved = build_robot(robot, study.robot), SavedEstimate.of(estimate)
     saved.measured_by(model)  # another robot's estimate is told before its log is read
     data = rid.read_log(log, model, mapping)
@@ -50,7 +58,9 @@ def predict(
     content = done.content()
     if out is not None:
         write_json(out, "prediction", 1, content)
+    if csv is not None:
+        done.write_torques(csv)
     if report is not None:
         write_page(prediction_report(done, recipe(study)), report, replay=not no_replay)
-    output.print_result(content, predict_text(done), [out, report], as_json=json)
+    output.print_result(content, predict_text(done), [out, csv, report], as_json=json)
     return 0 if done.passed else 1

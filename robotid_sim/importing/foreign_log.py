@@ -268,8 +268,3 @@ def nearest_times(grid: Float1D, t: Float1D) -> Float1D:
     after = np.searchsorted(t, grid).clip(1, t.size - 1)
     near = np.where(grid - t[after - 1] <= t[after] - grid, t[after - 1], t[after])
     return np.where(np.abs(near - grid) <= grid[1] - grid[0], near, grid)
-
-
-def linear_at(grid: Float1D, t: Float1D, x: Float2D) -> Float2D:
-    """Return straight lines between samples at other times, for torques, which may jump."""
-    return np.column_stack([np.interp(grid, t, column) for column in x.T])

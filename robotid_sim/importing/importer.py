@@ -7,13 +7,12 @@ from typing import Any, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Float1D, Float2D, linear_at
 from robotid_sim.errors import LogError, OptionError, UnknownNameError
 from robotid_sim.importing.channels import Channels, channels, with_springs, with_unwrapped
 from robotid_sim.importing.foreign_log import (
     ForeignLog,
     Segment,
-    linear_at,
     nearest_times,
     ordered,
     seconds,
@@ -306,9 +305,9 @@ def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[
             f"{100 * repeated:.0f} % of the samples repeat the positions of the one before: the "
             "robot rests then, or its controller is slower than the recording"
         )
-    torque_times = None
+    torque_times, recorded = None, dict[str, Any]()
     if step is not None:
-        steps = np.diff(t)
+        steps, recorded = np.diff(t), {"recorded_times": t, "recorded_torques": here.tau}
         t, torque_times, here = _resampled(t, here, step)
         notes.append(
             f"steps of {steps.min():.4g} to {steps.max():.4g} s: resampled to {t.size} samples, "
@@ -329,6 +328,7 @@ def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[
         joint_units=robot.joint_units,
         period=mapping.period,
         torque_time_offset=mapping.torque_time_offset or 0.0,
+        **recorded,
         **stated,
     )
     if not log.torque_measured.all():

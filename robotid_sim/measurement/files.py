@@ -41,6 +41,8 @@ TRUTH = {
 _OPTIONAL_TRUTH = ("friction", "link_q", "link_dq", "link_ddq")
 SAMPLED = ("torque_times", *(name for name in CHANNELS if name != "torque_constant"))
 """What a log may have for every sample beside its time."""
+RECORDED = ("recorded_times", "recorded_torques")
+"""What a log that was resampled has of the samples before, which are more or fewer."""
 UNITS = {
     "position": {"rad": "rad", "m": "m"},
     "velocity": {"rad": "rad/s", "m": "m/s"},
@@ -58,6 +60,8 @@ CSV_KEYS = ("schema", "joint_units", "origin", "torque_constant", *_HEADER)
 
 def save_log(log: Log, path: str | Path) -> None:
     """Write a log: HDF5, or CSV if the path ends in ``.csv`` (without truth and provenance).
+
+    A CSV has no torques at the stamps before resampling either.
 
     Parameters
     ----------
@@ -87,10 +91,11 @@ def save_log(log: Log, path: str | Path) -> None:
                     if value is not None:
                         file.attrs[key] = value
                 file.attrs["provenance"] = json.dumps(dict(log.provenance), sort_keys=True)
-                for name in ("t", "torque_times"):
+                for name in ("t", "torque_times", "recorded_times"):
                     if getattr(log, name) is not None:
                         file.create_dataset(name, data=getattr(log, name)).attrs["unit"] = "s"
-                _write_channels(file, log, CHANNELS, log.joint_units)
+                channels = CHANNELS | {"recorded_torques": "torque"}
+                _write_channels(file, log, channels, log.joint_units)
                 if log.truth is not None:
                     _write_channels(file.create_group("truth"), log.truth, TRUTH, log.joint_units)
 
@@ -162,6 +167,8 @@ def read_rows(path: Path, rows: slice) -> Log:
     with reading_hdf5(path) as file:
         version = check_schema(file.attrs.get("schema"), "log", VERSION, path)
         channels = {name: file[name][rows] for name in SAMPLED if name in file}
+        if rows == slice(None):
+            channels |= {name: file[name][()] for name in RECORDED if name in file}
         truth = None
         if "truth" in file:
             stored = [n for n in TRUTH if n not in _OPTIONAL_TRUTH or n in file["truth"]]

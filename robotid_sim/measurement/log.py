@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 
 import numpy as np
 
-from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze
+from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze, linear_at
 from robotid_sim.errors import LogError, ShapeError
 from robotid_sim.frames import data_frame
 from robotid_sim.model.robot import Robot
@@ -120,6 +120,10 @@ class Log:
     """Delay of the torque's time of action behind the position sample [s]."""
     torque_times: Float1D | None = None
     """Time of each torque [s], shape (N,), if that is not `t`: of a machine with uneven stamps."""
+    recorded_times: Float1D | None = None
+    """Uneven stamps of the torques of the file [s], shape (M,), of a log that was resampled."""
+    recorded_torques: Float2D | None = None
+    """Those torques, shape (M, n), before lines between them smoothed their noise."""
     period: float | None = None
     """Period of the excitation [s], if it repeats."""
     dq: Float2D | None = None
@@ -147,9 +151,13 @@ class Log:
             freeze(self, (t.size, n), "dq", "tau_cmd", "current", optional=True)
             freeze(self, (n,), "torque_constant", optional=True)
             freeze(self, (t.size,), "torque_times", optional=True)
+            freeze(self, (None,), "recorded_times", optional=True)
+            stamps = 0 if self.recorded_times is None else self.recorded_times.size
+            freeze(self, (stamps, n), "recorded_torques", optional=True)
         except ShapeError as error:
             raise LogError(f"log: {error}; remove or repair these samples") from error
-        for name in ("t", "q", "tau_meas", "dq", "tau_cmd", "current", "torque_times"):
+        names = ("t", "q", "tau_meas", "dq", "tau_cmd", "current", "torque_times")
+        for name in (*names, "recorded_times", "recorded_torques"):
             value = getattr(self, name)
             worst = 0.0 if value is None else float(max(value.max(), -value.min()))
             if worst > LARGEST_SAMPLE:  # its square would overflow in a fit
@@ -189,6 +197,15 @@ class Log:
         """Time at which the torque of each sample acts [s], shape (N,)."""
         recorded = self.t if self.torque_times is None else self.torque_times
         return np.asarray(recorded + self.torque_time_offset)
+
+    @property
+    def recorded(self) -> tuple[Float1D, Float2D] | None:
+        """Stamps [s] and torques as recorded; None if `tau_meas` is not what is between them."""
+        own, times, torques = self.torque_times, self.recorded_times, self.recorded_torques
+        if times is None or torques is None:
+            return None
+        lines = linear_at(self.t if own is None else own, times, torques)
+        return (times, torques) if np.allclose(lines, self.tau_meas, rtol=1e-9, atol=0.0) else None
 
     def to_frame(self) -> "pandas.DataFrame":
         """Return the samples as a data frame: t, and q, dq, tau_cmd, tau_meas of every joint.

@@ -186,7 +186,7 @@ def recording_of(log: Log, preprocessor: Preprocessor, motion: Motion, robot: Ro
     if isinstance(joint, ErrorsInVariables) and joint.noise is not None:
         noise = joint.noise.position
     else:
-        noise = np.array([likelihood_corner(z, log)[1] for z in log.q.T])
+        noise = np.array([likelihood_corner(log, j)[1] for j in range(log.dof)])
     return RecordedLog(
         q=log.q[used],
         tau=tau[used],

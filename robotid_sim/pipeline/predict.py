@@ -14,6 +14,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.estimation.estimate import Estimate, load_chosen
 from robotid_sim.estimation.state_functions import Lack, require_function_of
+from robotid_sim.files import atomic_path
 from robotid_sim.importing.reading import Logs
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
@@ -153,6 +154,23 @@ class ScoredPrediction:
         }
         content |= {"imported": self.logs.notes, **self.prediction.content()}
         return content | ({"doubt": self.doubt} if self.doubt else {})
+
+    def write_torques(self, path: str | Path) -> None:
+        """Write measured and predicted torques at the stamps of the log as CSV.
+
+        Parameters
+        ----------
+        path : str or Path
+            File to write.
+        """
+        done, names = self.prediction, self.nominal.joint_names
+        heads = ["t", *(f"{kind}.{name}" for name in names for kind in ("tau", "predicted"))]
+        torques = np.stack([done.measured, done.predicted], axis=2).reshape(done.t.size, -1)
+        with atomic_path(path) as temporary:
+            options: dict[str, Any] = {"delimiter": ",", "comments": "", "fmt": "%.12g"}
+            np.savetxt(
+                temporary, np.column_stack([done.t, torques]), header=",".join(heads), **options
+            )
 
 
 def predict(

@@ -174,7 +174,7 @@ class Adaptive(RowPreprocessor):
 
     def _smoother(self, log: Log) -> tuple[RtsSmoother, Float1D]:
         """Return the tuned smoother and the encoder noise of every joint."""
-        by_joint = [likelihood_corner(z, log) for z in log.q.T]
+        by_joint = [likelihood_corner(log, j) for j in range(log.dof)]
         noise = np.array([std for _, std in by_joint])
         if self.smoother.corners is not None:
             return self.smoother, noise

@@ -152,7 +152,7 @@ class ErrorsInVariables(RowPreprocessor):
         model = fitted(fit, motion, robot)
         position = encoder_noise
         if position is None:
-            position = np.array([likelihood_corner(z, log)[1] for z in log.q.T])
+            position = np.array([likelihood_corner(log, j)[1] for j in range(log.dof)])
         noise = Noise(position, torque_noise(log, motion, model))
         for _ in range(self.rounds):
             motion = improved(log, motion, model, noise, sound)

@@ -5,15 +5,18 @@ intensity :math:`\lambda r` [rad^2/s^5] on the jerk, position measured with vari
 state it is a zero-phase low-pass of Butterworth form with the gain
 :math:`1 / (1 + (f / f_c)^6)`, :math:`f_c = (\lambda / h)^{1/6} / 2\pi` for sample time `h`, so
 that the corner :math:`f_c` is its one parameter.
+
+Where a log has velocities, they are measured beside the positions, with a delay and a variance of
+their own, which `velocity_noise` takes from the log.
 """
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import NamedTuple, Self
 
 import numpy as np
 from scipy.optimize import minimize_scalar
 
-from robotid_sim.arrays import Float1D, Float2D
+from robotid_sim.arrays import Bool1D, Float1D, Float2D
 from robotid_sim.compiled import jit
 from robotid_sim.docstrings import documented
 from robotid_sim.errors import OptionError
@@ -24,6 +27,9 @@ from robotid_sim.preprocess.preprocessor import RowPreprocessor
 
 CORNERS = (0.5, 150.0)
 """Range in which corners are searched [Hz]."""
+
+SHUT = 1e12
+"""Variance of a velocity that is none, over that of positions [1/s^2]."""
 
 DIFFUSE = (1e4, 1e10, 1e12)
 """Initial variances of position, velocity, acceleration in units of the measurement variance."""
@@ -43,23 +49,25 @@ def kalman_filter(
     z: Float1D,
     h: float,
     lam: float,
-    H: Float1D,
+    H: Float2D,
+    r: Float1D,
     x_pred: Float2D,
     P_pred: Float2D,
     innovations: Float2D,
 ) -> None:
-    """Run the filter with measurement variance 1 over samples z, shape (N,) [rad or m].
+    """Run the filter over measurements z with variances r, both of shape (N,).
 
-    They are h [s] apart; `lam` is the intensity of the white jerk over the measurement variance
-    [1/s^5]; H the measurement row of the state of position, velocity and acceleration. Filled are
-    the predictions, shape (N, 3), the upper triangles of their covariances by rows, (N, 6), and
-    value and variance of the innovations, (N, 2).
+    They come in groups, h [s] apart; `lam` is the intensity of the white jerk over the variance of
+    positions, which is 1 [1/s^5]; H the measurement rows of a group, by position, velocity and
+    acceleration. Filled are the predictions, shape (N, 3), the upper triangles of their covariances
+    by rows, (N, 6), and value and variance of the innovations, (N, 2).
     """
     Q = _process_noise(h, lam)
     x = np.array([z[0], 0.0, 0.0])
     P = np.diag(np.array(DIFFUSE))
     PH, K = np.empty(3), np.empty(3)
     for k in range(z.shape[0]):
+        row = H[k % H.shape[0]]
         x_pred[k] = x
         c = 0
         for i in range(3):
@@ -67,9 +75,9 @@ def kalman_filter(
                 P_pred[k, c] = P[i, j]
                 c += 1
         for i in range(3):
-            PH[i] = P[i, 0] * H[0] + P[i, 1] * H[1] + P[i, 2] * H[2]
-        S = H[0] * PH[0] + H[1] * PH[1] + H[2] * PH[2] + 1.0
-        y = z[k] - H[0] * x[0] - H[1] * x[1] - H[2] * x[2]
+            PH[i] = P[i, 0] * row[0] + P[i, 1] * row[1] + P[i, 2] * row[2]
+        S = row[0] * PH[0] + row[1] * PH[1] + row[2] * PH[2] + r[k]
+        y = z[k] - row[0] * x[0] - row[1] * x[1] - row[2] * x[2]
         innovations[k, 0], innovations[k, 1] = y, S
         for i in range(3):
             K[i] = PH[i] / S
@@ -77,6 +85,8 @@ def kalman_filter(
         for i in range(3):
             for j in range(3):
                 P[i, j] -= K[i] * PH[j]
+        if (k + 1) % H.shape[0]:
+            continue
         # x <- F x, P <- F P F^T + Q with the unit upper triangular F of a chain of integrators
         x[0] += h * x[1] + 0.5 * h * h * x[2]
         x[1] += h * x[2]
@@ -94,7 +104,7 @@ def kalman_filter(
 
 @jit
 def smooth(
-    h: float, H: Float1D, x_pred: Float2D, P_pred: Float2D, innovations: Float2D, x: Float2D
+    h: float, H: Float2D, x_pred: Float2D, P_pred: Float2D, innovations: Float2D, x: Float2D
 ) -> None:
     """Backward pass of the RTS smoother in the form of Bryson and Frazier, which inverts nothing.
 
@@ -106,18 +116,21 @@ def smooth(
     l = np.zeros(3)
     PH = np.empty(3)
     for k in range(x.shape[0] - 1, -1, -1):
+        row = H[k % H.shape[0]]
         p00, p01, p02 = P_pred[k, 0], P_pred[k, 1], P_pred[k, 2]
         p11, p12, p22 = P_pred[k, 3], P_pred[k, 4], P_pred[k, 5]
-        PH[0] = p00 * H[0] + p01 * H[1] + p02 * H[2]
-        PH[1] = p01 * H[0] + p11 * H[1] + p12 * H[2]
-        PH[2] = p02 * H[0] + p12 * H[1] + p22 * H[2]
+        PH[0] = p00 * row[0] + p01 * row[1] + p02 * row[2]
+        PH[1] = p01 * row[0] + p11 * row[1] + p12 * row[2]
+        PH[2] = p02 * row[0] + p12 * row[1] + p22 * row[2]
         y, S = innovations[k, 0], innovations[k, 1]
         gain = (PH[0] * l[0] + PH[1] * l[1] + PH[2] * l[2] + y) / S
         for i in range(3):
-            l[i] -= H[i] * gain
+            l[i] -= row[i] * gain
         x[k, 0] = x_pred[k, 0] - p00 * l[0] - p01 * l[1] - p02 * l[2]
         x[k, 1] = x_pred[k, 1] - p01 * l[0] - p11 * l[1] - p12 * l[2]
         x[k, 2] = x_pred[k, 2] - p02 * l[0] - p12 * l[1] - p22 * l[2]
+        if k % H.shape[0]:
+            continue
         l[2] += h * l[1] + 0.5 * h * h * l[0]  # l <- F^T l
         l[1] += h * l[0]
 
@@ -166,8 +179,7 @@ class RtsSmoother(RowPreprocessor):
         """Return the smoothed motion at the torque times."""
         corners = self.tuned(log, robot).corners
         assert corners is not None
-        joints = zip(log.q.T, corners, strict=True)
-        x = np.stack([_smoothed(z, log, corner) for z, corner in joints], axis=2)
+        x = np.stack([_smoothed(log, j, corner) for j, corner in enumerate(corners)], axis=2)
         return self.motion_of(log, x[:, 0], x[:, 1], x[:, 2])
 
     def tuned(self, log: Log, robot: Robot) -> Self:
@@ -177,22 +189,86 @@ class RtsSmoother(RowPreprocessor):
             if len(self.corners) != log.dof:
                 raise OptionError(f"{len(self.corners)} corners for {log.dof} joints")
             return self
-        chosen = tuple(self.corner_factor * likelihood_corner(z, log)[0] for z in log.q.T)
+        chosen = tuple(self.corner_factor * likelihood_corner(log, j)[0] for j in range(log.dof))
         return replace(self, corners=chosen)
 
 
-def likelihood_corner(z: Float1D, log: Log) -> tuple[float, float]:
-    """Return the corner [Hz] of largest innovation likelihood, and the encoder noise for it.
+FAR = 10.0
+"""Steps of a position against its velocity that are outliers, over their median."""
 
-    The positions z are of one joint; of the log sample time and torque time count.
+SPAN = 0.25
+"""Time over which steps are summed [s]."""
+
+EXACT = 1e-3
+"""Least noise of steps by velocities over that of positions."""
+
+
+def velocity_noise(log: Log, joint: int) -> tuple[float, float, Bool1D] | None:
+    r"""Return the variance of velocities over that of positions [1/s^2], delay [s], sound samples.
+
+    Steps of the position less the integral of the velocity, of fourth order, have no motion; what
+    is proportional to the acceleration is the delay of the velocity. White noise gives sums of m of
+    the others the variance :math:`2 \sigma_n^2 + (m - .41) (h \sigma_v)^2`, here for one and for
+    `SPAN`. Velocities that are wrong otherwise err alike from step to step, and no noise of the
+    positions is left: then, as without velocities, the answer is None.
     """
-    work = _workspace(z.size)
+    if log.dq is None:
+        return None
+    dq, h = np.pad(log.dq[:, joint], 1, mode="reflect", reflect_type="odd"), log.dt
+    change = np.diff(log.dq[:, joint])
+    m = max(2, min(round(SPAN / h), change.size // 4))
+    d = np.diff(log.q[:, joint]) - h / 24.0 * (13.0 * (dq[1:-2] + dq[2:-1]) - dq[:-3] - dq[3:])
+    gained = _sums(change, m)
+    delay = float(_sums(d, m) @ gained) / max(float(gained @ gained), np.finfo(float).tiny)
+    d -= delay * change
+    far = np.abs(d) > FAR * np.median(np.abs(d))
+    d[far] = 0.0
+    one, many = float((d**2).mean()), float((_sums(d, m) ** 2).mean())
+    of_velocity = (many - one) / (m - 1)
+    of_position = 0.5 * (one - 0.59 * of_velocity)
+    if of_position <= 0.0:
+        return None
+    sound = ~(np.append(far, False) | np.append(False, far))
+    return max(of_velocity / of_position, EXACT) / h**2, delay, sound
+
+
+def _sums(x: Float1D, count: int) -> Float1D:
+    """Return the sums of so many neighbors."""
+    total = np.append(0.0, np.cumsum(x))
+    return np.asarray(total[count:] - total[:-count])
+
+
+class _Measured(NamedTuple):
+    """What is measured of one joint, as `kalman_filter` takes it."""
+
+    z: Float1D
+    H: Float2D
+    r: Float1D
+
+    @classmethod
+    def of(cls, log: Log, joint: int) -> Self:
+        """Return the positions, each followed by its velocity where that says something."""
+        o, z = log.torque_time_offset, np.ascontiguousarray(log.q[:, joint])
+        row, noise = [1.0, -o, 0.5 * o**2], velocity_noise(log, joint)
+        if log.dq is None or noise is None:
+            return cls(z, np.array([row]), np.ones(z.size))
+        variance, delay, sound = noise
+        r = np.where(sound, variance, SHUT)
+        both = np.array([row, [0.0, 1.0, -o - delay]])
+        each = (np.stack(x, axis=1).ravel() for x in ((z, log.dq[:, joint]), (np.ones(z.size), r)))
+        return cls(next(each), both, next(each))
+
+
+def likelihood_corner(log: Log, joint: int) -> tuple[float, float]:
+    """Return the corner [Hz] of largest innovation likelihood, and the encoder noise for it."""
+    measured = _Measured.of(log, joint)
+    work = _workspace(measured.z.size)
 
     def cost(log_corner: float) -> float:
-        _run(z, log, float(np.exp(log_corner)), work)
+        _run(measured, log, float(np.exp(log_corner)), work)
         y, S = work[2][:, 0], work[2][:, 1]
         mean = float((y**2 / S).mean())
-        return float(0.5 * z.size * np.log(max(mean, 1e-300)) + 0.5 * np.log(S).sum())
+        return float(0.5 * y.size * np.log(max(mean, 1e-300)) + 0.5 * np.log(S).sum())
 
     upper = min(CORNERS[1], 0.25 / log.dt)
     grid = np.linspace(np.log(CORNERS[0]), np.log(upper), 9)
@@ -201,28 +277,27 @@ def likelihood_corner(z: Float1D, log: Log) -> tuple[float, float]:
     bracket = (grid[max(k - 1, 0)], grid[min(k + 1, 8)])
     best = minimize_scalar(cost, bounds=bracket, method="bounded", options={"xatol": 0.02})
     corner = float(np.exp(best.x))
-    _run(z, log, corner, work)
-    return corner, float(np.sqrt((work[2][:, 0] ** 2 / work[2][:, 1]).mean()))
+    _run(measured, log, corner, work)
+    positions = work[2][:: len(measured.H)]  # alone: the noise of velocities is a rough number
+    return corner, float(np.sqrt((positions[:, 0] ** 2 / positions[:, 1]).mean()))
 
 
 def _workspace(samples: int) -> tuple[Float2D, Float2D, Float2D]:
     return np.empty((samples, 3)), np.empty((samples, 6)), np.empty((samples, 2))
 
 
-def _measurement(log: Log) -> Float1D:
-    offset = log.torque_time_offset
-    return np.array([1.0, -offset, 0.5 * offset**2])
-
-
-def _run(z: Float1D, log: Log, corner: float, work: tuple[Float2D, Float2D, Float2D]) -> None:
+def _run(
+    measured: _Measured, log: Log, corner: float, work: tuple[Float2D, Float2D, Float2D]
+) -> None:
     lam = log.dt * (2.0 * np.pi * corner) ** 6
-    kalman_filter(np.ascontiguousarray(z), log.dt, lam, _measurement(log), *work)
+    kalman_filter(measured.z, log.dt, lam, measured.H, measured.r, *work)
 
 
-def _smoothed(z: Float1D, log: Log, corner: float) -> Float2D:
+def _smoothed(log: Log, joint: int, corner: float) -> Float2D:
     """Return position, velocity and acceleration of one joint, shape (N, 3)."""
-    work = _workspace(z.size)
-    _run(z, log, corner, work)
-    x = np.empty((z.size, 3))
-    smooth(log.dt, _measurement(log), *work, x)
-    return x
+    measured = _Measured.of(log, joint)
+    work = _workspace(measured.z.size)
+    _run(measured, log, corner, work)
+    x = np.empty((measured.z.size, 3))
+    smooth(log.dt, measured.H, *work, x)
+    return x[:: len(measured.H)]

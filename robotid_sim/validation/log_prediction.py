@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from robotid_sim.arrays import Bool2D, Float1D, Float2D, rms
+from robotid_sim.arrays import Bool2D, Float1D, Float2D, linear_at, rms
 from robotid_sim.docstrings import documented
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque
@@ -42,9 +42,9 @@ class LogPrediction:
     nominal: Prediction
     """The same by the nominal model."""
     t: Float1D
-    """Times [s], shape (N,)."""
+    """Stamps of the torques [s], shape (N,), as recorded where the log was resampled."""
     measured: Float2D
-    """Torque of the log at its full rate, shape (N, n)."""
+    """Torque of the log at its full rate, shape (N, n), as recorded there."""
     predicted: Float2D
     """That of the estimate, shape (N, n)."""
     moving: Bool2D
@@ -146,21 +146,27 @@ def predict_log(
     used = slice(None) if motion.row_filter is None else motion.row_filter.used
     q, dq, ddq = motion.q[used], motion.dq[used], motion.ddq[used]
     slow = np.array([joint.friction.eps for joint in nominal.joints])
-    predicted, band = joint_torque(model, q, dq, ddq) + (modeled + lacking)[used], None
-    if error is not None:
-        spread = spread_of(error, motion, model, basis)[used]
-        band = half_width(motion.tau[used] - predicted, motion, error.std, spread)
+    predicted: Float2D = joint_torque(model, q, dq, ddq) + (modeled + lacking)[used]
+    spread = np.zeros_like(q) if error is None else spread_of(error, motion, model, basis)[used]
+    t = motion.t[used] - log.torque_time_offset + (tuned.delay or 0.0)
+    measured = motion.tau[used]
+    if (recorded := log.recorded) is not None:
+        within = (recorded[0] >= t[0]) & (recorded[0] <= t[-1])
+        stamps, measured = recorded[0][within], recorded[1][within]
+        predicted, dq, spread = (linear_at(stamps, t, x) for x in (predicted, dq, spread))
+        t = stamps
+    residual = measured - predicted
     return LogPrediction(
         identified=with_torque(parameters, rows_of(motion, lacking)),
         parameters=parameters,
         nominal=before,
-        t=motion.t[used],
-        measured=motion.tau[used],
+        t=t,
+        measured=measured,
         predicted=predicted,
         moving=np.abs(dq) > slow,
         message=tuned.message,
         added=added,
-        band=band,
+        band=None if error is None else half_width(residual, motion, error.std, spread),
     )
 
 

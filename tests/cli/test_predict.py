@@ -5,11 +5,12 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from robots import DATA
+from robots import DATA, urdf_path
+from scipy.interpolate import CubicSpline
 
 from robotid_sim.measurement.files import load_log, save_log
 
-ARM = DATA / "2r.urdf"
+ARM, UR10 = DATA / "2r.urdf", urdf_path("ur10")
 KEYS = {
     *(
         "robot",
@@ -54,6 +55,73 @@ def test_table_page_and_file(ran, short, tmp_path):
     assert [line.split()[0] for line in lines if " N m " in line] == ["shoulder", "elbow"]
     assert json.loads(out.read_text())["schema"] == "robotid/prediction/1"
     assert "Prediction of a log of 2r" in page.read_text()
+
+
+def write_table(path, t, q, tau, names):
+    """Write a log as a machine does, with the stamps that it has."""
+    head = ["t", *(f"{kind}.{name}" for kind in ("position", "effort") for name in names)]
+    table = np.column_stack([t, q, tau])
+    np.savetxt(path, table, delimiter=",", header=",".join(head), comments="", fmt="%.9g")
+
+
+def assert_table_is_that_of_a_reader(ran, tmp_path, log, *words):
+    """A reader takes the rows of the log and sets the predictions between its own stamps."""
+    out, csv = tmp_path / "p.json", tmp_path / "p.csv"
+    done = ran("predict", *words[:2], log, *words[2:], "--csv", csv, "-o", out)
+    read, predicted = (np.genfromtxt(path, delimiter=",", names=True) for path in (log, csv))
+    content, joints = json.loads(out.read_text()), len(read.dtype) // 2
+    read, predicted = (np.array(table.tolist()) for table in (read, predicted))
+    t = read[:, 0]
+    read = read[(t >= predicted[0, 0]) & (t <= predicted[-1, 0])]
+    assert len(read) == len(predicted) == content["samples"]
+    np.testing.assert_allclose(read[:, 0], predicted[:, 0], rtol=0.0, atol=1e-8)
+    printed = [row.split()[1:5] for row in done.out.splitlines() if " N m " in row]
+    for j, (rms, _, _, error) in enumerate(printed):
+        between = np.interp(read[:, 0], predicted[:, 0], predicted[:, 2 + 2 * j])
+        torque = read[:, 1 + joints + j]
+        own = np.sqrt(np.mean((torque - between) ** 2))
+        assert own == pytest.approx(content["torque_rms"][j], rel=1e-3)
+        assert own == pytest.approx(float(rms), rel=0.03)
+        assert own / np.sqrt(np.mean(torque**2)) == pytest.approx(float(error) / 100.0, rel=0.03)
+    assert len(printed) == joints
+
+
+def test_errors_at_uneven_stamps_are_those_of_a_reader(ran, short, tmp_path):
+    """Noise of the torques is most of the error: lines between them would leave .85 of it."""
+    log, rng = load_log(short.unseen), np.random.default_rng(0)
+    t = log.t[log.t >= 0.0][10:-10:2]
+    t = t + rng.uniform(-0.4, 0.4, t.size) * 2.0 * log.dt
+    q, tau = (CubicSpline(log.t, x)(t) for x in (log.truth.q, log.truth.tau))
+    tau += 0.05 * np.sqrt((tau**2).mean(axis=0)) * rng.standard_normal(tau.shape)
+    write_table(tmp_path / "uneven.csv", t, q, tau, log.joint_names)
+    words = (ARM, short.estimate, "--config", short.config)
+    assert_table_is_that_of_a_reader(ran, tmp_path, tmp_path / "uneven.csv", *words)
+    same = tmp_path / "log.h5"
+    ran("import", tmp_path / "uneven.csv", "--robot", ARM, "-o", same)
+    scores = [content_of(ran, short, path) for path in (tmp_path / "uneven.csv", same)]
+    assert scores[0] == scores[1] | {"imported": scores[0]["imported"]}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("uneven", [0.0, 0.3])
+def test_errors_of_a_real_log_are_those_of_a_reader(ran, tmp_path, uneven):
+    """At 1 kHz, with white noise of the positions, and at stamps that are not even."""
+    log, rng = DATA / "ur10" / "ur10.csv.gz", np.random.default_rng(0)
+    estimate = tmp_path / "e.json"
+    ran("identify", UR10, log, "-o", estimate, "--estimator", "wls", "--terms", "none")
+    table = np.genfromtxt(log, delimiter=",", names=True)
+    names = [name.removeprefix("effort") for name in table.dtype.names[7:]]
+    table = np.array(table.tolist())
+    words = (UR10, estimate, "--nominal", UR10)
+    if not uneven:
+        assert_table_is_that_of_a_reader(ran, tmp_path, log, *words)
+    t = np.arange(20.0, 27_480.0) / 1000.0
+    t = t + uneven * rng.uniform(-0.001, 0.001, t.size)
+    x = CubicSpline(table[:, 0], table[:, 1:])(t)
+    q = x[:, :6] + 2e-5 * rng.standard_normal((t.size, 6))
+    tau = x[:, 6:] + 0.02 * x[:, 6:].std(axis=0) * rng.standard_normal((t.size, 6))
+    write_table(tmp_path / "log.csv", t, q, tau, names)
+    assert_table_is_that_of_a_reader(ran, tmp_path, tmp_path / "log.csv", *words)
 
 
 def test_validate_refuses_a_machines_log(refused, short):

@@ -9,15 +9,9 @@ import pytest
 from foreign_forms import Form, arm, original, text, write
 from robots import DATA, urdf_path
 
+from robotid_sim.arrays import linear_at
 from robotid_sim.errors import LogError
-from robotid_sim.importing.foreign_log import (
-    ForeignLog,
-    linear_at,
-    ordered,
-    segments,
-    smooth_at,
-    uniform_grid,
-)
+from robotid_sim.importing.foreign_log import ForeignLog, ordered, segments, smooth_at, uniform_grid
 from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.importer import import_log, import_segments
 from robotid_sim.importing.match import match

@@ -247,6 +247,18 @@ def test_torques_keep_their_own_times(tmp_path, log, file):
     assert "'torque_times' are not all within 0.2 s of 't'" in refused(tmp_path / file, LogError)
 
 
+def test_torques_before_resampling_keep_every_bit_in_hdf5(tmp_path, log):
+    times = np.append(np.delete(log.t, [3, 9]), log.t[-1] + 0.01)
+    torques = np.repeat(log.tau_meas[:1], times.size, axis=0)
+    resampled = replace(log, recorded_times=times, recorded_torques=torques)
+    save_log(resampled, tmp_path / "log.h5")
+    loaded = load_log(tmp_path / "log.h5")
+    assert loaded.recorded_times.tobytes() == times.tobytes()
+    assert loaded.recorded_torques.tobytes() == torques.tobytes()
+    with pytest.raises(LogError, match="recorded_torques"):
+        replace(log, recorded_torques=torques)
+
+
 def test_friction_of_the_truth_keeps_every_bit_and_may_be_absent(tmp_path, log, driven):
     save_log(driven, tmp_path / "log.h5")
     loaded = load_log(tmp_path / "log.h5")

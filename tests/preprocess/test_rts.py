@@ -20,7 +20,7 @@ from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables, inertia_of, slopes_of
 from robotid_sim.preprocess.preprocessor import Rows
-from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
+from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner, velocity_noise
 from robotid_sim.preprocess.whitening import NODES, Stencil, WhiteningRowFilter, factor_of
 
 ALL_ROWS = Rows(cutoff=5.0, rate=10.0, tail=0.0, edge=0.0)
@@ -33,10 +33,11 @@ def log_of(q, dt, offset=0.0):
     return Log(t, q, np.zeros_like(q), names, ("rad",) * len(names), torque_time_offset=offset)
 
 
-def textbook_smoother(z, h, corner, offset):
+def textbook_smoother(z, h, corner, offset, R=((1.0,),)):
     """Return the RTS-smoothed states by the formulas of the textbook, with matrices throughout.
 
-    Kalman filter in Joseph form, then x_s = x + P F^T P_pred^-1 (x_s' - x_pred').
+    Measured are positions, or rows of position and velocity, with covariance R. Kalman filter in
+    Joseph form, then x_s = x + P F^T P_pred^-1 (x_s' - x_pred').
     """
     lam = h * (2.0 * np.pi * corner) ** 6
     F = np.array([[1.0, h, h**2 / 2.0], [0.0, 1.0, h], [0.0, 0.0, 1.0]])
@@ -47,18 +48,18 @@ def textbook_smoother(z, h, corner, offset):
             [h**3 / 6.0, h**2 / 2.0, h],
         ]
     )
-    H = np.array([[1.0, -offset, offset**2 / 2.0]])
-    x, P = np.array([z[0], 0.0, 0.0]), np.diag([1e4, 1e10, 1e12])
+    z, R = np.reshape(z, (-1, len(R))), np.array(R)
+    H = np.array([[1.0, -offset, offset**2 / 2.0], [0.0, 1.0, -offset]])[: len(R)]
+    x, P = np.array([z[0, 0], 0.0, 0.0]), np.diag([1e4, 1e10, 1e12])
     filtered = []
     for k, value in enumerate(z):
         if k:
             x, P = F @ x, F @ P @ F.T + Q
         x_pred, P_pred = x, P
-        S = (H @ P @ H.T).item() + 1.0
-        K = P @ H.T / S
-        x = x + K[:, 0] * (value - (H @ x).item())
+        K = P @ H.T @ np.linalg.inv(H @ P @ H.T + R)
+        x = x + K @ (value - H @ x)
         rest = np.eye(3) - K @ H
-        P = rest @ P @ rest.T + K @ K.T
+        P = rest @ P @ rest.T + K @ R @ K.T
         filtered.append((x_pred, P_pred, x, P))
     smoothed = [filtered[-1][2]]
     for k in range(len(z) - 2, -1, -1):
@@ -83,6 +84,58 @@ def test_smoother_is_the_textbook_one(arm, corner, offset):
         assert error < 1e-8 * scale, name
 
 
+def waves(noise, of_velocity, delay=0.0, samples=4000, h=4e-3):
+    """Return a log with velocities, and its accelerations."""
+    rng, t = np.random.default_rng(0), np.arange(samples) * h
+
+    def at(times, order):
+        terms = ((1.0, 3.0), (0.3, 8.0))
+        return sum(a * w**order * np.sin(w * times + order * np.pi / 2) for a, w in terms)
+
+    q = at(t, 0) + noise * rng.standard_normal(t.size)
+    dq = at(t - delay, 1) + of_velocity * rng.standard_normal(t.size)
+    return replace(log_of(q, h), dq=dq[:, None]), at(t, 2)
+
+
+def test_with_velocities_it_is_the_textbook_one_too(arm):
+    log, _ = waves(1e-3, 1e-2, samples=300)
+    ratio, delay, sound = velocity_noise(log, 0)
+    assert sound.all()
+    assert abs(delay) < 1e-3
+    found = RtsSmoother(corners=(3.0,), rows=ALL_ROWS)(log, arm)
+    z = np.column_stack([log.q, log.dq])
+    wanted = textbook_smoother(z, log.dt, 3.0, 0.0, np.diag([1.0, ratio]))
+    np.testing.assert_allclose(found.dq[:, 0], wanted[:, 1], atol=1e-2)  # but for that delay
+
+
+@pytest.mark.parametrize("delay", [0.0, 3e-3])
+@pytest.mark.parametrize(("noise", "of_velocity"), [(3e-4, 3e-3), (1e-3, 1e-2)])
+def test_velocities_weigh_by_their_noise_and_without_their_delay(arm, noise, of_velocity, delay):
+    log, ddq = waves(noise, of_velocity, delay)
+    ratio, late, sound = velocity_noise(log, 0)
+    # Sums of few steps tell little of a small noise: it is taken for more rather than for less.
+    assert 0.6 < ratio / (of_velocity / noise) ** 2 < 4.0
+    assert late == pytest.approx(delay, abs=3e-4)
+    assert sound.mean() > 0.99
+    assert likelihood_corner(log, 0)[1] == pytest.approx(noise, rel=0.1)
+    both, alone = (RtsSmoother()(each, arm) for each in (log, replace(log, dq=None)))
+    inner = slice(200, -200)
+    errors = [np.std(motion.ddq[inner, 0] - ddq[inner]) for motion in (both, alone)]
+    assert errors[0] < 0.7 * errors[1]
+
+
+@pytest.mark.parametrize("wrong", ["deg", "sign", "zero", "low-passed"])
+def test_velocities_that_are_none_have_no_say(arm, wrong):
+    log, _ = waves(1e-6, 1e-5)
+    kernel = np.ones(25) / 25.0
+    low_passed = np.convolve(log.dq[:, 0], kernel, "same")[:, None]
+    changed = {"deg": 57.3 * log.dq, "sign": -log.dq, "zero": 0.0 * log.dq}
+    log = replace(log, dq=(changed | {"low-passed": low_passed})[wrong])
+    assert velocity_noise(log, 0) is None
+    both, alone = (RtsSmoother()(each, arm) for each in (log, replace(log, dq=None)))
+    np.testing.assert_array_equal(both.ddq, alone.ddq)
+
+
 @pytest.mark.parametrize("share", [0.5, 0.9, 1.0, 1.3])
 def test_steady_gain_is_that_of_a_butterworth_of_order_three(arm, share):
     corner, dt = 5.0, 1e-3
@@ -102,7 +155,7 @@ def test_steady_gain_is_that_of_a_butterworth_of_order_three(arm, share):
 def test_likelihood_finds_the_encoder_noise_of_simulated_motion(experiment, irb140, noise):
     log = experiment(irb140).log
     noisy = EncoderNoise(revolute=noise)(log, np.random.default_rng(0))
-    found = [likelihood_corner(z, noisy)[1] for z in noisy.q.T]
+    found = [likelihood_corner(noisy, j)[1] for j in range(noisy.dof)]
     # The motion is not a random jerk; 1 % was measured (calibration.md section 2).
     np.testing.assert_allclose(found, noise, rtol=0.05)
 
@@ -112,7 +165,7 @@ def test_corners_fall_as_the_noise_rises(experiment, irb140):
     corners = []
     for noise in (1e-5, 1e-4, 1e-3):
         noisy = EncoderNoise(revolute=noise)(log, np.random.default_rng(0))
-        corners.append([likelihood_corner(z, noisy)[0] for z in noisy.q.T[::3]])
+        corners.append([likelihood_corner(noisy, j)[0] for j in range(0, noisy.dof, 3)])
     assert (np.diff(corners, axis=0) < 0.0).all()
 
 
@@ -125,7 +178,7 @@ def test_corner_is_that_of_largest_likelihood_for_a_random_jerk():
     ddq = np.cumsum(jerk) * dt
     dq = np.cumsum(ddq) * dt
     q = np.cumsum(dq) * dt + noise * rng.standard_normal(ddq.size)
-    found, encoder = likelihood_corner(q, log_of(q, dt))
+    found, encoder = likelihood_corner(log_of(q, dt), 0)
     assert found == pytest.approx(corner, rel=0.05)  # 20,000 samples determine it to about 1 %
     assert encoder == pytest.approx(noise, rel=0.03)
 
@@ -133,7 +186,7 @@ def test_corner_is_that_of_largest_likelihood_for_a_random_jerk():
 def test_factor_multiplies_the_corner_of_largest_likelihood(experiment, arm):
     virtual = experiment(arm)
     noisy = EncoderNoise()(virtual.log, np.random.default_rng(0))
-    likely = np.array([likelihood_corner(z, noisy)[0] for z in noisy.q.T])
+    likely = np.array([likelihood_corner(noisy, j)[0] for j in range(noisy.dof)])
     for factor in (1.0, 3.0):
         tuned = RtsSmoother(corner_factor=factor).tuned(noisy, virtual.nominal)
         np.testing.assert_allclose(tuned.corners, factor * likely, rtol=1e-12)
