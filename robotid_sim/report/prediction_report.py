@@ -36,7 +36,7 @@ IN_BAND = (
 COLUMNS = (
     "error: RMS error over RMS torque at the full rate, which has the noise of torques and of "
     "accelerations; moving: without what is slower than the joint's friction velocity; filtered: "
-    "rows as in a fit; nominal: those by the nominal model."
+    "rows as in a fit{band}; nominal: those by the nominal model."
 )
 
 
@@ -86,7 +86,9 @@ def log_prediction_sections(
 
 def columns_of(predicted: LogPrediction) -> str:
     """Return what the columns of the table of a prediction say."""
-    return COLUMNS if predicted.band is None else f"{COLUMNS} {IN_BAND}"
+    band = "" if predicted.cutoff is None else f", up to {number(predicted.cutoff, 3)} Hz"
+    text = COLUMNS.format(band=band)
+    return text if predicted.band is None else f"{text} {IN_BAND}"
 
 
 def log_prediction_table(predicted: LogPrediction) -> Table:

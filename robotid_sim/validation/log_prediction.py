@@ -55,6 +55,8 @@ class LogPrediction:
     """What the model lacked in the fit and is predicted beside the parameters."""
     band: Float2D | None = None
     """Half the width of the 90 % band [N m], shape (N, n), if the error of the model is known."""
+    cutoff: float | None = None
+    """Frequency up to which the filtered predictions reach [Hz]; None if they are not filtered."""
 
     @property
     def torque_rms(self) -> Float1D:
@@ -167,6 +169,7 @@ def predict_log(
         message=tuned.message,
         added=added,
         band=None if error is None else half_width(residual, motion, error.std, spread),
+        cutoff=None if motion.row_filter is None else motion.row_filter.cutoff / log.dt,
     )
 
 
@@ -183,6 +186,7 @@ def pooled(parts: Sequence[LogPrediction]) -> LogPrediction:
         parameters=stacked_predictions([part.parameters for part in parts]),
         nominal=stacked_predictions([part.nominal for part in parts]),
         added=first.added,
+        cutoff=first.cutoff,
         message="; ".join(dict.fromkeys(part.message for part in parts)),
         band=np.concatenate(bands) if len(bands) == len(parts) else None,
         **arrays,
