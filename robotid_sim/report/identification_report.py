@@ -178,6 +178,8 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
         yield f"FAILED: {chosen.estimator}: {chosen.message}"
         yield "`robotid diagnose` says what the log does not show."
         return
+    if not fit.plain.measured.all():
+        yield assessment.remarks[0]
     yield _joint_table(assessment)
     changed = _most_changed(assessment)
     if changed is not None:

@@ -178,6 +178,12 @@ def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
         )
     for note in (*select_assumptions(result.assumptions), *contact_notes(result.contacts)):
         yield f"  {note}"
+    share = result.trajectory.max_torque_ratio_true or 0.0
+    if share > 1.0:
+        yield (
+            f"  the true model needs {share:.0%} of a torque limit, which the nominal model did "
+            "not foresee; lower torque_ratio or state an uncertainty"
+        )
     yield tables.joint_table(result)
     yield "next: `robotid identify` with a log of the machine, or -v for all numbers"
     yield f"written in {folder}: report.html, identified.urdf, result.json and more"
@@ -231,11 +237,6 @@ def _setting_text(result: StudyResult) -> Iterator[Text]:
         f"{path.max_position_ratio:.0%} of position, {path.max_velocity_ratio:.0%} of velocity, "
         f"{path.max_torque_ratio_nominal:.0%} of torque limits"
     )
-    if (path.max_torque_ratio_true or 0.0) > 1.0:
-        yield (
-            f"  the true model needs {path.max_torque_ratio_true:.0%} of a torque limit, which the "
-            "nominal model did not foresee; lower torque_ratio or state an uncertainty"
-        )
     if result.preprocessing.message:
         yield "preprocessing:"
         for decision in result.preprocessing.message.split("; "):

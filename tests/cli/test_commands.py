@@ -122,7 +122,10 @@ def test_check_reports_ranks_and_groupings(robotid) -> None:
     assert (report["inertial_rank"], report["rank"]) == (36, 52)
     assert all(link["consistent"] for link in report["links"])
     assert len(report["groupings"]) == len(report["textbook_groupings"]) == 52
-    text = robotid("check", "irb140").out
+    short = robotid("check", "irb140").out
+    assert len(short.splitlines()) <= 12
+    text = robotid("check", "irb140", "-v").out
+    assert text.startswith(short)
     assert "Izz1 + 0.0049 m2" in text
     assert "\n  mx3 + 0.18 m4 + mx4 + 0.38 m5 + 0.38 m6\n" in text
     assert "no effect (10)" in text
@@ -220,7 +223,7 @@ def test_design_reports_criterion_limits_and_expected_accuracy(robotid, tmp_path
     assert told["criterion_after"] < told["criterion_before"]
     assert 0.0 < told["torque_ratio"] <= 0.75
     assert all(entry["expected_std"] > 0.0 for entry in told["base_parameters"])
-    shown = robotid("design", ARM, "-o", T, "--quick").out
+    shown = robotid("design", ARM, "-o", T, "--quick", "-v").out
     assert re.search(r"velocity \S+ %", shown)
     for entry in told["base_parameters"]:
         assert re.search(rf"^{entry['name']} .*\d$", shown, re.MULTILINE)
@@ -601,7 +604,8 @@ def test_run_writes_report_and_figures(robotid, folder, tmp_path) -> None:
         (tmp_path / name).write_text("")
     sealed(tmp_path)  # an earlier run
     (figures / "mine.png").write_text("")
-    done = robotid("run", ARM, "--quick", "--workers", 1, "--out", tmp_path, "--config", config)
+    words = ("--quick", "--figures", "--workers", 1, "--out", tmp_path, "--config", config)
+    done = robotid("run", ARM, *words)
     assert done.code in (0, 1), done.err  # so short a study need not pass
     assert "report.html" in done.out
     text = (tmp_path / "report.html").read_text()

@@ -245,7 +245,7 @@ def test_json_is_one_object_and_the_file_is_the_same_with_its_schema(robotid, sh
     assert written.pop("schema") == "robotid/validation/1"
     assert written == content
     assert (content["robot"], content["estimator"]) == ("2r", "consistent")
-    assert len(content["control"]) == 22
+    assert len(content["control"]) == 6
     assert [check["name"] for check in content["checks"]] == [
         "tracking_gap_left",
         "torque_mismatch_left",

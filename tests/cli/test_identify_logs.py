@@ -247,7 +247,7 @@ def cogging_logs(ran, tmp_path_factory):
 def with_terms(ran, cogging_logs, tmp_path_factory):
     folder = tmp_path_factory.mktemp("with_terms")
     estimate, urdf, page = (folder / name for name in ("e.json", "r.urdf", "p.html"))
-    words = ("--terms", "all", "-o", estimate, "--urdf", urdf, "--report", page)
+    words = ("--terms", "all", "-v", "-o", estimate, "--urdf", urdf, "--report", page)
     done = ran("identify", ARM, cogging_logs[1], *words, "--config", cogging_logs[0])
     return estimate, urdf, page, done.out
 

@@ -70,7 +70,7 @@ BAD = {
         ("csv:none.csv", "cannot read path file none.csv"),
     ],
     ("view", "task"): [
-        ("joint-stp", "unknown task 'joint-stp' (did you mean 'joint-step'?); known: joint-ell")
+        ("joint-elipse-fast", "(did you mean 'joint-ellipse-fast'?); known: joint-ellipse-fast")
     ],
     "magnify": [("0", "--magnify"), ("-1", "--magnify"), ("nan", "positive"), ("inf", "positive")],
     "scenario": [("payload+sinus", "did you mean 'sinusoidal'?")],

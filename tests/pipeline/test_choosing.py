@@ -87,7 +87,7 @@ def test_a_calm_loop_has_the_estimators_of_the_plan(shaken) -> None:
     _, done = shaken
     log = measure(done.log, [TorqueNoise(relative=0.01)], np.random.default_rng(1))
     fit = fitted(log, done)
-    assert [estimate.estimator for estimate in fit.estimates] == ["ols", "wls", "consistent"]
+    assert [estimate.estimator for estimate in fit.estimates] == ["wls", "consistent"]
     assert fit.chosen.estimator == "consistent"
     assert fit.loop_noise is None
 

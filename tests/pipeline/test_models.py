@@ -112,7 +112,7 @@ def test_published_estimates_of_the_quantum_swarm_are_nearer_to_the_reference():
     reference = published_plant("irb140")
     sets = {"qpso": "table-3-qpso", "pso": "table-3-pso"}
     models = {name: published_robot("irb140", key) for name, key in sets.items()}
-    plan = comparison(baselines=(), tasks={"circle": {}})
+    plan = comparison(slow_lap=15.0)
     loop = loop_of(reference, reference, models, 0, plan, workers=2)
     assert loop.laps == ("circle-fast", "circle-slow")
     for task, scenario in product(loop.laps, ("undisturbed", "sinusoidal")):

@@ -239,17 +239,12 @@ def test_report_of_a_study_is_complete_and_small(quick_study, tmp_path) -> None:
     assert len(text.encode()) <= LARGEST
     tree = html.fromstring(text)
     titles = [h.text for h in tree.cssselect("h2")]
-    flow = ["Replay", "Verdict", "Excitation", "Preprocessing", "Identification"]
-    flow += [
-        "Diagnosis",
-        "How far to trust the numbers",
-        "Fit",
-        "Friction",
-        "Prediction",
-        "What if?",
-    ]
-    closing = ["In other tools", "Assumptions"]
-    assert titles == [*flow, "Closed loop", *closing, "Timings", "Reproduce"]
+    shown = ["Identified robot", "Replay", "Prediction", "Tracking", "What to do next"]
+    flow = ["Verdict", "Excitation", "Preprocessing", "Identification", "Diagnosis"]
+    flow += ["How far to trust the numbers", "Fit", "Friction", "What if?", "Closed loop"]
+    closing = ["In other tools", "Assumptions", "Timings", "Reproduce"]
+    assert titles == [*shown, *flow, *closing]
+    assert [h.text for h in tree.cssselect("details h2")] == [*flow, *closing]
     headings = [heading.text for heading in tree.cssselect("figure h3")]
     assert len(set(headings)) == len(headings), "two figures have one heading"
     shown = re.sub(r"\s+", " ", tree.text_content())
