@@ -174,7 +174,7 @@ def test_the_configuration_gives_the_same_numbers_by_the_command_line(opened, ar
     field = opened.find_element(By.CSS_SELECTOR, "input[aria-label='fix Fv1 at']")
     field.send_keys("0.75")
     changed(opened, "prior = 0.2")
-    text = changed(opened, "Fv1 = 0.75")
+    text = changed(opened, '"Fv1" = 0.75')
     file, out = arm.folder / "study.toml", arm.folder / "again.json"
     file.write_text(text, encoding="utf-8")
     words = ("identify", arm.folder / "arm.urdf", arm.folder / "log.h5", "--config", file)
@@ -190,10 +190,10 @@ def test_the_configuration_gives_the_same_numbers_by_the_command_line(opened, ar
     agrees(shown, chosen)
 
 
-def changed(driver, line: str) -> str:
-    """Return the configuration that is shown once it holds a line."""
+def changed(driver, part: str) -> str:
+    """Return the configuration that is shown once it holds a text."""
     value = "return document.getElementById('what-if-file').value"
-    WebDriverWait(driver, WAIT).until(lambda d: line in d.execute_script(value))
+    WebDriverWait(driver, WAIT).until(lambda d: part in d.execute_script(value))
     return driver.execute_script(value)
 
 
