@@ -10,17 +10,6 @@ from robotid_sim.chart import Chart
 from robotid_sim.table import Table
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Picture:
-    """A picture with its caption."""
-
-    name: str
-    """Stem of its file."""
-    title: str
-    caption: str
-    png: bytes
-
-
 @dataclass(frozen=True, slots=True)
 class PageLink:
     """A way to another page."""
@@ -50,7 +39,6 @@ class Section:
 
     title: str
     text: str = ""
-    pictures: tuple[Picture, ...] = ()
     charts: tuple[Chart, ...] = ()
     tables: tuple[Table, ...] = ()
     notes: tuple[str, ...] = ()

@@ -17,7 +17,7 @@ from jinja2 import Environment, FunctionLoader
 from markupsafe import Markup, escape
 
 from robotid_sim.chart import csv_text
-from robotid_sim.files import atomic_path, make_folder, require_writable, write_text
+from robotid_sim.files import make_folder, require_writable, write_text
 from robotid_sim.palette import css_variables
 from robotid_sim.parallel import map_tasks
 from robotid_sim.progress import Progress, silent
@@ -64,7 +64,7 @@ def write_page(
     """Write a page as one file (HTML) that needs no other and no network.
 
     The folder `figures`, if there is one, receives every figure as SVG and PNG and its data as
-    CSV, and every picture; `workers` processes draw. With `replay` false a page that has a replay
+    CSV; `workers` processes draw. With `replay` false a page that has a replay
     does not show it. Raises `FileFormatError` if a file cannot be written.
     """
     require_writable(path)
@@ -85,9 +85,6 @@ def _write_figures(page: Page, folder: Path, progress: Progress, workers: int) -
     drawings = map_tasks(draw, charts, workers, lambda share: progress("report", 0.95 * share))
     for chart, drawing in zip(charts, drawings, strict=True):
         drawing.save(folder, chart.name)
-    for picture in (picture for section in page.sections for picture in section.pictures):
-        with atomic_path(folder / f"{picture.name}.png") as file:
-            file.write_bytes(picture.png)
 
 
 def page_text(page: Page, left_out: Sequence[str] = ()) -> str:
@@ -123,7 +120,6 @@ def page_text(page: Page, left_out: Sequence[str] = ()) -> str:
         codes=[Markup(code) for code in codes],
         data={c.name: packed(csv_text(c)) for c in charts if not holds_data(c)},
         plotly="" if script is None else packed(script),
-        encoded=lambda data: base64.b64encode(data).decode(),
         figures=packed(json.dumps(figures, separators=(",", ":"))) if figures else "",
         replay=replay,
         left_out=left_out,

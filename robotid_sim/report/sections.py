@@ -21,7 +21,7 @@ from robotid_sim.model.inertia import unpack
 from robotid_sim.model.perturb import unlikely_masses
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.result import versions
-from robotid_sim.report.figures.excitation import excitation, robot_picture, tool_path
+from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation, friction
 from robotid_sim.report.figures.torques import LogRole, prediction, residuals, torque_filters
 from robotid_sim.report.tables import (
@@ -80,7 +80,6 @@ def excitation_section(
     return Section(
         title="Excitation",
         text="The motion that makes the parameters visible, designed with the nominal model.",
-        pictures=robot_picture(nominal, trajectory),
         charts=tuple(charts),
         tables=(Table(columns=("quantity", "value"), rows=tuple(rows)),),
         notes=tuple(notes),

@@ -1,15 +1,12 @@
 """Tables, words and findings of a study's page: bodies, digits, limits, the robot."""
 
-import io
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from PIL import Image
 
 from robotid_sim.model.inertia import unpack
 from robotid_sim.pipeline.result import CheckResult
-from robotid_sim.report.figures.excitation import robot_picture
 from robotid_sim.report.figures.torques import prediction
 from robotid_sim.report.finding import (
     clear_shares,
@@ -74,14 +71,6 @@ def test_base_parameters_stand_with_their_intervals(study) -> None:
     within = fit.chosen.std
     assert (np.abs(ends[:, 0] - intervals.lower) < within).all()
     assert (np.abs(ends[:, 1] - intervals.upper) < within).all()
-
-
-@pytest.mark.slow
-def test_the_picture_shows_the_robot_in_color(study) -> None:
-    (picture,) = robot_picture(study.nominal, study.trajectory)
-    image = np.asarray(Image.open(io.BytesIO(picture.png)).convert("RGB"), dtype=int)
-    orange = (image[..., 0] - image[..., 2] > 100) & (image[..., 0] > 120)
-    assert 0.01 < orange.mean() < 0.3
 
 
 def test_a_nominal_model_that_tracks_better_is_named_and_explained(study) -> None:

@@ -12,8 +12,6 @@ from robotid_sim.errors import FileFormatError, OptionError, RobotIdError
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
-from robotid_sim.report.figures.excitation import robot_picture
-from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.viewer import mujoco_renderer, primitive_meshes
 from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.bounds import surface_points
@@ -164,16 +162,11 @@ def test_what_draws_is_chosen_by_libraries_and_the_environment(
 
 
 @pytest.mark.usefixtures("only_mujoco")
-def test_where_nothing_draws_a_page_goes_without_its_picture(arm, monkeypatch, caplog) -> None:
+def test_where_nothing_draws_the_libraries_to_install_are_named(monkeypatch) -> None:
     monkeypatch.delenv("MUJOCO_GL", raising=False)
     monkeypatch.setattr(ctypes.util, "find_library", lambda name: None)
     with pytest.raises(OptionError, match="libegl1 or libosmesa6"):
         MujocoRenderer()
-    path = PointToPoint(arm.joint_names, arm.home, arm.home + 0.4, 0.0, 0.5)
-    assert robot_picture(arm, path) == ()
-    (line,) = [record.getMessage() for record in caplog.records]
-    assert "the page has no picture of the robot: MuJoCo cannot draw" in line
-    assert "\n" not in line
 
 
 def test_a_driver_that_fails_is_told_in_one_line(monkeypatch) -> None:
@@ -183,14 +176,6 @@ def test_a_driver_that_fails_is_told_in_one_line(monkeypatch) -> None:
     monkeypatch.setattr(mujoco_renderer.importlib, "import_module", fail)
     with pytest.raises(OptionError, match=r"by egl \(Cannot initialize a EGL device display\.\)"):
         MujocoRenderer("egl")
-
-
-@pytest.mark.usefixtures("only_mujoco")
-def test_the_page_has_its_picture(irb140) -> None:
-    path = PointToPoint(irb140.joint_names, irb140.home, irb140.home + 0.4, 0.0, 0.5)
-    (picture,) = robot_picture(irb140, path)
-    assert picture.png.startswith(b"\x89PNG")
-    assert len(picture.png) > 20_000
 
 
 @pytest.mark.usefixtures("only_mujoco")

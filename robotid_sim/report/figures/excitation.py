@@ -1,9 +1,7 @@
-"""Figures of an excitation: use of the limits, the path of the tool, and the robot on it."""
+"""Figures of an excitation: use of the limits, and the path of the tool."""
 
 from __future__ import annotations
 
-import io
-import logging
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
@@ -13,14 +11,10 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Clock, Curve, Panel, Points, Space
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.errors import RobotIdError
 from robotid_sim.kinematics.forward import link_poses, tip_position
 from robotid_sim.model.robot import Robot
 from robotid_sim.palette import joint_role
-from robotid_sim.section import Picture
 from robotid_sim.trajectory.reference import Trajectory
-from robotid_sim.viewer.animation import Animation
-from robotid_sim.viewer.view_settings import ViewSettings
 
 if TYPE_CHECKING:
     from robotid_sim.excitation.explain import Explanation
@@ -31,14 +25,6 @@ EXCITATION = "excitation"
 
 SAMPLES = 500
 """Samples that a period is drawn with."""
-
-SETTINGS = ViewSettings(
-    width=960, height=640, layers=frozenset({"path", "contacts"}), renderer="software"
-)
-SHARPNESS = 2.0
-"""Rendered pixels per pixel."""
-
-_log = logging.getLogger(__name__)
 
 
 def shown_times(trajectory: Trajectory) -> Float1D:
@@ -149,26 +135,3 @@ def tool_path(trajectory: Trajectory, robot: Robot) -> Chart:
         panels=(Space(curves=tuple(curves)),),
         panel_height=4.2,
     )
-
-
-def robot_picture(robot: Robot, trajectory: Trajectory) -> tuple[Picture, ...]:
-    """Return the robot in the middle of a motion; nothing if it cannot be drawn."""
-    from robotid_sim.viewer.compositor import Compositor  # loads Pillow
-
-    animation = Animation.of_trajectory(robot, trajectory)
-    try:
-        with Compositor([animation], SETTINGS) as compositor:
-            image = compositor.frame(0.5 * (animation.start + animation.end), SHARPNESS)
-    except RobotIdError as error:
-        _log.warning("the page has no picture of the robot: %s", error)
-        return ()
-    data = io.BytesIO()
-    image.save(data, format="PNG", optimize=True)
-    picture = Picture(
-        name="robot",
-        title="The robot on its motion",
-        caption=f"{robot.name} in the middle of the motion, with the path of its tool over all of "
-        "it. Links that touch something are red.",
-        png=data.getvalue(),
-    )
-    return (picture,)
