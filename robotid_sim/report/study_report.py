@@ -171,11 +171,9 @@ def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
             mark = "ok"
         else:
             continue
-        what = " ".join(filter(None, (tables.CHECKS.get(check.name, check.name), check.message)))
-        yield (
-            f"  {mark}: {what}: {tables.check_number(check, check.value)} "
-            f"(limit {tables.check_limit(check).lstrip('≤ ')})"
-        )
+        what, limit = tables.CHECKS.get(check.name, check.name), tables.check_limit(check)
+        value = tables.check_number(check, check.value)
+        yield f"  {mark}: {what}: {value} (limit {limit.lstrip('≤ ')}) {check.message}".rstrip()
     for note in (*select_assumptions(result.assumptions), *contact_notes(result.contacts)):
         yield f"  {note}"
     share = result.trajectory.max_torque_ratio_true or 0.0
@@ -185,7 +183,10 @@ def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
             "not foresee; lower torque_ratio or state an uncertainty"
         )
     yield tables.joint_table(result)
-    yield "next: `robotid identify` with a log of the machine, or -v for all numbers"
+    if result.verdict.passed:
+        yield "next: `robotid identify` with a log of the machine; -v prints all numbers"
+    else:
+        yield "next: What to do next and Diagnosis in report.html; -v prints all numbers"
     yield f"written in {folder}: report.html, identified.urdf, result.json and more"
 
 
