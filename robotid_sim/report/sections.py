@@ -47,10 +47,10 @@ if TYPE_CHECKING:
     from robotid_sim.pipeline.identification import Identification
 
 OPEN = (
-    "Only sums show in a torque, the base parameters under Identification. What they leave open of "
-    "a body is that of the nominal model, if its numbers are right within 20 %: intervals hold "
-    "both. `identified.urdf` is one of the robots with these base parameters; its torques are "
-    "right, a number that is not identifiable alone need not be."
+    "Torques show only sums of parameters, the base parameters (see Identification). The rest of a "
+    "body comes from the nominal model, which is assumed to be right within 20 %; intervals allow "
+    "for both. `identified.urdf` is one robot with these base parameters: its torques are right, "
+    "but a number that is not identifiable alone may be wrong."
 )
 """What a reader of the table must know."""
 
