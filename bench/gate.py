@@ -76,7 +76,7 @@ def main() -> int:
     print("robot    engine    within  open  bodies  promises  CPU  broken")
     for name in ROBOTS:
         for engine in ENGINES:
-            began, broken, kept = time.process_time(), list[str](), 0
+            began, broken, promises = time.process_time(), list[str](), 0
             within, bodies, left_open, count = list[bool](), list[bool](), 0, 0
             for seed in seeds:
                 config = load_config(
@@ -92,7 +92,7 @@ def main() -> int:
                     limit = next(x for start, x in PROMISES.items() if what.startswith(start))
                     size = 1.0 if what.startswith("center") else abs(value)
                     if half <= limit * size:
-                        kept += 1
+                        promises += 1
                         if abs(value - true) > 2.0 * limit * size:
                             broken.append(f"{what} {value:.4g}, true {true:.4g}")
                 left_open += total - (k + 1 - rank)
@@ -101,7 +101,7 @@ def main() -> int:
             passed &= bool(share >= MIN_COVERED and not broken)
             inside = f"{sum(bodies)}/{len(bodies)}"
             print(
-                f"{name:8} {engine:9} {share:5.1%}  {left_open}/{count}  {inside:>6} {kept:8d}"
+                f"{name:8} {engine:9} {share:5.1%}  {left_open}/{count}  {inside:>6} {promises:8d}"
                 f" {time.process_time() - began:5.0f}  {'; '.join(broken) or '-'}",
                 flush=True,
             )

@@ -132,8 +132,9 @@ class DoGroup:
         first = build_fit(trials[0].study)
         estimators: dict[str, Estimator] = {}  # each under the key of its trial
         for trial in trials:
-            own = build_fit(trial.study)
-            alone = _OfItsOwn(own.estimators[own.chosen], trial.seed, own.chosen)
+            of_trial = build_fit(trial.study)
+            estimator = of_trial.estimators[of_trial.chosen]
+            alone = _OfItsOwn(estimator, trial.seed, of_trial.chosen)
             estimators[trial.key] = cast("Estimator", alone)
         plan = replace(first, estimators=estimators, chosen=trials[0].key, heeds_loop_noise=False)
         fit = identify(

@@ -213,12 +213,12 @@ class Store(RowStore):
 
     def add(self, rows: Sequence[TrialRow]) -> None:
         """Write rows and their arrays, all or none of them."""
-        kept = [row for row in rows if row.arrays]
-        if kept:  # before their row: those of a run that was killed in between are replaced
+        with_arrays = [row for row in rows if row.arrays]
+        if with_arrays:  # before their row: those of a run that was killed in between are replaced
             with named(self.file):
                 require_file(self.folder / ARRAYS)
                 with h5py.File(self.folder / ARRAYS, "a") as file:
-                    for row in kept:
+                    for row in with_arrays:
                         for name, value in row.arrays.items():
                             path = f"{row.key}/{name}"
                             if path in file:

@@ -26,8 +26,8 @@ class Wording(NamedTuple):
     remedy: str
     """What to do, likewise."""
 
-    def filled(self, value: Float1D, **others: object) -> "Wording":
-        """Return the texts with the parameters of a cause, and others, in place of their names."""
+    def fill(self, value: Float1D, **others: object) -> "Wording":
+        """Put the parameters of a cause, and others, in the places of their names."""
         numbers = {"minus": -value[0], "twice": 2.0 * value[0], "total": 1.0 + value[0]}
         size = np.linalg.norm(value)
         return Wording(*(t.format(value=value, size=size, **numbers, **others) for t in self))

@@ -50,7 +50,7 @@ def friction_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
         words = partial(_velocity, eps, "below" if width < 1.0 else "above")
         shapes.append(("friction-velocity", words, [np.tanh(dq / (width * eps))]))
     for symbol, signal in (("Fv", dq), ("Fc", s)):
-        words = partial(MISSING[symbol].filled, symbol=symbol)
+        words = partial(MISSING[symbol].fill, symbol=symbol)
         shapes.append((f"missing-{symbol}", words, [signal]))
     signals = [signal for _, _, parts in shapes for signal in parts]
     levels, names = _levels(evidence, fit), evidence.basis.names
@@ -114,16 +114,16 @@ ASYMMETRIC = Wording(
     "friction differs between the directions: half the difference is {value[0]:+.2g} {torque} "
     "s/{unit} of the viscous and {value[1]:+.2g} {torque} of the dry part",
     "let the fit have it: `identify --terms asymmetric-friction`",
-).filled
+).fill
 LOAD_DEPENDENT = Wording(
     "dry friction grows with the load, by {value[0]:.2g} of what the gear passes on",
     "let the fit have it: `identify --terms load-dependent-friction`",
-).filled
+).fill
 POSITION_DEPENDENT = Wording(
     "dry friction depends on the position, by {size:.2g} {torque}",
     "look for a tight bearing or gear, or let the fit have it: `identify --terms "
     "position-dependent-friction`",
-).filled
+).fill
 ADD = "add {symbol} to `joint_parameters` in the section [estimation] of the configuration"
 MISSING = {
     "Fv": Wording(

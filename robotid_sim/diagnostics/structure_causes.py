@@ -220,32 +220,32 @@ WORDS: dict[str, Callable[..., Wording]] = {
     "position-scale": Wording(
         "the position is scaled wrongly: true over recorded motion is {total:.3g}",
         "check gear ratio and encoder counts of the joint",
-    ).filled,
+    ).fill,
     "elastic-joint": Wording(
         "the link moves against the encoder with the load, by {value[0]:.2g} {unit} at the "
         "largest torque: the joint is elastic",
         "measure on the side of the link, or correct the positions by torque over stiffness",
-    ).filled,
+    ).fill,
     "backlash": Wording(
         "the link moves against the encoder by {twice:.2g} {unit} when its load changes sign: "
         "backlash",
         "adjust the gear, or measure on the side of the link",
-    ).filled,
+    ).fill,
     "hysteresis": Wording(
         "the position lags the motion by {value[0]:.2g} {unit} either way: hysteresis of "
         "{twice:.2g} {unit} between joint and encoder",
         "look at belt, cable or coupling of the encoder",
-    ).filled,
+    ).fill,
     "eccentricity": Wording(
         "the position errs by {size:.2g} {unit} once a turn: the encoder is eccentric",
         "center the encoder, or take the error off by a table of its positions",
-    ).filled,
+    ).fill,
 }
 
 ROTOR_WORDS = Wording(
     "a reflected rotor inertia of {value[0]:.3g} {unit} that the model does not have",
     "add Ia to `joint_parameters` in the section [estimation] of the configuration",
-).filled
+).fill
 
 NOTABLE = {
     "position-zero": {"rad": 0.01, "m": 1e-3},
@@ -278,7 +278,7 @@ NOTABLE_STEP = {"rad": 2e-3, "m": 2e-4}
 STEP_WORDS = Wording(
     "the zero of the position jumps by {minus:+.2g} {unit} after {share:.0%} of the log",
     "look for a belt or a coupling that has slipped, reference the joint and record again",
-).filled
+).fill
 
 
 def step_causes(

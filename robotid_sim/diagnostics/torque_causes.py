@@ -101,16 +101,16 @@ def _total(joint: int, correction: Correction) -> Float1D:
 OFFSET_WORDS = Wording(
     "the measured torque has an offset of {value[0]:+.3g} {unit}",
     "zero the torque sensor, or let the fit have it: `identify --terms offset`",
-).filled
+).fill
 DRIFT_WORDS = Wording(
     "the measured torque drifts by {value[1]:+.3g} {unit} over the log",
     "warm the drives up, zero the sensor before every log, or record shorter logs",
-).filled
+).fill
 SCALE_WORDS = Wording(
     "the measured torque is {total:.3g} times what the other joints say: torque constant or gear "
     "ratio are wrong",
     "correct them, or calibrate with a known load: `robotid payload --load`",
-).filled
+).fill
 
 
 STEPS = 3
@@ -241,7 +241,7 @@ def _shares(evidence: Evidence) -> list[Extension]:
 SHARE_WORDS = Wording(
     "the measured torque of {to} holds {value[0]:.2g} times that of {of}: their motors are coupled",
     "map motors to joints: `coupling` in the map of `robotid import`",
-).filled
+).fill
 
 
 def _drive(value: Float1D) -> Wording:

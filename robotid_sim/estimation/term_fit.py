@@ -210,14 +210,14 @@ def _fits(problem: LinearProblem, rows: TermRows, chosen: Sequence[Candidate]) -
     linear = _fit(problem, columns)
     # Torque per change of the constants' logarithms, and of which terms they are.
     beta, tangents, curved = linear.beta[problem.basis.rank :], [], []
-    for k, own in enumerate(consecutive(0, [one.size for one in chosen])):
+    for k, place in enumerate(consecutive(0, [one.size for one in chosen])):
         one = chosen[k]
         shape = KINDS[one.kind].shape
         if shape is None or shape.bounds is None or one.shape is None:
             continue
-        place = (one.kind, one.joint, one.partner)
-        high, low = (rows.candidate(*place, one.shape * (1.0 + h)).columns for h in (STEP, -STEP))
-        tangents.append(((high - low) @ beta[own] / (2.0 * STEP)).ravel())
+        names = (one.kind, one.joint, one.partner)
+        high, low = (rows.candidate(*names, one.shape * (1.0 + h)).columns for h in (STEP, -STEP))
+        tangents.append(((high - low) @ beta[place] / (2.0 * STEP)).ravel())
         curved.append(k)
     if curved:
         whole = _fit(problem, np.column_stack([columns, *tangents]))

@@ -209,11 +209,11 @@ def _rounds(
         # The largest share of x that keeps all constraints, between samples too.
         shares = (1.0, *SMALLER) if k and excess < NEARLY else (1.0,)
         near = (p for p in problem.toward_rest(x, shares) if problem.keeps(p))
-        kept = next((point for point in near if not problem.violated(point)), None)
-        if kept is not None:
+        feasible = next((point for point in near if not problem.violated(point)), None)
+        if feasible is not None:
             left -= 1
-            if problem.value(kept, stage) < least:
-                best, least = kept, problem.value(kept, stage)
+            if problem.value(feasible, stage) < least:
+                best, least = feasible, problem.value(feasible, stage)
             if left < 0:
                 break
         # The largest excess of the last round, which this one has seen, is still there.

@@ -201,10 +201,11 @@ class Log:
     @property
     def recorded(self) -> tuple[Float1D, Float2D] | None:
         """Stamps [s] and torques as recorded; None if `tau_meas` is not what is between them."""
-        own, times, torques = self.torque_times, self.recorded_times, self.recorded_torques
+        times, torques = self.recorded_times, self.recorded_torques
         if times is None or torques is None:
             return None
-        lines = linear_at(self.t if own is None else own, times, torques)
+        at = self.t if self.torque_times is None else self.torque_times
+        lines = linear_at(at, times, torques)
         return (times, torques) if np.allclose(lines, self.tau_meas, rtol=1e-9, atol=0.0) else None
 
     def to_frame(self) -> "pandas.DataFrame":

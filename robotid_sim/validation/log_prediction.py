@@ -152,11 +152,12 @@ def predict_log(
     spread = np.zeros_like(q) if error is None else spread_of(error, motion, model, basis)[used]
     t = motion.t[used] - log.torque_time_offset + (tuned.delay or 0.0)
     measured = motion.tau[used]
-    if (recorded := log.recorded) is not None:
-        within = (recorded[0] >= t[0]) & (recorded[0] <= t[-1])
-        stamps, measured = recorded[0][within], recorded[1][within]
-        predicted, dq, spread = (linear_at(stamps, t, x) for x in (predicted, dq, spread))
-        t = stamps
+    if log.recorded is not None:
+        stamps, torques = log.recorded
+        within = (stamps >= t[0]) & (stamps <= t[-1])
+        at, measured = stamps[within], torques[within]
+        predicted, dq, spread = (linear_at(at, t, x) for x in (predicted, dq, spread))
+        t = at
     residual = measured - predicted
     return LogPrediction(
         identified=with_torque(parameters, rows_of(motion, lacking)),
