@@ -3,12 +3,12 @@
 The default chain on engine data of irb140 and of two robots outside the catalog (KUKA iiwa and
 UR10, whose files have neither friction nor rotors: both are assumed here), for the default sensors,
 ten times the encoder noise, a torque delay, a plant with Stribeck friction that the model does not
-have, the preset ``industrial`` with the size of its gain errors stated, and 2 and 5 periods. One
-run in the engine a row; what the sensors draw is drawn anew for every seed.
+have, the preset ``industrial`` with its gain errors stated, and 2 and 5 periods. One run
+in the engine per row; what the sensors draw is drawn anew for every seed.
 
 Columns: error of weighted least squares over the Cramér-Rao deviation of white torque noise of 1 %
 and exact motion, RMS over seeds, median and worst parameter; the share of 95 % intervals that hold
-the true value, with what the model lacks allowed for and (plain) without; seconds of one
+the true value, with unmodeled torque allowed for and (plain) without; seconds of one
 identification; how many seeds had something lacking.
 
 Run as ``python bench/interval_coverage.py [seeds [robot [condition]]]``; 100 seeds take two hours
@@ -62,7 +62,7 @@ CONDITIONS: Mapping[str, Mapping[str, Any]] = {
     "1e-3 rad": {"sensors": {**DEFAULT, "encoder-noise": {"revolute": 1e-3}}},
     "delay 2 ms": {"sensors": {**DEFAULT, "torque-delay": {"delay": 2e-3}}},
     "stribeck": {"experiment": {"friction": {"law": "stribeck"}}},
-    "industrial": {"preset": "industrial", "estimation": {"torque_gain_std": 0.02}},
+    "industrial": {"preset": "industrial", "estimation": {"drive_gain_std": 0.02}},
     "2 periods": {"design": {"periods": 2}},
     "5 periods": {"design": {"periods": 5}},
 }
@@ -116,7 +116,7 @@ def trial(setup: Setup, clean: Log, std: Float1D, seed: int) -> Trial:
         began, wls = time.perf_counter(), WeightedLeastSquares()
         motion = setup.fit.preprocessor(log, setup.nominal)
         plain = build_problem(motion, setup.nominal, setup.basis)
-        found = find_discrepancy(plain, motion, setup.nominal, gain_std=setup.fit.torque_gain_std)
+        found = find_discrepancy(plain, motion, setup.nominal, gain_std=setup.fit.drive_gain_std)
         problem = allowing_for(plain, found)
         estimate = wls.fit(problem, np.random.default_rng(0))
         seconds = time.perf_counter() - began

@@ -63,8 +63,8 @@ PRESETS: Mapping[str, Mapping[str, Any]] = {
     "default": {},
     "1e-3 rad": {"sensors": {**DEFAULT, "encoder-noise": {"revolute": 1e-3}}},
     "lab": {"preset": "lab"},
-    "industrial": {"preset": "industrial", "estimation": {"torque_gain_std": 0.02}},
-    "harsh": {"preset": "harsh", "estimation": {"torque_gain_std": 0.05}},
+    "industrial": {"preset": "industrial", "estimation": {"drive_gain_std": 0.02}},
+    "harsh": {"preset": "harsh", "estimation": {"drive_gain_std": 0.05}},
 }
 """Sensors; the size of gain errors, which no log shows, is stated where there are any."""
 

@@ -42,7 +42,7 @@ WORSE = 1.1
 PLAIN: dict[str, Any] = {
     "estimators": ["wls"],
     "terms": "none",
-    "friction_velocity": "fixed",
+    "transition_velocity": "fixed",
     "gravity": "fixed",
 }
 """Options of a fit of base parameters with viscous and Coulomb friction."""

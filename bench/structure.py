@@ -1,6 +1,6 @@
 """Terms of joints chosen by evidence: how often the right ones are, and what that is worth.
 
-One joint of a plant has a law that the model does not have; logs of 30 s with the default sensors,
+One joint of a plant has a law missing from the model; logs of 30 s with the default sensors,
 the default chain. A choice is right if it is that term of that joint and nothing else; the plant of
 Coulomb and viscous friction has none. Columns: right choices; of those, the share of 95 % intervals
 of the term's parameters that hold the truth; model error on the true motion with the chosen terms
@@ -45,7 +45,7 @@ KIND_OF = {
     "cogging": "cogging",
     "coupled-joints": "coupled-joints",
     "curved-viscous": "curved-viscous",
-    "friction-velocity": "friction-velocity",
+    "transition-velocity": "transition-velocity",
     "load-dependent": "load-dependent-friction",
     "offset": "offset",
     "position-dependent": "position-dependent-friction",

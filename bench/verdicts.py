@@ -74,7 +74,7 @@ class Outcome:
 def outcome(robot: str, case: str, seed: int, checks: Sequence) -> Outcome:
     """Return the outcome that checks make."""
     failed = tuple(f"{c.name} {c.value} {c.message}".strip() for c in checks if not c.passed)
-    error = next(c.value for c in checks if c.name == "model_error_unseen")
+    error = next(c.value for c in checks if c.name == "model_predicts_validation_motion")
     return Outcome(robot, case, seed, failed, np.inf if error is None else error)
 
 

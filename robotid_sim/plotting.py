@@ -69,7 +69,7 @@ class Plots:
     base_parameters = NamedFigure("Base parameters with intervals, beside truth and nominal.")
     correlation = NamedFigure("Correlation of the estimated parameters.")
     residuals_over_state = NamedFigure("Mean residual over position, velocity and load.")
-    singular_values = NamedFigure("How well the data see directions of the parameters.")
+    singular_values = NamedFigure("Identifiability of parameter directions.")
     information = NamedFigure("Where in the motion the information on every parameter is.")
     fit = NamedFigure("Measured and fitted torque of the log, and the residual.")
     residuals = NamedFigure("Spectrum and distribution of the residuals.")

@@ -47,7 +47,7 @@ METRICS: Mapping[str, Metric] = {
     "cost": Metric("criterion over its least-squares minimum"),
     "fit_seconds": Metric("time of the fit", "s"),
     "tracking_error": Metric("tracking error with the model, RMS", "rad", of_loop=True),
-    "tracking_gap": Metric("tracking gap to the true model that is left", "%", of_loop=True),
+    "tracking_gap": Metric("remaining tracking gap to the true model", "%", of_loop=True),
     "tracking_gain": Metric("tracking error over the nominal model's", "%", of_loop=True),
 }
 """By the name in a plan and in the store."""

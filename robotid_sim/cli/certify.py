@@ -29,7 +29,7 @@ def certify(
     *,
     study: options.Configuration,
 ) -> int:
-    """Prove that a study does not depend on the engine: identify in one, prove in the other.
+    """Test that a study does not depend on the engine: identify in one, validate in the other.
 
     The same excitation runs in PyBullet and in MuJoCo, with independent sensor noise. Both logs are
     identified; either model predicts the unseen log of either engine and runs the closed loop

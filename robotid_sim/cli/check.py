@@ -18,8 +18,8 @@ def check(
 ) -> int:
     """Check a robot: consistency link by link, limits, rank, groupings, whether a study can run.
 
-    Masses far from those of a nominal model are told. Exit 0 if every movable body can exist (or
-    was repaired) and a study is not refused, 1 if not.
+    Masses far from those of a nominal model are reported. Exit 0 if every movable link is
+    physically consistent (or was repaired) and a study can run, else 1.
     """
     from robotid_sim.errors import OptionError
     from robotid_sim.model.export import write_urdf

@@ -17,26 +17,26 @@ class CommandText(NamedTuple):
 
 COMMANDS: Mapping[str, CommandText] = {
     "run": CommandText(
-        "the whole study: excitation, experiment, fit, control, verdict",
+        "run a complete study: excitation, experiment, identification, control, verdict",
         ("run irb140 --out out", "run irb140 --preset industrial --quick --out quick"),
     ),
     "certify": CommandText(
-        "a study in two engines: identified in one, proved in the other",
+        "identify in one physics engine, validate in the other",
         ("certify twolink --quick --out certificate",),
     ),
     "check": CommandText(
-        "can a robot exist, and what can be identified of it?",
+        "check physical consistency and identifiability of a robot model",
         ("check irb140", "check irb140 --repair -o possible.urdf"),
     ),
     "design": CommandText(
-        "an optimal excitation",
+        "design an excitation trajectory",
         (
             "design irb140 -o path.json",
             "design irb140 --quick --explain --csv path.csv -o quick.json",
         ),
     ),
     "simulate": CommandText(
-        "the virtual experiment along a trajectory",
+        "simulate an experiment along a trajectory",
         (
             "simulate irb140 --trajectory path.json -o log.h5",
             "simulate irb140 --trajectory path.json --payload 2 -o loaded.h5",
@@ -44,7 +44,7 @@ COMMANDS: Mapping[str, CommandText] = {
         ),
     ),
     "import": CommandText(
-        "a machine's log in any usual form: CSV, MAT, HDF5, ROS bag",
+        "convert a log of a machine: CSV, MAT, HDF5, ROS bag",
         (
             "import log.h5 --robot irb140 -o machine.csv",
             "import machine.csv --robot irb140 -o machine.h5 --write-map map.toml",
@@ -52,7 +52,7 @@ COMMANDS: Mapping[str, CommandText] = {
         module="import_log",  # a keyword names no module
     ),
     "identify": CommandText(
-        "from a log, virtual or of a machine, to parameters and URDF",
+        "identify parameters from logs and write a URDF",
         (
             "identify irb140 log.h5 -o estimate.json",
             "identify irb140 log.h5 -o estimate.json --urdf identified.urdf",
@@ -60,14 +60,14 @@ COMMANDS: Mapping[str, CommandText] = {
         ),
     ),
     "diagnose": CommandText(
-        "what is wrong with a log or with the model for it", ("diagnose irb140 log.h5",)
+        "find faults in a log or in the nominal model", ("diagnose irb140 log.h5",)
     ),
     "predict": CommandText(
-        "what an estimate predicts of a log that it has not seen",
+        "predict the torques of a new log",
         ("predict irb140 estimate.json loaded.h5 --report prediction.html",),
     ),
     "compare": CommandText(
-        "are estimates of one robot? What differs, and by how much",
+        "test whether estimates agree",
         (
             "compare estimate.json again.json",
             "compare estimate.json again.json -o agreement.json",
@@ -75,19 +75,19 @@ COMMANDS: Mapping[str, CommandText] = {
         ),
     ),
     "validate": CommandText(
-        "an estimate on an unseen log and in the closed loop",
+        "validate an estimate on a new log and in the closed loop",
         ("validate irb140 estimate.json --quick --report validation.html",),
     ),
     "payload": CommandText(
-        "a load at the tip, from a log without and one with it",
+        "estimate a payload from logs without and with it",
         ("payload irb140 log.h5 loaded.h5", "payload irb140 log.h5 loaded.h5 --load 2"),
     ),
     "reproduce": CommandText(
-        "a published system: its tables and figures beside ours",
+        "reproduce a published paper: tables, figures, claims",
         ("reproduce twolink-elpidso --quick --out paper", "reproduce all --out papers"),
     ),
     "campaign": CommandText(
-        "many virtual experiments: factors, seeds, and what comes of them",
+        "run many simulated experiments over factors and seeds",
         (
             "campaign list",
             "campaign run encoder --quick --out encoder",
@@ -103,7 +103,7 @@ COMMANDS: Mapping[str, CommandText] = {
         ),
     ),
     "export": CommandText(
-        "a robot as a file for other tools", ("export irb140 --format mjcf -o irb140.xml",)
+        "convert a robot model for other tools", ("export irb140 --format mjcf -o irb140.xml",)
     ),
     "cad": CommandText(
         "the inertia of a robot from its geometry",
@@ -114,7 +114,7 @@ COMMANDS: Mapping[str, CommandText] = {
         ("schema result", "schema study -o study.schema.json"),
     ),
     "list": CommandText(
-        "what there is: robots, sensors, estimators, ..., and options",
+        "list robots, sensors, estimators, ... and their options",
         ("list", "list estimators", "list estimators wls"),
     ),
 }

@@ -23,9 +23,8 @@ def compare(
 ) -> int:
     """Say whether estimates of independent logs are of one robot, and what differs.
 
-    The chosen estimates are compared pair by pair, by their covariances; of 100 sets of estimates
-    of one robot 1 at most is called different. Of result folders, predictions and tracking errors
-    stand side by side, too. Exit 1 if they differ.
+    The chosen estimates are compared pair by pair, by their covariances; the false-alarm rate is at
+    most 1 %. Predictions and tracking errors of folders are compared, too. Exit 1 if they differ.
     """
     from robotid_sim.files import write_json
     from robotid_sim.pipeline.compare import compare as compare_estimates

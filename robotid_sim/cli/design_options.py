@@ -43,7 +43,7 @@ CsvFile = Annotated[
     options.file("Also write the (first) motion for a robot controller, way back added."),
 ]
 Explain = Annotated[
-    bool, options.flag("--explain", "Name the parameters that stay poorly excited, and why.")
+    bool, options.flag("--explain", "List weakly identifiable parameters and the reason.")
 ]
 Compare = Annotated[
     bool,

@@ -14,7 +14,7 @@ def diagnose(
     *,
     study: options.Configuration,
 ) -> int:
-    """Say what is wrong with a log or with the model for it: cause, joint, evidence, remedy.
+    """Find faults in a log or in the nominal model: cause, joint, evidence, remedy.
 
     For a machine's log ROBOT is the nominal model. Exit 1 if there is a cause.
     """

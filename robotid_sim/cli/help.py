@@ -32,7 +32,7 @@ GROUPS = dict.fromkeys(INPUT.split(), "Input") | dict.fromkeys(OUTPUT.split(), "
 
 RARE = frozenset(
     "assume_limits no_urdf_friction plugin trust_plugins plant_friction plant_drive no_clearance "
-    "workers meshes no_replay junit debug quiet dry_run repair parameters torque_gain_std draws "
+    "workers meshes no_replay junit debug quiet dry_run repair parameters drive_gain_std draws "
     "camera renderer port no_open magnify fps segment topic engine floor view payload scenario "
     "runs explain solver compare joint time".split()
 )

@@ -23,7 +23,7 @@ def identify(
     log: options.SeveralLogs,
     out: Annotated[Path, options.out("Estimate file (JSON).")],
     estimator: options.EstimatorNames = None,
-    torque_gain_std: options.GainStd = None,
+    drive_gain_std: options.GainStd = None,
     terms: options.Terms = None,
     mapping: options.MapFile = None,
     hold_out: options.HoldOutText = None,
@@ -42,8 +42,7 @@ def identify(
 
     Several logs of one robot are fitted together, each weighed by its noise. For a machine's log
     ROBOT is the nominal model. A log of a wrong sign, unit or column, or with clipped torques, is
-    refused. Exit 1 if the fit failed or is in doubt: all is written then, with a warning that says
-    why.
+    refused. Exit 1 if the fit failed or is untrusted; all files are still written, with a warning.
     """
     from robotid_sim.cli.study_options import recipe
     from robotid_sim.pipeline.build_robot import build_nominal_of_log
@@ -54,7 +53,7 @@ def identify(
 
     table = parameters or table_beside(out)
     output.begin(out, table, urdf, report)
-    study = study.with_estimation(estimator, torque_gain_std, terms)
+    study = study.with_estimation(estimator, drive_gain_std, terms)
     model, plan = rid.build_robot(robot, study.robot), build_fit(study)
     data = rid.read_logs(log, model, mapping)
     of_file = hold_out is not None and Path(hold_out).exists()

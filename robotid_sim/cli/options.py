@@ -101,13 +101,14 @@ PayloadText = Annotated[
     ),
 ]
 AssumeLimits = Annotated[
-    bool, flag("--assume-limits", "Take 3.14 rad(/s) or 1 m(/s) for limits that the file lacks.")
+    bool, flag("--assume-limits", "Assume 3.14 rad(/s) or 1 m(/s) for missing limits.")
 ]
 Repair = Annotated[
     bool, flag("--repair", "Replace impossible inertia by the nearest possible one.")
 ]
 Nominal = Annotated[
-    Path | None, file("URDF or MJCF of the nominal model.  [default: ROBOT, wrong by some 20 %]")
+    Path | None,
+    file("URDF or MJCF of the nominal model.  [default: ROBOT, perturbed by about 20 %]"),
 ]
 NoFriction = Annotated[
     bool, flag("--no-urdf-friction", "Drop the URDF's <dynamics> damping, friction.")
@@ -137,9 +138,9 @@ EngineName = Annotated[
 NoClearance = Annotated[
     bool, flag("--no-clearance", "Let links pass through one another and the floor.")
 ]
-Quick = Annotated[bool, flag("--quick", "A smaller motion: fewer candidates and periods.")]
+Quick = Annotated[bool, flag("--quick", "Faster: fewer design candidates and periods.")]
 Full = Annotated[
-    bool, flag("--full", "Rivals too: more estimators, torque filters, controllers and tasks.")
+    bool, flag("--full", "Also run alternative estimators, torque filters, controllers and tasks.")
 ]
 Workers = Annotated[
     int | None, value("N", "Processes for independent work.  [default: all cores]", min=1, max=1024)
@@ -195,8 +196,8 @@ Terms = Annotated[
     list[str] | None,
     value(
         "KIND",
-        "Choose terms of joints by evidence: all, none, kinds of `robotid list terms`, repeatable; "
-        "by default auto: where they predict better than functions of the state.",
+        "Joint terms to select by likelihood: all, none, auto or kinds of `robotid list terms`, "
+        "repeatable.  [default: auto, where they predict better than functions of the state]",
         autocompletion=names("terms"),
     ),
 ]
@@ -204,7 +205,7 @@ GainStd = Annotated[
     float | None,
     value(
         "SHARE",
-        "Relative standard deviation of the torque constants, which no log shows.",
+        "Relative standard deviation of the drive gains, which a log cannot determine.",
         callback=finite,
         min=0.0,
         max=0.9,
@@ -214,10 +215,11 @@ KINDS = "Log: .h5 or .csv of ours, or what `robotid import` reads."
 
 LogFile = Annotated[Path, argument("LOG", KINDS)]
 SeveralLogs = Annotated[list[Path], argument("LOG", KINDS)]
-MapFile = Annotated[Path | None, file("What the columns are (TOML), else inferred.", "--map")]
+MapFile = Annotated[Path | None, file("Map of columns (TOML); inferred if omitted.", "--map")]
 EstimateFile = Annotated[Path, argument("ESTIMATE", "Estimate file of `robotid identify`.")]
 Force = Annotated[
-    bool, flag("--force", "Go on with a log that what is known before contradicts; then exit 1.")
+    bool,
+    flag("--force", "Use the log although it contradicts the nominal model; then exit with 1."),
 ]
 ResultFile = Annotated[Path | None, out("File for the result (JSON).")]
 
@@ -230,7 +232,7 @@ EstimatorNames = Annotated[
 ]
 HoldOutText = Annotated[
     str | None,
-    value("WHAT", "Predict data left out of the fit: last:30%, blocks:4 (each in turn), or a log."),
+    value("WHAT", "Data to hold out and predict: last:30%, blocks:4 (each in turn), or a log."),
 ]
 ParameterFile = Annotated[
     Path | None,
@@ -242,7 +244,7 @@ ParameterFile = Annotated[
 UrdfFile = Annotated[Path | None, file("Write the identified robot here.")]
 Draws = Annotated[
     tuple[int, Path] | None,
-    value("N DIR", "Write N robots that the log and the nominal model leave possible, as URDF."),
+    value("N DIR", "Write N posterior samples of the robot to DIR, as URDF."),
 ]
 
 

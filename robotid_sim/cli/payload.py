@@ -17,11 +17,11 @@ def payload(
         str | None,
         options.value(
             options.LOAD,
-            "The load, if it is known: then the torque constants are estimated. Of its mass "
-            "alone, the rest is unknown.",
+            "Known payload; the drive gains are estimated. With the mass alone, its center of mass "
+            "and inertia are unknown.",
         ),
     ] = None,
-    torque_gain_std: options.GainStd = None,
+    drive_gain_std: options.GainStd = None,
     out: Annotated[Path | None, options.out("File for the result (JSON).")] = None,
     force: options.Force = False,
     json: options.Json = False,
@@ -49,7 +49,7 @@ def payload(
         heavy,
         build_nominal_of_log(model, bare[0], study),
         load=known,
-        torque_gain_std=torque_gain_std,
+        drive_gain_std=drive_gain_std,
         preprocessor=build_preprocessor(study.preprocess),
         joint_parameters=study.estimation.joint_parameters,
         force=force,

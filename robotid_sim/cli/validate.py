@@ -6,9 +6,7 @@ from typing import Annotated
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 
-UnseenLog = Annotated[
-    Path | None, options.file("A log to predict, best one that the estimate has not seen.")
-]
+UnseenLog = Annotated[Path | None, options.file("Log to predict, preferably not used in the fit.")]
 Controllers = Annotated[
     list[str] | None,
     options.named("controllers", "Controller to run with every model, repeatable."),
@@ -26,7 +24,10 @@ Scenarios = Annotated[
 MODELS = "Another model: an estimator of ESTIMATE or published:SET, repeatable."
 ModelNames = Annotated[list[str] | None, options.value("NAME", MODELS)]
 Repetitions = Annotated[
-    int | None, options.value("N", "Repetitions of draws.  [default: 1]", min=1, max=10_000)
+    int | None,
+    options.value(
+        "N", "Repetitions with different random numbers.  [default: 1]", min=1, max=10_000
+    ),
 ]
 
 

@@ -21,7 +21,7 @@ class Accepted:
     gains: Float1D
     residual: tuple[Float1D, Float1D]
     """Noise of every joint's rows over its RMS torque, without and with it, both shape (n,)."""
-    rivals: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
     """Other kinds that explain the log as well."""
     informed: bool = False
     """Whether the gain is that of a likelihood that takes the nominal model for roughly right."""

@@ -11,10 +11,10 @@ from robotid_sim.diagnostics.evidence import Correction
 from robotid_sim.docstrings import documented
 from robotid_sim.estimation.selection import Hypothesis
 
-NOTHING = "Nothing speaks against the model."
+NOTHING = "No fault found."
 SMALL = (
-    "What is too small beside the torque for a cause, such as friction of another shape at low "
-    "speeds, identify names and allows for in its intervals."
+    "Smaller effects, such as friction at low speed, are reported by `robotid identify` as "
+    "unmodeled torque and included in its intervals."
 )
 
 
@@ -49,7 +49,7 @@ class Cause:
     """Held-out log-likelihood that it gains; None for what was found without a model."""
     gain_std: float | None = None
     """Standard error of the gain over the blocks."""
-    rivals: tuple[str, ...] = ()
+    alternatives: tuple[str, ...] = ()
     """Other kinds of causes that explain the log as well."""
 
     @property
@@ -95,7 +95,11 @@ class Diagnosis:
     def content(self) -> dict[str, Any]:
         """Return the diagnosis as JSON values."""
         causes = [asdict(cause) for cause in self.causes]
-        return {"healthy": self.healthy, "causes": causes, "unseen": list(self.unseen)}
+        return {
+            "no_fault_found": self.healthy,
+            "causes": causes,
+            "not_detectable": list(self.unseen),
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)

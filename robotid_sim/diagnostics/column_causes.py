@@ -91,7 +91,7 @@ def _positions(evidence: Evidence) -> list[Amendment]:
             shift = np.zeros(dof)
             shift[j] = np.radians(degrees)
             words = Wording(
-                f"the zero of the position is off by {-degrees:g} deg",
+                f"the zero position is wrong by {-degrees:g} deg",
                 f"add {shift[j]:.6f} rad to its column",
             )
             candidates.append(_position("position-zero", (j,), none.position, shift, words))

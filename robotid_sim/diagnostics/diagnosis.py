@@ -29,7 +29,7 @@ _logger = logging.getLogger(__name__)
 
 FRICTION = (
     "asymmetric-friction",
-    "friction-velocity",
+    "transition-velocity",
     "load-dependent-friction",
     "position-dependent-friction",
     "stribeck",
@@ -115,13 +115,13 @@ def _cause(one: Accepted, evidence: Evidence) -> Cause:
     worst = int(np.argmax(np.log(before / after)))
     if one.informed:
         text = (
-            f"the likelihood of the log under the nominal model, taken for roughly right, rises by "
+            f"the log-likelihood of the log under the nominal model increases by "
             f"{one.gain:.0f} (logarithm)"
         )
         words, joints = one.words(evidence.correction), tuple(names[j] for j in one.joints)
         return Cause(one.kind, joints, words.finding, text, words.remedy, one.gain)
     text = (
-        f"the likelihood of rows left out of the fit rises by {one.gain:.0f} ± {one.std:.0f} "
+        f"the log-likelihood of held-out rows increases by {one.gain:.0f} ± {one.std:.0f} "
         f"(logarithm); the residual of {names[worst]} falls from {percent(before[worst], 2)} to "
         f"{percent(after[worst], 2)} of its RMS torque"
     )

@@ -83,13 +83,14 @@ class WeakDirection:
     def sentences(self) -> list[str]:
         """Return the worst direction in words."""
         sentences = [
-            f"The data see {self.text} worst, {self.ratio:.3g} times worse than the direction seen "
-            "best (condition number of the rows as they are fitted, every joint weighted by its "
-            "noise, columns of unit length)."
+            f"Weakest identifiable direction: {self.text}, {self.ratio:.3g} times weaker than the "
+            f"best direction (condition number of the weighted regressor with columns of unit "
+            f"length)."
         ]
         if self.ratio > HARMLESS and len(self.leading) > 1:
             sentences.append(
-                "Changes of these parameters together hardly move the torques; motion that tells "
+                "A joint change of these parameters hardly affects the torques; a motion that "
+                "separates "
                 f"{self.leading[0][0]} from {self.leading[1][0]} would help most."
             )
         return sentences
@@ -118,7 +119,7 @@ def weakest_directions(
     return tuple(weakest)
 
 
-REMEDY = "drive a designed excitation: `robotid design`"
+REMEDY = "record an optimized excitation: `robotid design`"
 
 
 def excitation_causes(evidence: Evidence) -> list[Cause]:
@@ -128,9 +129,9 @@ def excitation_causes(evidence: Evidence) -> list[Cause]:
     still = travel < MOVING
     causes = [
         Cause(
-            kind="unexcited",
+            kind="not-excited",
             joints=(names[j],),
-            finding="the joint hardly moves, so that its own parameters do not show",
+            finding="the joint hardly moves; its parameters are not excited",
             evidence=f"range {travel[j]:.2g} {evidence.nominal.joint_units[j]}",
             remedy=REMEDY,
         )
@@ -146,10 +147,10 @@ def excitation_causes(evidence: Evidence) -> list[Cause]:
         return []
     return [
         Cause(
-            kind="unexcited",
+            kind="not-excited",
             joints=(),
-            finding=f"the motion shows only {seen} of {basis.rank} directions of the parameter "
-            "space above the noise",
+            finding=f"the motion excites only {seen} of {basis.rank} parameter directions above "
+            f"the noise",
             evidence="a change of typical size along the others moves the torques by less than one "
             "standard deviation over the whole log",
             remedy=REMEDY,

@@ -48,7 +48,7 @@ def friction_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
         shapes.append(("stribeck", words, [np.exp(-((dq / (peak * eps)) ** 2)) * s]))
     for width in WIDTHS:
         words = partial(_velocity, eps, "below" if width < 1.0 else "above")
-        shapes.append(("friction-velocity", words, [np.tanh(dq / (width * eps))]))
+        shapes.append(("transition-velocity", words, [np.tanh(dq / (width * eps))]))
     for symbol, signal in (("Fv", dq), ("Fc", s)):
         words = partial(MISSING[symbol].fill, symbol=symbol)
         shapes.append((f"missing-{symbol}", words, [signal]))
@@ -80,7 +80,7 @@ def _levels(evidence: Evidence, fit: Fit) -> Float2D:
 
 
 POSITIVE = (
-    *("friction-velocity", "load-dependent-friction", "missing-Fv", "missing-Fc", "stribeck"),
+    *("transition-velocity", "load-dependent-friction", "missing-Fv", "missing-Fc", "stribeck"),
 )
 """Kinds that take energy, so that their parameter is positive; a sign that is wider and negative
 would be a peak at low speed."""
@@ -93,9 +93,10 @@ def transmitted_torque(evidence: Evidence, fit: Fit) -> Float2D:
 
 def _stribeck(speed: Float1D, value: Float1D, joint: int, unit: str, torque: str) -> Wording:
     return Wording(
-        f"dry friction falls with speed (Stribeck), by some {value[0]:.2g} {torque} from "
+        f"Coulomb friction decreases with velocity (Stribeck), by about {value[0]:.2g} {torque} "
+        f"from "
         f"standstill to {2.0 * speed[joint]:.2g} {unit}/s",
-        "let the fit have it: `identify --terms stribeck`, or keep the joint away from low speeds",
+        "add it to the model: `identify --terms stribeck`, or keep the joint away from low speeds",
     )
 
 
@@ -104,30 +105,29 @@ def _velocity(
 ) -> Wording:
     del value, torque
     return Wording(
-        f"dry friction changes its sign within another speed than the model's: eps lies {side} "
-        f"{eps[joint]:.3g} {unit}/s",
+        f"the transition velocity of Coulomb friction is {side} {eps[joint]:.3g} {unit}/s",
         'estimate it: `eps = "estimate"` in the section [estimation] of the configuration',
     )
 
 
 ASYMMETRIC = Wording(
-    "friction differs between the directions: half the difference is {value[0]:+.2g} {torque} "
-    "s/{unit} of the viscous and {value[1]:+.2g} {torque} of the dry part",
-    "let the fit have it: `identify --terms asymmetric-friction`",
+    "friction depends on the direction of motion: half the difference is {value[0]:+.2g} {torque} "
+    "s/{unit} of the viscous and {value[1]:+.2g} {torque} of the Coulomb part",
+    "add it to the model: `identify --terms asymmetric-friction`",
 ).fill
 LOAD_DEPENDENT = Wording(
-    "dry friction grows with the load, by {value[0]:.2g} of what the gear passes on",
-    "let the fit have it: `identify --terms load-dependent-friction`",
+    "Coulomb friction increases with the load, by {value[0]:.2g} of the transmitted torque",
+    "add it to the model: `identify --terms load-dependent-friction`",
 ).fill
 POSITION_DEPENDENT = Wording(
     "dry friction depends on the position, by {size:.2g} {torque}",
-    "look for a tight bearing or gear, or let the fit have it: `identify --terms "
+    "look for a tight bearing or gear, or add it to the model: `identify --terms "
     "position-dependent-friction`",
 ).fill
 ADD = "add {symbol} to `joint_parameters` in the section [estimation] of the configuration"
 MISSING = {
     "Fv": Wording(
-        "viscous friction of {value[0]:.2g} {torque} s/{unit} that the model does not have", ADD
+        "viscous friction of {value[0]:.2g} {torque} s/{unit} is missing from the model", ADD
     ),
-    "Fc": Wording("Coulomb friction of {value[0]:.2g} {torque} that the model does not have", ADD),
+    "Fc": Wording("Coulomb friction of {value[0]:.2g} {torque} is missing from the model", ADD),
 }

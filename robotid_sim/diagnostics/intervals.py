@@ -76,7 +76,7 @@ class Intervals:
         ]
         if not self.unbiased:
             sentences.append(
-                "Constraints or a search moved this estimate: its intervals are a guide."
+                "Constraints or a search changed this estimate; its intervals are approximate."
             )
         return sentences
 

@@ -53,7 +53,7 @@ def nominal_causes(evidence: Evidence) -> list[Cause]:
     moments = ", ".join(f"{value:.2g}" for value in phi[1:4])
     return [
         Cause(
-            kind="load",
+            kind="unmodeled-payload",
             joints=(nominal.joint_names[-1],),
             finding=f"the last link carries {mass:.3g} ± {std:.2g} kg that the nominal model does "
             "not have",
@@ -85,7 +85,7 @@ def _unit(ratio: Float1D) -> Cause:
         joints=(),
         finding="all torques are of another size than the nominal model's",
         evidence=f"measured over nominal RMS torque {(1.0 / ratio).min():.2g} to "
-        f"{(1.0 / ratio).max():.2g}; no log shows a scale of all torques by itself",
+        f"{(1.0 / ratio).max():.2g}; a common scale of all torques cannot be identified from a log",
         remedy="check the unit of the torques and the nominal model",
     )
 

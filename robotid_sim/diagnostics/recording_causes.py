@@ -72,7 +72,7 @@ def recording_causes(log: Log, faults: Faults) -> Recorded:
             Cause(
                 kind="lost-samples",
                 joints=(),
-                finding="samples are lost, the one before stands in their place",
+                finding="lost samples repeat the previous sample",
                 evidence=f"{lost} of {log.t.size} samples repeat all channels of the one before",
                 remedy="record with a real-time logger; the preprocessor `adaptive` leaves them "
                 "out",
@@ -84,7 +84,7 @@ def recording_causes(log: Log, faults: Faults) -> Recorded:
             log,
             clipped,
             "torque-clipped",
-            "the measured torque is clipped at its extreme values",
+            "the measured torque saturates at its extreme values",
             "raise the range of the sensor or the limit of the drive, or drive more gently",
         ),
         *_by_joint(
@@ -145,9 +145,9 @@ def _outliers(log: Log, faults: Faults) -> list[Cause]:
     if together.sum() > least:
         causes.append(
             Cause(
-                kind="stamps",
+                kind="time-stamps",
                 joints=(),
-                finding="the positions of all joints are off at once: their stamps are",
+                finding="all positions deviate at the same samples: wrong time stamps",
                 evidence=f"{together.sum()} of {log.t.size} samples lie beyond 8 robust standard "
                 "deviations of their neighbors on most joints",
                 remedy="stamp samples when they are taken, not when they arrive",
@@ -160,7 +160,7 @@ def _outliers(log: Log, faults: Faults) -> list[Cause]:
             Cause(
                 kind=f"{what}-outliers",
                 joints=(log.joint_names[j],),
-                finding=f"single samples of the {what} are far off",
+                finding=f"{what} outliers",
                 evidence=f"{count[j]} of {log.t.size} samples lie beyond 8 robust standard "
                 "deviations of their neighbors",
                 remedy="check cables and shielding; the preprocessor `adaptive` leaves them out",
@@ -205,7 +205,7 @@ def coarse_positions(log: Log, ddq: Float2D, corners: Sequence[float]) -> list[C
         Cause(
             kind="position-noise",
             joints=(log.joint_names[j],),
-            finding="the position is too coarse for the accelerations of the motion",
+            finding="the encoder resolution is too coarse for the accelerations of the motion",
             evidence=f"steps of {step[j]:.2g} {log.joint_units[j]} make {min(share[j], 1.0):.0%} "
             "of the smoothed acceleration",
             remedy="take a finer encoder, or move the joint faster",
@@ -322,5 +322,5 @@ def _cause(joint: str, blows: Bool1D, near: Bool1D) -> Cause:
         finding="the torque jumps where the load of the joint changes sign: backlash",
         evidence=f"{at} of {count} blows in its torque come at most {AFTER:g} s after its load "
         f"has changed sign, where {percent(float(near.mean()))} of all samples are",
-        remedy="adjust the gear, or measure on the side of the link",
+        remedy="adjust the gear, or measure on the link side",
     )

@@ -115,7 +115,9 @@ CONSTRAINED = 3.0
 UNEXPLAINED = 0.4
 """Residual over the RMS torque from which on the model does not explain the log."""
 
-ADVICE = "check signs of the torques, units of the positions, and whether the log is of this robot"
+ADVICE = (
+    "check the signs of the torques, the units of the positions, and that the log is of this robot"
+)
 
 
 def doubt(
@@ -142,12 +144,12 @@ def doubt(
     if forced[j] > CONSTRAINED and left[j] > 1e-6:
         return (
             f"the residual of {problem.joint_names[j]} is {forced[j]:.3g} times that of the fit "
-            f"without constraints: no robot that can exist has these torques; {ADVICE}"
+            f"without constraints: no physically consistent robot has these torques; {ADVICE}"
         )
     if left[k] > UNEXPLAINED:
         return (
             f"the fit leaves {left[k]:.0%} of the RMS torque of {problem.joint_names[k]}: the "
-            f"model does not explain the log; {ADVICE}{'' if has_terms else ', or try --terms all'}"
+            f"model does not explain the log: {ADVICE}{'' if has_terms else ', or try --terms all'}"
         )
     return ""
 

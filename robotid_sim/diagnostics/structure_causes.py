@@ -201,7 +201,7 @@ def _gravity(gravity: Float1D, change: Float1D) -> Wording:
 def _zero(value: Float1D, unit: str) -> Wording:
     size = f"{np.degrees(value[0]):+.3g} deg" if unit == "rad" else f"{value[0]:+.3g} m"
     return Wording(
-        f"the zero of the position is off by {-value[0]:+.3g} {unit} ({size} to be added)",
+        f"the zero position is wrong by {-value[0]:+.3g} {unit} ({size} to be added)",
         "reference the joint again, or add the difference to its positions",
     )
 
@@ -222,28 +222,29 @@ WORDS: dict[str, Callable[..., Wording]] = {
         "check gear ratio and encoder counts of the joint",
     ).fill,
     "elastic-joint": Wording(
-        "the link moves against the encoder with the load, by {value[0]:.2g} {unit} at the "
+        "the link deflects relative to the encoder under load, by {value[0]:.2g} {unit} at the "
         "largest torque: the joint is elastic",
-        "measure on the side of the link, or correct the positions by torque over stiffness",
+        "measure on the link side, or correct the positions by torque over stiffness",
     ).fill,
     "backlash": Wording(
-        "the link moves against the encoder by {twice:.2g} {unit} when its load changes sign: "
+        "the link moves relative to the encoder by {twice:.2g} {unit} when its load changes sign: "
         "backlash",
-        "adjust the gear, or measure on the side of the link",
+        "adjust the gear, or measure on the link side",
     ).fill,
     "hysteresis": Wording(
-        "the position lags the motion by {value[0]:.2g} {unit} either way: hysteresis of "
+        "the position lags in both directions by {value[0]:.2g} {unit}: hysteresis of "
         "{twice:.2g} {unit} between joint and encoder",
         "look at belt, cable or coupling of the encoder",
     ).fill,
     "eccentricity": Wording(
-        "the position errs by {size:.2g} {unit} once a turn: the encoder is eccentric",
+        "the position has an error of {size:.2g} {unit} with the period of one turn: eccentric "
+        "encoder",
         "center the encoder, or take the error off by a table of its positions",
     ).fill,
 }
 
 ROTOR_WORDS = Wording(
-    "a reflected rotor inertia of {value[0]:.3g} {unit} that the model does not have",
+    "a reflected rotor inertia of {value[0]:.3g} {unit} is missing from the model",
     "add Ia to `joint_parameters` in the section [estimation] of the configuration",
 ).fill
 

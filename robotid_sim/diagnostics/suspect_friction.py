@@ -55,11 +55,11 @@ class FrictionSuspicion:
         """Return the finding in words."""
         if not self.suspects:
             return [
-                "Estimating the friction velocity eps does not lower the residual significantly: "
-                "its reason is another."
+                "Estimating the transition velocity (eps) does not reduce the residual "
+                "significantly; the cause is different."
             ]
         return [
-            f"The friction velocity eps of {name} is probably wrong: the data want "
+            f"The transition velocity (eps) of {name} is probably wrong: the estimate is "
             f"{self.estimated[j]:.3g} {self.units[j]}, {self.distance[j]:.0f} standard deviations "
             f"from the given {self.given[j]:.3g}, and the residual falls by a factor of "
             f"{self.lowered[j]:.2g}."

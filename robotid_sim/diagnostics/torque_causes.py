@@ -100,15 +100,15 @@ def _total(joint: int, correction: Correction) -> Float1D:
 
 OFFSET_WORDS = Wording(
     "the measured torque has an offset of {value[0]:+.3g} {unit}",
-    "zero the torque sensor, or let the fit have it: `identify --terms offset`",
+    "zero the torque sensor, or add it to the model: `identify --terms offset`",
 ).fill
 DRIFT_WORDS = Wording(
     "the measured torque drifts by {value[1]:+.3g} {unit} over the log",
     "warm the drives up, zero the sensor before every log, or record shorter logs",
 ).fill
 SCALE_WORDS = Wording(
-    "the measured torque is {total:.3g} times what the other joints say: torque constant or gear "
-    "ratio are wrong",
+    "the measured torque is {total:.3g} times the value implied by the other joints: wrong torque "
+    "constant or gear ratio",
     "correct them, or calibrate with a known load: `robotid payload --load`",
 ).fill
 
@@ -248,5 +248,5 @@ def _drive(value: Float1D) -> Wording:
     return Wording(
         "the joints share a drive, whose inertia and friction act on both: the residual of each "
         f"follows the other's motion, with dry friction {abs(value[2]):.2g} N m",
-        "let the fit have it: `identify --terms coupled-joints`",
+        "add it to the model: `identify --terms coupled-joints`",
     )

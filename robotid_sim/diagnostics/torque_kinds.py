@@ -90,9 +90,9 @@ def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
         names = tuple(np.array(nominal.joint_names)[unsigned].tolist())
         return [
             Cause(
-                kind="torque-magnitudes",
+                kind="unsigned-torque",
                 joints=() if len(names) == nominal.dof else names,
-                finding="no torque is ever negative: these are magnitudes",
+                finding="no torque is negative: magnitudes were recorded",
                 evidence=f"the nominal model expects both signs of {', '.join(names)}",
                 remedy="record the torques with their signs",
             )

@@ -102,7 +102,7 @@ def term_signals(kind: str, states: TermStates, shape: Float1D | None) -> Float:
             parts = [np.ones_like(q)]
         case "asymmetric-friction":
             parts = [np.abs(dq), np.abs(s)]
-        case "friction-velocity":
+        case "transition-velocity":
             parts = [np.tanh(dq / constant) - s]
         case "stribeck":
             parts = [np.exp(-((dq / constant) ** 2)) * s]

@@ -190,8 +190,8 @@ def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> 
         phi = program.nearest(beta, whitening)
     if phi is None:
         raise InconsistentInertiaError(
-            "no consistent robot was found near the estimate; the estimate is too far from any "
-            "rigid body, check the log and the friction model"
+            "no physically consistent robot was found near the estimate; check the log and the "
+            "friction model"
         )
     distance = float(np.sqrt((((basis.of(phi) - beta) / std) ** 2).mean()))
     message = (

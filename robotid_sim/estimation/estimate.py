@@ -201,7 +201,7 @@ class EstimateContext(BaseModel):
     chosen: str | None = None
     doubt: str = ""
     torque_delay: float | None = None
-    torque_gain_std: float | None = Field(default=None, ge=0.0)
+    drive_gain_std: float | None = Field(default=None, ge=0.0)
     torque_measured: list[bool] | None = None
     friction_velocity: list[float] | None = None
     gravity: list[float] | None = None

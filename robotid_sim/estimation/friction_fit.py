@@ -28,7 +28,7 @@ ROUNDS = 3
 LOOSEST = 0.5
 """Standard deviation of a logarithm above which a joint does not show its parameter."""
 
-WIDTH = "friction-velocity"
+WIDTH = "transition-velocity"
 """Kind of the term that is a smooth sign of another width."""
 
 CLEAR = 30.0
@@ -66,7 +66,9 @@ class FrictionFit:
             if self.one_sided[j]:
                 text = f"{value:.4g} or {'less' if value < before else 'more'}"
             name = self.joint_names[j]
-            sentences.append(f"{name}: eps = {text} in the log, {before:.4g} in the model.")
+            sentences.append(
+                f"{name}: transition velocity {text} in the log, {before:.4g} in the model."
+            )
         return sentences if self.success else [*sentences, f"The search failed: {self.message}."]
 
 
@@ -90,7 +92,7 @@ def estimate_eps(
     plain = wls.fit(problem.design(begin), np.random.default_rng(0))
     active = every if joints is None else np.asarray(joints, dtype=np.intp)
     eps, weights, nfev = begin, 1.0 / plain.noise_std, 0
-    message, success = "no joint shows the shape of its friction", True
+    message, success = "the transition velocity is not identifiable for any joint", True
     while active.size:
         guess = eps
         for _ in range(ROUNDS):

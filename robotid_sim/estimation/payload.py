@@ -88,7 +88,7 @@ class PayloadEstimate:
         return [
             f"The payload has {self.mass:.4g} +- {self.mass_std:.2g} kg at ({place}) +- ({spread}) "
             "m in the tip frame.",
-            *["No torque shows what is '?'."] * bool(np.isnan(self.com).any()),
+            *["Values marked '?' are not identifiable."] * bool(np.isnan(self.com).any()),
         ]
 
 

@@ -164,13 +164,13 @@ QUANTITIES: Mapping[str, Dependence] = {
 """What the torque of a joint may depend on beside its parameters."""
 
 CAUSES: Mapping[str, str] = {
-    "speed": "friction that depends on speed otherwise than in the model (Stribeck, eps)",
-    "direction": "an offset, or friction that differs between the directions",
-    "load": "friction that grows with the load",
-    "position": "a torque of the position (cogging, spring, cable, tilted base)",
+    "speed": "other velocity dependence of friction (Stribeck, transition velocity)",
+    "direction": "offset or direction-dependent friction",
+    "load": "load-dependent friction",
+    "position": "position-dependent torque (cogging, spring, cable, tilted base)",
     "time": "drift (warming up, a sensor that creeps)",
-    "lag": "a torque that comes late or early",
-    REST: "a torque of another shape, which periods repeat",
+    "lag": "torque delay",
+    REST: "other periodic torque",
 }
 """The likely cause of a discrepancy that is a function of a quantity."""
 

@@ -64,7 +64,7 @@ class SeparableProblem:
         expected = [f"Fc{j + 1}" for j in range(self.linear.dof)]
         if missing := [name for name in expected if name not in names]:
             raise OptionError(
-                f"the shape of friction shows through Fc, which the problem lacks: "
+                f"the transition velocity is identifiable only with Fc, which is missing for "
                 f"{', '.join(missing)}; add Fc to the joint parameters"
             )
         indices = np.array([names.index(name) for name in expected], dtype=np.intp)

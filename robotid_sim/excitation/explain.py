@@ -63,7 +63,8 @@ class ParameterView:
         if self.factor > CONFOUNDED and self.partners:
             with_whom = ", ".join(f"{name} ({c:+.2f})" for name, c in self.partners)
             return (
-                f"{text}; confounded {self.factor:.3g}-fold with {with_whom}: motions that tell "
+                f"{text}; correlated, uncertainty increased {self.factor:.3g}-fold with "
+                f"{with_whom}: motions that tell "
                 f"them apart are missing; {self.joint} says most about it"
             )
         return (
@@ -99,8 +100,8 @@ class Explanation:
         sentences += [f"{view}." for view in poor]
         parts = " ".join(f"{weight:+.2f} {name}" for name, weight in self.worst_direction)
         sentences.append(
-            f"The direction seen worst, {self.worst_ratio:.3g} times worse than the best, is "
-            f"{parts} (columns of unit length)."
+            f"The weakest identifiable direction, {self.worst_ratio:.3g} times weaker than the "
+            f"best, is {parts} (columns of unit length)."
         )
         order = np.argsort(-self.joint_shares)
         shares = ", ".join(

@@ -350,8 +350,9 @@ class LoopNoise(NamedTuple):
     def sentence(self) -> str:
         """Return it in words."""
         return (
-            f"The controller saw the encoders' noise: the torque of {self.joint} follows it "
-            f"(correlation {self.correlation:.2f}; noise is {self.share:.2g} of the torques)."
+            f"Encoder noise is fed back by the controller: the torque of {self.joint} correlates "
+            f"with it (correlation {self.correlation:.2f}; noise is {self.share:.2g} of the "
+            f"torques)."
         )
 
 

@@ -54,7 +54,7 @@ KINDS: Mapping[str, TermKind] = {
     "asymmetric-friction": TermKind(
         ("dFv", "dFc"), ("{t} s/{q}", "{t}"), "friction that differs between the directions"
     ),
-    "friction-velocity": TermKind(
+    "transition-velocity": TermKind(
         ("Fe",),
         ("{t}",),
         "dry friction that changes its sign within another speed",

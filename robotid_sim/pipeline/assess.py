@@ -204,9 +204,15 @@ class Assessment:
         """What to do next, one sentence each."""
         steps = [cause.advice for cause in self.causes]
         if not self.fit.chosen.success:
-            return [*steps, "`robotid diagnose` says what the log does not show."]
+            return [
+                *steps,
+                "run `robotid diagnose` to see which parameters the log does not excite.",
+            ]
         least = ", ".join(self.least_known)
-        return [*steps, f"A motion that shows {least} better: `robotid design --prior LOG`."]
+        return [
+            *steps,
+            f"To identify {least} better, design a further motion: `robotid design --prior LOG`.",
+        ]
 
     def content(self) -> dict[str, Any]:
         """Return the assessment as JSON values."""
@@ -219,7 +225,7 @@ class Assessment:
             "robot": fit.nominal.name,
             "estimator": fit.chosen.estimator,
             "passed": fit.passed,
-            "doubt": fit.doubt,
+            "warning": fit.doubt,
             "intervals": ends,
             "not_identifiable": list(fit.basis.no_effect),
             "remarks": self.remarks,

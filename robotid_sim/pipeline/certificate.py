@@ -63,9 +63,9 @@ class Certificate:
             "robot": self.robot,
             "engines": list(self.engines),
             "seeds": [crossing.seed for crossing in self.crossings],
-            "proofs": [proof.content() for proof in self.proofs],
+            "validations": [proof.content() for proof in self.proofs],
             "differences": [pair.content() for pair in self.differences],
-            "share_within": self.share_within,
+            "coverage": self.share_within,
             "verdict": self.verdict.model_dump(mode="json"),
         }
 
@@ -108,7 +108,7 @@ def certify(
     workers: int = 1,
     progress: Progress = silent,
 ) -> Certificate:
-    """Prove that a study does not depend on the engine: identify in one, prove in the other.
+    """Test that a study does not depend on the engine: identify in one, validate in the other.
 
     Parameters
     ----------
@@ -166,15 +166,22 @@ def judge(crossings: Sequence[Crossing]) -> VerdictResult:
     """
     limits = crossings[0].limits
     crossed = [proof for c in crossings for proof in c.proofs if proof.crosses]
-    failed = sum(c.failed_loops for c in crossings)
+    failed = sum(c.all_closed_loops_completed for c in crossings)
     gaps = [proof.gap_left for proof in crossed]
     with_laps = any(gap is not None for gap in gaps)
     checks = [
         _worst(
-            "model_error_crossed", crossed, [p.worst_error for p in crossed], limits.model_error
+            "model_predicts_other_engine",
+            crossed,
+            [p.worst_error for p in crossed],
+            limits.model_error,
         ),
-        *([_worst("tracking_gap_crossed", crossed, gaps, limits.gap)] if with_laps else []),
-        CheckResult.at_most("failed_loops", float(failed), 0.0),
+        *(
+            [_worst("tracking_gap_closed_in_other_engine", crossed, gaps, limits.gap)]
+            if with_laps
+            else []
+        ),
+        CheckResult.at_most("all_closed_loops_completed", float(failed), 0.0),
         *_difference_checks([c.difference for c in crossings], limits.false_alarm),
     ]
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
@@ -201,17 +208,17 @@ def _difference_checks(
     """
     pairs = [pair for pair in differences if pair is not None]
     if len(pairs) < len(differences):
-        failed = CheckResult.at_most("difference_within_intervals", None, 1.0)
+        failed = CheckResult.at_most("differences_within_intervals", None, 1.0)
         return [failed.model_copy(update={"message": "(a fit failed)"})]
     tested = [pair for pair in pairs if pair.f_dof is not None]
     checks = []
     if tested:
         squared = float(np.mean([pair.chi_squared / pair.rank for pair in tested]))
         band = difference_range(tested, false_alarm)
-        checks.append(CheckResult.between("difference_in_band", squared, *band))
+        checks.append(CheckResult.between("estimates_agree_jointly", squared, *band))
     least = share_limit(pairs, false_alarm)
     share = _share_within(pairs)
-    checks.append(CheckResult.between("difference_within_intervals", share, least, 1.0))
+    checks.append(CheckResult.between("differences_within_intervals", share, least, 1.0))
     return checks
 
 

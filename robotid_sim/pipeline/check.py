@@ -180,7 +180,7 @@ def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]
         }
         for joint, unit in zip(robot.joints, robot.joint_units, strict=True)
     ]
-    seen = ("identifiable_alone", "in_combination", "no_effect", "faint")
+    seen = ("identifiable_alone", "in_combination", "not_identifiable", "below_threshold")
     return {
         "robot": robot.name,
         "dof": robot.dof,

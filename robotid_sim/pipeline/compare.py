@@ -78,7 +78,7 @@ class EstimateComparison:
                     "estimator": source.compared.estimate.estimator,
                     "unbiased": source.compared.estimate.unbiased,
                     "cov_blocks": source.compared.blocks,
-                    "doubt": source.context.get("doubt", ""),
+                    "warning": source.context.get("warning", ""),
                 }
                 for source in self.sources
             ],
@@ -158,7 +158,7 @@ def _source(estimate: SavedEstimate | Identification | str | Path, number: int) 
         count = None if blocks is None else int(blocks)
     except (TypeError, ValueError) as error:
         raise FileFormatError(f"{path}: 'cov_dof' and 'cov_blocks' are numbers") from error
-    if context.get("torque_gain_std"):
+    if context.get("drive_gain_std"):
         # Errors of torque constants are held to first order: in some directions their squares are
         # larger than the noise, and a test of all directions would find them.
         count = None
@@ -227,13 +227,13 @@ def _notes(sources: Sequence[ComparisonSource], agreement: Agreement) -> list[st
             "Estimates agree better than those of independent logs of such noise would: are they "
             "of one log, or do their intervals allow for more than noise?"
         )
-    velocities = [source.context.get("friction_velocity") for source in sources]
+    velocities = [source.context.get("transition_velocity") for source in sources]
     if any(velocity != velocities[0] for velocity in velocities[1:]):
         notes.append(
-            "The estimates have other friction velocities: their Coulomb and viscous friction "
-            "need not be the same for one robot."
+            "The estimates use different transition velocities; their Coulomb and viscous friction "
+            "are not comparable."
         )
-    if any(source.context.get("torque_gain_std") for source in sources):
+    if any(source.context.get("drive_gain_std") for source in sources):
         notes.append(
             "The covariances hold errors of the torque constants, taken as independent: in one "
             "cell they are the same, and smaller differences than the intervals are real. All "

@@ -91,7 +91,7 @@ class StudyConfig(ConfigSection):
     def with_estimation(
         self,
         estimators: Sequence[str] | None = None,
-        torque_gain_std: float | None = None,
+        drive_gain_std: float | None = None,
         terms: Sequence[str] | None = None,
     ) -> "StudyConfig":
         """Return the same study with other choices for its fit; None leaves one as it is.
@@ -100,7 +100,7 @@ class StudyConfig(ConfigSection):
         ----------
         estimators : sequence of str, optional
             Names; the last one is chosen.
-        torque_gain_std : float, optional
+        drive_gain_std : float, optional
             Relative standard deviation of the torque constants.
         terms : sequence of str, optional
             Kinds of terms of joints that the fit may choose.
@@ -118,8 +118,8 @@ class StudyConfig(ConfigSection):
         chosen: dict[str, Any] = {}
         if estimators:
             chosen |= {"estimators": tuple(estimators), "chosen": estimators[-1]}
-        if torque_gain_std is not None:
-            chosen["torque_gain_std"] = torque_gain_std
+        if drive_gain_std is not None:
+            chosen["drive_gain_std"] = drive_gain_std
         if terms:
             chosen["joint_terms"] = checked_kinds(terms)
         return self.model_copy(update={"estimation": self.estimation.model_copy(update=chosen)})

@@ -62,9 +62,9 @@ class Proof:
         return {
             "seed": self.seed,
             "identified_in": self.identified_in,
-            "proved_in": self.proved_in,
+            "validated_in": self.proved_in,
             "model_error_relative": error,
-            "tracking_gap_left": gap,
+            "tracking_gap_closed": gap,
         }
 
 
@@ -79,7 +79,7 @@ class Crossing:
     """Every engine of the identification with every one of the proof."""
     difference: Difference | None
     """The second engine's estimate minus the first's; None if a fit failed."""
-    failed_loops: int
+    all_closed_loops_completed: int
     assumptions: tuple[str, ...]
     limits: VerdictLimits
     settings: str
@@ -169,7 +169,7 @@ def crossing(
         seed=setup.streams.seed,
         proofs=tuple(sorted(proofs, key=lambda proof: engines.index(proof.identified_in))),
         difference=(compare_estimates(sound).pairs[0] if len(sound) == len(fits) else None),
-        failed_loops=failed,
+        all_closed_loops_completed=failed,
         assumptions=tuple(setup.assumptions),
         limits=setup.limits,
         settings=setup.settings,
@@ -241,5 +241,5 @@ def _compared_estimate(label: str, fit: Identification) -> ComparedEstimate | No
     assert estimate.cov is not None
     estimate = replace(estimate, cov=estimate.cov * np.outer(scale, scale))
     # As in `compare`: errors of torque constants are held to first order only.
-    blocks = None if fit.torque_gain_std else fit.covariance_blocks(estimate)
+    blocks = None if fit.drive_gain_std else fit.covariance_blocks(estimate)
     return ComparedEstimate(label, estimate, fit.basis.groupings, dof=intervals.dof, blocks=blocks)

@@ -161,8 +161,8 @@ SAMPLES = 400
 """Poses of a motion at which contacts are looked for."""
 
 ADVICE = (
-    "In the engine links pass through one another; no real arm may run this. Let the design keep "
-    "them apart (design.constraints), and check every motion before it is run."
+    "The engine does not simulate contact between links. Do not run this motion on a real robot. "
+    "Set a clearance in [design.constraints], and check every motion before running it."
 )
 
 

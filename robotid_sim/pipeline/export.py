@@ -126,7 +126,7 @@ def folder_of_draws(folder: Path, count: int) -> list[Path]:
         raise OptionError(f"draws are counted from 1, got {count}; give at most {MOST_DRAWS}")
     make_folder(folder, "--draws")
     digits = max(2, len(str(count)))
-    files = [folder / f"draw_{k:0{digits}d}.urdf" for k in range(1, count + 1)]
+    files = [folder / f"sample_{k:0{digits}d}.urdf" for k in range(1, count + 1)]
     if others := sorted(set(folder.glob(PATTERN)) - set(files)):
         raise FileFormatError(
             f"{folder} has other draws, such as {others[0].name}; remove them, or choose another "

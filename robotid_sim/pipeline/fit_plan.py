@@ -51,7 +51,7 @@ class EstimationConfig(ConfigSection):
     """Transition velocity of Coulomb friction: as given, or from the log where it shows another."""
     gravity: Literal["fixed", "estimate"] = "estimate"
     """Gravity, which a tilted base turns: as given, or from the log where it shows another."""
-    torque_gain_std: float = Field(default=0.0, ge=0.0, lt=1.0)
+    drive_gain_std: float = Field(default=0.0, ge=0.0, lt=1.0)
     """Standard deviation of the relative errors of the torque constants, which no log shows: the
     intervals hold them."""
     joint_terms: tuple[str, ...] = (AUTO,)
@@ -76,7 +76,7 @@ class FitPlan:
     """Whether transition velocities of friction are taken from the log where it shows others."""
     estimate_gravity: bool = False
     """Whether gravity is taken from the log where it shows another."""
-    torque_gain_std: float = 0.0
+    drive_gain_std: float = 0.0
     """Standard deviation of the relative errors of the torque constants."""
     joint_terms: tuple[str, ...] = ()
     """Kinds of terms of a joint's torque that the fit may choose beside the standard ones."""
@@ -132,10 +132,11 @@ def chosen_name(
 def loop_noise_sentence(found: LoopNoise, chosen: str) -> str:
     """Return in words that the loop saw noise, and what became of it."""
     taken = (
-        "output error, which simulates, is chosen: rows of so shaken a motion mislead least "
-        "squares, and what they lack may be the noise."
+        "output error is chosen, because fed-back noise biases least squares and may appear as "
+        "unmodeled torque."
         if chosen == OUTPUT_ERROR
-        else "output error, which would use that, gives no result; take a calmer loop."
+        else "output error, which accounts for it, failed; lower the gains of the recording "
+        "controller."
     )
     return f"{found.sentence()[:-1]}; {taken}"
 
@@ -156,7 +157,7 @@ def fit_plan(
     terms: str | Sequence[str] = DEFAULT.joint_terms,
     friction_velocity: ConstantSource = DEFAULT.eps,
     gravity: ConstantSource = DEFAULT.gravity,
-    torque_gain_std: float = 0.0,
+    drive_gain_std: float = 0.0,
 ) -> FitPlan:
     """Return how logs become estimates; the parameters are those of `identify`.
 
@@ -180,7 +181,7 @@ def fit_plan(
         chosen=chosen,
         estimate_eps=friction_velocity == "estimate",
         estimate_gravity=gravity == "estimate",
-        torque_gain_std=torque_gain_std,
+        drive_gain_std=drive_gain_std,
         joint_terms=SOUGHT if kinds == (AUTO,) else kinds,
         terms_by_need=kinds == (AUTO,),
         heeds_loop_noise=estimators is None,
@@ -201,7 +202,7 @@ def build_fit(config: "StudyConfig") -> FitPlan:
         terms=settings.joint_terms,
         friction_velocity=settings.eps,
         gravity=settings.gravity,
-        torque_gain_std=settings.torque_gain_std,
+        drive_gain_std=settings.drive_gain_std,
     )
     heeds = not {"chosen", "estimators"} & settings.model_fields_set
     return replace(plan, heeds_loop_noise=heeds)

@@ -157,7 +157,7 @@ class Identification:
     estimators: Mapping[str, Estimator]
     """What made them: those of the plan, and what the log has asked for beside."""
     chosen: Estimate
-    torque_gain_std: float
+    drive_gain_std: float
     """Relative standard deviation of the torque constants that the intervals hold."""
     lift: Lift | None
     """The consistent robot of the chosen estimate; None if that failed."""
@@ -278,12 +278,12 @@ class Identification:
             "groupings": list(self.basis.groupings),
             "lift": None if lift is None else lift.message,
             "unlikely_masses": [] if lift is None else unlikely_masses(lift.robot, self.nominal),
-            "doubt": self.doubt,
-            "lacks": [asdict(lack) for lack in self.discrepancy.lacks],
+            "warning": self.doubt,
+            "unmodeled_torque": [asdict(lack) for lack in self.discrepancy.lacks],
             "residuals_repeat": self.discrepancy.repeats,
             "terms": [fitted.content() for fitted in self.structure.terms],
-            "torque_gain_std": self.torque_gain_std,
-            "friction_velocity": [joint.friction.eps for joint in self.nominal.joints],
+            "drive_gain_std": self.drive_gain_std,
+            "transition_velocity": [joint.friction.eps for joint in self.nominal.joints],
             "gravity": self.nominal.gravity.tolist(),
             "torque_delay": self.preprocessor.delay,
             "torque_measured": self.plain.measured.tolist(),
@@ -384,7 +384,7 @@ def with_doubt(fit: Identification, why: str) -> Identification:
     """
     if not fit.chosen.success or not why:
         return fit
-    first = fit.doubt.removesuffix(ADVICE) or "the fit is sound, but not the log; "
+    first = fit.doubt.removesuffix(ADVICE) or "the fit passes its tests, but the log does not: "
     return replace(fit, doubt=f"{first}{why}", lift=doubted(fit.lift))
 
 

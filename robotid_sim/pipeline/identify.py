@@ -228,8 +228,8 @@ def check_logs(
     )
     if errors and refuse:
         raise LogError(
-            f"{errors}; correct the log, or give --force to go on with it as it is (`robotid "
-            "diagnose` says more)"
+            f"{errors}; correct the log, or use it unchanged with --force (`robotid diagnose` "
+            f"explains the fault)"
         )
     return LogWarnings(errors, couplings)
 
@@ -249,7 +249,7 @@ def identify(
     joint_parameters: Sequence[str] = DEFAULT.joint_parameters,
     friction_velocity: ConstantSource = DEFAULT.eps,
     gravity: ConstantSource = DEFAULT.gravity,
-    torque_gain_std: float = 0.0,
+    drive_gain_std: float = 0.0,
     hold_out: HoldOut | str | Logs | Sequence[Log] | None = None,
     model_error: bool = False,
     check: bool = True,
@@ -286,8 +286,8 @@ def identify(
         shows another.
     gravity : str
         Likewise of gravity, which a tilted base turns.
-    torque_gain_std : float
-        Relative standard deviation of the torque constants, which no log shows.
+    drive_gain_std : float
+        Relative standard deviation of the drive gains, which a log cannot determine.
     hold_out : HoldOut, str, Logs or sequence of Log, optional
         Data that are left out of the fit and predicted: ``last:30%``, ``blocks:4``, or logs.
     model_error : bool
@@ -299,7 +299,7 @@ def identify(
     basis : BaseParameters, optional
         The base parameters; by default those of `joint_parameters`.
     plan : FitPlan, optional
-        Built options, in place of those from `estimators` to `torque_gain_std`.
+        Built options, in place of those from `estimators` to `drive_gain_std`.
     rng : int or numpy.random.Generator
         Seed, or source, of what estimators draw.
     progress : callable
@@ -336,7 +336,7 @@ def identify(
         terms=terms,
         friction_velocity=friction_velocity,
         gravity=gravity,
-        torque_gain_std=torque_gain_std,
+        drive_gain_std=drive_gain_std,
     )
     if held is not None or model_error or not can_stream(plan):
         given = given.whole()

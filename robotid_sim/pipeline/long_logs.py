@@ -111,7 +111,7 @@ def identify_long(
     seen = fitted_motion(head, tune_model(head, nominal, basis, plan), plan)
     progress("identify", 0.2)
     seen = _along_the_log(seen, log, progress)
-    gain_std = plan.torque_gain_std
+    gain_std = plan.drive_gain_std
     some = excerpts_of(seen)
     found = find_discrepancy(some.rows, some.motion, seen.model.nominal, gain_std=gain_std)
     if found.lacks:

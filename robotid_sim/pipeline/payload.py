@@ -53,12 +53,12 @@ class PayloadResult:
             values = {
                 "message": estimate.message,
                 "joint_names": list(estimate.joint_names),
-                "true_over_believed": estimate.gains.tolist(),
+                "actual_over_assumed_gain": estimate.gains.tolist(),
                 "std": estimate.std.tolist(),
                 "shown": estimate.shown.tolist(),
             }
         content = {"robot": self.robot, "success": estimate.success, **values}
-        return content | ({"doubt": self.doubt} if self.doubt else {})
+        return content | ({"warning": self.doubt} if self.doubt else {})
 
 
 @one_blas_thread()
@@ -68,7 +68,7 @@ def payload(
     nominal: Robot,
     *,
     load: PayloadConfig | float | None = None,
-    torque_gain_std: float | None = None,
+    drive_gain_std: float | None = None,
     preprocessor: Preprocessor | str = "adaptive",
     joint_parameters: Sequence[str] = EstimationConfig().joint_parameters,
     force: bool = False,
@@ -83,7 +83,7 @@ def payload(
         What is known of the robot.
     load : PayloadConfig or float, optional
         The load if it is known, or its mass [kg]: then the torque constants are estimated.
-    torque_gain_std : float, optional
+    drive_gain_std : float, optional
         Relative standard deviation of the torque constants.
     preprocessor : Preprocessor or str
         Makes motion and torque of a log.
@@ -102,13 +102,13 @@ def payload(
     LogError
         If a log is of another robot, has no torques, or holds an error.
     OptionError
-        If the known load has no mass, or is given with `torque_gain_std`.
+        If the known load has no mass, or is given with `drive_gain_std`.
     """
     if isinstance(load, int | float):
         load = PayloadConfig(mass=load)
     if load is not None and not load.mass > 0.0:
         raise OptionError("a load without mass shows nothing; give its mass")
-    if load is not None and torque_gain_std is not None:
+    if load is not None and drive_gain_std is not None:
         raise OptionError(
             "with --load the torque constants are estimated; leave --torque-gain-std out"
         )
@@ -122,7 +122,7 @@ def payload(
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
     bare, heavy = (preprocessor.tuned(part, nominal)(part, nominal) for part in (first, second))
     if load is None:
-        gain_std = torque_gain_std or 0.0
+        gain_std = drive_gain_std or 0.0
         estimate = estimate_payload(bare, heavy, nominal, basis, gain_std=gain_std)
         return PayloadResult(nominal.name, logs, estimate, doubt)
     phi: float | Float1D = load.mass

@@ -71,7 +71,7 @@ class SavedEstimate:
     @property
     def doubt(self) -> str:
         """Why the chosen estimate cannot be trusted; empty for nothing."""
-        return str(self.context.get("doubt") or "")
+        return str(self.context.get("warning") or "")
 
     def measured_by(self, robot: Robot) -> Bool1D:
         """Return which torques of the robot the logs of the estimate have, shape (n,).
@@ -153,7 +153,7 @@ class ScoredPrediction:
             "estimator": self.estimate.chosen.estimator,
         }
         content |= {"imported": self.logs.notes, **self.prediction.content()}
-        return content | ({"doubt": self.doubt} if self.doubt else {})
+        return content | ({"warning": self.doubt} if self.doubt else {})
 
     def write_torques(self, path: str | Path) -> None:
         """Write measured and predicted torques at the stamps of the log as CSV.
@@ -255,8 +255,8 @@ def _model_error(
 
 def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[Lack]:
     """Return what the model lacked in the fit, as the content of an estimate file says."""
-    with _of_identify("lacks"):
-        lacks = _read(list[Lack], context.get("lacks", ()))
+    with _of_identify("unmodeled_torque"):
+        lacks = _read(list[Lack], context.get("unmodeled_torque", ()))
         for lack in lacks:
             require_function_of(nominal, lack.joint, lack.quantity, lack.knots, lack.values)
     return lacks

@@ -194,7 +194,10 @@ class EstimateResult(_Model):
 
 
 class CheckResult(_Model):
-    """One check of the verdict: passed if value <= limit (>= for ``rank_full``)."""
+    """One check of the verdict: passed if value <= limit.
+
+    The value of ``all_base_parameters_excited`` must reach its limit instead.
+    """
 
     name: str
     """The check."""

@@ -75,7 +75,7 @@ def _fit_rows(
         seen = fitted_motion(logs, by.model, plan, by.structure, by.robot)
     else:
         seen = fitted_motion(logs, by, plan)
-    plain, gain_std = seen.structure.beside(seen.rows), plan.torque_gain_std
+    plain, gain_std = seen.structure.beside(seen.rows), plan.drive_gain_std
     return seen, find_discrepancy(plain, seen.motion, seen.model.nominal, gain_std=gain_std)
 
 
@@ -161,7 +161,7 @@ def estimated(
         estimators=plan.estimators,
         chosen=chosen,
         loop_noise=heard,
-        torque_gain_std=plan.torque_gain_std,
+        drive_gain_std=plan.drive_gain_std,
         lift=lifted,
         doubt=why,
     )

@@ -235,7 +235,7 @@ class StudyStages:
         setup, fit, plant = self.setup, assessment.fit, self.setup.cell.plant
         with self._timed("score"):
             estimates = scored(plant, unseen, fit)
-            motions: dict[str, Trajectory] = {"excitation": trajectory, "unseen": setup.unseen}
+            motions: dict[str, Trajectory] = {"excitation": trajectory, "validation": setup.unseen}
             motions |= {} if loop is None else {t.name: t.trajectory for t in loop.tasks}
             touching = contacts(setup.nominal, motions, setup.excitation.floor)
             identified = None if fit.lift is None else self.folder / IDENTIFIED

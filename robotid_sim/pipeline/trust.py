@@ -38,7 +38,7 @@ BINS = 30
 CURVE_SAMPLES = 61
 """Speeds of a fitted curve, denser where friction changes its sign."""
 
-OF_SPEED = ("offset", "asymmetric-friction", "friction-velocity", "stribeck", "curved-viscous")
+OF_SPEED = ("offset", "asymmetric-friction", "transition-velocity", "stribeck", "curved-viscous")
 """Terms that are a curve over the speed."""
 
 BY_SPEED = ("speed", "direction")
@@ -288,32 +288,32 @@ def fit_remarks(fit: Identification) -> list[str]:
 
     Nothing of it looks at any truth.
     """
-    found, gain_std, chosen = fit.discrepancy, fit.torque_gain_std, fit.chosen
+    found, gain_std, chosen = fit.discrepancy, fit.drive_gain_std, fit.chosen
     without = ", ".join(np.array(fit.plain.joint_names)[~fit.plain.measured])
     sentences = [
-        f"No torque of {without} was recorded: its rows are left out, and what only they show."
+        f"No torque of {without} was recorded. Its rows are excluded, and parameters that only "
+        f"they determine are not identified."
     ] * bool(without)
     if chosen.success and chosen.criterion == "restricted" and chosen.message:
         sentences.append(f"{chosen.message[0].upper()}{chosen.message[1:]}.")
     if found.notable:
         sentences.append(
-            "The residuals are no noise: they hold the functions in the table of what the model "
-            "lacks."
+            "The residuals are larger than noise: they contain the unmodeled torque of the table."
         )
     elif found.left_out is None and not found.repeats:
         sentences.append(
-            "The residuals are noise: no function of speed, direction, load, position, time or lag "
-            "of any joint explains them."
+            "The residuals are consistent with noise: they depend on no speed, direction, load, "
+            "position, time or lag of any joint."
         )
     if found.left_out is not None:
         sentences.append(
-            "Functions of the state explain residuals of the log, but do not predict blocks of it "
-            "that are left out: the fit leaves them out, and its intervals allow for them."
+            "Functions of the joint state explain residuals but do not predict held-out blocks. "
+            "The fit omits them; the intervals include their effect."
         )
     if found.repeats:
         sentences.append(
-            "What is left repeats from period to period, as torque ripple or an encoder's error "
-            "does: intervals count the periods as one where that is so."
+            "The remaining residual repeats with the period, as torque ripple or encoder errors "
+            "do. The intervals treat such periods as one."
         )
     if fit.loop_noise is not None:
         sentences.append(loop_noise_sentence(fit.loop_noise, fit.chosen.estimator))
@@ -322,8 +322,8 @@ def fit_remarks(fit: Identification) -> list[str]:
         names = np.array(fit.chosen.names)
         k = np.argsort(-wider, kind="stable")[:3]
         sentences.append(
-            f"The intervals allow for it: they are {np.median(wider):.3g} times as wide as noise "
-            "alone makes them (median), most of all those of "
+            f"The intervals include this effect: they are {np.median(wider):.3g} times as wide as "
+            f"with noise alone (median); the widest are those of "
             + ", ".join(
                 f"{name} ({size:.3g} times)" for name, size in zip(names[k], wider[k], strict=True)
             )
@@ -331,13 +331,13 @@ def fit_remarks(fit: Identification) -> list[str]:
         )
     if gain_std:
         sentences.append(
-            f"The torque constants are taken to be {gain_std:.2g} off (relative standard "
-            "deviation), as given; the intervals hold that."
+            f"The drive gains have a relative standard deviation of {gain_std:.2g}, as given; the "
+            f"intervals include it."
         )
     else:
         sentences.append(
-            "The torque constants are taken as exact: an error that all joints share scales every "
-            "parameter and shows in no log. State its size by --torque-gain-std."
+            "The drive gains are assumed exact. A common gain error scales every parameter and "
+            "cannot be detected from a log. Give its standard deviation by --drive-gain-std."
         )
     return sentences + _bounds_found(fit)
 
@@ -350,7 +350,8 @@ def _bounds_found(fit: Identification) -> list[str]:
     intervals = fit.intervals() if zero.size else None
     if intervals is not None:
         sentences += [
-            f"{intervals.names[k]} is at its bound of zero: less than {intervals.upper[k]:.2g} "
+            f"{intervals.names[k]} is at its lower bound of zero; upper limit "
+            f"{intervals.upper[k]:.2g} "
             f"{unit_text(intervals.units[k])} (95 %)."
             for k in zero
         ]

@@ -138,7 +138,7 @@ class Validation:
             "control": [run.content() for run in self.loop.runs],
             "contacts": [str(contact) for contact in self.contacts],
             "checks": [check.model_dump(mode="json") for check in self.checks],
-            **({"doubt": self.doubt} if self.doubt else {}),
+            **({"warning": self.doubt} if self.doubt else {}),
         }
 
 

@@ -83,7 +83,7 @@ def verdict(
     limits, plant = setup.limits, setup.cell.plant
     chosen = next(e for e in estimates if e.estimator == fit.chosen.estimator)
     noisy = bool(setup.cell.sensors)  # without noise no residual and no error can be explained
-    contact = CheckResult.at_most("no_contact", float(len(touching)), 0.0)
+    contact = CheckResult.at_most("no_link_contact", float(len(touching)), 0.0)
     contact = contact.model_copy(update={"message": "; ".join(map(str, touching))})
     clipped = sum(int(saturated(each).any(axis=1).sum()) for each in (log, unseen))
     checks = [
@@ -94,7 +94,7 @@ def verdict(
         _model_error_check(chosen, limits.model_error),
         *([_noise_check(setup, log, fit, noise)] if noisy else []),
         *([] if diagnosis is None else [_causes_check(log, diagnosis, fit)]),
-        CheckResult.at_most("no_saturation", float(clipped), 0.0),
+        CheckResult.at_most("no_torque_saturation", float(clipped), 0.0),
         *_honesty_checks(setup, fit, estimates),
         *(loop_checks(plant, loop, limits) if setup.comparison is not None else []),
     ]
@@ -124,7 +124,7 @@ def _noise_check(
 ) -> CheckResult:
     noise = noise or noise_beside_residuals(setup, log, fit)()
     limit = residual_limit(fit.plain, noise, setup.limits.false_alarm)
-    check = CheckResult.at_most("residual_over_expected_noise", float(noise.ratio.max()), limit)
+    check = CheckResult.at_most("residual_matches_noise", float(noise.ratio.max()), limit)
     if check.passed or not fit.chosen.success:
         return check
     suspicion = suspect_friction(fit.motion, fit.nominal, fit.basis)
@@ -139,7 +139,7 @@ def _causes_check(log: Log, diagnosis: Diagnosis, fit: Identification) -> CheckR
         mended |= {"torque-delay"} if fit.preprocessor.delay else set()
         mended -= {"lost-samples"} if lost_samples(log).mean() > MOST_LOST else set()
     causes = [cause for cause in diagnosis.causes if cause.kind not in mended]
-    check = CheckResult.at_most("no_cause_named", float(len(causes)), 0.0)
+    check = CheckResult.at_most("no_fault_found", float(len(causes)), 0.0)
     return check.model_copy(update={"message": " ".join(cause.sentence for cause in causes)})
 
 
@@ -152,12 +152,12 @@ def loop_checks(plant: Robot, loop: ClosedLoop | None, limits: VerdictLimits) ->
     gap = None if loop is None else loop.gap_left(units)
     mismatch = None if loop is None else loop.mismatch_left(units)
     failed = None if loop is None else float(len(loop.failures))
-    completed = CheckResult.at_most("failed_loops", failed, 0.0)
+    completed = CheckResult.at_most("all_closed_loops_completed", failed, 0.0)
     if loop is not None and not loop.laps:
         return [completed]  # steps start with an error that no model can help
-    checks = [CheckResult.at_most("torque_mismatch_left", mismatch, limits.mismatch), completed]
+    checks = [CheckResult.at_most("torque_error_reduced", mismatch, limits.mismatch), completed]
     if loop is None or loop.tells_models_apart(units):
-        checks.insert(0, CheckResult.at_most("tracking_gap_left", gap, limits.gap))
+        checks.insert(0, CheckResult.at_most("tracking_gap_closed", gap, limits.gap))
     return checks
 
 
@@ -170,13 +170,15 @@ def _honesty_checks(
         estimator = fit.estimators[estimate.estimator]
         if isinstance(estimator, WeightedLeastSquares) and setup.cell.sensors:
             lower, upper = nees_range(fit.problem, estimate, false_alarm)
-            checks.append(CheckResult.between("nees_in_band", scored.nees, lower, upper))
+            checks.append(
+                CheckResult.between("covariance_matches_error", scored.nees, lower, upper)
+            )
         if isinstance(estimator, Consistent):
             limit = constrained_limit(fit.problem, false_alarm)
             free = WeightedLeastSquares().fit(fit.problem, np.random.default_rng(0))
             sound = estimate.success and free.success
             cost = constrained_cost(fit.problem, estimate, free) if sound else None
-            checks.append(CheckResult.at_most("consistent_fit_over_least_squares", cost, limit))
+            checks.append(CheckResult.at_most("consistent_fit_matches_least_squares", cost, limit))
     return checks
 
 
@@ -184,7 +186,7 @@ def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
     """Check the motion from the first commanded sample on; before it the joints are let go."""
     after = max(limits_used(plant, log, log.t >= 0.0) for log in logs)
     before = max(limits_used(plant, log, log.t < 0.0) for log in logs)
-    check = CheckResult.at_most("limits_respected", after, 1.0 + RATIO_SLACK)
+    check = CheckResult.at_most("motion_within_limits", after, 1.0 + RATIO_SLACK)
     notes = [] if check.passed else [f"{text}." for text in light_joints(plant)]
     if before > check.limit:
         notes += [
@@ -220,12 +222,17 @@ def _rank_check(fit: Identification) -> CheckResult:
     seen = 0
     if fit.chosen.success:
         seen = excited_directions(fit.problem, fit.chosen.noise_std, fit.nominal)
-    return CheckResult(name="rank_full", passed=seen == rank, value=float(seen), limit=float(rank))
+    return CheckResult(
+        name="all_base_parameters_excited",
+        passed=seen == rank,
+        value=float(seen),
+        limit=float(rank),
+    )
 
 
 def _reload_check(fit: Identification, path: Path | None) -> CheckResult:
     """Check that the written URDF is consistent and gives the identified robot's torques."""
-    name, difference = "consistent_urdf_reloaded", None
+    name, difference = "written_urdf_matches_model", None
     if path is not None and fit.lift is not None:
         try:
             difference = _reload_difference(fit.lift.robot, Robot.from_urdf(path))
@@ -246,7 +253,7 @@ def _model_error_check(chosen: EstimateResult, limit: float) -> CheckResult:
     errors = [] if chosen.validation is None else chosen.validation.model_error_relative
     numbers = [e for e in errors if e is not None]
     worst = max(numbers) if numbers and len(numbers) == len(errors) else None
-    return CheckResult.at_most("model_error_unseen", worst, limit)
+    return CheckResult.at_most("model_predicts_validation_motion", worst, limit)
 
 
 def saturated(log: Log) -> Bool2D:

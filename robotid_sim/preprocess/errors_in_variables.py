@@ -76,7 +76,7 @@ class ErrorsInVariables(RowPreprocessor):
     A smoother of the positions gives the motion to start from, and a fit of all parameters the
     model. Then motion and parameters are improved in turn, see the module. The torque of the motion
     is :math:`\tau_m - J \hat n`: what the drives would have shown at the motion that is returned,
-    but for noise. A torque error that the model does not have counts as noise of the torque, so
+    but for noise. A torque error missing from the model counts as noise of the torque, so
     that the positions are trusted more where the model is worse.
 
     `tuned` holds parameters and noise fixed.

@@ -154,7 +154,7 @@ def compare_text(comparison: EstimateComparison) -> Iterator[Text]:
     yield f"{agreement.finding} (false alarms: {agreement.false_alarm:.0%})"
     yield from comparison.notes
     for source in sources:
-        if source.context.get("doubt"):
+        if source.context.get("warning"):
             yield f"WARNING: of {source.label}: {source.context['doubt']}"
     for table in (prediction_table(comparison.results), tracking_table(comparison.results)):
         if table is not None:
@@ -285,7 +285,7 @@ def proof_table(certificate: Certificate) -> Table:
     ]
     columns = {
         "identified in": [engine_title(proofs[0].identified_in) for proofs in cells],
-        "proved in": [engine_title(proofs[0].proved_in) for proofs in cells],
+        "validated in": [engine_title(proofs[0].proved_in) for proofs in cells],
     }
     several = len(certificate.crossings) > 1
     errors = [[proof.worst_error for proof in proofs] for proofs in cells]
@@ -332,7 +332,7 @@ def _statistic(checks: Sequence[CheckResult], pairs: Sequence[Difference]) -> st
         "two estimates of one robot has the covariance C = C₁ + C₂, and dᵀ C⁻¹ d over the number "
         "of parameters is about 1."
     )
-    band = next((check for check in checks if check.name == "difference_in_band"), None)
+    band = next((check for check in checks if check.name == "estimates_agree_jointly"), None)
     if band is None:
         return f"{words} Here the covariances come from too few residuals to test it."
     total, directions = sum(p.chi_squared for p in pairs), sum(p.rank for p in pairs)

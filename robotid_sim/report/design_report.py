@@ -94,7 +94,7 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
 def _explained(explanation: "Explanation") -> Section:
     first, *rest = explanation.sentences()
     return Section(
-        title="What the motion shows, and what it does not",
+        title="Well and weakly identifiable parameters",
         text=first,
         charts=(information_shares(explanation),),
         notes=tuple(rest),

@@ -98,13 +98,15 @@ def trust_section(assessment: Assessment) -> tuple[Section, ...]:
         f"of their value{names}."
     ]
     if not intervals.unbiased:
-        uncertain.append("Constraints or a search moved this estimate: its intervals are a guide.")
+        uncertain.append(
+            "Constraints or a search changed this estimate; its intervals are approximate."
+        )
     section = Section(
-        title="How far to trust the numbers",
+        title="Reliability of the estimate",
         text="The 95 % intervals in the table of base parameters are made from the residuals of "
         f"the log, by Student's t with the {intervals.dof.min():.0f} to {intervals.dof.max():.0f} "
-        "degrees of freedom that the blocks of correlated residuals leave. Their standard "
-        "deviation has no bias; the one in the table errs on the large side, by some percent.",
+        "degrees of freedom, from blocks of correlated residuals. Their standard deviation is "
+        "unbiased; the one in the table is a few percent too large.",
         notes=(*assessment.remarks, *uncertain, *assessment.checks),
         charts=charts,
         tables=tables,
@@ -121,9 +123,11 @@ def trust_charts(assessment: Assessment) -> tuple[tuple[Chart, ...], tuple[Table
     table = Table.of(
         {
             "direction": [direction.text for direction in reversed(weakest)],
-            "best over it": [number(direction.ratio, 3) for direction in reversed(weakest)],
+            "best / this direction": [
+                number(direction.ratio, 3) for direction in reversed(weakest)
+            ],
         },
-        "What the data see least",
+        "Weakly identifiable directions",
     )
     information = figures.information_over_time(assessment.information, fit.chosen.names)
     return (residuals, figures.singular_values(weakest), information), (table,)

@@ -75,7 +75,7 @@ def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
     if chosen.success:
         left = over_measured(chosen.torque_rms, rms(fit.problem.by_joint(fit.problem.y)))
         worst = float(np.nanmax(left))
-        beside = ", beside what the model lacks" if fit.discrepancy.notable else ""
+        beside = ", beside the unmodeled torque" if fit.discrepancy.notable else ""
         sentence = f"The fit leaves at most {percent(worst)} of the RMS torque of a joint{beside}; "
         sentence += f"{limits_of_noise(chosen, basis)}."
     sentence += causes_in_short([found for found in assessment.diagnoses if found is not None])
@@ -129,7 +129,7 @@ def causes_in_short(diagnoses: Sequence[Diagnosis]) -> str:
     if not causes:
         return ""
     more = f" And {len(causes) - NAMED} more." if len(causes) > NAMED else ""
-    return f" Something is wrong, see What to do next. {' '.join(causes[:NAMED])}{more}"
+    return f" Faults were found; see What to do next. {' '.join(causes[:NAMED])}{more}"
 
 
 def _sections(assessment: Assessment) -> list[Section]:
@@ -176,7 +176,7 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
     yield from filter(None, (preprocessor.message for preprocessor in fit.preprocessors))
     if not chosen.success:
         yield f"FAILED: {chosen.estimator}: {chosen.message}"
-        yield "`robotid diagnose` says what the log does not show."
+        yield "run `robotid diagnose` to see which parameters the log does not excite."
         return
     if not fit.plain.measured.all():
         yield assessment.remarks[0]
@@ -192,7 +192,7 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
         for lack in fit.discrepancy.notable:
             quantities.setdefault(lack.joint, []).append(lack.quantity)
         functions = (f"{joint} ({', '.join(of)})" for joint, of in quantities.items())
-        yield f"unmodeled torque that is a function of: {', '.join(functions)}"
+        yield f"unmodeled torque as a function of: {', '.join(functions)}"
     if fit.lift is not None:
         unlikely = unlikely_masses(fit.lift.robot, fit.nominal)
         yield f"identified robot: {fit.lift.message}"
@@ -201,10 +201,10 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
     if fit.doubt:
         yield f"WARNING: {fit.doubt}"
     elif fit.discrepancy.notable:
-        yield "next: `robotid diagnose` names causes of what the model lacks"
+        yield "next: run `robotid diagnose` to find the causes of the unmodeled torque"
     else:
         least = ", ".join(assessment.least_known)
-        yield f"next: `robotid design --prior LOG` for a motion that shows {least} better"
+        yield f"next: `robotid design --prior LOG` to identify {least} better"
 
 
 def _joint_table(assessment: Assessment) -> Table:
@@ -223,7 +223,7 @@ def _joint_table(assessment: Assessment) -> Table:
     if fit.held_out is not None:
         predicted = fit.held_out.prediction
         columns |= {
-            "held out": map(percent, predicted.error),
+            "hold-out": map(percent, predicted.error),
             "nominal model": map(percent, predicted.nominal.torque_rms_relative),
         }
     return Table.of(columns)
@@ -243,7 +243,7 @@ def _most_changed(assessment: Assessment) -> Table | None:
         value, lower, upper, before = (number_within(x, intervals.std[k]) for x in ends)
         unit = unit_text(intervals.units[k])
         rows.append((intervals.names[k], f"{value} {unit}", f"{lower} … {upper}", before))
-    columns = ("changed most", "value", "95 % interval", "nominal")
+    columns = ("largest change", "value", "95 % interval", "nominal")
     return Table(columns, tuple(rows))
 
 
@@ -277,8 +277,8 @@ def identify_details(assessment: Assessment) -> Iterator[Text]:
         yield ""
         yield lack_table(fit.discrepancy, nominal)
         yield (
-            "Residuals above are what these functions leave. `robotid diagnose` looks for their "
-            "cause; --terms all chooses terms of joints in their place."
+            "The residuals above are those with the unmodeled torque included. `robotid diagnose` "
+            "looks for its causes; --terms all selects joint terms instead."
         )
     yield ""
     yield from assessment.remarks

@@ -149,7 +149,8 @@ def model_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
     return Table(
         columns=(*lead, *loop.models, "gap closed"),
         rows=tuple(rows),
-        title=f"{loops} in the engine: RMS tracking error of all joints, by the model in the loop",
+        title=f"{loops} in the engine: RMS tracking error of all joints, by model used in the "
+        f"controller",
         text_columns=len(lead),
     )
 
@@ -199,7 +200,7 @@ def effort_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
         quantities[f"torque, RMS [{torque}]"] = summary.torque_of_unit(units, unit)
         quantities[f"torque rate, RMS [{torque}/s]"] = summary.torque_rate_of_unit(units, unit)
     quantities |= {
-        "chatter, worst joint [% of torque rate energy]": lambda run: (
+        "chattering, worst joint [% of torque-rate energy]": lambda run: (
             100.0 * float(run.chattering_index.max())
         ),
         "energy, absolute [J]": lambda run: float(run.energy.sum()),
@@ -238,8 +239,9 @@ def feedback_notes(loop: ClosedLoop, joint_names: Sequence[str]) -> list[str]:
         ]
         if raised:
             notes.append(
-                f"{run.task}, {run.scenario}, {run.controller}, {run.model} model: sensors in the "
-                f"loop raise the peak torque [N m or N] of {', '.join(raised)}. The observer "
+                f"{run.task}, {run.scenario}, {run.controller}, {run.model} model: measurement "
+                f"noise fed back by the controller raises the peak torque [N m or N] of "
+                f"{', '.join(raised)}. The observer "
                 "leaves a velocity noise that the loop multiplies by twice its bandwidth and the "
                 "inertia; against the small torque that such a joint needs, it shows."
             )

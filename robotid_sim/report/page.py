@@ -149,13 +149,13 @@ TERMS = {
     r"Cramér-Rao": "The smallest standard deviation that an unbiased estimator can have with this "
     "motion and this noise.",
     r"[Bb]ase parameters?": "Sums of masses, moments, inertias and frictions on which the torques "
-    "of the joints depend. A log tells these sums, and not their parts.",
-    r"[Cc]ondition number": "How much better the data see one combination of the parameters than "
-    "another: the largest singular value over the smallest.",
+    "of the joints depend. A log determines these combinations, not the single parameters.",
+    r"[Cc]ondition number": "Ratio of the largest to the smallest singular value of the regressor: "
+    "best over worst identifiable direction.",
     r"[Ss]ingular values?": "What changes of the parameters in their independent directions do to "
     "the torques.",
-    r"[Mm]odel error": "Torque of the identified robot less that of the true one on the same "
-    "motion, without noise, over the RMS torque.",
+    r"[Mm]odel error": "RMS torque difference between identified and true model without noise, "
+    "divided by the RMS torque.",
     r"[Tt]racking gap": "By how much the controller tracks worse with the nominal model than with "
     "the true one.",
     r"[Dd]-optimality": "Design of a motion by the volume of the confidence ellipsoid of all "
@@ -165,14 +165,14 @@ TERMS = {
     r"regressor": "The matrix that gives torques from parameters.",
     r"RMS": "Root of the mean square.",
     r"WLS": "Weighted least squares: every joint counts by its noise.",
-    r"'consistent'": "The fit among robots that can exist: positive masses, inertia that a body "
-    "can have, friction that does not drive.",
-    r"nominal model": "What is believed of the robot before, such as its CAD numbers.",
+    r"'consistent'": "Fit restricted to physically consistent robots: positive mass, positive "
+    "definite pseudo-inertia, nonnegative friction.",
+    r"nominal model": "Model known before identification, for example from CAD.",
     r"Ljung-Box": "A test of whether residuals that follow each other are correlated.",
     r"Student's t": "The distribution of an error over its estimated standard deviation: wider "
     "tails than the normal one where few data estimate it.",
-    r"Stribeck": "Dry friction that falls when a joint begins to move.",
-    r"eps": "The speed within which dry friction changes its sign.",
+    r"Stribeck": "Decrease of friction with velocity after breakaway.",
+    r"eps": "Transition velocity: velocity over which Coulomb friction changes sign.",
     r"likelihood": "How probable data are under a model.",
     r"essential": "Parameters without which the residual would grow significantly.",
     r"Kalman (?:filter|smoother)": "Estimates a signal from noisy samples by a model of how it "
@@ -193,13 +193,13 @@ COLUMNS = {
     "|error| / std": "Distance from the truth in standard deviations: about two of three are below "
     "1, one of twenty above 2.",
     "std / bound": "Standard deviation over the smallest one that is possible (Cramér-Rao).",
-    "fitness / LS": "Weighted sum of squares over that of least squares, which none is below.",
-    "criterion / optimum": "What a search minimizes, over the least value that is possible.",
-    "fit residual": "Torque that the fit leaves of the filtered rows.",
-    "unseen": "Torque that is left of a motion that the fit has not seen.",
+    "cost / LS cost": "Weighted sum of squares over that of least squares, which none is below.",
+    "cost / optimum": "What a search minimizes, over the least value that is possible.",
+    "fit residual": "RMS residual of the regressor rows.",
+    "unseen": "RMS residual on the validation motion.",
     "gap closed": "Share of the tracking gap that is gone with the identified model.",
     "explained": "Share of the variance of the torque.",
-    "moving": "Without samples slower than the friction velocity, where dry friction is uncertain.",
+    "moving": "Only samples above the transition velocity.",
     "filtered": "Of rows that are filtered as those of the fit.",
 }
 """What columns of tables mean, where no term says it."""

@@ -29,14 +29,14 @@ MOSTLY = 0.5
 """Share from which something is what limits a joint."""
 
 IN_BAND = (
-    "in band: share of the samples within the 90 % band of the prediction, which holds the error "
-    "of the model and of its parameters, and the noise of this log."
+    "in band: share of the samples within the 90 % predictive band, which includes model error, "
+    "parameter error and noise of this log."
 )
 
 COLUMNS = (
-    "error: RMS error over RMS torque at the full rate, which has the noise of torques and of "
-    "accelerations; moving: without what is slower than the joint's friction velocity; filtered: "
-    "rows as in a fit{band}; nominal: those by the nominal model."
+    "error: RMS error / RMS torque at the full rate, including noise of torque and acceleration; "
+    "moving: only samples above the transition velocity; filtered: "
+    "rows as in a fit{band}; nominal: error of the nominal model."
 )
 
 
@@ -122,8 +122,8 @@ def remarks(predicted: LogPrediction, lacks: Sequence[Lack]) -> list[str]:
     sentences = [*_added_functions(predicted), *_poorly_predicted(predicted, lacks)]
     if worse:
         sentences.append(
-            f"The nominal model predicts {', '.join(worse)} better than the estimate: does this "
-            "log have another load, zero or sensor than those of the fit? `robotid diagnose`."
+            f"The nominal model predicts {', '.join(worse)} better than the estimate. Check "
+            f"whether payload, zero positions or sensors changed; run `robotid diagnose`."
         )
     return sentences
 
@@ -138,9 +138,9 @@ def _added_functions(predicted: LogPrediction) -> list[str]:
         quantities = [lack.quantity for lack in predicted.added if lack.joint == name]
         if quantities and percent(with_them[j]) != percent(without[j]):
             sentences.append(
-                f"{name}: predicted with what the model lacks, by {', '.join(quantities)}; "
-                f"parameters alone leave {percent(without[j])} of filtered rows, not "
-                f"{percent(with_them[j])}."
+                f"{name}: predicted with the unmodeled torque as a function of "
+                f"{', '.join(quantities)}; with parameters alone the filtered error is "
+                f"{percent(without[j])}, not {percent(with_them[j])}."
             )
     return sentences
 
@@ -152,7 +152,7 @@ def _poorly_predicted(predicted: LogPrediction, lacks: Sequence[Lack]) -> list[s
         share = percent(max(predicted.explained[j], 0.0))
         found = [lack.cause for lack in lacks if lack.joint == names[j]]
         sentences.append(
-            f"{names[j]}: the estimate explains {share} of its torque's variance; "
+            f"{names[j]}: the estimate explains {share} of the torque variance; "
             f"{'; '.join(found or [_limit(predicted, int(j))])}."
         )
     return sentences
@@ -162,7 +162,7 @@ def _limit(predicted: LogPrediction, j: int) -> str:
     """Return what limits the prediction of a joint of which the fit lacks nothing by name."""
     still = 1.0 - predicted.share_moving[j]
     if still > MOSTLY:
-        return f"it stands still {percent(still)} of the time, where friction is anything"
+        return f"it stands still {percent(still)} of the time; friction at rest is undetermined"
     slow = predicted.identified.torque_rms[j] / predicted.torque_rms[j]
     if slow**2 < 1.0 - MOSTLY:
         return "most of the rest is faster than the rows' low-pass: noise or vibration"
@@ -183,5 +183,5 @@ def predict_text(done: ScoredPrediction) -> Iterator[Text]:
     yield log_prediction_table(predicted)
     yield from (columns_of(predicted), *remarks(predicted, done.lacks))
     if done.estimate.doubt:
-        yield f"WARNING: of the estimate: {done.estimate.doubt}"
+        yield f"WARNING: the estimate is untrusted: {done.estimate.doubt}"
     yield from doubt_text(done.doubt)

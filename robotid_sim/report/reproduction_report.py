@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 
 HEADINGS = {
-    "reproduced": "What holds",
-    "conditional": "What holds under conditions",
-    "not-reproducible": "What does not hold",
+    "reproduced": "Confirmed",
+    "conditional": "Confirmed under conditions",
+    "not-reproducible": "Not confirmed",
     "not-testable": "What cannot be tested",
     NOT_JUDGED: "What needs more runs",
     CHECK: "Checks of our own",

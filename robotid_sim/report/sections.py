@@ -47,10 +47,11 @@ if TYPE_CHECKING:
     from robotid_sim.pipeline.identification import Identification
 
 OPEN = (
-    "Torques show only sums of parameters, the base parameters (see Identification). The rest of a "
-    "body comes from the nominal model, which is assumed to be right within 20 %; intervals allow "
-    "for both. `identified.urdf` is one robot with these base parameters: its torques are right, "
-    "but a number that is not identifiable alone may be wrong."
+    "Joint torques determine only linear combinations of parameters, the base parameters (see "
+    "Identification). The remaining parameters come from the nominal model, with an assumed "
+    "uncertainty of 20 %; the intervals include both. `identified.urdf` is one robot with these "
+    "base parameters. Its torques are correct, but single parameters that are not identifiable "
+    "alone may be wrong."
 )
 """What a reader of the table must know."""
 
@@ -79,7 +80,7 @@ def excitation_section(
     ]
     return Section(
         title="Excitation",
-        text="The motion that makes the parameters visible, designed with the nominal model.",
+        text="The excitation trajectory, designed with the nominal model.",
         charts=tuple(charts),
         tables=(Table(columns=("quantity", "value"), rows=tuple(rows)),),
         notes=tuple(notes),
@@ -150,8 +151,8 @@ def friction_section(assessment: Assessment) -> Section:
         return Section(title="Friction", charts=(chart,))
     return Section(
         title="Friction",
-        text="The log speaks for these terms: each raises the likelihood of blocks that are left "
-        "out of the fit by its gain (logarithm), beside all others.",
+        text="Joint terms selected from the log. Gain: increase of the log-likelihood of held-out "
+        "blocks by the term.",
         charts=(chart,),
         tables=(terms_table(structure, assessment.nominal),),
     )
@@ -162,11 +163,11 @@ def next_section(assessment: Assessment) -> Section:
     least = assessment.least_known.items()
     text = ""
     if least:
+        names = ", ".join(f"{name} ({number(effect, 2)})" for name, effect in least)
         text = (
-            "The log determines these parameters least: "
-            f"{', '.join(f'{name} ({number(effect, 2)})' for name, effect in least)}; in brackets, "
-            "what a standard deviation makes of the torques, over their noise. The following "
-            "designs a motion that complements the log."
+            f"These parameters are weakly identifiable: {names}; in brackets, effect of one "
+            "standard deviation on the torques / noise. The commands below design a complementary "
+            "excitation."
         )
     return Section(
         title="What to do next",
@@ -271,9 +272,8 @@ def _section(diagnosis: Diagnosis) -> Section:
     )
     return Section(
         title=title,
-        text="What explains the log better than the model alone, in the order in which it was "
-        "found. A likelihood is that of rows that were left out of the fit, its logarithm with the "
-        "standard error over eight blocks.",
+        text="Faults that explain the log better than the model alone, in order of detection. The "
+        "log-likelihood is that of held-out rows, with its standard error over eight blocks.",
         tables=(table,),
         notes=diagnosis.unseen,
     )

@@ -29,27 +29,27 @@ if TYPE_CHECKING:
     from robotid_sim.estimation.structure import Structure
     from robotid_sim.excitation.design import ExcitationQuality
 
-NEES = "nees_in_band"
-CAUSES = "no_cause_named"
+NEES = "covariance_matches_error"
+CAUSES = "no_fault_found"
 
 CHECKS = {
-    "limits_respected": "largest use of a limit of the motion",
-    "no_contact": "pairs of links that touch on the motions",
-    "rank_full": "parameter directions above the noise",
-    "consistent_urdf_reloaded": "relative torque difference after reloading",
-    "model_error_unseen": "model error over RMS torque, unseen motion",
-    "residual_over_expected_noise": "residual over what the sensor noise explains",
-    CAUSES: "causes of misfit that the diagnosis names",
-    "no_saturation": "samples with a clipped torque",
-    NEES: "squared error of WLS over variance (NEES)",
-    "consistent_fit_over_least_squares": "squared error that constraints add",
-    "tracking_gap_left": "tracking gap to the true model that is left",
-    "torque_mismatch_left": "torque error on laps over the nominal's",
-    "failed_loops": "closed-loop runs that diverged or failed",
-    "model_error_crossed": "model error over RMS torque, unseen motion of the other engine",
-    "tracking_gap_crossed": "tracking gap that is left in the other engine",
-    "difference_in_band": "squared difference of the estimates over variance",
-    "difference_within_intervals": "parameters whose difference is in its 95 % interval",
+    "motion_within_limits": "largest motion value over its limit",
+    "no_link_contact": "pairs of links in contact",
+    "all_base_parameters_excited": "base parameters excited above the noise",
+    "written_urdf_matches_model": "relative torque error of the reloaded URDF",
+    "model_predicts_validation_motion": "model error on the validation motion / RMS torque",
+    "residual_matches_noise": "residual / expected sensor noise",
+    CAUSES: "faults found by the diagnosis",
+    "no_torque_saturation": "samples with saturated torque",
+    NEES: "normalized estimation error squared (NEES) of WLS",
+    "consistent_fit_matches_least_squares": "increase of the squared residual by the constraints",
+    "tracking_gap_closed": "remaining tracking gap to the true model",
+    "torque_error_reduced": "torque error / torque error of the nominal model",
+    "all_closed_loops_completed": "failed closed-loop runs",
+    "model_predicts_other_engine": "model error over RMS torque, unseen motion of the other engine",
+    "tracking_gap_closed_in_other_engine": "tracking gap that is left in the other engine",
+    "estimates_agree_jointly": "normalized squared difference of the estimates",
+    "differences_within_intervals": "share of differences within their 95 % intervals",
 }
 
 
@@ -58,8 +58,17 @@ MOST_DECIMALS = 6
 
 SHARES = frozenset(
     (
-        *("limits_respected", "model_error_unseen", "tracking_gap_left", "torque_mismatch_left"),
-        *("model_error_crossed", "tracking_gap_crossed", "difference_within_intervals"),
+        *(
+            "motion_within_limits",
+            "model_predicts_validation_motion",
+            "tracking_gap_closed",
+            "torque_error_reduced",
+        ),
+        *(
+            "model_predicts_other_engine",
+            "tracking_gap_closed_in_other_engine",
+            "differences_within_intervals",
+        ),
     )
 )
 """Checks whose values are shares."""
@@ -113,7 +122,10 @@ def check_limit(check: CheckResult) -> str:
     """Return the limit of a check, with both ends where it has two."""
     if check.lower is not None:
         return f"{check_number(check, check.lower)} … {check_number(check, check.limit)}"
-    return f"{'=' if check.name == 'rank_full' else '≤'} {check_number(check, check.limit)}"
+    return (
+        f"{'=' if check.name == 'all_base_parameters_excited' else '≤'} "
+        f"{check_number(check, check.limit)}"
+    )
 
 
 def check_number(check: CheckResult, value: float | None) -> str:
@@ -129,7 +141,7 @@ def nees_of(result: StudyResult) -> float | None:
 def nees_band(result: StudyResult) -> str:
     """Return the band in which the NEES is expected, as the end of a phrase."""
     checks = [check for check in result.verdict.checks if check.name == NEES]
-    return f"expected {check_limit(checks[0])}" if checks else "expected about 1"
+    return f"expected {check_limit(checks[0])}" if checks else "expected: 1"
 
 
 def model_errors(estimate: EstimateResult) -> list[float]:
@@ -152,10 +164,10 @@ def joint_table(result: StudyResult) -> Table:
         "sensor noise": torques(result.measurement.torque_noise_std),
         "fit residual": torques(chosen.torque_rms),
         "fit": map(percent, chosen.torque_rms_relative),
-        "unseen": map(percent, unseen.torque_rms_relative) if unseen else dash,
+        "validation": map(percent, unseen.torque_rms_relative) if unseen else dash,
         "model error": map(percent, unseen.model_error_relative) if unseen else dash,
     }
-    title = f"fit by '{chosen.estimator}' and prediction of an unseen motion (% of RMS torque)"
+    title = f"fit by '{chosen.estimator}' and prediction of the validation motion (% of RMS torque)"
     return Table.of(columns, title)
 
 
@@ -166,8 +178,8 @@ def scored_table(result: StudyResult) -> Table:
         "estimator": [e.estimator for e in estimates],
         "state": ["done" if e.success else f"failed: {e.message}" for e in estimates],
         "consistent": ["yes" if e.physically_consistent else "no" for e in estimates],
-        "fitness / LS": [number(e.fitness_over_ls, 6) for e in estimates],
-        "criterion / optimum": [number(e.criterion_over_optimum, 6) for e in estimates],
+        "cost / LS cost": [number(e.fitness_over_ls, 6) for e in estimates],
+        "cost / optimum": [number(e.criterion_over_optimum, 6) for e in estimates],
         "NEES": [number(e.nees, 3) for e in estimates],
         "fit": [percent(max(e.torque_rms_relative)) for e in estimates],
         "model error": [percent(max(model_errors(e), default=None)) for e in estimates],
@@ -261,9 +273,9 @@ def lack_table(discrepancy: Discrepancy, robot: Robot) -> Table:
             "RMS torque": [
                 f"{number(lack.torque, 3)} {torque_unit(units[lack.joint])}" for lack in found
             ],
-            "over noise": [number(lack.over_noise, 3) for lack in found],
+            "torque / noise": [number(lack.over_noise, 3) for lack in found],
         },
-        "What the model lacks",
+        "Unmodeled torque",
         text_columns=3,
     )
 

@@ -102,7 +102,7 @@ def check_text(check: RobotCheck) -> Iterator[Text]:
         yield f"  {note}"
     if "repair" in report:
         yield from _repair_text(report["repair"])
-    groups = ("identifiable_alone", "in_combination", "no_effect")
+    groups = ("identifiable_alone", "in_combination", "not_identifiable")
     counts = (f"{len(report[key])} {key.replace('_', ' ')}" for key in groups)
     yield (
         f"{report['rank']} base parameters, {report['inertial_rank']} of them inertial; "
@@ -129,10 +129,10 @@ def check_details(check: RobotCheck) -> Iterator[Text]:
     yield "base parameters:"
     for text in report["textbook_groupings"]:
         yield f"  {text}"
-    for key in ("identifiable_alone", "in_combination", "no_effect"):
+    for key in ("identifiable_alone", "in_combination", "not_identifiable"):
         names = report[key]
         yield f"{key.replace('_', ' ')} ({len(names)}): {' '.join(names)}"
-    if report["faint"]:
+    if report["below_threshold"]:
         yield (
             f"not counted: {' '.join(report['faint'])}, which would stand alone only with 1e4 "
             "times more signal; angles rounded in the URDF, such as 1.5708, make such directions"
@@ -318,4 +318,4 @@ def simulate_text(done: Experiment) -> Iterator[Text]:
 def doubt_text(doubt: str) -> Iterator[Text]:
     """Return what contradicts logs that were taken in spite of it, if anything."""
     if doubt:
-        yield f"WARNING: of the log: {doubt}"
+        yield f"WARNING: the log is untrusted: {doubt}"

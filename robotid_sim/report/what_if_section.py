@@ -115,9 +115,9 @@ def what_if_section(refit: Refit | None, recipe: Recipe) -> tuple[Section, ...]:
     }
     section = Section(
         title="What if?",
-        text="Leave out joints or times, let joints count more or less, add what was known before, "
-        "fix parameters: the page fits again at once. Motion, friction velocities and what the "
-        "model lacks stay as they were found. It starts from weighted least squares of all rows"
+        text="Exclude joints or time windows, change weights, add a prior or fix parameters: the "
+        "page repeats the fit. Motion, transition velocities and unmodeled torque remain "
+        "unchanged. The start is weighted least squares of all rows"
         f"{beside}.",
         live=LivePart("what-if", SCRIPTS, STYLE, json.dumps(content, separators=(",", ":"))),
     )

@@ -140,7 +140,7 @@ class Difference:
     b^2 over the sum of all squared correlations; between 1 and b."""
     differs: Bool1D
     """Parameters that differ, given the false alarms of the whole comparison."""
-    differs_as_whole: bool
+    differs_jointly: bool
     """Whether all parameters at once differ, given the same."""
 
     @property
@@ -180,7 +180,7 @@ class Difference:
     @property
     def agrees(self) -> bool:
         """Whether nothing differs."""
-        return not (self.differs_as_whole or self.differs.any())
+        return not (self.differs_jointly or self.differs.any())
 
     @property
     def strongest_first(self) -> list[int]:
@@ -228,13 +228,13 @@ class Difference:
         return {
             "estimates": list(self.labels),
             "agrees": self.agrees,
-            "differs_as_whole": self.differs_as_whole,
+            "differs_jointly": self.differs_jointly,
             "chi_squared": self.chi_squared,
             "rank": self.rank,
             "f_dof": self.f_dof,
             "p_value": self.p_value,
             "p_chi_squared": self.p_chi_squared,
-            "share_within": self.share_within,
+            "coverage": self.share_within,
             "parameters": parameters,
         }
 
@@ -301,7 +301,7 @@ def compare_estimates(
     p_whole = np.array([1.0 if pair.p_value is None else pair.p_value for pair in pairs])
     whole = holm(p_whole, 0.5 * false_alarm)
     decided = [
-        replace(pair, differs=single[k], differs_as_whole=bool(whole[k]))
+        replace(pair, differs=single[k], differs_jointly=bool(whole[k]))
         for k, pair in enumerate(pairs)
     ]
     return Agreement(tuple(decided), false_alarm)
@@ -344,7 +344,7 @@ def _difference(one: ComparedEstimate, two: ComparedEstimate) -> Difference:
         f_dof=_f_dof((one, two), whitener),
         independent=float(len(std) ** 2 / ((cov / np.outer(std, std)) ** 2).sum()),
         differs=np.zeros(len(std), dtype=bool),
-        differs_as_whole=False,
+        differs_jointly=False,
     )
 
 

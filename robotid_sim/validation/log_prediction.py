@@ -105,7 +105,7 @@ class LogPrediction:
             "share_moving": self.share_moving.tolist(),
             "explained": _numbers(self.explained),
             "error_filtered": _numbers(self.identified.torque_rms_relative),
-            "error_filtered_parameters": _numbers(self.parameters.torque_rms_relative),
+            "error_filtered_parameters_only": _numbers(self.parameters.torque_rms_relative),
             "error_filtered_nominal": _numbers(self.nominal.torque_rms_relative),
         }
 
@@ -208,7 +208,7 @@ def by_positions(preprocessor: Preprocessor, delay: float | None) -> Preprocesso
 
 def with_friction_velocity(nominal: Robot, context: Mapping[str, Any]) -> Robot:
     """Return the nominal robot with the friction velocities that an estimate file holds, if any."""
-    eps = context.get("friction_velocity")
+    eps = context.get("transition_velocity")
     if eps is None:
         return nominal
     values = np.asarray(eps, dtype=float)

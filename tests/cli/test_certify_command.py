@@ -29,7 +29,7 @@ def test_a_certificate_is_written_and_printed(ran, words, tmp_path) -> None:
     assert content["schema"] == "robotid/certificate/1"
     assert content["engines"] == list(ENGINES)
     assert content["seeds"] == [0, 1]
-    assert len(content["proofs"]) == 8
+    assert len(content["validations"]) == 8
     assert "robotid certify" in (tmp_path / "out" / "certificate.html").read_text()
 
 
@@ -41,7 +41,7 @@ def test_a_failed_check_is_exit_code_1(robotid, words, tmp_path) -> None:
     assert done.code == 1
     content = done.content
     (failed,) = (check for check in content["verdict"]["checks"] if not check["passed"])
-    assert failed["name"] == "model_error_crossed"
+    assert failed["name"] == "model_predicts_other_engine"
     assert failed["limit"] == 2e-9 < VerdictLimits().model_error
 
 

@@ -368,10 +368,10 @@ def logs(arm, tmp_path_factory):
 
 def test_a_sound_log_is_passed_with_one_line(robotid, ran, logs):
     done = ran("diagnose", ARM, logs[0])
-    assert done.out.startswith("Nothing speaks against the model.\n")
+    assert done.out.startswith("No fault found.\n")
     assert "identify names and allows for" in done.text
     content = robotid("diagnose", ARM, logs[0], "--json").content
-    assert (content["robot"], content["healthy"], content["causes"]) == ("2r", True, [])
+    assert (content["robot"], content["no_fault_found"], content["causes"]) == ("2r", True, [])
 
 
 def test_a_cause_is_named_with_joint_evidence_and_remedy(robotid, logs):
@@ -382,7 +382,7 @@ def test_a_cause_is_named_with_joint_evidence_and_remedy(robotid, logs):
     assert "   Remedy: zero the torque sensor" in done.out
     assert "Evidence" not in done.out
     verbose = robotid("diagnose", ARM, logs[1], "-v")
-    assert "1. Evidence: the likelihood of rows left out of the fit rises by" in verbose.out
+    assert "1. Evidence: the log-likelihood of held-out rows increases by" in verbose.out
     done = robotid("diagnose", ARM, logs[1], "--json")
     assert done.code == 1
     (cause,) = done.content["causes"]
@@ -669,7 +669,7 @@ def test_torque_constants_by_a_known_load_are_right(robotid, ran, two_logs):
     words = ("--load", LOAD, "--config", config)
     content = ran("payload", ARM, bare, loaded, *words, "--json").content
     assert content["joint_names"] == ["shoulder", "elbow"]
-    assert content["true_over_believed"] == pytest.approx([1.0, 1.0], abs=0.02)
+    assert content["actual_over_assumed_gain"] == pytest.approx([1.0, 1.0], abs=0.02)
     done = robotid("payload", ARM, bare, loaded, *words)
     assert "The torque constant of shoulder is" in done.out
 
@@ -731,7 +731,7 @@ def test_a_wrong_mass_of_the_load_is_doubted(robotid, two_logs):
     assert done.code == 1
     assert "all torque constants are 10 times" in done.text
     assert "is the mass of the load right?" in done.text
-    doubt = robotid("payload", ARM, bare, loaded, *words, "--json").content["doubt"]
+    doubt = robotid("payload", ARM, bare, loaded, *words, "--json").content["warning"]
     assert "is the mass of the load right?" in doubt
 
 

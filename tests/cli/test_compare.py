@@ -54,7 +54,7 @@ def test_two_logs_of_one_robot_agree(ran, files, tmp_path) -> None:
     assert content["false_alarm"] == 0.01
     (pair,) = content["pairs"]
     assert pair["p_value"] > 0.005
-    assert pair["share_within"] > 0.7
+    assert pair["coverage"] > 0.7
     z = [p["z"] for p in pair["parameters"]]
     assert z == pytest.approx([p["difference"] / p["std"] for p in pair["parameters"]])
     written = json.loads((tmp_path / "a.json").read_text())
@@ -91,7 +91,7 @@ def test_doubts_and_gaps_of_the_files_are_said(robotid, files, tmp_path) -> None
     assert "10 degrees of freedom are assumed" in text
     eps = edited(tmp_path / "eps.json", files[1], friction_velocity=[0.1, 0.1])
     assert "other friction velocities" in robotid("compare", files[0], eps).text
-    gain = edited(tmp_path / "gain.json", files[1], torque_gain_std=0.02)
+    gain = edited(tmp_path / "gain.json", files[1], drive_gain_std=0.02)
     content = robotid("compare", files[0], gain, "--json").content
     assert content["pairs"][0]["p_value"] is None
     assert "errors of the torque constants" in " ".join(content["notes"])
@@ -226,7 +226,7 @@ def test_a_good_estimate_exits_0_with_prediction_and_checks(robotid, short):
     done = validate(robotid, short, "--quick", "--workers", "1", "--log", short.log)
     assert done.code == 0
     assert done.err == ""
-    for word in ("2r: ", "bandwidth 50 rad/s", "tracking_gap_left", "torque_mismatch_left"):
+    for word in ("2r: ", "bandwidth 50 rad/s", "tracking_gap_closed", "torque_error_reduced"):
         assert word in done.out
     lines = done.out.splitlines()
     start = next(k for k, line in enumerate(lines) if "prediction of the log" in line)
@@ -247,9 +247,9 @@ def test_json_is_one_object_and_the_file_is_the_same_with_its_schema(robotid, sh
     assert (content["robot"], content["estimator"]) == ("2r", "consistent")
     assert len(content["control"]) == 6
     assert [check["name"] for check in content["checks"]] == [
-        "tracking_gap_left",
-        "torque_mismatch_left",
-        "failed_loops",
+        "tracking_gap_closed",
+        "torque_error_reduced",
+        "all_closed_loops_completed",
     ]
     assert all(check["passed"] for check in content["checks"])
     assert len(content["error_bound"]) == 2

@@ -47,7 +47,7 @@ def test_the_fit_of_a_sound_log_is_not_in_doubt(identify, log):
             pytest.param(*case, marks=pytest.mark.slow)
             for case in (
                 ("all motor side", "multiply their columns by gear ratio or torque constant"),
-                ("zero", "joint_3: the zero of the position is off by 90 deg; add -1.570796 rad"),
+                ("zero", "joint_3: the zero position is wrong by 90 deg; add -1.570796 rad"),
                 ("late", "correct the time stamps"),
             )
         ),

@@ -164,15 +164,15 @@ def identified(robotid, tmp_path_factory):
 @pytest.mark.slow
 def test_every_joint_is_predicted(identified):
     code, content = identified
-    assert (code, content["doubt"]) == (0, "")
+    assert (code, content["warning"]) == (0, "")
     held = content["held_out"]
     error = np.array(held["error"])
     assert held["samples"] > 900
     assert (error < [0.07, 0.04, 0.05, 0.1, 0.095, 0.09]).all()
-    assert (error < held["error_filtered_parameters"]).all()
+    assert (error < held["error_filtered_parameters_only"]).all()
     assert (error < held["error_filtered_nominal"]).all()
     added = {"wrist_1_joint", "wrist_2_joint", "wrist_3_joint"}
-    assert added <= {lack["joint"] for lack in content["lacks"]}
+    assert added <= {lack["joint"] for lack in content["unmodeled_torque"]}
 
 
 @pytest.mark.slow
@@ -189,17 +189,17 @@ def test_masses_are_those_of_a_robot(identified, ran, tmp_path):
 def test_terms_foretell_every_joint_better_and_explain_the_last_wrist(
     identified, robotid, tmp_path
 ):
-    """Of a small wrist, presliding and an offset, of which neither foretells anything alone."""
+    """Of a small wrist, presliding and an offset, of which neither predicts anything alone."""
     out = tmp_path / "e.json"
     words = ("--terms", "all", "--hold-out", "last:30%", "--json")
     done = robotid("identify", URDF, LOG, "-o", out, *words)
-    plain = np.array(identified[1]["held_out"]["error_filtered_parameters"])
+    plain = np.array(identified[1]["held_out"]["error_filtered_parameters_only"])
     content = done.content
-    error = np.array(content["held_out"]["error_filtered_parameters"])
+    error = np.array(content["held_out"]["error_filtered_parameters_only"])
     assert (error < plain).all()
     assert (error[1:3] < 0.85 * plain[1:3]).all()
     assert error[5] < 0.8 * plain[5]
-    assert (done.code, content["doubt"]) == (0, "")
+    assert (done.code, content["warning"]) == (0, "")
     kinds = {term["kind"] for term in content["terms"] if term["joint"] == "wrist_3_joint"}
     assert kinds == {"offset", "presliding"}
 

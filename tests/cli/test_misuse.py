@@ -55,7 +55,7 @@ BAD = {
     ],
     "trajectory": [("none.json", "none.json"), ("e.json", "e.json")],
     "terms": [("coging", "unknown term 'coging' (did you mean 'cogging'?)")],
-    "torque_gain_std": [("-0.1", "--torque-gain-std"), ("nan", "--torque-gain-std")],
+    "drive_gain_std": [("-0.1", "--torque-gain-std"), ("nan", "--torque-gain-std")],
     "family": [("fourrier", "unknown excitation family 'fourrier' (did you mean 'fourier'?)")],
     "criterion": [("d-optimal", "unknown criterion 'd-optimal' (did you mean 'd-optimality'?)")],
     "solver": [("sqslp", "unknown solver 'sqslp' (did you mean 'slsqp'?)")],

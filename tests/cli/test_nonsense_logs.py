@@ -120,7 +120,7 @@ def test_a_fit_by_force_is_in_doubt(identify, log, tmp_path, name) -> None:
     assert done.code == 1
     for text in ("WARNING", words, "but does not explain the log"):
         assert text in done.text
-    assert words in json.loads((tmp_path / "e.json").read_text())["doubt"]
+    assert words in json.loads((tmp_path / "e.json").read_text())["warning"]
 
 
 @pytest.mark.slow
@@ -135,7 +135,7 @@ def test_the_other_readers_of_logs_refuse_them_too(
         assert words in refused(*command)
     forced = robotid("predict", ARM, estimate, bad, "--force")
     assert forced.code == 1
-    assert f"WARNING: of the log: bad.h5: {words}" in forced.text
+    assert f"WARNING: the log is untrusted: bad.h5: {words}" in forced.text
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -148,7 +148,7 @@ def test_a_sound_log_gives_no_warning(identify, log, tmp_path) -> None:
     done = identify(log)
     assert done.code == 0
     assert "WARNING" not in done.out
-    assert json.loads((tmp_path / "e.json").read_text())["doubt"] == ""
+    assert json.loads((tmp_path / "e.json").read_text())["warning"] == ""
 
 
 def test_no_file_is_written_if_there_is_no_robot_to_write(refused, log, tmp_path) -> None:

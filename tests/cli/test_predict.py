@@ -23,7 +23,7 @@ KEYS = {
         "error_moving",
     ),
     *("share_moving", "explained"),
-    *("error_filtered", "error_filtered_parameters", "error_filtered_nominal"),
+    *("error_filtered", "error_filtered_parameters_only", "error_filtered_nominal"),
 }
 
 
@@ -132,9 +132,9 @@ def test_validate_refuses_a_machines_log(refused, short):
 
 def test_the_estimates_friction_velocities_and_delay_are_used(robotid, short, tmp_path):
     content = json.loads(short.estimate.read_text())
-    assert content["friction_velocity"] == [0.03, 0.03]
+    assert content["transition_velocity"] == [0.03, 0.03]
     path = tmp_path / "changed.json"
-    path.write_text(json.dumps(content | {"friction_velocity": [0.3, 0.3]}))
+    path.write_text(json.dumps(content | {"transition_velocity": [0.3, 0.3]}))
     slow = content_of(robotid, short, short.unseen, path)
     fast = content_of(robotid, short, short.unseen)
     assert max(slow["share_moving"]) < min(fast["share_moving"])
@@ -154,16 +154,21 @@ def test_what_the_model_lacked_in_the_fit_is_predicted(robotid, short, tmp_path)
     before = content_of(robotid, short, short.unseen)
     path, log = tmp_path / "lacking.json", load_log(short.unseen)
     lack = offset({"knots": [0.1, 2.0], "values": [0.5, 0.5]})
-    path.write_text(json.dumps(json.loads(short.estimate.read_text()) | {"lacks": [lack]}))
+    path.write_text(
+        json.dumps(json.loads(short.estimate.read_text()) | {"unmodeled_torque": [lack]})
+    )
     shifted = replace(log, tau_meas=log.tau_meas + np.array([0.0, 0.5]), truth=None)
     save_log(shifted, tmp_path / "shifted.h5")
     after = content_of(robotid, short, tmp_path / "shifted.h5", path)
     np.testing.assert_allclose(after["torque_rms"], before["torque_rms"], rtol=1e-3)
-    alone, both = after["error_filtered_parameters"], after["error_filtered"]
+    alone, both = after["error_filtered_parameters_only"], after["error_filtered"]
     assert alone[1] > 2.0 * both[1]
     assert alone[0] == both[0]
     done = robotid("predict", ARM, path, tmp_path / "shifted.h5", "--config", short.config)
-    told = "elbow: predicted with what the model lacks, by direction; parameters alone leave"
+    told = (
+        "elbow: predicted with the unmodeled torque as a function of direction; with parameters "
+        "alone the filtered error is"
+    )
     assert told in done.text
 
 
@@ -210,8 +215,11 @@ FUNCTION = {"joint": "elbow", "quantity": "speed", "knots": ["0.1", "0.2"], "mea
         ({"torque_measured": [False, False]}, "names no joint with a torque"),
         ({"terms": [{"kind": "spring", "joint": "elbow", "values": [[1, 2], [3, 4]]}]}, "terms"),
         ({"terms": 3}, "'terms' are not those of `identify`"),
-        ({"lacks": None}, "'lacks' are not those of `identify`"),
-        ({"lacks": [offset({"knots": [0.1], "values": [0.2], "torque": "a"})]}, "torque"),
+        ({"unmodeled_torque": None}, "'lacks' are not those of `identify`"),
+        (
+            {"unmodeled_torque": [offset({"knots": [0.1], "values": [0.2], "torque": "a"})]},
+            "torque",
+        ),
         ({"model_error": [1]}, "model_error"),
         ({"model_error": {"std": [1, 1], "cov": [], "functions": [FUNCTION]}}, "mean"),
         (
@@ -221,7 +229,10 @@ FUNCTION = {"joint": "elbow", "quantity": "speed", "knots": ["0.1", "0.2"], "mea
         ({"cov_blocks": float("1e400")}, "cov_blocks"),
         ({"cov_blocks": -3}, "cov_blocks"),
         *(
-            ({"lacks": [offset(lack)]}, "the estimate's 'lacks' are not those of `identify`")
+            (
+                {"unmodeled_torque": [offset(lack)]},
+                "the estimate's 'lacks' are not those of `identify`",
+            )
             for lack in (
                 {"joint": "knee"},
                 {"quantity": "mood"},
@@ -232,7 +243,7 @@ FUNCTION = {"joint": "elbow", "quantity": "speed", "knots": ["0.1", "0.2"], "mea
             )
         ),
         *(
-            ({"friction_velocity": eps}, "friction_velocity needs 2 positive numbers")
+            ({"transition_velocity": eps}, "friction_velocity needs 2 positive numbers")
             for eps in ([0.03], [0.03, 0.0], [0.03, -1.0])
         ),
         ({"torque_measured": [True] * 3}, "of another robot than '2r': of 3 joints, not 2"),
@@ -249,7 +260,9 @@ def test_numbers_as_texts_are_numbers(robotid, short, tmp_path):
     knots, values = [0.1, 2.0], [0.5, 0.5]
     for kind in (float, str):
         lack = offset({"knots": list(map(kind, knots)), "values": list(map(kind, values))})
-        path.write_text(json.dumps(json.loads(short.estimate.read_text()) | {"lacks": [lack]}))
+        path.write_text(
+            json.dumps(json.loads(short.estimate.read_text()) | {"unmodeled_torque": [lack]})
+        )
         content = content_of(robotid, short, short.unseen, path)
         if kind is float:
             expected = content

@@ -117,8 +117,8 @@ def test_the_page_puts_verdicts_first(ran, papers) -> None:
     tree = html.fromstring((out / "report.html").read_bytes())
     headings = [h.text for h in tree.cssselect("h2")]
     assert headings == [
-        "What holds",
-        "What does not hold",
+        "Confirmed",
+        "Not confirmed",
         "Draws",
         "What the paper does not say",
         "Reproduce",

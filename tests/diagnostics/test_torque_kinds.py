@@ -50,7 +50,7 @@ def test_magnitudes_of_one_joint_are_named(cell) -> None:
     tau = cell.log.tau_meas.copy()
     tau[:, 3] = np.abs(tau[:, 3])
     cause = only(cell.changed(tau_meas=tau), cell)
-    assert (cause.kind, cause.joints) == ("torque-magnitudes", (cell.log.joint_names[3],))
+    assert (cause.kind, cause.joints) == ("unsigned-torque", (cell.log.joint_names[3],))
 
 
 @pytest.mark.parametrize("robot", ["cell", "ur10"])
@@ -70,7 +70,7 @@ def test_another_mounting_is_named_with_its_gravity(request, robot, turn, axis) 
 
 def test_magnitudes_are_named(cell) -> None:
     log = cell.changed(tau_meas=np.abs(cell.log.tau_meas))
-    assert only(log, cell).kind == "torque-magnitudes"
+    assert only(log, cell).kind == "unsigned-torque"
 
 
 @pytest.mark.parametrize(("factor", "unit"), [(1e6, "kg mm²"), (1e9, "g mm²"), (1e4, "kg cm²")])

@@ -30,7 +30,7 @@ NUMBERS = {
 }
 """Parameters of a term where they are not some N m."""
 
-CONSTANTS = {"friction-velocity": 0.1, "stribeck": 0.12, "presliding": 4e-3}
+CONSTANTS = {"transition-velocity": 0.1, "stribeck": 0.12, "presliding": 4e-3}
 
 
 def term(robot, kind, joint=4):

@@ -65,8 +65,8 @@ OTHERS = {
         "asymmetric-friction", joint.name, (0.3 * joint.friction.Fv, 0.2 * joint.friction.Fc)
     ),
     "load-dependent": lambda joint: JointTerm("load-dependent-friction", joint.name, (0.08,)),
-    "friction-velocity": lambda joint: JointTerm(
-        "friction-velocity", joint.name, (joint.friction.Fc,), 0.15
+    "transition-velocity": lambda joint: JointTerm(
+        "transition-velocity", joint.name, (joint.friction.Fc,), 0.15
     ),
 }
 """Terms whose laws the plant solves for implicitly."""
@@ -167,7 +167,7 @@ def test_few_rows_are_refused(case):
         choose_structure(problem, motion, case.robot, [ALL])
 
 
-@pytest.mark.parametrize("law", ["presliding", "stribeck", "friction-velocity"])
+@pytest.mark.parametrize("law", ["presliding", "stribeck", "transition-velocity"])
 def test_constants_settle_wherever_their_search_stopped(case, law):
     joint = case.robot.joints[4]
     term = OTHERS[law](joint) if law in OTHERS else term_of(case, law, 4)

@@ -43,7 +43,7 @@ def test_any_robot_can_take_every_law(robot):
         assert np.isfinite(rows).all()
         assert (column(rows, "velocity") > 0.0).all()
         np.testing.assert_array_equal(column(rows, "Fo"), of_robot(robot, "Fo"))
-        factor = 4.0 if name == "friction-velocity" else 1.0  # what this law is about
+        factor = 4.0 if name == "transition-velocity" else 1.0  # what this law is about
         np.testing.assert_array_equal(column(rows, "eps"), factor * of_robot(robot, "eps"))
         require_terms_of(law.terms(robot), robot.joint_names)
         checked = checked_coefficients(law, robot)

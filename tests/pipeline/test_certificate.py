@@ -68,8 +68,12 @@ def test_a_seed_does_not_depend_on_those_beside_it(done) -> None:
 def test_the_verdict_has_every_check_in_words(done) -> None:
     names = [check.name for check in done.verdict.checks]
     assert names == [
-        *("model_error_crossed", "tracking_gap_crossed", "failed_loops"),
-        *("difference_in_band", "difference_within_intervals"),
+        *(
+            "model_predicts_other_engine",
+            "tracking_gap_closed_in_other_engine",
+            "all_closed_loops_completed",
+        ),
+        *("estimates_agree_jointly", "differences_within_intervals"),
     ]
     assert set(names) <= set(CHECKS)
 
@@ -83,21 +87,21 @@ def with_difference(crossing, factor):
 
 def test_estimates_that_differ_by_more_than_their_covariances_fail(done) -> None:
     judged = checks([with_difference(c, 3.0) for c in done.crossings])
-    assert not judged["difference_in_band"].passed
-    assert not judged["difference_within_intervals"].passed
-    assert judged["difference_within_intervals"].value == 0.0
+    assert not judged["estimates_agree_jointly"].passed
+    assert not judged["differences_within_intervals"].passed
+    assert judged["differences_within_intervals"].value == 0.0
 
 
 def test_covariances_that_are_far_too_large_fail(done) -> None:
     judged = checks([with_difference(c, 0.05) for c in done.crossings])
-    assert not judged["difference_in_band"].passed
-    assert judged["difference_within_intervals"].passed
+    assert not judged["estimates_agree_jointly"].passed
+    assert judged["differences_within_intervals"].passed
 
 
 def test_more_seeds_have_narrower_limits(done) -> None:
     few, many = (checks(done.crossings * n) for n in (1, 20))
-    assert many["difference_in_band"].limit < few["difference_in_band"].limit
-    for name in ("difference_in_band", "difference_within_intervals"):
+    assert many["estimates_agree_jointly"].limit < few["estimates_agree_jointly"].limit
+    for name in ("estimates_agree_jointly", "differences_within_intervals"):
         assert many[name].lower > few[name].lower
 
 
@@ -111,35 +115,35 @@ def test_only_proofs_in_the_other_engine_decide(done, k, passed) -> None:
     first, second = done.crossings
     worse = with_proof(second, k, model_error=np.array([0.0, 0.1]), gap_left=0.5)
     judged = checks([first, worse])
-    for name in ("model_error_crossed", "tracking_gap_crossed"):
+    for name in ("model_predicts_other_engine", "tracking_gap_closed_in_other_engine"):
         assert judged[name].passed is passed
     source, target = (ENGINES[name].words for name in PAIRS[k])
     where = f"(identified in {source}, proved in {target}, seed 1)"
-    assert (where in judged["model_error_crossed"].message) is not passed
+    assert (where in judged["model_predicts_other_engine"].message) is not passed
 
 
 def test_a_failed_fit_or_loop_fails(done) -> None:
     first = done.crossings[0]
-    judged = checks([replace(first, difference=None, failed_loops=1)])
-    assert not judged["difference_within_intervals"].passed
-    assert not judged["failed_loops"].passed
+    judged = checks([replace(first, difference=None, all_closed_loops_completed=1)])
+    assert not judged["differences_within_intervals"].passed
+    assert not judged["all_closed_loops_completed"].passed
     missing = checks([with_proof(first, 1, model_error=None, gap_left=None)])
-    assert missing["model_error_crossed"].value is None
-    assert not missing["model_error_crossed"].passed
-    assert not missing["tracking_gap_crossed"].passed
+    assert missing["model_predicts_other_engine"].value is None
+    assert not missing["model_predicts_other_engine"].passed
+    assert not missing["tracking_gap_closed_in_other_engine"].passed
 
 
 def test_without_enough_residuals_the_whole_is_not_tested(done) -> None:
     pair = replace(done.differences[0], f_dof=None)
     judged = checks([replace(done.crossings[0], difference=pair)])
-    assert "difference_in_band" not in judged
-    assert judged["difference_within_intervals"].passed
+    assert "estimates_agree_jointly" not in judged
+    assert judged["differences_within_intervals"].passed
 
 
 def test_a_study_without_loops_has_no_gap() -> None:
     one = certificate(lambda seed: setup_of(seed, control={"enabled": False}), [0])
     assert all(proof.gap_left is None for proof in one.proofs)
-    assert "tracking_gap_crossed" not in {check.name for check in one.verdict.checks}
+    assert "tracking_gap_closed_in_other_engine" not in {check.name for check in one.verdict.checks}
 
 
 def test_the_page_has_all_pairs_and_the_differences_of_every_parameter(done) -> None:
@@ -167,5 +171,5 @@ def test_the_page_has_all_pairs_and_the_differences_of_every_parameter(done) -> 
 def test_the_share_of_the_limits_is_that_of_the_study(done) -> None:
     limits = StudyConfig().quick().validation
     judged = checks(done.crossings)
-    assert judged["model_error_crossed"].limit == limits.model_error
-    assert judged["tracking_gap_crossed"].limit == limits.gap
+    assert judged["model_predicts_other_engine"].limit == limits.model_error
+    assert judged["tracking_gap_closed_in_other_engine"].limit == limits.gap

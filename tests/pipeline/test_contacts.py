@@ -86,7 +86,7 @@ def test_a_robot_of_one_link_touches_nothing():
 def test_a_study_keeps_links_apart_as_a_client_of_its_own_confirms(quick_study):
     study, _ = quick_study
     assert study.result.contacts == []
-    (check,) = [c for c in study.result.verdict.checks if c.name == "no_contact"]
+    (check,) = [c for c in study.result.verdict.checks if c.name == "no_link_contact"]
     assert check.passed
     assert deepest_contacts(study.setup, motions_of(study)) == {}
 
@@ -100,8 +100,8 @@ def test_a_study_says_that_its_motions_touch(quick_study):
     notes = contact_notes(touching)
     assert notes[0].startswith("CONTACT in folded: ")
     names = [check.name for check in judged(anywhere, study, touching)]
-    assert "no_contact" not in names
-    (check,) = [c for c in judged(setup, study, touching) if c.name == "no_contact"]
+    assert "no_link_contact" not in names
+    (check,) = [c for c in judged(setup, study, touching) if c.name == "no_link_contact"]
     assert not check.passed
     assert "mm deep" in check.message
 
@@ -124,4 +124,4 @@ def test_on_the_motions_of_a_default_study_nothing_touches(name):
     setup = build_setup(urdf_path(name), load_config(None))
     plan, rng = setup.excitation, setup.streams("design")
     (path,) = design_excitation(setup.nominal, setup.basis, plan, rng).trajectories
-    assert deepest_contacts(setup, {"excitation": path, "unseen": setup.unseen}) == {}
+    assert deepest_contacts(setup, {"excitation": path, "validation": setup.unseen}) == {}

@@ -34,15 +34,20 @@ from robotid_sim.report.tables import CHECKS
 
 VERDICT = [
     *(
-        "limits_respected",
-        "no_contact",
-        "rank_full",
-        "consistent_urdf_reloaded",
-        "model_error_unseen",
+        "motion_within_limits",
+        "no_link_contact",
+        "all_base_parameters_excited",
+        "written_urdf_matches_model",
+        "model_predicts_validation_motion",
     ),
-    *("residual_over_expected_noise", "no_cause_named", "no_saturation", "nees_in_band"),
-    *("consistent_fit_over_least_squares", "tracking_gap_left", "torque_mismatch_left"),
-    "failed_loops",
+    *(
+        "residual_matches_noise",
+        "no_fault_found",
+        "no_torque_saturation",
+        "covariance_matches_error",
+    ),
+    *("consistent_fit_matches_least_squares", "tracking_gap_closed", "torque_error_reduced"),
+    "all_closed_loops_completed",
 ]
 NO_CONTROL = {"enabled": False}
 
@@ -59,8 +64,12 @@ def check(result: StudyResult, name: str):
 
 
 CERTIFICATE = (
-    *("model_error_crossed", "tracking_gap_crossed", "failed_loops"),
-    *("difference_in_band", "difference_within_intervals"),
+    *(
+        "model_predicts_other_engine",
+        "tracking_gap_closed_in_other_engine",
+        "all_closed_loops_completed",
+    ),
+    *("estimates_agree_jointly", "differences_within_intervals"),
 )
 """Checks of a study in two engines; see test_certificate.py."""
 
@@ -191,7 +200,7 @@ def test_default_study_passes_on_every_robot(name, tmp_path) -> None:
     result = study(urdf_path(name), load_config(None), tmp_path).result
     assert result.verdict.passed, result.verdict
     if name in ("irb140", "iiwa"):
-        assert check(result, "model_error_unseen").value <= 0.0015
+        assert check(result, "model_predicts_validation_motion").value <= 0.0015
     if name == "irb140":  # it pays little for consistency
         by_name = {e.estimator: e for e in result.estimates}
         consistent, free = by_name["consistent"], by_name["wls"]
@@ -216,22 +225,22 @@ DELAYED = {**SENSED, "torque-delay": {"delay": 0.005}}
 BREAKERS = {
     "delayed torque": (  # the adaptive preprocessor would take the delay off
         {"sensors": DELAYED, "preprocess": {"name": "rts"}},
-        {"residual_over_expected_noise", "no_cause_named"},
+        {"residual_matches_noise", "no_fault_found"},
     ),
     "friction that the model lacks": (
         {"experiment": {"friction": {"law": "stribeck"}}},
-        {"no_cause_named"},
+        {"no_fault_found"},
     ),
     "many lost samples": (
         {"sensors": {**SENSED, "dropped-samples": {"probability": 0.05}}},
-        {"no_cause_named"},
+        {"no_fault_found"},
     ),
-    "tiny excitation": ({"design": {"amplitude": 0.003}}, {"rank_full"}),
+    "tiny excitation": ({"design": {"amplitude": 0.003}}, {"all_base_parameters_excited"}),
     "low torque limit": (
         {"design": {"torque_ratio": 2.0}, "robot": {"joints": {"elbow": {"effort": 6.0}}}},
-        {"no_saturation"},
+        {"no_torque_saturation"},
     ),
-    "soft loop": ({"experiment": {"kp": 1.0, "kd": 0.5}}, {"limits_respected"}),
+    "soft loop": ({"experiment": {"kp": 1.0, "kd": 0.5}}, {"motion_within_limits"}),
 }
 
 
@@ -251,7 +260,7 @@ def test_what_the_preprocessor_mends_does_not_fail_the_verdict(tmp_path) -> None
     config = load_config(None, {"sensors": {**DELAYED, **dropped}, "control": NO_CONTROL}).quick()
     whole = study(urdf_path("2r"), config, tmp_path)
     assert {"torque-delay", "lost-samples"} <= {cause.kind for cause in whole.diagnosis.causes}
-    assert check(whole.result, "no_cause_named").passed, whole.diagnosis.causes
+    assert check(whole.result, "no_fault_found").passed, whole.diagnosis.causes
 
 
 @pytest.mark.slow
@@ -270,8 +279,8 @@ def test_a_wrong_transition_velocity_fails_unless_the_log_decides_it(tmp_path, e
     }
     whole = study(urdf_path("2r"), load_config(None, overrides).quick(), tmp_path / "out")
     result, decided = whole.result, eps == "estimate"
-    assert check(result, "model_error_unseen").passed == decided
-    residual = check(result, "residual_over_expected_noise")
+    assert check(result, "model_predicts_validation_motion").passed == decided
+    residual = check(result, "residual_matches_noise")
     assert residual.passed == decided
     assert ("friction velocity eps of" in residual.message) == (not decided)
     np.testing.assert_array_equal(whole.fit.lift.robot.eps, whole.fit.nominal.eps)

@@ -280,4 +280,4 @@ def test_measured_friction_lies_on_the_fitted_curve_away_from_standstill(study) 
         fast = np.abs(measured.x) > 5.0 * law.eps
         expected = np.interp(measured.x, fitted.x, fitted.y)
         np.testing.assert_allclose(measured.y[fast], expected[fast], atol=0.1 * size)
-    assert not marks(chart, "with what the model lacks")
+    assert not marks(chart, "with unmodeled torque")

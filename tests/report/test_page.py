@@ -241,7 +241,7 @@ def test_report_of_a_study_is_complete_and_small(quick_study, tmp_path) -> None:
     titles = [h.text for h in tree.cssselect("h2")]
     shown = ["Identified robot", "Replay", "Prediction", "Tracking", "What to do next"]
     flow = ["Verdict", "Excitation", "Preprocessing", "Identification", "Diagnosis"]
-    flow += ["How far to trust the numbers", "Fit", "Friction", "What if?", "Closed loop"]
+    flow += ["Reliability of the estimate", "Fit", "Friction", "What if?", "Closed loop"]
     closing = ["In other tools", "Assumptions", "Timings", "Reproduce"]
     assert titles == [*shown, *flow, *closing]
     assert [h.text for h in tree.cssselect("details h2")] == [*flow, *closing]

@@ -111,7 +111,7 @@ def test_failed_verdict_comes_first(study) -> None:
     judged = study.result.verdict.model_copy(update={"passed": False, "checks": checks})
     result = study.result.model_copy(update={"verdict": judged})
     text = finding(result, study.fit.chosen, study.fit.basis, 0.04)
-    assert text.startswith("Failed: model error over RMS torque, unseen motion")
+    assert text.startswith("Failed: model error on the validation motion / RMS torque")
     assert "2 %, limit 0.6 %" in text
 
 
@@ -155,9 +155,9 @@ def test_a_check_of_a_band_shows_both_ends() -> None:
     checks = [
         CheckResult(name=name, passed=True, value=1.0, limit=limit, lower=lower)
         for name, limit, lower in (
-            ("nees_in_band", 2.5, 0.4),
-            ("rank_full", 1.0, None),
-            ("no_saturation", 1.0, None),
+            ("covariance_matches_error", 2.5, 0.4),
+            ("all_base_parameters_excited", 1.0, None),
+            ("no_torque_saturation", 1.0, None),
         )
     ]
     assert [row[-1] for row in check_table(checks).rows] == ["0.4 … 2.5", "= 1", "≤ 1"]

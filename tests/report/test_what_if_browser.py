@@ -58,7 +58,7 @@ def arm(tmp_path_factory):
     plant = Robot.from_urdf(folder / "arm.urdf")
     run = measured(plant)
     save_log(run.log, folder / "log.h5")
-    config = load_config(None, {"estimation": {"torque_gain_std": 0.02}})
+    config = load_config(None, {"estimation": {"drive_gain_std": 0.02}})
     fit = _identified(run.log, plant, config)
     words = f"robotid identify {folder}/arm.urdf {folder}/log.h5 -o {folder}/estimate.json"
     page = page_of(fit, folder, config.changes(), words)

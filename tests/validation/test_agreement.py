@@ -113,14 +113,14 @@ def test_too_few_blocks_leave_the_single_parameters() -> None:
     for pair_of in (few, unknown):
         (pair,) = compare_estimates(pair_of).pairs
         assert pair.p_value is None
-        assert not pair.differs_as_whole
+        assert not pair.differs_jointly
         assert pair.differs.all()
 
 
 def test_a_small_difference_of_all_is_no_difference_of_one() -> None:
     agreement = compare_estimates([certain(np.zeros(B)), certain(np.full(B, 4.5))])
     (pair,) = agreement.pairs
-    assert pair.differs_as_whole
+    assert pair.differs_jointly
     assert not pair.differs.any()
     assert "all parameters at once, none by itself" in agreement.finding
 

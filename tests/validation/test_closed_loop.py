@@ -170,8 +170,15 @@ def test_a_controller_without_model_has_no_gap_to_be_checked(arm, small):
         replace(run, rms_error=runs["true", scenario, task].rms_error)
         for (_, scenario, task), run in runs.items()
     ]
-    assert names(small[0]) == ["tracking_gap_left", "torque_mismatch_left", "failed_loops"]
-    assert names(replace(small[0], runs=tuple(alike))) == ["torque_mismatch_left", "failed_loops"]
+    assert names(small[0]) == [
+        "tracking_gap_closed",
+        "torque_error_reduced",
+        "all_closed_loops_completed",
+    ]
+    assert names(replace(small[0], runs=tuple(alike))) == [
+        "torque_error_reduced",
+        "all_closed_loops_completed",
+    ]
 
 
 def test_radians_and_metres_are_never_averaged(small):

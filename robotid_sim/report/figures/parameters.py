@@ -85,8 +85,9 @@ def correlation(estimate: Estimate) -> Chart:
     return Chart(
         name="correlation",
         title="Correlation of the estimates",
-        caption="Correlation of the errors of the base parameters; strongly colored pairs are "
-        f"known better together than alone. Strongest: {estimate.names[i]} and "
+        caption="Correlation of the errors of the base parameters; strongly correlated parameters "
+        "are identified better in combination than alone. Strongest: {estimate.names[i]} "
+        "and "
         f"{estimate.names[j]}, {values[i, j]:.2f}.",
         panels=(Matrix(values=values, names=estimate.names),),
         panel_height=5.4,
@@ -168,7 +169,8 @@ def residuals_over_state(residuals: Sequence[BinnedResidual], names: Sequence[st
         caption="Mean residual of equally many samples at each value, over its standard error; "
         "position counts from the middle of its range, load is the torque of the bodies, over "
         "which residuals count in the direction of motion. Curves that leave the dashed lines (at "
-        f"{SURE:g}) do so by no chance: the model lacks a function of that quantity. Over velocity "
+        f"{SURE:g}) are significant: there is unmodeled torque as a function of that quantity. "
+        f"Over velocity "
         "that is friction of another shape, over load friction that grows with it, over position "
         "a spring, a cable or cogging; terms of joints may hold them (identify --terms).",
         panels=tuple(panels),
@@ -193,11 +195,11 @@ def singular_values(weakest: Sequence[WeakDirection]) -> Chart:
     )
     return Chart(
         name="singular-values",
-        title="How well the data see directions of the parameters",
-        caption="Singular values of the rows as they are fitted, every joint weighted by its "
-        "noise, columns of unit length, over the largest. The table has the marked ones in words: "
-        "a change along them hardly moves the torques. A value far below its neighbor asks for "
-        "motion that tells its parameters apart.",
+        title="Identifiability of parameter directions",
+        caption="Singular values of the weighted regressor with columns of unit length, relative "
+        "to the largest. The table lists the marked directions, which hardly change the "
+        "torques. A value far below the others calls for a motion that separates these "
+        "parameters.",
         panels=(panel,),
         panel_height=1.3,
     )
@@ -210,12 +212,12 @@ def information_over_time(information: InformationShares, parameters: tuple[str,
     s, k = np.unravel_index(int(shares.argmax()), shares.shape)
     return Chart(
         name="information",
-        title="Where in the motion the information is",
+        title="Information over the motion",
         caption=f"Share of the information on a parameter (of its inverse variance) that is lost "
-        f"without {information.noun}, the stronger the color, the more. Most of all: "
+        f"without {information.noun}, darker is more. Largest: "
         f"{percent(shares[s, k], 2)} of that on {parameters[k]} comes from {stretches[s]}. A "
-        "parameter with one strong cell stands on few samples: look at the fit there, or record "
-        "more of such motion.",
+        f"parameter with one dark cell depends on few samples; check the fit there, or record more "
+        f"such motion.",
         panels=(Matrix(values=shares, names=stretches, across=parameters, ends=ends, colors=blue),),
         panel_height=1.35,
     )
@@ -231,9 +233,7 @@ def friction(curves: Sequence[FrictionCurve]) -> Chart:
         ]
         if curve.lacking is not None:
             whole = curve.fitted + curve.lacking
-            marks.append(
-                Curve(curve.speed, whole, "with what the model lacks", "true", style="dashed")
-            )
+            marks.append(Curve(curve.speed, whole, "with unmodeled torque", "true", style="dashed"))
         panels.append(
             Panel(
                 marks=tuple(marks),
@@ -244,11 +244,10 @@ def friction(curves: Sequence[FrictionCurve]) -> Chart:
         )
     return Chart(
         name="friction",
-        title="Friction over speed",
-        caption="Torque that is left when that of bodies, rotors and terms of load or position is "
-        f"taken off, mean of equally many samples at each of {BINS} speeds, and the friction that "
-        "was fitted. Where points leave the curve, friction has another shape, or depends on load "
-        "or position too.",
+        title="Friction over velocity",
+        caption="Measured torque minus rigid-body, rotor, load and position terms, averaged in "
+        f"{BINS} velocity bins, and fitted friction. Points off the curve indicate a "
+        "different friction law, or dependence on load or position.",
         panels=tuple(panels),
         columns=3,
         panel_height=1.5,

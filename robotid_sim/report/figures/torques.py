@@ -77,10 +77,9 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
     return Chart(
         name="torque-filters",
         title="Torque filters",
-        caption="Left: what is left of the measured torque and of its filtered forms over one "
-        f"period, after the {reference} torque is taken off. "
-        "Right: the torques themselves around a reversal of the joint, where friction jumps and "
-        "filters err most.",
+        caption=f"Left: measured and filtered torque minus the {reference} torque over one period. "
+        "Right: the torques at a velocity reversal, where friction jumps and filter errors "
+        "are largest.",
         panels=tuple(panels),
         columns=2,
         column_shares=(1.6, 1.0),
@@ -151,10 +150,10 @@ def residuals(identified: Prediction, period: float | None = None) -> Chart:
     return Chart(
         name="residuals",
         title="Residuals of the fit",
-        caption="What the fit leaves, joint by joint: power over frequency (left) beside that of "
-        "white noise, and distribution (right) beside the normal one. A peak is a periodic effect "
-        "that the model lacks; heavy tails are outliers. Where the motion repeats, noise is what "
-        "does not: residuals above it are errors of the model.",
+        caption="Residuals of every joint: power spectrum with the level of white noise (left) and "
+        "distribution with the normal one (right). A peak is unmodeled periodic torque; "
+        "heavy tails are outliers. For a periodic motion, noise is the part that does not "
+        "repeat; a residual above it is model error.",
         panels=tuple(panels),
         columns=2,
         panel_height=0.9,
@@ -216,8 +215,8 @@ def prediction(
         title=title,
         caption=f"Left: torque measured on {which}, filtered like the rows of the fit, with the "
         "predictions of the nominal and the "
-        "identified model. Right: what the identified model leaves, beside the band that holds "
-        "95 % of the residuals of the fit.",
+        "identified model. Right: residual of the identified model and the band that contains 95 % "
+        "of the residuals of the fit.",
         panels=tuple(panels),
         columns=2,
         panel_height=0.95,
