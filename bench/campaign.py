@@ -24,8 +24,8 @@ from typing import Any, Self
 import psutil
 
 from robotid_sim.campaign import run
-from robotid_sim.campaign.backend import working_in
-from robotid_sim.campaign.group_work import DoGroup, Motions, make_motions
+from robotid_sim.campaign.backend import send_work
+from robotid_sim.campaign.group_work import GroupRunner, Motions, make_motions
 from robotid_sim.campaign.plan import CampaignPlan, plan_of
 from robotid_sim.campaign.store import DONE, TrialRow
 from robotid_sim.campaign.trial_list import Group, StudyTrial
@@ -47,7 +47,7 @@ TRIVIAL: dict[str, Any] = {"robot": "twolink", "factors": {"estimator": ["wls"]}
 
 
 @dataclass(frozen=True)
-class NoWork(DoGroup):
+class NoWork(GroupRunner):
     """Trials that have their rows at once."""
 
     def __call__(self, work: tuple[Motions, Group]) -> list[TrialRow]:
@@ -98,7 +98,7 @@ def cost_of(plan: CampaignPlan, cluster: str | None, workers: int, warm: int) ->
 
     These make the motions and start the processes.
     """
-    with tempfile.TemporaryDirectory() as place, working_in(cluster, workers) as count:
+    with tempfile.TemporaryDirectory() as place, send_work(cluster, workers) as count:
         folder = Path(place) / "campaign"
         if warm:
             first = plan.model_copy(update={"seeds": plan.seed_list[:warm]})
@@ -166,9 +166,9 @@ def main() -> int:
     rows: list[tuple[str, ...]] = []
     for part in options.part or PARTS:
         if part in ("overhead", "many"):
-            run.DoGroup, run.make_motions = NoWork, make_none
+            run.GroupRunner, run.make_motions = NoWork, make_none
         else:
-            run.DoGroup, run.make_motions = DoGroup, make_motions
+            run.GroupRunner, run.make_motions = GroupRunner, make_motions
         rows += FUNCTIONS[part](options.workers)
     columns = ("work", "wall [s]", "CPU here [s]", "CPU of processes [s]", "")
     print_table(Table(columns, tuple(rows), text_columns=1))

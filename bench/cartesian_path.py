@@ -28,7 +28,7 @@ def swarm(method: str, seed: int) -> float:
         -box,
         box,
         method=OPTIMIZERS.build(method),
-        max_evals=model.POPULATION * model.ITERATIONS,
+        max_evals=model.POPULATION_SIZE * model.ITERATIONS,
         rng=np.random.default_rng(seed),
     )
     return float(np.exp(found.fun))

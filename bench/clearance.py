@@ -22,7 +22,7 @@ from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.model.catalog_files import describe_catalog
 from robotid_sim.pipeline.build import Setup, build_setup
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.config_tables import CLEARANCE
+from robotid_sim.pipeline.config_tables import DEFAULT_CLEARANCE
 from robotid_sim.pipeline.excitation import design_excitation
 
 LARGEST_LOSS = 1.15
@@ -58,7 +58,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     catalog = [row["name"] for row in describe_catalog() if row["name"] != "twolink"]
     parser.add_argument("names", nargs="*", default=catalog)
-    parser.add_argument("--clearance", type=float, default=CLEARANCE)
+    parser.add_argument("--clearance", type=float, default=DEFAULT_CLEARANCE)
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--full", action="store_true")
     options = parser.parse_args()

@@ -21,7 +21,7 @@ from robotid_sim.experiment.rollout import Cell
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.perturb import perturb
 from robotid_sim.tasks.task import Circle
-from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
+from robotid_sim.validation.closed_loop import ClosedLoop, run_closed_loops
 from robotid_sim.validation.comparison import Comparison, rms_of_unit, summarize
 
 TARGET = 360.0  # [s]
@@ -33,7 +33,7 @@ def compare(plan: Comparison) -> tuple[ClosedLoop, float]:
     nominal = perturb(plant, np.random.default_rng(1000))
     identified = perturb(plant, np.random.default_rng(2000), scale=1e-3)
     began = time.perf_counter()
-    loop = closed_loop(
+    loop = run_closed_loops(
         Cell(plant=plant, controller=ComputedTorque(nominal)),
         nominal,
         {"identified": identified},

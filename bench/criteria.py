@@ -20,7 +20,7 @@ from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.criteria import NOISE_SHARE, Criterion
 from robotid_sim.excitation.criteria_spectrum import parameter_sizes
 from robotid_sim.excitation.design import excitation_quality, random_designs, torque_scale
-from robotid_sim.excitation.information import expected_std, planned_information
+from robotid_sim.excitation.information import compute_expected_std, compute_information
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.excitation.space import FourierOptions
@@ -44,12 +44,12 @@ def merits(robot: Robot, basis: BaseParameters, trajectory: FourierTrajectory) -
     """Return the columns of the table but the seconds."""
     found = excitation_quality(robot, basis, trajectory)
     noise = NOISE_SHARE * torque_scale(robot)
-    std = expected_std(robot, basis, trajectory, noise_std=noise)
-    share = std / parameter_sizes(basis.of(robot.parameters()))
+    std = compute_expected_std(robot, basis, trajectory, noise_std=noise)
+    share = std / parameter_sizes(basis.project(robot.parameters()))
     return [
         found.cond_raw,
         found.cond_normalized,
-        planned_information(robot, basis, [trajectory]).log_det,
+        compute_information(robot, basis, [trajectory]).log_det,
         float(np.linalg.norm(share)),
         float(share.max()),
         float(np.exp(np.log(share).mean())),

@@ -114,7 +114,7 @@ def outcome(task: Task) -> Outcome:
         return Outcome(message=str(error).splitlines()[0])
     seconds = time.process_time() - began
     plant = setup.cell.plant
-    wrong = fit.chosen.beta - setup.basis.of(plant.parameters())
+    wrong = fit.chosen.beta - setup.basis.project(plant.parameters())
     motion = common_motion(robot)
     q, dq, ddq = motion.q, motion.dq, motion.ddq
     off = torque_regressor(setup.nominal, q, dq, ddq, setup.basis.columns) @ wrong

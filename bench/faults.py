@@ -174,7 +174,7 @@ class Bench:
         truth = true_rows(sound, np.arange(sound.t.size) % 20 == 0)
         W = torque_regressor(self.nominal, truth.q, truth.dq, truth.ddq, self.basis.columns)
         error = float((rms(truth.tau - W @ estimate.beta) / rms(truth.tau)).max())
-        return error, estimate.noise_std / rms(problem.by_joint(problem.y))
+        return error, estimate.noise_std / rms(problem.unstack_rows(problem.y))
 
     def growth(self, faulty: Log, fitted: tuple[float, Float1D], sound: Log, kind: str) -> float:
         """Return by what factor a fault makes the model error grow; 0 if nothing can show it."""

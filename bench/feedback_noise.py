@@ -92,7 +92,7 @@ def runs_of(task: tuple[str, float, int]) -> list[Run]:
     name, noise, seed = task
     bench = Bench.of(name)
     log = recorded(bench, noise, seed)
-    true = bench.basis.of(bench.plant.parameters())
+    true = bench.basis.project(bench.plant.parameters())
     calm = bench.log()  # shaking by noise is information too, of which a low-pass leaves nothing
     clean = exact_problem(calm, bench.nominal, bench.basis, 0.0)
     bound = np.sqrt(np.diag(cramer_rao(clean, 0.01 * rms(calm.truth.tau[calm.t >= 0.0]))))

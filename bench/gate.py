@@ -29,7 +29,7 @@ from robotid_sim.pipeline.config import StudyConfig, load_config
 from robotid_sim.pipeline.excitation import design_excitation
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.identify import identify
-from robotid_sim.pipeline.simulate import clean_run, measured
+from robotid_sim.pipeline.simulate import clean_run, measure_clean_log
 
 ROBOTS = ("irb140", "ur10", "rs010n")
 
@@ -52,14 +52,14 @@ def poor_log(setup: Setup, seed: int) -> Log:
     stream = setup.streams("design")
     path = design_excitation(setup.nominal, setup.basis, setup.excitation, stream).trajectories[0]
     clean = clean_run(setup.cell, path).cut(slice(None, None, EVERY))
-    return measured(setup.cell, clean, np.random.default_rng(seed))
+    return measure_clean_log(setup.cell, clean, np.random.default_rng(seed))
 
 
 def claims(setup: Setup, fit: Identification) -> Iterator[tuple[str, float, float, float]]:
     """Yield names, values, halves of 95 % intervals and true values of what is identifiable."""
     intervals, plant = fit.intervals(), setup.cell.plant
     assert intervals is not None
-    true = fit.basis.of(plant.parameters())
+    true = fit.basis.project(plant.parameters())
     halves = 0.5 * (intervals.upper - intervals.lower)
     yield from zip(intervals.names, intervals.values, halves, true, strict=True)
     truths = estimate_bodies(fit.chosen, plant, plant, fit.basis, intervals.std)

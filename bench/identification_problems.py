@@ -96,7 +96,7 @@ def simulate(tip: str, seed: int, outliers: float = 0.0) -> Data:
     robot, basis, motion = _excited(tip)
     rng = np.random.default_rng([1, seed])
     W = torque_regressor(robot, motion.q, motion.dq, motion.ddq, basis.columns)
-    clean = W @ basis.of(robot.parameters())
+    clean = W @ basis.project(robot.parameters())
     noise = NOISE * np.sqrt((clean**2).mean(axis=0))
     torque = clean + noise * rng.standard_normal(clean.shape)
     bad = rng.random(clean.shape) < outliers
@@ -226,9 +226,9 @@ def _stribeck_model(data: Data) -> Stribeck:
     """Return the rows with Stribeck friction added to the torque, weighted, joint-major."""
     problem, robot = data.problem, data.problem.nominal
     assert robot is not None
-    W = problem.by_joint(problem.W).transpose(1, 0, 2) / data.noise[:, None, None]
+    W = problem.unstack_rows(problem.W).transpose(1, 0, 2) / data.noise[:, None, None]
     reverse = np.tanh(data.motion.dq / robot.eps) / data.noise
-    y = problem.by_joint(problem.y).T / data.noise[:, None]
+    y = problem.unstack_rows(problem.y).T / data.noise[:, None]
     rows = W.reshape(-1, W.shape[2])
     model = Stribeck(rows, y.ravel(), data.motion.dq, reverse, np.linalg.qr(rows)[0])
     true = np.array([*STRIBECK_VELOCITY, *STRIBECK_EXPONENT])

@@ -30,7 +30,7 @@ from threadpoolctl import threadpool_limits
 
 from robotid_sim.arrays import Float1D, rms
 from robotid_sim.diagnostics.intervals import confidence_intervals
-from robotid_sim.estimation.discrepancy import allowing_for
+from robotid_sim.estimation.discrepancy import weigh_discrepancy
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
@@ -112,12 +112,12 @@ def trial(setup: Setup, clean: Log, std: Float1D, seed: int) -> Trial:
     """Measure a run and identify from the log."""
     with threadpool_limits(1):
         log = measure(clean, setup.cell.sensors, np.random.default_rng(1000 + seed))
-        true = setup.basis.of(setup.cell.plant.parameters())
+        true = setup.basis.project(setup.cell.plant.parameters())
         began, wls = time.perf_counter(), WeightedLeastSquares()
         motion = setup.fit.preprocessor(log, setup.nominal)
         plain = build_problem(motion, setup.nominal, setup.basis)
         found = find_discrepancy(plain, motion, setup.nominal, gain_std=setup.fit.drive_gain_std)
-        problem = allowing_for(plain, found)
+        problem = weigh_discrepancy(plain, found)
         estimate = wls.fit(problem, np.random.default_rng(0))
         seconds = time.perf_counter() - began
         before = confidence_intervals(plain, wls.fit(plain, np.random.default_rng(0)))

@@ -39,7 +39,7 @@ from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.reduction import cramer_rao
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.sensors import measure
-from robotid_sim.model.joint_terms import checked_kinds
+from robotid_sim.model.joint_terms import select_kinds
 from robotid_sim.pipeline.build import Setup, build_sensors, build_setup
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.stages import fit_logs
@@ -80,7 +80,7 @@ class Way(NamedTuple):
 DEFAULT_WAY = "adaptive"
 WAYS: Mapping[str, Way] = {
     DEFAULT_WAY: Way("adaptive"),
-    "adaptive with terms": Way("adaptive", checked_kinds(["all"])),
+    "adaptive with terms": Way("adaptive", select_kinds(["all"])),
     **{name: Way(name) for name in ("rts", "fourier-fit", "butterworth", "savitzky-golay")},
 }
 ESTIMATION = (
@@ -123,7 +123,7 @@ def estimators_of(way: str) -> tuple[str, ...]:
 
 def entries(setup: Setup, log: Log, std: Float1D, where: tuple[str, str, str]) -> list[Entry]:
     """Return what all ways to rows and all estimators make of a log."""
-    true, result = setup.basis.of(setup.cell.plant.parameters()), []
+    true, result = setup.basis.project(setup.cell.plant.parameters()), []
     for name, way in WAYS.items():
         names = estimators_of(name)
         plan = replace(
@@ -251,7 +251,7 @@ def overview(
     cells = {"friction": [law for law, _ in worlds], "sensors": [preset for _, preset in worlds]}
     for name, pair in columns.items():
         cells[name] = [text(rows[(*world, *pair)]) for world in worlds]
-    return Table.of(cells, title, text_columns=2)
+    return Table.from_columns(cells, title, text_columns=2)
 
 
 def overviews(

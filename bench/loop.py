@@ -27,7 +27,7 @@ from robotid_sim.engine.plant import Plant
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
-from robotid_sim.tasks.path import Lap, tracking_path
+from robotid_sim.tasks.path import Lap, make_tracking_path
 
 SECONDS = 30.0
 RATE = 1000.0
@@ -87,7 +87,7 @@ def main() -> None:
     """Run the loop, print times."""
     os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     robot = load_robot("irb140")
-    lap = Lap(tracking_path(robot), SECONDS)
+    lap = Lap(make_tracking_path(robot), SECONDS)
     path = lap(np.arange(0.0, SECONDS, 1e-2))
     gains = LoopGains.from_specification(robot, path, rate=RATE)
 

@@ -19,7 +19,7 @@ from robotid_sim.estimation.fitness import SquaredFitness
 from robotid_sim.estimation.reduction import Reduction, triangular_factor
 from robotid_sim.optim.minimize import minimize
 from robotid_sim.optim.optimizer import OPTIMIZERS
-from robotid_sim.optim.stability import Moving
+from robotid_sim.optim.stability import MovingOptimizer
 
 POPULATION, DIMENSIONS, EVALUATIONS, REPEATS = 50, 21, 20_000, 7
 SWARM_TARGET, TARGET = 5.0, 15.0
@@ -56,7 +56,7 @@ def overhead(name: str) -> tuple[float, float]:
 
 def is_swarm(name: str) -> bool:
     """Return whether a method belongs to the particle swarms."""
-    return isinstance(OPTIMIZERS.build(name), Moving) or name.startswith("qpso")
+    return isinstance(OPTIMIZERS.build(name), MovingOptimizer) or name.startswith("qpso")
 
 
 def whole_estimation() -> tuple[float, float]:
@@ -68,7 +68,7 @@ def whole_estimation() -> tuple[float, float]:
     began = time.perf_counter()
     blocks = [np.column_stack([part, part @ beta]) for part in W]
     reduction = Reduction(np.array([triangular_factor(b) for b in blocks]), rows // joints)
-    fitness = SquaredFitness.of(reduction, np.ones(joints))
+    fitness = SquaredFitness.from_reduction(reduction, np.ones(joints))
     factored = time.perf_counter()
     minimize(
         fitness,

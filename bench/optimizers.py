@@ -35,7 +35,7 @@ from scipy.stats import rankdata, wilcoxon
 from standard_functions import FUNCTIONS
 
 from robotid_sim.files import make_folder, write_json
-from robotid_sim.optim.minimize import SETTINGS, minimize
+from robotid_sim.optim.minimize import PUBLISHED_SETTINGS, minimize
 from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.parallel import map_tasks
 from robotid_sim.report.page import write_page
@@ -303,7 +303,7 @@ def write(out: Path, entries: Sequence[Entry], tables: dict[str, list[Row]], see
         }
         for entry in entries
     ]
-    flags = {name: list(setting.flags) for name, setting in SETTINGS.items()}
+    flags = {name: list(setting.flags) for name, setting in PUBLISHED_SETTINGS.items()}
     classical = {}
     for name in KINDS:
         answers = [identification_problem(name, seed) for seed in range(min(seeds, 5))]

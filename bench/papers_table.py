@@ -17,11 +17,11 @@ from pathlib import Path
 from robotid_sim.papers import PAPERS
 from robotid_sim.papers.claims import PrintedClaim
 from robotid_sim.papers.stored import (
-    STORED,
+    STORED_FILE,
     StoredClaim,
     StoredRuns,
-    stored_runs,
-    stored_verdicts,
+    load_stored_runs,
+    load_stored_verdicts,
     value_over_seeds,
 )
 
@@ -74,7 +74,7 @@ def table(runs: StoredRuns) -> str:
     """Return the table as Markdown."""
     lines = ["| paper | claim | published | ours | verdict |", "|---|---|---|---|---|"]
     for paper, names in HEADLINES.items():
-        verdicts = stored_verdicts(paper, runs)
+        verdicts = load_stored_verdicts(paper, runs)
         for name in names:
             claim = printed(paper, name)
             ours = value_over_seeds([run[paper][name]["ours"] for run in runs.values()], claim.unit)
@@ -88,7 +88,7 @@ def counts(runs: StoredRuns) -> str:
     verdicts = Counter(
         verdict.partition(":")[0]
         for paper in PAPERS
-        for name, verdict in stored_verdicts(paper, runs).items()
+        for name, verdict in load_stored_verdicts(paper, runs).items()
         if printed(paper, name).kind == "claim"
     )
     listed = ", ".join(f"{count} {name}" for name, count in verdicts.most_common())
@@ -100,11 +100,13 @@ def main() -> None:
     """Print the table, from folders or from what is stored."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folders", nargs="*", type=Path, help="outputs of `robotid reproduce all`")
-    parser.add_argument("--store", action="store_true", help=f"write {STORED.name}")
+    parser.add_argument("--store", action="store_true", help=f"write {STORED_FILE.name}")
     options = parser.parse_args()
-    runs = read_runs(options.folders) if options.folders else stored_runs()
+    runs = read_runs(options.folders) if options.folders else load_stored_runs()
     if options.store:
-        STORED.write_text(json.dumps(runs, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        STORED_FILE.write_text(
+            json.dumps(runs, indent=1, ensure_ascii=False) + "\n", encoding="utf-8"
+        )
     print(f"{counts(runs)}\n\n{table(runs)}")
 
 

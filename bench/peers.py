@@ -122,7 +122,7 @@ def ours(robot: Robot, log: Log, unseen: Log, states: list[np.ndarray]) -> dict[
     began = time.process_time()
     fit = fit_logs(log, nominal, basis, plan, np.random.default_rng(0))
     whole = time.process_time() - began
-    beta, exact = fit.chosen.beta, basis.of(robot.parameters())
+    beta, exact = fit.chosen.beta, basis.project(robot.parameters())
     truth = unseen.truth
     assert truth is not None
     along = torque_regressor(fit.nominal, truth.q, truth.dq, truth.ddq, basis.columns)

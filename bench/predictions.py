@@ -36,7 +36,7 @@ from robotid_sim.pipeline.fit_plan import PreprocessConfig, build_preprocessor
 from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.predict import predict
 from robotid_sim.trajectory.reference import PointToPoint, Reference, Trajectory, approach_duration
-from robotid_sim.validation.log_prediction import by_positions
+from robotid_sim.validation.log_prediction import ignore_velocities
 
 BAND = 10.0
 """Predictions are judged below this [Hz]."""
@@ -130,9 +130,9 @@ def ratios(setup: Setup, law: FrictionLaw, terms: str, fit_log: Log, log: Log) -
     fit = identify(fit_log, setup.nominal, basis=setup.basis, terms=terms, force=True)
     seconds = time.process_time() - start
     prediction = predict(fit, log, setup.nominal, force=True).prediction
-    tuned = by_positions(build_preprocessor(PreprocessConfig()), None).tuned(log, setup.nominal)
+    tuned = ignore_velocities(build_preprocessor(PreprocessConfig()), None).tune(log, setup.nominal)
     motion = tuned(log, setup.nominal)
-    used = slice(None) if motion.row_filter is None else motion.row_filter.used
+    used = slice(None) if motion.row_filter is None else motion.row_filter.sample_slice
     best = (motion.tau - law_torque(setup.cell.plant, law, motion))[used]
     ratio = band_rms(prediction.measured - prediction.predicted, log.dt) / band_rms(best, log.dt)
     chosen = " ".join(f"{term.kind}@{term.joint}" for term in fit.structure.robot_terms())

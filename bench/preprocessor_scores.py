@@ -12,7 +12,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D, rms
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.problem import Estimator, build_problem
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import Motion, between_samples
+from robotid_sim.measurement.motion import Motion, interpolate_samples
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.kalman_torque import KalmanTorque
 from robotid_sim.preprocess.preprocessor import Preprocessor
@@ -69,16 +69,16 @@ def score_preprocessor(
     """
     clean = clean_log(log)
     began = time.perf_counter()
-    tuned = preprocessor.tuned(log, nominal)
+    tuned = preprocessor.tune(log, nominal)
     motion = tuned(log, nominal)
     seconds = time.perf_counter() - began
-    tau = tuned.filtered(log, nominal) if isinstance(tuned, KalmanTorque) else motion.tau
-    use = motion.row_filter.used if motion.row_filter is not None else slice(None)
+    tau = tuned.filter_torque(log, nominal) if isinstance(tuned, KalmanTorque) else motion.tau
+    use = motion.row_filter.sample_slice if motion.row_filter is not None else slice(None)
     true = CubicSpline(log.t, clean.q)
     dq, ddq = (motion_error(true, motion, order)[use] for order in (1, 2))
     # Compensated delays move the times at which torques hold together with the motion.
     late = (motion.t - log.t - log.torque_time_offset) / log.dt
-    wrong = tau - between_samples(clean.tau_meas, np.arange(log.t.size) + late)
+    wrong = tau - interpolate_samples(clean.tau_meas, np.arange(log.t.size) + late)
     near = near_reversals(true(log.t, 1), log.dt)
     beta = estimator.fit(build_problem(motion, nominal, basis), np.random.default_rng(0)).beta
     return PreprocessorScore(

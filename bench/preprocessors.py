@@ -116,7 +116,7 @@ def line(case: Case, logs: list[Log], preprocessor: Preprocessor) -> tuple[str, 
     )
     wls = WeightedLeastSquares()
     scores = [score_preprocessor(preprocessor, x, case.nominal, case.basis, wls) for x in logs]
-    true = case.basis.of(case.plant.parameters())
+    true = case.basis.project(case.plant.parameters())
     ratio = rms(np.array([(score.beta - true) / std for score in scores]))
     W, tau = case.unseen
     model = np.median([(rms(tau - W @ score.beta) / rms(tau)).max() for score in scores])

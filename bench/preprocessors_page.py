@@ -63,11 +63,11 @@ def preprocessors_page(
 
 def figure_section(log: Log, nominal: Robot) -> Section:
     """Return measured torque, five-point smoothing and Kalman smoothing joint by joint."""
-    motion = RtsSmoother().tuned(log, nominal)
-    kalman = KalmanTorque(motion=motion).tuned(log, nominal)
+    motion = RtsSmoother().tune(log, nominal)
+    kalman = KalmanTorque(motion=motion).tune(log, nominal)
     filtered = {
         "five-point": five_point_cubic(log.tau_meas),
-        "Kalman": replace(kalman, form="smoother").filtered(log, nominal),
+        "Kalman": replace(kalman, form="smoother").filter_torque(log, nominal),
     }
     chart = torque_filters(log, FivePointCubic()(log, nominal), filtered)
     return Section(

@@ -83,11 +83,11 @@ class Measured:
         noise = np.maximum(np.std(log.tau_meas - log.truth.tau, axis=0), SMALLEST_NOISE * size)
         exact = exact_problem(log, nominal, basis, 0.0)
         bound = np.sqrt(np.diag(cramer_rao(exact, noise)))
-        return cls(nominal, basis, log, basis.of(robot.parameters()), bound)
+        return cls(nominal, basis, log, basis.project(robot.parameters()), bound)
 
     def prepared(self, preprocessor: str) -> LinearProblem:
         """Return the problem that a preprocessor makes."""
-        chosen = PREPROCESSORS.build(preprocessor).tuned(self.log, self.nominal)
+        chosen = PREPROCESSORS.build(preprocessor).tune(self.log, self.nominal)
         return build_problem(chosen(self.log, self.nominal), self.nominal, self.basis)
 
     def fitted(self, method: str, problem: LinearProblem) -> str:
@@ -98,7 +98,7 @@ class Measured:
         error = np.abs(estimate.beta - self.truth) / self.bound
         rows = true_rows(self.log, self.log.t >= 0.0)
         exact = exact_problem(self.log, self.nominal, self.basis, 0.0)
-        model = rms(exact.by_joint(exact.y - exact.W @ estimate.beta)) / rms(rows.tau)
+        model = rms(exact.unstack_rows(exact.y - exact.W @ estimate.beta)) / rms(rows.tau)
         return f"{np.median(error):9.2f} {error.max():9.1f} {100.0 * model.max():8.3f} %"
 
 

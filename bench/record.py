@@ -33,7 +33,7 @@ def motion(robot_name: str | Path) -> Animation:
     robot = load_robot(robot_name)
     options = FourierOptions(period=SECONDS, periods=1)
     path = random_feasible(robot, np.random.default_rng(0), options)
-    whole = Animation.of_trajectory(robot, path)
+    whole = Animation.from_trajectory(robot, path)
     kept = whole.t <= whole.start + SECONDS
     assert whole.tau is not None
     return Animation(

@@ -46,7 +46,7 @@ def pinocchio_regressor(
     n = robot.dof
     data = model.createData()
     W = np.zeros((len(q), n, parameters.size(n)))
-    inertial = W[:, :, : parameters.N_INERTIAL * n]
+    inertial = W[:, :, : parameters.INERTIAL_COUNT * n]
     for k in range(len(q)):
         inertial[k] = pinocchio.computeJointTorqueRegressor(model, data, q[k], dq[k], ddq[k])
     coulomb = np.tanh(dq / robot.eps)

@@ -18,7 +18,7 @@ from selenium import webdriver
 from robotid_sim.model.catalog_files import find_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import Page, page_text
-from robotid_sim.report.replay.motions import Replay, ReplayMotion, tracking_motion
+from robotid_sim.report.replay.motions import Replay, ReplayMotion, make_tracking_motion
 from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.viewer.animation import Animation
 
@@ -43,7 +43,7 @@ def replay_of(robot: Robot) -> Replay:
         for k, model in enumerate(models)
     }
     sweep = ReplayMotion("sweep", Animation.sweep(robot))
-    return Replay(robot, (sweep, tracking_motion(robot, "tracking", path, errors)))
+    return Replay(robot, (sweep, make_tracking_motion(robot, "tracking", path, errors)))
 
 
 def frames_per_second(driver: webdriver.Chrome, motion: str) -> float:

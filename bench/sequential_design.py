@@ -15,7 +15,7 @@ import numpy as np
 from threadpoolctl import threadpool_limits
 
 from robotid_sim.dynamics.base_parameters import base_parameters
-from robotid_sim.excitation.information import planned_information
+from robotid_sim.excitation.information import compute_information
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.excitation.sequence import optimal_sequence
@@ -64,8 +64,8 @@ def main() -> None:
             begun.append(time.perf_counter())
             rows.append(
                 [
-                    planned_information(robot, basis, count * apart[:1]).log_det,
-                    planned_information(robot, basis, apart).log_det,
+                    compute_information(robot, basis, count * apart[:1]).log_det,
+                    compute_information(robot, basis, apart).log_det,
                     plain.log_dets[-1],
                     both.log_dets[-1],
                     *np.diff(begun),

@@ -54,7 +54,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     options = FourierOptions(period=SAMPLES * DT, periods=1)
     trajectory = random_design(robot, basis, rng, options=options, candidates=50)
-    truth = basis.of(robot.parameters())
+    truth = basis.project(robot.parameters())
 
     def parts() -> Iterator[LinearProblem]:
         return (build_problem(m, robot, basis) for m in motions(robot, trajectory))

@@ -25,7 +25,7 @@ from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.estimation.structure import Structure
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.friction_law import FRICTION_LAWS, Asymmetric, LoadDependent, Stribeck
-from robotid_sim.model.joint_terms import ALL, JointTerm, checked_kinds
+from robotid_sim.model.joint_terms import ALL, JointTerm, select_kinds
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.term_laws import FrictionVelocity
 from robotid_sim.pipeline.config import load_config
@@ -130,7 +130,7 @@ def runs_of(task: tuple[str, str, int]) -> list[Run]:
 
 def _fit(bench: Bench, log: Log, kind: str) -> Identification:
     """Return the default fit of a log, with terms of a kind to choose from; an empty name none."""
-    kinds = checked_kinds((kind,) if kind else ())
+    kinds = select_kinds((kind,) if kind else ())
     plan = replace(build_fit(load_config(None, {})), joint_terms=kinds, terms_by_need=False)
     blind = replace(log, truth=None)
     return fit_logs(blind, bench.nominal, bench.basis, plan, np.random.default_rng(0))
@@ -152,7 +152,7 @@ def _error(fit: Identification, clean: Log) -> float:
     truth = true_rows(clean, clean.t >= SETTLED)
     state = (truth.q, truth.dq, truth.ddq)
     W = torque_regressor(fit.nominal, *state, fit.basis.columns)
-    phi = fit.basis.completed(fit.chosen.beta, fit.nominal.parameters())
+    phi = fit.basis.complete(fit.chosen.beta, fit.nominal.parameters())
     model = fit.nominal.with_parameters(phi, formal=True)
     terms, middle = fit.structure.robot_terms(), 0.5 * (clean.t[0] + clean.t[-1])
     t = clean.t[clean.t >= SETTLED] - middle

@@ -27,14 +27,14 @@ from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
-from robotid_sim.estimation.structure import NO_TERMS, Structure
+from robotid_sim.estimation.structure import EMPTY_STRUCTURE, Structure
 from robotid_sim.estimation.structure_search import choose_structure
 from robotid_sim.importing.import_map import Coupling, ImportMap, JointMap
 from robotid_sim.importing.importer import import_log
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import gated
+from robotid_sim.measurement.motion import add_gate
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.joint_terms import ALL, checked_kinds
+from robotid_sim.model.joint_terms import ALL, select_kinds
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import BY_JOINT, rows_by_joint
 from robotid_sim.preprocess.preprocessor import Rows
@@ -85,7 +85,7 @@ def errors(
     q, tau = (sosfiltfilt(low, x, axis=0) for x in (log.q, log.tau_meas))
     dq = np.gradient(q, log.dt, axis=0)
     state = (q, dq, np.gradient(dq, log.dt, axis=0))
-    model = robot.with_parameters(basis.completed(beta, robot.parameters()), formal=True)
+    model = robot.with_parameters(basis.complete(beta, robot.parameters()), formal=True)
     middle = 0.5 * (log.t[0] + log.t[-1])
     terms = terms_torque(model, found.robot_terms(), *state, t=log.t - middle)
     W = torque_regressor(robot, *(x[::THIN] for x in state), basis.columns)
@@ -111,14 +111,16 @@ def main() -> None:
     motion = RtsSmoother(rows=rows)(log, robot)
     assert motion.row_filter is not None
     left = np.repeat(~held_out(log.t)[:, None], log.dof, axis=1)
-    motion = replace(motion, row_filter=gated(motion.row_filter, left))
+    motion = replace(motion, row_filter=add_gate(motion.row_filter, left))
     basis = base_parameters(robot)
     problem = build_problem(motion, robot, basis)
-    found = choose_structure(problem, motion, robot, checked_kinds((ALL,)))
+    found = choose_structure(problem, motion, robot, select_kinds((ALL,)))
     print(f"{'% of torque':24} " + " ".join(f"{name:>8}" for name in robot.joint_names))
     for cutoff in CUTOFFS:
-        for title, terms in (("Coulomb, viscous", NO_TERMS), ("terms chosen", found)):
-            estimate = WeightedLeastSquares().fit(terms.beside(problem), np.random.default_rng(0))
+        for title, terms in (("Coulomb, viscous", EMPTY_STRUCTURE), ("terms chosen", found)):
+            estimate = WeightedLeastSquares().fit(
+                terms.project_rows(problem), np.random.default_rng(0)
+            )
             numbers = 100.0 * errors(log, robot, basis, estimate.beta, terms, cutoff)
             row = " ".join(f"{number:8.2f}" for number in numbers)
             print(f"{title:17} {cutoff:3.0f} Hz {row}")

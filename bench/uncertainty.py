@@ -17,7 +17,7 @@ from robotid_sim import FourierOptions, random_design
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
-from robotid_sim.estimation.friction_fit import estimate_eps, with_eps
+from robotid_sim.estimation.friction_fit import estimate_eps, set_eps
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.payload import estimate_payload, payload_parameters
 from robotid_sim.estimation.problem import LinearProblem
@@ -48,7 +48,7 @@ class Data:
         self.tau = joint_torque(robot, *self.state)
         W = torque_regressor(robot, *self.state, self.basis.columns)
         self.W = W.reshape(-1, self.basis.rank)
-        self.beta = self.basis.of(robot.parameters())
+        self.beta = self.basis.project(robot.parameters())
         self.noise = 0.01 * np.sqrt((self.tau**2).mean(axis=0))
 
     def draw(self, seed: int, correlation: float = 0.0) -> np.ndarray:
@@ -92,7 +92,7 @@ def coverage(name: str, data: Data, correlation: float) -> None:
 def nonlinear(data: Data) -> None:
     """Print errors of eps, payload and torque constants."""
     robot, basis = data.robot, data.basis
-    wrong = with_eps(robot, 2.0 * robot.eps)
+    wrong = set_eps(robot, 2.0 * robot.eps)
     eps, linear, mass, gains = [], [], [], []
     for seed in range(FEW):
         motion = data.motion(data.tau + 0.3 * data.draw(seed))

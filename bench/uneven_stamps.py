@@ -82,7 +82,7 @@ def main() -> None:
     nominal = perturb(plant, rng)
     basis, options = base_parameters(nominal), FourierOptions(period=PERIOD, periods=PERIODS)
     path = random_design(nominal, basis, rng, options=options, candidates=20)
-    beta = basis.of(plant.parameters())
+    beta = basis.project(plant.parameters())
     print(f"{'steps [ms]':>12} {'torques':>10} {'error':>6} {'worst':>6} {'coverage':>9}")
     for steps in STEPS:
         found: dict[str, list[np.ndarray]] = {}

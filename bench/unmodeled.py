@@ -37,7 +37,7 @@ from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
-from robotid_sim.estimation.state_functions import lacking_torque
+from robotid_sim.estimation.state_functions import compute_unmodeled_torque
 from robotid_sim.excitation.design import torque_scale
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.measurement.log import Log
@@ -160,17 +160,17 @@ def trial(setup: Setup, clean: Log, unseen: Log, seed: int) -> Trial:
         )
         phi = setup.cell.plant.parameters()
         lacks = [lack for lack in fit.discrepancy.lacks if lack.knots]
-        model = fit.nominal.with_parameters(fit.basis.completed(estimate.beta, phi), formal=True)
-        nominal = setup.nominal.with_parameters(setup.basis.completed(plain.beta, phi), formal=True)
+        model = fit.nominal.with_parameters(fit.basis.complete(estimate.beta, phi), formal=True)
+        nominal = setup.nominal.with_parameters(setup.basis.complete(plain.beta, phi), formal=True)
         truth, use = unseen.truth, unseen.t >= 0.5
         assert truth is not None
         q, dq, ddq, tau = (x[use] for x in (truth.q, truth.dq, truth.ddq, truth.tau))
         seen = Motion(unseen.t[use], q, dq, ddq, tau, unseen.joint_names)
-        error = tau - joint_torque(model, q, dq, ddq) - lacking_torque(lacks, seen, model)
-        error -= terms_torque(model, fit.structure.lasting_terms(), q, dq, ddq)
+        error = tau - joint_torque(model, q, dq, ddq) - compute_unmodeled_torque(lacks, seen, model)
+        error -= terms_torque(model, fit.structure.list_lasting_terms(), q, dq, ddq)
         return Trial(
-            covered=after.covers(fit.basis.of(phi)),
-            plain_covered=before.covers(setup.basis.of(phi)),
+            covered=after.covers(fit.basis.project(phi)),
+            plain_covered=before.covers(setup.basis.project(phi)),
             error=rms(error),
             plain_error=rms(tau - joint_torque(nominal, q, dq, ddq)),
             wider=float(

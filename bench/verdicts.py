@@ -28,7 +28,7 @@ from robotid_sim.pipeline.assess import assess
 from robotid_sim.pipeline.build import Setup, build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.identification import IDENTIFIED
-from robotid_sim.pipeline.scoring import scored
+from robotid_sim.pipeline.scoring import score_estimates
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.study import run_study
@@ -97,7 +97,7 @@ def on_log(name: str, setup: Setup, logs: tuple[Log, Log], log: Log, seed: int) 
     with tempfile.TemporaryDirectory() as folder:
         fit.write(folder, meshes=MeshMode.KEEP)
         written = None if fit.lift is None else Path(folder) / IDENTIFIED
-        estimates = scored(setup.cell.plant, logs[1], fit)
+        estimates = score_estimates(setup.cell.plant, logs[1], fit)
         (causes,) = assess(fit, log).diagnoses
         judged = verdict(setup, *logs, fit, causes, estimates, written, None, ())
     return outcome(name, "sound", seed, judged.checks)

@@ -10,9 +10,14 @@ from docutils import nodes
 from sphinx.util.docutils import SphinxDirective
 
 from robotid_sim.papers import find_paper
-from robotid_sim.papers.claims import CHECK, VERDICTS, PrintedClaim
+from robotid_sim.papers.claims import CHECK_VERDICT, VERDICTS, PrintedClaim
 from robotid_sim.papers.paper import Paper
-from robotid_sim.papers.stored import STORED, stored_runs, stored_verdicts, value_over_seeds
+from robotid_sim.papers.stored import (
+    STORED_FILE,
+    load_stored_runs,
+    load_stored_verdicts,
+    value_over_seeds,
+)
 
 SEEDS = "depends on the seed"
 GROUPS = {
@@ -22,7 +27,7 @@ GROUPS = {
     "not-reproducible": "Does not hold; the last column says why.",
     "not-testable": "A test needs what the paper does not print, which stands first in the last "
     "column.",
-    CHECK: "The testbench checks itself: only its own code could break these.",
+    CHECK_VERDICT: "The testbench checks itself: only its own code could break these.",
 }
 """What a group of claims has in common, in the order of the page."""
 assert set(VERDICTS) < set(GROUPS)
@@ -44,7 +49,9 @@ def doi_link(citation: str) -> str:
 
 def cells(paper: str, claim: PrintedClaim, verdict: str) -> Iterator[str]:
     """Yield claim with its place in the paper, printed number, ours, and conditions with reason."""
-    runs = [run[paper][claim.name] for run in stored_runs().values() if claim.name in run[paper]]
+    runs = [
+        run[paper][claim.name] for run in load_stored_runs().values() if claim.name in run[paper]
+    ]
     source = f" *({markdown(claim.source)})*" if claim.source else ""
     yield markdown(claim.claim) + source
     yield markdown(value_over_seeds([claim.published], claim.unit))
@@ -66,7 +73,7 @@ def conditions(claim: PrintedClaim, verdict: str) -> Iterator[str]:
 
 def grouped(paper: Paper) -> Iterator[tuple[str, list[tuple[PrintedClaim, str]]]]:
     """Yield the groups of verdicts that have claims, with claims and their verdicts."""
-    verdicts = stored_verdicts(paper.name)
+    verdicts = load_stored_verdicts(paper.name)
     pairs = [(claim, verdicts.get(claim.name, MISSING)) for claim in paper.sheet.claim]
     for group in (*GROUPS, MISSING):
         within = [pair for pair in pairs if pair[1].partition(":")[0] == group]
@@ -82,7 +89,10 @@ class PaperDirective(SphinxDirective):
     def run(self) -> list[nodes.Node]:
         """Return what the lines of Markdown say."""
         paper = find_paper(self.arguments[0])
-        for source in (STORED, inspect.getfile(type(paper)).replace("paper.py", "claims.toml")):
+        for source in (
+            STORED_FILE,
+            inspect.getfile(type(paper)).replace("paper.py", "claims.toml"),
+        ):
             self.env.note_dependency(str(source))
         return self.parse_text_to_nodes("\n".join(self.lines(paper)), allow_section_headings=True)
 

@@ -84,7 +84,7 @@ from .campaign.outcome import CampaignResult as CampaignResult
 from .plotting import plot as plot
 
 # Control
-from .validation.closed_loop import closed_loop as closed_loop
+from .validation.closed_loop import run_closed_loops as run_closed_loops
 from .validation.comparison import Comparison as Comparison
 from .control.gains import LoopGains as LoopGains
 from .control.sliding_mode import SlidingMode as SlidingMode
@@ -94,7 +94,7 @@ from .experiment.scenario import Scenario as Scenario
 from .experiment.scenario import Sinusoidal as Sinusoidal
 from .tasks.path import Lap as Lap
 from .tasks.path import fastest_lap as fastest_lap
-from .tasks.path import tracking_path as tracking_path
+from .tasks.path import make_tracking_path as make_tracking_path
 
 # Optimization and own parts
 from .optim.minimize import minimize as minimize

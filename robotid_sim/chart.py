@@ -142,7 +142,7 @@ class Matrix:
         return self.across or self.names
 
     @property
-    def square(self) -> bool:
+    def is_square(self) -> bool:
         """Whether it has the same rows and columns."""
         return not self.across
 
@@ -187,7 +187,7 @@ class Chart:
         """Return whether panel k is the lowest of its column: it names the x axis for all."""
         return k + columns >= len(self.panels)
 
-    def in_motion(self, motion: str) -> Self:
+    def tie_to_motion(self, motion: str) -> Self:
         """Return the chart with its times, if it has any, as those of a motion."""
         panels = (
             replace(panel, clock=replace(panel.clock, motion=motion))
@@ -286,6 +286,6 @@ def _digits(value: float) -> str:
     return "" if np.isnan(value) else f"{value:.7g}"
 
 
-def thinned(n: int, most: int) -> slice:
+def sample_evenly(n: int, most: int) -> slice:
     """Return a slice that keeps at most `most` of `n` samples, evenly."""
     return slice(None, None, max(1, -(-n // most)))

@@ -26,10 +26,10 @@ if not hasattr(_unpickle, "cache_info"):
 types: Any = numba.types
 """Types of compiled code."""
 
-STAMP = "_source_stamp"
+STAMP_ATTRIBUTE = "_source_stamp"
 """Where numba keeps the stamp of a cache."""
 
-SMALLEST_PART = 2000
+MIN_SAMPLES_PER_THREAD = 2000
 """Samples below which a batch is not worth a thread of its own."""
 
 
@@ -61,9 +61,9 @@ def jit_calling(*modules: ModuleType | Path) -> Callable[[F], F]:
         kernel = jit(function)
         index = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
         held = getattr(index, "__dict__", {})
-        if STAMP not in held:
+        if STAMP_ATTRIBUTE not in held:
             return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
-        held[STAMP] = (held[STAMP], digest)
+        held[STAMP_ATTRIBUTE] = (held[STAMP_ATTRIBUTE], digest)
         return kernel
 
     return compiled
@@ -80,14 +80,14 @@ def c_functions(library: Path) -> Callable[..., Any]:
     return lambda name, *kinds: types.ExternalFunction(name, signed(*kinds))
 
 
-def in_threads(kernel: Callable[[slice], None], samples: int) -> None:
+def run_in_threads(kernel: Callable[[slice], None], samples: int) -> None:
     """Run a kernel on disjoint parts of a batch of independent samples, one thread a core.
 
     Every sample is computed alone, so the bits do not depend on the number of threads.
 
     `kernel` takes the slice of the samples to work on.
     """
-    count = samples // SMALLEST_PART
+    count = samples // MIN_SAMPLES_PER_THREAD
     if count > 1:  # to ask for the cores costs more than a small batch
         count = min(os.cpu_count() or 1, count)
     if count <= 1:

@@ -8,9 +8,9 @@ from pydantic import AfterValidator, AllowInfNan, BaseModel, ConfigDict, Field, 
 from pydantic import ValidationInfo as Place
 from pydantic_core import PydanticCustomError
 
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 
-LARGEST = 1e9
+MAX_NUMBER = 1e9
 """Largest size of a number in a configuration, in SI units; none of a robot is larger."""
 
 
@@ -24,7 +24,7 @@ class ConfigSection(BaseModel):
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         """Let ``help`` show the keys of every section."""
-        documented(cls)
+        document_attributes(cls)
 
     @field_validator("*", mode="before")
     @classmethod
@@ -37,8 +37,8 @@ class ConfigSection(BaseModel):
             if isinstance(part, bool) and numeric:
                 raise PydanticCustomError("flag", "should not be true or false")
             is_size = isinstance(part, float) or (isinstance(part, int) and kinds != {int})
-            if is_size and LARGEST < abs(part) < float("inf"):
-                raise PydanticCustomError("size", f"should lie within {LARGEST:g}")
+            if is_size and MAX_NUMBER < abs(part) < float("inf"):
+                raise PydanticCustomError("size", f"should lie within {MAX_NUMBER:g}")
         if isinstance(value, list | tuple) and all(isinstance(part, str) for part in value):
             twice = [name for name, count in Counter(value).items() if count > 1]
             if twice:

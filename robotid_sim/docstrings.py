@@ -1,6 +1,7 @@
 """What docstrings say of classes and their fields, as plain text and in ``help``.
 
-Fields are documented by the string below each (PEP 258), which Python throws away. `documented`
+Fields are documented by the string below each (PEP 258), which Python throws away.
+`document_attributes`
 makes ``help``, `inspect.getdoc` and ``?`` of IPython show them; sources are read when one asks.
 """
 
@@ -17,16 +18,16 @@ from typing import Any, TypeVar
 
 T = TypeVar("T", bound=type)
 
-LATER = ("Methods", "See Also", "Notes", "Warnings", "References", "Examples")
+LATER_SECTIONS = ("Methods", "See Also", "Notes", "Warnings", "References", "Examples")
 """Sections of a class docstring that stand behind the attributes, by numpydoc."""
 
-FOREIGN = sys.stdlib_module_names | {"pydantic"}
+FOREIGN_PACKAGES = sys.stdlib_module_names | {"pydantic"}
 """Packages whose classes have attributes that are no matter of a value."""
 
 
-def documented(cls: T) -> T:
+def document_attributes(cls: T) -> T:
     """Give a class a docstring with a section Attributes; to stand above ``@dataclass``."""
-    cls.__doc__ = _Docstring.of(cls)
+    cls.__doc__ = _Docstring.from_class(cls)
     return cls
 
 
@@ -41,14 +42,14 @@ class _Docstring(str):
     owner: type
 
     @classmethod
-    def of(cls, owner: type) -> "_Docstring":
+    def from_class(cls, owner: type) -> "_Docstring":
         docstring = cls(_own_docstring(owner))
         docstring.owner = owner
         return docstring
 
     @cached_property
     def whole(self) -> str:
-        return with_attributes(str(self), attributes_of(self.owner))
+        return add_attributes(str(self), attributes_of(self.owner))
 
     def __get__(self, _instance: object, _owner: type | None = None) -> str:
         return self.whole
@@ -57,7 +58,7 @@ class _Docstring(str):
         return self.whole.expandtabs(tabsize)
 
 
-def with_attributes(docstring: str, attributes: dict[str, tuple[str, str]]) -> str:
+def add_attributes(docstring: str, attributes: dict[str, tuple[str, str]]) -> str:
     """Return a class docstring with the section Attributes; one that has it is left as it is.
 
     Type and text of the attributes are those of `attributes_of`.
@@ -69,7 +70,7 @@ def with_attributes(docstring: str, attributes: dict[str, tuple[str, str]]) -> s
     for name, (kind, meaning) in attributes.items():
         lines += [f"{name} : {kind}" if kind else name]
         lines += textwrap.indent(meaning, "    ").splitlines()
-    later = re.search(rf"^(?:{'|'.join(LATER)})\n-+$", text, re.MULTILINE)
+    later = re.search(rf"^(?:{'|'.join(LATER_SECTIONS)})\n-+$", text, re.MULTILINE)
     at = later.start() if later else len(text)
     parts = (text[:at].rstrip(), "\n".join(lines), text[at:])
     return "\n\n".join(part for part in parts if part)
@@ -83,7 +84,7 @@ def attributes_of(cls: type) -> dict[str, tuple[str, str]]:
     """
     attributes: dict[str, tuple[str, str]] = {}
     for part in reversed(cls.__mro__):
-        if part.__module__.partition(".")[0] in FOREIGN:
+        if part.__module__.partition(".")[0] in FOREIGN_PACKAGES:
             continue
         for name, kind, text in _members(_body(part)):
             before = attributes.get(name, ("", ""))

@@ -37,7 +37,7 @@ class UnknownNameError(RobotIdError, LookupError):
     """A name is in no registry, catalog or robot; the text lists the known ones."""
 
     @classmethod
-    def of(cls, noun: str, name: str, known: Iterable[str]) -> Self:
+    def from_names(cls, noun: str, name: str, known: Iterable[str]) -> Self:
         """Return the error for a name of some kind (noun), with the nearest of the known ones."""
         names = list(known)
         return cls(f"unknown {noun} '{name}'{suggestion(name, names)}; known: {', '.join(names)}")
@@ -86,7 +86,7 @@ class MissingExtraError(RobotIdError, ImportError):
     """An optional package is not installed; the text gives the install command."""
 
     @classmethod
-    def of(cls, need: str, extra: str) -> Self:
+    def from_extra(cls, need: str, extra: str) -> Self:
         """Return the error for what an extra provides; the need is a sentence without its end."""
         return cls(f"{need}: {install_command(extra)}")
 
@@ -97,7 +97,7 @@ def require_extra(need: str, extra: str) -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise MissingExtraError.of(need, extra) from error
+        raise MissingExtraError.from_extra(need, extra) from error
 
 
 class ControllerError(RobotIdError, ValueError):

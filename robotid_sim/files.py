@@ -15,7 +15,7 @@ from robotid_sim.inputs import read_file
 
 Upgrade = Callable[[dict[str, Any]], dict[str, Any]]
 
-LONGEST_INTEGER = 40
+MAX_DIGITS = 40
 """Most digits of a whole number in a file: seeds have that many."""
 
 FILE_SPACE = 64e6
@@ -133,7 +133,7 @@ def make_folder(path: str | Path, option: str = "--out") -> Path:
             return folder
 
 
-def existing_folder(path: str | Path, option: str = "--out") -> Path:
+def resolve_folder(path: str | Path, option: str = "--out") -> Path:
     """Return an output folder, or the one that it can be created in; raise as `make_folder`."""
     with _folder_errors(path, option) as folder:
         with suppress(FileNotFoundError, NotADirectoryError):
@@ -211,6 +211,6 @@ def read_json(
 
 
 def _integer(text: str) -> int:
-    if len(text) > LONGEST_INTEGER:
+    if len(text) > MAX_DIGITS:
         raise ValueError(f"a number of {len(text)} digits")
     return int(text)

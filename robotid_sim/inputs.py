@@ -36,13 +36,13 @@ MAX_INTEGER = 10**1000
 MAX_UNPACKING_RATIO = 100.0
 """Largest size of what is unpacked over that of its file."""
 
-SMALL_SIZE = 1e8
+MAX_SMALL_SIZE = 1e8
 """Size that any machine holds [bytes]."""
 
-PACKAGES = "ROS_PACKAGE_PATH"
+PACKAGE_PATH_VARIABLE = "ROS_PACKAGE_PATH"
 """Variable with folders, separated by ``:``, whose files any robot may name."""
 
-_NUMBER = re.compile(r"(?<![\w.])\d+\.\d+(?:[eE][-+]?\d+)?(?![\w.])")
+_NUMBER_PATTERN = re.compile(r"(?<![\w.])\d+\.\d+(?:[eE][-+]?\d+)?(?![\w.])")
 
 
 def require_file(path: Path, largest: float = float("inf")) -> None:
@@ -69,7 +69,7 @@ def _require_regular(path: Path, state: os.stat_result, largest: float) -> None:
             f"{1e-6 * largest:.4g} MB are read; give a smaller file"
         )
     stored = 512 * getattr(state, "st_blocks", state.st_size)
-    if S_ISREG(state.st_mode) and state.st_size > max(SMALL_SIZE, MAX_UNPACKING_RATIO * stored):
+    if S_ISREG(state.st_mode) and state.st_size > max(MAX_SMALL_SIZE, MAX_UNPACKING_RATIO * stored):
         raise FileFormatError(
             f"{path} has {1e-9 * state.st_size:.3g} GB, of which nearly all are holes; give a "
             "file that was written"
@@ -113,7 +113,9 @@ def read_toml(path: str | Path, what: str) -> dict[str, Any]:
     """
     try:
         text = read_file(path, MAX_TOML_SIZE).decode("utf-8")
-        if any(_NUMBER.sub("", line).count(".") > MAX_TOML_DOTS for line in text.split("\n")):
+        if any(
+            _NUMBER_PATTERN.sub("", line).count(".") > MAX_TOML_DOTS for line in text.split("\n")
+        ):
             raise ValueError(f"a line has more than {MAX_TOML_DOTS} dots")
         content = tomllib.loads(text)
         for depth, value in _values(content):
@@ -139,14 +141,14 @@ def _values(content: Any) -> Iterator[tuple[int, Any]]:
         left += [(depth + 1, part) for part in parts] if isinstance(value, dict | list) else []
 
 
-def bound_unpacked_size(path: Path) -> int:
+def estimate_unpacked_size(path: Path) -> int:
     """Bound what a file may hold when it is unpacked [bytes]."""
-    return int(max(SMALL_SIZE, MAX_UNPACKING_RATIO * path.stat().st_size))
+    return int(max(MAX_SMALL_SIZE, MAX_UNPACKING_RATIO * path.stat().st_size))
 
 
 def require_warranted(size: float, path: Path, what: str = "its content") -> None:
     """Raise `FileFormatError` if a file claims to hold far more than its own size [bytes]."""
-    if size > bound_unpacked_size(path):
+    if size > estimate_unpacked_size(path):
         raise FileFormatError(
             f"{path}: {what} claims {1e-9 * size:.3g} GB in a file of "
             f"{1e-6 * path.stat().st_size:.3g} MB; the file is damaged, or made to fill memory: "
@@ -189,7 +191,7 @@ def package_folders() -> list[Path]:
 
     shares = [prefix / "share" for prefix in folders("AMENT_PREFIX_PATH")]
     models = [*folders("GZ_SIM_RESOURCE_PATH"), *folders("GAZEBO_MODEL_PATH")]
-    return [*folders(PACKAGES), *shares, *models]
+    return [*folders(PACKAGE_PATH_VARIABLE), *shares, *models]
 
 
 def require_nameable(owner: Path, file: Path, what: str, largest: float = float("inf")) -> None:
@@ -201,7 +203,7 @@ def require_nameable(owner: Path, file: Path, what: str, largest: float = float(
     if os.path.lexists(file) and not is_nameable(owner, file):
         raise FileFormatError(
             f"{what} leads out of the folder of {owner}; copy it there, or name a folder above "
-            f"both in {PACKAGES}"
+            f"both in {PACKAGE_PATH_VARIABLE}"
         )
     require_file(file, largest)
 

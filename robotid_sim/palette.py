@@ -6,10 +6,10 @@ on white; on dark ground they are lighter. Joints beyond the last hue begin agai
 
 from robotid_sim.errors import UnknownNameError
 
-HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
+LIGHT_HUES = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#7f7f7f")
 DARK_HUES = ("#4ca6dd", "#ee8244", "#2fc79c", "#dd9cbf", "#f0b73c", "#8fd0f5", "#a5a5a5")
 
-ROLES = {
+ROLE_COLORS = {
     "ink": ("#1a1d21", "#e6e8eb"),
     "muted": ("#5f666e", "#9aa1aa"),
     "grid": ("#e2e4e7", "#33383f"),
@@ -20,25 +20,27 @@ ROLES = {
     "filter-1": ("#cc79a7", "#dd9cbf"),
     "filter-2": ("#009e73", "#2fc79c"),
     "warning": ("#a8071a", "#ff7b72"),
-    **{f"joint-{k}": pair for k, pair in enumerate(zip(HUES, DARK_HUES, strict=True))},
+    **{f"joint-{k}": pair for k, pair in enumerate(zip(LIGHT_HUES, DARK_HUES, strict=True))},
 }
 """Role to its color on light and on dark ground."""
 
 
 def require_role(color: str, what: str) -> None:
     """Raise `UnknownNameError` if a color is no role."""
-    if color not in ROLES:
-        raise UnknownNameError(f"{what}: {UnknownNameError.of('color', color, ROLES)}")
+    if color not in ROLE_COLORS:
+        raise UnknownNameError(
+            f"{what}: {UnknownNameError.from_names('color', color, ROLE_COLORS)}"
+        )
 
 
 def joint_role(j: int) -> str:
     """Return the color role of joint `j`."""
-    return f"joint-{j % len(HUES)}"
+    return f"joint-{j % len(LIGHT_HUES)}"
 
 
 def light(role: str) -> str:
     """Return the color of a role on light ground."""
-    return ROLES[role][0]
+    return ROLE_COLORS[role][0]
 
 
 def rgb(role: str) -> tuple[int, int, int]:
@@ -49,7 +51,7 @@ def rgb(role: str) -> tuple[int, int, int]:
 
 def css_variables() -> tuple[str, str]:
     """Return the declarations of all roles as CSS variables, for light and for dark ground."""
-    pairs = ROLES.items()
+    pairs = ROLE_COLORS.items()
     return (
         "".join(f"--{role}:{colors[0]};" for role, colors in pairs),
         "".join(f"--{role}:{colors[1]};" for role, colors in pairs),

@@ -18,9 +18,14 @@ from joblib.externals.loky.backend import resource_tracker as loky_tracker
 from joblib.parallel import LokyBackend, get_active_backend
 
 from robotid_sim.errors import OptionError
-from robotid_sim.plugins import load_plugins, loaded_plugins
+from robotid_sim.plugins import list_plugins, load_plugins
 from robotid_sim.progress import Portion
-from robotid_sim.signals import ENDING, SAFE_PATH, end_with_parent, postponed
+from robotid_sim.signals import (
+    ENDING_SIGNALS,
+    SAFE_PATH_VARIABLE,
+    end_with_parent,
+    postpone_signals,
+)
 from robotid_sim.threads import one_blas_thread
 
 Item = TypeVar("Item")
@@ -49,12 +54,12 @@ def no_progress(share: float) -> None:
 
 
 _keeping: list[None] = []
-"""As many entries as blocks of `kept_workers` that are open."""
+"""As many entries as blocks of `keep_workers` that are open."""
 
-AHEAD = 2
+AHEAD_WORKERS = 2
 """Processes for the work of `run_ahead`, which leave further cores to what is needed now."""
 
-NO_LEAKS = "ignore:resource_tracker"
+LEAK_FILTER = "ignore:resource_tracker"
 """Option of Python against the warnings of a tracker of files that others shall remove."""
 
 Outputs = Generator[tuple[int, Any, Exception | None], None, None]
@@ -67,7 +72,7 @@ _begun: list[None] = []
 
 
 @contextmanager
-def kept_workers() -> Iterator[None]:
+def keep_workers() -> Iterator[None]:
     """Let the processes of one `map_tasks` serve the next ones within the block, to save time.
 
     They take some seconds to start, for they load and compile what their tasks need.
@@ -84,22 +89,22 @@ def kept_workers() -> Iterator[None]:
 def run_ahead(work: Callable[[], Result], workers: int) -> Callable[[], Result]:
     """Begin ``work()`` in another process and return what waits for its result.
 
-    With one worker, outside `kept_workers`, within a worker or with another backend of joblib it
+    With one worker, outside `keep_workers`, within a worker or with another backend of joblib it
     runs here, when its result is asked for.
 
     The work is pickled: a function of a module, or a `functools.partial` of one. Waiting returns
     its result, or raises what it raised.
     """
-    if workers < 2 or not _keeping or _inside_a_worker() or not _own_pool():
-        return partial(_alone, _called, work)
-    with _processes(), postponed(), _unheard():
-        parallel = Parallel(AHEAD, return_as="generator_unordered", max_nbytes=None)
-        outputs: Outputs = parallel([delayed(_numbered)((), _called, 0, work)])
+    if workers < 2 or not _keeping or _is_in_worker() or not _is_default_backend():
+        return partial(_alone, _call_task, work)
+    with _processes(), postpone_signals(), _unheard():
+        parallel = Parallel(AHEAD_WORKERS, return_as="generator_unordered", max_nbytes=None)
+        outputs: Outputs = parallel([delayed(_run_numbered)((), _call_task, 0, work)])
         _ahead.append(outputs)  # a signal that has waited comes next
 
     def wait() -> Result:
         if outputs not in _ahead:  # the processes have ended since
-            return _alone(_called, work)
+            return _alone(_call_task, work)
         ((_, result, error),) = outputs
         _ahead.remove(outputs)
         if error is not None:
@@ -109,7 +114,7 @@ def run_ahead(work: Callable[[], Result], workers: int) -> Callable[[], Result]:
     return wait
 
 
-def _called(work: Callable[[], Result]) -> Result:
+def _call_task(work: Callable[[], Result]) -> Result:
     return work()
 
 
@@ -125,7 +130,7 @@ def map_tasks(
     depend on `workers`. Inside a worker all tasks run serially. A ``joblib.parallel_config`` around
     the call sends the tasks to another backend, such as a cluster.
 
-    With more than one worker, started afresh unless within `kept_workers`, function and tasks are
+    With more than one worker, started afresh unless within `keep_workers`, function and tasks are
     pickled: a function of a module, or a `functools.partial` of one. `progress` is called in this
     process with the tasks done. Raises `Interrupted` at Ctrl-C, after the processes have ended, and
     `OptionError` if `workers` is not positive.
@@ -149,8 +154,8 @@ def map_tasks(
         each_task(function, tasks, workers, take, going=lambda: not errors)
     except KeyboardInterrupt as interrupt:
         partial = interrupt.results if isinstance(interrupt, Interrupted) else []
-        raise Interrupted([*_ordered(results), *partial]) from interrupt
-    return _ordered(results)
+        raise Interrupted([*_sort_results(results), *partial]) from interrupt
+    return _sort_results(results)
 
 
 def each_task(
@@ -175,7 +180,7 @@ def each_task(
     if workers < 1:
         raise OptionError(f"the number of workers must be at least 1, got {workers}")
     count = min(workers, len(tasks) + apart)
-    if count <= 1 or _inside_a_worker():
+    if count <= 1 or _is_in_worker():
         for number, task in enumerate(tasks):
             if not going():
                 break
@@ -187,11 +192,11 @@ def each_task(
                 take(number, result, None)
         return
     work = (function, tasks, count, take, going, batch_size)
-    if not _own_pool():
+    if not _is_default_backend():
         _collect(*work)
         return
     try:
-        with _processes(), _ended_quietly():
+        with _processes(), _silence_end():
             _collect(*work)
     except BaseException:
         _end_workers()
@@ -200,16 +205,16 @@ def each_task(
         _end_workers()
 
 
-def _ordered(results: dict[int, Result]) -> list[Result]:
+def _sort_results(results: dict[int, Result]) -> list[Result]:
     return [results[number] for number in sorted(results)]
 
 
-def _inside_a_worker() -> bool:
+def _is_in_worker() -> bool:
     """Return whether this is a worker already: of this pool, or of a cluster."""
     return multiprocessing.parent_process() is not None or get_active_backend()[0].nesting_level > 0
 
 
-def _own_pool() -> bool:
+def _is_default_backend() -> bool:
     """Return whether no other backend was chosen around the call."""
     return isinstance(get_active_backend()[0], LokyBackend)
 
@@ -218,7 +223,7 @@ def _processes() -> parallel_config:
     """Return the block within which joblib runs tasks in the processes of this pool."""
     _begun.append(None)
     options = {"inner_max_num_threads": 1, "initializer": begin_worker}
-    return parallel_config(backend="loky", initargs=(os.getpid(), loaded_plugins()), **options)
+    return parallel_config(backend="loky", initargs=(os.getpid(), list_plugins()), **options)
 
 
 @contextmanager
@@ -230,22 +235,22 @@ def _unheard() -> Iterator[None]:
     tracker of joblib's files that dies is missed by the next one. Trackers remove what a killed
     parent left, and do not say so. None of them takes modules from the working folder.
     """
-    safe = os.environ.get(SAFE_PATH)
-    os.environ[SAFE_PATH] = "1"
-    sent_to_all = set(ENDING) - {signal.SIGTERM}
+    safe = os.environ.get(SAFE_PATH_VARIABLE)
+    os.environ[SAFE_PATH_VARIABLE] = "1"
+    sent_to_all = set(ENDING_SIGNALS) - {signal.SIGTERM}
     heard = signal.pthread_sigmask(signal.SIG_BLOCK, sent_to_all)
-    sys.warnoptions.append(NO_LEAKS)  # processes are begun with these
+    sys.warnoptions.append(LEAK_FILTER)  # processes are begun with these
     try:
         for tracker in (resource_tracker, loky_tracker):
             tracker.ensure_running()
         signal.pthread_sigmask(signal.SIG_BLOCK, sent_to_all)  # trackers let them through again
         yield
     finally:
-        sys.warnoptions.remove(NO_LEAKS)
+        sys.warnoptions.remove(LEAK_FILTER)
         if safe is None:
-            del os.environ[SAFE_PATH]
+            del os.environ[SAFE_PATH_VARIABLE]
         else:
-            os.environ[SAFE_PATH] = safe
+            os.environ[SAFE_PATH_VARIABLE] = safe
         signal.pthread_sigmask(signal.SIG_SETMASK, heard)
 
 
@@ -253,17 +258,17 @@ def _end_workers() -> None:
     if not _begun:  # others that the program may have are not ours
         return
     _begun.clear()
-    with _ended_quietly():
+    with _silence_end():
         while _ahead:
             outputs = _ahead.pop()
-            with suppress(_Unwanted):
-                outputs.throw(_Unwanted())
+            with suppress(_UnneededResult):
+                outputs.throw(_UnneededResult())
         # They have no task whose result is wanted, and take a second to end by themselves.
         get_reusable_executor(reuse=True).shutdown(wait=True, kill_workers=True)
 
 
 @contextmanager
-def _ended_quietly() -> Iterator[None]:
+def _silence_end() -> Iterator[None]:
     """Say nothing of loky's thread where it is stopped with a task that it has not yet seen.
 
     It forgets all tasks then, looks for that one the next moment and ends with a KeyError, after it
@@ -294,11 +299,11 @@ def _collect(
     # A killed run loses only the batches at work, and after an error no further ones begin.
     options = {"batch_size": batch_size, "pre_dispatch": workers, "max_nbytes": None}
     parallel = Parallel(workers, return_as="generator_unordered", **options)
-    work = delayed(partial(_numbered, loaded_plugins()))
+    work = delayed(partial(_run_numbered, list_plugins()))
     numbered = (work(function, k, task) for k, task in enumerate(tasks) if going())
     outputs: Outputs | None = None
     try:
-        with postponed(), _unheard():
+        with postpone_signals(), _unheard():
             outputs = parallel(numbered)
         for number, result, error in outputs:
             take(number, result, error)
@@ -308,11 +313,11 @@ def _collect(
         raise
 
 
-class _Unwanted(Exception):
+class _UnneededResult(Exception):
     pass
 
 
-def _numbered(
+def _run_numbered(
     plugins: Sequence[str], function: Callable[[Item], Result], number: int, task: Item
 ) -> tuple[int, Result | None, Exception | None]:
     try:
@@ -331,7 +336,7 @@ def _alone(function: Callable[[Item], Result], task: Item) -> Result:
 
 def begin_worker(parent: int, plugins: Sequence[str] = ()) -> None:
     """Leave to the parent what a terminal sends to all processes, end with it, load its plugins."""
-    for number in set(ENDING) - {signal.SIGTERM}:
+    for number in set(ENDING_SIGNALS) - {signal.SIGTERM}:
         signal.signal(number, signal.SIG_IGN)
     end_with_parent(parent)
     load_plugins(plugins)

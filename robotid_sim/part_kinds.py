@@ -31,7 +31,7 @@ class PartKind(NamedTuple):
     """What there is to say of a part by its name."""
 
     @classmethod
-    def of_registry(
+    def from_registry(
         cls, place: str, summary: str, use: str, *, settable: bool = True
     ) -> "PartKind":
         """Return the kind of a registry, which is loaded when it is asked."""
@@ -53,7 +53,7 @@ def _table(title: str, rows: PartRows) -> Table:
 
 
 def _robot_tables(name: str) -> list[Table]:
-    from robotid_sim.model.catalog import load_robot, published_sets
+    from robotid_sim.model.catalog import list_published_sets, load_robot
     from robotid_sim.section import number
 
     robot = load_robot(name)
@@ -70,7 +70,7 @@ def _robot_tables(name: str) -> list[Table]:
     ]
     title = "joints: limits in the unit, per second, per second squared, N m or N"
     try:
-        sets = published_sets(name)
+        sets = list_published_sets(name)
     except UnknownNameError:
         return [_table(title, joints)]
     rows = [{"name": key, "summary": text} for key, text in sets.items()]
@@ -111,15 +111,15 @@ def _engines() -> PartRows:
 
 
 def _terms() -> PartRows:
-    from robotid_sim.model.joint_terms import KINDS as TERMS
-    from robotid_sim.model.joint_terms import SOUGHT
+    from robotid_sim.model.joint_terms import FITTED_KINDS
+    from robotid_sim.model.joint_terms import TERM_KINDS as TERMS
 
     source = "robotid_sim/model/joint_terms.py"
-    return [{"name": n, "summary": TERMS[n].words, "source": source} for n in SOUGHT]
+    return [{"name": n, "summary": TERMS[n].words, "source": source} for n in FITTED_KINDS]
 
 
 def _term_tables(name: str) -> list[Table]:
-    from robotid_sim.model.joint_terms import KINDS as TERMS
+    from robotid_sim.model.joint_terms import TERM_KINDS as TERMS
     from robotid_sim.model.joint_terms import unit_of
 
     kind = TERMS[name]
@@ -135,36 +135,36 @@ def _papers() -> PartRows:
     return describe_papers()
 
 
-_FAMILIES = PartKind.of_registry(
+_FAMILY_KIND = PartKind.from_registry(
     "excitation:FAMILIES",
     "families of excitation motions",
     "--family {name}; options: [design] options = {{ … }}",
 )
 
-KINDS: Mapping[str, PartKind] = {
+PART_KINDS: Mapping[str, PartKind] = {
     "robots": PartKind(
         "robots of the catalog",
         "robotid check {name}",
         lambda: resolve_name("robotid_sim.model.catalog_files:describe_catalog")(),
         _robot_tables,
     ),
-    "families": _FAMILIES,
-    "trajectories": _FAMILIES._replace(summary="the same as families"),
-    "criteria": PartKind.of_registry(
+    "families": _FAMILY_KIND,
+    "trajectories": _FAMILY_KIND._replace(summary="the same as families"),
+    "criteria": PartKind.from_registry(
         "excitation:CRITERIA",
         "what an excitation is designed for",
         "--criterion {name}; options: [design] criterion_options = {{ … }}",
     ),
-    "sensors": PartKind.of_registry(
+    "sensors": PartKind.from_registry(
         "measurement:SENSORS", "what corrupts a log", "[sensors.{name}]"
     ),
     "presets": PartKind("sensors of typical cells", "--preset {name}", _presets, _preset_tables),
-    "friction-laws": PartKind.of_registry(
+    "friction-laws": PartKind.from_registry(
         "model.friction_law:FRICTION_LAWS",
         "friction of the simulated plant",
         '--plant-friction {name}; options: [experiment.friction] law = "{name}"',
     ),
-    "plant-drives": PartKind.of_registry(
+    "plant-drives": PartKind.from_registry(
         "model.plant_drives:PLANT_DRIVES",
         "what lies between rotors and links of the simulated plant",
         '--plant-drive {name}; options: [experiment.drive] kind = "{name}"',
@@ -178,33 +178,33 @@ KINDS: Mapping[str, PartKind] = {
         _terms,
         _term_tables,
     ),
-    "preprocessors": PartKind.of_registry(
+    "preprocessors": PartKind.from_registry(
         "preprocess:PREPROCESSORS",
         "from a log to motion and torque",
         '[preprocess] name = "{name}"; options = {{ … }}',
     ),
-    "estimators": PartKind.of_registry(
+    "estimators": PartKind.from_registry(
         "estimation:ESTIMATORS",
         "from motion and torque to parameters",
         "--estimator {name}; options: [estimation.options.{name}]",
     ),
-    "optimizers": PartKind.of_registry(
+    "optimizers": PartKind.from_registry(
         "optim.optimizer:OPTIMIZERS",
         "algorithms that search without gradients",
         "--solver {name}; --estimator wls-{name}; options: [estimation.options.wls-{name}.options]",
     ),
-    "controllers": PartKind.of_registry(
+    "controllers": PartKind.from_registry(
         "control:CONTROLLERS",
         "controllers of the closed loop",
         "--controller {name}; its gains follow from bandwidth and error of [control]",
         settable=False,
     ),
-    "tasks": PartKind.of_registry(
+    "tasks": PartKind.from_registry(
         "tasks:TASKS",
         "motions of the closed loop",
         "--task {name}; options: [control.tasks.{name}]",
     ),
-    "scenarios": PartKind.of_registry(
+    "scenarios": PartKind.from_registry(
         "experiment.conditions:CONDITIONS",
         "disturbances of the closed loop, which + joins",
         "--scenario {name}; options: [control.conditions.{name}]",

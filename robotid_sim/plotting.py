@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from robotid_sim.chart import Chart, Curve, Panel, thinned
+from robotid_sim.chart import Chart, Curve, Panel, sample_evenly
 from robotid_sim.errors import ArgumentTypeError, OptionError, UnknownNameError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.measurement.log import Log
@@ -15,7 +15,7 @@ from robotid_sim.palette import joint_role
 from robotid_sim.pipeline.assess import Assessment
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.study import Study
-from robotid_sim.report.draw import WIDTH, NotebookFigure, figure
+from robotid_sim.report.draw import FIGURE_WIDTH, NotebookFigure, figure
 from robotid_sim.report.figures.excitation import excitation, tool_path
 from robotid_sim.report.figures.parameters import base_parameters, correlation
 from robotid_sim.report.finding import trust_charts
@@ -26,7 +26,7 @@ from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.validation.closed_loop import ClosedLoop
 
-SAMPLES = 1500
+MAX_SAMPLES = 1500
 """Most samples of a curve."""
 
 
@@ -47,7 +47,7 @@ class NamedFigure:
         self.name = name.replace("_", "-")
 
     def __call__(
-        self, value: object, *, robot: Robot | None = None, width: float = WIDTH
+        self, value: object, *, robot: Robot | None = None, width: float = FIGURE_WIDTH
     ) -> NotebookFigure:
         """Return the figure of a value; see `plot`."""
         return plot(value, self.name, robot=robot, width=width)
@@ -88,7 +88,7 @@ class Plots:
         name: str | None = None,
         *,
         robot: Robot | None = None,
-        width: float = WIDTH,
+        width: float = FIGURE_WIDTH,
     ) -> NotebookFigure:
         """Return a figure of a value.
 
@@ -135,11 +135,11 @@ class Plots:
         charts = {chart.name: chart for chart in _charts(value, robot)}
         chosen = next(iter(charts)) if name is None else name
         if chosen not in charts:
-            raise UnknownNameError.of(f"figure of a {type(value).__name__}", chosen, charts)
+            raise UnknownNameError.from_names(f"figure of a {type(value).__name__}", chosen, charts)
         return figure(charts[chosen], width)
 
     def __dir__(self) -> list[str]:
-        return list(FIGURES)
+        return list(FIGURE_NAMES)
 
     if not TYPE_CHECKING:  # for which every name would be right
 
@@ -147,10 +147,10 @@ class Plots:
             """Raise an error that names the nearest figure."""
             if name.startswith("_"):
                 raise AttributeError(name)
-            raise UnknownFigureError.of("figure", name, FIGURES)
+            raise UnknownFigureError.from_names("figure", name, FIGURE_NAMES)
 
 
-FIGURES = tuple(name for name, value in vars(Plots).items() if isinstance(value, NamedFigure))
+FIGURE_NAMES = tuple(name for name, value in vars(Plots).items() if isinstance(value, NamedFigure))
 """Names of all figures, as attributes of `plot`."""
 
 plot = Plots()
@@ -165,7 +165,7 @@ def _charts(value: object, robot: Robot | None) -> Sequence[Chart]:
         case Study():
             return _charts_of_page(value)
         case Identification(chosen=chosen):
-            before = value.basis.of(value.nominal.parameters())
+            before = value.basis.project(value.nominal.parameters())
             known = chosen.cov is not None
             parameters = [base_parameters(chosen, before, None, None)] if known else []
             return [*parameters, *_charts(chosen, None), *trust_charts(Assessment(value, ()))[0]]
@@ -198,7 +198,7 @@ def _charts_of_page(study: Study) -> tuple[Chart, ...]:
 
 def log_chart(log: Log) -> Chart:
     """Return position and torque of every joint over time."""
-    part = thinned(log.t.size, SAMPLES)
+    part = sample_evenly(log.t.size, MAX_SAMPLES)
     torque = (torque_unit(unit) for unit in log.joint_units)
     channels = {
         f"position [{', '.join(dict.fromkeys(log.joint_units))}]": log.q,

@@ -19,17 +19,17 @@ from types import ModuleType
 
 from robotid_sim.errors import PluginError, RobotIdError
 
-GROUP = "robotid_sim.plugins"
+ENTRY_POINT_GROUP = "robotid_sim.plugins"
 """Group of the entry points."""
 
-PREFIX = "robotid_plugin_"
+MODULE_PREFIX = "robotid_plugin_"
 """Begins the names of the modules that files become."""
 
-_FRAME = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
+_FRAME_PATTERN = re.compile(r'File "([^"]+)", line (\d+), in (\S+)')
 
-_CAUSE = "direct cause of the following exception"
+_CAUSE_TEXT = "direct cause of the following exception"
 
-_DYNAMIC = "<dynamic-code>"
+_DYNAMIC_CODE_NAME = "<dynamic-code>"
 """Stands for the file of code that was sent to a worker."""
 
 _loaded: dict[str, ModuleType] = {}
@@ -97,11 +97,11 @@ def load_installed_plugins() -> None:
 
     Raises `PluginError` if one of them cannot be imported; the text names it.
     """
-    for entry in entry_points(group=GROUP):
+    for entry in entry_points(group=ENTRY_POINT_GROUP):
         load_plugins([entry.value])
 
 
-def loaded_plugins() -> tuple[str, ...]:
+def list_plugins() -> tuple[str, ...]:
     """List the plugins that were loaded, in their order; each may have added to any registry."""
     return tuple(_loaded)
 
@@ -115,15 +115,17 @@ def fault_of_plugin(error: BaseException) -> str | None:
     are sent there with their code.
     """
     plugins = {str(module.__file__) for module in _loaded.values()}
-    files, package = plugins | {_DYNAMIC}, str(Path(__file__).parent)
-    for part in "".join(traceback.format_exception(error)).split(_CAUSE):
-        frames = [f for f in _FRAME.findall(part) if f[0] in files or f[0].startswith(package)]
+    files, package = plugins | {_DYNAMIC_CODE_NAME}, str(Path(__file__).parent)
+    for part in "".join(traceback.format_exception(error)).split(_CAUSE_TEXT):
+        frames = [
+            f for f in _FRAME_PATTERN.findall(part) if f[0] in files or f[0].startswith(package)
+        ]
         inner = [k for k, frame in enumerate(frames) if frame[0] in files]
         if inner and [frame[2] for frame in frames[inner[-1] + 1 :]][:1] == ["__post_init__"]:
             frames = frames[: inner[-1] + 1]
         if frames and frames[-1][0] in files:
             file, line, name = frames[-1]
-            file = " or ".join(sorted(plugins)) if file == _DYNAMIC else file
+            file = " or ".join(sorted(plugins)) if file == _DYNAMIC_CODE_NAME else file
             what = str(error)
             if not isinstance(error, RobotIdError):
                 what = " ".join(traceback.format_exception_only(error)[-1].split())
@@ -135,7 +137,7 @@ def _module_of(path: Path) -> ModuleType:
     """Import a file as a module whose objects are pickled by value."""
     if not path.is_file():
         raise PluginError("no such file")
-    name = PREFIX + path.stem
+    name = MODULE_PREFIX + path.stem
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         raise PluginError("is no file of Python")

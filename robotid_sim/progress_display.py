@@ -14,10 +14,10 @@ from rich.progress import Progress as Bars
 
 from robotid_sim.progress import Portion, Progress, silent
 
-PAUSE = 10.0
+MIN_LINE_INTERVAL = 10.0
 """Least time between two lines where stderr is no terminal [s]."""
 
-REDRAW = 0.1
+MIN_REDRAW_INTERVAL = 0.1
 """Least time between two states of a bar in a notebook [s]."""
 
 
@@ -30,7 +30,7 @@ def progress_line(*, enabled: bool = True) -> Iterator[Progress]:
     """
     if not enabled:
         yield silent
-    elif in_notebook():
+    elif is_notebook():
         bar = _NotebookBar()
         try:
             yield bar
@@ -51,7 +51,7 @@ def progress_line(*, enabled: bool = True) -> Iterator[Progress]:
             yield _TerminalLine(bars)
 
 
-def in_notebook() -> bool:
+def is_notebook() -> bool:
     """Return whether this runs in a kernel of Jupyter."""
     ipython = sys.modules.get("IPython")
     return ipython is not None and hasattr(ipython.get_ipython(), "kernel")
@@ -83,7 +83,7 @@ class _PlainLines:
         now = time.monotonic()
         if stage != self.stage:
             self.stage, self.began = stage, now
-        if now - self.written < PAUSE or not 0.0 < share < 1.0:
+        if now - self.written < MIN_LINE_INTERVAL or not 0.0 < share < 1.0:
             return
         self.written = now
         spent = now - self.began
@@ -119,7 +119,7 @@ class _NotebookBar:
 
     def __call__(self, stage: str, share: float) -> None:
         now = time.monotonic()
-        if stage == self.stage and now - self.drawn < REDRAW:
+        if stage == self.stage and now - self.drawn < MIN_REDRAW_INTERVAL:
             return
         self.stage, self.drawn = stage, now
         self._show(_BarState(stage, share))

@@ -24,12 +24,12 @@ from robotid_sim.errors import OptionError, PluginError, UnknownNameError, sugge
 
 T = TypeVar("T")
 
-KEBAB = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
+KEBAB_CASE_PATTERN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
-INTERNAL: Mapping[str, Any] = {"internal": True}
+INTERNAL_FIELD: Mapping[str, Any] = {"internal": True}
 """Metadata of a field that is no option: it holds what the object found out."""
 
-PLAIN: Mapping[Any, tuple[type, str]] = {
+PLAIN_KINDS: Mapping[Any, tuple[type, str]] = {
     bool: (bool, "true or false"),
     int: (Integral, "a whole number"),
     float: (Real, "a number"),
@@ -110,7 +110,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         if cls is None:
             return lambda decorated: self.register(name, decorated)
         what = f"{self.noun} '{name}'"
-        if not KEBAB.fullmatch(name):
+        if not KEBAB_CASE_PATTERN.fullmatch(name):
             raise PluginError(f"{what}: a name is lower-case words joined by '-'")
         if name in self:
             raise PluginError(f"{what} would shadow one that exists; choose another name")
@@ -137,7 +137,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         """Find the entry and the options that a name stands for."""
         preset = Alias(name, {}) if name in self._entries else self._alias(name)
         if preset is None:
-            raise UnknownNameError.of(self.noun, name, self._entries)
+            raise UnknownNameError.from_names(self.noun, name, self._entries)
         return preset
 
     def __contains__(self, name: object) -> bool:
@@ -175,7 +175,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         kinds = _options(cls)
         usual = [option for option, kind in kinds.items() if not _is_object(kind)]
         for option, value in options.items():
-            if option not in usual and (option not in kinds or _misfit(value, kinds[option])):
+            if option not in usual and (option not in kinds or _is_misfit(value, kinds[option])):
                 allowed = ", ".join(usual) or "none"
                 raise OptionError(
                     f"{self.noun} '{name}' has no option '{option}'"
@@ -187,9 +187,10 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             entry, reason = None, error
         # After the class, which knows better what it needs where it looks itself.
         for option, value in options.items():
-            if _misfit(value, kinds[option]):
+            if _is_misfit(value, kinds[option]):
                 raise OptionError(
-                    f"{self.noun} '{name}': option '{option}' must be {_in_words(kinds[option])}, "
+                    f"{self.noun} '{name}': option '{option}' must be "
+                    f"{_describe_kind(kinds[option])}, "
                     f"got {value!r}"
                 ) from reason
         if entry is None:
@@ -250,7 +251,7 @@ def _options(cls: type) -> dict[str, Any]:
     """Return the fields of a class that may be given, with their kinds."""
     kinds = get_type_hints(cls)
     # Entries are dataclasses by contract, which the type of a class cannot say.
-    given = (f for f in dataclasses.fields(cls) if f.init and f.metadata != INTERNAL)
+    given = (f for f in dataclasses.fields(cls) if f.init and f.metadata != INTERNAL_FIELD)
     return {field.name: kinds[field.name] for field in given}
 
 
@@ -274,32 +275,34 @@ def _text_of(value: object) -> str:
 def _is_object(kind: Any) -> bool:
     """Return whether values of a kind are objects, which no configuration can give."""
     parts = set(get_args(kind) or (kind,)) - {NoneType}
-    return all(isinstance(part, type) and part not in PLAIN and part is not Any for part in parts)
+    return all(
+        isinstance(part, type) and part not in PLAIN_KINDS and part is not Any for part in parts
+    )
 
 
-def _misfit(value: object, kind: Any) -> bool:
+def _is_misfit(value: object, kind: Any) -> bool:
     """Return whether a value is not of a kind; all but plain kinds are left to the class."""
     if get_origin(kind) in (Union, UnionType):
-        return all(_misfit(value, part) for part in get_args(kind))
+        return all(_is_misfit(value, part) for part in get_args(kind))
     if get_origin(kind) is tuple:
         return isinstance(value, str | Real) or (
-            isinstance(value, list | tuple) and any(_misfit(v, get_args(kind)[0]) for v in value)
+            isinstance(value, list | tuple) and any(_is_misfit(v, get_args(kind)[0]) for v in value)
         )
     if kind is NoneType:
         return value is not None
     if _is_object(kind):
         return not isinstance(value, kind)
-    if kind not in PLAIN:
+    if kind not in PLAIN_KINDS:
         return False
     if isinstance(value, bool):
         return kind is not bool
     # A number that is none passes as a float everywhere and then spoils all that it meets.
-    return not isinstance(value, PLAIN[kind][0]) or value != value
+    return not isinstance(value, PLAIN_KINDS[kind][0]) or value != value
 
 
-def _in_words(kind: Any) -> str:
+def _describe_kind(kind: Any) -> str:
     if get_origin(kind) in (Union, UnionType):
-        return " or ".join(_in_words(part) for part in get_args(kind) if part is not NoneType)
+        return " or ".join(_describe_kind(part) for part in get_args(kind) if part is not NoneType)
     if get_origin(kind) is tuple:
-        return f"a list, each entry {_in_words(get_args(kind)[0])}"
-    return PLAIN[kind][1] if kind in PLAIN else str(kind)
+        return f"a list, each entry {_describe_kind(get_args(kind)[0])}"
+    return PLAIN_KINDS[kind][1] if kind in PLAIN_KINDS else str(kind)

@@ -7,21 +7,21 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from robotid_sim.docstrings import attributes_of, documented
+from robotid_sim.docstrings import attributes_of, document_attributes
 
 WIDTH, LINES = 79, 10
 """Most characters of a line, and most lines."""
 
-LONGEST = 60
+MAX_TEXT_LENGTH = 60
 """Most characters of the text of a field."""
 
-FEW = 6
+MAX_NUMBERS = 6
 """Most numbers of an array that are shown."""
 
-MOST_ROWS = 100
+MAX_ROWS = 100
 """Most rows of a table in a notebook."""
 
-LEFT = ' style="text-align: left"'
+LEFT_STYLE = ' style="text-align: left"'
 
 Titled = tuple[str, dict[str, Sequence[Any]]]
 """What a table is of, and its columns."""
@@ -38,7 +38,7 @@ def public_value(cls: T) -> T:
     """
     cls.__repr__ = _repr  # type: ignore[assignment]  # mypy takes it for a method of T
     cls._repr_html_ = _html  # type: ignore[attr-defined]
-    return documented(cls)
+    return document_attributes(cls)
 
 
 def _repr(value: Any) -> str:
@@ -57,26 +57,26 @@ def _repr(value: Any) -> str:
 def _short(value: Any) -> str:
     """Return a text of at most LONGEST characters."""
     text = _text(value)
-    return text if len(text) <= LONGEST else f"{text[: LONGEST - 1]}…"
+    return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1]}…"
 
 
 def _text(value: Any) -> str:
     if isinstance(value, np.ndarray):
-        few = value.ndim == 1 and value.size <= FEW
+        few = value.ndim == 1 and value.size <= MAX_NUMBERS
         return str([float(f"{v:.4g}") for v in value]) if few else f"array of shape {value.shape}"
     if isinstance(value, float):
         return f"{value:.6g}"
     if is_dataclass(value) and not isinstance(value, type):
         whole = repr(value)
-        if len(whole) <= LONGEST and "\n" not in whole:
+        if len(whole) <= MAX_TEXT_LENGTH and "\n" not in whole:
             return whole
         named = getattr(value, "name", None)
         return f"{type(value).__name__}({repr(named) if isinstance(named, str) else '…'})"
     if isinstance(value, Mapping):
         return f"{{{', '.join(f'{key!r}: {_short(item)}' for key, item in value.items())}}}"
     if isinstance(value, tuple | list):
-        whole = f"({', '.join(map(_short, value[:FEW]))})"
-        many = len(value) > FEW or len(whole) > LONGEST
+        whole = f"({', '.join(map(_short, value[:MAX_NUMBERS]))})"
+        many = len(value) > MAX_NUMBERS or len(whole) > MAX_TEXT_LENGTH
         return f"{len(value)} x {type(value[0]).__name__}" if many else whole
     return repr(value)
 
@@ -140,11 +140,11 @@ def _is_plain(value: object) -> bool:
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Return a table as HTML, texts as letters, no longer than a notebook bears."""
-    head = "".join(f"<th{LEFT}>{escape(name)}</th>" for name in heads)
+    head = "".join(f"<th{LEFT_STYLE}>{escape(name)}</th>" for name in heads)
     body = "".join(
-        f"<tr>{''.join(f'<td{LEFT}>{escape(cell)}</td>' for cell in row)}</tr>"
-        for row in rows[:MOST_ROWS]
+        f"<tr>{''.join(f'<td{LEFT_STYLE}>{escape(cell)}</td>' for cell in row)}</tr>"
+        for row in rows[:MAX_ROWS]
     )
-    more = len(rows) - MOST_ROWS
+    more = len(rows) - MAX_ROWS
     rest = f"<tr><td>and {more} more</td></tr>" if more > 0 else ""
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}{rest}</tbody></table>"

@@ -16,7 +16,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path, PurePosixPath
 
 from robotid_sim.errors import FileFormatError, OptionError
-from robotid_sim.files import existing_folder, make_folder, read_json, require_space, write_json
+from robotid_sim.files import make_folder, read_json, require_space, resolve_folder, write_json
 from robotid_sim.inputs import open_file, real_path, require_nameable
 
 try:
@@ -27,10 +27,10 @@ except ImportError:  # Windows: two runs into one folder are not noticed there
 
 MANIFEST, REPLACED = "manifest.json", "replaced.json"
 
-INCOMPLETE = "incomplete"
+INCOMPLETE_FOLDER = "incomplete"
 """Folder in a result folder that a run writes into."""
 
-RUN = "run.json"
+RUN_FILE = "run.json"
 """File in it that says who writes."""
 
 
@@ -88,33 +88,37 @@ def result_folder(
     it, and `FileFormatError` if it cannot be written, or has too little space.
     """
     folder = make_folder(path)
-    with locked(folder):
+    with lock_folder(folder):
         _require_free(folder, names, run)
         require_space(folder, space)
-        stage = folder / INCOMPLETE
+        stage = folder / INCOMPLETE_FOLDER
         if not (folder / MANIFEST).is_file():  # a run was killed while its files moved
-            _remove(folder, _listed(folder))
+            _remove(folder, _list_files(folder))
         _clear(stage)
         stage.mkdir()
         began = time.strftime("%Y-%m-%d %H:%M:%S")
         run = replace(run, host=socket.gethostname(), pid=os.getpid(), began=began)
-        run.write(stage / RUN)
+        run.write(stage / RUN_FILE)
         yield stage
         _move_in(folder, run)
 
 
 def require_usable(path: str | Path, names: Iterable[str], run: Run, space: float = 0.0) -> None:
     """Raise as `result_folder` would, and leave all as it is."""
-    folder = existing_folder(path)
+    folder = resolve_folder(path)
     if folder == Path(path):
-        with locked(folder):
+        with lock_folder(folder):
             _require_free(folder, names, run)
     require_space(folder, space)
 
 
 def place_of(folder: Path) -> Path:
     """Return where the files of a folder will stand when they are complete."""
-    return folder.parent if (folder / RUN).is_file() and folder.name == INCOMPLETE else folder
+    return (
+        folder.parent
+        if (folder / RUN_FILE).is_file() and folder.name == INCOMPLETE_FOLDER
+        else folder
+    )
 
 
 def require_complete(folder: Path) -> Run:
@@ -124,7 +128,7 @@ def require_complete(folder: Path) -> Run:
     """
     run = Run.read(folder / MANIFEST)
     if run is None:
-        if stopped := Run.read(folder / INCOMPLETE / RUN):
+        if stopped := Run.read(folder / INCOMPLETE_FOLDER / RUN_FILE):
             raise FileFormatError(
                 f"{folder} is incomplete: the run that began {stopped.began} has not ended; wait, "
                 f"or repeat it: {stopped.command}"
@@ -142,7 +146,7 @@ def require_of_run(path: Path) -> None:
     folder = path.parent
     run = Run.read(folder / MANIFEST)
     if run is None:
-        if path.name in _listed(folder):  # some of its files are the old run's
+        if path.name in _list_files(folder):  # some of its files are the old run's
             require_complete(folder)
     elif path.name in (run.files or {}) and path.is_file():
         _require_same(folder, path.name, (run.files or {})[path.name])
@@ -160,11 +164,11 @@ def is_replaced(path: Path, folder: Path) -> bool:
         name = real_path(path).relative_to(real_path(folder)).as_posix()
     except ValueError:
         return False
-    return name in _listed(folder)
+    return name in _list_files(folder)
 
 
 @contextmanager
-def locked(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Hold a folder for one run; the system lets go of it when the process ends, however.
 
     Raises `OptionError` if another process holds it.
@@ -177,7 +181,7 @@ def locked(folder: Path) -> Iterator[None]:
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
-            run, who = Run.read(folder / INCOMPLETE / RUN), ""
+            run, who = Run.read(folder / INCOMPLETE_FOLDER / RUN_FILE), ""
             if run is not None:
                 who = f": process {run.pid} on {run.host} since {run.began}, {run.command}"
             raise OptionError(
@@ -192,16 +196,16 @@ def locked(folder: Path) -> Iterator[None]:
 
 def _require_free(folder: Path, names: Iterable[str], run: Run) -> None:
     """Raise unless everything at the names is of an earlier run of the same subject."""
-    stage, earlier = folder / INCOMPLETE, Run.read(folder / MANIFEST)
-    foreign = [path for path in _children(stage) if not path.name.startswith(f".{RUN}.")]
-    if foreign and not (stage / RUN).is_file():
+    stage, earlier = folder / INCOMPLETE_FOLDER, Run.read(folder / MANIFEST)
+    foreign = [path for path in _children(stage) if not path.name.startswith(f".{RUN_FILE}.")]
+    if foreign and not (stage / RUN_FILE).is_file():
         raise OptionError(f"{stage} is no folder of a run; move it, or choose another --out")
-    there = earlier or Run.read(stage / RUN)
+    there = earlier or Run.read(stage / RUN_FILE)
     if there is not None and (there.kind, there.subject) != (run.kind, run.subject):
         raise OptionError(
             f"{folder} holds the {there.kind} of {there.subject}; choose another --out"
         )
-    listed = {MANIFEST, *_listed(folder)} if earlier else set(_listed(folder))
+    listed = {MANIFEST, *_list_files(folder)} if earlier else set(_list_files(folder))
     for name in (*names, MANIFEST):
         path = folder / name  # what is in a folder of that name may stay, unless it is in the way
         in_the_way = path.is_file() or path.is_symlink() or (path.is_dir() and path.suffix != "")
@@ -218,9 +222,9 @@ def _require_free(folder: Path, names: Iterable[str], run: Run) -> None:
             _require_same(folder, name, digest)
 
 
-def _listed(folder: Path) -> Mapping[str, str]:
+def _list_files(folder: Path) -> Mapping[str, str]:
     """Return the files of the run in a folder, and of those between which it was stopped."""
-    stage = folder / INCOMPLETE
+    stage = folder / INCOMPLETE_FOLDER
     manifests = (folder / MANIFEST, stage / REPLACED, stage / MANIFEST)
     runs = [Run.read(path) for path in manifests]
     return {name: d for run in runs if run is not None for name, d in (run.files or {}).items()}
@@ -248,9 +252,9 @@ def _digest(path: Path) -> str:
 
 def _move_in(folder: Path, run: Run) -> None:
     """Replace the files of the run before; without a manifest from its first step to its last."""
-    stage, old = folder / INCOMPLETE, _listed(folder)
+    stage, old = folder / INCOMPLETE_FOLDER, _list_files(folder)
     left = [p for p in sorted(stage.rglob("*")) if p.is_file() or p.is_symlink()]
-    files = {p.relative_to(stage).as_posix(): p for p in left if p != stage / RUN}
+    files = {p.relative_to(stage).as_posix(): p for p in left if p != stage / RUN_FILE}
     if foreign := [name for name in files if (folder / name).exists() and name not in old]:
         raise OptionError(
             f"{folder / foreign[0]} is of no run and in the way of this one, whose results are in "
@@ -279,7 +283,7 @@ def _remove(folder: Path, names: Iterable[str]) -> None:
 
 def _clear(stage: Path) -> None:
     """Remove what a run left; last the file that says that it is of a run."""
-    for path in sorted(_children(stage), key=lambda child: child.name == RUN):
+    for path in sorted(_children(stage), key=lambda child: child.name == RUN_FILE):
         if path.is_dir() and not path.is_symlink():
             shutil.rmtree(path)
         else:

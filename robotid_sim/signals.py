@@ -11,32 +11,32 @@ from contextlib import contextmanager
 from types import FrameType
 from typing import NoReturn
 
-NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
+SIGNAL_NAMES = ("SIGINT", "SIGTERM", "SIGHUP")
 
-ENDING = tuple(getattr(signal, name) for name in NAMES if hasattr(signal, name))
+ENDING_SIGNALS = tuple(getattr(signal, name) for name in SIGNAL_NAMES if hasattr(signal, name))
 """Ctrl-C, what ``kill``, ``timeout`` and schedulers send, and a terminal that is closed."""
 
-SAFE_PATH = "PYTHONSAFEPATH"
+SAFE_PATH_VARIABLE = "PYTHONSAFEPATH"
 """Variable that keeps the working folder off the path of modules of a new process."""
 
-LOOKS_AFTER = 0.2
+PARENT_CHECK_INTERVAL = 0.2
 """Time between two looks at the parent [s]."""
 
-AGAIN = 1e-3
+RESEND_DELAY = 1e-3
 """Time after which a signal is sent again that came where an exception would do harm [s]."""
 
-UNPICKLE = "_numba_unpickle"
+UNPICKLE_FUNCTION = "_numba_unpickle"
 """A function of Numba that compiled code calls, and whose exceptions it drops."""
 
-LLVM = "llvmlite.binding."
+LLVM_MODULE = "llvmlite.binding."
 """Modules that own what the compiler allocates, and free it twice if an exception parts them."""
 
-GRACE = 1.8
+GRACE_TIME = 1.8
 """Time that a command has to put in order what it began [s]; a design writes its best in 1.3 s."""
 
 
 @contextmanager
-def postponed() -> Iterator[None]:
+def postpone_signals() -> Iterator[None]:
     """Let signals that end the program come when the block has ended.
 
     To block them in this thread would not do: another one takes them, and Python runs their
@@ -46,7 +46,7 @@ def postponed() -> Iterator[None]:
         yield
         return
     came: list[int] = []
-    handlers = {number: signal.getsignal(number) for number in ENDING}
+    handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     heard = {n: handler for n, handler in handlers.items() if handler not in (signal.SIG_IGN, None)}
     try:
         for number in heard:
@@ -68,7 +68,7 @@ def end_with_parent(parent: int) -> None:
 
     def watch() -> None:
         while os.getppid() == parent:
-            time.sleep(LOOKS_AFTER)
+            time.sleep(PARENT_CHECK_INTERVAL)
         os._exit(1)
 
     threading.Thread(target=watch, daemon=True).start()
@@ -78,17 +78,17 @@ def end_at_signals() -> None:
     """Make signals end the process at once, with a line that says so; ignored ones stay so."""
     if sys.stderr:
         end = _End(os.dup(sys.stderr.fileno()))
-        for number in ENDING:
+        for number in ENDING_SIGNALS:
             if signal.getsignal(number) in (signal.default_int_handler, signal.SIG_DFL):
                 signal.signal(number, end)
 
 
 def let_signals_raise() -> None:
     """Make signals an exception, for a command that has something to put in order."""
-    handlers = {number: signal.getsignal(number) for number in ENDING}
+    handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     ends = {number: end for number, end in handlers.items() if isinstance(end, _End)}
     if ends:
-        # Ends the process when `GRACE` has passed after a signal, whatever its main thread is at;
+        # Ends the process when `GRACE_TIME` has passed after a signal, whatever its main thread does;
         # Python writes the number of the signal, before it calls a handler.
         end = next(iter(ends.values()))
         reader, writer = os.pipe()
@@ -97,9 +97,9 @@ def let_signals_raise() -> None:
 
         def watch() -> None:
             number = 0
-            while number not in ENDING:
+            while number not in ENDING_SIGNALS:
                 number = os.read(reader, 1)[0]
-            time.sleep(GRACE)
+            time.sleep(GRACE_TIME)
             end.end(number, "in the middle of a step; files that were written by then are complete")
 
         threading.Thread(target=watch, daemon=True).start()
@@ -109,18 +109,18 @@ def let_signals_raise() -> None:
             signal.signal(number, interrupt)
 
 
-def ending_signal() -> int | None:
+def last_signal() -> int | None:
     """Return the signal that has come to end this command."""
-    for number in ENDING:
+    for number in ENDING_SIGNALS:
         handler = signal.getsignal(number)
         if isinstance(handler, Interrupt):
             return handler.number
     return None
 
 
-def interrupted_code() -> int:
+def interrupt_exit_code() -> int:
     """Return the exit code of a command that was interrupted: 128 and the signal."""
-    return 128 + (ending_signal() or signal.SIGINT)
+    return 128 + (last_signal() or signal.SIGINT)
 
 
 class _End:
@@ -157,7 +157,7 @@ class Interrupt:
         """Take a signal."""
         if self.number is not None:
             return
-        if _must_end_first(frame):
+        if _is_compiling(frame):
             _send_again(number)
         else:
             self.number = number
@@ -177,11 +177,11 @@ class Interrupt:
             _send_again(number)
 
 
-def _must_end_first(frame: FrameType | None) -> bool:
+def _is_compiling(frame: FrameType | None) -> bool:
     """Return whether a compiled function or a call of the compiler is on the stack."""
     while frame is not None:
         module = frame.f_globals.get("__name__") or ""
-        if frame.f_code.co_name == UNPICKLE or module.startswith(LLVM):
+        if frame.f_code.co_name == UNPICKLE_FUNCTION or module.startswith(LLVM_MODULE):
             return True
         frame = frame.f_back
     return False
@@ -199,6 +199,6 @@ def _send_again(number: int) -> None:
         else:
             signal.pthread_kill(threading.main_thread().ident or 0, number)
 
-    timer = threading.Timer(AGAIN, send)
+    timer = threading.Timer(RESEND_DELAY, send)
     timer.daemon = True
     timer.start()

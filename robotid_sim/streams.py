@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 
 
-def named_stream(source: int | np.random.Generator, *names: str) -> np.random.Generator:
+def make_stream(source: int | np.random.Generator, *names: str) -> np.random.Generator:
     """Return the child stream of a seed or generator, by name; `source` is not advanced.
 
     A generator is one made by `default_rng`; names are a path, as in ``named_stream(seed,
@@ -24,7 +24,7 @@ def named_stream(source: int | np.random.Generator, *names: str) -> np.random.Ge
     return np.random.default_rng(child)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class Streams:
     """Random generators of the stages of a study: children of one seed by the stage's name."""
@@ -33,9 +33,9 @@ class Streams:
 
     def __call__(self, stage: str) -> np.random.Generator:
         """Return the generator of a stage, at its start."""
-        return named_stream(self.seed, stage)
+        return make_stream(self.seed, stage)
 
 
 def stream_of(rng: int | np.random.Generator, stage: str) -> np.random.Generator:
     """Return a generator as it is, or that of a stage of a study with a seed."""
-    return rng if isinstance(rng, np.random.Generator) else named_stream(rng, stage)
+    return rng if isinstance(rng, np.random.Generator) else make_stream(rng, stage)

@@ -31,7 +31,7 @@ class Table:
                     )
 
     @classmethod
-    def of(
+    def from_columns(
         cls,
         columns: Mapping[str, Iterable[str]],
         title: str = "",

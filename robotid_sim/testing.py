@@ -30,7 +30,7 @@ from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.friction_law import FrictionLaw, checked_coefficients
+from robotid_sim.model.friction_law import FrictionLaw, evaluate_coefficients
 from robotid_sim.model.joint_terms import require_terms_of
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.plant_drives import SPRING_COLUMNS, PlantDrive
@@ -43,16 +43,16 @@ from robotid_sim.tasks.task import Task
 
 Worked = TypeVar("Worked")
 
-RATE = 500.0
+SAMPLE_RATE = 500.0
 """Rate of the sample log [Hz]."""
 
-SLOPE = 1e-6
+GRADIENT_TOLERANCE = 1e-6
 """Largest error of a gradient against central differences, relative to its norm."""
 
-CENTER = np.array([-2.1, 0.7, 1.9, -0.4, 2.6])
+SPHERE_CENTER = np.array([-2.1, 0.7, 1.9, -0.4, 2.6])
 """Where the sphere that optimizers are tried on is smallest."""
 
-LIMIT_SLACK = 1e-6
+LIMIT_TOLERANCE = 1e-6
 """By which sampled motions may exceed a limit, relative."""
 
 
@@ -67,7 +67,7 @@ def sample_log() -> Log:
     """Return a log of the arm with exact positions and 1 % torque noise: two periods of 5 s."""
     robot, rng = sample_robot(), np.random.default_rng(0)
     path = random_feasible(robot, rng, FourierOptions(period=5.0, periods=2))
-    t = np.arange(round(path.start * RATE), round(path.duration * RATE)) / RATE
+    t = np.arange(round(path.start * SAMPLE_RATE), round(path.duration * SAMPLE_RATE)) / SAMPLE_RATE
     motion = path(t)
     tau = joint_torque(robot, motion.q, motion.dq, motion.ddq)
     noise = 0.01 * np.sqrt((tau**2).mean(axis=0)) * rng.standard_normal(tau.shape)
@@ -101,7 +101,7 @@ def _numbers(motion: Motion) -> bytes:
     return b"".join(getattr(motion, name).tobytes() for name in ("t", "q", "dq", "ddq", "tau"))
 
 
-def _accepted(work: Callable[[], Worked]) -> Worked:
+def _call_accepting(work: Callable[[], Worked]) -> Worked:
     """Return what work gives; what the studies refuse with an error is an `AssertionError`."""
     try:
         return work()
@@ -150,7 +150,7 @@ def check_preprocessor(preprocessor: Preprocessor) -> None:
     """Check that a preprocessor makes motion from the measurement alone, and can be tuned."""
     log, robot = sample_log(), sample_robot()
     before = _channels(log)
-    motion = _accepted(partial(motion_of_log, preprocessor, log, robot))
+    motion = _call_accepting(partial(motion_of_log, preprocessor, log, robot))
     assert np.array_equal(motion.t, log.t + log.torque_time_offset), "t is not the torque's time"
     blind = preprocessor(replace(log, truth=None), robot)
     assert _numbers(blind) == _numbers(motion), "looks at the truth"
@@ -160,9 +160,9 @@ def check_preprocessor(preprocessor: Preprocessor) -> None:
         # A model that is identified on the way has another rounding.
         same = np.allclose(one, two, rtol=0.0, atol=1e-6 * np.abs(one).max())
         assert same, "depends on the inertia of the nominal model"
-    tuned = preprocessor.tuned(log, robot)
+    tuned = preprocessor.tune(log, robot)
     assert _numbers(tuned(log, robot)) == _numbers(motion), "tuned() changes its answer"
-    assert tuned.tuned(log, robot) is tuned, "what is tuned is tuned again"
+    assert tuned.tune(log, robot) is tuned, "what is tuned is tuned again"
     assert _channels(log) == before, "changes the log that it was given"
     if preprocessor.needs_period:
         try:
@@ -231,7 +231,7 @@ def check_optimizer(optimizer: Optimizer) -> None:
 
 def _sphere(X: Float2D) -> Float1D:
     """Return squared distances from a point off the center of the box, shape (m,)."""
-    return np.asarray(((X - CENTER) ** 2).sum(axis=1))
+    return np.asarray(((X - SPHERE_CENTER) ** 2).sum(axis=1))
 
 
 def _options(optimizer: Optimizer) -> dict[str, Any]:
@@ -258,7 +258,7 @@ def check_criterion(criterion: Criterion) -> None:
         difference = (ahead - behind) / (2.0 * step)
         size = max(float(np.linalg.norm(gradient)), np.finfo(float).tiny)
         error = abs(float((gradient * direction).sum()) - difference) / size
-        assert error < SLOPE, f"its gradient is off by {error:.2g}"
+        assert error < GRADIENT_TOLERANCE, f"its gradient is off by {error:.2g}"
     blind = W.copy()
     blind[:, :, 0] = 0.0
     assert criterion(blind, scale)[0] == np.inf, "is finite although a parameter cannot be seen"
@@ -276,7 +276,7 @@ def check_family(family: ExcitationFamily) -> None:
     assert np.abs(ends.q[1] - ends.q[0]).max() < 1e-9, "does not end a run where it began"
     t = np.linspace(0.0, family.period, 4001)
     run, limits = trajectory(t), robot.limits
-    share = family.margin * (1.0 + LIMIT_SLACK)
+    share = family.margin * (1.0 + LIMIT_TOLERANCE)
     assert (np.abs(run.q - limits.middle) <= share * limits.half_range).all(), "leaves its range"
     assert (np.abs(run.dq) <= share * limits.velocity).all(), "is too fast"
     assert (np.abs(run.ddq) <= share * limits.acceleration).all(), "accelerates too much"
@@ -330,7 +330,7 @@ def check_task(task: Task) -> None:
         path = run.trajectory
         assert path.joint_names == robot.joint_names, f"run '{run.name}' moves other joints"
         reference = path(np.linspace(0.0, path.duration, 2001))
-        limits, share = robot.limits, 1.0 + LIMIT_SLACK
+        limits, share = robot.limits, 1.0 + LIMIT_TOLERANCE
         inside = np.abs(reference.q - limits.middle) <= share * limits.half_range
         assert inside.all(), f"run '{run.name}' leaves the range of a joint"
         slow = np.abs(reference.dq) <= share * limits.velocity
@@ -377,7 +377,7 @@ def check_friction_law(law: FrictionLaw) -> None:
     """Check that a law gives the joints of any robot coefficients and terms, always the same."""
     for name in ("twolink", "irb140"):
         robot = load_robot(name)
-        rows = _accepted(partial(checked_coefficients, law, robot))
+        rows = _call_accepting(partial(evaluate_coefficients, law, robot))
         assert np.array_equal(rows, law.coefficients(robot)), "gives other numbers each time"
         terms = law.terms(robot)
         require_terms_of(terms, robot.joint_names, name)

@@ -24,7 +24,7 @@ from threadpoolctl import threadpool_limits
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.engine.engines import ENGINES, is_installed, using_engine
+from robotid_sim.engine.engines import ENGINES, is_installed, use_engine
 from robotid_sim.engine.plant import Plant
 from robotid_sim.excitation.design import random_design
 from robotid_sim.experiment.rollout import rollout
@@ -211,5 +211,5 @@ INSTALLED = tuple(filter(is_installed, ENGINES))
 @pytest.fixture(params=sampled(INSTALLED, *INSTALLED[:1], mark=pytest.mark.slow))
 def each_engine(request) -> Iterator[str]:
     """Make every engine that is installed the default one, in turn; slow after the first."""
-    with using_engine(request.param):
+    with use_engine(request.param):
         yield request.param

@@ -27,7 +27,7 @@ class Exact:
         self.tau = joint_torque(robot, *state)
         columns = self.basis.columns
         self.W = torque_regressor(robot, *state, columns).reshape(-1, self.basis.rank)
-        self.beta = self.basis.of(robot.parameters())
+        self.beta = self.basis.project(robot.parameters())
         self.noise = 0.01 * np.sqrt((self.tau**2).mean(axis=0))
 
     def problem(self, noise=0.0):

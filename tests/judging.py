@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from robotid_sim.papers import find_paper
-from robotid_sim.papers.claims import Claim, Measured, judge
+from robotid_sim.papers.claims import Claim, MeasuredValue, judge
 from robotid_sim.papers.trial_table import TrialTable
 
 ALL_JUDGED = {"any": True, "full": True, "runs": True}
@@ -11,7 +11,7 @@ REPRODUCED, CONDITIONAL, FAILED = "reproduced", "conditional", "not-reproducible
 UNTESTED = "not-testable"
 
 
-def judged_claims(paper: str, measurements: Mapping[str, Measured]) -> dict[str, Claim]:
+def judged_claims(paper: str, measurements: Mapping[str, MeasuredValue]) -> dict[str, Claim]:
     """Return the claims by name."""
     claims = judge(find_paper(paper).sheet.claim, measurements, ALL_JUDGED)
     return {claim.name: claim for claim in claims}

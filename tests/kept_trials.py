@@ -4,11 +4,11 @@ import sqlite3
 from contextlib import closing
 from pathlib import Path
 
-from robotid_sim.campaign.trials import NAME
+from robotid_sim.campaign.trials import FILE_NAME
 
 
 def _ask(folder: Path, text: str) -> list[str]:
-    with closing(sqlite3.connect(folder / NAME, isolation_level=None)) as rows:
+    with closing(sqlite3.connect(folder / FILE_NAME, isolation_level=None)) as rows:
         return [row[0] for row in rows.execute(text)]
 
 

@@ -14,7 +14,7 @@ from robotid_sim.pipeline.excitation import design_excitation
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.study import run_study
 from robotid_sim.streams import Streams
-from robotid_sim.validation.closed_loop import closed_loop
+from robotid_sim.validation.closed_loop import run_closed_loops
 from robotid_sim.validation.comparison import Comparison
 
 OF_COMPARISON = ("undisturbed", "trace_samples")
@@ -40,7 +40,7 @@ def cell_of(plant, **options) -> Cell:
 def loop_of(plant, nominal, models, seed, plan, rate=1000.0, **options):
     """Return the closed loop of a plant."""
     rng = np.random.default_rng(seed)
-    return closed_loop(cell_of(plant, rate=rate), nominal, models, rng, plan, **options)
+    return run_closed_loops(cell_of(plant, rate=rate), nominal, models, rng, plan, **options)
 
 
 def designed(plant, config):

@@ -11,8 +11,8 @@ import pytest
 import robotid_sim as rid
 from robotid_sim.chart import Band, Chart, Curve, Matrix, Panel, Points, Space, csv_text
 from robotid_sim.errors import ArgumentTypeError, OptionError, ShapeError, UnknownNameError
-from robotid_sim.palette import ROLES
-from robotid_sim.plotting import FIGURES
+from robotid_sim.palette import ROLE_COLORS
+from robotid_sim.plotting import FIGURE_NAMES
 from robotid_sim.report.study_report import study_report
 
 T = np.linspace(0.0, 1.0, 5)
@@ -109,7 +109,7 @@ def contrast(first: str, second: str) -> float:
 @pytest.mark.parametrize("ground", ["paper", "panel"])
 def test_texts_of_a_page_have_enough_contrast(theme, ground) -> None:
     own = {n: re.findall(rf"--{n}: (#\w+);", STYLE)[theme] for n in ("paper", "panel")}
-    texts = {role: ROLES[role][theme] for role in ("ink", "muted", "identified")}
+    texts = {role: ROLE_COLORS[role][theme] for role in ("ink", "muted", "identified")}
     for name in ("passed", "failed"):
         texts[name] = re.findall(rf"--{name}: (#\w+);", STYLE)[theme]
     for name, color in texts.items():
@@ -170,7 +170,7 @@ def test_an_unknown_figure_names_the_nearest() -> None:
         rid.plot.tool_error  # noqa: B018 - to read it is the test
     assert not hasattr(rid.plot, "tool_error")
     assert not hasattr(rid.plot, "_repr_html_")
-    assert "log" in FIGURES
+    assert "log" in FIGURE_NAMES
 
 
 def test_what_has_no_figure_is_told(study) -> None:

@@ -50,7 +50,7 @@ def test_an_edit_of_a_callee_elsewhere_makes_the_cache_stale(asked):
 
 
 def test_without_a_stamp_nothing_is_cached(monkeypatch):
-    monkeypatch.setattr(compiled, "STAMP", "nowhere")
+    monkeypatch.setattr(compiled, "STAMP_ATTRIBUTE", "nowhere")
     kernel = compiled.jit_calling(pytest)(lambda x: x + 1.0)
     assert kernel(1.0) == 2.0
     assert not kernel.stats.cache_path

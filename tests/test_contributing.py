@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from robotid_sim import testing
-from robotid_sim.part_kinds import KINDS
+from robotid_sim.part_kinds import PART_KINDS
 from robotid_sim.registry import Registry
 
 TEXT = (Path(__file__).parents[1] / "docs" / "how-to" / "recipes.md").read_text(encoding="utf-8")
@@ -50,7 +50,7 @@ def test_the_table_has_every_kind_of_part_as_the_package_has_it():
         assert base == f"{entries.base.__module__}.{entries.base.__name__}".removeprefix(
             "robotid_sim."
         )
-        assert {row["name"] for row in KINDS[kind].rows()} == set(entries)
+        assert {row["name"] for row in PART_KINDS[kind].rows()} == set(entries)
 
 
 @pytest.mark.parametrize("recipe", RECIPES)

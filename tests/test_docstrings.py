@@ -22,7 +22,7 @@ from numpydoc.docscrape import NumpyDocString
 
 import robotid_sim
 from robotid_sim import parts
-from robotid_sim.docstrings import attributes_of, documented, with_attributes
+from robotid_sim.docstrings import add_attributes, attributes_of, document_attributes
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.config_tables import DesignConfig
 from robotid_sim.preprocess import PREPROCESSORS
@@ -92,7 +92,7 @@ def test_configuration_shows_its_keys() -> None:
     assert "prior : tuple[Path, ...]\n    Trajectories or logs" in inspect.getdoc(DesignConfig)
 
 
-@documented
+@document_attributes
 @dataclasses.dataclass(frozen=True, slots=True)
 class Base:
     """A base.
@@ -119,7 +119,7 @@ class Base:
         return None
 
 
-@documented
+@document_attributes
 @dataclasses.dataclass(frozen=True)
 class Derived(Base, ABC):
     """A derived class."""
@@ -155,11 +155,15 @@ def test_inherited_fields_and_properties_are_there() -> None:
 
 def test_section_that_exists_is_left_as_it_is() -> None:
     text = "Words.\n\nAttributes\n----------\na : int"
-    assert with_attributes(text, {"b": ("int", "Other.")}) == text
+    assert add_attributes(text, {"b": ("int", "Other.")}) == text
 
 
 def test_class_without_source_keeps_its_docstring() -> None:
-    scope = {"documented": documented, "dataclass": dataclasses.dataclass, "__name__": "nowhere"}
+    scope = {
+        "documented": document_attributes,
+        "dataclass": dataclasses.dataclass,
+        "__name__": "nowhere",
+    }
     exec(
         '@documented\n@dataclass\nclass Typed:\n    """Typed in."""\n    a: int\n    """A."""',
         scope,
@@ -169,7 +173,11 @@ def test_class_without_source_keeps_its_docstring() -> None:
 
 def test_values_and_classes_are_pickled() -> None:
     assert pickle.loads(pickle.dumps(Base(1))) == Base(1)
-    scope = {"documented": documented, "dataclass": dataclasses.dataclass, "__name__": "__main__"}
+    scope = {
+        "documented": document_attributes,
+        "dataclass": dataclasses.dataclass,
+        "__name__": "__main__",
+    }
     exec('@documented\n@dataclass\nclass Typed:\n    """Typed in."""\n    a: int', scope)
     typed = pickle.loads(cloudpickle.dumps(scope["Typed"]))
     assert (typed(3).a, typed.__doc__) == (3, "Typed in.")

@@ -22,7 +22,7 @@ from sampling import sampled
 from threadpoolctl import threadpool_info
 
 from robotid_sim.errors import OptionError
-from robotid_sim.parallel import Interrupted, kept_workers, map_tasks, run_ahead
+from robotid_sim.parallel import Interrupted, keep_workers, map_tasks, run_ahead
 
 
 def singular_value(seed):
@@ -91,7 +91,7 @@ def test_kept_workers_serve_the_next_call_and_end_with_the_block_or_an_error():
     def served():
         return set(map_tasks(pid_after, [0.3] * 4, workers=2))
 
-    with kept_workers():
+    with keep_workers():
         first, second = served(), served()
         with pytest.raises(ValueError, match="task 1"):
             map_tasks(refuse, range(4), workers=2)
@@ -200,7 +200,7 @@ def test_a_signal_as_processes_begin_waits_and_leaves_no_word(
     before = signal.signal(number, signal.default_int_handler)
     came = False
     try:
-        with kept_workers():
+        with keep_workers():
             begin()
     except KeyboardInterrupt:  # which pytest.raises would keep, and all that it holds
         came = True
@@ -304,7 +304,7 @@ def test_the_first_error_is_that_of_the_first_task_and_says_where_it_was_raised(
 
 @pytest.mark.parametrize("workers", [1, 2])
 def test_a_task_begun_ahead_gives_its_result_or_its_error_when_asked(workers):
-    with kept_workers():
+    with keep_workers():
         value, wrong = (
             run_ahead(partial(singular_value, 3), workers),
             run_ahead(partial(refuse, 1), workers),
@@ -317,7 +317,7 @@ def test_a_task_begun_ahead_gives_its_result_or_its_error_when_asked(workers):
 
 
 def test_a_task_begun_ahead_runs_beside_this_process():
-    with kept_workers():
+    with keep_workers():
         began = time.monotonic()
         pid = run_ahead(partial(pid_after, 0.5), 2)
         assert time.monotonic() - began < 0.5
@@ -328,7 +328,7 @@ def test_a_task_begun_ahead_runs_beside_this_process():
 def test_a_task_begun_ahead_whose_result_nobody_wants_ends_without_a_word(capfd):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        with kept_workers():
+        with keep_workers():
             run_ahead(partial(time.sleep, 60.0), 2)
             begun = time.monotonic()
         assert time.monotonic() - begun < 10.0
@@ -337,7 +337,7 @@ def test_a_task_begun_ahead_whose_result_nobody_wants_ends_without_a_word(capfd)
 
 
 def test_a_task_begun_ahead_runs_here_where_the_processes_have_ended_since():
-    with kept_workers():
+    with keep_workers():
         ahead = run_ahead(os.getpid, 2)
         with pytest.raises(ValueError, match="task 1"):
             map_tasks(refuse, range(4), workers=2)
@@ -348,7 +348,7 @@ def test_processes_that_others_began_outlive_a_block_that_begins_none():
     pool = joblib.externals.loky.get_reusable_executor(max_workers=1, kill_workers=True)
     try:
         pid = pool.submit(os.getpid).result()
-        with kept_workers():
+        with keep_workers():
             assert map_tasks(pid_of, [0, 1]) == [os.getpid()] * 2
         assert pool.submit(os.getpid).result() == pid
     finally:

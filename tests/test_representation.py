@@ -7,7 +7,7 @@ import pytest
 from lxml import html
 
 from robotid_sim.arrays import readonly
-from robotid_sim.representation import LINES, MOST_ROWS, WIDTH, public_value
+from robotid_sim.representation import LINES, MAX_ROWS, WIDTH, public_value
 
 LARGEST = 5e4
 """Most characters that a value puts into a notebook."""
@@ -103,10 +103,10 @@ def test_a_notebook_shows_fields_with_their_meaning_and_tables() -> None:
 
 
 def test_long_tables_end_in_a_notebook() -> None:
-    names = tuple(map(str, range(MOST_ROWS + 7)))
+    names = tuple(map(str, range(MAX_ROWS + 7)))
     tree = html.fromstring(Named(names, np.zeros(len(names)))._repr_html_())
     rows = tree.cssselect("details tbody tr")
-    assert len(rows) == MOST_ROWS + 1
+    assert len(rows) == MAX_ROWS + 1
     assert rows[-1].text_content() == "and 7 more"
 
 

@@ -11,9 +11,9 @@ import pytest
 from robotid_sim import result_folder as module
 from robotid_sim.errors import FileFormatError, OptionError, RobotIdError
 from robotid_sim.result_folder import (
-    INCOMPLETE,
+    INCOMPLETE_FOLDER,
     MANIFEST,
-    RUN,
+    RUN_FILE,
     Run,
     place_of,
     require_complete,
@@ -60,10 +60,10 @@ def test_a_run_that_fails_leaves_the_one_before_and_what_it_wrote(tmp_path) -> N
     with pytest.raises(KeyboardInterrupt):
         stop_half_way(tmp_path)
     assert (tmp_path / "a.txt").read_text() == "old"
-    assert (tmp_path / INCOMPLETE / "a.txt").read_text() == "half"
+    assert (tmp_path / INCOMPLETE_FOLDER / "a.txt").read_text() == "half"
     require_complete(tmp_path)
     write(tmp_path, "new")
-    assert not (tmp_path / INCOMPLETE).exists()
+    assert not (tmp_path / INCOMPLETE_FOLDER).exists()
 
 
 def test_a_first_run_that_fails_is_incomplete(tmp_path) -> None:
@@ -142,7 +142,9 @@ def test_files_of_the_user_in_a_folder_stay_unless_they_are_in_the_way(tmp_path)
     assert contents(tmp_path) == files
     with pytest.raises(OptionError, match=r"mine\.svg is of no run and in the way"):
         write(tmp_path, "newer", "mine")
-    stopped = {name: text for name, text in contents(tmp_path).items() if INCOMPLETE not in name}
+    stopped = {
+        name: text for name, text in contents(tmp_path).items() if INCOMPLETE_FOLDER not in name
+    }
     assert stopped == files  # the earlier run, whole
     assert set(require_complete(tmp_path).files or ()) == {"a.txt", "figures/fit.svg"}
 
@@ -161,10 +163,10 @@ def test_a_file_that_comes_in_the_way_stays(tmp_path) -> None:
     assert (tmp_path / "a.txt").read_text() == "mine"
 
 
-@pytest.mark.parametrize("name", [MANIFEST, INCOMPLETE])
+@pytest.mark.parametrize("name", [MANIFEST, INCOMPLETE_FOLDER])
 def test_files_of_other_programs_are_left_alone(tmp_path, name) -> None:
     place = tmp_path / name
-    if name == INCOMPLETE:
+    if name == INCOMPLETE_FOLDER:
         place.mkdir()
         place = place / "mine"
     place.write_text("{}")
@@ -228,9 +230,9 @@ def test_a_second_run_says_who_writes_and_a_killed_one_lets_go(tmp_path) -> None
 
 
 def test_a_run_that_was_killed_at_its_first_file_is_cleared(tmp_path) -> None:
-    stage = tmp_path / INCOMPLETE
+    stage = tmp_path / INCOMPLETE_FOLDER
     stage.mkdir()
-    (stage / f".{RUN}.x1.json").write_text("{")
+    (stage / f".{RUN_FILE}.x1.json").write_text("{")
     write(tmp_path, "new")
     assert contents(tmp_path).keys() == {"a.txt", "figures/fit.svg"}
 
@@ -279,9 +281,9 @@ def test_a_manifest_reaches_no_file_outside_of_its_folder(tmp_path, name) -> Non
     """Of a folder that somebody else made; there a run was stopped while its files moved."""
     victim, folder = tmp_path / "victim.txt", tmp_path / "out"
     victim.write_text("mine")
-    stage = folder / INCOMPLETE
+    stage = folder / INCOMPLETE_FOLDER
     stage.mkdir(parents=True)
-    STUDY.write(stage / RUN)
+    STUDY.write(stage / RUN_FILE)
     listed = name.format(str(victim).lstrip("/"))
     replace(STUDY, files={listed: "0"}).write(stage / "replaced.json")
     write(folder, "new")
@@ -293,10 +295,10 @@ def test_nothing_behind_a_link_out_of_the_folder_is_removed(tmp_path) -> None:
     outside, folder = tmp_path / "outside", tmp_path / "out"
     outside.mkdir()
     (outside / "fit.svg").write_text("mine")
-    stage = folder / INCOMPLETE
+    stage = folder / INCOMPLETE_FOLDER
     stage.mkdir(parents=True)
     (folder / "linked").symlink_to(outside)
-    STUDY.write(stage / RUN)
+    STUDY.write(stage / RUN_FILE)
     replace(STUDY, files={"linked/fit.svg": "0"}).write(stage / "replaced.json")
     write(folder, "new")
     assert (outside / "fit.svg").read_text() == "mine"

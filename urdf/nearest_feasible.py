@@ -22,7 +22,7 @@ from scipy import sparse  # noqa: E402
 from robotid_sim.dynamics.base_parameters import base_parameters  # noqa: E402
 from robotid_sim.model import inertia, parameters  # noqa: E402
 from robotid_sim.model.cad import link_solid  # noqa: E402
-from robotid_sim.model.catalog import load_robot, published_parameters  # noqa: E402
+from robotid_sim.model.catalog import load_published_parameters, load_robot  # noqa: E402
 
 LEADS = {
     "rs010n": "Iyy1 Ixx2 Ixy2 Ixz2 Iyz2 Izz2 mx2 my2 Ixx3 Ixy3 Ixz3 Iyy3 Iyz3 mx3 mz3",
@@ -52,7 +52,7 @@ def svec(matrix: np.ndarray) -> np.ndarray:
 
 def frame_map(T: np.ndarray) -> np.ndarray:
     """Return the map of ten parameters from frame b to frame a, shape (10, 10)."""
-    return np.column_stack([inertia.transformed(unit, T) for unit in np.eye(10)])
+    return np.column_stack([inertia.transform(unit, T) for unit in np.eye(10)])
 
 
 def solve(weights: np.ndarray, A: np.ndarray, b: np.ndarray, cones: list) -> np.ndarray:
@@ -107,7 +107,7 @@ def nearest(
 
 def main(name: str) -> None:
     """Print the bodies of a robot's first three links, in the paper's frames."""
-    published = published_parameters(name, SETS[name])
+    published = load_published_parameters(name, SETS[name])
     chain, whole = load_robot(name, tip=published.tip), load_robot(name)
     n = chain.dof
     maps = [np.linalg.inv(frame_map(T)) for T in published.frames]  # into the paper's frames
@@ -118,7 +118,7 @@ def main(name: str) -> None:
     B, names = basis.B[: basis.inertial_rank, : 10 * n] @ to_urdf, basis.names
     if name in LEADS:
         names = tuple(LEADS[name].split())
-        symbols = [f"{symbol}{k + 1}" for k in range(n) for symbol in parameters.INERTIAL]
+        symbols = [f"{symbol}{k + 1}" for k in range(n) for symbol in parameters.INERTIAL_SYMBOLS]
         B = np.linalg.solve(B[:, [symbols.index(lead) for lead in names]], B)
     beta = B @ np.linalg.solve(to_urdf, published.phi[: 10 * n])
     bodies = zip(whole.links[:n], MASSES[name], maps, strict=True)
@@ -134,7 +134,7 @@ def main(name: str) -> None:
     )
     for link, one in zip(whole.links, phi, strict=False):
         mass, com, central = inertia.unpack(one)
-        entries = zip(parameters.INERTIAL[4:], (0, 1, 4, 2, 5, 8), strict=True)
+        entries = zip(parameters.INERTIAL_SYMBOLS[4:], (0, 1, 4, 2, 5, 8), strict=True)
         tensor = ", ".join(f"{key} = {central.flat[k]:.10g}" for key, k in entries)
         sys.stdout.write(
             f"\n[sets.{SETS[name]}-consistent.{link.name}]\nmass = {mass:.9g}\n"

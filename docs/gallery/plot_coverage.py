@@ -18,7 +18,7 @@ basis = rid.base_parameters(nominal)
 path = rid.random_design(nominal, basis, np.random.default_rng(2), candidates=10)
 with rid.Plant(plant) as engine:
     clean = rid.rollout(engine, rid.ComputedTorque(nominal), path)
-true = basis.of(plant.parameters())
+true = basis.project(plant.parameters())
 
 scores = []
 for seed in range(25):

@@ -17,7 +17,7 @@ basis = rid.base_parameters(nominal)
 path = rid.random_design(nominal, basis, np.random.default_rng(2), candidates=10)
 with rid.Plant(plant) as engine:
     clean = rid.rollout(engine, rid.ComputedTorque(nominal), path)
-true = basis.of(plant.parameters())
+true = basis.project(plant.parameters())
 torque = rid.TorqueNoise()
 
 levels = np.array([1e-5, 1e-4, 1e-3, 5e-3])

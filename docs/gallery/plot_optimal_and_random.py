@@ -25,7 +25,7 @@ figure, ax = plt.subplots(figsize=(7, 3.5), layout="constrained")
 for k, (name, path) in enumerate(motions.items()):
     moving = path(np.arange(0.0, path.duration, 0.01))
     Y = rid.torque_regressor(nominal, moving.q, moving.dq, moving.ddq, basis.columns)
-    scale = np.sqrt(np.mean((Y @ basis.of(nominal.parameters())) ** 2, axis=0))
+    scale = np.sqrt(np.mean((Y @ basis.project(nominal.parameters())) ** 2, axis=0))
     W = (Y / (0.01 * scale[:, None])).reshape(-1, basis.rank)
     std = np.sqrt(np.diag(np.linalg.inv(W.T @ W)))
     ax.semilogy(np.arange(basis.rank) + 0.2 * k, std, "o", label=name)

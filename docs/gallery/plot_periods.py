@@ -14,7 +14,7 @@ import robotid_sim as rid
 plant = rid.load_robot("twolink")
 nominal = rid.perturb(plant, np.random.default_rng(1))
 basis = rid.base_parameters(nominal)
-true = basis.of(plant.parameters())
+true = basis.project(plant.parameters())
 periods = (1, 2, 4, 8)
 std, error = [], []
 for count in periods:

@@ -21,7 +21,7 @@ for ax, name in zip(axes, ("irb140", "irb120", "rs010n", "twolink", "rocr6"), st
     bent = robot.limits.middle + 0.3 * robot.limits.half_range
     still = rid.PointToPoint(robot.joint_names, bent, bent, 0.0, 1.0)
     view = ViewSettings(width=360, height=400, layers=frozenset())
-    record(Animation.of_trajectory(robot, still), picture, view)
+    record(Animation.from_trajectory(robot, still), picture, view)
     ax.imshow(plt.imread(picture))
     ax.set_title(name)
     ax.axis("off")

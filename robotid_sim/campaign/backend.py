@@ -15,19 +15,19 @@ from joblib import parallel_config
 from joblib.externals.loky.process_executor import TerminatedWorkerError
 
 from robotid_sim.errors import OptionError
-from robotid_sim.parallel import Item, Result, begin_worker, each_task, kept_workers
+from robotid_sim.parallel import Item, Result, begin_worker, each_task, keep_workers
 
-LOCAL = "local"
+LOCAL_CLUSTER = "local"
 """The cluster of processes of this machine."""
 
 _log = logging.getLogger(__name__)
 
-TRIES = 3
+MAX_ATTEMPTS = 3
 """Times that work is begun whose process dies."""
 
 
 @contextmanager
-def working_in(cluster: str | None, workers: int | None) -> Iterator[int]:
+def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
     """Send the work of the block to processes and give their number.
 
     The cluster is ``local``, or the address of a Dask scheduler; by default processes of joblib.
@@ -36,7 +36,7 @@ def working_in(cluster: str | None, workers: int | None) -> Iterator[int]:
     """
     count = workers or os.cpu_count() or 1
     if cluster is None:
-        with kept_workers():
+        with keep_workers():
             yield count
         return
     try:
@@ -45,7 +45,7 @@ def working_in(cluster: str | None, workers: int | None) -> Iterator[int]:
         raise OptionError(
             "--cluster needs Dask's distributed: pip install 'robotid_sim[cluster]'"
         ) from error
-    if cluster == LOCAL:
+    if cluster == LOCAL_CLUSTER:
         # What it says of processes that come and go is said by the campaign where it matters.
         logging.getLogger("distributed").propagate = False
         options = {"threads_per_worker": 1, "dashboard_address": None, "preload": [__name__]}
@@ -84,7 +84,7 @@ def each_retried(
     """
     waiting, begun = dict(enumerate(items)), dict.fromkeys(range(len(items)), 0)
     while waiting:
-        suspect = next((k for k in waiting if begun[k] == TRIES - 1), None)
+        suspect = next((k for k in waiting if begun[k] == MAX_ATTEMPTS - 1), None)
         numbers = list(waiting) if suspect is None else [suspect]
 
         def take(
@@ -97,16 +97,16 @@ def each_retried(
         try:
             tasks = [waiting[k] for k in numbers]
             each_task(function, tasks, workers, take, apart=True, batch_size="auto")
-        except lost_worker() as error:
+        except worker_errors() as error:
             _log.warning("a process died (%s); its work is begun again", error)
             left = [k for k in numbers if k in waiting]
             for number in left[:workers]:  # those at work are among the first
                 begun[number] += 1
-                if begun[number] >= TRIES:
+                if begun[number] >= MAX_ATTEMPTS:
                     keep(waiting.pop(number), None)
 
 
-def lost_worker() -> tuple[type[Exception], ...]:
+def worker_errors() -> tuple[type[Exception], ...]:
     """Return the errors that say that a process died."""
     dask = sys.modules.get("distributed.scheduler")  # of this run, if it has a cluster
     own = () if dask is None else (dask.KilledWorker,)
@@ -118,13 +118,13 @@ def dask_setup(_worker: Any) -> None:
     begin_worker(os.getppid())
 
 
-class LateError(BaseException):
+class TimeLimitError(BaseException):
     """A block took too long; no part of the program takes it for an error of its own."""
 
 
 @contextmanager
-def limited(seconds: float | None) -> Iterator[None]:
-    """Raise `LateError` in the block when it has taken so long [s]; None for no limit.
+def limit_seconds(seconds: float | None) -> Iterator[None]:
+    """Raise `TimeLimitError` in the block when it has taken so long [s]; None for no limit.
 
     The exception comes between two steps of Python, after a call of a library has returned; signals
     would do the same in main threads only, and tasks of a cluster run in others.
@@ -136,7 +136,7 @@ def limited(seconds: float | None) -> Iterator[None]:
 
     def end() -> None:
         over.set()
-        exception = ctypes.py_object(LateError)
+        exception = ctypes.py_object(TimeLimitError)
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), exception)
 
     timer = threading.Timer(seconds, end)
@@ -146,7 +146,7 @@ def limited(seconds: float | None) -> Iterator[None]:
         yield
     except Exception as error:  # compiled code turns the exception into one of its own
         if over.is_set():
-            raise LateError from error
+            raise TimeLimitError from error
         raise
     finally:
         timer.cancel()

@@ -5,11 +5,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from robotid_sim.config_section import LARGEST
-from robotid_sim.docstrings import documented
+from robotid_sim.config_section import MAX_NUMBER
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, suggestion
 
-ALIASES: Mapping[str, tuple[str, ...]] = {
+FACTOR_KEYS: Mapping[str, tuple[str, ...]] = {
     "estimator": ("estimation.estimators", "estimation.chosen"),
     "preprocessor": ("preprocess.name",),
     "criterion": ("design.criterion",),
@@ -18,17 +18,17 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
 }
 """Short names of factors, and the keys of a study that they set."""
 
-ROBOT = "robot"
+ROBOT_FACTOR = "robot"
 """The factor that is no key of a study but its robot."""
 
-DRAWN = ("uniform", "log-uniform", "normal")
+DISTRIBUTIONS = ("uniform", "log-uniform", "normal")
 """Distributions of levels, for designs that fill the space."""
 
-STEPPED = ("range", "log-range")
+RANGE_KINDS = ("range", "log-range")
 """Ranges of equal steps or ratios."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class Level:
     """One level of a factor."""
@@ -39,7 +39,7 @@ class Level:
     """What it sets: keys of a study with dots between, or ``robot``."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class Factor:
     """A factor with its levels, or with the distribution that they are drawn from."""
@@ -51,17 +51,17 @@ class Factor:
     given: Any = None
     """As the plan has it."""
 
-    def sets(self, key: str) -> bool:
+    def has_key(self, key: str) -> bool:
         """Return whether every level sets a key."""
         return bool(self.levels) and all(key in level.values for level in self.levels)
 
-    def at(self, share: float) -> Level:
+    def level_at(self, share: float) -> Level:
         """Return the level at a share of the distribution, in [0, 1)."""
         if self.drawn is None:
             return self.levels[int(share * len(self.levels))]
         return _level(self.name, _quantile(*self.drawn, share))
 
-    def thinned(self, count: int) -> Any:
+    def reduce_levels(self, count: int) -> Any:
         """Return what a plan would say for at most so many levels, the first and the last in it."""
         if self.drawn is not None or len(self.levels) <= count:
             return self.given
@@ -86,7 +86,7 @@ def factor_of(name: str, given: Any) -> Factor:
     ``{normal = [mean, std]}``. Raises `OptionError` if it is none of these.
     """
     if isinstance(given, Mapping):
-        return _ranged(name, given)
+        return _make_range_factor(name, given)
     if not isinstance(given, Sequence) or isinstance(given, str) or not given:
         raise OptionError(f"factor '{name}' needs a list of levels or a range, got {given!r}")
     levels = tuple(_level(name, value) for value in given)
@@ -98,7 +98,7 @@ def factor_of(name: str, given: Any) -> Factor:
 
 def _level(name: str, value: Any) -> Level:
     if isinstance(value, Mapping) and "name" in value:
-        unknown = set(value) - {"name", "study", ROBOT}
+        unknown = set(value) - {"name", "study", ROBOT_FACTOR}
         if unknown:
             raise OptionError(
                 f"factor '{name}', level '{value['name']}': unknown key '{min(unknown)}'; known: "
@@ -111,8 +111,8 @@ def _level(name: str, value: Any) -> Level:
                 "table of keys of a study"
             )
         values = dict(_flat(study))
-        if ROBOT in value:
-            values[ROBOT] = value[ROBOT]
+        if ROBOT_FACTOR in value:
+            values[ROBOT_FACTOR] = value[ROBOT_FACTOR]
         return Level(str(value["name"]), values)
     if name == "estimator":
         if not isinstance(value, str):
@@ -121,7 +121,7 @@ def _level(name: str, value: Any) -> Level:
                 'estimators`, such as "ols"'
             )
         return Level(value, {"estimation.estimators": [value], "estimation.chosen": value})
-    keys = ALIASES.get(name, (name,))
+    keys = FACTOR_KEYS.get(name, (name,))
     label = value if isinstance(value, int | float) and not isinstance(value, bool) else str(value)
     return Level(label, dict.fromkeys(keys, value))
 
@@ -135,21 +135,21 @@ def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
     return flat
 
 
-def _ranged(name: str, given: Mapping[str, Any]) -> Factor:
-    kinds = [kind for kind in (*DRAWN, *STEPPED) if kind in given]
+def _make_range_factor(name: str, given: Mapping[str, Any]) -> Factor:
+    kinds = [kind for kind in (*DISTRIBUTIONS, *RANGE_KINDS) if kind in given]
     kind = kinds[0] if len(kinds) == 1 else ""
-    needed = {kind, "steps"} if kind in STEPPED else {kind}
+    needed = {kind, "steps"} if kind in RANGE_KINDS else {kind}
     if not kind or set(given) != needed:
         raise OptionError(
             f"factor '{name}': {dict(given)} is no range"
-            f"{suggestion(next(iter(given), ''), [*DRAWN, *STEPPED])}; give a list, "
+            f"{suggestion(next(iter(given), ''), [*DISTRIBUTIONS, *RANGE_KINDS])}; give a list, "
             "{range = [low, high], steps = n}, log-range, or one of uniform, log-uniform, normal"
         )
     numbers = given[kind]
     sound = (
         isinstance(numbers, Sequence)
         and len(numbers) == 2
-        and all(isinstance(x, int | float) and abs(x) <= LARGEST for x in numbers)
+        and all(isinstance(x, int | float) and abs(x) <= MAX_NUMBER for x in numbers)
     )
     first, second = numbers if sound else (0.0, 0.0)
     positive = first > 0.0 or not kind.startswith("log")
@@ -157,10 +157,10 @@ def _ranged(name: str, given: Mapping[str, Any]) -> Factor:
         needs = "mean and a positive deviation" if kind == "normal" else "two numbers that grow"
         needs += ", both positive" if kind.startswith("log") else ""
         raise OptionError(
-            f"factor '{name}': {kind} = {shortened(numbers)}; give {needs}, within {LARGEST:g}"
+            f"factor '{name}': {kind} = {shortened(numbers)}; give {needs}, within {MAX_NUMBER:g}"
         )
     low, high = float(first), float(second)
-    if kind in DRAWN:
+    if kind in DISTRIBUTIONS:
         return Factor(name, drawn=(kind, low, high), given=dict(given))
     steps = given["steps"]
     if not isinstance(steps, int) or isinstance(steps, bool) or not 2 <= steps <= 1000:

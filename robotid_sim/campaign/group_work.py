@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from robotid_sim.campaign.backend import LateError, limited
+from robotid_sim.campaign.backend import TimeLimitError, limit_seconds
 from robotid_sim.campaign.metrics import loop_metrics, metrics_of
 from robotid_sim.campaign.store import DONE, FAILED, LATE, TrialRow
 from robotid_sim.campaign.trial_list import Group, StudyTrial
@@ -22,12 +22,12 @@ from robotid_sim.pipeline.excitation import design_excitation
 from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.identify import identify
-from robotid_sim.pipeline.scoring import scored
-from robotid_sim.pipeline.simulate import clean_run, measured
+from robotid_sim.pipeline.scoring import score_estimates
+from robotid_sim.pipeline.simulate import clean_run, measure_clean_log
 from robotid_sim.pipeline.stages import lift_estimate
-from robotid_sim.streams import Streams, named_stream
-from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop, undisturbed_task
-from robotid_sim.validation.comparison import UNDISTURBED
+from robotid_sim.streams import Streams, make_stream
+from robotid_sim.validation.closed_loop import ClosedLoop, make_undisturbed_task, run_closed_loops
+from robotid_sim.validation.comparison import UNDISTURBED_NAME
 from robotid_sim.validation.control_run import ControlRun, run_loop
 
 
@@ -46,15 +46,15 @@ class Motions(NamedTuple):
 def make_motions(trial: StudyTrial, *, needs_loop: bool, limit: float | None) -> Motions | str:
     """Design and run what a trial moves along within a time [s]; say why if there is none."""
     try:
-        with limited(limit):
-            return _made(trial, needs_loop=needs_loop)
-    except LateError:
+        with limit_seconds(limit):
+            return _make_motions(trial, needs_loop=needs_loop)
+    except TimeLimitError:
         return f"{LATE}: its design and rollouts take longer than {limit:g} s"
     except Exception as error:  # a plugin's, or of a robot that cannot do it
-        return _said(error)
+        return _error_text(error)
 
 
-def _made(trial: StudyTrial, *, needs_loop: bool) -> Motions:
+def _make_motions(trial: StudyTrial, *, needs_loop: bool) -> Motions:
     control = trial.study.control.model_copy(update={"enabled": needs_loop})
     study = trial.study.model_copy(update={"control": control})
     setup = build_setup(trial.robot, study)
@@ -69,11 +69,11 @@ def _made(trial: StudyTrial, *, needs_loop: bool) -> Motions:
     laps = {name: task for name, task in tasks.items() if not task.is_step} or tasks
     comparison = replace(setup.comparison, tasks=laps, baselines={})
     setup = replace(setup, comparison=comparison)
-    return Motions(setup, clean, unseen, undisturbed_loop(setup))
+    return Motions(setup, clean, unseen, run_undisturbed_loop(setup))
 
 
 @dataclass(frozen=True)
-class DoGroup:
+class GroupRunner:
     """Runs the trials of one log along their motions; goes to processes."""
 
     arrays: tuple[str, ...]
@@ -84,10 +84,10 @@ class DoGroup:
         motions, group = work
         began, rows = time.perf_counter(), []
         try:
-            with limited(self.limit):
+            with limit_seconds(self.limit):
                 for member in self._rows(motions, group):
                     rows += member
-        except LateError:
+        except TimeLimitError:
             done = {row.key for row in rows}
             late = f"took longer than {self.limit:g} s together with the trials of its log"
             spent = time.perf_counter() - began
@@ -102,39 +102,39 @@ class DoGroup:
         cell = replace(motions.setup.cell, sensors=sensors)
         seen = Motions(
             replace(motions.setup, cell=cell),
-            measured(cell, motions.clean, streams("measure"), seed=group[0].seed),
-            measured(cell, motions.unseen, streams("unseen measure")),
+            measure_clean_log(cell, motions.clean, streams("measure"), seed=group[0].seed),
+            measure_clean_log(cell, motions.unseen, streams("unseen measure")),
             motions.loop,
         )
         by_rows: dict[str, list[StudyTrial]] = defaultdict(list)
         for trial in group:
             by_rows[trial.rows].append(trial)
         for members in by_rows.values():
-            yield self._of_rows(members, seen)
+            yield self._measure_rows(members, seen)
 
-    def _of_rows(self, trials: Sequence[StudyTrial], seen: Motions) -> list[TrialRow]:
+    def _measure_rows(self, trials: Sequence[StudyTrial], seen: Motions) -> list[TrialRow]:
         """Return the rows of trials of one measured log, preprocessor and set of terms."""
         began = time.perf_counter()
         try:
-            found = self._estimated(trials, seen)
-        except LateError:
+            found = self._estimate_rows(trials, seen)
+        except TimeLimitError:
             raise
         except Exception as error:  # an estimator's own, or a plugin's
             if len(trials) > 1:  # of one of them: the others are worth their rows
-                alone = (self._of_rows([trial], seen) for trial in trials)
+                alone = (self._measure_rows([trial], seen) for trial in trials)
                 return [row for rows in alone for row in rows]
-            return [_row(trials[0], FAILED, _said(error), time.perf_counter() - began)]
+            return [_row(trials[0], FAILED, _error_text(error), time.perf_counter() - began)]
         spent = (time.perf_counter() - began) / len(trials)
         return [replace(row, seconds=spent) for row in found]
 
-    def _estimated(self, trials: Sequence[StudyTrial], seen: Motions) -> list[TrialRow]:
+    def _estimate_rows(self, trials: Sequence[StudyTrial], seen: Motions) -> list[TrialRow]:
         streams, setup = Streams(trials[0].seed), seen.setup
         first = build_fit(trials[0].study)
         estimators: dict[str, Estimator] = {}  # each under the key of its trial
         for trial in trials:
             of_trial = build_fit(trial.study)
             estimator = of_trial.estimators[of_trial.chosen]
-            alone = _OfItsOwn(estimator, trial.seed, of_trial.chosen)
+            alone = _IndependentEstimator(estimator, trial.seed, of_trial.chosen)
             estimators[trial.key] = cast("Estimator", alone)
         plan = replace(first, estimators=estimators, chosen=trials[0].key, heeds_loop_noise=False)
         fit = identify(
@@ -145,9 +145,9 @@ class DoGroup:
             check=False,
             rng=streams("identify"),
         )
-        results = scored(setup.cell.plant, seen.unseen, fit)
+        results = score_estimates(setup.cell.plant, seen.unseen, fit)
         by_key = {e.estimator: (e, r) for e, r in zip(fit.estimates, results, strict=True)}
-        loop = None if seen.loop is None else _with_models(seen.loop, setup, fit, streams)
+        loop = None if seen.loop is None else _add_models(seen.loop, setup, fit, streams)
         rows = []
         for trial in trials:
             estimate, result = by_key[trial.key]
@@ -164,14 +164,14 @@ class DoGroup:
         return rows
 
 
-def undisturbed_loop(setup: Setup) -> ClosedLoop:
+def run_undisturbed_loop(setup: Setup) -> ClosedLoop:
     """Return the runs that no noise changes: laps with the true and the nominal model."""
     assert setup.comparison is not None
-    alone = replace(setup.comparison, scenarios={UNDISTURBED: (Undisturbed(),)})
-    return closed_loop(setup.cell, setup.nominal, {}, Streams(0)("control"), alone)
+    alone = replace(setup.comparison, scenarios={UNDISTURBED_NAME: (Undisturbed(),)})
+    return run_closed_loops(setup.cell, setup.nominal, {}, Streams(0)("control"), alone)
 
 
-def _with_models(
+def _add_models(
     shared: ClosedLoop, setup: Setup, fit: Identification, streams: Streams
 ) -> ClosedLoop:
     """Return the closed loop with the models of all estimates beside the true and the nominal."""
@@ -182,9 +182,11 @@ def _with_models(
         lifted = lift_estimate(estimate, fit.nominal, fit.basis)
         if lifted is not None:
             models[estimate.estimator] = lifted.robot
-    if set(comparison.scenarios) != {UNDISTURBED} or len(comparison.controllers) > 1:
-        return closed_loop(setup.cell, setup.nominal, models, rng, comparison)
-    first = [undisturbed_task(setup.cell, shared.gains, t, rng, comparison) for t in shared.tasks]
+    if set(comparison.scenarios) != {UNDISTURBED_NAME} or len(comparison.controllers) > 1:
+        return run_closed_loops(setup.cell, setup.nominal, models, rng, comparison)
+    first = [
+        make_undisturbed_task(setup.cell, shared.gains, t, rng, comparison) for t in shared.tasks
+    ]
     tasks = [
         replace(task, model=model, model_name=name, traced=False)
         for task in first
@@ -194,7 +196,7 @@ def _with_models(
     return replace(shared, runs=(*shared.runs, *runs))
 
 
-class _OfItsOwn:
+class _IndependentEstimator:
     """An estimator whose draws do not depend on those that run beside it."""
 
     def __init__(self, estimator: Estimator, seed: int, name: str) -> None:
@@ -205,13 +207,13 @@ class _OfItsOwn:
 
     def fit(self, problem: Any, _rng: np.random.Generator) -> Estimate:
         """Return the estimate; the estimator's generator is that of its name."""
-        return self._estimator.fit(problem, named_stream(self._seed, "estimator", self._name))
+        return self._estimator.fit(problem, make_stream(self._seed, "estimator", self._name))
 
 
 def _row(trial: StudyTrial, status: str, error: str, seconds: float) -> TrialRow:
     return TrialRow(trial.key, trial.factors, trial.seed, status, error, seconds)
 
 
-def _said(error: Exception) -> str:
+def _error_text(error: Exception) -> str:
     text = " ".join(str(error).split())
     return text if isinstance(error, RobotIdError) else f"{type(error).__name__}: {text}"

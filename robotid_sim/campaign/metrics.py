@@ -6,18 +6,18 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import rms
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.pipeline.result import EstimateResult
 from robotid_sim.section import number, percent
 from robotid_sim.validation.closed_loop import ClosedLoop
-from robotid_sim.validation.comparison import NOMINAL, UNDISTURBED
+from robotid_sim.validation.comparison import NOMINAL, UNDISTURBED_NAME
 
-LEVEL = 1.96
+INTERVAL_QUANTILE = 1.96
 """Standard deviations of a 95 % interval."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A number of every trial."""
@@ -29,7 +29,7 @@ class Metric:
     of_loop: bool = False
     """Whether it needs the closed loop."""
 
-    def shown(self, value: float | None) -> str:
+    def format_value(self, value: float | None) -> str:
         """Return a value as the text of a cell, with its unit."""
         if self.unit == "%":
             return percent(value, 3)
@@ -61,7 +61,7 @@ def metrics_of(result: EstimateResult, estimate: Estimate) -> dict[str, float | 
     spread = float(rms(std)) / size
     predicted = result.validation.model_error_relative if result.validation else []
     known = np.isfinite(std) & (std > 0.0)
-    covered = np.abs(error[known]) <= LEVEL * std[known]
+    covered = np.abs(error[known]) <= INTERVAL_QUANTILE * std[known]
     return {
         "model_error": max((e for e in predicted if e is not None), default=None),
         "parameter_error": float(rms(error)) / size,
@@ -81,7 +81,7 @@ def loop_metrics(loop: ClosedLoop, model: str, units: tuple[str, ...]) -> dict[s
     there is none; the gap is that of the undisturbed laps.
     """
     lap = loop.laps[0] if loop.laps else loop.tasks[0].name
-    scenario = next((name for name in loop.scenarios if name != UNDISTURBED), UNDISTURBED)
+    scenario = next((name for name in loop.scenarios if name != UNDISTURBED_NAME), UNDISTURBED_NAME)
     own, nominal = (loop.find(m, scenario, lap) for m in (model, NOMINAL))
     if own is None:
         return {"tracking_error": None, "tracking_gap": None, "tracking_gain": None}

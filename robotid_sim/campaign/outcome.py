@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.plan import CampaignPlan, plan_of
-from robotid_sim.campaign.run import FILES
+from robotid_sim.campaign.run import DIGEST_NOTE
 from robotid_sim.campaign.statistics import answer
 from robotid_sim.campaign.store import DONE, Store, TrialRow
 from robotid_sim.campaign.trial_list import Effort, RobotFiles, SharedWork, StudyTrial, trials_of
@@ -18,7 +18,7 @@ from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import atomic_path, require_writable
 from robotid_sim.representation import public_value
 
-EXPORTS = (".csv", ".parquet")
+EXPORT_SUFFIXES = (".csv", ".parquet")
 
 
 @public_value
@@ -53,11 +53,13 @@ class CampaignResult:
             If there is none, or it is damaged.
         """
         with Store(Path(folder), write=False) as store:
-            content = store.noted("plan")
+            content = store.read_note("plan")
             if content is None:
                 raise FileFormatError(f"{store.folder} holds no plan; run the campaign first")
             plan = plan_of(content, str(store.folder))
-            files = RobotFiles(store.noted(FILES) or {})  # which may have changed or gone since
+            files = RobotFiles(
+                store.read_note(DIGEST_NOTE) or {}
+            )  # which may have changed or gone since
             trials = trials_of(plan, files, trust_plugins=trust_plugins)
             return cls(plan, trials, store.rows_of(trials))
 
@@ -95,8 +97,10 @@ class CampaignResult:
         Raises `OptionError` if the suffix is another one or pyarrow is missing.
         """
         out = Path(path)
-        if out.suffix.lower() not in EXPORTS:
-            raise OptionError(f"campaign export writes {' or '.join(EXPORTS)}; give it with --out")
+        if out.suffix.lower() not in EXPORT_SUFFIXES:
+            raise OptionError(
+                f"campaign export writes {' or '.join(EXPORT_SUFFIXES)}; give it with --out"
+            )
         require_writable(out)
         table = self.table()
         if out.suffix.lower() == ".csv":
@@ -162,10 +166,10 @@ def plan_campaign(
             rows = store.rows_of(trials)
     finished = {row.key for row in rows}
     left = [trial for trial in trials if trial.key not in finished]
-    work = SharedWork.of(left)
-    effort = Effort.of(left, plan, [row.seconds for row in rows if row.status == DONE])
+    work = SharedWork.from_trials(left)
+    effort = Effort.from_trials(left, plan, [row.seconds for row in rows if row.status == DONE])
     # A factor on a sensor replaces the default ones.
-    sets = {", ".join(trial.study.measuring()) or "none" for trial in trials}
+    sets = {", ".join(trial.study.list_sensors()) or "none" for trial in trials}
     content = {
         "title": plan.title,
         "trials": len(trials),

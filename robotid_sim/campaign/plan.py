@@ -12,7 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from robotid_sim.campaign.factors import Factor, Level, factor_of, shortened
 from robotid_sim.campaign.metrics import METRICS
-from robotid_sim.campaign.shipped_plans import shipped_plans
+from robotid_sim.campaign.shipped_plans import list_shipped_plans
 from robotid_sim.config_section import ConfigSection
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.inputs import read_toml
@@ -25,13 +25,13 @@ QUICK_SAMPLES = 8
 QUICK_LEVELS = 3
 """What is left of a plan in its quick form."""
 
-FIELDS = ("level", "value", "limit", "by")
+ANSWER_FIELDS = ("level", "value", "limit", "by")
 """What an answer's sentence is filled with."""
 
 MAX_TRIALS = 100_000
 """Trials of a campaign."""
 
-LARGEST_SEED = 2**63 - 1
+MAX_SEED = 2**63 - 1
 """What a column of the store holds."""
 
 
@@ -55,11 +55,11 @@ class AnswerConfig(ConfigSection):
     def _can_be_filled(cls, sentence: str) -> str:
         try:
             fields = [field for _, *field in Formatter().parse(sentence) if field[0] is not None]
-            sound = all(name in FIELDS and not any(rest) for name, *rest in fields)
+            sound = all(name in ANSWER_FIELDS and not any(rest) for name, *rest in fields)
         except ValueError:  # a single brace
             sound = False
         if not sound:
-            allowed = ", ".join(f"{{{name}}}" for name in FIELDS)
+            allowed = ", ".join(f"{{{name}}}" for name in ANSWER_FIELDS)
             reason = f"may have {allowed} and no other field; write {{{{ and }}}} for braces"
             raise PydanticCustomError("field", reason)
         return sentence
@@ -100,24 +100,24 @@ class CampaignPlan(ConfigSection):
     def _names_exist(self) -> "CampaignPlan":
         for name in (*self.record, *(answer.metric for answer in self.answers)):
             if name not in METRICS:
-                raise UnknownNameError.of("metric", name, METRICS)
+                raise UnknownNameError.from_names("metric", name, METRICS)
         for answer in self.answers:
             for name in (answer.factor, *([] if answer.by is None else [answer.by])):
                 if name not in self.factors:
-                    raise UnknownNameError.of("factor of an answer", name, self.factors)
+                    raise UnknownNameError.from_names("factor of an answer", name, self.factors)
         seeds = self.seed_list
-        outside = not seeds or min(seeds) < 0 or max(seeds) > LARGEST_SEED
+        outside = not seeds or min(seeds) < 0 or max(seeds) > MAX_SEED
         if outside or len(set(seeds)) < len(seeds):
             raise OptionError(
                 f"seeds = {shortened(self.seeds)} are no distinct whole numbers from 0 to "
-                f"{LARGEST_SEED}"
+                f"{MAX_SEED}"
             )
         if self.count > MAX_TRIALS:
             raise OptionError(
                 f"the plan has {self.count:g} trials, at most {MAX_TRIALS} are run; give fewer "
                 "seeds, levels or samples"
             )
-        if self.robot is None and not any(f.sets("robot") for f in self.factor_list):
+        if self.robot is None and not any(f.has_key("robot") for f in self.factor_list):
             raise OptionError('a campaign needs a robot: give robot = "irb140", or a factor robot')
         return self
 
@@ -139,13 +139,13 @@ class CampaignPlan(ConfigSection):
         return tuple(factor_of(name, levels) for name, levels in self.factors.items())
 
     @property
-    def needs_loop(self) -> bool:
+    def has_loop_metric(self) -> bool:
         """Whether a metric is of the closed loop."""
         return any(METRICS[name].of_loop for name in self.record)
 
     def quick(self) -> "CampaignPlan":
         """Return a smaller campaign of the same kind: fewer seeds, samples and levels."""
-        levels = {f.name: f.thinned(QUICK_LEVELS) for f in self.factor_list}
+        levels = {f.name: f.reduce_levels(QUICK_LEVELS) for f in self.factor_list}
         if self.design == "list":
             levels = dict(self.factors)
         return self.model_copy(
@@ -168,7 +168,7 @@ class CampaignPlan(ConfigSection):
                 'give a range with steps, or design = "sobol"'
             )
         if self.design not in ("grid", "list"):
-            return list(_filling(factors, self.design, self.samples))
+            return list(_fill_space(factors, self.design, self.samples))
         counts = {f.name: len(f.levels) for f in factors}
         if self.design == "list" and len(set(counts.values())) > 1:
             raise OptionError(f"a list needs as many levels of every factor, got {counts}")
@@ -177,7 +177,9 @@ class CampaignPlan(ConfigSection):
         return [dict(zip(counts, row, strict=True)) for row in rows]
 
 
-def _filling(factors: Sequence[Factor], design: Design, count: int) -> Iterator[dict[str, Level]]:
+def _fill_space(
+    factors: Sequence[Factor], design: Design, count: int
+) -> Iterator[dict[str, Level]]:
     """Yield points that fill the space of the factors; the same for one design and count."""
     from scipy.stats import qmc  # takes a while
 
@@ -186,7 +188,7 @@ def _filling(factors: Sequence[Factor], design: Design, count: int) -> Iterator[
     else:
         shares = qmc.LatinHypercube(len(factors), rng=0).random(count)
     for row in shares.tolist():
-        yield {f.name: f.at(share) for f, share in zip(factors, row, strict=True)}
+        yield {f.name: f.level_at(share) for f, share in zip(factors, row, strict=True)}
 
 
 def load_plan(path: str | Path) -> CampaignPlan:
@@ -199,10 +201,10 @@ def load_plan(path: str | Path) -> CampaignPlan:
     OptionError, UnknownNameError
         If a key, a factor, a metric or a value is refused.
     """
-    shipped = {name: file for name, file in shipped_plans().items() if name == str(path)}
+    shipped = {name: file for name, file in list_shipped_plans().items() if name == str(path)}
     file = shipped.get(str(path), Path(path))
     if not (file.exists() or file.suffix):
-        raise UnknownNameError.of("plan", str(path), shipped_plans())
+        raise UnknownNameError.from_names("plan", str(path), list_shipped_plans())
     return plan_of(read_toml(file, "plan"), str(path))
 
 

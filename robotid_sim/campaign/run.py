@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from robotid_sim.campaign.backend import TRIES, each_retried
-from robotid_sim.campaign.group_work import DoGroup, Motions, make_motions
+from robotid_sim.campaign.backend import MAX_ATTEMPTS, each_retried
+from robotid_sim.campaign.group_work import GroupRunner, Motions, make_motions
 from robotid_sim.campaign.plan import CampaignPlan
 from robotid_sim.campaign.store import DONE, FAILED, LOST, Store, TrialRow
 from robotid_sim.campaign.trial_list import (
@@ -18,24 +18,24 @@ from robotid_sim.campaign.trial_list import (
     groups_of,
     trials_of,
 )
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.files import make_folder
 from robotid_sim.pipeline.result import versions
 from robotid_sim.progress import Portion, Progress, silent
-from robotid_sim.result_folder import locked
+from robotid_sim.result_folder import lock_folder
 
-WITHOUT_PROCESS = f"its process died {TRIES} times"
+DEAD_PROCESS_MESSAGE = f"its process died {MAX_ATTEMPTS} times"
 
-DESIGNS_AT_ONCE = 64
+MAX_DESIGNS_IN_MEMORY = 64
 """Designs whose motions are held in memory, each of some megabytes."""
 
-FILES = "robot files"
+DIGEST_NOTE = "robot files"
 """Name of the note in the store with the digests of the robot files of the trials."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
-class Finished:
+class CampaignRun:
     """What a run of a campaign has done."""
 
     new: int
@@ -58,7 +58,7 @@ def run_campaign(
     again: Sequence[str] = (),
     trust_plugins: bool = False,
     progress: Progress = silent,
-) -> Finished:
+) -> CampaignRun:
     """Run the trials of a plan that the store of a folder does not hold.
 
     Parameters
@@ -91,19 +91,19 @@ def run_campaign(
     files = RobotFiles()
     trials = trials_of(plan, files, trust_plugins=trust_plugins)
     make_folder(folder)
-    with locked(folder), Store(folder, write=True) as store:
+    with lock_folder(folder), Store(folder, write=True) as store:
         store.require_plan(json.loads(plan.model_dump_json()))
         store.note("plan", plan.model_dump_json())
-        store.note(FILES, json.dumps(files.digests))
+        store.note(DIGEST_NOTE, json.dumps(files.digests))
         store.note("versions", json.dumps(versions()))
         store.note("trials", str(len(trials)))
-        finished = store.finished(again=again)
+        finished = store.list_finished_trials(again=again)
         left = [trial for trial in trials if trial.key not in finished]
         _run_missing(plan, store, left, workers, len(trials), progress)
         counts = store.counts({trial.key for trial in trials})
         others = sum(store.counts().values()) - sum(counts.values())
         before = len(trials) - len(left)
-        return Finished(len(left), before, counts, others, SharedWork.of(left))
+        return CampaignRun(len(left), before, counts, others, SharedWork.from_trials(left))
 
 
 def _run_missing(
@@ -124,25 +124,25 @@ def _run_missing(
         progress("campaign", Portion(done, total, failed=failed))
 
     def keep_group(work: tuple[Motions, Group], rows: list[TrialRow] | None) -> None:
-        keep(_rows(work[1], LOST, WITHOUT_PROCESS) if rows is None else rows)
+        keep(_rows(work[1], LOST, DEAD_PROCESS_MESSAGE) if rows is None else rows)
 
     def keep_motions(first: StudyTrial, result: Motions | str | None) -> None:
         if isinstance(result, Motions):
             works.extend((result, group) for group in groups_of(by_base[first.base]))
         else:
             status = LOST if result is None else FAILED
-            keep(_rows(by_base[first.base], status, result or WITHOUT_PROCESS))
+            keep(_rows(by_base[first.base], status, result or DEAD_PROCESS_MESSAGE))
 
     by_base: dict[str, list[StudyTrial]] = {}
     for trial in missing:
         by_base.setdefault(trial.base, []).append(trial)
     firsts = [members[0] for members in by_base.values()]
-    make = partial(make_motions, needs_loop=plan.needs_loop, limit=plan.time_limit)
+    make = partial(make_motions, needs_loop=plan.has_loop_metric, limit=plan.time_limit)
     keep([])
-    for begin in range(0, len(firsts), DESIGNS_AT_ONCE):
+    for begin in range(0, len(firsts), MAX_DESIGNS_IN_MEMORY):
         works: list[tuple[Motions, Group]] = []
-        each_retried(make, firsts[begin : begin + DESIGNS_AT_ONCE], workers, keep_motions)
-        each_retried(DoGroup(plan.arrays, plan.time_limit), works, workers, keep_group)
+        each_retried(make, firsts[begin : begin + MAX_DESIGNS_IN_MEMORY], workers, keep_motions)
+        each_retried(GroupRunner(plan.arrays, plan.time_limit), works, workers, keep_group)
 
 
 def _rows(trials: Sequence[StudyTrial], status: str, error: str) -> list[TrialRow]:

@@ -4,7 +4,7 @@ from importlib.resources import files
 from pathlib import Path
 
 
-def shipped_plans() -> dict[str, Path]:
+def list_shipped_plans() -> dict[str, Path]:
     """Return the plans that come with the package, by name."""
     folder = Path(str(files(__package__) / "plans"))
     return {path.stem: path for path in sorted(folder.glob("*.toml"))}

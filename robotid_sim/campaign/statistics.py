@@ -13,16 +13,16 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.plan import AnswerConfig
 from robotid_sim.campaign.store import DONE, TrialRow
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 
-RESAMPLES = 2000
-FEWEST = 5
+RESAMPLE_COUNT = 2000
+MIN_PAIRS = 5
 """Pairs from which a test is made."""
 
 Label = str | float
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class Spread:
     """How a metric is spread over the trials of a level."""
@@ -40,7 +40,7 @@ class Spread:
         return float(np.quantile(self.values, share)) if self.values.size else None
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class PairedTest:
     """Two levels of a factor in trials that are else the same."""
@@ -60,14 +60,14 @@ def spread_by(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Spread
     for row in rows:
         by_level[row.factors[factor]].append(row)
     spreads = []
-    for level in ordered(by_level):
+    for level in sort_levels(by_level):
         values = np.sort(values_of(by_level[level], metric))
         failed = len(by_level[level]) - values.size
         spreads.append(Spread(level, values, failed, _interval_of_median(values)))
     return spreads
 
 
-def ordered(levels: Iterable[Label]) -> list[Label]:
+def sort_levels(levels: Iterable[Label]) -> list[Label]:
     """Return levels: numbers by size, names as they come."""
     known = list(dict.fromkeys(levels))
     return sorted(known) if all(isinstance(level, int | float) for level in known) else known
@@ -80,21 +80,21 @@ def values_of(rows: Iterable[TrialRow], metric: str) -> Float1D:
 
 
 def _interval_of_median(values: Float1D) -> tuple[float, float] | None:
-    if values.size < FEWEST:
+    if values.size < MIN_PAIRS:
         return None
     if values[0] == values[-1]:
         return float(values[0]), float(values[0])
     ends = bootstrap(
         (values,),
         np.median,
-        n_resamples=RESAMPLES,
+        n_resamples=RESAMPLE_COUNT,
         method="percentile",
         rng=np.random.default_rng(0),
     ).confidence_interval
     return float(ends[0]), float(ends[1])
 
 
-def paired_tests(rows: Sequence[TrialRow], factor: str, metric: str) -> list[PairedTest]:
+def test_pairs(rows: Sequence[TrialRow], factor: str, metric: str) -> list[PairedTest]:
     """Return tests between all levels of a factor, of trials that differ in nothing else.
 
     Trials of the same other levels and seed are a pair. Pairs of levels with less than five of
@@ -107,9 +107,9 @@ def paired_tests(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Pai
             rest = tuple((k, v) for k, v in sorted(row.factors.items()) if k != factor)
             by_level[row.factors[factor]][rest, row.seed] = value
     found = []
-    for one, two in combinations(ordered(by_level), 2):
+    for one, two in combinations(sort_levels(by_level), 2):
         shared = sorted(set(by_level[one]) & set(by_level[two]), key=repr)
-        if len(shared) >= FEWEST:
+        if len(shared) >= MIN_PAIRS:
             pair = np.array([[by_level[level][key] for key in shared] for level in (one, two)])
             positive = bool((pair > 0.0).all())
             apart = np.log(pair[1] / pair[0]) if positive else pair[1] - pair[0]
@@ -154,10 +154,12 @@ def effects(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) -> di
     total = float(((ranks - ranks.mean()) ** 2).sum())
     if total == 0.0:
         return dict.fromkeys(factors, 0.0)
-    return {factor: _explained(done, factor, ranks, total) for factor in factors}
+    return {factor: _compute_explained_share(done, factor, ranks, total) for factor in factors}
 
 
-def _explained(rows: Sequence[TrialRow], factor: str, ranks: Float1D, total: float) -> float:
+def _compute_explained_share(
+    rows: Sequence[TrialRow], factor: str, ranks: Float1D, total: float
+) -> float:
     labels = [row.factors[factor] for row in rows]
     if is_continuous(labels):
         correlation = np.corrcoef(rankdata(np.array(labels, dtype=float)), ranks)[0, 1]
@@ -184,7 +186,7 @@ def answer(config: AnswerConfig, rows: Sequence[TrialRow]) -> list[str]:
     """Return what a campaign answers, one sentence for each level of the factor it is given by."""
     if config.by is None:
         return [_sentence(config, rows, "")]
-    levels = ordered(row.factors[config.by] for row in rows)
+    levels = sort_levels(row.factors[config.by] for row in rows)
     return [
         _sentence(config, [row for row in rows if row.factors[config.by] == level], level)
         for level in levels
@@ -192,7 +194,7 @@ def answer(config: AnswerConfig, rows: Sequence[TrialRow]) -> list[str]:
 
 
 def _sentence(config: AnswerConfig, rows: Sequence[TrialRow], by: Label) -> str:
-    shown = METRICS[config.metric].shown
+    shown = METRICS[config.metric].format_value
     spreads = [s for s in spread_by(rows, config.factor, config.metric) if s.values.size]
     where = f" ({config.by} {text_of(by)})" if config.by else ""
     if not spreads:

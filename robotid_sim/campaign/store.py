@@ -20,7 +20,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.trial_list import StudyTrial
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.inputs import require_file
 
@@ -45,7 +45,7 @@ class RowStore:
         self.file, self._names = file, tuple(columns)
         for suffix in ("", "-wal", "-shm", "-journal"):
             require_file(file.with_name(file.name + suffix))
-        with named(file):
+        with name_file_in_errors(file):
             uri = f"{file.absolute().as_uri()}?mode={'rwc' if write else 'ro'}"
             self._rows = sqlite3.connect(uri, uri=True, timeout=30.0, isolation_level=None)
             self._rows.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, MAX_VALUE_SIZE)
@@ -100,20 +100,20 @@ class RowStore:
 
     def about(self, name: str) -> str | None:
         """Return what is noted under a name."""
-        with named(self.file):
+        with name_file_in_errors(self.file):
             row = self._read("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
     def note(self, name: str, value: str) -> None:
         """Keep something under a name."""
-        with named(self.file):
+        with name_file_in_errors(self.file):
             self._rows.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
 
     def insert(self, rows: Sequence[Sequence[Any]]) -> None:
         """Write rows, values in the order of the columns: all or none of them."""
         marks = ", ".join("?" for _ in self._names)
         text = f"INSERT OR REPLACE INTO {TABLE} ({', '.join(self._names)}) VALUES ({marks})"
-        with named(self.file):
+        with name_file_in_errors(self.file):
             self._rows.execute("BEGIN IMMEDIATE")
             try:
                 self._rows.executemany(text, rows)
@@ -125,12 +125,12 @@ class RowStore:
 
     def select(self, what: str, rest: str = "", values: Sequence[Any] = ()) -> Iterator[Any]:
         """Yield what a query of the table gives: expressions, and what follows its name."""
-        with named(self.file):
+        with name_file_in_errors(self.file):
             yield from self._read(f"SELECT {what} FROM {TABLE} {rest}", values)
 
     def is_whole(self) -> bool:
         """Return whether SQLite finds its file in order."""
-        with named(self.file):
+        with name_file_in_errors(self.file):
             return tuple(self._read("PRAGMA integrity_check").fetchone()) == ("ok",)
 
     def _read(self, text: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
@@ -145,7 +145,7 @@ class RowStore:
 
 
 @contextmanager
-def named(file: Path) -> Iterator[None]:
+def name_file_in_errors(file: Path) -> Iterator[None]:
     """Turn errors of SQLite and HDF5 into one that names the file and the remedy."""
     try:
         yield
@@ -156,14 +156,23 @@ def named(file: Path) -> Iterator[None]:
         ) from error
 
 
-NAME = "campaign.sqlite"
-ARRAYS = "arrays.h5"
-SCHEMA = 1
+FILE_NAME = "campaign.sqlite"
+ARRAY_FILE = "arrays.h5"
+SCHEMA_VERSION = 1
 
 DONE, FAILED, LATE, LOST = "done", "failed", "late", "lost"
 """What became of a trial: it ended; it raised; it took too long; its worker died three times."""
 
-GROWING = ("seeds", "factors", "samples", "record", "answers", "title", "question", "time_limit")
+GROWING_KEYS = (
+    "seeds",
+    "factors",
+    "samples",
+    "record",
+    "answers",
+    "title",
+    "question",
+    "time_limit",
+)
 """What of a plan may change while its trials stay."""
 
 _COLUMNS = {
@@ -177,7 +186,7 @@ _COLUMNS = {
 }
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class TrialRow:
     """What is known of a trial that was run."""
@@ -206,18 +215,20 @@ class Store(RowStore):
 
     def __init__(self, folder: Path, *, write: bool) -> None:
         self.folder = folder
-        file = folder / NAME
+        file = folder / FILE_NAME
         if not write and not file.is_file():
-            raise FileFormatError(f"{folder} holds no campaign: there is no {NAME}; run it first")
-        super().__init__(file, _COLUMNS, SCHEMA, write=write)
+            raise FileFormatError(
+                f"{folder} holds no campaign: there is no {FILE_NAME}; run it first"
+            )
+        super().__init__(file, _COLUMNS, SCHEMA_VERSION, write=write)
 
     def add(self, rows: Sequence[TrialRow]) -> None:
         """Write rows and their arrays, all or none of them."""
         with_arrays = [row for row in rows if row.arrays]
         if with_arrays:  # before their row: those of a run that was killed in between are replaced
-            with named(self.file):
-                require_file(self.folder / ARRAYS)
-                with h5py.File(self.folder / ARRAYS, "a") as file:
+            with name_file_in_errors(self.file):
+                require_file(self.folder / ARRAY_FILE)
+                with h5py.File(self.folder / ARRAY_FILE, "a") as file:
                     for row in with_arrays:
                         for name, value in row.arrays.items():
                             path = f"{row.key}/{name}"
@@ -234,7 +245,7 @@ class Store(RowStore):
             ]
         )
 
-    def finished(self, *, again: Sequence[str] = ()) -> set[str]:
+    def list_finished_trials(self, *, again: Sequence[str] = ()) -> set[str]:
         """Return the keys of the trials that were run, but for those of some statuses."""
         marks = ", ".join("?" for _ in again)
         return {key for (key,) in self.select("key", f"WHERE status NOT IN ({marks})", again)}
@@ -261,12 +272,12 @@ class Store(RowStore):
 
         A new store fits every plan.
         """
-        before = self.noted("plan")
+        before = self.read_note("plan")
         if before is None:
             return
         for name in [*before, *plan]:
             old, new = before.get(name), plan.get(name)
-            if name not in GROWING and old != new:
+            if name not in GROWING_KEYS and old != new:
                 where, one, two = _first_difference(name, old, new)
                 raise OptionError(
                     f"{self.folder} holds a campaign of another plan: {where} is {one!r} there and "
@@ -278,7 +289,7 @@ class Store(RowStore):
         pairs = self.select("key, status", "ORDER BY status")
         return dict(Counter(str(status) for key, status in pairs if keys is None or key in keys))
 
-    def noted(self, name: str) -> dict[str, Any] | None:
+    def read_note(self, name: str) -> dict[str, Any] | None:
         """Return the table that is noted under a name as JSON; None without one.
 
         Raises `FileFormatError` if something else is noted.
@@ -293,7 +304,7 @@ class Store(RowStore):
         kinds |= dict.fromkeys(METRICS, int | float | None)
         for (name, kind), value in zip(kinds.items(), rest, strict=True):
             if not isinstance(value, kind):
-                raise self._damaged(f"'{name}' of trial {key} is {reprlib.repr(value)}")
+                raise self._damage_error(f"'{name}' of trial {key} is {reprlib.repr(value)}")
         seed, status, error, seconds, *metrics = rest
         numbers = dict(zip(METRICS, metrics, strict=True))
         return TrialRow(key, labels, seed, status, error, seconds, numbers)
@@ -304,10 +315,10 @@ class Store(RowStore):
         except (ValueError, RecursionError):
             table = None
         if not isinstance(table, dict):
-            raise self._damaged(f"{what} is no table in JSON")
+            raise self._damage_error(f"{what} is no table in JSON")
         return table
 
-    def _damaged(self, what: str) -> FileFormatError:
+    def _damage_error(self, what: str) -> FileFormatError:
         return FileFormatError(
             f"{self.file} is damaged: {what}; restore it, or run the plan into another folder"
         )

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
-from robotid_sim.campaign.factors import ROBOT, Level
+from robotid_sim.campaign.factors import ROBOT_FACTOR, Level
 from robotid_sim.campaign.plan import CampaignPlan
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import FileFormatError, OptionError, UrdfError
 from robotid_sim.inputs import read_file
 from robotid_sim.model.catalog_files import catalog
@@ -22,29 +22,29 @@ from robotid_sim.pipeline.build import require_buildable
 from robotid_sim.pipeline.build_robot import build_robot
 from robotid_sim.pipeline.config import StudyConfig, load_config
 
-DESIGN = 6.0
+DESIGN_TIME = 6.0
 """Time of a design in its space [s of a core]; of an arm of six joints with 40 candidates."""
 
-SUBSTEP = 45e-6
+SUBSTEP_TIME = 45e-6
 """Time of a sub-step of the engine with controller and drives [s]; `bench/loop.py` prints it."""
 
-SAMPLE = 18e-6
+SAMPLE_TIME = 18e-6
 """Time of the preprocessing of a sample of a joint, of the log and of the unseen one [s]."""
 
-LOOP = 30.0
+LOOP_TIME = 30.0
 """Simulated time of the closed loop of a trial [s]."""
 
-CHANNELS = 9
+CHANNEL_COUNT = 9
 """Arrays of a clean log."""
 
-ROW = 1e-3
+ROW_SIZE = 1e-3
 """Size of a row of the store [MB]."""
 
-SIDE_CAR = "robot.toml"
+SIDE_CAR_NAME = "robot.toml"
 """What a robot's file may have beside it."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class StudyTrial:
     """A virtual experiment and one estimate of it."""
@@ -83,7 +83,7 @@ def trials_of(
     for point in plan.points():
         robot, study = _study_of(plan, point, trust_plugins=trust_plugins)
         labels = {name: level.label for name, level in point.items()}
-        parts = _parts(robot, study, plan, files.of(robot, study.nominal.file))
+        parts = _parts(robot, study, plan, files.digest_files(robot, study.nominal.file))
         base = _hash(parts[0])
         for seed in plan.seed_list:
             log = _hash([base, parts[1], seed])
@@ -105,7 +105,7 @@ def _study_of(
     content, robot = deepcopy(plan.study), plan.robot
     for name, level in point.items():
         for key, value in level.values.items():
-            if key == ROBOT:
+            if key == ROBOT_FACTOR:
                 robot = str(value)
             else:
                 _put(content, key, value, name)
@@ -140,12 +140,12 @@ def _parts(
     base = {"of": robot, **{name: whole[name] for name in sections}}
     base["joint_parameters"] = fit.pop("joint_parameters")
     base["rows"] = whole["preprocess"]["rows"]
-    base["control"] = control if plan.needs_loop else None
+    base["control"] = control if plan.has_loop_metric else None
     if files:
         base["files"] = files
     chosen = fit.pop("chosen")
     own = {"estimator": chosen, "options": fit.pop("options").get(chosen)}
-    own |= {"loop": plan.needs_loop, "arrays": sorted(plan.arrays)}
+    own |= {"loop": plan.has_loop_metric, "arrays": sorted(plan.arrays)}
     fit.pop("estimators")
     return base, [whole["preset"], sensors], [whole["preprocess"], fit], own
 
@@ -163,7 +163,7 @@ def groups_of(trials: Sequence[StudyTrial]) -> list[Group]:
     return list(map(tuple, by_log.values()))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class SharedWork:
     """How much of every kind of work trials need, and how much they share."""
@@ -176,7 +176,7 @@ class SharedWork:
     """Preprocessed logs."""
 
     @classmethod
-    def of(cls, trials: Sequence[StudyTrial]) -> "SharedWork":
+    def from_trials(cls, trials: Sequence[StudyTrial]) -> "SharedWork":
         """Return the work of trials."""
         counts = (len({getattr(t, name) for t in trials}) for name in ("base", "log", "rows"))
         return cls(len(trials), *counts)
@@ -188,7 +188,7 @@ class SharedWork:
         )
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class Effort:
     """Expected cost of trials, right within a factor of two or three."""
@@ -199,26 +199,28 @@ class Effort:
     """On disk."""
 
     @classmethod
-    def of(
+    def from_trials(
         cls, trials: Sequence[StudyTrial], plan: CampaignPlan, recorded: Sequence[float] = ()
     ) -> Self:
         """Return the effort of trials that are left to do.
 
         Where there are seconds recorded of trials of the plan, each takes as long as those did.
         """
-        seconds, megabytes = 0.0, ROW * len(trials)
+        seconds, megabytes = 0.0, ROW_SIZE * len(trials)
         sizes = {}
         for trial in {trial.base: trial for trial in trials}.values():
             design, experiment = trial.study.design, trial.study.experiment
             samples = (design.periods + 1) * design.period * experiment.rate  # and the unseen log's
             sizes[trial.base] = samples * build_robot(trial.robot, trial.study.robot).dof
-            seconds += DESIGN + samples * experiment.substeps * SUBSTEP
-            megabytes += 8e-6 * CHANNELS * sizes[trial.base]
+            seconds += DESIGN_TIME + samples * experiment.substeps * SUBSTEP_TIME
+            megabytes += 8e-6 * CHANNEL_COUNT * sizes[trial.base]
         for trial in {trial.rows: trial for trial in trials}.values():
-            seconds += SAMPLE * sizes[trial.base]
-        if plan.needs_loop and trials:
+            seconds += SAMPLE_TIME * sizes[trial.base]
+        if plan.has_loop_metric and trials:
             experiment = trials[0].study.experiment
-            seconds += len(trials) * LOOP * experiment.rate * experiment.substeps * SUBSTEP
+            seconds += (
+                len(trials) * LOOP_TIME * experiment.rate * experiment.substeps * SUBSTEP_TIME
+            )
         if recorded:
             seconds = len(trials) * sum(recorded) / len(recorded)
         return cls(seconds, megabytes)
@@ -240,13 +242,13 @@ class RobotFiles:
         """Digest by path of every file that was asked for and is there."""
         return {path: digest for path, digest in self._digests.items() if digest is not None}
 
-    def of(self, robot: str, nominal: Path | None) -> dict[str, str]:
+    def digest_files(self, robot: str, nominal: Path | None) -> dict[str, str]:
         """Return the digests of a robot's files by what they are; none of the catalog's own."""
         by_role: dict[str, str] = {}
         for role, path in (("robot", Path(robot)), ("nominal", nominal)):
             if path is None or str(path) in self._catalog:
                 continue
-            digest, beside = self._digest(path), self._digest(path.parent / SIDE_CAR)
+            digest, beside = self._digest(path), self._digest(path.parent / SIDE_CAR_NAME)
             if digest is not None:
                 by_role[role] = digest
                 by_role |= {} if beside is None else {f"{role} settings": beside}

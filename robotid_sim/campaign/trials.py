@@ -17,23 +17,23 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from robotid_sim.campaign.backend import TRIES, each_retried
+from robotid_sim.campaign.backend import MAX_ATTEMPTS, each_retried
 from robotid_sim.campaign.store import RowStore
-from robotid_sim.engine.engines import ENGINES, default_engine, using_engine
+from robotid_sim.engine.engines import ENGINES, default_engine, use_engine
 from robotid_sim.errors import FileFormatError, OptionError, RobotIdError, UnknownNameError
 from robotid_sim.files import make_folder
 from robotid_sim.model.catalog_files import catalog_folder
 from robotid_sim.parallel import no_progress
 from robotid_sim.pipeline.result import versions
 from robotid_sim.progress import Portion
-from robotid_sim.signals import ENDING
+from robotid_sim.signals import ENDING_SIGNALS
 
-PACKAGE = Path(__file__).parents[1]
-UNREAD = ("cli", "report", "viewer", "claims.toml", "__pycache__")
+PACKAGE_FOLDER = Path(__file__).parents[1]
+RESULT_FREE_FOLDERS = ("cli", "report", "viewer", "claims.toml", "__pycache__")
 """Files and folders of the package that only show results, or are compiled from others."""
 
-NAME = "trials.sqlite"
-SCHEMA = 1
+FILE_NAME = "trials.sqlite"
+SCHEMA_VERSION = 1
 
 _COLUMNS = {
     "key": "TEXT",
@@ -54,7 +54,11 @@ def code_fingerprint(module: str) -> str:
     versions of Python and packages.
     """
     digest = hashlib.sha256(repr((sys.version, sorted(versions().items()))).encode())
-    files = [f for f in PACKAGE.rglob("*") if not {*f.relative_to(PACKAGE).parts} & {*UNREAD}]
+    files = [
+        f
+        for f in PACKAGE_FOLDER.rglob("*")
+        if not {*f.relative_to(PACKAGE_FOLDER).parts} & {*RESULT_FREE_FOLDERS}
+    ]
     with suppress(ImportError, ValueError):  # the trial says that there is no such module
         spec = find_spec(module)
         files += [] if spec is None or spec.origin is None else [Path(spec.origin)]
@@ -108,11 +112,11 @@ class Trial:
             function: Callable[..., Mapping[str, Any]] = getattr(import_module(module), name)
         except (ImportError, AttributeError) as error:
             raise UnknownNameError(f"trial '{self.name}': no function '{self.function}'") from error
-        with using_engine(self.engine):
+        with use_engine(self.engine):
             return dict(function(**self.parameters))
 
 
-def _timed(trial: Trial) -> tuple[str, float]:
+def _run_timed(trial: Trial) -> tuple[str, float]:
     """Run a trial; return its result as JSON, and its seconds."""
     began = time.perf_counter()
     with no_partial_result():
@@ -146,7 +150,7 @@ def run_trials(
         raise OptionError(f"two trials are named '{twice}'")
     make_folder(folder)
     keys = [trial.key for trial in trials]
-    with RowStore(folder / NAME, _COLUMNS, SCHEMA, write=True) as rows:
+    with RowStore(folder / FILE_NAME, _COLUMNS, SCHEMA_VERSION, write=True) as rows:
         wanted = set(keys)
         texts = {key: text for key, text in rows.select("key, result") if key in wanted}
         # The same work under two names is done once.
@@ -157,14 +161,14 @@ def run_trials(
 
         def keep(trial: Trial, done: tuple[str, float] | None) -> None:
             if done is None:
-                raise RobotIdError(f"trial '{trial.name}': its process died {TRIES} times")
+                raise RobotIdError(f"trial '{trial.name}': its process died {MAX_ATTEMPTS} times")
             texts[trial.key], seconds = done
             rows.insert([(trial.key, trial.name, *trial.decisive, seconds, texts[trial.key])])
             told()
 
         if trials:
             told()
-        each_retried(_timed, list(missing.values()), workers, keep)
+        each_retried(_run_timed, list(missing.values()), workers, keep)
     return [dict(json.loads(texts[key])) for key in keys]
 
 
@@ -175,7 +179,7 @@ def no_partial_result() -> Iterator[None]:
     An optimizer that is interrupted returns the best point so far; as the result of a trial it
     would be cached.
     """
-    handlers = {number: signal.getsignal(number) for number in ENDING}
+    handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     before = {number: handler for number, handler in handlers.items() if callable(handler)}
     if threading.current_thread() is not threading.main_thread() or not before:
         yield  # the main thread, or process, takes the signal

@@ -15,48 +15,48 @@ from typing import Annotated, Any
 
 import typer
 
-from robotid_sim.cli.help import ALL, Commands
+from robotid_sim.cli.help import ALL_OPTION, Commands
 from robotid_sim.cli.output import command_line, print_error, set_output
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged, suggestion
 from robotid_sim.plugins import fault_of_plugin, load_installed_plugins
-from robotid_sim.signals import ending_signal, interrupted_code
+from robotid_sim.signals import interrupt_exit_code, last_signal
 
 # Typer carries its own copy of click and names only the leaves of its exceptions.
 _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
-BUG = 70
+BUG_EXIT_CODE = 70
 """Exit code of an error that nobody foresaw: EX_SOFTWARE of sysexits.h."""
 
-UNREAD = 141
+BROKEN_PIPE_EXIT_CODE = 141
 """Exit code where the reader of the output has gone: 128 and SIGPIPE."""
 
-STOPPED = "interrupted; files that were written by then are complete"
+INTERRUPT_MESSAGE = "interrupted; files that were written by then are complete"
 
-SYSTEM = {
+SYSTEM_ERROR_NUMBERS = {
     number
     for name in ("ENAMETOOLONG", "ELOOP", "ENOSPC", "EDQUOT", "EROFS", "EIO", "ESTALE", "EMFILE")
     if (number := getattr(errno, name, None)) is not None
 }
 """Errors of the system that are no fault of the program."""
 
-SMALLER = "look for a limit, rate or duration that cannot be meant, or give less data"
+SIZE_REMEDY = "look for a limit, rate or duration that cannot be meant, or give less data"
 
-GONE = "the working folder no longer exists; change to another one"
+LOST_FOLDER_MESSAGE = "the working folder no longer exists; change to another one"
 
-LONGEST = 300
+MAX_ERROR_LENGTH = 300
 """Longest text of such an error in its line [characters]."""
 
-LONGEST_LINE = 2000
+MAX_LINE_LENGTH = 2000
 """Longest line of an error that is said whole [characters]."""
 
-_EMPTY = re.compile(r"--[a-z-]+=")
+_EMPTY_OPTION_PATTERN = re.compile(r"--[a-z-]+=")
 
 app = typer.Typer(
     name="robotid",
     cls=Commands,
     help="Identify the dynamic parameters of a URDF robot, in simulation and from real logs.",
     epilog="Run `robotid COMMAND -h` for options and examples.",
-    context_settings={"help_option_names": ["-h", "--help", ALL]},
+    context_settings={"help_option_names": ["-h", "--help", ALL_OPTION]},
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
@@ -88,7 +88,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     verbose = "-v" in words or "--verbose" in words
     logging.getLogger().handlers[0].setLevel(logging.INFO if verbose else logging.WARNING)
     logging.getLogger("robotid_sim").setLevel(logging.INFO)
-    k = next((k for k, word in enumerate(words) if not word or _EMPTY.fullmatch(word)), None)
+    k = next(
+        (k for k, word in enumerate(words) if not word or _EMPTY_OPTION_PATTERN.fullmatch(word)),
+        None,
+    )
     if k is not None:
         # With the option before it, as a shell would take them.
         first = k - 1 if k and words[k - 1].startswith("-") and not words[k] else k
@@ -98,32 +101,32 @@ def main(arguments: Sequence[str] | None = None) -> int:
         load_installed_plugins()
         code = app(words, prog_name="robotid", standalone_mode=False)
     except _ClickException as error:
-        return _fail(_said(error), 2, "UsageError")
+        return _fail(_usage_text(error), 2, "UsageError")
     except (typer.Abort, KeyboardInterrupt):
-        return _fail(STOPPED, interrupted_code(), "Interrupted")
+        return _fail(INTERRUPT_MESSAGE, interrupt_exit_code(), "Interrupted")
     except SystemExit as end:  # Typer's: what completes has said all, or a pipe was closed
         if said := fault_of_plugin(end):
             return _fail(said, 2, "PluginError")
-        return UNREAD if end.code == 1 else int(end.code or 0)
+        return BROKEN_PIPE_EXIT_CODE if end.code == 1 else int(end.code or 0)
     except Exception as error:  # the boundary of the program
         if "--debug" in words:
             traceback.print_exc()
-        return _fail(*_explained(error))
-    return int(code or 0) if ending_signal() is None else _fail(STOPPED, 0, "Interrupted")
+        return _fail(*_classify_error(error))
+    return int(code or 0) if last_signal() is None else _fail(INTERRUPT_MESSAGE, 0, "Interrupted")
 
 
-def _explained(error: Exception) -> tuple[str, int, str]:
+def _classify_error(error: Exception) -> tuple[str, int, str]:
     """Return what an error means for who gave the command, exit code and kind."""
     kind = type(error).__name__
     if isinstance(error, InfeasibleError | SimulationDiverged):
         return str(error), 1, kind
     if isinstance(error, MemoryError):
-        return f"there is not enough memory: {error or 'for this'}; {SMALLER}", 2, "MemoryError"
+        return f"there is not enough memory: {error or 'for this'}; {SIZE_REMEDY}", 2, "MemoryError"
     if isinstance(error, RobotIdError):
         return fault_of_plugin(error) or str(error), 2, kind
     trouble = _trouble(error) if isinstance(error, OSError) else ""
     said = trouble or fault_of_plugin(error)
-    return (said, 2, kind) if said else (_bug(error), BUG, "Bug")
+    return (said, 2, kind) if said else (_bug(error), BUG_EXIT_CODE, "Bug")
 
 
 def _trouble(error: OSError) -> str:
@@ -131,18 +134,18 @@ def _trouble(error: OSError) -> str:
     try:
         Path.cwd()
     except FileNotFoundError:
-        return GONE
-    if error.errno not in SYSTEM:
+        return LOST_FOLDER_MESSAGE
+    if error.errno not in SYSTEM_ERROR_NUMBERS:
         return ""
     name = str(error.filename or "a file")
-    shown = name if len(name) <= LONGEST else f"{name[:LONGEST]}..."
+    shown = name if len(name) <= MAX_ERROR_LENGTH else f"{name[:MAX_ERROR_LENGTH]}..."
     return f"cannot use {shown}: {error.strerror}; give another name or folder"
 
 
 def _bug(error: Exception) -> str:
     """Keep the traceback of an error that nobody foresaw; return what to do with it, one line."""
     what = " ".join(f"{type(error).__name__}: {error}".split())
-    text = f"this is a bug of robotid: {what[:LONGEST]}"
+    text = f"this is a bug of robotid: {what[:MAX_ERROR_LENGTH]}"
     try:
         with tempfile.NamedTemporaryFile(
             "w", prefix="robotid-bug-", suffix=".txt", delete=False, encoding="utf-8"
@@ -154,7 +157,7 @@ def _bug(error: Exception) -> str:
     return f"{text}; please report it with {file.name}"
 
 
-def _said(error: Any) -> str:
+def _usage_text(error: Any) -> str:
     """Return what is wrong with the words of a command, and where the right ones are."""
     text = error.format_message().rstrip(".")
     if hasattr(error, "option_name") and hasattr(error, "possibilities"):  # no such option
@@ -170,12 +173,12 @@ def _fail(text: str, code: int, kind: str = "OptionError") -> int:
     With ``--json`` an object on stdout says it too: what is wrong, and after its last semicolon
     what to do.
     """
-    if ending_signal() is not None:
-        text, code, kind = STOPPED, interrupted_code(), "Interrupted"
+    if last_signal() is not None:
+        text, code, kind = INTERRUPT_MESSAGE, interrupt_exit_code(), "Interrupted"
     # In one line, without what a terminal obeys or nobody would read.
     line = " ".join(text.split())
     line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
-    line = line if len(line) <= LONGEST_LINE else f"{line[:600]} ... {line[-300:]}"
+    line = line if len(line) <= MAX_LINE_LENGTH else f"{line[:600]} ... {line[-300:]}"
     message, _, remedy = line.rpartition("; ")
     with suppress(OSError):  # the terminal has been closed
         print(f"robotid: {line}", file=sys.stderr, flush=True)

@@ -16,7 +16,7 @@ def cad(
             "KG", "Mass of the whole robot, its base included [kg].", callback=options.positive
         ),
     ],
-    out: Annotated[Path, options.out("URDF to write.")],
+    out: Annotated[Path, options.output_option("URDF to write.")],
     convex_hull: Annotated[
         bool, options.flag("--convex-hull", "Take the convex hull of meshes that are open.")
     ] = False,

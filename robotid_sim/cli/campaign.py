@@ -29,7 +29,7 @@ PlanOrFolder = Annotated[
 ]
 
 RunOrTable = Annotated[
-    Path | None, options.out("Folder of the run; of export a .csv or .parquet.", "PATH")
+    Path | None, options.output_option("Folder of the run; of export a .csv or .parquet.", "PATH")
 ]
 
 ClusterName = Annotated[

@@ -5,11 +5,16 @@ import os
 from pathlib import Path
 from typing import Any
 
-from robotid_sim.campaign.backend import working_in
-from robotid_sim.campaign.outcome import EXPORTS, CampaignResult, plan_campaign, require_whole_store
+from robotid_sim.campaign.backend import send_work
+from robotid_sim.campaign.outcome import (
+    EXPORT_SUFFIXES,
+    CampaignResult,
+    plan_campaign,
+    require_whole_store,
+)
 from robotid_sim.campaign.plan import load_plan
 from robotid_sim.campaign.run import run_campaign
-from robotid_sim.campaign.shipped_plans import shipped_plans
+from robotid_sim.campaign.shipped_plans import list_shipped_plans
 from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST
 from robotid_sim.campaign.trial_list import SharedWork
 from robotid_sim.cli import output
@@ -17,8 +22,8 @@ from robotid_sim.errors import OptionError
 from robotid_sim.files import FILE_SPACE, require_space, require_writable
 from robotid_sim.report.campaign_report import (
     campaign_report,
-    finished_text,
     forecast_text,
+    run_text,
     status_text,
     summary_text,
 )
@@ -32,7 +37,7 @@ _log = logging.getLogger(__name__)
 
 def list_plans(*, as_json: bool) -> int:
     """Print the plans that come along."""
-    plans = {name: load_plan(name) for name in shipped_plans()}
+    plans = {name: load_plan(name) for name in list_shipped_plans()}
     rows = tuple((name, f"{plan.title} {plan.question}") for name, plan in plans.items())
     content = [{"name": name, "title": plan.title} for name, plan in plans.items()]
     table = Table(("name", "question"), rows, text_columns=2)
@@ -67,13 +72,13 @@ def run(
     options: dict[str, Any] = {"again": (FAILED, LATE, LOST) if again else ()}
     options["trust_plugins"] = trust_plugins
     try:
-        with output.progress_line() as progress, working_in(cluster, workers) as count:
+        with output.progress_line() as progress, send_work(cluster, workers) as count:
             done = run_campaign(plan, out, workers=count, progress=progress, **options)
     except KeyboardInterrupt:
         _log.warning("finished trials are kept; to go on: %s", output.command_line())
         raise
     content = {"new": done.new, "before": done.before, "trials": dict(done.counts)}
-    output.print_result(content, finished_text(done, out), as_json=as_json)
+    output.print_result(content, run_text(done, out), as_json=as_json)
     return 0 if set(done.counts) <= {DONE} else 1
 
 
@@ -92,7 +97,7 @@ def summary(folder: Path, *, workers: int | None, trust_plugins: bool, as_json: 
     page, figures = folder / PAGE, folder / FIGURES
     require_writable(page)
     with output.progress_line() as progress:
-        work = SharedWork.of(result.trials)
+        work = SharedWork.from_trials(result.trials)
         drawn = campaign_report(result.plan, result.rows, work, output.command_line())
         write_page(drawn, page, figures, progress, workers or os.cpu_count() or 1)
     output.print_result(result.content(), summary_text(result), [page, figures], as_json=as_json)
@@ -101,8 +106,10 @@ def summary(folder: Path, *, workers: int | None, trust_plugins: bool, as_json: 
 
 def export(folder: Path, out: Path | None, *, trust_plugins: bool, as_json: bool) -> int:
     """Write the trials as a table."""
-    if out is None or out.suffix.lower() not in EXPORTS:
-        raise OptionError(f"campaign export writes {' or '.join(EXPORTS)}; give it with --out")
+    if out is None or out.suffix.lower() not in EXPORT_SUFFIXES:
+        raise OptionError(
+            f"campaign export writes {' or '.join(EXPORT_SUFFIXES)}; give it with --out"
+        )
     result = CampaignResult.load(folder, trust_plugins=trust_plugins)
     table = result.export(out)
     content = {"trials": len(result.rows), "columns": list(table)}

@@ -15,7 +15,7 @@ PAGE, VALUES, FIGURES = "certificate.html", "certificate.json", "figures"
 )
 def certify(
     robot: options.RobotArg,
-    out: Annotated[Path, options.out("Folder for the results.", "FOLDER")],
+    out: Annotated[Path, options.output_option("Folder for the results.", "FOLDER")],
     seeds: Annotated[
         int,
         options.value(

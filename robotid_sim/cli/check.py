@@ -11,7 +11,7 @@ from robotid_sim.cli.command import command
 def check(
     robot: options.RobotArg,
     json: options.Json = False,
-    out: Annotated[Path | None, options.out("URDF to write, with --repair.")] = None,
+    out: Annotated[Path | None, options.output_option("URDF to write, with --repair.")] = None,
     junit: options.JunitFile = None,
     *,
     study: options.Configuration,

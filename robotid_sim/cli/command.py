@@ -7,15 +7,15 @@ from types import MappingProxyType
 from typing import Any
 
 from robotid_sim.cli.file_roles import require_safe_files
-from robotid_sim.cli.options import FLAGS, OF_THE_ROBOT, SharedOptions
+from robotid_sim.cli.options import COMMON_FLAGS, ROBOT_FIELDS, SharedOptions
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.files import require_writable
 from robotid_sim.model.catalog_files import find_urdf
-from robotid_sim.part_kinds import KINDS
+from robotid_sim.part_kinds import PART_KINDS
 
 Beside = Callable[[Mapping[str, Any]], Iterable[Path]]
 
-NAMED = {
+NAMED_PARAMETERS = {
     "preset": ("sensor preset", "presets"),
     "plant_friction": ("friction law", "friction-laws"),
     "plant_drive": ("plant drive", "plant-drives"),
@@ -23,14 +23,14 @@ NAMED = {
 }
 """Parameters that are a name, with what it is a name of and its kind in `robotid list`."""
 
-NOTHING: Mapping[str, Any] = MappingProxyType({})
+EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
 
 def command(
     *uses: str,
     beside: Beside | None = None,
-    needs: Mapping[str, str | tuple[str, ...]] = NOTHING,
-    excludes: Mapping[str, str] = NOTHING,
+    needs: Mapping[str, str | tuple[str, ...]] = EMPTY_MAPPING,
+    excludes: Mapping[str, str] = EMPTY_MAPPING,
 ) -> Callable[[Callable[..., int]], Callable[..., int]]:
     """Make a command of a function: its parameters are the options, its text is the help.
 
@@ -49,15 +49,15 @@ def command(
         declared = inspect.signature(work).parameters
         own = [p.replace(kind=keyword) for name, p in declared.items() if name != "study"]
         shared = inspect.signature(SharedOptions).parameters if "study" in declared else {}
-        of_study = [p for name, p in shared.items() if name in (*OF_THE_ROBOT, *uses)]
+        of_study = [p for name, p in shared.items() if name in (*ROBOT_FIELDS, *uses)]
         flags = [
             inspect.Parameter(name, keyword, default=False, annotation=kind)
-            for name, kind in FLAGS.items()
+            for name, kind in COMMON_FLAGS.items()
         ]
         required = dict(needs) | ({"trust_plugins": "config"} if of_study else {})
 
         def run(**values: Any) -> int:
-            given = {name: value for name, value in values.items() if name not in FLAGS}
+            given = {name: value for name, value in values.items() if name not in COMMON_FLAGS}
             _require_effect(given, required, excludes)
             require_safe_files(given)
             _require_known(given)
@@ -90,11 +90,11 @@ def _require_known(values: Mapping[str, Any]) -> None:
         find_urdf(robot)
     if values.get("plugin") or values.get("config"):
         return
-    for key, (noun, kind) in NAMED.items():
+    for key, (noun, kind) in NAMED_PARAMETERS.items():
         if (name := values.get(key)) is not None:
-            known = [row["name"] for row in KINDS[kind].rows()]
+            known = [row["name"] for row in PART_KINDS[kind].rows()]
             if name not in known:
-                raise UnknownNameError.of(noun, name, known)
+                raise UnknownNameError.from_names(noun, name, known)
 
 
 def _require_effect(

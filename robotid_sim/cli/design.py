@@ -11,9 +11,9 @@ from robotid_sim.cli.command import command
 
 def _further(values: Mapping[str, Any]) -> list[Path]:
     """Return the files of the second and further trajectories."""
-    from robotid_sim.pipeline.design import numbered
+    from robotid_sim.pipeline.design import number_paths
 
-    return numbered(values["out"], values["count"] or 1)
+    return number_paths(values["out"], values["count"] or 1)
 
 
 @command(
@@ -24,7 +24,7 @@ def _further(values: Mapping[str, Any]) -> list[Path]:
 )
 def design(
     robot: options.RobotArg,
-    out: Annotated[Path, options.out("Trajectory file (JSON).")],
+    out: Annotated[Path, options.output_option("Trajectory file (JSON).")],
     family: of_design.FamilyName = None,
     criterion: of_design.CriterionName = None,
     solver: of_design.Solver = None,
@@ -54,7 +54,7 @@ def design(
     from robotid_sim.pipeline.design import design as design_motions
     from robotid_sim.report.design_report import design_details, design_report, design_text
     from robotid_sim.report.page import write_page
-    from robotid_sim.signals import interrupted_code
+    from robotid_sim.signals import interrupt_exit_code
     from robotid_sim.viewer.display import require_display
     from robotid_sim.viewer.sources import show_motion
 
@@ -69,7 +69,7 @@ def design(
             robot, study, compare=compare, explain=explain, workers=workers, progress=progress
         )
     files = done.write(out, csv)
-    if report is not None and not done.designs.interrupted:
+    if report is not None and not done.designs.is_interrupted:
         write_page(design_report(done, recipe(study)), report, replay=not no_replay)
     text = [*design_text(done)]
     if csv is not None and study.nominal.file is None:  # it is for a machine
@@ -77,10 +77,10 @@ def design(
             f"The motion is for a nominal model drawn about that of {robot}, as in a virtual "
             f"study: if {robot} is the best model of a machine, give --nominal {robot}."
         )
-    written = [*files, csv, None if done.designs.interrupted else report]
+    written = [*files, csv, None if done.designs.is_interrupted else report]
     output.print_result(done.content(files), text, written, design_details(done), as_json=json)
     if view:
         show_motion(done.nominal, done.trajectories[0], out.stem)
-    if done.designs.interrupted:
-        return interrupted_code()
+    if done.designs.is_interrupted:
+        return interrupt_exit_code()
     return 0 if done.passed else 1

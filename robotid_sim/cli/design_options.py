@@ -6,13 +6,14 @@ from typing import Annotated
 from robotid_sim.cli import options
 
 FamilyName = Annotated[
-    str | None, options.named("families", "Family of motions.  [default: fourier]")
+    str | None, options.item_option("families", "Family of motions.  [default: fourier]")
 ]
 CriterionName = Annotated[
-    str | None, options.named("criteria", "What to minimize.  [default: d-optimality]")
+    str | None, options.item_option("criteria", "What to minimize.  [default: d-optimality]")
 ]
 Solver = Annotated[
-    str | None, options.named("optimizers", "slsqp, random or an optimizer.  [default: slsqp]")
+    str | None,
+    options.item_option("optimizers", "slsqp, random or an optimizer.  [default: slsqp]"),
 ]
 Count = Annotated[
     int | None,

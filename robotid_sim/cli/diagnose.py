@@ -31,4 +31,4 @@ def diagnose(
     content = {"robot": model.name, **done.content()}
     text, details = diagnose_text(done, data), diagnose_details(done)
     output.print_result(content, text, (), details, as_json=json)
-    return 0 if done.healthy else 1
+    return 0 if done.is_healthy else 1

@@ -7,9 +7,13 @@ import signal
 import sys
 
 from robotid_sim.cli.openblas import common_kernels
-from robotid_sim.signals import ENDING, SAFE_PATH, Interrupt, end_at_signals
+from robotid_sim.signals import ENDING_SIGNALS, SAFE_PATH_VARIABLE, Interrupt, end_at_signals
 
-CHILDREN = {SAFE_PATH: "1", "NUMBA_CACHE_DIR": "", "NUMBA_CACHE_LOCATOR_CLASSES": ""}
+CHILD_ENVIRONMENT = {
+    SAFE_PATH_VARIABLE: "1",
+    "NUMBA_CACHE_DIR": "",
+    "NUMBA_CACHE_LOCATOR_CLASSES": "",
+}
 """What keeps the working folder from being a source of code: Python puts it on the path of modules,
 and a file of Numba in it may name another cache of compiled code."""
 
@@ -29,12 +33,12 @@ def entry() -> None:
     open_streams()
     end_at_signals()
     os.environ.update(common_kernels())
-    for name, value in CHILDREN.items():
+    for name, value in CHILD_ENVIRONMENT.items():
         os.environ.setdefault(name, value)
     from robotid_sim.cli.app import main
 
     code = main()
-    for number in ENDING:  # nobody is left to take an exception
+    for number in ENDING_SIGNALS:  # nobody is left to take an exception
         if isinstance(signal.getsignal(number), Interrupt):
             signal.signal(number, signal.SIG_DFL)
     exec("")  # "python -m" ends by SIGINT where an exception of it left the text executed last

@@ -11,7 +11,7 @@ from robotid_sim.model.mesh_files import MeshMode
 @command(beside=lambda values: [values["out"].with_suffix(".toml")])
 def export(
     robot: options.RobotArg,
-    out: Annotated[Path, options.out("File to write.")],
+    out: Annotated[Path, options.output_option("File to write.")],
     format: Annotated[
         str | None,
         options.value(

@@ -4,14 +4,24 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from robotid_sim.campaign.shipped_plans import shipped_plans
+from robotid_sim.campaign.shipped_plans import list_shipped_plans
 from robotid_sim.errors import OptionError
 from robotid_sim.files import require_distinct, require_output
 from robotid_sim.inputs import require_file
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.result_folder import is_replaced, owner_of, require_of_run
 
-OUTPUTS = ("out", "urdf", "parameters", "report", "record", "csv", "write_map", "draws", "junit")
+OUTPUT_PARAMETERS = (
+    "out",
+    "urdf",
+    "parameters",
+    "report",
+    "record",
+    "csv",
+    "write_map",
+    "draws",
+    "junit",
+)
 """Parameters of commands that name files or folders to write; every other path is read."""
 
 
@@ -26,7 +36,9 @@ def require_safe_files(
     folder is not as its run wrote it.
     """
     inputs = [*_inputs(values), *read]
-    named = [(v if isinstance(v, list | tuple) else (v,)) for v in map(values.get, OUTPUTS)]
+    named = [
+        (v if isinstance(v, list | tuple) else (v,)) for v in map(values.get, OUTPUT_PARAMETERS)
+    ]
     outputs = [*(path for v in named for path in v if isinstance(path, Path)), *written]
     for path in inputs:
         require_file(path)
@@ -51,14 +63,14 @@ def require_safe_files(
 def _inputs(values: Mapping[str, Any]) -> Iterator[Path]:
     for name, value in values.items():
         for each in value if isinstance(value, list | tuple) else (value,):
-            if name in OUTPUTS:
+            if name in OUTPUT_PARAMETERS:
                 continue
             if name == "robot" and isinstance(each, str):
                 model = catalog().get(each, Path(each))
                 if model.exists() and not model.is_dir():  # else no robot has this name
                     yield from (model, model.parent / "robot.toml")
             elif isinstance(each, Path):
-                plans = shipped_plans() if name == "where" else {}
+                plans = list_shipped_plans() if name == "where" else {}
                 yield plans.get(str(each), each)
             elif isinstance(each, str) and name in ("hold_out", "plugin", "task"):
                 yield Path(each.removeprefix("csv:"))

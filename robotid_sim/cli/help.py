@@ -14,23 +14,25 @@ from robotid_sim.errors import UnknownNameError
 # Typer's own copy of click has no public names; its contexts and formatters come as arguments only.
 
 
-ALL = "--help-all"
+ALL_OPTION = "--help-all"
 
 MAX_OPTIONS = 20
 """Options of a command up to which its help has all of them."""
 
-INPUT = (
+INPUT_OPTIONS = (
     "config base tip payload nominal mapping profile topic trajectory log result task load prior "
     "preset robot assume_limits repair no_urdf_friction plugin trust_plugins"
 )
-OUTPUT = (
+OUTPUT_OPTIONS = (
     "out report urdf csv json figures junit parameters meshes no_replay view record size fps "
     "write_map draws format verbose quiet debug help_all"
 )
-GROUPS = dict.fromkeys(INPUT.split(), "Input") | dict.fromkeys(OUTPUT.split(), "Output")
+OPTION_GROUPS = dict.fromkeys(INPUT_OPTIONS.split(), "Input") | dict.fromkeys(
+    OUTPUT_OPTIONS.split(), "Output"
+)
 """Parts of the help by option; what is in none is of the method."""
 
-RARE = frozenset(
+RARE_OPTIONS = frozenset(
     "assume_limits no_urdf_friction plugin trust_plugins plant_friction plant_drive no_clearance "
     "workers meshes no_replay junit debug quiet dry_run repair parameters drive_gain_std draws "
     "camera renderer port no_open magnify fps segment topic engine floor view payload scenario "
@@ -61,19 +63,19 @@ class PlainCommand(typer.core.TyperCommand):
         parameters = self.get_params(ctx)
         options = [p for p in parameters if _is(p, "option")]
         shown = options
-        if len(options) > MAX_OPTIONS and ALL not in command_words():
-            shown = [p for p in options if p.name not in RARE]
+        if len(options) > MAX_OPTIONS and ALL_OPTION not in command_words():
+            shown = [p for p in options if p.name not in RARE_OPTIONS]
         groups = {"Arguments": [p for p in parameters if _is(p, "argument")]}
         groups |= {title: [] for title in ("Input", "Method", "Output")}
         for option in shown:
-            groups[GROUPS.get(option.name, "Method")].append(option)
+            groups[OPTION_GROUPS.get(option.name, "Method")].append(option)
         for title, group in groups.items():
             if group:
                 with formatter.section(title):
                     formatter.write_dl([_row(p) for p in group])
         if len(shown) < len(options):
             formatter.write_paragraph()
-            formatter.write_text(f"{ALL} shows {len(options) - len(shown)} more options.")
+            formatter.write_text(f"{ALL_OPTION} shows {len(options) - len(shown)} more options.")
 
     def invoke(self, ctx: Any) -> Any:
         """Run the command; Typer alone would end in silence at a signal."""
@@ -97,7 +99,7 @@ class Commands(typer.core.TyperGroup):
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Return the command of the first word and the words after it."""
         if args[0] not in COMMANDS and not ctx.resilient_parsing:
-            raise UnknownNameError.of("command", args[0], COMMANDS)
+            raise UnknownNameError.from_names("command", args[0], COMMANDS)
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:

@@ -21,7 +21,7 @@ def _table(values: Mapping[str, Any]) -> list[Path]:
 def identify(
     robot: options.RobotArg,
     log: options.SeveralLogs,
-    out: Annotated[Path, options.out("Estimate file (JSON).")],
+    out: Annotated[Path, options.output_option("Estimate file (JSON).")],
     estimator: options.EstimatorNames = None,
     drive_gain_std: options.GainStd = None,
     terms: options.Terms = None,

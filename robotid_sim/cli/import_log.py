@@ -22,7 +22,7 @@ def import_(
             autocompletion=options.names("robots"),
         ),
     ],
-    out: Annotated[Path, options.out("Log to write, .h5 or .csv.")],
+    out: Annotated[Path, options.output_option("Log to write, .h5 or .csv.")],
     mapping: options.MapFile = None,
     write_map: Annotated[
         Path | None,

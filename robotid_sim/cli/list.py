@@ -7,19 +7,19 @@ import typer
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 from robotid_sim.errors import UnknownNameError
-from robotid_sim.part_kinds import KINDS, PartKind, PartRows
+from robotid_sim.part_kinds import PART_KINDS, PartKind, PartRows
 from robotid_sim.table import Table
 
 
 def kind_names(incomplete: str) -> options.Words:
     """Return the kinds that begin like a word."""
-    return [(key, kind.summary) for key, kind in KINDS.items() if key.startswith(incomplete)]
+    return [(key, kind.summary) for key, kind in PART_KINDS.items() if key.startswith(incomplete)]
 
 
 def item_names(ctx: typer.Context, incomplete: str) -> options.Words:
     """Return the items of the kind before it that begin like a word."""
     kind = str(ctx.params.get("kind"))
-    return options.names(kind)(incomplete) if kind in KINDS else []
+    return options.names(kind)(incomplete) if kind in PART_KINDS else []
 
 
 @command()
@@ -42,16 +42,16 @@ def list_(
     output.begin()
     load_plugins(plugin or ())
     if kind is None:
-        _say([{"name": key, "summary": each.summary} for key, each in KINDS.items()], json)
-    elif kind not in KINDS:
-        raise UnknownNameError.of("kind", kind, KINDS)
+        _say([{"name": key, "summary": each.summary} for key, each in PART_KINDS.items()], json)
+    elif kind not in PART_KINDS:
+        raise UnknownNameError.from_names("kind", kind, PART_KINDS)
     elif name is None:
-        _say(KINDS[kind].rows(), json)
+        _say(PART_KINDS[kind].rows(), json)
     else:
-        rows = {row["name"]: row for row in KINDS[kind].rows()}
+        rows = {row["name"]: row for row in PART_KINDS[kind].rows()}
         if name not in rows:
-            raise UnknownNameError.of(f"name among {kind}", name, rows)
-        _say_item(KINDS[kind], rows[name], json)
+            raise UnknownNameError.from_names(f"name among {kind}", name, rows)
+        _say_item(PART_KINDS[kind], rows[name], json)
     return 0
 
 

@@ -6,13 +6,13 @@ import platform
 import re
 from pathlib import Path
 
-CORETYPE = "OPENBLAS_CORETYPE"
+CORETYPE_VARIABLE = "OPENBLAS_CORETYPE"
 """The variable that tells OpenBLAS which kernels to take."""
 
 KERNELS, NEEDED = "Haswell", {"avx2", "fma"}
 """Kernels of OpenBLAS for all x86-64 processors since 2013, and the instructions that they have."""
 
-NEWEST = (0, 3, 33)
+MAX_VERSION = (0, 3, 33)
 """The newest OpenBLAS that can work with them on all of those processors.
 
 The next one, of NumPy 2.5, cuts matrices on AMD's Zen 4 and 5 as for AVX-512, whichever kernels it
@@ -27,12 +27,12 @@ def common_kernels() -> dict[str, str]:
     then the search for a motion ends elsewhere: a seed would not give the same digits there. Who
     has set the variable has chosen; an OpenBLAS that is not known keeps its kernels.
     """
-    if CORETYPE in os.environ or not processor_flags() >= NEEDED:
+    if CORETYPE_VARIABLE in os.environ or not processor_flags() >= NEEDED:
         return {}
     versions = [openblas_of(package) for package in ("numpy", "scipy")]
-    if any(version is None or version > NEWEST for version in versions):
+    if any(version is None or version > MAX_VERSION for version in versions):
         return {}
-    return {CORETYPE: KERNELS}
+    return {CORETYPE_VARIABLE: KERNELS}
 
 
 def openblas_of(package: str) -> tuple[int, ...] | None:

@@ -19,7 +19,7 @@ Configuration: TypeAlias = "StudyConfig"
 Words = list[tuple[str, str]]
 """Words that a shell offers, with their help."""
 
-LOAD = "M[,X,Y,Z[,I,I,I,I,I,I]]"
+LOAD_FORMAT = "M[,X,Y,Z[,I,I,I,I,I,I]]"
 """How a load is given."""
 
 
@@ -27,9 +27,9 @@ def names(kind: str) -> Callable[[str], Words]:
     """Return a function that gives the items of a kind that begin like a word; reads them then."""
 
     def matching(incomplete: str) -> Words:
-        from robotid_sim.part_kinds import KINDS
+        from robotid_sim.part_kinds import PART_KINDS
 
-        rows = KINDS[kind].rows()
+        rows = PART_KINDS[kind].rows()
         return [(r["name"], r["summary"]) for r in rows if r["name"].startswith(incomplete)]
 
     return matching
@@ -45,7 +45,7 @@ def argument(metavar: str, text: str, **more: Any) -> Any:
     return typer.Argument(metavar=metavar, help=text, **more)
 
 
-def named(kind: str, text: str) -> Any:
+def item_option(kind: str, text: str) -> Any:
     """Declare an option that takes an item of `robotid list`."""
     return typer.Option(metavar="NAME", help=text, autocompletion=names(kind))
 
@@ -55,7 +55,7 @@ def file(text: str, *flags: str) -> Any:
     return typer.Option(*flags, metavar="FILE", help=text)
 
 
-def out(text: str, metavar: str = "FILE") -> Any:
+def output_option(text: str, metavar: str = "FILE") -> Any:
     """Declare the option for what a command writes first."""
     return typer.Option("-o", "--out", metavar=metavar, help=text)
 
@@ -95,7 +95,7 @@ TipLink = Annotated[
 PayloadText = Annotated[
     str | None,
     value(
-        LOAD,
+        LOAD_FORMAT,
         "Load at the tip: mass [kg], COM [m] in the tip frame, and Ixx,Ixy,Iyy,Ixz,Iyz,Izz "
         "about the COM [kg m^2].",
     ),
@@ -114,24 +114,24 @@ NoFriction = Annotated[
     bool, flag("--no-urdf-friction", "Drop the URDF's <dynamics> damping, friction.")
 ]
 Preset = Annotated[
-    str | None, named("presets", "Sensors of a typical cell: ideal, lab, industrial, harsh.")
+    str | None, item_option("presets", "Sensors of a typical cell: ideal, lab, industrial, harsh.")
 ]
 PlantFriction = Annotated[
     str | None,
-    named(
+    item_option(
         "friction-laws", "Friction law of the simulated plant, see `robotid list friction-laws`."
     ),
 ]
 PlantDriveName = Annotated[
     str | None,
-    named(
+    item_option(
         "plant-drives",
         "Elastic joints or play of the simulated plant, see `robotid list plant-drives`.",
     ),
 ]
 EngineName = Annotated[
     str | None,
-    named(
+    item_option(
         "engines", "Engine of the plant: pybullet or mujoco.  [default: pybullet where installed]"
     ),
 ]
@@ -146,7 +146,7 @@ Workers = Annotated[
     int | None, value("N", "Processes for independent work.  [default: all cores]", min=1, max=1024)
 ]
 ReportFile = Annotated[Path | None, file("Write a page with figures here (HTML).")]
-NoReplay = Annotated[bool, flag("--no-replay", "Leave the robot in 3-D out of the page.")]
+NoReplay = Annotated[bool, flag("--no-replay", "Leave the robot in 3-D output_option of the page.")]
 ShowMotion = Annotated[bool, flag("--view", "Then show the motion in PyBullet's window.")]
 Meshes = Annotated[
     MeshMode,
@@ -156,7 +156,7 @@ Meshes = Annotated[
     ),
 ]
 JunitFile = Annotated[Path | None, file("Write the checks here, as JUnit (XML), for CI.")]
-FLAGS = {
+COMMON_FLAGS = {
     "verbose": Annotated[
         bool, typer.Option("-v", "--verbose", help="Print details; report every step on stderr.")
     ],
@@ -165,7 +165,7 @@ FLAGS = {
 }
 """What every command has and the top level reads."""
 
-OF_THE_ROBOT = (
+ROBOT_FIELDS = (
     "config",
     "trust_plugins",
     "base",
@@ -211,28 +211,31 @@ GainStd = Annotated[
         max=0.9,
     ),
 ]
-KINDS = "Log: .h5 or .csv of ours, or what `robotid import` reads."
+LOG_KINDS_TEXT = "Log: .h5 or .csv of ours, or what `robotid import` reads."
 
-LogFile = Annotated[Path, argument("LOG", KINDS)]
-SeveralLogs = Annotated[list[Path], argument("LOG", KINDS)]
+LogFile = Annotated[Path, argument("LOG", LOG_KINDS_TEXT)]
+SeveralLogs = Annotated[list[Path], argument("LOG", LOG_KINDS_TEXT)]
 MapFile = Annotated[Path | None, file("Map of columns (TOML); inferred if omitted.", "--map")]
 EstimateFile = Annotated[Path, argument("ESTIMATE", "Estimate file of `robotid identify`.")]
 Force = Annotated[
     bool,
     flag("--force", "Use the log although it contradicts the nominal model; then exit with 1."),
 ]
-ResultFile = Annotated[Path | None, out("File for the result (JSON).")]
+ResultFile = Annotated[Path | None, output_option("File for the result (JSON).")]
 
 
 EstimatorNames = Annotated[
     list[str] | None,
-    named(
+    item_option(
         "estimators", "Estimator, repeatable; the last one is chosen.  [default: wls, consistent]"
     ),
 ]
 HoldOutText = Annotated[
     str | None,
-    value("WHAT", "Data to hold out and predict: last:30%, blocks:4 (each in turn), or a log."),
+    value(
+        "WHAT",
+        "Data to hold output_option and predict: last:30%, blocks:4 (each in turn), or a log.",
+    ),
 ]
 ParameterFile = Annotated[
     Path | None,

@@ -24,16 +24,16 @@ from robotid_sim.progress import Progress
 from robotid_sim.signals import let_signals_raise
 from robotid_sim.table import Table
 
-WIDTH = 80
+DEFAULT_WIDTH = 80
 """Columns of what does not go to a terminal and has no ``COLUMNS`` in its environment."""
 
-LEAST = 6
+MIN_NAME_WIDTH = 6
 """Columns that a name has at least where several must share a narrow line."""
 
-MARK = 4
+MARK_WIDTH = 4
 """Columns of the mark of a check."""
 
-GAP = 2
+COLUMN_GAP = 2
 """Columns between two columns of a table."""
 
 
@@ -70,7 +70,7 @@ def print_error(kind: str, message: str, remedy: str) -> None:
 
 def width() -> int:
     """Return the columns of the terminal, or of what stands for one."""
-    return shutil.get_terminal_size((WIDTH, 24)).columns
+    return shutil.get_terminal_size((DEFAULT_WIDTH, 24)).columns
 
 
 def print_json(content: Mapping[str, Any] | Sequence[Any]) -> None:
@@ -81,7 +81,7 @@ def print_json(content: Mapping[str, Any] | Sequence[Any]) -> None:
 def print_line(text: str = "") -> None:
     """Print one line of text, wrapped between words; what follows is indented like it and more."""
     margin = len(text) - len(text.lstrip())
-    indent = " " * (margin + GAP if margin else 0)
+    indent = " " * (margin + COLUMN_GAP if margin else 0)
     lines = textwrap.fill(
         text, width(), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
     )
@@ -125,13 +125,13 @@ def print_result(
                 print_table(part)
             else:
                 print_line(part)
-        files = [shown(path) for path in written if path is not None]
+        files = [shorten_path(path) for path in written if path is not None]
         for folder, group in groupby(files, key=lambda path: path.parent):
             where = "" if folder == Path() else f" in {folder}"
             print_line(f"written{where}: {', '.join(path.name for path in group)}")
 
 
-def shown(path: Path) -> Path:
+def shorten_path(path: Path) -> Path:
     """Return a path relative to the working folder where that is shorter."""
     relative = Path(os.path.relpath(path))
     return min(relative, path, key=lambda p: len(str(p)))
@@ -147,7 +147,11 @@ def print_table(table: Table) -> None:
     if table.title:
         print_line(table.title)
     cells = zip(table.columns, *table.rows, strict=True)
-    full = _mark_width(table) + sum(max(map(cell_len, column)) + GAP for column in cells) - GAP
+    full = (
+        _mark_width(table)
+        + sum(max(map(cell_len, column)) + COLUMN_GAP for column in cells)
+        - COLUMN_GAP
+    )
     if table.marks and full > width():  # the text of each check below its name
         rows = tuple((f"{name}\n  {text}", *rest) for name, text, *rest in table.rows)
         columns = (table.columns[0], *table.columns[2:])
@@ -171,10 +175,10 @@ def _least_widths(table: Table, room: int) -> list[int]:
         parts = words if k < table.text_columns else cells  # a number stays with its unit
         least.append(max(map(cell_len, [*name.split(), *parts]), default=0))
     texts = range(table.text_columns)
-    numbers = max((least[k] + GAP for k in range(table.text_columns, len(least))), default=0)
+    numbers = max((least[k] + COLUMN_GAP for k in range(table.text_columns, len(least))), default=0)
     while texts and _mark_width(table) + _total(least, texts) + numbers > room:
         longest = max(texts, key=least.__getitem__)
-        if least[longest] <= LEAST:
+        if least[longest] <= MIN_NAME_WIDTH:
             break
         least[longest] -= 1
     return least
@@ -195,11 +199,11 @@ def _groups(table: Table, least: Sequence[int], room: int) -> Iterator[list[int]
 def _total(widths: Sequence[int], columns: Iterable[int]) -> int:
     """Return the width of columns side by side."""
     chosen = [widths[k] for k in columns]
-    return sum(chosen) + GAP * (len(chosen) - 1)
+    return sum(chosen) + COLUMN_GAP * (len(chosen) - 1)
 
 
 def _mark_width(table: Table) -> int:
-    return MARK + GAP if table.marks else 0
+    return MARK_WIDTH + COLUMN_GAP if table.marks else 0
 
 
 def _print_grid(table: Table, columns: Sequence[int], least: Sequence[int]) -> None:
@@ -212,16 +216,16 @@ def _print_grid(table: Table, columns: Sequence[int], least: Sequence[int]) -> N
         if not narrow:
             break
         widths[min(narrow, key=widths.__getitem__)] += 1
-    grid = RichTable(box=None, pad_edge=False, padding=(0, GAP, 0, 0))
+    grid = RichTable(box=None, pad_edge=False, padding=(0, COLUMN_GAP, 0, 0))
     if table.marks:
-        grid.add_column("", width=MARK)
+        grid.add_column("", width=MARK_WIDTH)
     for k in columns:
         justify: Any = "left" if k < table.text_columns else "right"
         grid.add_column(table.columns[k], justify=justify, overflow="fold", width=widths[k])
     for k, row in enumerate(table.rows):
         mark = ["ok" if table.marks[k] else "FAIL"] if table.marks else []
         grid.add_row(*mark, *(row[column] for column in columns))
-    needed = _mark_width(table) + sum(widths.values()) + GAP * len(columns)
+    needed = _mark_width(table) + sum(widths.values()) + COLUMN_GAP * len(columns)
     screen = Console(width=needed, highlight=False, markup=False, emoji=False, color_system=None)
     with screen.capture() as captured:
         screen.print(grid)

@@ -16,13 +16,13 @@ def payload(
     load: Annotated[
         str | None,
         options.value(
-            options.LOAD,
+            options.LOAD_FORMAT,
             "Known payload; the drive gains are estimated. With the mass alone, its center of mass "
             "and inertia are unknown.",
         ),
     ] = None,
     drive_gain_std: options.GainStd = None,
-    out: Annotated[Path | None, options.out("File for the result (JSON).")] = None,
+    out: Annotated[Path | None, options.output_option("File for the result (JSON).")] = None,
     force: options.Force = False,
     json: options.Json = False,
     *,

@@ -44,8 +44,8 @@ def predict(
     from robotid_sim.report.prediction_report import predict_text, prediction_report
 
     output.begin(out, csv, report)
-    model, saved = build_robot(robot, study.robot), SavedEstimate.of(estimate)
-    saved.measured_by(model)  # another robot's estimate is told before its log is read
+    model, saved = build_robot(robot, study.robot), SavedEstimate.from_estimate(estimate)
+    saved.find_measured_joints(model)  # another robot's estimate is told before its log is read
     data = rid.read_log(log, model, mapping)
     done = predict_log(
         saved,

@@ -15,7 +15,7 @@ def reproduce(
             "PAPER", "See `robotid list papers`; or `all`.", autocompletion=options.names("papers")
         ),
     ],
-    out: Annotated[Path, options.out("Folder for everything.", "FOLDER")],
+    out: Annotated[Path, options.output_option("Folder for everything.", "FOLDER")],
     quick: Annotated[
         bool, options.flag("--quick", "Fewer runs and smaller budgets; the same outputs.")
     ] = False,

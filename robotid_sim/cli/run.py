@@ -19,11 +19,14 @@ from robotid_sim.model.mesh_files import MeshMode
 def run(
     robot: options.RobotArg,
     out: Annotated[
-        Path | None, options.out("Folder for the results.  [default: robotid-NAME-DATE]", "FOLDER")
+        Path | None,
+        options.output_option("Folder for the results.  [default: robotid-NAME-DATE]", "FOLDER"),
     ] = None,
     estimator: Annotated[
         list[str] | None,
-        options.named("estimators", "Estimator to run beside the configured ones, repeatable."),
+        options.item_option(
+            "estimators", "Estimator to run beside the configured ones, repeatable."
+        ),
     ] = None,
     dry_run: Annotated[
         bool, options.flag("--dry-run", "Print what would be done; do nothing.")

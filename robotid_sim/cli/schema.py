@@ -6,15 +6,18 @@ from typing import Annotated
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 
-NAMES = ("result", "estimate", "log", "study", "map")
+SCHEMA_NAMES = ("result", "estimate", "log", "study", "map")
 
 
 @command()
 def schema(
     name: Annotated[
-        str, options.argument("NAME", f"{', '.join(NAMES)}.", autocompletion=lambda: [*NAMES])
+        str,
+        options.argument(
+            "NAME", f"{', '.join(SCHEMA_NAMES)}.", autocompletion=lambda: [*SCHEMA_NAMES]
+        ),
     ],
-    out: Annotated[Path | None, options.out("Write it here instead.")] = None,
+    out: Annotated[Path | None, options.output_option("Write it here instead.")] = None,
     json: options.Json = False,
 ) -> int:
     """Print the JSON Schema of a kind of files: what another program may read or write.

@@ -6,7 +6,7 @@ from typing import Annotated
 from robotid_sim.cli import options, output
 from robotid_sim.cli.command import command
 
-SUFFIXES = (".h5", ".csv")
+LOG_SUFFIXES = (".h5", ".csv")
 """Of logs."""
 
 
@@ -14,7 +14,7 @@ SUFFIXES = (".h5", ".csv")
 def simulate(
     robot: options.RobotArg,
     trajectory: Annotated[Path, options.file("Trajectory file of `robotid design`.")],
-    out: Annotated[Path, options.out("Log file, .h5 or .csv.")],
+    out: Annotated[Path, options.output_option("Log file, .h5 or .csv.")],
     json: options.Json = False,
     *,
     study: options.Configuration,
@@ -25,8 +25,10 @@ def simulate(
     from robotid_sim.report.text import simulate_text
 
     output.begin(out)
-    if out.suffix.lower() not in SUFFIXES:
-        raise OptionError(f"cannot write {out}: the name of a log ends in {' or '.join(SUFFIXES)}")
+    if out.suffix.lower() not in LOG_SUFFIXES:
+        raise OptionError(
+            f"cannot write {out}: the name of a log ends in {' or '.join(LOG_SUFFIXES)}"
+        )
     with output.progress_line() as progress:
         diverged = out.with_name(f"diverged-{out.name}")
         done = run_experiment(robot, trajectory, study, diverged=diverged, progress=progress)

@@ -9,7 +9,7 @@ from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.model.catalog_files import find_urdf
 from robotid_sim.pipeline.build import require_buildable
 from robotid_sim.pipeline.config import StudyConfig, load_config
-from robotid_sim.pipeline.config_tables import PayloadConfig, validated
+from robotid_sim.pipeline.config_tables import PayloadConfig, validate
 from robotid_sim.pipeline.result import versions
 from robotid_sim.plugins import load_plugins
 from robotid_sim.report.sections import Recipe
@@ -88,7 +88,7 @@ def parse_payload(text: str, flag: str = "--payload") -> dict[str, Any]:
 
 def parse_load(text: str) -> PayloadConfig:
     """Return a known load, of its mass alone or with its place."""
-    load = validated(PayloadConfig, parse_payload(text, "--load"), f"--load '{text}'")
+    load = validate(PayloadConfig, parse_payload(text, "--load"), f"--load '{text}'")
     if not load.mass > 0.0:
         raise OptionError(f"--load '{text}': a load without mass shows nothing; give its mass")
     return load

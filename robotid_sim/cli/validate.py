@@ -9,20 +9,20 @@ from robotid_sim.cli.command import command
 UnseenLog = Annotated[Path | None, options.file("Log to predict, preferably not used in the fit.")]
 Controllers = Annotated[
     list[str] | None,
-    options.named("controllers", "Controller to run with every model, repeatable."),
+    options.item_option("controllers", "Controller to run with every model, repeatable."),
 ]
 TaskNames = Annotated[
     list[str] | None,
-    options.named("tasks", "Task to run, or csv:FILE for a path of your own, repeatable."),
+    options.item_option("tasks", "Task to run, or csv:FILE for a path of your own, repeatable."),
 ]
 Scenarios = Annotated[
     list[str] | None,
-    options.named(
+    options.item_option(
         "scenarios", "Scenario, conditions joined by '+' (payload+sinusoidal), repeatable."
     ),
 ]
-MODELS = "Another model: an estimator of ESTIMATE or published:SET, repeatable."
-ModelNames = Annotated[list[str] | None, options.value("NAME", MODELS)]
+MODEL_TEXT = "Another model: an estimator of ESTIMATE or published:SET, repeatable."
+ModelNames = Annotated[list[str] | None, options.value("NAME", MODEL_TEXT)]
 Repetitions = Annotated[
     int | None,
     options.value(

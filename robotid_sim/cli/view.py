@@ -5,14 +5,14 @@ from robotid_sim.cli import options, output
 from robotid_sim.cli import view_options as of_view
 from robotid_sim.cli.command import command
 
-OF_SIMULATION = ("seed", "nominal", "preset", "plant_friction", "plant_drive", "engine")
+SIMULATION_OPTIONS = ("seed", "nominal", "preset", "plant_friction", "plant_drive", "engine")
 """Options that act on a motion that is simulated."""
 
 
 @command(
-    *(*OF_SIMULATION, "no_clearance", "plugin"),
+    *(*SIMULATION_OPTIONS, "no_clearance", "plugin"),
     needs={
-        **dict.fromkeys(OF_SIMULATION, "trajectory"),
+        **dict.fromkeys(SIMULATION_OPTIONS, "trajectory"),
         **dict.fromkeys(("time", "fps", "renderer", "joint"), "record"),
         **dict.fromkeys(("magnify", "no_clearance"), "task"),
         **dict.fromkeys(("port", "no_open"), "web"),
@@ -57,7 +57,7 @@ def view(
 
     output.begin()
     folder, result = sources.folders_of(robot, trajectory, log, result, task)
-    web = web or of_view.needs_browser(record, size, show)
+    web = web or of_view.is_browser_needed(record, size, show)
     settings = of_view.settings_of(size, camera, show, joint, renderer, windowed=record is None)
     fps, speed = of_view.rates(record, fps, speed)
     if record is not None:
@@ -72,7 +72,7 @@ def view(
     settings.joint_of(plant)
     with output.progress_line() as progress:
         sought = (trajectory, log, result, task, magnify)
-        shown = sources.ShownMotions.of(
+        shown = sources.ViewerMotions.from_inputs(
             plant, study, *sought, progress, true=folder is None, engine_needed=not web
         )
         if record is not None:

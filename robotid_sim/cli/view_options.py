@@ -50,7 +50,9 @@ Size = Annotated[
 Fps = Annotated[
     float | None,
     options.value(
-        "N", f"Frames per second of a film.  [default: {choices.FPS:g}]", callback=options.finite
+        "N",
+        f"Frames per second of a film.  [default: {choices.FRAME_RATE:g}]",
+        callback=options.finite,
     ),
 ]
 Speed = Annotated[
@@ -60,7 +62,7 @@ Speed = Annotated[
 CameraName = Annotated[
     str,
     options.value(
-        "NAME", f"{', '.join(choices.DIRECTIONS)}.", autocompletion=lambda: [*choices.DIRECTIONS]
+        "NAME", f"{', '.join(choices.VIEW_ANGLES)}.", autocompletion=lambda: [*choices.VIEW_ANGLES]
     ),
 ]
 Layers = Annotated[
@@ -79,8 +81,8 @@ RendererName = Annotated[
     str | None,
     options.value(
         "NAME",
-        f"{', '.join(choices.RENDERERS)}.  [default: auto]",
-        autocompletion=lambda: [*choices.RENDERERS],
+        f"{', '.join(choices.RENDERER_NAMES)}.  [default: auto]",
+        autocompletion=lambda: [*choices.RENDERER_NAMES],
     ),
 ]
 Web = Annotated[
@@ -108,7 +110,7 @@ def print_recording(recorded: Mapping[str, Any], file: Path, *, as_json: bool) -
     output.print_result(recorded, text, [file], as_json=as_json)
 
 
-def needs_browser(record: Path | None, size: str | None, show: str | None) -> bool:
+def is_browser_needed(record: Path | None, size: str | None, show: str | None) -> bool:
     """Return whether a window is asked for where PyBullet is missing.
 
     Raises `OptionError` if options of the window are given there.
@@ -129,7 +131,7 @@ def rates(record: Path | None, fps: float | None, speed: float | None) -> tuple[
     """Return frames per second and speed; raise `OptionError` if a picture is given any."""
     if record is not None and record.suffix == PICTURE_SUFFIX and (fps or speed):
         raise OptionError(f"--fps and --speed are for a film or a window, not for {record}")
-    return choices.FPS if fps is None else fps, 1.0 if speed is None else speed
+    return choices.FRAME_RATE if fps is None else fps, 1.0 if speed is None else speed
 
 
 def settings_of(

@@ -12,14 +12,14 @@ from robotid_sim.cli import output
 from robotid_sim.errors import OptionError
 from robotid_sim.report.page import Page, page_text
 from robotid_sim.report.replay.motions import Replay, logs_motion, task_motion
-from robotid_sim.viewer.sources import ShownMotions
+from robotid_sim.viewer.sources import ViewerMotions
 
-HOST = "127.0.0.1"
+HOST_ADDRESS = "127.0.0.1"
 """Nobody else's computer reaches it."""
 
 
 def serve_motions(
-    shown: ShownMotions,
+    shown: ViewerMotions,
     magnification: float | None,
     camera: str,
     speed: float,
@@ -33,7 +33,7 @@ def serve_motions(
     motion = logs_motion(shown.animations)
     if task is not None:
         motion = task_motion(task, magnification, plant)
-    replay = Replay(plant, (motion.with_contacts(),), camera, speed)
+    replay = Replay(plant, (motion.add_contacts(),), camera, speed)
     return serve(replay, shown.content(), port, no_open, as_json=as_json)
 
 
@@ -44,7 +44,7 @@ def serve(
     title = f"{replay.robot.name}: {', '.join(summary['shown'])}"
     page = page_text(Page(title=title, finding="", sections=(), replay=replay)).encode()
     with _server(page, port or 0) as server:
-        url = f"http://{HOST}:{server.server_port}/"
+        url = f"http://{HOST_ADDRESS}:{server.server_port}/"
         if as_json:
             output.print_json({**summary, "url": url})
         else:
@@ -93,6 +93,6 @@ def _server(page: bytes, port: int) -> ThreadingHTTPServer:
             """Say nothing of requests."""
 
     try:
-        return _PageServer((HOST, port), PageHandler)
+        return _PageServer((HOST_ADDRESS, port), PageHandler)
     except OSError as error:
         raise OptionError(f"port {port} cannot be used: {error.strerror}; give another") from error

@@ -66,7 +66,7 @@ ControllerFactory = Callable[[Robot, LoopGains], Controller]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Delayed(Controller):
+class DelayedController(Controller):
     """A controller with one sample of computation delay.
 
     What is computed from sample k acts from sample k + 1 on. The first command acts at once too:

@@ -15,20 +15,20 @@ from robotid_sim.trajectory.reference import Reference
 
 _log = logging.getLogger(__name__)
 
-BANDWIDTH = 50.0
+DEFAULT_BANDWIDTH = 50.0
 """Smallest bandwidth of a loop, if none is asked for [rad/s]."""
-ERROR = 0.01
+DEFAULT_TRACKING_ERROR = 0.01
 """Tracking error to keep under the disturbance, if none is asked for [rad or m]."""
-DISTURBANCE = 0.4
+DEFAULT_DISTURBANCE = 0.4
 """Disturbance bound over the peak torque of the path, if none is asked for."""
 
-THINNEST_LAYER = 1e-3
+MIN_BOUNDARY_LAYER = 1e-3
 """Boundary layer of a joint that needs no torque along the path [rad/s or m/s]."""
 
-LARGEST_SHARE = 1.0
+MAX_SHARE_PER_STEP = 1.0
 """Share of the sliding variable that one control step may take away; beyond, it overshoots."""
 
-POSES = 200
+POSE_COUNT = 200
 """Poses of a path that the coupling of the joints is looked at, about."""
 
 
@@ -90,10 +90,10 @@ class LoopGains:
         path: Reference,
         *,
         rate: float,
-        disturbance: float = DISTURBANCE,
+        disturbance: float = DEFAULT_DISTURBANCE,
         uncertainty: float = 0.3,
-        error: float = ERROR,
-        bandwidth: float = BANDWIDTH,
+        error: float = DEFAULT_TRACKING_ERROR,
+        bandwidth: float = DEFAULT_BANDWIDTH,
         frequency: float = 1.0,
     ) -> Self:
         """Return gains for a path, a disturbance bound and a wanted error.
@@ -152,12 +152,12 @@ class LoopGains:
                 "control.bandwidth of %g rad/s is cut to %.4g, what a rate of %g Hz bears",
                 *(bandwidth, highest, rate),
             )
-        fastest = LARGEST_SHARE * rate / chosen
+        fastest = MAX_SHARE_PER_STEP * rate / chosen
         inertia, coupling = bearable_inertia(nominal, path.q, inertia, fastest)
-        felt = _with_reactions(nominal, path.q, direct, inertia, chosen, frequency)
+        felt = _combine_slow_torques(nominal, path.q, direct, inertia, chosen, frequency)
         bound = np.maximum(direct, felt)
         reached = bound / (inertia * chosen**2)
-        gain = np.maximum(1.2 * (bound + uncertainty * peak), inertia * chosen * THINNEST_LAYER)
+        gain = np.maximum(1.2 * (bound + uncertainty * peak), inertia * chosen * MIN_BOUNDARY_LAYER)
         missed = reached > error * (1.0 + 1e-9)
         return cls(
             bandwidth=chosen,
@@ -172,7 +172,7 @@ class LoopGains:
         )
 
 
-def _with_reactions(
+def _combine_slow_torques(
     nominal: Robot,
     q: Float2D,
     direct: Float1D,
@@ -188,7 +188,7 @@ def _with_reactions(
     \omega|`.
     """
     omega = 2.0 * np.pi * frequency
-    M = mass_matrix(nominal, q[:: max(1, len(q) // POSES)])
+    M = mass_matrix(nominal, q[:: max(1, len(q) // POSE_COUNT)])
     response = np.abs(np.linalg.inv(1j * omega * M + np.diag(inertia * bandwidth)))
     error = (response @ direct).max(axis=0) / abs(bandwidth + 1j * omega)
     return np.asarray(error * inertia * bandwidth**2)
@@ -208,7 +208,7 @@ def bearable_inertia(
     Positions have shape (N, n), along the path. The coupling is the largest eigenvalue of
     :math:`M^{-1} I` along it.
     """
-    poses = q[:: max(1, len(q) // POSES)]
+    poses = q[:: max(1, len(q) // POSE_COUNT)]
     M = mass_matrix(nominal, poses)
     lightest = effective_inertia(nominal, poses).min(axis=0)
 

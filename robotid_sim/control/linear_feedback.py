@@ -12,7 +12,7 @@ from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.control.controller import ModelController, Setpoint
 from robotid_sim.control.gains import LoopGains, check_gains, require_size
 from robotid_sim.control.sliding_mode import unwound
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.base_parameters import random_states
 from robotid_sim.dynamics.dynamics import effective_inertia, gravity_torque, mass_matrix
@@ -73,7 +73,7 @@ class ComputedTorque(ModelController):
             raise OptionError(f"gains must not be negative: kp = {self.kp:g}, kd = {self.kd:g}")
         freeze(self, (self.model.dof,), "feedback_inertia", optional=True)
         phi = self.model.parameters()
-        drive = phi[parameters.N_INERTIAL * self.model.dof :].reshape(self.model.dof, -1).T
+        drive = phi[parameters.INERTIAL_COUNT * self.model.dof :].reshape(self.model.dof, -1).T
         object.__setattr__(self, "_phi", phi)
         object.__setattr__(self, "_drive", drive)
         object.__setattr__(self, "_terms", RunningTerms(self.model, self.model.terms))
@@ -142,7 +142,7 @@ class GravityPd(ModelController):
         return np.asarray(held + self.kp * (setpoint.q - q) + self.kd * (setpoint.dq - dq))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Pid(ModelController):
     r"""Independent-joint PID control with anti-windup.
@@ -210,19 +210,19 @@ class Pid(ModelController):
         return np.asarray(tau)
 
 
-SLOWEST = 50.0
+MIN_BANDWIDTH = 50.0
 """Bandwidth of robots whose rotors and links are heavy enough [rad/s]."""
 
-FASTEST = 0.125
+MAX_BANDWIDTH_RATIO = 0.125
 """Largest bandwidth over the control rate [rad]."""
 
-WRONG = 0.2
+NOMINAL_ERROR_SHARE = 0.2
 """Share of gravity and dry friction that a nominal model gets wrong."""
 
 VELOCITY_SHARE = 0.05
 """Share of a velocity limit that the error may take; designs leave a tenth."""
 
-POSES = 200
+POSE_COUNT = 200
 
 
 def excitation_bandwidth(nominal: Robot, rate: float) -> float:
@@ -239,9 +239,9 @@ def excitation_bandwidth(nominal: Robot, rate: float) -> float:
     falling = np.linalg.solve(mass_matrix(nominal, q), gravity_torque(nominal, q)[..., None])
     friction = np.array([joint.friction.Fc for joint in nominal.joints])
     rubbing = friction / (_lightest(nominal, q) + friction_inertia(nominal, rate))
-    wrong = WRONG * np.maximum(np.abs(falling[..., 0]).max(axis=0), rubbing)
+    wrong = NOMINAL_ERROR_SHARE * np.maximum(np.abs(falling[..., 0]).max(axis=0), rubbing)
     needed = float((wrong / (np.e * VELOCITY_SHARE * nominal.limits.velocity)).max())
-    return max(SLOWEST, min(needed, FASTEST * rate))
+    return max(MIN_BANDWIDTH, min(needed, MAX_BANDWIDTH_RATIO * rate))
 
 
 def friction_inertia(nominal: Robot, rate: float) -> Float1D:
@@ -260,7 +260,7 @@ def friction_inertia(nominal: Robot, rate: float) -> Float1D:
 
 
 def _poses(nominal: Robot) -> Float2D:
-    return random_states(nominal)[0][:POSES]
+    return random_states(nominal)[0][:POSE_COUNT]
 
 
 def _lightest(nominal: Robot, q: Float2D) -> Float1D:

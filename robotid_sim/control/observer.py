@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import not_positive_definite
 from robotid_sim.dynamics.running_terms import RunningTerms
@@ -14,7 +14,7 @@ from robotid_sim.model.friction_law import coefficients_of
 from robotid_sim.model.robot import Robot
 
 
-@documented
+@document_attributes
 @dataclass(slots=True, eq=False)
 class VelocityObserver:
     r"""Extended-state observer: position, velocity and the acceleration that the model misses.

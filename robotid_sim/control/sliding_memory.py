@@ -8,13 +8,13 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.control.controller import Setpoint
 from robotid_sim.control.gains import LoopGains, require_size
-from robotid_sim.control.sliding_mode import SlidingLaw, clipped, sliding, unwound
-from robotid_sim.docstrings import documented
+from robotid_sim.control.sliding_mode import SlidingLaw, clip, compute_sliding_variable, unwound
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class IntegralSlidingMode(SlidingLaw):
     r"""Integral sliding-mode control: a nominal law, and switching that keeps the robot on it.
@@ -75,12 +75,12 @@ class IntegralSlidingMode(SlidingLaw):
             self._state[:] = -without
         s = without + self._state
         a = setpoint.ddq + twice * de + pull
-        tau = self._modeled(q, dq, dq + s, a) + clipped(self.gain / self.layer * s, self.gain)
+        tau = self._modeled(q, dq, dq + s, a) + clip(self.gain / self.layer * s, self.gain)
         self._state[:] += unwound(pull / self.rate, tau, self.model.limits.effort)
         return np.asarray(tau)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SuperTwisting(SlidingLaw):
     r"""Super-twisting control: the sign is integrated, the torque continuous.
@@ -153,20 +153,20 @@ class SuperTwisting(SlidingLaw):
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque, and integrate over one control step; `t` is not used."""
         del t
-        s, v, a = sliding(self.bandwidth, q, dq, setpoint)
+        s, v, a = compute_sliding_variable(self.bandwidth, q, dq, setpoint)
         size = np.maximum(np.abs(s), self.layer)
         fall = self.k1 * s / np.sqrt(size) + self._state
         tau = self._modeled(q, dq, v, a) + self.inertia * fall
         step = unwound(self.k2 / self.rate * s / size, tau, self.model.limits.effort)
-        self._state[:] = clipped(self._state + step, self.bound)
+        self._state[:] = clip(self._state + step, self.bound)
         return np.asarray(tau)
 
 
-RESERVE = 2.0
+GAIN_RESERVE = 2.0
 """The gain falls while it is more than this many times the torque that s asks for."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AdaptiveSlidingMode(SlidingLaw):
     r"""Sliding-mode control with a gain that grows outside of the layer and falls inside.
@@ -238,12 +238,12 @@ class AdaptiveSlidingMode(SlidingLaw):
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque, and adapt over one control step; `t` is not used."""
         del t
-        s, v, a = sliding(self.bandwidth, q, dq, setpoint)
+        s, v, a = compute_sliding_variable(self.bandwidth, q, dq, setpoint)
         asked = self.stiffness * s
-        tau = self._modeled(q, dq, v, a) + clipped(asked, self._state)
+        tau = self._modeled(q, dq, v, a) + clip(asked, self._state)
         size = np.abs(s)
         step = self.growth / self.rate * size
-        step = np.where(RESERVE * self.stiffness * size > self._state, step, -step)
+        step = np.where(GAIN_RESERVE * self.stiffness * size > self._state, step, -step)
         step = unwound(step, np.abs(tau), self.model.limits.effort)
         self._state[:] = np.minimum(np.maximum(self._state + step, self.smallest), self.largest)
         return np.asarray(tau)

@@ -8,7 +8,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.control.controller import ModelController, Setpoint
 from robotid_sim.control.gains import LoopGains, check_gains, require_size
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.running_terms import RunningTerms
 from robotid_sim.errors import OptionError
@@ -18,7 +18,7 @@ from robotid_sim.representation import public_value
 EXPONENT = 0.5
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class Compensation:
     r"""Torque that makes a robot follow a reference velocity v, up to the sliding variable.
@@ -62,7 +62,7 @@ class Compensation:
         return torque + self._terms(q, v, a) if self._terms else torque
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SlidingLaw(ModelController):
     """A law of the sliding variable: `Compensation` and a torque that drives s to zero."""
@@ -85,7 +85,7 @@ class SlidingLaw(ModelController):
         self._modeled.reset()
 
 
-def sliding(
+def compute_sliding_variable(
     bandwidth: float, q: Float1D, dq: Float1D, setpoint: Setpoint
 ) -> tuple[Float1D, Float1D, Float1D]:
     r"""Return the sliding variable, and the velocity and acceleration that keep it at zero.
@@ -101,7 +101,7 @@ def sliding(
     return de + lag, setpoint.dq + lag, setpoint.ddq + bandwidth * de
 
 
-def clipped(value: Float1D, bound: Float1D) -> Float1D:
+def clip(value: Float1D, bound: Float1D) -> Float1D:
     """Return `value` within plus and minus `bound`; faster than numpy's clip on a few joints."""
     return np.asarray(np.minimum(np.maximum(value, -bound), bound))
 
@@ -164,12 +164,12 @@ class SlidingMode(ModelController):
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque; `t` is not used."""
         del t
-        s, v, a = sliding(self.gains.bandwidth, q, dq, setpoint)
+        s, v, a = compute_sliding_variable(self.gains.bandwidth, q, dq, setpoint)
         sat = np.minimum(np.maximum(s / self.gains.layer, -1.0), 1.0)
         return np.asarray(self._modeled(q, dq, v, a) + self.gains.gain * sat)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ExponentialReaching(SlidingLaw):
     r"""Sliding-mode control with the exponential (constant plus proportional) reaching law.
@@ -220,12 +220,12 @@ class ExponentialReaching(SlidingLaw):
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque; `t` is not used."""
         del t
-        s, v, a = sliding(self.bandwidth, q, dq, setpoint)
-        fall = clipped(self.reaching / self.layer * s, self.reaching) + self.decay * s
+        s, v, a = compute_sliding_variable(self.bandwidth, q, dq, setpoint)
+        fall = clip(self.reaching / self.layer * s, self.reaching) + self.decay * s
         return np.asarray(self._modeled(q, dq, v, a) + self.inertia * fall)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class PowerReaching(SlidingLaw):
     r"""Sliding-mode control with the power-rate reaching law.
@@ -281,6 +281,6 @@ class PowerReaching(SlidingLaw):
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque; `t` is not used."""
         del t
-        s, v, a = sliding(self.bandwidth, q, dq, setpoint)
+        s, v, a = compute_sliding_variable(self.bandwidth, q, dq, setpoint)
         slope = self.reaching * np.maximum(np.abs(s), self.layer) ** (self.exponent - 1.0)
         return np.asarray(self._modeled(q, dq, v, a) + self.inertia * slope * s)

@@ -6,16 +6,16 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.diagnostics.cause import Amendment, Extension, Wording
-from robotid_sim.diagnostics.column_causes import TORQUE_SIGN, torque_signs
+from robotid_sim.diagnostics.cause import ColumnCandidate, CorrectionCandidate, Wording
+from robotid_sim.diagnostics.column_causes import TORQUE_SIGN_KIND, torque_signs
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Accepted:
+class AcceptedCause:
     """A candidate with what it gains, by block."""
 
-    candidate: Extension | Amendment
+    candidate: ColumnCandidate | CorrectionCandidate
     value: Float1D
     """Fitted parameters; empty for a correction that has none."""
     gains: Float1D
@@ -41,7 +41,7 @@ class Accepted:
     def words(self, correction: Correction) -> Wording:
         """Return the cause in words, once all corrections of the search are known."""
         candidate = self.candidate
-        if isinstance(candidate, Extension):
+        if isinstance(candidate, ColumnCandidate):
             total = candidate.total
             return candidate.words(self.value if total is None else total(correction))
         words = candidate.words
@@ -50,13 +50,13 @@ class Accepted:
     @property
     def is_column(self) -> bool:
         """Whether it stands beside the parameters as further columns."""
-        return isinstance(self.candidate, Extension) and self.candidate.corrected is None
+        return isinstance(self.candidate, ColumnCandidate) and self.candidate.corrected is None
 
     @property
     def is_sizable(self) -> bool:
         """Whether it is worth a word by the size of its parameters."""
         one = self.candidate
-        return isinstance(one, Extension) and one.by_size and one.notable(self.value)
+        return isinstance(one, ColumnCandidate) and one.by_size and one.is_notable(self.value)
 
     @property
     def gain(self) -> float:
@@ -76,22 +76,22 @@ class Accepted:
         before, after = self.residual
         return float((before / after).max())
 
-    def after(self, evidence: Evidence) -> Evidence:
+    def correct_evidence(self, evidence: Evidence) -> Evidence:
         """Return the evidence with this cause accounted for."""
         candidate = self.candidate
-        if isinstance(candidate, Amendment):
-            return evidence.corrected(candidate.correction)
+        if isinstance(candidate, CorrectionCandidate):
+            return evidence.apply_correction(candidate.correction)
         if candidate.corrected is not None:
-            return evidence.corrected(candidate.corrected(self.value))
-        return evidence.with_columns(candidate.columns)
+            return evidence.apply_correction(candidate.corrected(self.value))
+        return evidence.add_columns(candidate.columns)
 
 
-def with_signs_together(accepted: Sequence[Accepted]) -> list[Accepted]:
+def merge_sign_causes(accepted: Sequence[AcceptedCause]) -> list[AcceptedCause]:
     """Return the causes with all wrong signs of torques as one, where the first of them stands.
 
     The signs of all torques, and once more those of two, are the signs of the others.
     """
-    parts = [one for one in accepted if one.kind == TORQUE_SIGN]
+    parts = [one for one in accepted if one.kind == TORQUE_SIGN_KIND]
     if len(parts) < 2:
         return list(accepted)
     signs = np.prod([_signs(part) for part in parts], axis=0)
@@ -104,10 +104,10 @@ def with_signs_together(accepted: Sequence[Accepted]) -> list[Accepted]:
     )
     wrong = [whole] if (signs < 0.0).any() else []
     first = next(k for k, one in enumerate(accepted) if one is parts[0])
-    others = [one for one in accepted if one.kind != TORQUE_SIGN]
+    others = [one for one in accepted if one.kind != TORQUE_SIGN_KIND]
     return [*others[:first], *wrong, *others[first:]]
 
 
-def _signs(one: Accepted) -> Float1D:
-    assert isinstance(one.candidate, Amendment), "a sign is no further column"
+def _signs(one: AcceptedCause) -> Float1D:
+    assert isinstance(one.candidate, CorrectionCandidate), "a sign is no further column"
     return np.asarray(one.candidate.correction.torque.diagonal())

@@ -8,11 +8,11 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.evidence import Correction
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.estimation.selection import Hypothesis
 
-NOTHING = "No fault found."
-SMALL = (
+HEALTHY_TEXT = "No fault found."
+SMALL_CAUSES_TEXT = (
     "Smaller effects, such as friction at low speed, are reported by `robotid identify` as "
     "unmodeled torque and included in its intervals."
 )
@@ -33,7 +33,7 @@ class Wording(NamedTuple):
         return Wording(*(t.format(value=value, size=size, **numbers, **others) for t in self))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class Cause:
     """One thing that is wrong with a log or with the model for it."""
@@ -65,7 +65,7 @@ class Cause:
         return f"{self.sentence} {self.remedy[0].upper()}{self.remedy[1:]}."
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class Diagnosis:
     """What speaks against a log and its model, in the order in which it was found."""
@@ -75,14 +75,14 @@ class Diagnosis:
     """What the log could not have shown, one sentence each."""
 
     @property
-    def healthy(self) -> bool:
+    def is_healthy(self) -> bool:
         """Whether there is nothing."""
         return not self.causes
 
     def sentences(self) -> list[str]:
         """Return in words that nothing is wrong, or every cause with evidence and remedy."""
-        if self.healthy:
-            return [NOTHING, SMALL, *self.unseen]
+        if self.is_healthy:
+            return [HEALTHY_TEXT, SMALL_CAUSES_TEXT, *self.unseen]
         lines = []
         for number, cause in enumerate(self.causes, start=1):
             lines += [
@@ -96,14 +96,14 @@ class Diagnosis:
         """Return the diagnosis as JSON values."""
         causes = [asdict(cause) for cause in self.causes]
         return {
-            "no_fault_found": self.healthy,
+            "no_fault_found": self.is_healthy,
             "causes": causes,
             "not_detectable": list(self.unseen),
         }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Extension(Hypothesis):
+class ColumnCandidate(Hypothesis):
     """A candidate that adds columns to the linear problem."""
 
     words: Callable[[Float1D], Wording]
@@ -128,21 +128,21 @@ class Extension(Hypothesis):
         """Joints that it concerns, in their order; empty for all."""
         return tuple(sorted(j for j in (self.joint, self.partner) if j is not None))
 
-    def possible(self, value: Float1D) -> bool:
+    def is_possible(self, value: Float1D) -> bool:
         """Return whether fitted parameters, shape (k,), make sense."""
         return bool(self.lower < value[0] < self.upper)
 
-    def notable(self, value: Float1D) -> bool:
+    def is_notable(self, value: Float1D) -> bool:
         """Return whether fitted parameters, shape (k,), are worth a word."""
         return not self.least or bool((np.abs(value) >= self.least).any())
 
-    def allows(self, value: Float1D) -> bool:
+    def is_acceptable(self, value: Float1D) -> bool:
         """Return whether fitted parameters, shape (k,), make sense and are worth a word."""
-        return self.possible(value) and self.notable(value)
+        return self.is_possible(value) and self.is_notable(value)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Amendment:
+class CorrectionCandidate:
     """A candidate that changes the columns of the log."""
 
     kind: str

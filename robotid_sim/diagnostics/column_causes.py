@@ -11,24 +11,24 @@ from itertools import combinations
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.diagnostics.cause import Amendment, Wording
+from robotid_sim.diagnostics.cause import CorrectionCandidate, Wording
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.dynamics.dynamics import joint_torque
 
-TORQUE_SIGN = "torque-sign"
+TORQUE_SIGN_KIND = "torque-sign"
 """Kind of wrong signs."""
 
-ANGLES = {"degrees": np.pi / 180.0, "turns": 2.0 * np.pi}
+ANGLE_UNITS = {"degrees": np.pi / 180.0, "turns": 2.0 * np.pi}
 """Units of angles that are mistaken for radians, in radians."""
 
-TWICE = "radians that were taken for degrees"
+DOUBLE_CONVERSION_TEXT = "radians that were taken for degrees"
 """What an import makes of positions whose unit it was told wrong."""
 
-WRONG_SCALE = 3.0
+MIN_SCALE_ERROR = 3.0
 """Ratio of measured to nominal torque, or its inverse, beyond which a unit is suspected."""
 
 
-def column_causes(evidence: Evidence) -> list[Amendment]:
+def column_causes(evidence: Evidence) -> list[CorrectionCandidate]:
     """Return the candidates that concern torques, then those that concern positions."""
     dof = evidence.dof
     candidates = [torque_signs(np.where(np.arange(dof) == j, -1.0, 1.0)) for j in range(dof)]
@@ -39,7 +39,7 @@ def column_causes(evidence: Evidence) -> list[Amendment]:
     return [*candidates, *_positions(evidence)]
 
 
-def torque_signs(signs: Float1D) -> Amendment:
+def torque_signs(signs: Float1D) -> CorrectionCandidate:
     """Return wrong signs of the torques whose entry is -1, shape (n,)."""
     wrong = tuple(np.flatnonzero(signs < 0.0).tolist())
     if len(wrong) == 1:
@@ -54,13 +54,13 @@ def torque_signs(signs: Float1D) -> Amendment:
             "multiply their columns by -1, or in a map torque_sign = -1",
         )
     joints = () if len(wrong) == signs.size else wrong
-    return _torque(TORQUE_SIGN, joints, np.diag(signs), words)
+    return _torque(TORQUE_SIGN_KIND, joints, np.diag(signs), words)
 
 
-def scale_causes(evidence: Evidence) -> list[Amendment]:
+def scale_causes(evidence: Evidence) -> list[CorrectionCandidate]:
     """Return scales of the torques that are of another size than the nominal model's."""
     ratios = nominal_ratio(evidence)
-    far = np.abs(np.log(ratios)) > np.log(WRONG_SCALE)
+    far = np.abs(np.log(ratios)) > np.log(MIN_SCALE_ERROR)
     candidates = []
     for j in np.flatnonzero(far).tolist():
         ratio = float(ratios[j])
@@ -73,10 +73,12 @@ def scale_causes(evidence: Evidence) -> list[Amendment]:
     return candidates
 
 
-def _positions(evidence: Evidence) -> list[Amendment]:
+def _positions(evidence: Evidence) -> list[CorrectionCandidate]:
     dof, units = evidence.dof, evidence.nominal.joint_units
     none = Correction.none(dof)
-    all_turning = {f"in {name}": scale for name, scale in ANGLES.items()} | {TWICE: 180.0 / np.pi}
+    all_turning = {f"in {name}": scale for name, scale in ANGLE_UNITS.items()} | {
+        DOUBLE_CONVERSION_TEXT: 180.0 / np.pi
+    }
     turning = [j for j in range(dof) if units[j] == "rad"]
     candidates = []
     for j in range(dof):
@@ -96,7 +98,7 @@ def _positions(evidence: Evidence) -> list[Amendment]:
             )
             candidates.append(_position("position-zero", (j,), none.position, shift, words))
     for j, scale, name in (
-        *((j, scale, name) for j in turning for name, scale in ANGLES.items()),
+        *((j, scale, name) for j in turning for name, scale in ANGLE_UNITS.items()),
         *((j, 1e-3, "millimeters") for j in range(dof) if j not in turning),
     ):
         factor = np.ones(dof)
@@ -137,12 +139,16 @@ def nominal_ratio(evidence: Evidence) -> Float1D:
     return np.asarray(np.maximum(size, tiny) / np.maximum(evidence.size, tiny))
 
 
-def _torque(kind: str, joints: tuple[int, ...], matrix: Float2D, words: Wording) -> Amendment:
-    return Amendment(kind, joints, replace(Correction.none(len(matrix)), torque=matrix), words)
+def _torque(
+    kind: str, joints: tuple[int, ...], matrix: Float2D, words: Wording
+) -> CorrectionCandidate:
+    return CorrectionCandidate(
+        kind, joints, replace(Correction.none(len(matrix)), torque=matrix), words
+    )
 
 
 def _position(
     kind: str, joints: tuple[int, ...], matrix: Float2D, shift: Float1D, words: Wording
-) -> Amendment:
+) -> CorrectionCandidate:
     correction = replace(Correction.none(len(matrix)), position=matrix, shift=shift)
-    return Amendment(kind, joints, correction, words)
+    return CorrectionCandidate(kind, joints, correction, words)

@@ -4,15 +4,15 @@ import logging
 
 import numpy as np
 
-from robotid_sim.diagnostics.accepted import Accepted
+from robotid_sim.diagnostics.accepted import AcceptedCause
 from robotid_sim.diagnostics.cause import Cause, Diagnosis
 from robotid_sim.diagnostics.directions import excitation_causes
 from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.diagnostics.nominal_causes import implausible_bodies, nominal_causes
 from robotid_sim.diagnostics.recording_causes import (
     coarse_positions,
-    recording_causes,
-    with_backlash,
+    find_recording_causes,
+    replace_by_backlash,
 )
 from robotid_sim.diagnostics.search import search
 from robotid_sim.diagnostics.torque_causes import unseen_scales
@@ -20,32 +20,32 @@ from robotid_sim.diagnostics.torque_kinds import torque_kind_causes
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.faults import find_faults, repaired
+from robotid_sim.preprocess.faults import find_faults, repair_log
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.section import percent
 from robotid_sim.threads import one_blas_thread
 
 _logger = logging.getLogger(__name__)
 
-FRICTION = (
+FRICTION_KINDS = (
     "asymmetric-friction",
     "transition-velocity",
     "load-dependent-friction",
     "position-dependent-friction",
     "stribeck",
 )
-POSITION = (
+POSITION_KINDS = (
     *("backlash", "eccentricity", "elastic-joint", "hysteresis"),
     *("position-scale", "position-step", "position-zero"),
 )
-LEVEL = ("torque-drift", "torque-offset")
+TORQUE_KINDS = ("torque-drift", "torque-offset")
 
-RELATED = {
-    **dict.fromkeys(FRICTION, (*FRICTION, *LEVEL)),
-    **dict.fromkeys(POSITION, POSITION),
-    **dict.fromkeys(LEVEL, LEVEL),
-    **dict.fromkeys(("position-noise", "encoder-frozen"), POSITION),
-    **dict.fromkeys(("position-columns", "position-sign", "position-units"), POSITION),
+RELATED_KINDS = {
+    **dict.fromkeys(FRICTION_KINDS, (*FRICTION_KINDS, *TORQUE_KINDS)),
+    **dict.fromkeys(POSITION_KINDS, POSITION_KINDS),
+    **dict.fromkeys(TORQUE_KINDS, TORQUE_KINDS),
+    **dict.fromkeys(("position-noise", "encoder-frozen"), POSITION_KINDS),
+    **dict.fromkeys(("position-columns", "position-sign", "position-units"), POSITION_KINDS),
     "torque-scale": ("torque-scale",),
     "torque-delay": ("torque-delay",),
 }
@@ -76,9 +76,9 @@ def diagnose(
     """
     log.require_robot(nominal).require_torques()
     faults = find_faults(log)
-    recorded = recording_causes(log, faults)
-    clean = repaired(log, faults)
-    tuned = (smoother or RtsSmoother()).tuned(clean, nominal)
+    recorded = find_recording_causes(log, faults)
+    clean = repair_log(log, faults)
+    tuned = (smoother or RtsSmoother()).tune(clean, nominal)
     offset = log.torque_time_offset
     motion = tuned(clean, nominal)
     if wrong := [*implausible_bodies(nominal), *torque_kind_causes(log, motion, nominal)]:
@@ -87,18 +87,18 @@ def diagnose(
     coarse = coarse_positions(log, motion.ddq, tuned.corners)
     known = {(cause.kind, cause.joints) for cause in recorded.causes}
     coarse = [cause for cause in coarse if (cause.kind, cause.joints) not in known]
-    samples = with_backlash((*recorded.causes, *coarse), faults.torque, motion, nominal)
-    evidence = Evidence.of(motion, nominal, basis, offset=offset, bad=recorded.bad)
+    samples = replace_by_backlash((*recorded.causes, *coarse), faults.torque, motion, nominal)
+    evidence = Evidence.from_motion(motion, nominal, basis, offset=offset, bad=recorded.bad)
     accepted, evidence = search(evidence)
     for one in accepted:
         _logger.info("%s %s gains %.0f", one.kind, one.joints, one.gain)
     # Without those that only make up for what the form of others leaves.
-    named: list[Accepted] = []
+    named: list[AcceptedCause] = []
     for one in accepted:
         joints = tuple(log.joint_names[j] for j in one.joints)
         before = [a.kind for a in named if a.joints == one.joints]
         before += [c.kind for c in samples if c.joints == joints]
-        if not any(one.kind in RELATED.get(kind, ()) for kind in before):
+        if not any(one.kind in RELATED_KINDS.get(kind, ()) for kind in before):
             named.append(one)
     modeled = [_cause(one, evidence) for one in named]
     unclear = {joint for cause in coarse for joint in cause.joints}
@@ -109,7 +109,7 @@ def diagnose(
     return Diagnosis((*samples, *modeled, *more), tuple(unseen_scales(evidence)))
 
 
-def _cause(one: Accepted, evidence: Evidence) -> Cause:
+def _cause(one: AcceptedCause, evidence: Evidence) -> Cause:
     names = evidence.nominal.joint_names
     before, after = one.residual
     worst = int(np.argmax(np.log(before / after)))
@@ -125,8 +125,10 @@ def _cause(one: Accepted, evidence: Evidence) -> Cause:
         f"(logarithm); the residual of {names[worst]} falls from {percent(before[worst], 2)} to "
         f"{percent(after[worst], 2)} of its RMS torque"
     )
-    if one.rivals:
-        text += f"; explained as well by: {', '.join(one.rivals)}"
+    if one.alternatives:
+        text += f"; explained as well by: {', '.join(one.alternatives)}"
     words = one.words(evidence.correction)
     joints = tuple(names[j] for j in one.joints)
-    return Cause(one.kind, joints, words.finding, text, words.remedy, one.gain, one.std, one.rivals)
+    return Cause(
+        one.kind, joints, words.finding, text, words.remedy, one.gain, one.std, one.alternatives
+    )

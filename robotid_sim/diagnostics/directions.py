@@ -15,11 +15,11 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.problem import LinearProblem, weights_of
 from robotid_sim.estimation.reduction import reduce_rows, triangular_factor
 from robotid_sim.excitation.design import default_path, torque_scale
-from robotid_sim.measurement.log import MOVING
+from robotid_sim.measurement.log import MIN_MOTION_RANGE
 from robotid_sim.model.robot import Robot
 
 
-def excited_directions(problem: LinearProblem, noise_std: Float1D, nominal: Robot) -> int:
+def count_excited_directions(problem: LinearProblem, noise_std: Float1D, nominal: Robot) -> int:
     """Return how many directions of the base-parameter space show above the noise in the data.
 
     A direction counts if a change of typical size moves the torques by more than one standard
@@ -34,15 +34,15 @@ def excited_directions(problem: LinearProblem, noise_std: Float1D, nominal: Robo
     typical = torque_regressor(nominal, *state, problem.basis.columns)
     share = np.sqrt(((typical / torque_scale(nominal)[:, None]) ** 2).mean(axis=(0, 1)))
     size = 1.0 / np.where(share > 0.0, share, 1.0)
-    W = problem.by_joint(problem.W) / noise_std[:, None] * size
+    W = problem.unstack_rows(problem.W) / noise_std[:, None] * size
     R = triangular_factor(W.reshape(-1, problem.basis.rank))
     return int((np.linalg.svd(R, compute_uv=False) > 1.0).sum())
 
 
-LEADING = 0.3
+MIN_RELATIVE_WEIGHT = 0.3
 """Weight in the direction, over the largest, above which a parameter is named."""
 
-HARMLESS = 30.0
+MAX_HARMLESS_RATIO = 30.0
 """Ratio of worst to best direction up to which nothing needs to be done."""
 
 
@@ -68,17 +68,17 @@ class WeakDirection:
         return float(self.singular_values[0] / self.singular_values[self.place])
 
     @property
-    def leading(self) -> tuple[tuple[str, float], ...]:
+    def leading_parameters(self) -> tuple[tuple[str, float], ...]:
         """Parameters that make the direction, and their weights, the largest first."""
         size = np.abs(self.weights)
         order = np.argsort(-size, kind="stable")
-        chosen = [k for k in order if size[k] > LEADING * size.max()]
+        chosen = [k for k in order if size[k] > MIN_RELATIVE_WEIGHT * size.max()]
         return tuple((self.names[k], float(self.weights[k])) for k in chosen)
 
     @property
     def text(self) -> str:
         """The direction as a sum of parameters."""
-        return " ".join(f"{weight:+.2f} {name}" for name, weight in self.leading)
+        return " ".join(f"{weight:+.2f} {name}" for name, weight in self.leading_parameters)
 
     def sentences(self) -> list[str]:
         """Return the worst direction in words."""
@@ -87,11 +87,12 @@ class WeakDirection:
             f"best direction (condition number of the weighted regressor with columns of unit "
             f"length)."
         ]
-        if self.ratio > HARMLESS and len(self.leading) > 1:
+        if self.ratio > MAX_HARMLESS_RATIO and len(self.leading_parameters) > 1:
             sentences.append(
                 "A joint change of these parameters hardly affects the torques; a motion that "
                 "separates "
-                f"{self.leading[0][0]} from {self.leading[1][0]} would help most."
+                f"{self.leading_parameters[0][0]} from {self.leading_parameters[1][0]} would help "
+                f"most."
             )
         return sentences
 
@@ -126,7 +127,7 @@ def excitation_causes(evidence: Evidence) -> list[Cause]:
     """Return which joints and how many parameters the motion does not excite."""
     names, basis = evidence.nominal.joint_names, evidence.basis
     travel = np.ptp(evidence.q, axis=0)
-    still = travel < MOVING
+    still = travel < MIN_MOTION_RANGE
     causes = [
         Cause(
             kind="not-excited",
@@ -139,10 +140,10 @@ def excitation_causes(evidence: Evidence) -> list[Cause]:
     ]
     if causes:
         return causes
-    sigma = evidence.held_out().fit(np.arange(evidence.plain)).sigma
+    sigma = evidence.sum_by_block().fit(np.arange(evidence.plain)).sigma
     flat = evidence.W.reshape(-1, basis.rank)
     problem = LinearProblem(flat, evidence.y.ravel(), basis, names, evidence.dt, evidence.nominal)
-    seen = excited_directions(problem, sigma, evidence.nominal)
+    seen = count_excited_directions(problem, sigma, evidence.nominal)
     if seen == basis.rank:
         return []
     return [

@@ -17,15 +17,15 @@ from robotid_sim.errors import OptionError
 from robotid_sim.estimation.block_sandwich import block_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem, restricted, weights_of
+from robotid_sim.estimation.problem import LinearProblem, select_columns, weights_of
 from robotid_sim.estimation.reduction import reduce_rows
 
-MEANINGLESS = 1e4
+MAX_STD_RATIO = 1e4
 """Ratio of relative standard deviations from which a parameter is zero but for rounding."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Essential:
+class EssentialParameters:
     """The essential parameters of a robot as one log shows them."""
 
     estimate: Estimate
@@ -63,12 +63,12 @@ class Essential:
 
 def _times(ratio: float) -> str:
     """Return a ratio in words; of a parameter that is zero its size means nothing."""
-    return f"{ratio:.3g}" if ratio < MEANINGLESS else f"more than {MEANINGLESS:g}"
+    return f"{ratio:.3g}" if ratio < MAX_STD_RATIO else f"more than {MAX_STD_RATIO:g}"
 
 
 def essential_parameters(
     problem: LinearProblem, estimate: Estimate, *, ratio: float = 10.0, significance: float = 0.05
-) -> Essential:
+) -> EssentialParameters:
     r"""Drop the parameter of largest relative standard deviation, again and again [1]_.
 
     It ends when the largest relative standard deviation is less than `ratio` times the smallest, or
@@ -90,13 +90,13 @@ def essential_parameters(
     if not estimate.success or estimate.cov is None:
         raise OptionError("essential parameters need an estimate that succeeded")
     beta = estimate.beta
-    dropped, spread, p_value, reason = _eliminated(problem, estimate, ratio, significance)
+    dropped, spread, p_value, reason = _eliminate(problem, estimate, ratio, significance)
     essential = np.setdiff1d(np.arange(len(beta)), dropped)
     wls = WeightedLeastSquares(block=block_of(estimate))
-    fitted = wls.fit(restricted(problem, essential), np.random.default_rng(0))
+    fitted = wls.fit(select_columns(problem, essential), np.random.default_rng(0))
     whole = np.zeros_like(beta)
     whole[essential] = fitted.beta
-    return Essential(
+    return EssentialParameters(
         estimate=fitted,
         essential=tuple(essential.tolist()),
         dropped=tuple(estimate.names[k] for k in dropped),
@@ -107,7 +107,7 @@ def essential_parameters(
     )
 
 
-def _eliminated(
+def _eliminate(
     problem: LinearProblem, estimate: Estimate, ratio: float, significance: float
 ) -> tuple[list[int], float, float, str]:
     """Return what is dropped in order, the spread left, the last p-value and why it ended."""

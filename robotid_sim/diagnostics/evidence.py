@@ -18,23 +18,23 @@ from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
 from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.cone_program import ConsistentProgram
-from robotid_sim.estimation.held_out import FLOOR, FOLDS, Fit, HeldOut, blocks_of
-from robotid_sim.estimation.selection import Remainder
-from robotid_sim.measurement.motion import Motion, RowFilter, between_samples, ungated
+from robotid_sim.estimation.held_out import FOLD_COUNT, NOISE_FLOOR, Fit, HeldOut, blocks_of
+from robotid_sim.estimation.selection import ResidualProjection
+from robotid_sim.measurement.motion import Motion, RowFilter, interpolate_samples, remove_gate
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 
-FEWEST = 5
+MIN_BLOCK_ROWS = 5
 """Least rows of a block."""
 
-OVERSAMPLED = 50
+SAMPLES_PER_ROW = 50
 """Samples of the regressor per row: a sign that turns between two of them looks wider, and ten a
 row gave a sound wrist another friction velocity; all that there are cost time."""
 
-NEIGHBORS = 0.15
+UNTRUSTED_TIME = 0.15
 """Time around a sample without information in which no row is trusted [s]."""
 
-LONGEST_DELAY = 0.2
+MAX_DELAY = 0.2
 """Largest delay of a torque that can be corrected, of either sign [s]; rows leave it out."""
 
 
@@ -100,7 +100,7 @@ class Evidence:
     """Whether the regressor goes without its low-pass."""
 
     @classmethod
-    def of(
+    def from_motion(
         cls,
         motion: Motion,
         nominal: Robot,
@@ -116,27 +116,30 @@ class Evidence:
         """
         row_filter = motion.row_filter
         assert row_filter is not None
-        reach = max(row_filter.edge, round(LONGEST_DELAY / motion.dt))
+        reach = max(row_filter.edge, round(MAX_DELAY / motion.dt))
         # One cut-off for all: candidates put the torque of a joint into the rows of another.
-        row_filter = replace(ungated(row_filter), edge=reach, cutoffs=None)
+        row_filter = replace(remove_gate(row_filter), edge=reach, cutoffs=None)
         coarse, grid = _coarse(row_filter)
         full = replace(row_filter, step=1, edge=0)
         tau = standard_torque(nominal, motion.q, motion.dq, motion.ddq, motion.tau)
-        low = full.apply(tau[full.used])[grid.start - full.first :: grid.step]
+        low = full.apply(tau[full.sample_slice])[grid.start - full.first :: grid.step]
         times = motion.t[grid][coarse.rows]
         use = np.ones((times.size, nominal.dof), dtype=bool)
         if bad is not None:
-            use = ~_near(bad, round(NEIGHBORS / motion.dt))[grid][coarse.rows]
+            use = ~_dilate(bad, round(UNTRUSTED_TIME / motion.dt))[grid][coarse.rows]
         measured = motion.tau.any(axis=0)
         use &= measured
         columns = basis.rank
-        if use[:, measured].sum(axis=0).min() < FEWEST * FOLDS or use.sum() < 2 * columns:
+        if (
+            use[:, measured].sum(axis=0).min() < MIN_BLOCK_ROWS * FOLD_COUNT
+            or use.sum() < 2 * columns
+        ):
             raise LogError(
                 f"{int(use.sum())} rows are too few to compare causes with {columns} parameters; "
                 "record a longer log"
             )
         q, dq, ddq = (part[grid] for part in (motion.q, motion.dq, motion.ddq))
-        W = coarse.filtered(regressor_parts(nominal, q, dq, ddq, basis.columns))
+        W = coarse.filter_parts(regressor_parts(nominal, q, dq, ddq, basis.columns))
         return cls(
             nominal=nominal,
             basis=basis,
@@ -169,39 +172,41 @@ class Evidence:
     @property
     def floor(self) -> Float1D:
         """Least deviation of the rows that counts [N m], shape (n,)."""
-        return FLOOR * self.size
+        return NOISE_FLOOR * self.size
 
     @property
     def plain(self) -> int:
         """Number of columns without candidates."""
         return int(self.W.shape[2] + self.columns.shape[2])
 
-    def held_out(self, columns: Float | None = None) -> HeldOut:
+    def sum_by_block(self, columns: Float | None = None) -> HeldOut:
         """Return the sums that fits with and without further columns, (N, n, k), come from."""
         more = np.zeros((*self.y.shape, 0)) if columns is None else columns
         parts = [self.W, self.columns, more, self.y[:, :, None]]
         A = np.concatenate(parts, axis=2) * self.use[:, :, None]
-        return HeldOut.of(A, self.fold, self.use, self.floor, self.volume)
+        return HeldOut.from_columns(A, self.fold, self.use, self.floor, self.volume)
 
-    def remainder(self, fit: Fit) -> Remainder:
+    def remainder(self, fit: Fit) -> ResidualProjection:
         """Return what the plain columns leave, for the noise of a fit of them."""
-        return Remainder.of(np.concatenate([self.W, self.columns], axis=2), self.use / fit.sigma)
+        return ResidualProjection.from_columns(
+            np.concatenate([self.W, self.columns], axis=2), self.use / fit.sigma
+        )
 
     def model(self, fit: Fit) -> Robot:
         """Return the robot of a fit of the plain columns; no body need be able to exist."""
-        phi = self.basis.completed(fit.beta[: self.basis.rank], self.nominal.parameters())
+        phi = self.basis.complete(fit.beta[: self.basis.rank], self.nominal.parameters())
         return self.nominal.with_parameters(phi, formal=True)
 
-    def with_columns(self, columns: Float) -> Self:
+    def add_columns(self, columns: Float) -> Self:
         """Return the evidence with further columns accepted."""
         return replace(self, columns=np.concatenate([self.columns, columns], axis=2))
 
-    def with_columns_at(self, first: int, count: int, columns: Float) -> Self:
+    def replace_columns(self, first: int, count: int, columns: Float) -> Self:
         """Return the evidence with columns in place of `count` accepted ones from `first` on."""
         before, after = self.columns[:, :, :first], self.columns[:, :, first + count :]
         return replace(self, columns=np.concatenate([before, columns, after], axis=2))
 
-    def corrected(self, new: Correction) -> Self:
+    def apply_correction(self, new: Correction) -> Self:
         """Return the evidence after a further correction; columns that were accepted stay."""
         old = self.correction
         delay, torque = old.delay + new.delay, old.torque @ new.torque
@@ -236,9 +241,9 @@ class Evidence:
         y = torque[self.rows.rows]
         at = np.arange(len(torque), dtype=float)[self.rows.rows]
         if np.ptp(delay) == 0.0 and delay.any():
-            return between_samples(torque, at + delay[0] / self.dt)
+            return interpolate_samples(torque, at + delay[0] / self.dt)
         for j in np.flatnonzero(delay):
-            y[:, [j]] = between_samples(torque[:, [j]], at + delay[j] / self.dt)
+            y[:, [j]] = interpolate_samples(torque[:, [j]], at + delay[j] / self.dt)
         return y
 
     def regressor(self) -> Float:
@@ -247,19 +252,21 @@ class Evidence:
         if self.quick:
             q, dq, ddq = (part[rows.rows] for part in (self.q, self.dq, self.ddq))
             return torque_regressor(robot, q, dq, ddq, columns)
-        return rows.filtered(regressor_parts(robot, self.q, self.dq, self.ddq, columns))
+        return rows.filter_parts(regressor_parts(robot, self.q, self.dq, self.ddq, columns))
 
-    def with_friction(self) -> Self:
+    def add_friction(self) -> Self:
         """Return evidence whose model has Fv and Fc too; `rough` makes the regressor for it.
 
         What a model without friction leaves looks like delays and wrong columns.
         """
-        tail = range(parameters.N_INERTIAL * self.nominal.dof, parameters.size(self.nominal.dof))
+        tail = range(
+            parameters.INERTIAL_COUNT * self.nominal.dof, parameters.size(self.nominal.dof)
+        )
         kinds = {self.basis.symbols[c][:2] for c in self.basis.considered if c in tail}
         friction = {"Fv", "Fc"}
         if friction <= kinds:
             return self
-        symbols = [s for s in parameters.JOINT if s in kinds | friction]
+        symbols = [s for s in parameters.JOINT_SYMBOLS if s in kinds | friction]
         return replace(self, basis=base_parameters(self.nominal, symbols))
 
     def rough(self) -> Self:
@@ -270,23 +277,25 @@ class Evidence:
 
 def _coarse(row_filter: RowFilter) -> tuple[RowFilter, slice]:
     """Return the row filter of a coarser grid and the samples that are that grid."""
-    divisors = (d for d in range(row_filter.step // OVERSAMPLED, 0, -1) if not row_filter.step % d)
+    divisors = (
+        d for d in range(row_filter.step // SAMPLES_PER_ROW, 0, -1) if not row_filter.step % d
+    )
     d = next(divisors, 1)
     grid = slice(row_filter.first + row_filter.edge % d, row_filter.stop, d)
     samples = len(range(grid.start, grid.stop, d))
     step, edge = row_filter.step // d, row_filter.edge // d
-    coarse = row_filter.resampled(d, first=0, stop=samples, step=step, edge=edge)
+    coarse = row_filter.scale_cutoffs(d, first=0, stop=samples, step=step, edge=edge)
     return coarse, grid
 
 
-def _near(bad: Bool2D, reach: int) -> Bool2D:
+def _dilate(bad: Bool2D, reach: int) -> Bool2D:
     """Return which samples lie within some samples of a bad one, shape (N, n)."""
     sums = np.cumsum(np.pad(bad, ((reach + 1, reach), (0, 0))), axis=0)
     return np.asarray(sums[2 * reach + 1 :] > sums[: -2 * reach - 1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Constrained:
+class ConsistentFit:
     """The best fit of a robot that can exist."""
 
     rms: Float1D
@@ -297,21 +306,21 @@ class Constrained:
     """Log-likelihood of every block, shape (folds,)."""
 
     @classmethod
-    def of(cls, evidence: Evidence, program: ConsistentProgram) -> Self:
+    def fit_evidence(cls, evidence: Evidence, program: ConsistentProgram) -> Self:
         """Return the fit to the rows without what accepted columns explain."""
         rank = evidence.basis.rank
-        fit = evidence.held_out().fit(np.arange(evidence.plain))
+        fit = evidence.sum_by_block().fit(np.arange(evidence.plain))
         y = evidence.y - evidence.columns @ fit.beta[rank:]
         weights = evidence.use / fit.sigma
         weighted = (evidence.W * weights[:, :, None]).reshape(-1, rank)
         target = (y * weights).ravel()
         Q, R = np.linalg.qr(weighted)
         if np.abs(np.diag(R)).min() <= 1e-12 * np.abs(np.diag(R)).max():
-            return cls._failed(evidence, fit.sigma)
+            return cls._from_free_fit(evidence, fit.sigma)
         phi = program.nearest(np.linalg.solve(R, Q.T @ target), R)
         if phi is None:
-            return cls._failed(evidence, fit.sigma)
-        squares = (y - evidence.W @ evidence.basis.of(phi)) ** 2 * evidence.use
+            return cls._from_free_fit(evidence, fit.sigma)
+        squares = (y - evidence.W @ evidence.basis.project(phi)) ** 2 * evidence.use
         count = np.maximum(evidence.use.sum(axis=0), 1)
         sigma = np.sqrt(squares.sum(axis=0) / count + (evidence.floor) ** 2)
         terms = evidence.use * (evidence.volume / evidence.dof - np.log(sigma))
@@ -322,6 +331,6 @@ class Constrained:
         return cls(sigma, fit.sigma, by_fold)
 
     @classmethod
-    def _failed(cls, evidence: Evidence, free: Float1D) -> Self:
+    def _from_free_fit(cls, evidence: Evidence, free: Float1D) -> Self:
         worst = np.full(int(evidence.fold.max()) + 1, -np.inf)
         return cls(np.full(evidence.dof, np.inf), free, worst)

@@ -9,48 +9,48 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.diagnostics.cause import Extension, Wording
+from robotid_sim.diagnostics.cause import ColumnCandidate, Wording
 from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.estimation.held_out import Fit
 from robotid_sim.estimation.problem import joint_only
 from robotid_sim.section import torque_unit
 
-PEAKS = (3.0, 6.0, 12.0)
+STRIBECK_RATIOS = (3.0, 6.0, 12.0)
 """Stribeck velocities that are tried, over eps."""
 
-WIDTHS = (0.3, 3.0)
+EPS_RATIOS = (0.3, 3.0)
 """Friction velocities that are tried, over the nominal eps."""
 
-NOTABLE = 0.1
+MIN_FRICTION_DEVIATION = 0.1
 """Deviation of friction from the model's shape that is worth a word, over its coefficients."""
 
-LOSS = 0.01
+MIN_LOAD_FRICTION = 0.01
 """Friction per transmitted torque that is worth a word."""
 
 
-def friction_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
+def friction_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
     """Return the candidates for all joints; `fit` is that of the plain columns."""
     robot, dof = evidence.nominal, evidence.dof
     q, dq, eps = evidence.q, evidence.dq, robot.eps
     s = np.tanh(dq / eps)
     # A stroke is as good as a turn where a joint slides.
     turn = np.where(robot.prismatic, 2.0 * np.pi / np.maximum(np.ptp(q, axis=0), 1e-9), 1.0)
-    load = np.abs(transmitted_torque(evidence, fit))
+    load = np.abs(compute_transmitted_torque(evidence, fit))
     waves = [s * np.sin(turn * q), s * np.cos(turn * q)]
     shapes: list[tuple[str, Any, list[Float2D]]] = [
-        ("asymmetric-friction", ASYMMETRIC, [np.abs(dq), np.abs(s)]),
-        ("load-dependent-friction", LOAD_DEPENDENT, [load * s]),
-        ("position-dependent-friction", POSITION_DEPENDENT, waves),
+        ("asymmetric-friction", ASYMMETRIC_WORDING, [np.abs(dq), np.abs(s)]),
+        ("load-dependent-friction", LOAD_DEPENDENT_WORDING, [load * s]),
+        ("position-dependent-friction", POSITION_DEPENDENT_WORDING, waves),
     ]
-    for peak in PEAKS:
+    for peak in STRIBECK_RATIOS:
         words = partial(_stribeck, peak * eps)
         shapes.append(("stribeck", words, [np.exp(-((dq / (peak * eps)) ** 2)) * s]))
-    for width in WIDTHS:
+    for width in EPS_RATIOS:
         words = partial(_velocity, eps, "below" if width < 1.0 else "above")
         shapes.append(("transition-velocity", words, [np.tanh(dq / (width * eps))]))
     for symbol, signal in (("Fv", dq), ("Fc", s)):
-        words = partial(MISSING[symbol].fill, symbol=symbol)
+        words = partial(MISSING_PARAMETER_WORDINGS[symbol].fill, symbol=symbol)
         shapes.append((f"missing-{symbol}", words, [signal]))
     signals = [signal for _, _, parts in shapes for signal in parts]
     levels, names = _levels(evidence, fit), evidence.basis.names
@@ -63,11 +63,14 @@ def friction_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
                 continue
             columns = joint_only(rows[:, j, first:last], j, dof)
             text = partial(words, joint=j, unit=unit, torque=torque_unit(unit))
-            lower = 0.0 if kind in POSITIVE else -np.inf
-            Fv, Fc = NOTABLE * levels[:, j]
-            least = {"asymmetric-friction": (Fv, Fc), "load-dependent-friction": (LOSS,)}
+            lower = 0.0 if kind in POSITIVE_KINDS else -np.inf
+            Fv, Fc = MIN_FRICTION_DEVIATION * levels[:, j]
+            least = {
+                "asymmetric-friction": (Fv, Fc),
+                "load-dependent-friction": (MIN_LOAD_FRICTION,),
+            }
             sizes = least.get(kind, (Fc,) * len(parts))
-            candidates.append(Extension(kind, j, columns, text, sizes, lower))
+            candidates.append(ColumnCandidate(kind, j, columns, text, sizes, lower))
         first = last
     return candidates
 
@@ -79,14 +82,14 @@ def _levels(evidence: Evidence, fit: Fit) -> Float2D:
     return np.array([[values.get(f"{symbol}{j}", 0.0) for j in joints] for symbol in ("Fv", "Fc")])
 
 
-POSITIVE = (
+POSITIVE_KINDS = (
     *("transition-velocity", "load-dependent-friction", "missing-Fv", "missing-Fc", "stribeck"),
 )
 """Kinds that take energy, so that their parameter is positive; a sign that is wider and negative
 would be a peak at low speed."""
 
 
-def transmitted_torque(evidence: Evidence, fit: Fit) -> Float2D:
+def compute_transmitted_torque(evidence: Evidence, fit: Fit) -> Float2D:
     """Return the torque that the gears pass on to the bodies [N m], shape (M, n)."""
     return rigid_body_torque(evidence.model(fit), evidence.q, evidence.dq, evidence.ddq)
 
@@ -110,24 +113,30 @@ def _velocity(
     )
 
 
-ASYMMETRIC = Wording(
+ASYMMETRIC_WORDING = Wording(
     "friction depends on the direction of motion: half the difference is {value[0]:+.2g} {torque} "
     "s/{unit} of the viscous and {value[1]:+.2g} {torque} of the Coulomb part",
     "add it to the model: `identify --terms asymmetric-friction`",
 ).fill
-LOAD_DEPENDENT = Wording(
+LOAD_DEPENDENT_WORDING = Wording(
     "Coulomb friction increases with the load, by {value[0]:.2g} of the transmitted torque",
     "add it to the model: `identify --terms load-dependent-friction`",
 ).fill
-POSITION_DEPENDENT = Wording(
+POSITION_DEPENDENT_WORDING = Wording(
     "dry friction depends on the position, by {size:.2g} {torque}",
     "look for a tight bearing or gear, or add it to the model: `identify --terms "
     "position-dependent-friction`",
 ).fill
-ADD = "add {symbol} to `joint_parameters` in the section [estimation] of the configuration"
-MISSING = {
+ADD_PARAMETER_REMEDY = (
+    "add {symbol} to `joint_parameters` in the section [estimation] of the configuration"
+)
+MISSING_PARAMETER_WORDINGS = {
     "Fv": Wording(
-        "viscous friction of {value[0]:.2g} {torque} s/{unit} is missing from the model", ADD
+        "viscous friction of {value[0]:.2g} {torque} s/{unit} is missing from the model",
+        ADD_PARAMETER_REMEDY,
     ),
-    "Fc": Wording("Coulomb friction of {value[0]:.2g} {torque} is missing from the model", ADD),
+    "Fc": Wording(
+        "Coulomb friction of {value[0]:.2g} {torque} is missing from the model",
+        ADD_PARAMETER_REMEDY,
+    ),
 }

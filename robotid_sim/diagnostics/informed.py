@@ -24,42 +24,42 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.diagnostics.evidence import Evidence
-from robotid_sim.diagnostics.torque_causes import COLORED
+from robotid_sim.diagnostics.torque_causes import COLORED_VARIANCE_RATIO
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.dynamics.term_torques import built_up
+from robotid_sim.dynamics.term_torques import compute_presliding_share
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.robot import Robot
 
-UNCERTAIN = 1.0
+NOMINAL_STD = 1.0
 """Standard deviation of a nominal inertial parameter over the size of its kind for its body."""
 
-OFFSET = 0.3
+OFFSET_STD = 0.3
 """Standard deviation of a torque offset, and of a spring at its RMS way, over the RMS torque of the
 joint."""
 
 PRESLIDING_DISTANCE = 0.01
 """Distance after a reversal over which dry friction may build up [rad or m]."""
 
-UNMODELED_STD = (OFFSET, OFFSET, 1.0, 1.0)
+UNMODELED_STD = (OFFSET_STD, OFFSET_STD, 1.0, 1.0)
 """Standard deviations over that torque of offset, spring, and friction of the last direction, at
 once and built up: at standstill a model without them shows a wrong sign, zero or delay."""
 
-NOISE = 0.02
+MIN_NOISE_SHARE = 0.02
 """Least noise of a joint over its RMS torque: no model of a real robot is better."""
 
-ROUNDS = 8
+NOISE_ROUNDS = 8
 """How often the noise of the joints is estimated anew."""
 
 LEAST_MASS, LEAST_RADIUS = 1e-3, 1e-2
 """Mass [kg] and radius of gyration [m] below which a body is uncertain by these."""
 
-BEYOND = 0.1
+MAX_LIMIT_EXCESS = 0.1
 """Distance beyond a position limit from which on a position cannot be right [rad or m]."""
 
-EXCEEDED = 2.0
+MAX_TORQUE_RATIO = 2.0
 """Torque over the effort limit from which on it cannot be right; drives exceed theirs for short."""
 
-LIMITED = 13.0
+LIMIT_PENALTY = 13.0
 """Logarithm of the likelihood that positions, or torques, beyond limits cost: too little to decide
 alone, for limits in a URDF are often made up."""
 
@@ -76,10 +76,12 @@ class MotionSizes:
     """Whether a position is beyond a limit."""
 
     @classmethod
-    def of(cls, evidence: Evidence) -> Self:
+    def from_evidence(cls, evidence: Evidence) -> Self:
         """Return the motion of a log."""
         limits, q = evidence.nominal.limits, evidence.q
-        outside = (q.min(axis=0) < limits.lower - BEYOND) | (q.max(axis=0) > limits.upper + BEYOND)
+        outside = (q.min(axis=0) < limits.lower - MAX_LIMIT_EXCESS) | (
+            q.max(axis=0) > limits.upper + MAX_LIMIT_EXCESS
+        )
         speed, acceleration = (
             np.sqrt((x**2).mean(axis=0)) + 1e-6 for x in (evidence.dq, evidence.ddq)
         )
@@ -97,12 +99,12 @@ class RoughPrior:
     """Factor of the covariance of those that are inertial."""
 
     @classmethod
-    def of(cls, nominal: Robot, basis: BaseParameters) -> Self:
+    def from_nominal(cls, nominal: Robot, basis: BaseParameters) -> Self:
         """Return the prior of a nominal model."""
         bodies = slice(0, basis.inertial_rank)
         center = np.zeros(basis.rank)
         phi = nominal.parameters()
-        center[bodies] = basis.of(phi)[bodies]
+        center[bodies] = basis.project(phi)[bodies]
         spread = np.zeros(phi.size)  # standard deviations; of inertial parameters alone
         for k in range(nominal.dof):
             body = parameters.inertial_slice(k)
@@ -111,7 +113,7 @@ class RoughPrior:
             mass = max(mass, LEAST_MASS)
             moment += mass * LEAST_RADIUS**2
             radius = max(float(np.linalg.norm(com)), float(np.sqrt(max(moment, 0.0) / mass)))
-            spread[body] = UNCERTAIN * np.array([mass, *3 * [mass * radius], *6 * [moment]])
+            spread[body] = NOMINAL_STD * np.array([mass, *3 * [mass * radius], *6 * [moment]])
         B = basis.B[bodies] * spread
         std = np.linalg.norm(B, axis=1)
         B = B / np.where(std > 0.0, std, 1.0)[:, None]
@@ -144,23 +146,25 @@ class Plausibility:
     moving: MotionSizes
 
     @classmethod
-    def of(cls, evidence: Evidence) -> Self:
+    def from_evidence(cls, evidence: Evidence) -> Self:
         """Return what scores corrections of a log."""
-        prior = RoughPrior.of(evidence.nominal, evidence.basis)
-        return cls(evidence, _gram(evidence), prior, MotionSizes.of(evidence))
+        prior = RoughPrior.from_nominal(evidence.nominal, evidence.basis)
+        return cls(evidence, _gram(evidence), prior, MotionSizes.from_evidence(evidence))
 
     def __call__(self, corrected: Evidence) -> float:
         """Return the logarithm of the likelihood of the log after a correction."""
         same = corrected.W is self.evidence.W and corrected.use is self.evidence.use
         gram = self.gram if same else _gram(corrected)
         known = corrected.nominal is self.evidence.nominal
-        prior = self.prior if known else RoughPrior.of(corrected.nominal, corrected.basis)
-        moving = self.moving if corrected.q is self.evidence.q else MotionSizes.of(corrected)
+        prior = self.prior if known else RoughPrior.from_nominal(corrected.nominal, corrected.basis)
+        moving = (
+            self.moving if corrected.q is self.evidence.q else MotionSizes.from_evidence(corrected)
+        )
         n, b, use = corrected.dof, corrected.basis.rank, corrected.use
         size = np.maximum(corrected.size, np.finfo(float).tiny)
         center, L = prior.center, prior.factor_for(moving, size)
         # Columns of joint j in units of the prior, then those of what its model lacks.
-        unmodeled, k = _unmodeled_columns(corrected), len(UNMODELED_STD)
+        unmodeled, k = _make_unmodeled_columns(corrected), len(UNMODELED_STD)
         to_prior = np.zeros((n, b + k, b + k * n))
         to_prior[:, :b, :b] = L
         for i, std in enumerate(UNMODELED_STD):
@@ -171,36 +175,36 @@ class Plausibility:
         columns = (np.concatenate([W, unmodeled], axis=2) * y[:, :, None]).sum(axis=0)
         moments = np.einsum("jkp,jk->jp", to_prior, columns)
         count, p, yy = use.sum(axis=0), b + k * n, (y**2).sum(axis=0)
-        sigma = OFFSET * size
-        for _ in range(ROUNDS):
-            H = np.tensordot(1.0 / (COLORED * sigma**2), products, 1) + np.eye(p)
-            z = np.linalg.solve(H, (1.0 / (COLORED * sigma**2)) @ moments)
+        sigma = OFFSET_STD * size
+        for _ in range(NOISE_ROUNDS):
+            H = np.tensordot(1.0 / (COLORED_VARIANCE_RATIO * sigma**2), products, 1) + np.eye(p)
+            z = np.linalg.solve(H, (1.0 / (COLORED_VARIANCE_RATIO * sigma**2)) @ moments)
             squares = np.maximum(yy - 2.0 * moments @ z + (products @ z) @ z, 0.0)
-            sigma = np.sqrt(squares / np.maximum(count, 1) + (NOISE * size) ** 2)
-        H = np.tensordot(1.0 / (COLORED * sigma**2), products, 1) + np.eye(p)
+            sigma = np.sqrt(squares / np.maximum(count, 1) + (MIN_NOISE_SHARE * size) ** 2)
+        H = np.tensordot(1.0 / (COLORED_VARIANCE_RATIO * sigma**2), products, 1) + np.eye(p)
         likelihood = float(-(count * np.log(sigma)).sum() - 0.5 * (squares / sigma**2).sum())
         likelihood += corrected.volume * float(count.mean())
-        likelihood /= COLORED
+        likelihood /= COLORED_VARIANCE_RATIO
         likelihood -= 0.5 * float(z @ z) + 0.5 * float(np.linalg.slogdet(H)[1])
-        most = EXCEEDED * corrected.nominal.limits.effort  # what drives can give
+        most = MAX_TORQUE_RATIO * corrected.nominal.limits.effort  # what drives can give
         too_strong = bool((np.abs(corrected.y).max(axis=0) > most).any())
-        return likelihood - LIMITED * (int(moving.outside) + int(too_strong))
+        return likelihood - LIMIT_PENALTY * (int(moving.outside) + int(too_strong))
 
 
 def _gram(evidence: Evidence) -> Float:
     """Return products of a joint's columns and of what its model lacks, shape (n, b + 4, b + 4)."""
     W = evidence.W[:, :, : evidence.basis.rank]
-    rows = np.concatenate([W, _unmodeled_columns(evidence)], axis=2) * evidence.use[:, :, None]
+    rows = np.concatenate([W, _make_unmodeled_columns(evidence)], axis=2) * evidence.use[:, :, None]
     by_joint = rows.transpose(1, 2, 0)
     return np.asarray(by_joint @ by_joint.transpose(0, 2, 1))
 
 
-def _unmodeled_columns(evidence: Evidence) -> Float:
+def _make_unmodeled_columns(evidence: Evidence) -> Float:
     """Return a constant, a spring, and friction at once and built up, shape (N, n, 4)."""
     q, dq, dof = evidence.q, evidence.dq, evidence.dof
     spring = (q - q.mean(axis=0)) / np.maximum(q.std(axis=0), np.finfo(float).tiny)
     moves = np.abs(dq) > [joint.friction.eps for joint in evidence.nominal.joints]
     last = np.maximum.accumulate(np.where(moves, np.arange(len(q))[:, None], 0), axis=0)
     direction = np.take_along_axis(np.sign(dq) * moves, last, axis=0)
-    slow = built_up(q, np.zeros(dof), np.full(dof, PRESLIDING_DISTANCE))
+    slow = compute_presliding_share(q, np.zeros(dof), np.full(dof, PRESLIDING_DISTANCE))
     return np.stack([np.ones_like(q), spring, direction, slow], axis=2)[evidence.rows.rows]

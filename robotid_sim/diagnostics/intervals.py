@@ -28,7 +28,7 @@ from robotid_sim.representation import public_value
 
 Residuals = Literal["blocks", "white"]
 
-LOOSE = 0.1
+MAX_RELATIVE_STD = 0.1
 """Relative standard deviation above which a parameter is called poorly determined."""
 
 
@@ -63,11 +63,13 @@ class Intervals:
     def sentences(self) -> list[str]:
         """Return the intervals in words, the worst determined parameters first."""
         relative = self.relative_std
-        loose = [int(k) for k in np.argsort(-relative, kind="stable") if relative[k] > LOOSE]
+        loose = [
+            int(k) for k in np.argsort(-relative, kind="stable") if relative[k] > MAX_RELATIVE_STD
+        ]
         sentences = [
             f"{self.level:.0%} intervals by Student's distribution with {self.dof.min():.0f} to "
             f"{self.dof.max():.0f} degrees of freedom; {len(loose)} of {len(self.names)} "
-            f"parameters have a standard deviation above {LOOSE:.0%} of their value."
+            f"parameters have a standard deviation above {MAX_RELATIVE_STD:.0%} of their value."
         ]
         sentences += [
             f"{self.names[k]} = {self.values[k]:.4g} {self.units[k]}, between {self.lower[k]:.4g} "
@@ -116,12 +118,12 @@ def confidence_intervals(
     elif estimate.dof is not None and estimate.cov is not None:
         variance, dof = np.diag(estimate.cov), estimate.dof
     else:
-        variance, dof = _by_blocks(
+        variance, dof = _estimate_variance_by_block(
             problem, estimate, block_of(estimate) if block is None else block
         )
     std = np.sqrt(variance)
     half = std * stdtrit(dof, 0.5 + 0.5 * level)
-    zero = estimate.at_bound
+    zero = estimate.is_at_bound
     above = np.where(zero, std * stdtrit(dof, level), estimate.beta + half)
     return Intervals(
         names=estimate.names,
@@ -136,7 +138,9 @@ def confidence_intervals(
     )
 
 
-def _by_blocks(problem: LinearProblem, estimate: Estimate, block: float) -> tuple[Float1D, Float1D]:
+def _estimate_variance_by_block(
+    problem: LinearProblem, estimate: Estimate, block: float
+) -> tuple[Float1D, Float1D]:
     """Return variances, random effects included, and degrees of freedom, both of shape (b,)."""
     check_block(block)
     weights = weights_of(estimate)
@@ -147,7 +151,7 @@ def _by_blocks(problem: LinearProblem, estimate: Estimate, block: float) -> tupl
     return variance + (random_errors(problem, weights, inverse) ** 2).sum(axis=1), dof
 
 
-UNSEEN = 1e-8
+MIN_COLUMN_LENGTH = 1e-8
 """Length of the row that stands for a column, of length one, which no other row shows."""
 
 
@@ -170,6 +174,6 @@ def information_shares(
 def _variances(factors: Float) -> Float1D:
     """Return the variances of the parameters from triangular factors of parts of the rows."""
     count = factors.shape[2]
-    rows = np.vstack([factors.reshape(-1, count), UNSEEN * np.eye(count)])
+    rows = np.vstack([factors.reshape(-1, count), MIN_COLUMN_LENGTH * np.eye(count)])
     inverse = np.linalg.inv(triangular_factor(rows))
     return np.asarray((inverse**2).sum(axis=1))

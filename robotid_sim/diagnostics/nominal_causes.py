@@ -9,36 +9,36 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.cause import Cause
-from robotid_sim.diagnostics.column_causes import WRONG_SCALE, nominal_ratio
+from robotid_sim.diagnostics.column_causes import MIN_SCALE_ERROR, nominal_ratio
 from robotid_sim.diagnostics.evidence import Evidence
-from robotid_sim.diagnostics.torque_causes import COLORED
+from robotid_sim.diagnostics.torque_causes import COLORED_VARIANCE_RATIO
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.plausibility import implausible
 from robotid_sim.model.robot import Robot
 from robotid_sim.section import percent
 
-UNCERTAIN = 0.2
+NOMINAL_STD = 0.2
 """Assumed standard deviation of a nominal parameter, over the size of its kind for its body."""
 
-IMPROVED = 50.0
+MIN_DISTANCE_FALL = 50.0
 """Least fall of the squared distance to the nominal model for a load to be named."""
 
-ELSEWHERE = 4.0
+MAX_REMAINING_DISTANCE = 4.0
 """Largest squared distance per parameter that may be left: else more than the load is unknown."""
 
 
 def nominal_causes(evidence: Evidence) -> list[Cause]:
     """Return what the estimate says against the nominal model, given all causes found before."""
     ratio = nominal_ratio(evidence)
-    if (np.abs(np.log(ratio)) > np.log(WRONG_SCALE)).all() and evidence.dof > 1:
+    if (np.abs(np.log(ratio)) > np.log(MIN_SCALE_ERROR)).all() and evidence.dof > 1:
         return [_unit(ratio)]
     # A load at the last link that the nominal model does not have.
     nominal, basis = evidence.nominal, evidence.basis
-    fit = evidence.held_out().fit(np.arange(evidence.plain))
+    fit = evidence.sum_by_block().fit(np.arange(evidence.plain))
     inertial = slice(0, basis.inertial_rank)
-    change = (fit.beta[: basis.rank] - basis.of(nominal.parameters()))[inertial]
+    change = (fit.beta[: basis.rank] - basis.project(nominal.parameters()))[inertial]
     B = basis.B[inertial]
-    cov = (B * _spread(nominal) ** 2) @ B.T + COLORED * fit.cov[inertial, inertial]
+    cov = (B * _spread(nominal) ** 2) @ B.T + COLORED_VARIANCE_RATIO * fit.cov[inertial, inertial]
     size = np.sqrt(np.diag(cov))
     half = np.linalg.cholesky(cov / np.outer(size, size) + 1e-12 * np.eye(size.size))
     last = B[:, parameters.inertial_slice(nominal.dof - 1)] / size[:, None]
@@ -48,7 +48,7 @@ def nominal_causes(evidence: Evidence) -> list[Cause]:
     mass, std = float(phi[0]), float(np.sqrt(inverse[0, 0]))
     left = float(((d - L @ phi) ** 2).sum())
     fall = float(d @ d) - left
-    if fall < IMPROVED or mass <= std or left > ELSEWHERE * d.size:
+    if fall < MIN_DISTANCE_FALL or mass <= std or left > MAX_REMAINING_DISTANCE * d.size:
         return []
     moments = ", ".join(f"{value:.2g}" for value in phi[1:4])
     return [
@@ -59,7 +59,7 @@ def nominal_causes(evidence: Evidence) -> list[Cause]:
             "not have",
             evidence=f"first moments differ by ({moments}) kg m about the last link; the squared "
             f"distance to the nominal model falls by {fall:.0f}, its parameters taken as known to "
-            f"{percent(UNCERTAIN)}",
+            f"{percent(NOMINAL_STD)}",
             remedy="name the load with `--payload`, or measure it: `robotid payload`",
         )
     ]
@@ -93,12 +93,12 @@ def _unit(ratio: Float1D) -> Cause:
 def _spread(nominal: Robot) -> Float1D:
     """Return the assumed standard deviation of every full parameter, shape (14 n,)."""
     phi = nominal.parameters()
-    spread = UNCERTAIN * np.abs(phi)
+    spread = NOMINAL_STD * np.abs(phi)
     for k in range(nominal.dof):
         body = parameters.inertial_slice(k)
         mass, com, _ = inertia.unpack(phi[body])
         moment = 0.5 * np.trace(inertia.inertia_matrix(phi[body]))
-        spread[body] = UNCERTAIN * np.array(
+        spread[body] = NOMINAL_STD * np.array(
             [mass, *3 * [mass * np.linalg.norm(com)], *6 * [moment]]
         )
     return spread

@@ -17,45 +17,45 @@ from scipy.ndimage import maximum_filter1d
 from robotid_sim.arrays import Bool1D, Bool2D, Float1D, Float2D
 from robotid_sim.diagnostics.cause import Cause
 from robotid_sim.dynamics.dynamics import rigid_body_torque
-from robotid_sim.measurement.log import MOVING, Log
+from robotid_sim.measurement.log import MIN_MOTION_RANGE, Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.faults import LONGEST_GAP, Faults, resolution
+from robotid_sim.preprocess.faults import MAX_GAP_SAMPLES, Faults, resolution
 from robotid_sim.section import percent
 
-LOST = 5e-3
+MIN_LOST_SHARE = 5e-3
 """Share of lost samples that is worth a word."""
 
-FAR_OFF = 5e-4
-FEW = 5
+MIN_OUTLIER_SHARE = 5e-4
+MIN_OUTLIERS = 5
 """Share and number of outliers that are worth a word."""
 
-CLIPPED = 20
+MIN_CLIPPED_SAMPLES = 20
 """Samples at one extreme value from which on a torque counts as clipped."""
 
-CROWDED = 5.0
+MIN_CLIPPING_RATIO = 5.0
 """Their number over that of the next values, for a coarse torque repeats too."""
 
-NOISIER = 10.0
+MIN_NOISE_RATIO = 10.0
 """Noise of a sensor over that of the others of its kind from which on it is bad."""
 
-NORMAL_90 = 1.6449
+NORMAL_QUANTILE_90 = 1.6449
 """Deviations within which 90 % of a Gaussian variable lie."""
 
-NOTABLE = {"rad": 5e-4, "m": 5e-5, "torque": 0.05}
+MIN_SENSOR_NOISE = {"rad": 5e-4, "m": 5e-5, "torque": 0.05}
 """Least noise of a bad sensor: of positions [rad or m], of torques over their RMS."""
 
 
-COARSE = 1.0 / 3.0
+MIN_ROUNDING_SHARE = 1.0 / 3.0
 """What rounding makes of a smoothed acceleration, over all of it, from which on nothing else of a
 joint can be told."""
 
-ACROSS = 10.0
+MIN_RANGE_RATIO = 10.0
 """Range of a position over its steps from which on a joint is meant to move."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Recorded:
+class RecordingFaults:
     """What a log shows by itself."""
 
     causes: tuple[Cause, ...]
@@ -63,11 +63,11 @@ class Recorded:
     """Samples whose torque or position says nothing, shape (N, n)."""
 
 
-def recording_causes(log: Log, faults: Faults) -> Recorded:
+def find_recording_causes(log: Log, faults: Faults) -> RecordingFaults:
     """Return what is wrong with the samples of a log; the faults are those of the log."""
-    clipped, frozen = clipped_torques(log.tau_meas), frozen_positions(log.q)
+    clipped, frozen = find_clipped_torques(log.tau_meas), frozen_positions(log.q)
     lost, causes = int(faults.lost.sum()), list[Cause]()
-    if lost >= LOST * log.t.size:
+    if lost >= MIN_LOST_SHARE * log.t.size:
         causes.append(
             Cause(
                 kind="lost-samples",
@@ -80,14 +80,14 @@ def recording_causes(log: Log, faults: Faults) -> Recorded:
         )
     causes += [
         *_outliers(log, faults),
-        *_by_joint(
+        *_make_joint_causes(
             log,
             clipped,
             "torque-clipped",
             "the measured torque saturates at its extreme values",
             "raise the range of the sensor or the limit of the drive, or drive more gently",
         ),
-        *_by_joint(
+        *_make_joint_causes(
             log,
             frozen,
             "encoder-frozen",
@@ -98,14 +98,14 @@ def recording_causes(log: Log, faults: Faults) -> Recorded:
     # Sensors that are far noisier, or coarser, than the others of their kind.
     units = np.array(log.joint_units)
     for unit in ("rad", "m"):
-        causes += _outstanding(log, sample_noise(log.q), units == unit, "position", unit)
+        causes += _find_outlying_joints(log, sample_noise(log.q), units == unit, "position", unit)
     size = np.sqrt((log.tau_meas**2).mean(axis=0))
     noise = sample_noise(log.tau_meas) / np.maximum(size, np.finfo(float).tiny)
-    causes += _outstanding(log, noise, np.ones(log.dof, dtype=bool), "torque", "torque")
-    return Recorded(tuple(causes), clipped | frozen)
+    causes += _find_outlying_joints(log, noise, np.ones(log.dof, dtype=bool), "torque", "torque")
+    return RecordingFaults(tuple(causes), clipped | frozen)
 
 
-def clipped_torques(tau: Float2D) -> Bool2D:
+def find_clipped_torques(tau: Float2D) -> Bool2D:
     """Return which torques repeat an extreme value of their joint exactly, shape (N, n)."""
     clipped = np.zeros(tau.shape, dtype=bool)
     for j, x in enumerate(tau.T):
@@ -115,7 +115,7 @@ def clipped_torques(tau: Float2D) -> Bool2D:
             if not below.size:
                 continue
             next_value = int((below == below.max()).sum())
-            if top.sum() >= max(CLIPPED, CROWDED * next_value):
+            if top.sum() >= max(MIN_CLIPPED_SAMPLES, MIN_CLIPPING_RATIO * next_value):
                 clipped[:, j] |= top
     return clipped
 
@@ -129,19 +129,23 @@ def frozen_positions(q: Float2D) -> Bool2D:
         edges = np.flatnonzero(np.diff(np.concatenate([[0], (step == 0.0).astype(int), [0]])))
         for begin, end in edges.reshape(-1, 2):
             jump = step[end] if end < step.size else 0.0
-            if end - begin > LONGEST_GAP and jump > 3.0 * usual and np.ptp(x) > MOVING:
+            if (
+                end - begin > MAX_GAP_SAMPLES
+                and jump > 3.0 * usual
+                and np.ptp(x) > MIN_MOTION_RANGE
+            ):
                 frozen[begin : end + 1, j] = True
     return frozen
 
 
-MOST_JOINTS = 0.6
+MIN_JOINT_SHARE = 0.6
 """Share of the joints that are off at once where a stamp is wrong."""
 
 
 def _outliers(log: Log, faults: Faults) -> list[Cause]:
     causes = []
-    least = max(FEW, FAR_OFF * log.t.size)
-    together = faults.position.sum(axis=1) >= max(2.0, MOST_JOINTS * log.dof)
+    least = max(MIN_OUTLIERS, MIN_OUTLIER_SHARE * log.t.size)
+    together = faults.position.sum(axis=1) >= max(2.0, MIN_JOINT_SHARE * log.dof)
     if together.sum() > least:
         causes.append(
             Cause(
@@ -171,7 +175,9 @@ def _outliers(log: Log, faults: Faults) -> list[Cause]:
     return causes
 
 
-def _by_joint(log: Log, found: Bool2D, kind: str, finding: str, remedy: str) -> list[Cause]:
+def _make_joint_causes(
+    log: Log, found: Bool2D, kind: str, finding: str, remedy: str
+) -> list[Cause]:
     count = found.sum(axis=0)
     return [
         Cause(
@@ -200,7 +206,7 @@ def coarse_positions(log: Log, ddq: Float2D, corners: Sequence[float]) -> list[C
     gain = (2.0 * np.pi) ** 2 * np.power(corners, 2.5) * np.sqrt(0.349 * log.dt)
     size = np.sqrt((ddq**2).mean(axis=0))
     share = step / np.sqrt(12.0) * gain / np.maximum(size, np.finfo(float).tiny)
-    moves = np.ptp(log.q, axis=0) > np.maximum(ACROSS * step, MOVING)
+    moves = np.ptp(log.q, axis=0) > np.maximum(MIN_RANGE_RATIO * step, MIN_MOTION_RANGE)
     return [
         Cause(
             kind="position-noise",
@@ -210,7 +216,7 @@ def coarse_positions(log: Log, ddq: Float2D, corners: Sequence[float]) -> list[C
             "of the smoothed acceleration",
             remedy="take a finer encoder, or move the joint faster",
         )
-        for j in np.flatnonzero(moves & (share > COARSE))
+        for j in np.flatnonzero(moves & (share > MIN_ROUNDING_SHARE))
     ]
 
 
@@ -220,15 +226,19 @@ def sample_noise(x: Float2D) -> Float1D:
     Its 90 % quantile, for the median of a coarse signal, which mostly stays as it is, is zero.
     """
     fourth = np.abs(np.diff(x, n=4, axis=0))
-    return np.asarray(np.quantile(fourth, 0.9, axis=0) / NORMAL_90 / np.sqrt(70.0))
+    return np.asarray(np.quantile(fourth, 0.9, axis=0) / NORMAL_QUANTILE_90 / np.sqrt(70.0))
 
 
-def _outstanding(log: Log, noise: Float1D, alike: Bool1D, what: str, kind: str) -> list[Cause]:
+def _find_outlying_joints(
+    log: Log, noise: Float1D, alike: Bool1D, what: str, kind: str
+) -> list[Cause]:
     joints = np.flatnonzero(alike)
     causes = []
     for j in joints:
         others = noise[joints[joints != j]]
-        if not others.size or noise[j] <= max(NOISIER * float(np.median(others)), NOTABLE[kind]):
+        if not others.size or noise[j] <= max(
+            MIN_NOISE_RATIO * float(np.median(others)), MIN_SENSOR_NOISE[kind]
+        ):
             continue
         unit = "of its RMS" if kind == "torque" else kind
         causes.append(
@@ -244,27 +254,27 @@ def _outstanding(log: Log, noise: Float1D, alike: Bool1D, what: str, kind: str) 
     return causes
 
 
-OUTLIERS = "torque-outliers"
+TORQUE_OUTLIER_KIND = "torque-outliers"
 """Kind of the causes that backlash may explain."""
 
-SLOW = 5.0
+LOAD_CUTOFF = 5.0
 """Cut-off frequency of the load [Hz]: blows and rattle would change its sign again and again."""
 
 BEFORE, AFTER = 0.05, 0.25
 """How long before and after a change of its sign blows may come [s]: the load is the nominal one,
 and the way through the play takes time."""
 
-MOST_OF = 0.6
+MIN_BLOW_SHARE = 0.6
 """Least share of the blows there."""
 
-TOGETHER = 0.02
+MAX_BLOW_GAP = 0.02
 """Time from one outlier to the next within a blow [s]."""
 
-SURE = 8.0
+MIN_GAIN = 8.0
 """Least gain of the log-likelihood."""
 
 
-def with_backlash(
+def replace_by_backlash(
     causes: Sequence[Cause], outliers: Bool2D, motion: Motion, nominal: Robot
 ) -> tuple[Cause, ...]:
     """Return causes with backlash in place of outliers of the torque that it explains.
@@ -273,12 +283,15 @@ def with_backlash(
     joint has backlash if its own blows come where its own load changes sign, and not rather where
     that of another one with backlash does, which strikes it too.
     """
-    if not any(cause.kind == OUTLIERS for cause in causes) or outliers.shape != motion.q.shape:
+    if (
+        not any(cause.kind == TORQUE_OUTLIER_KIND for cause in causes)
+        or outliers.shape != motion.q.shape
+    ):
         return tuple(causes)
     rate = 1.0 / float(np.median(np.diff(motion.t)))  # torques may have stamps of their own
     load = rigid_body_torque(nominal, motion.q, motion.dq, motion.ddq)
     slow = scipy.signal.sosfiltfilt(
-        scipy.signal.butter(2, min(SLOW, 0.4 * rate), fs=rate, output="sos"), load, axis=0
+        scipy.signal.butter(2, min(LOAD_CUTOFF, 0.4 * rate), fs=rate, output="sos"), load, axis=0
     )
     turns = np.zeros(load.shape, dtype=bool)
     turns[1:] = (slow[1:] >= 0.0) != (slow[:-1] >= 0.0)
@@ -289,16 +302,16 @@ def with_backlash(
     blows = np.zeros_like(outliers)  # the first outlier of each
     for j, each in enumerate(outliers.T):
         at = np.flatnonzero(each)
-        blows[at[np.diff(at, prepend=-np.inf) > TOGETHER * rate], j] = True
+        blows[at[np.diff(at, prepend=-np.inf) > MAX_BLOW_GAP * rate], j] = True
     joints = range(nominal.dof)
     gain = np.array([[_gain(blows[:, i], near[:, j]) for j in joints] for i in joints])
     loose: list[int] = []
-    for j in sorted(np.flatnonzero(gain.diagonal() > SURE).tolist(), key=lambda j: -gain[j, j]):
+    for j in sorted(np.flatnonzero(gain.diagonal() > MIN_GAIN).tolist(), key=lambda j: -gain[j, j]):
         if (gain[j, loose] < gain[j, j]).all():
             loose.append(j)
     names = nominal.joint_names
-    struck = {(names[i],) for i in joints if (gain[i, loose] > SURE).any()}
-    left = [c for c in causes if c.kind != OUTLIERS or c.joints not in struck]
+    struck = {(names[i],) for i in joints if (gain[i, loose] > MIN_GAIN).any()}
+    left = [c for c in causes if c.kind != TORQUE_OUTLIER_KIND or c.joints not in struck]
     return (*(_cause(names[j], blows[:, j], near[:, j]) for j in sorted(loose)), *left)
 
 
@@ -308,7 +321,7 @@ def _gain(blows: Bool1D, near: Bool1D) -> float:
     if count == 0 or not 0.0 < usual < 1.0:
         return 0.0
     share = float(near[blows].mean())
-    if share < max(MOST_OF, usual):
+    if share < max(MIN_BLOW_SHARE, usual):
         return 0.0
     rest = 0.0 if share == 1.0 else (1.0 - share) * np.log((1.0 - share) / (1.0 - usual))
     return float(count * (share * np.log(share / usual) + rest))

@@ -24,10 +24,10 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 
-SHORTEST = 0.5
+MIN_PERIOD_SHARE = 0.5
 """Smallest share of a period that is one of its own; less is added to the one before."""
 
-OVERFIT = 1.2
+MAX_OVERFIT_RATIO = 1.2
 """Ratio of predicted to fitted residuals from which a fit is said to know its data too well."""
 
 
@@ -57,7 +57,7 @@ class CrossValidation:
             f"Periods left out of the fit are predicted with {ratio:.2f} times the residual of the "
             f"fit on the worst joint, {name}; {self.expected:.2f} is to be expected."
         )
-        if ratio < OVERFIT * self.expected:
+        if ratio < MAX_OVERFIT_RATIO * self.expected:
             return [sentences]
         return [sentences, f"The fit does not carry over from period to period on {name}."]
 
@@ -76,7 +76,7 @@ def cross_validate(
     """
     fold = folds(problem, period)
     method = estimator or WeightedLeastSquares()
-    W, y = problem.by_joint(problem.W), problem.by_joint(problem.y)
+    W, y = problem.unstack_rows(problem.W), problem.unstack_rows(problem.y)
     predicted, fitted = [], []
     for left_out in range(int(fold.max()) + 1):
         use = fold != left_out
@@ -99,7 +99,7 @@ def folds(problem: LinearProblem, period: float) -> Int1D:
         raise OptionError(f"a period is positive, got {period} s")
     fold = (np.arange(problem.samples) * problem.dt / period + 1e-9).astype(np.intp)
     last = int(fold.max())
-    if last and (fold == last).sum() < SHORTEST * period / problem.dt:
+    if last and (fold == last).sum() < MIN_PERIOD_SHARE * period / problem.dt:
         fold[fold == last] = last - 1
     if not fold.max():
         raise LogError(
@@ -109,13 +109,13 @@ def folds(problem: LinearProblem, period: float) -> Int1D:
     return fold
 
 
-CONSTRAINED = 3.0
+MAX_CONSTRAINED_RATIO = 3.0
 """Residual over that of the fit without constraints from which on no possible robot fits."""
 
-UNEXPLAINED = 0.4
+MAX_RESIDUAL_SHARE = 0.4
 """Residual over the RMS torque from which on the model does not explain the log."""
 
-ADVICE = (
+RESIDUAL_REMEDY = (
     "check the signs of the torques, the units of the positions, and that the log is of this robot"
 )
 
@@ -136,25 +136,27 @@ def doubt(
     rows = problem if plain is None else plain
     tiny = np.finfo(float).tiny
     forced = estimate.torque_rms / np.maximum(estimate.noise_std, tiny)
-    residual = rows.by_joint(rows.y - rows.W @ estimate.beta)
-    size = np.sqrt((rows.by_joint(rows.y) ** 2).mean(axis=0))
+    residual = rows.unstack_rows(rows.y - rows.W @ estimate.beta)
+    size = np.sqrt((rows.unstack_rows(rows.y) ** 2).mean(axis=0))
     left = np.sqrt((residual**2).mean(axis=0)) / np.maximum(size, tiny)
     j, k = int(forced.argmax()), int(left.argmax())
     # Without noise both residuals are rounding, and their ratio means nothing.
-    if forced[j] > CONSTRAINED and left[j] > 1e-6:
+    if forced[j] > MAX_CONSTRAINED_RATIO and left[j] > 1e-6:
         return (
             f"the residual of {problem.joint_names[j]} is {forced[j]:.3g} times that of the fit "
-            f"without constraints: no physically consistent robot has these torques; {ADVICE}"
+            f"without constraints: no physically consistent robot has these torques; "
+            f"{RESIDUAL_REMEDY}"
         )
-    if left[k] > UNEXPLAINED:
+    if left[k] > MAX_RESIDUAL_SHARE:
         return (
             f"the fit leaves {left[k]:.0%} of the RMS torque of {problem.joint_names[k]}: the "
-            f"model does not explain the log: {ADVICE}{'' if has_terms else ', or try --terms all'}"
+            f"model does not explain the log: "
+            f"{RESIDUAL_REMEDY}{'' if has_terms else ', or try --terms all'}"
         )
     return ""
 
 
-SIGNIFICANT = 0.01
+SIGNIFICANCE = 0.01
 """Probability below which residuals count as colored."""
 
 
@@ -179,7 +181,7 @@ class Whiteness:
     @property
     def white(self) -> np.ndarray:
         """Which joints have residuals that pass for white, shape (n,)."""
-        return np.asarray(self.p_value >= SIGNIFICANT)
+        return np.asarray(self.p_value >= SIGNIFICANCE)
 
     def sentences(self) -> list[str]:
         """Return the test in words."""
@@ -205,7 +207,7 @@ def residual_whiteness(
     The statistic has `lags` autocorrelations, by default 20, or a fifth of the rows if that is
     less. Raises `OptionError` if there are not more rows than lags.
     """
-    residual = problem.by_joint(problem.y - problem.W @ estimate.beta)
+    residual = problem.unstack_rows(problem.y - problem.W @ estimate.beta)
     N = len(residual)
     h = min(20, max(1, N // 5)) if lags is None else lags
     if not 0 < h < N:

@@ -12,10 +12,10 @@ from robotid_sim.estimation.problem import build_problem
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
-FAR = 4.0
+MAX_LOG_DEVIATION = 4.0
 """Standard deviations between given and estimated logarithm of eps that are no accident."""
 
-LOWER = 1.1
+MIN_RESIDUAL_RATIO = 1.1
 """Least ratio of the residuals before and after for eps to be a reason of theirs."""
 
 
@@ -39,7 +39,7 @@ class FrictionSuspicion:
     """The fit of eps and of all linear parameters."""
 
     @property
-    def lowered(self) -> Float1D:
+    def residual_ratio(self) -> Float1D:
         """By what factor estimating eps lowers the residual of every joint, shape (n,)."""
         return np.asarray(self.noise_given / self.noise_estimated)
 
@@ -48,7 +48,7 @@ class FrictionSuspicion:
         """Joints at which eps is the likely reason of what noise does not explain."""
         if not self.fit.success:
             return ()
-        guilty = (self.distance > FAR) & (self.lowered > LOWER)
+        guilty = (self.distance > MAX_LOG_DEVIATION) & (self.residual_ratio > MIN_RESIDUAL_RATIO)
         return tuple(np.array(self.joint_names)[guilty].tolist())
 
     def sentences(self) -> list[str]:
@@ -62,7 +62,7 @@ class FrictionSuspicion:
             f"The transition velocity (eps) of {name} is probably wrong: the estimate is "
             f"{self.estimated[j]:.3g} {self.units[j]}, {self.distance[j]:.0f} standard deviations "
             f"from the given {self.given[j]:.3g}, and the residual falls by a factor of "
-            f"{self.lowered[j]:.2g}."
+            f"{self.residual_ratio[j]:.2g}."
             for j, name in enumerate(self.joint_names)
             if name in self.suspects
         ] + ["Estimate eps together with the other parameters."]

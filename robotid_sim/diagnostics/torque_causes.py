@@ -24,30 +24,30 @@ from itertools import permutations
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D
-from robotid_sim.diagnostics.cause import Amendment, Extension, Wording
-from robotid_sim.diagnostics.evidence import LONGEST_DELAY, Correction, Evidence
+from robotid_sim.diagnostics.cause import ColumnCandidate, CorrectionCandidate, Wording
+from robotid_sim.diagnostics.evidence import MAX_DELAY, Correction, Evidence
 from robotid_sim.estimation.held_out import Fit
 from robotid_sim.estimation.problem import joint_only
-from robotid_sim.estimation.selection import Remainder
+from robotid_sim.estimation.selection import ResidualProjection
 from robotid_sim.section import percent, torque_unit
 
-COLORED = 4.0
+COLORED_VARIANCE_RATIO = 4.0
 """Variance of an estimate over that for white residuals; assumed."""
 
-DRIFT = 0.02
+MIN_DRIFT = 0.02
 """Drift over a log that is worth a word, over the RMS torque of the joint."""
 
-WRONG = (0.02,)
+MIN_CONSTANT_CHANGE = (0.02,)
 """Change of a torque constant that is worth a word."""
 
-SCALES = (-0.7, 2.0)
+CONSTANT_CHANGE_RANGE = (-0.7, 2.0)
 """Change of a torque constant that a derivative reaches; the nominal model suggests others."""
 
-LOOSEST = 0.1
+MAX_CONSTANT_STD = 0.1
 """Standard deviation of a torque constant, relative, above which a log is blind to it."""
 
 
-def torque_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
+def torque_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
     """Return the candidates for all joints; `fit` is that of the plain columns."""
     dof = evidence.dof
     model = evidence.W @ fit.beta[: evidence.basis.rank]
@@ -55,16 +55,25 @@ def torque_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
     level = np.column_stack([np.ones(samples), np.linspace(-0.5, 0.5, samples)])
     candidates = []
     for j, unit in enumerate(evidence.nominal.joint_units):
-        texts = (DRIFT_WORDS, OFFSET_WORDS)
+        texts = (DRIFT_WORDING, OFFSET_WORDING)
         drift, offset = (partial(text, unit=torque_unit(unit)) for text in texts)
-        least = (np.inf, DRIFT * evidence.size[j])
-        candidates.append(Extension("torque-drift", j, joint_only(level, j, dof), drift, least))
+        least = (np.inf, MIN_DRIFT * evidence.size[j])
+        candidates.append(
+            ColumnCandidate("torque-drift", j, joint_only(level, j, dof), drift, least)
+        )
         if f"Fo{j + 1}" not in evidence.basis.names:
             constant = joint_only(level[:, :1], j, dof)
-            candidates.append(Extension("torque-offset", j, constant, offset))
+            candidates.append(ColumnCandidate("torque-offset", j, constant, offset))
         scaled, total = joint_only(model[:, [j]], j, dof), partial(_total, j)
-        parts = (scaled, SCALE_WORDS, WRONG, *SCALES, partial(_rescaled, dof, j), total)
-        candidates.append(Extension("torque-scale", j, *parts))
+        parts = (
+            scaled,
+            SCALE_WORDING,
+            MIN_CONSTANT_CHANGE,
+            *CONSTANT_CHANGE_RANGE,
+            partial(_scale_torque, dof, j),
+            total,
+        )
+        candidates.append(ColumnCandidate("torque-scale", j, *parts))
     return candidates
 
 
@@ -74,21 +83,21 @@ def unseen_scales(evidence: Evidence) -> list[str]:
     Scaling all torques changes nothing but the parameters; scaling one of them shows where other
     joints carry the same inertia.
     """
-    fit = evidence.held_out().fit(np.arange(evidence.plain))
+    fit = evidence.sum_by_block().fit(np.arange(evidence.plain))
     model = evidence.W @ fit.beta[: evidence.basis.rank]
     every = np.arange(evidence.plain + 1)
     unseen = []
     for j, name in enumerate(evidence.nominal.joint_names):
-        held = evidence.held_out(joint_only(model[:, [j]], j, evidence.dof))
-        std = float(np.sqrt(COLORED * held.fit(every).cov[-1, -1]))
-        if std > LOOSEST:
+        held = evidence.sum_by_block(joint_only(model[:, [j]], j, evidence.dof))
+        std = float(np.sqrt(COLORED_VARIANCE_RATIO * held.fit(every).cov[-1, -1]))
+        if std > MAX_CONSTANT_STD:
             unseen.append(f"{name} (known to ± {percent(std, 2)})" if std < 1.0 else name)
     if not unseen:
         return []
     return [f"Wrong torque constants of {', '.join(unseen)} would not show in this log."]
 
 
-def _rescaled(dof: int, joint: int, value: Float1D) -> Correction:
+def _scale_torque(dof: int, joint: int, value: Float1D) -> Correction:
     none = Correction.none(dof)
     scale = np.where(np.arange(dof) == joint, 1.0 / (1.0 + value[0]), 1.0)
     return replace(none, torque=np.diag(scale))
@@ -98,26 +107,28 @@ def _total(joint: int, correction: Correction) -> Float1D:
     return np.array([1.0 / correction.torque[joint, joint] - 1.0])
 
 
-OFFSET_WORDS = Wording(
+OFFSET_WORDING = Wording(
     "the measured torque has an offset of {value[0]:+.3g} {unit}",
     "zero the torque sensor, or add it to the model: `identify --terms offset`",
 ).fill
-DRIFT_WORDS = Wording(
+DRIFT_WORDING = Wording(
     "the measured torque drifts by {value[1]:+.3g} {unit} over the log",
     "warm the drives up, zero the sensor before every log, or record shorter logs",
 ).fill
-SCALE_WORDS = Wording(
+SCALE_WORDING = Wording(
     "the measured torque is {total:.3g} times the value implied by the other joints: wrong torque "
     "constant or gear ratio",
     "correct them, or calibrate with a known load: `robotid payload --load`",
 ).fill
 
 
-STEPS = 3
+DELAY_STEPS = 3
 """Steps of Gauss-Newton from the best delay on the grid."""
 
 
-def delay_causes(evidence: Evidence, projection: Remainder, least: float) -> list[Amendment]:
+def delay_causes(
+    evidence: Evidence, projection: ResidualProjection, least: float
+) -> list[CorrectionCandidate]:
     """Return the likeliest delay of all joints together, and of every joint alone.
 
     Those that gain less than `least` at a first look are left out.
@@ -132,7 +143,9 @@ def delay_causes(evidence: Evidence, projection: Remainder, least: float) -> lis
             continue
         joints = () if which.all() else (int(which.argmax()),)
         words = partial(delay_words, evidence.offset, joints)
-        candidates.append(Amendment("torque-delay", joints, delayed(delay * which), words))
+        candidates.append(
+            CorrectionCandidate("torque-delay", joints, delay_correction(delay * which), words)
+        )
     return candidates
 
 
@@ -149,21 +162,21 @@ def delay_words(offset: float, joints: tuple[int, ...], correction: Correction) 
     return Wording(f"the measured torque is {1e3 * abs(delay):.3g} ms {side}", remedy)
 
 
-def delayed(delay: Float1D) -> Correction:
+def delay_correction(delay: Float1D) -> Correction:
     """Return the correction of late torques [s], shape (n,)."""
     return replace(Correction.none(len(delay)), delay=np.asarray(delay))
 
 
 def _likeliest(
-    evidence: Evidence, projection: Remainder, which: Bool1D, least: float
+    evidence: Evidence, projection: ResidualProjection, which: Bool1D, least: float
 ) -> float | None:
     """Return the likeliest delay of some joints [s]; None if it gains less than `least`."""
-    most = round(LONGEST_DELAY / evidence.dt)
+    most = round(MAX_DELAY / evidence.dt)
     tau = evidence.torque
     at = np.arange(len(tau))[evidence.rows.rows]
     shifts = np.arange(-most, most + 1)
     late = tau[np.clip(at + shifts[:, None], 0, len(tau) - 1)] - tau[at]
-    moved = projection.left(np.moveaxis(evidence.y + np.where(which, late, 0.0), 0, 2))
+    moved = projection.project(np.moveaxis(evidence.y + np.where(which, late, 0.0), 0, 2))
     gain = 0.5 * (moved[:, most] @ moved[:, most] - (moved**2).sum(axis=0))
     # Between the steps of the grid, by a parabola through its neighbors.
     best = int(np.clip(gain.argmax(), 1, 2 * most - 1))
@@ -173,25 +186,25 @@ def _likeliest(
         return None
     delay = evidence.dt * (shifts[best] + float(np.clip(0.5 * (after - before) / bend, -1.0, 1.0)))
     step = 0.5 * evidence.dt
-    for _ in range(STEPS):
+    for _ in range(DELAY_STEPS):
         early, now, later = (evidence.late(d * which) for d in (delay - step, delay, delay + step))
-        slope = projection.left((later - early) / (2.0 * step))[:, 0]
-        change = -(slope @ projection.left(now)[:, 0]) / max(float(slope @ slope), 1e-300)
+        slope = projection.project((later - early) / (2.0 * step))[:, 0]
+        change = -(slope @ projection.project(now)[:, 0]) / max(float(slope @ slope), 1e-300)
         delay += float(np.clip(change, -2.0 * step, 2.0 * step))
-    return float(np.clip(delay, -LONGEST_DELAY, LONGEST_DELAY))
+    return float(np.clip(delay, -MAX_DELAY, MAX_DELAY))
 
 
-COUPLED_JOINTS = "coupled-joints"
+COUPLED_JOINTS_KIND = "coupled-joints"
 """Kind of these causes."""
 
-COUPLED = 3.0
+MIN_RESIDUAL_RATIO = 3.0
 """Factor by which a coupling lets the residual of a joint fall from which on it is gross."""
 
-SHARED = (0.05,)
+MIN_TORQUE_SHARE = (0.05,)
 """Share of another joint's torque that is worth a word."""
 
 
-def coupling_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
+def list_coupling_causes(evidence: Evidence, fit: Fit) -> list[ColumnCandidate]:
     """Return the candidates for pairs of joints; `fit` is not used."""
     del fit
     candidates = []
@@ -205,40 +218,47 @@ def coupling_causes(evidence: Evidence, fit: Fit) -> list[Extension]:
             columns = np.zeros((*evidence.y.shape, 3))
             columns[:, j] = side * np.column_stack([dq[:, k], ddq[:, k], side * sign])
             columns[:, k] = side * np.column_stack([dq[:, j], ddq[:, j], sign])
-            candidates.append(Extension(COUPLED_JOINTS, j, columns, _drive, lower=0.0, partner=k))
+            candidates.append(
+                ColumnCandidate(COUPLED_JOINTS_KIND, j, columns, _drive, lower=0.0, partner=k)
+            )
     return [*_shares(evidence), *candidates]
 
 
-def coupling_corrections(evidence: Evidence) -> list[Amendment]:
+def list_coupling_corrections(evidence: Evidence) -> list[CorrectionCandidate]:
     """Return the corrections of torques that hold a share of a neighbor's, by the free fit."""
     corrections = []
-    plain = evidence.held_out().fit(np.arange(evidence.plain))
+    plain = evidence.sum_by_block().fit(np.arange(evidence.plain))
     for candidate in _shares(evidence):
-        fit = evidence.held_out(candidate.columns).fit(np.arange(evidence.plain + 1))
+        fit = evidence.sum_by_block(candidate.columns).fit(np.arange(evidence.plain + 1))
         share = fit.beta[-1:]
-        if not candidate.allows(share) or (plain.sigma / fit.sigma).max() < COUPLED:
+        if (
+            not candidate.is_acceptable(share)
+            or (plain.sigma / fit.sigma).max() < MIN_RESIDUAL_RATIO
+        ):
             continue
         torque = np.eye(evidence.dof)
         torque[candidate.partner, candidate.joint] = -share[0]
         correction = replace(Correction.none(evidence.dof), torque=torque)
         words = candidate.words(share)
-        corrections.append(Amendment(candidate.kind, candidate.joints, correction, words))
+        corrections.append(CorrectionCandidate(candidate.kind, candidate.joints, correction, words))
     return corrections
 
 
-def _shares(evidence: Evidence) -> list[Extension]:
+def _shares(evidence: Evidence) -> list[ColumnCandidate]:
     """Return torques that hold a share of a neighbor's, as two motors of a wrist may."""
     names, dof = evidence.nominal.joint_names, evidence.dof
     candidates = []
     for j, k in permutations(range(dof), 2):
         if abs(j - k) == 1:
             columns = joint_only(evidence.y[:, [k]], j, dof)
-            words = partial(SHARE_WORDS, to=names[j], of=names[k])
-            candidates.append(Extension(COUPLED_JOINTS, j, columns, words, SHARED, partner=k))
+            words = partial(SHARE_WORDING, to=names[j], of=names[k])
+            candidates.append(
+                ColumnCandidate(COUPLED_JOINTS_KIND, j, columns, words, MIN_TORQUE_SHARE, partner=k)
+            )
     return candidates
 
 
-SHARE_WORDS = Wording(
+SHARE_WORDING = Wording(
     "the measured torque of {to} holds {value[0]:.2g} times that of {of}: their motors are coupled",
     "map motors to joints: `coupling` in the map of `robotid import`",
 ).fill

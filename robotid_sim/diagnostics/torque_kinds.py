@@ -26,7 +26,7 @@ MAX_SAMPLES = 20_000
 MIN_SHARE_OF_GRAVITY = 0.2
 """Torque of gravity over all of a nominal joint from which its absence shows."""
 
-MAX_SHARE_LEFT = 0.25
+MAX_REMAINING_SHARE = 0.25
 """Gravity over that of the nominal model up to which there is none."""
 
 MIN_ANGLE = np.deg2rad(60.0)
@@ -35,25 +35,25 @@ MIN_ANGLE = np.deg2rad(60.0)
 MAX_SIZE_RATIO = 1.6
 """Size of gravity over the nominal one, or its inverse, up to which only its direction is wrong."""
 
-MIN_FALL = 2.0
+MIN_RESIDUAL_RATIO = 2.0
 """Factor by which the residual must fall with another gravity."""
 
 MAX_RESIDUAL = 0.35
 """Residual of a joint over its torque up to which gravity explains it."""
 
-MAX_LOG = np.log(2.0)
+MAX_LOG_RATIO = np.log(2.0)
 """Size of the logarithm of the torque of inertia over that of the nominal bodies."""
 
-MAX_LIKENESS = 0.3
+MAX_CORRELATION = 0.3
 """Correlation of measured and nominal torques up to which they have nothing in common."""
 
-MAX_DRIVEN = 0.02
+MAX_DRIVING_POWER = 0.02
 """Power of friction that drives, over that of the bodies, up to which there is no friction."""
 
-MIN_SHARE_NEGATIVE = 0.1
+MIN_NEGATIVE_SHARE = 0.1
 """Share of nominal torques below zero from which measured ones must be negative at times."""
 
-ROUNDED = np.deg2rad(10.0)
+ROUNDING_ANGLE = np.deg2rad(10.0)
 """Angle to an axis of the base within which gravity is taken to be along it."""
 
 
@@ -84,7 +84,7 @@ def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
     expected = rigid_body_torque(nominal, *state)
     large = 0.1 * rms(expected)
     shares = [(sign * expected > large).mean(axis=0) for sign in (-1.0, 1.0)]
-    both = np.minimum(*shares) > MIN_SHARE_NEGATIVE
+    both = np.minimum(*shares) > MIN_NEGATIVE_SHARE
     unsigned = both & log.torque_measured & (log.tau_meas >= 0.0).all(axis=0)
     if unsigned.any():
         names = tuple(np.array(nominal.joint_names)[unsigned].tolist())
@@ -115,29 +115,29 @@ def torque_kind_causes(log: Log, motion: Motion, nominal: Robot) -> list[Cause]:
     is_sound = is_sound and left[heavy].max() < MAX_RESIDUAL
     if _is_external(seen, nominal, bodies, along, heavy):
         evidence = "neither gravity nor inertia shows in joints that the nominal model loads"
-        return [_without_gravity("the torques hold neither gravity nor inertia", evidence)]
+        return [_gravity_free_cause("the torques hold neither gravity nor inertia", evidence)]
     fit = nominal.gravity + change
     size, usual = float(np.linalg.norm(fit)), float(np.linalg.norm(nominal.gravity))
-    if before < MIN_FALL * residual or not is_sound:
+    if before < MIN_RESIDUAL_RATIO * residual or not is_sound:
         return []
     evidence = (
         f"gravity of ({fit[0]:.3g}, {fit[1]:.3g}, {fit[2]:.3g}) m/s² explains all torques; the "
         f"residual falls to {residual / before:.2g} of that with the model's"
     )
-    if size < MAX_SHARE_LEFT * usual:
-        return [_without_gravity("the torques hold no gravity", evidence)]
+    if size < MAX_REMAINING_SHARE * usual:
+        return [_gravity_free_cause("the torques hold no gravity", evidence)]
     angle = np.arccos(np.clip(fit @ nominal.gravity / (size * usual), -1.0, 1.0))
     if angle < MIN_ANGLE or not 1.0 / MAX_SIZE_RATIO < size / usual < MAX_SIZE_RATIO:
         return []
     axis = np.eye(3)[np.abs(fit).argmax()] * np.sign(fit[np.abs(fit).argmax()])
-    direction = axis if fit @ axis > size * np.cos(ROUNDED) else fit / size
+    direction = axis if fit @ axis > size * np.cos(ROUNDING_ANGLE) else fit / size
     values = ", ".join(f"{value:.4g}" for value in usual * direction + 0.0)
     finding = "gravity points elsewhere than in the model"
     remedy = f"state how the base is mounted: [robot] gravity = [{values}]"
     return [Cause("gravity", (), finding, evidence, remedy)]
 
 
-def _without_gravity(finding: str, evidence: str) -> Cause:
+def _gravity_free_cause(finding: str, evidence: str) -> Cause:
     remedy = (
         "record the measured torques, not compensated or external ones; for a robot without "
         "gravity state [robot] gravity = [0, 0, 0]"
@@ -152,7 +152,7 @@ def _is_external(
     expected = bodies + np.einsum("kNj,k->Nj", np.array(along), nominal.gravity)
     shapes = [abs(np.corrcoef(expected[:, j], seen.tau[:, j])[0, 1]) for j in np.flatnonzero(heavy)]
     size = rms(seen.tau)[heavy] / rms(expected)[heavy]
-    return bool(max(shapes) < MAX_LIKENESS and size.max() < MAX_SHARE_LEFT)
+    return bool(max(shapes) < MAX_CORRELATION and size.max() < MAX_REMAINING_SHARE)
 
 
 def _fit_gravity(
@@ -179,6 +179,6 @@ def _fit_gravity(
     speed = (seen.dq * scale).ravel()
     is_braked = (
         friction @ speed
-        >= -MAX_DRIVEN * np.abs(A[:, : len(along) + 1] @ x[: len(along) + 1] * speed).sum()
+        >= -MAX_DRIVING_POWER * np.abs(A[:, : len(along) + 1] @ x[: len(along) + 1] * speed).sum()
     )
-    return x[: len(along)], left, bool(is_braked) and abs(np.log(max(share, 1e-9))) < MAX_LOG
+    return x[: len(along)], left, bool(is_braked) and abs(np.log(max(share, 1e-9))) < MAX_LOG_RATIO

@@ -7,7 +7,7 @@ The columns of the regressor are linearly dependent. With the columns split into
 
 Which columns are independent decides the condition number of :math:`Y_b` but not what can be
 identified; here they come from QR with column pivoting [1]_ over the inertial columns, then over
-the columns of friction and rotors. `BaseParameters.regrouped` writes the same base with other
+the columns of friction and rotors. `BaseParameters.change_leads` writes the same base with other
 leading columns; `textbook_base` chooses those of the literature.
 
 Independent columns of a matrix, by QR with column pivoting [2]_.
@@ -35,13 +35,13 @@ from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
-N_STATES = 500
+STATE_COUNT = 500
 """Random states that the ranks are computed from."""
 
-ROUNDING = 1e-9
+ROUNDING_TOLERANCE = 1e-9
 """Coefficients below this, over the largest of a sum, are zero."""
 
-FAINT_ROUNDING = 1e-5
+FAINT_ROUNDING_TOLERANCE = 1e-5
 """The same where columns were dropped that are not quite dependent."""
 
 
@@ -63,7 +63,8 @@ class BaseParameters:
     inertial_rank: int
     """How many of the base parameters are led by an inertial parameter."""
     faint: tuple[str, ...] = ()
-    """Parameters that would lead another one with 1e4 times more signal; see `FAINT`."""
+    """Parameters that would lead another one with 1e4 times more signal; see
+    `FAINT_RANK_TOLERANCE`."""
 
     def __post_init__(self) -> None:
         freeze(self, (len(self.columns), len(self.symbols)), "B")
@@ -100,12 +101,12 @@ class BaseParameters:
         return tuple(self.symbols[c] for c in self.considered if not self.B[:, c].any())
 
     @property
-    def in_combination(self) -> tuple[str, ...]:
+    def combined_symbols(self) -> tuple[str, ...]:
         """Parameters that only show in a sum with others."""
         others = {*self.identifiable_alone, *self.no_effect}
         return tuple(self.symbols[c] for c in self.considered if self.symbols[c] not in others)
 
-    def of(self, phi: Float1D) -> Float1D:
+    def project(self, phi: Float1D) -> Float1D:
         """Return the base parameters of a full parameter vector, shape (b,).
 
         Raises `ShapeError` if that is of a robot with another number of joints.
@@ -117,17 +118,19 @@ class BaseParameters:
             )
         return np.asarray(self.B @ phi)
 
-    def completed(self, beta: Float1D, phi: Float1D) -> Float1D:
+    def complete(self, beta: Float1D, phi: Float1D) -> Float1D:
         """Return a full parameter vector, shape (p,), with given base parameters, shape (b,).
 
         It is `phi`, which says what the base parameters leave open, with the columns that lead them
         changed: it gives the torques of `beta` exactly, and its bodies may be impossible.
         """
         completed = np.array(phi, dtype=float)
-        completed[self.columns] += beta - self.of(phi)
+        completed[self.columns] += beta - self.project(phi)
         return completed
 
-    def regrouped(self, columns: Sequence[int] | Int1D, units: Sequence[str]) -> "BaseParameters":
+    def change_leads(
+        self, columns: Sequence[int] | Int1D, units: Sequence[str]
+    ) -> "BaseParameters":
         r"""Return the same base with other leading columns, :math:`B' = B_{:,c}^{-1} B`.
 
         The torques stay what they are: :math:`Y_c \, B' \phi = Y_b \, B \phi`.
@@ -144,11 +147,11 @@ class BaseParameters:
                 f"{names} cannot lead: {self.rank} independent columns make this base; "
                 "see `independent_columns`"
             )
-        rounding = FAINT_ROUNDING if self.faint else ROUNDING
+        rounding = FAINT_ROUNDING_TOLERANCE if self.faint else ROUNDING_TOLERANCE
         symbols = [self.symbols[c] for c in leads]
         return BaseParameters(
             columns=leads,
-            B=_without_rounding(np.linalg.solve(change, self.B), leads, rounding),
+            B=_remove_rounding(np.linalg.solve(change, self.B), leads, rounding),
             symbols=self.symbols,
             units=tuple(units[c] for c in leads),
             considered=self.considered,
@@ -210,7 +213,7 @@ def base_parameters(
     units = parameters.units(robot.prismatic)
     if measured is not None:
         W = W[:, measured]
-    return grouped(W.reshape(-1, considered.size), considered, robot.parameter_names, units)
+    return group_columns(W.reshape(-1, considered.size), considered, robot.parameter_names, units)
 
 
 def base_parameters_like(
@@ -221,7 +224,7 @@ def base_parameters_like(
     The basis is of a robot with the same joints; torques are measured of all or of some.
     """
     symbols = {basis.symbols[c] for c in basis.considered}
-    kinds = [kind for kind in parameters.JOINT if f"{kind}1" in symbols]
+    kinds = [kind for kind in parameters.JOINT_SYMBOLS if f"{kind}1" in symbols]
     return base_parameters(robot, kinds, measured)
 
 
@@ -235,7 +238,7 @@ def require_basis_of(robot: Robot, basis: BaseParameters) -> None:
     if fits:
         W = torque_regressor(robot, *random_states(robot, 3))
         left = np.abs(W - W[..., basis.columns] @ basis.B)[..., basis.considered]
-        of_basis = left.max(axis=(0, 2)) <= FAINT * np.abs(W).max()
+        of_basis = left.max(axis=(0, 2)) <= FAINT_RANK_TOLERANCE * np.abs(W).max()
         fits = bool(W[:, of_basis][..., basis.columns].any(axis=(0, 1)).all())
     if not fits:
         raise ShapeError(
@@ -244,7 +247,7 @@ def require_basis_of(robot: Robot, basis: BaseParameters) -> None:
         )
 
 
-def grouped(
+def group_columns(
     W: Float2D, considered: Int1D, symbols: Sequence[str], units: Sequence[str]
 ) -> BaseParameters:
     """Return the base parameters of a regressor, whatever is measured and in whatever frames.
@@ -263,7 +266,9 @@ def grouped(
     K = np.linalg.lstsq(W[:, leads], W, rcond=None)[0]
     K[first.size :, :n_inertial] = 0.0  # inertial columns depend on one another, not on friction
     B = np.zeros((leads.size, len(symbols)))
-    B[:, considered] = _without_rounding(K, leads, FAINT_ROUNDING if faint.size else ROUNDING)
+    B[:, considered] = _remove_rounding(
+        K, leads, FAINT_ROUNDING_TOLERANCE if faint.size else ROUNDING_TOLERANCE
+    )
     columns = considered[leads]
     return BaseParameters(
         columns=columns,
@@ -276,7 +281,7 @@ def grouped(
     )
 
 
-def random_states(robot: Robot, count: int = N_STATES) -> tuple[Float2D, Float2D, Float2D]:
+def random_states(robot: Robot, count: int = STATE_COUNT) -> tuple[Float2D, Float2D, Float2D]:
     """Return random q, dq and ddq, (count, n), a function of kinematics, gravity and limits."""
     rng = np.random.default_rng(int(robot.fingerprint()[:16], 16))
     limits, shape = robot.limits, (count, robot.dof)
@@ -285,7 +290,7 @@ def random_states(robot: Robot, count: int = N_STATES) -> tuple[Float2D, Float2D
     return q, rng.uniform(-2.0, 2.0, shape), rng.uniform(-5.0, 5.0, shape)
 
 
-def _without_rounding(B: Float2D, leads: Int1D, rounding: float) -> Float2D:
+def _remove_rounding(B: Float2D, leads: Int1D, rounding: float) -> Float2D:
     """Return a map without entries that are rounding, the identity on its leading columns."""
     size = np.abs(B)
     exact = np.where(size < rounding * size.max(axis=1, keepdims=True), 0.0, B)
@@ -295,8 +300,8 @@ def _without_rounding(B: Float2D, leads: Int1D, rounding: float) -> Float2D:
 
 def _n_inertial(symbols: Sequence[str]) -> int:
     """Return how many of the full parameters are inertial."""
-    dof = len(symbols) // (parameters.N_INERTIAL + parameters.N_JOINT)
-    return parameters.N_INERTIAL * dof
+    dof = len(symbols) // (parameters.INERTIAL_COUNT + parameters.JOINT_COUNT)
+    return parameters.INERTIAL_COUNT * dof
 
 
 def _combination(row: Float1D, symbols: Sequence[str], lead: int) -> str:
@@ -314,7 +319,7 @@ def _combination(row: Float1D, symbols: Sequence[str], lead: int) -> str:
 RANK_TOLERANCE = 1e-9
 """Smallest diagonal of R over the largest that is not rounding; in practice, below 1e-11 is."""
 
-FAINT = 1e-3
+FAINT_RANK_TOLERANCE = 1e-3
 """Smallest diagonal of R over the largest that always counts; arms of all kinds have > 3e-2.
 
 Between these two the largest gap decides. A URDF with angles to four digits, such as 1.5708, turns
@@ -331,7 +336,7 @@ def independent_columns(W: Float2D, scale: float | None = None) -> Int1D:
 
 
 def columns_by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, Int1D]:
-    """Return the columns of `independent_columns` on both sides of the largest gap; see `FAINT`."""
+    """Split the columns of `independent_columns` at the largest gap; see `FAINT_RANK_TOLERANCE`."""
     if W.shape[1] == 0:
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     R, order = qr(W, mode="r", pivoting=True)
@@ -339,16 +344,16 @@ def columns_by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, 
     reference = size[0] if scale is None else scale * np.sqrt(len(W))
     strength = size[size > RANK_TOLERANCE * reference] / max(reference, np.finfo(float).tiny)
     ladder = np.concatenate([[1.0], strength, [RANK_TOLERANCE]])
-    gap = np.where(ladder[1:] < FAINT, ladder[:-1] / ladder[1:], 0.0)
+    gap = np.where(ladder[1:] < FAINT_RANK_TOLERANCE, ladder[:-1] / ladder[1:], 0.0)
     strong, known = int(gap.argmax()), strength.size
     columns = np.asarray(order, dtype=np.intp)
     return columns[:strong], columns[strong:known]
 
 
-STATES = 50
+INERTIA_STATE_COUNT = 50
 """Random configurations in which the least inertia of a joint is looked for."""
 
-RATIO = 50.0
+MAX_DECELERATION_RATIO = 50.0
 """Deceleration by dry friction over the acceleration limit, from which on a joint is light."""
 
 
@@ -374,7 +379,7 @@ def light_joints(robot: Robot) -> list[str]:
     the joint.
     """
     q, _, _ = random_states(robot)
-    inertia = np.diagonal(mass_matrix(robot, q[:STATES]), axis1=1, axis2=2).min(axis=0)
+    inertia = np.diagonal(mass_matrix(robot, q[:INERTIA_STATE_COUNT]), axis1=1, axis2=2).min(axis=0)
     friction = np.array([joint.friction.Fc for joint in robot.joints])
     accelerating = inertia * robot.limits.acceleration
     # Links without any inertia are told elsewhere.
@@ -383,5 +388,5 @@ def light_joints(robot: Robot) -> list[str]:
         f"{robot.joint_names[j]}: dry friction alone stops it at {ratio[j]:.3g} times its "
         "acceleration limit, so that a controller shakes it where friction is known but roughly; "
         "give the inertia of its rotor (armature in MJCF, Ia in a robot.toml)"
-        for j in np.flatnonzero(ratio > RATIO)
+        for j in np.flatnonzero(ratio > MAX_DECELERATION_RATIO)
     ]

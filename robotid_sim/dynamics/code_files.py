@@ -8,7 +8,7 @@ from robotid_sim.dynamics.source_code import Routine, routines
 from robotid_sim.files import write_text
 from robotid_sim.model.robot import Robot
 
-HEAD = """Dynamics of the robot '{name}', {dof} joints.
+HEAD_TEMPLATE = """Dynamics of the robot '{name}', {dof} joints.
 
 Written by robotid_sim {version} from {source}. Units are SI.
 
@@ -20,7 +20,7 @@ joint{pad}  unit            Fv            Fc            Fo           eps        
 {joints}
 """
 
-PYTHON = '''"""{head}
+PYTHON_TEMPLATE = '''"""{head}
 Arguments have the shape (n,), or (N, n) for N samples at once; so have the results, but that the
 mass matrix has one axis more.
 """
@@ -35,7 +35,7 @@ def _columns(values):
     return np.moveaxis(np.asarray(values, dtype=float), -1, 0)
 {functions}'''
 
-C = """/*
+C_TEMPLATE = """/*
 {head}
 Plain C99: compile with `cc -O2 -c`, link with -lm. Nothing is allocated, nothing is kept.
 
@@ -51,10 +51,10 @@ def write_python(robot: Robot, path: str | Path) -> None:
 
     Raises `FileFormatError` if the file cannot be written.
     """
-    text = PYTHON.format(
+    text = PYTHON_TEMPLATE.format(
         head=_head(robot),
         names=_tuple([f'"{_plain(name)}"' for name in robot.joint_names]),
-        functions="".join(_in_python(routine, robot.dof) for routine in routines(robot)),
+        functions="".join(_write_python_routine(routine, robot.dof) for routine in routines(robot)),
     )
     write_text(path, text)
 
@@ -66,10 +66,10 @@ def write_c(robot: Robot, path: str | Path) -> None:
     """
     prefix = c_prefix(robot)
     functions = {
-        _prototype(routine, prefix, robot.dof): _in_c(routine, robot.dof)
+        _prototype(routine, prefix, robot.dof): _write_c_routine(routine, robot.dof)
         for routine in routines(robot)
     }
-    text = C.format(
+    text = C_TEMPLATE.format(
         head=_head(robot),
         prototypes="\n".join(f"    {prototype};" for prototype in functions),
         functions="".join(f"\n{name}\n{body}" for name, body in functions.items()),
@@ -91,7 +91,7 @@ def _head(robot: Robot) -> str:
         values = (law.Fv, law.Fc, law.Fo, law.eps, joint.rotor_inertia)
         cells = " ".join(f"{value:13.6g}" for value in values)
         rows.append(f"{_plain(joint.name):{width}}  {unit:4}{cells}")
-    return HEAD.format(
+    return HEAD_TEMPLATE.format(
         name=_plain(robot.name),
         dof=robot.dof,
         version=version("robotid_sim"),
@@ -112,7 +112,7 @@ def _tuple(items: list[str]) -> str:
     return ", ".join(items) + ("," if len(items) == 1 else "")
 
 
-def _in_python(routine: Routine, dof: int) -> str:
+def _write_python_routine(routine: Routine, dof: int) -> str:
     name = routine.output
     lines = [f"def {routine.name}({', '.join(routine.inputs)}):", f'    """{routine.summary}"""']
     for value in routine.inputs:
@@ -132,7 +132,7 @@ def _prototype(routine: Routine, prefix: str, dof: int) -> str:
     return f"void {prefix}_{routine.name}({', '.join(inputs)}, double {routine.output}{size})"
 
 
-def _in_c(routine: Routine, dof: int) -> str:
+def _write_c_routine(routine: Routine, dof: int) -> str:
     texts = [text for _, text in (*routine.lines, *routine.results)]
     used = {word for text in texts for word in re.findall(r"\b[a-z]\w*", text)}
     lines = ["{", f"    /* {routine.summary} */"]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from robotid_sim.arrays import ArrayLike, Float, Float1D, Float2D, Int1D, parts_of, states
-from robotid_sim.compiled import in_threads
+from robotid_sim.compiled import run_in_threads
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.errors import RankDeficientError, ShapeError
@@ -17,7 +17,7 @@ from robotid_sim.model import parameters
 from robotid_sim.model.friction_law import coefficients_of
 from robotid_sim.model.robot import Robot
 
-TERM_TURNS = 50
+MAX_TERM_ITERATIONS = 50
 """Most turns in which accelerations and the terms that depend on them are found."""
 
 
@@ -230,7 +230,7 @@ def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) 
     model = (robot.geometry, robot.gravity, robot.parameters(), coefficients_of(robot))
     q0, dq0, tau0 = (part[0] for part in batch)
     ddq: Float1D = np.zeros(robot.dof)
-    for _ in range(TERM_TURNS if robot.terms else 1):
+    for _ in range(MAX_TERM_ITERATIONS if robot.terms else 1):
         state = (q0[None], dq0[None], ddq[None])
         further = terms_torque(robot, robot.terms, *state, in_order=False)[0]
         _, new, _, _, ok = kernels.plant_step(*model, q0, dq0, tau0 - further, 0.0)
@@ -313,7 +313,7 @@ def torque_regressor(
     def fill(part: slice) -> None:
         kernels.regressor(*model, q2[part], dq2[part], ddq2[part], selected, W[part])
 
-    in_threads(fill, len(q2))
+    run_in_threads(fill, len(q2))
     return W[0] if single else W
 
 

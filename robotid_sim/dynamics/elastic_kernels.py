@@ -19,14 +19,14 @@ from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.compiled import jit, jit_calling
 from robotid_sim.dynamics import kernels
 
-AGREED = 1e-13
+VELOCITY_TOLERANCE = 1e-13
 """Change of velocities at which turns end, relative to those above 1 rad/s."""
 
 jit_with_kernels = jit_calling(kernels)
 
 
 @jit_with_kernels
-def _two_mass_acceleration(
+def _solve_two_mass(
     drive: Float2D,
     free: Float1D,
     rows: Float2D,
@@ -47,13 +47,13 @@ def _two_mass_acceleration(
         return False
     if dt > 0.0:
         v[:] = dx
-        kernels.settle(drive, free, rows, load, dx, span, kernels.ROUGH, work, v)
+        kernels.settle(drive, free, rows, load, dx, span, kernels.ROUGH_TOLERANCE, work, v)
         for j in range(n):
             slope = kernels.smooth_friction(rows[j], v[j], load[j])[1]
             share = kernels.least_share(dt * slope * kernels.mobility(L, j, rest))
             span[j] = share * dt
             v[j] = dx[j] + share * (v[j] - dx[j])
-        kernels.settle(drive, free, rows, load, dx, span, kernels.TOLERANCE, work, v)
+        kernels.settle(drive, free, rows, load, dx, span, kernels.VELOCITY_TOLERANCE, work, v)
     for j in range(n):
         friction[j] = kernels.smooth_friction(rows[j], v[j], load[j])[0]
         rest[j] = free[j] - friction[j]
@@ -113,14 +113,14 @@ def two_mass_step(
     bias, zero, free, loads = np.empty(n), np.zeros(n), np.empty(N), np.zeros(N)
     drive = two_mass_inertia(geometry, phi, rotors, springs[1], at, q)
     kernels.place(geometry, q, R, p)
-    for _ in range(kernels.LOAD_TURNS):
+    for _ in range(kernels.MAX_LOAD_ITERATIONS):
         before[:] = v
         kernels.newton_euler(geometry, R, p, gravity, phi, v[:n], zero, bodies, bias)
         free[:] = push
         for j in range(n):
             free[j] -= bias[j]
             loads[at[j]] = load[j]
-        if not _two_mass_acceleration(drive, free, rows, loads, dx, dt, v, ddx, friction):
+        if not _solve_two_mass(drive, free, rows, loads, dx, dt, v, ddx, friction):
             return ddx, v, friction, False
         change, size = 0.0, 1.0
         for j in range(n):
@@ -132,12 +132,12 @@ def two_mass_step(
                     load[j] -= rotors[j, k] * ddx[k]
         for j in range(N):
             change, size = max(change, abs(v[j] - before[j])), max(size, abs(v[j]))
-        if change <= AGREED * size:
+        if change <= VELOCITY_TOLERANCE * size:
             return ddx, v, friction, True
     return ddx, v, friction, True
 
 
-SLACK = 1e-12
+FORCE_TOLERANCE = 1e-12
 """Share of its limit by which rounding may push a sticking torque over it."""
 
 
@@ -165,7 +165,7 @@ def stick_slip_acceleration(
         for j in range(n):
             now = state[j]
             if now == 0:
-                slack = SLACK * (limit[j, 0] + limit[j, 1])
+                slack = FORCE_TOLERANCE * (limit[j, 0] + limit[j, 1])
                 if friction[j] > limit[j, 0] + slack:
                     state[j] = 1
                 elif friction[j] < -limit[j, 1] - slack:

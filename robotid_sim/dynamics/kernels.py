@@ -37,25 +37,25 @@ import numpy as np
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.compiled import jit
 
-NEWTON_TURNS = 60
+MAX_NEWTON_ITERATIONS = 60
 """Most turns of Newton's method for friction; two to four are usual, some ten where joints stop."""
 
-FULL_TURNS = 10
+FULL_STEP_ITERATIONS = 10
 """Turns with full steps; then half ones, without which 2 of 10,000 stiff random arms cycle."""
 
-TOLERANCE = 1e-5
+VELOCITY_TOLERANCE = 1e-5
 """Relative change of velocity at which they end; convergence is quadratic, the error its square."""
 
-ROUGH = 1e-2
+ROUGH_TOLERANCE = 1e-2
 """The same for the velocity that only says how stiff friction is."""
 
-PASSES = 1
+CORIOLIS_PASSES = 1
 """Passes for the velocity in Coriolis forces; the error falls by about dt per pass."""
 
-LOAD_TURNS = 100
+MAX_LOAD_ITERATIONS = 100
 """Most passes for friction that depends on the torque it lets through."""
 
-SETTLED_LOAD = 1e-13
+LOAD_TOLERANCE = 1e-13
 """Change of friction at which they end, relative to the largest torque."""
 
 # --------------------------------------------------------------------------------- vectors
@@ -610,7 +610,7 @@ def settle(
     """
     n = v.shape[0]
     J, L, rest, step = work[:n], work[n : 2 * n], work[2 * n], work[2 * n + 1]
-    for turn in range(NEWTON_TURNS):
+    for turn in range(MAX_NEWTON_ITERATIONS):
         for j in range(n):
             torque, slope = smooth_friction(rows[j], v[j], load[j])
             rest[j] = free[j] - torque
@@ -619,7 +619,7 @@ def settle(
                 J[j, k] = drive[j, k]
             J[j, j] += span[j] * slope
         solve_positive(J, rest, L, step)
-        share = 1.0 if turn < FULL_TURNS else 0.5
+        share = 1.0 if turn < FULL_STEP_ITERATIONS else 0.5
         change = 0.0
         for j in range(n):
             new = v[j] + share * span[j] * step[j]
@@ -687,11 +687,21 @@ def plant_step(
         return start, ddq, v, friction, False
     h[:] = start
     settled = False
-    for turn in range(LOAD_TURNS):
+    for turn in range(MAX_LOAD_ITERATIONS):
         if dt > 0.0:
             for j in range(n):
                 rest[j] = tau[j] - h[j]
-            settle(drive, rest, rows, load, dq, span, ROUGH if turn == 0 else TOLERANCE, joints, v)
+            settle(
+                drive,
+                rest,
+                rows,
+                load,
+                dq,
+                span,
+                ROUGH_TOLERANCE if turn == 0 else VELOCITY_TOLERANCE,
+                joints,
+                v,
+            )
             if turn == 0:  # at the end of the step, which tells how long it is against the decay
                 for j in range(n):
                     slope = smooth_friction(rows[j], v[j], load[j])[1]
@@ -703,8 +713,8 @@ def plant_step(
             friction[j] = smooth_friction(rows[j], v[j], load[j])[0]
             rest[j] = tau[j] - h[j] - friction[j]
         substitute(L, rest, ddq)
-        settled = _pass_on(M, h, ddq, rows, load)
-        if settled and (dt == 0.0 or turn >= PASSES):
+        settled = _transmit_torque(M, h, ddq, rows, load)
+        if settled and (dt == 0.0 or turn >= CORIOLIS_PASSES):
             break
     for j in range(n):
         for k in range(n):
@@ -726,7 +736,7 @@ def mobility(L: Float2D, j: int, x: Float1D) -> float:
 
 
 @jit
-def _pass_on(M: Float2D, h: Float1D, ddq: Float1D, rows: Float2D, load: Float1D) -> bool:
+def _transmit_torque(M: Float2D, h: Float1D, ddq: Float1D, rows: Float2D, load: Float1D) -> bool:
     """Put the transmitted torques M ddq + h into `load`; return whether friction keeps with them.
 
     Friction that grows with the load is solved by fixed-point turns, which gain about mu each.
@@ -739,4 +749,4 @@ def _pass_on(M: Float2D, h: Float1D, ddq: Float1D, rows: Float2D, load: Float1D)
         change = max(change, rows[j, 8] * abs(abs(passed) - abs(load[j])))
         size = max(size, abs(passed))
         load[j] = passed
-    return change <= SETTLED_LOAD * size
+    return change <= LOAD_TOLERANCE * size

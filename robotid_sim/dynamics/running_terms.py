@@ -12,20 +12,27 @@ from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.term_torques import (
     TermStates,
     balance_torque,
-    built_up,
+    compute_presliding_share,
     term_columns,
     term_signals,
 )
-from robotid_sim.model.joint_terms import COUPLED, KINDS, LOADED, PRESLIDING, WARMING, JointTerm
+from robotid_sim.model.joint_terms import (
+    COUPLED,
+    LOADED,
+    PRESLIDING,
+    TERM_KINDS,
+    WARMING,
+    JointTerm,
+)
 from robotid_sim.model.robot import Robot
 
-NO_DISTANCE = 1.0
+ABSENT_DISTANCE = 1.0
 """Constant of joints without a term, whose parameters are zero."""
 
 
 def rotor_coupling(robot: Robot, terms: Sequence[JointTerm]) -> Float2D | None:
     """Return the inertia of motors that joints share [kg m^2], shape (n, n); None without any."""
-    coupled = [term for term in terms if KINDS[term.kind].coupled]
+    coupled = [term for term in terms if TERM_KINDS[term.kind].coupled]
     if not coupled:
         return None
     found = np.zeros((robot.dof, robot.dof))
@@ -70,20 +77,20 @@ class RunningTerms:
             if term.partner is not None
         ]
         self._tables = [
-            (names.index(term.joint), term.values) for term in terms if KINDS[term.kind].table
+            (names.index(term.joint), term.values) for term in terms if TERM_KINDS[term.kind].table
         ]
         self._own: dict[tuple[str, int], tuple[Float2D, Float1D]] = {}
         seen: dict[tuple[str, str], int] = {}
         for term in terms:
-            if term.partner is not None or KINDS[term.kind].table:
+            if term.partner is not None or TERM_KINDS[term.kind].table:
                 continue
             layer = seen[term.kind, term.joint] = seen.get((term.kind, term.joint), -1) + 1
             size, j = (robot.dof, len(term.values)), names.index(term.joint)
             values, shape = self._own.setdefault(
-                (term.kind, layer), (np.zeros(size), np.full(robot.dof, NO_DISTANCE))
+                (term.kind, layer), (np.zeros(size), np.full(robot.dof, ABSENT_DISTANCE))
             )
             values[j] = term.values
-            shape[j] = NO_DISTANCE if term.shape is None else term.shape
+            shape[j] = ABSENT_DISTANCE if term.shape is None else term.shape
         self._loaded = any(kind == LOADED for kind, _ in self._own)
         self._last: Float1D | None = None
         self._z: dict[int, Float1D] = {}
@@ -115,7 +122,7 @@ class RunningTerms:
             if kind == PRESLIDING:
                 before = q if self._last is None else self._last
                 z = self._z.get(layer, np.zeros(q.size))
-                self._z[layer] = built_up(np.array([before, q]), z, shape)[1]
+                self._z[layer] = compute_presliding_share(np.array([before, q]), z, shape)[1]
                 torque += values[:, 0] * (self._z[layer] - (0.0 if self._whole else sign[0]))
             elif kind == WARMING:
                 torque += values[:, 0] * dq * min(t, self._duration)

@@ -34,7 +34,7 @@ SUM, PRODUCT, NAME = range(3)
 Vector = NDArray[np.object_]
 """Terms and numbers, mixed."""
 
-WORD = re.compile(r"[A-Za-z_]\w*")
+WORD_PATTERN = re.compile(r"[A-Za-z_]\w*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class Term:
             if other == 0.0:
                 return self
             other = Term(repr(float(other)))
-        sign, text = _signed(other.text)
+        sign, text = _split_sign(other.text)
         return Term(f"{self.text} {sign} {text}", SUM)
 
     def __radd__(self, other: float) -> "Term":
@@ -58,7 +58,7 @@ class Term:
     def __neg__(self) -> "Term":
         if self.level == SUM:
             return Term(f"-({self.text})", PRODUCT)
-        sign, text = _signed(self.text)
+        sign, text = _split_sign(self.text)
         return Term(text, self.level) if sign == "-" else Term(f"-{text}", PRODUCT)
 
     def __sub__(self, other: "Term | float") -> "Term":
@@ -72,7 +72,10 @@ class Term:
             if other in (0.0, 1.0, -1.0):
                 return {0.0: 0.0, 1.0: self, -1.0: -self}[other]
             return Term(repr(float(other))) * self
-        (sign, left), (other_sign, right) = _signed(self._factor()), _signed(other._factor())
+        (sign, left), (other_sign, right) = (
+            _split_sign(self._factor()),
+            _split_sign(other._factor()),
+        )
         product = f"{left}*{right}"
         return Term(product if sign == other_sign else f"-{product}", PRODUCT)
 
@@ -82,7 +85,7 @@ class Term:
         return f"({self.text})" if self.level == SUM else self.text
 
 
-def _signed(text: str) -> tuple[str, str]:
+def _split_sign(text: str) -> tuple[str, str]:
     """Return the sign in front of a text and the rest."""
     return ("-", text[1:]) if text.startswith("-") else ("+", text)
 
@@ -118,7 +121,7 @@ class Recorder:
                 axes = "".join("xyz"[k] for k in index)
                 named[index] = self.let(f"{name}{axes}", value[index])
             return named
-        if not isinstance(value, Term) or WORD.fullmatch(value.text.removeprefix("-")):
+        if not isinstance(value, Term) or WORD_PATTERN.fullmatch(value.text.removeprefix("-")):
             return value
         self.lines.append((name, value.text))
         return Term(name)
@@ -130,18 +133,18 @@ class Recorder:
             named[i, k] = named[k, i] = self.let(f"{name}{'xyz'[i]}{'xyz'[k]}", value[i, k])
         return named
 
-    def needed_for(self, results: Iterable[Any]) -> list[tuple[str, str]]:
+    def list_assignments(self, results: Iterable[Any]) -> list[tuple[str, str]]:
         """Return the assignments that the results depend on."""
-        words = {w for r in results if isinstance(r, Term) for w in WORD.findall(r.text)}
+        words = {w for r in results if isinstance(r, Term) for w in WORD_PATTERN.findall(r.text)}
         kept = []
         for name, text in reversed(self.lines):
             if name in words:
                 kept.append((name, text))
-                words.update(WORD.findall(text))
+                words.update(WORD_PATTERN.findall(text))
         return kept[::-1]
 
 
-ROUNDING = 1e-15
+ROUNDING_TOLERANCE = 1e-15
 """Entries of rotations below it are zero, and one where they differ from it by less."""
 
 
@@ -172,26 +175,26 @@ def _inverse_dynamics(robot: Robot) -> Routine:
     for k, joint in enumerate(robot.joints):
         tau[k] = tau[k] + joint.rotor_inertia * ddq[k] + _friction_of(robot, k, dq[k])
     text = "Torques of the drives: rigid bodies, rotors and friction."
-    return _routine("inverse_dynamics", text, ("q", "dq", "ddq"), "tau", code, _by_joint(tau))
+    return _routine("inverse_dynamics", text, ("q", "dq", "ddq"), "tau", code, _index_values(tau))
 
 
 def _gravity(robot: Robot) -> Routine:
     code, still = Recorder(), numbers(np.zeros(robot.dof))
     tau = _newton_euler(code, robot, still, still)
     text = "Torques that hold the robot still."
-    return _routine("gravity", text, ("q",), "tau", code, _by_joint(tau))
+    return _routine("gravity", text, ("q",), "tau", code, _index_values(tau))
 
 
 def _friction(robot: Robot) -> Routine:
     dq = _symbols("dq", robot.dof)
     tau = [_friction_of(robot, k, dq[k]) for k in range(robot.dof)]
     text = "Torques of friction: Fv dq + Fc tanh(dq / eps) + Fo."
-    return _routine("friction", text, ("dq",), "tau", Recorder(), _by_joint(tau))
+    return _routine("friction", text, ("dq",), "tau", Recorder(), _index_values(tau))
 
 
 def _mass_matrix(robot: Robot) -> Routine:
     code = Recorder()
-    R, p, u = _placed(code, robot)
+    R, p, u = _place_bodies(code, robot)
     entries: dict[tuple[int, ...], Any] = {}
     m, l, L = 0.0, numbers(np.zeros(3)), numbers(np.zeros((3, 3)))
     for i in reversed(range(robot.dof)):
@@ -220,7 +223,7 @@ def _mass_matrix(robot: Robot) -> Routine:
 
 def _newton_euler(code: Recorder, robot: Robot, dq: Vector, ddq: Vector) -> Vector:
     """Return the torques of the rigid bodies [1]."""
-    R, p, u = _placed(code, robot)
+    R, p, u = _place_bodies(code, robot)
     w, dw, a = numbers(np.zeros(3)), numbers(np.zeros(3)), numbers(-robot.gravity)
     forces, moments = [], []
     for i, joint in enumerate(robot.joints):
@@ -250,30 +253,30 @@ def _newton_euler(code: Recorder, robot: Robot, dq: Vector, ddq: Vector) -> Vect
     return tau
 
 
-def _placed(code: Recorder, robot: Robot) -> tuple[list[Vector], list[Vector], list[Vector]]:
+def _place_bodies(code: Recorder, robot: Robot) -> tuple[list[Vector], list[Vector], list[Vector]]:
     """Return rotation and origin of every body in the previous one, and its joint axis."""
     rotations, origins, axes = [], [], []
     for k, (row, q) in enumerate(zip(robot.geometry, _symbols("q", robot.dof), strict=True)):
         origin, axis, prismatic, axis_before = row[:3], row[3:6], row[6] == 1.0, row[7:10]
         constant, by_cos, by_sin = row[10:].reshape(3, 3, 3)
         if prismatic:
-            rotation = numbers(_rounded(constant + by_cos))
+            rotation = numbers(_round_values(constant + by_cos))
             origins.append(
-                code.let(f"p{k + 1}", numbers(origin) + numbers(_rounded(axis_before)) * q)
+                code.let(f"p{k + 1}", numbers(origin) + numbers(_round_values(axis_before)) * q)
             )
         else:
             c, s = (code.let(f"{f[0]}{k + 1}", call(f, q)) for f in ("cos", "sin"))
-            parts = [numbers(_rounded(part)) for part in (constant, by_cos, by_sin)]
+            parts = [numbers(_round_values(part)) for part in (constant, by_cos, by_sin)]
             rotation = code.let(f"R{k + 1}", parts[0] + parts[1] * c + parts[2] * s)
             origins.append(numbers(origin))
         rotations.append(rotation)
-        axes.append(numbers(_rounded(axis)))
+        axes.append(numbers(_round_values(axis)))
     return rotations, origins, axes
 
 
-def _rounded(values: Any) -> Any:
+def _round_values(values: Any) -> Any:
     nearest = np.round(values)
-    return np.where(np.abs(values - nearest) < ROUNDING, nearest, values)
+    return np.where(np.abs(values - nearest) < ROUNDING_TOLERANCE, nearest, values)
 
 
 def _body(robot: Robot, i: int) -> tuple[float, Vector, Vector]:
@@ -291,7 +294,7 @@ def _symbols(name: str, dof: int) -> Vector:
     return np.array([Term(f"{name}{k + 1}") for k in range(dof)], dtype=object)
 
 
-def _by_joint(values: Any) -> dict[tuple[int, ...], Any]:
+def _index_values(values: Any) -> dict[tuple[int, ...], Any]:
     return {(k,): value for k, value in enumerate(values)}
 
 
@@ -304,5 +307,5 @@ def _routine(
     results: dict[tuple[int, ...], Any],
 ) -> Routine:
     texts = {at: v.text if isinstance(v, Term) else repr(float(v)) for at, v in results.items()}
-    lines = tuple(code.needed_for(results.values()))
+    lines = tuple(code.list_assignments(results.values()))
     return Routine(name, summary, inputs, output, lines, tuple(texts.items()))

@@ -1,7 +1,7 @@
 r"""Torque of the terms that a joint may have beside the standard parameters, along a motion.
 
 With the smooth sign s of the joint, the torque l that its gear passes on, and the parameters in
-the order of `robotid_sim.model.joint_terms.KINDS`:
+the order of `robotid_sim.model.joint_terms.TERM_KINDS`:
 
 =========================== ======================================================================
 offset                      :math:`T_o`
@@ -36,7 +36,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.compiled import jit
 from robotid_sim.dynamics import kernels
 from robotid_sim.errors import OptionError
-from robotid_sim.model.joint_terms import KINDS, LOADED, JointTerm
+from robotid_sim.model.joint_terms import LOADED, TERM_KINDS, JointTerm
 from robotid_sim.model.robot import Robot
 
 
@@ -60,7 +60,7 @@ class TermStates(NamedTuple):
     """Time [s], shape (N,), where it is known."""
 
     @classmethod
-    def of(
+    def from_motion(
         cls,
         robot: Robot,
         q: Float2D,
@@ -77,7 +77,7 @@ class TermStates(NamedTuple):
         turn = np.where(robot.prismatic, 2.0 * np.pi, 1.0)
         return cls(q, dq, ddq, np.tanh(dq / eps), load, eps, turn, in_order, t)
 
-    def of_joint(self, j: int) -> "TermStates":
+    def select_joint(self, j: int) -> "TermStates":
         """Return the states of one joint, arrays of shape (N, 1)."""
         q, dq, ddq, sign, load = (part[:, [j]] for part in self[:5])
         return TermStates(
@@ -115,13 +115,17 @@ def term_signals(kind: str, states: TermStates, shape: Float1D | None) -> Float:
             size = s if kind == "position-dependent-friction" else np.ones_like(s)
             parts = [size * np.sin(angle), size * np.cos(angle)]
         case "presliding":
-            parts = [built_up(q, s[0], constant) - s if states.in_order else np.zeros_like(s)]
+            parts = [
+                compute_presliding_share(q, s[0], constant) - s
+                if states.in_order
+                else np.zeros_like(s)
+            ]
         case "spring":
             parts = [q, np.ones_like(q)]
         case "warming":
             parts = [dq * (0.0 if states.t is None else states.t[:, None])]
         case _:
-            raise OptionError(f"'{kind}' is no term of one joint; known: {', '.join(KINDS)}")
+            raise OptionError(f"'{kind}' is no term of one joint; known: {', '.join(TERM_KINDS)}")
     return np.stack(parts, axis=2)
 
 
@@ -130,10 +134,10 @@ def term_columns(
 ) -> Float:
     """Return the torque of all joints per unit of every parameter of a term, shape (N, n, k)."""
     N, n = states.q.shape
-    found = np.zeros((N, n, len(KINDS[kind].symbols)))
+    found = np.zeros((N, n, len(TERM_KINDS[kind].symbols)))
     if partner is None:
         constant = None if shape is None else np.array([shape])
-        found[:, j] = term_signals(kind, states.of_joint(j), constant)[:, 0]
+        found[:, j] = term_signals(kind, states.select_joint(j), constant)[:, 0]
         return found
     side = -1.0 if shape is not None and shape < 0.0 else 1.0
     turning = np.tanh((states.dq[:, j] + side * states.dq[:, partner]) / states.eps[j])
@@ -163,10 +167,10 @@ def terms_torque(
     if not terms:
         return torque
     has_load = any(term.kind == LOADED for term in terms)
-    states = TermStates.of(robot, q, dq, ddq, in_order=in_order, t=t, has_load=has_load)
+    states = TermStates.from_motion(robot, q, dq, ddq, in_order=in_order, t=t, has_load=has_load)
     names = robot.joint_names
     for term in terms:
-        if KINDS[term.kind].table:
+        if TERM_KINDS[term.kind].table:
             j = names.index(term.joint)
             torque[:, j] += balance_torque(term.values, q[:, j])
             continue
@@ -206,7 +210,7 @@ def standard_torque(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, tau: Fl
 
 
 @jit
-def built_up(q: Float2D, start: Float1D, distance: Float1D) -> Float2D:
+def compute_presliding_share(q: Float2D, start: Float1D, distance: Float1D) -> Float2D:
     """Return the share of dry friction that has built up along a path, shape (N, n).
 
     It has the shares `start`, (n,), at the first sample, and follows the sign of the motion over

@@ -20,24 +20,28 @@ References
 import numpy as np
 
 from robotid_sim.arrays import Float2D, Int1D
-from robotid_sim.dynamics.base_parameters import FAINT, BaseParameters, base_parameters
+from robotid_sim.dynamics.base_parameters import (
+    FAINT_RANK_TOLERANCE,
+    BaseParameters,
+    base_parameters,
+)
 from robotid_sim.model import parameters
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
 
-INDEPENDENT = 1e-7
+RANK_TOLERANCE = 1e-7
 """What a column of the map must have outside of the span of others, over its size or one.
 
 An offset of 1 mm between axes leaves 1e-6. Where the base has dropped faint directions it is
-`FAINT`: columns that belong to these alone have entries of 1e-5.
+`FAINT_RANK_TOLERANCE`: columns that belong to these alone have entries of 1e-5.
 """
 
-ALIGNED = 3
+AXIS_DECIMALS = 3
 """Decimals to which the components of axes are compared; rounded right angles count as right."""
 
 FIRST_MOMENTS = ("mx", "my", "mz")
-MOMENTS = ("Ixx", "Iyy", "Izz")
-PRODUCTS = ("Ixy", "Ixz", "Iyz")
+MOMENTS_OF_INERTIA = ("Ixx", "Iyy", "Izz")
+PRODUCTS_OF_INERTIA = ("Ixy", "Ixz", "Iyz")
 
 
 def textbook_base(robot: Robot, basis: BaseParameters | None = None) -> BaseParameters:
@@ -80,30 +84,36 @@ def textbook_base(robot: Robot, basis: BaseParameters | None = None) -> BasePara
     inertial = [
         index[f"{symbol}{k}"]
         for k, joint in enumerate(robot.joints, start=1)
-        for symbol in _preferred(joint)
+        for symbol in _order_symbols(joint)
     ]
     others = [c for c in before.considered.tolist() if c not in set(inertial)]
     order = np.array([*inertial, *others], dtype=np.intp)
     # Columns of B depend on one another as those of the regressor do: Y = Y_b B.
-    leads = order[_leading(before.B[:, order], FAINT if before.faint else INDEPENDENT)]
-    return before.regrouped(np.sort(leads), parameters.units(robot.prismatic))
+    leads = order[
+        _find_independent(
+            before.B[:, order], FAINT_RANK_TOLERANCE if before.faint else RANK_TOLERANCE
+        )
+    ]
+    return before.change_leads(np.sort(leads), parameters.units(robot.prismatic))
 
 
-def _preferred(joint: Joint) -> tuple[str, ...]:
+def _order_symbols(joint: Joint) -> tuple[str, ...]:
     """Return the inertial symbols of the link beyond a joint, those that shall lead first.
 
     Of the first moments, the one nearest to the axis comes last, as MZ in [1]. Of the moments of
     inertia, that about the axis comes first; of the two others, the later one is left over, as YY.
     """
-    along = np.round(np.abs(joint.axis), ALIGNED)
+    along = np.round(np.abs(joint.axis), AXIS_DECIMALS)
     first = [FIRST_MOMENTS[k] for k in np.argsort(along, kind="stable")]
-    about, transverse, left_over = (MOMENTS[k] for k in np.argsort(-along, kind="stable"))
+    about, transverse, left_over = (
+        MOMENTS_OF_INERTIA[k] for k in np.argsort(-along, kind="stable")
+    )
     if joint.prismatic:
-        return ("m", *first, about, transverse, *PRODUCTS, left_over)
-    return (about, transverse, *PRODUCTS, *first[:2], left_over, first[2], "m")
+        return ("m", *first, about, transverse, *PRODUCTS_OF_INERTIA, left_over)
+    return (about, transverse, *PRODUCTS_OF_INERTIA, *first[:2], left_over, first[2], "m")
 
 
-def _leading(columns: Float2D, tolerance: float) -> Int1D:
+def _find_independent(columns: Float2D, tolerance: float) -> Int1D:
     """Return which columns are independent of those before them, as many as there are rows.
 
     `columns`, shape (b, c), has rank b. If too few pass the tolerance, those follow that lie

@@ -8,8 +8,8 @@ from robotid_sim.model import parameters
 from robotid_sim.model.inertia import inertia_matrix
 from robotid_sim.model.robot import Robot
 
-_UNITS = np.eye(3)
-_TENSORS = [inertia_matrix(unit) for unit in np.eye(parameters.N_INERTIAL)[4:]]
+_UNIT_VECTORS = np.eye(3)
+_UNIT_TENSORS = [inertia_matrix(unit) for unit in np.eye(parameters.INERTIAL_COUNT)[4:]]
 
 
 def wrench_regressor(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) -> Float:
@@ -30,7 +30,7 @@ def wrench_regressor(robot: Robot, q: ArrayLike, dq: ArrayLike, ddq: ArrayLike) 
        and links", Int. J. Robotics Research, doi:10.1177/027836498600500306.
     """
     batch, single = states(q, dq, ddq, dof=robot.dof, names=("q", "dq", "ddq"))
-    n, width = robot.dof, parameters.N_INERTIAL
+    n, width = robot.dof, parameters.INERTIAL_COUNT
     T = np.array([kernels.link_poses(robot.geometry, pose) for pose in batch[0]])
     R, origin = T[:, :, :3, :3], T[:, :, :3, 3]
     bodies = _body_wrenches(robot, R, origin, batch[1], batch[2])
@@ -71,9 +71,9 @@ def _columns(w: Float, dw: Float, a: Float) -> Float:
     """Return force and moment of a body by unit parameters, shape (N, 6, 10)."""
     none = np.zeros_like(a)
     columns = [np.hstack([a, none])]
-    for unit in _UNITS:
+    for unit in _UNIT_VECTORS:
         e = np.broadcast_to(unit, a.shape)
         columns.append(np.hstack([np.cross(dw, e) + np.cross(w, np.cross(w, e)), np.cross(e, a)]))
-    for E in _TENSORS:
+    for E in _UNIT_TENSORS:
         columns.append(np.hstack([none, dw @ E + np.cross(w, w @ E)]))
     return np.stack(columns, axis=2)

@@ -20,8 +20,8 @@ from numba.np.numpy_support import carray
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.compiled import c_functions, types
-from robotid_sim.engine.client import EngineClient, EngineError, captured_output
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.client import EngineClient, EngineError, capture_output
+from robotid_sim.engine.closing import Closeable
 from robotid_sim.engine.compiled_loop import advance, read
 from robotid_sim.engine.convex_bodies import ClosestPoints, ConvexBodies
 from robotid_sim.engine.private_urdf import private_urdf
@@ -31,7 +31,7 @@ from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.mesh_files import is_binary_stl
 from robotid_sim.model.robot import Robot
 
-with captured_output():  # prints its build time
+with capture_output():  # prints its build time
     import pybullet
 
 FIRST_Q, FIRST_DQ = 7, 6
@@ -40,14 +40,14 @@ FIRST_Q, FIRST_DQ = 7, 6
 VELOCITY, TORQUE = 0, 1
 """Modes of control."""
 
-INERTIA_FROM_FILE = 2
+INERTIA_FLAG = 2
 """Flag of loading a URDF."""
 
-RECORD = 256
+RECORD_SIZE = 256
 """Numbers that hold what Bullet tells of a body's dynamics, of which the first are used."""
 
-_LIBRARY = Path(pybullet.__file__)
-_C = ctypes.CDLL(str(_LIBRARY))
+_LIBRARY_PATH = Path(pybullet.__file__)
+_LIBRARY = ctypes.CDLL(str(_LIBRARY_PATH))
 
 open_clients: set[int] = set()
 """Addresses of the clients that are connected."""
@@ -56,7 +56,7 @@ open_clients: set[int] = set()
 def _c(name: str, result: Any, *arguments: Any) -> Any:
     """Return a function of the C interface."""
     try:
-        function = getattr(_C, f"b3{name}")
+        function = getattr(_LIBRARY, f"b3{name}")
     except AttributeError as error:
         raise RobotIdError(
             f"this build of PyBullet hides its C interface (b3{name}); install the wheel of PyPI, "
@@ -94,7 +94,7 @@ _ask_record = _c("GetDynamicsInfoCommandInit", _ptr, _ptr, _int, _int)
 _record = _c("GetDynamicsInfo", _int, _ptr, _ptr)
 
 # The same for compiled code.
-_of_c = c_functions(_LIBRARY)
+_of_c = c_functions(_LIBRARY_PATH)
 _send = _of_c("b3SubmitClientCommandAndWaitStatus", *[types.intp] * 3)
 _begin = _of_c("b3JointControlCommandInit2", types.intp, types.intp, types.intc, types.intc)
 _torque = _of_c(
@@ -105,7 +105,7 @@ _ask_state = _of_c("b3RequestActualStateCommandInit", types.intp, types.intp, ty
 _state = _of_c("b3GetStatusActualState", types.intc, *[types.intp] * 8)
 
 
-class BulletBody(Closing):
+class BulletBody(Closeable):
     """A fixed-base chain of one-degree joints in a client of its own, from a URDF.
 
     Parameters
@@ -139,7 +139,7 @@ class BulletBody(Closing):
             self._submit(command)
             command = _urdf(self._client, str(urdf).encode())
             _fixed_base(command, 1)
-            _flags(command, INERTIA_FROM_FILE)
+            _flags(command, INERTIA_FLAG)
             self._body = int(_body_of(self._submit(command)))
             if self._body < 0 or _joints_of(self._client, self._body) != dof:
                 raise RobotIdError("PyBullet refused the private copy of the robot")
@@ -183,7 +183,7 @@ class BulletBody(Closing):
 
     def mass_and_moments(self, link: int) -> Float1D:
         """Return mass [kg] and principal moments [kg m^2] of a link, shape (4,)."""
-        record = np.zeros(RECORD)
+        record = np.zeros(RECORD_SIZE)
         status = self._submit(_ask_record(self._client, self._body, link))
         _record(status, record.ctypes.data)
         return record[:4]
@@ -243,7 +243,7 @@ class PyBulletBodies(RigidBodies):
     def __init__(self, robot: Robot, dt: float) -> None:
         text = private_urdf(robot)  # refuses impossible bodies before a client exists
         refused: RobotIdError | None = None
-        with tempfile.TemporaryDirectory() as folder, captured_output() as printed:
+        with tempfile.TemporaryDirectory() as folder, capture_output() as printed:
             path = Path(folder) / "private.urdf"
             path.write_text(text, encoding="utf-8")
             try:
@@ -319,7 +319,7 @@ class PyBulletConvexBodies(ConvexBodies):
         return ClosestPoints(nearest[8], nearest[5], nearest[6], nearest[7])
 
     def _body(self, shape: GeometryShape) -> int:
-        with captured_output() as printed:
+        with capture_output() as printed:
             try:
                 collision = self._client.createCollisionShape(**engine_shape(self._client, shape))
             except EngineError:

@@ -11,23 +11,23 @@ from contextlib import contextmanager
 from functools import partial
 from typing import Any
 
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.closing import Closeable
 
 
-class Captured:
+class CapturedText:
     """Text that was printed to the C-level stdout and stderr while a block ran."""
 
     text: str = ""
 
 
 @contextmanager
-def captured_output() -> Iterator[Captured]:
+def capture_output() -> Iterator[CapturedText]:
     """Redirect file descriptors 1 and 2 into a buffer while the block runs.
 
     PyBullet prints to C stdout and stderr at import and at load, where Python cannot see it, and
     gives the reason of a failure nowhere else.
     """
-    captured = Captured()
+    captured = CapturedText()
     sys.stdout.flush()
     sys.stderr.flush()
     saved = os.dup(1), os.dup(2)
@@ -44,14 +44,14 @@ def captured_output() -> Iterator[Captured]:
             captured.text = buffer.read().decode(errors="replace").strip()
 
 
-with captured_output():  # prints its build time
+with capture_output():  # prints its build time
     import pybullet
 
 EngineError: type[Exception] = pybullet.error
 """What PyBullet raises."""
 
 
-class EngineClient(Closing):
+class EngineClient(Closeable):
     """PyBullet's names, its functions bound to a client; use it in a ``with`` block.
 
     Parameters

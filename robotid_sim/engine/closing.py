@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from typing import Self
 
 
-class Closing(ABC):
+class Closeable(ABC):
     """Something that must be closed; use it in a ``with`` block."""
 
     @abstractmethod

@@ -13,10 +13,10 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.compiled import jit_calling
 from robotid_sim.dynamics import kernels
 
-_VERSIONS = [Path(__file__).with_name(f"{name}.py") for name in ("bullet", "mujoco_bodies")]
+_SOURCE_FILES = [Path(__file__).with_name(f"{name}.py") for name in ("bullet", "mujoco_bodies")]
 """Files with what engines do in compiled code."""
 
-_jit = jit_calling(kernels, *_VERSIONS)
+_jit = jit_calling(kernels, *_SOURCE_FILES)
 
 
 def advance(bodies: Any, tau: Float1D) -> None:

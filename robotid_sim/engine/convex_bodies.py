@@ -10,12 +10,12 @@ from typing import NamedTuple
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.closing import Closeable
 from robotid_sim.model.geometry import GeometryShape, require_mesh
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.side_car import base_shapes
 
-MARGIN = 1e-3
+MESH_MARGIN = 1e-3
 """Margin around a mesh [m], PyBullet's own: distances are that much too small, never too large."""
 
 
@@ -32,7 +32,7 @@ class ClosestPoints(NamedTuple):
     """Unit vector from the second body to the first, shape (3,)."""
 
 
-class ConvexBodies(Closing):
+class ConvexBodies(Closeable):
     """Convex bodies in an engine, by their number in the order of their shapes.
 
     Every body is a shape in its own frame, a mesh being the convex hull of what its file holds, and
@@ -52,7 +52,7 @@ class ConvexBodies(Closing):
         """Return where two bodies are nearest; None if they are farther apart than `reach` [m]."""
 
 
-READABLE = (".stl", ".obj")
+MESH_SUFFIXES = (".stl", ".obj")
 """Meshes that engines read."""
 
 
@@ -76,7 +76,7 @@ def boxes_apart(
 
 def collision_shapes(shapes: Sequence[GeometryShape]) -> list[GeometryShape]:
     """Return the shapes that collisions are looked for with: those of collision, or all."""
-    readable = [s for s in shapes if s.mesh is None or s.mesh.suffix.lower() in READABLE]
+    readable = [s for s in shapes if s.mesh is None or s.mesh.suffix.lower() in MESH_SUFFIXES]
     return [s for s in readable if s.collision] or readable
 
 

@@ -22,10 +22,10 @@ from robotid_sim.model.friction_law import (
     COLUMNS,
     FrictionLaw,
     SmoothCoulomb,
-    checked_coefficients,
     coefficients_of,
     column,
     describe_law,
+    evaluate_coefficients,
 )
 from robotid_sim.model.joint_terms import PRESLIDING, JointTerm
 from robotid_sim.model.robot import Robot
@@ -33,7 +33,9 @@ from robotid_sim.model.robot import Robot
 _logger = logging.getLogger(__name__)
 
 
-DRY = [COLUMNS.index(f"{name}_{side}") for name in ("Fc", "Fs") for side in ("forward", "backward")]
+DRY_FRICTION_COLUMNS = [
+    COLUMNS.index(f"{name}_{side}") for name in ("Fc", "Fs") for side in ("forward", "backward")
+]
 """Coefficients of dry friction."""
 
 
@@ -67,10 +69,10 @@ def rows_of_drive(robot: Robot, law: FrictionLaw | None) -> Float2D:
 
     Columns are `robotid_sim.model.friction_law.COLUMNS`.
     """
-    rows = coefficients_of(robot) if law is None else checked_coefficients(law, robot)
+    rows = coefficients_of(robot) if law is None else evaluate_coefficients(law, robot)
     for term in terms_of(robot, law):
         if term.kind == PRESLIDING:
-            rows[robot.joint_names.index(term.joint), DRY] -= term.values[0]
+            rows[robot.joint_names.index(term.joint), DRY_FRICTION_COLUMNS] -= term.values[0]
     return rows
 
 
@@ -149,7 +151,7 @@ class StickSlipDrive:
             falling = np.exp(-(fast ** column(self._rows, "shape")))
             limit = self._level + (self._peak - self._level) * falling
             offset, v, h = column(self._rows, "Fo"), dq, bias(self._model, q, dq)
-            for _ in range(kernels.PASSES):
+            for _ in range(kernels.CORIOLIS_PASSES):
                 viscous = np.where(v >= 0.0, self._viscous[0], self._viscous[1])
                 shares = [kernels.least_share(z) for z in (self._dt * viscous * mobility).tolist()]
                 span = self._dt * np.array(shares) if self._leapfrog else np.zeros(dq.size)
@@ -205,7 +207,7 @@ def drive_of(robot: Robot, law: FrictionLaw | None, dt: float, *, leapfrog: bool
                 f"{joint.friction.Fv:g}, which the law {describe_law(law)['law']} cannot "
                 "have negative"
             )
-    shaped = checked_coefficients(law, robot)
+    shaped = evaluate_coefficients(law, robot)
     dry = [column(shaped, name) for name in ("Fc_forward", "Fc_backward", "load")]
     same = np.array_equal(column(shaped, "Fv_forward"), column(shaped, "Fv_backward"))
     if same and not np.any(dry):

@@ -15,17 +15,17 @@ from robotid_sim.dynamics.running_terms import RunningTerms, rotor_coupling
 from robotid_sim.engine.drives import DriveStep, bias, no_solution, rows_of_drive, terms_of
 from robotid_sim.errors import OptionError, RankDeficientError, RobotIdError, ShapeError
 from robotid_sim.model.friction_law import COLUMNS, FrictionLaw, column
-from robotid_sim.model.joint_terms import OF_LINKS
+from robotid_sim.model.joint_terms import LINK_KINDS
 from robotid_sim.model.plant_drives import SPRING_COLUMNS, PlantDrive, describe_drive
 from robotid_sim.model.robot import Robot
 
-TURNS = 4
+BIAS_ITERATIONS = 4
 """Turns in which bias and friction that sticks come to agree; each gains about the sub-step."""
 
-FRICTIONLESS = np.array([float(name in ("velocity", "shape", "eps")) for name in COLUMNS])
+LINK_COEFFICIENTS = np.array([float(name in ("velocity", "shape", "eps")) for name in COLUMNS])
 """Coefficients of a link, whose friction is on the side of the rotor."""
 
-SETTLING_TURNS = 20
+SETTLING_ITERATIONS = 20
 """Turns in which a pose is found where the springs hold the links."""
 
 
@@ -77,12 +77,12 @@ class ElasticDrive:
         inertia += 0.0 if coupling is None else coupling
         self._rotors = self._motors.T @ inertia @ self._motors
         self._none: Float1D = np.zeros(n)
-        self._rows = np.tile(FRICTIONLESS, (n + own.size, 1))
+        self._rows = np.tile(LINK_COEFFICIENTS, (n + own.size, 1))
         self._at = self._motors.argmax(axis=1)
         """Coordinate of every rotor, (n,)."""
         self._rows[self._at] = rows_of_drive(robot, law)
         self._sticks = law is not None and law.sticks
-        self._of_links = RunningTerms(robot, [term for term in terms if term.kind in OF_LINKS])
+        self._of_links = RunningTerms(robot, [term for term in terms if term.kind in LINK_KINDS])
         self.reset(robot.home, np.zeros(n))
 
     def reset(self, q: Float1D, dq: Float1D) -> Float1D:
@@ -94,18 +94,18 @@ class ElasticDrive:
         self._of_links.reset()
         none, links = np.zeros(q.size), q
         stiffness = np.where(self._elastic, self._springs.stiffness, np.inf)
-        for _ in range(SETTLING_TURNS):
+        for _ in range(SETTLING_ITERATIONS):
             held = bias(self._model, links, none) + self._of_links(links, none, none)
             away = held / stiffness + 0.5 * self._springs.play * np.sign(held)
             links = np.where(self._elastic, q - away, q)
         return links
 
-    def described(self) -> dict[str, list[float]]:
+    def describe(self) -> dict[str, list[float]]:
         """Return the springs of the joints, for the provenance of a log; zero where rigid."""
         stiffness, damping, play = (part.tolist() for part in self._springs)
         return {"stiffness": stiffness, "damping": damping, "play": play}
 
-    def moved(self, q: Float1D, dq: Float1D) -> tuple[Float1D, Float1D]:
+    def sync_links(self, q: Float1D, dq: Float1D) -> tuple[Float1D, Float1D]:
         """Take the state of the links in the engine; return that of the rotors.
 
         Of rigid joints both are the same.
@@ -118,14 +118,14 @@ class ElasticDrive:
         """Return the step of the rotors from their state; see `Drive`."""
         links, speed = self._links
         n, dt = q.size, self._dt
-        stiffness, damping, twist = self._springs.of_contact(q - links)
+        stiffness, damping, twist = self._springs.contact_values(q - links)
         ahead = stiffness * dt**2 / 12.0 + (0.5 * damping * dt if self._leapfrog else 0.0)
         pull = stiffness * twist + damping * (dq - speed)
         push = self._motors.T @ tau - self._wound.T @ pull
         further = self._of_links(links, speed, self._none) if self._of_links else self._none
         push[:n] += self.outside - further
         dx = np.concatenate([speed, dq[self._elastic]])
-        accelerated = self._stuck if self._sticks else self._sliding
+        accelerated = self._stick if self._sticks else self._slide
         ddx, v, friction = accelerated(push, np.stack([pull, ahead]), dx)
         ddq = self._motors @ ddx
         after = dq + dt * ddq
@@ -134,7 +134,7 @@ class ElasticDrive:
         held = bias(self._model, links, speed, ddx[:n])
         return DriveStep(held, ddq, self._motors @ v, friction[self._at] + further)
 
-    def _sliding(
+    def _slide(
         self, push: Float1D, springs: Float2D, dx: Float1D
     ) -> tuple[Float1D, Float1D, Float1D]:
         """Return acceleration, velocity within the sub-step and friction of all coordinates."""
@@ -156,7 +156,7 @@ class ElasticDrive:
             raise RankDeficientError(not_positive_definite(self._robot))
         return ddx, v, friction
 
-    def _stuck(
+    def _stick(
         self, push: Float1D, springs: Float2D, dx: Float1D
     ) -> tuple[Float1D, Float1D, Float1D]:
         """Return the same with set-valued friction, as `StickSlipDrive` has it."""
@@ -170,7 +170,7 @@ class ElasticDrive:
             level, peak = column(rows, f"Fc_{side}"), column(rows, f"Fs_{side}")
             limit[:, k] = level + (peak - level) * falling
         viscous, v = column(rows, "Fv_forward"), dx + span * self._before
-        for _ in range(TURNS):
+        for _ in range(BIAS_ITERATIONS):
             free = push.copy()
             free[: links.size] -= bias(self._model, links, v[: links.size])
             ddx, _, sound = stick_slip_acceleration(
@@ -186,14 +186,14 @@ class ElasticDrive:
         return ddx, v, free - drive @ ddx
 
 
-RESOLVED = 1.5
+MAX_PHASE_STEP = 1.5
 """Largest phase of an oscillation in a sub-step [rad].
 
 A spring with a twelfth of its stiffness as inertia is stable up to 2.45, and wrong in frequency by
 the fourth power over 480.
 """
 
-POSES = 20
+POSE_COUNT = 20
 """Poses of which the largest load and the highest frequency count."""
 
 
@@ -212,7 +212,7 @@ class Springs(NamedTuple):
         """Which joints have two masses."""
         return self.stiffness > 0.0
 
-    def of_contact(self, wound: Float1D) -> tuple[Float1D, Float1D, Float1D]:
+    def contact_values(self, wound: Float1D) -> tuple[Float1D, Float1D, Float1D]:
         """Return stiffness, damping and twist where flanks touch, for angles of rotor less link."""
         twist = wound - np.clip(wound, -0.5 * self.play, 0.5 * self.play)
         touch = (twist != 0.0) | (self.play == 0.0)
@@ -225,7 +225,7 @@ def springs_of(robot: Robot, drive: PlantDrive, dt: float) -> Springs:
     Raises `OptionError` if a joint oscillates faster than the sub-steps resolve.
     """
     limits, rng = robot.limits, np.random.default_rng(0)
-    draws = rng.uniform(limits.lower, limits.upper, (POSES, robot.dof))
+    draws = rng.uniform(limits.lower, limits.upper, (POSE_COUNT, robot.dof))
     poses = np.concatenate([robot.home[None], draws])
     M = mass_matrix(robot, poses, rotors=False)
     fast = np.abs(gravity_torque(robot, poses)) + limits.acceleration * np.abs(M).sum(axis=2)
@@ -245,12 +245,13 @@ def springs_of(robot: Robot, drive: PlantDrive, dt: float) -> Springs:
     values, vectors = np.linalg.eigh(root[:, None] * mobility * root)
     worst = int(values[:, -1].argmax())
     omega = float(np.sqrt(values[worst, -1]))
-    if omega * dt > RESOLVED:
+    if omega * dt > MAX_PHASE_STEP:
         joint = robot.joint_names[int(np.abs(vectors[worst, :, -1]).argmax())]
         raise OptionError(
             f"plant drive {describe_drive(drive)['kind']}: joint '{joint}' oscillates at "
             f"{omega / (2.0 * np.pi):.4g} Hz, which sub-steps of {dt:.3g} s do not resolve; take "
-            f"{np.ceil(omega * dt / RESOLVED):.0f} times as many ([experiment] substeps), less "
+            f"{np.ceil(omega * dt / MAX_PHASE_STEP):.0f} times as many ([experiment] substeps), "
+            f"less "
             "stiffness or more twist"
         )
     return springs

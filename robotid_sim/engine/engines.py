@@ -67,7 +67,7 @@ _preferred: ContextVar[str | None] = ContextVar("preferred engine", default=None
 
 
 @contextmanager
-def using_engine(name: str | None) -> Iterator[None]:
+def use_engine(name: str | None) -> Iterator[None]:
     """Make an engine the default one within the block; None changes nothing."""
     before = _preferred.set(_preferred.get() if name is None else engine_named(name))
     try:
@@ -81,11 +81,11 @@ def default_engine() -> str:
 
     If none is, the one that has a wheel.
     """
-    with_wheel = "pybullet" if pybullet_has_wheels() else "mujoco"
+    with_wheel = "pybullet" if is_pybullet_available() else "mujoco"
     return _preferred.get() or next(filter(is_installed, ENGINES), with_wheel)
 
 
-def pybullet_has_wheels() -> bool:
+def is_pybullet_available() -> bool:
     """Return whether PyBullet has a wheel for this Python and platform; MuJoCo has for all.
 
     The markers of the package's dependencies say the same.
@@ -102,7 +102,7 @@ def engine_named(name: str | None) -> str:
     """
     found = default_engine() if name is None else name
     if found not in ENGINES:
-        raise UnknownNameError.of("engine", found, ENGINES)
+        raise UnknownNameError.from_names("engine", found, ENGINES)
     if not is_installed(found):
         package = ENGINES[found].package
         if name is None:

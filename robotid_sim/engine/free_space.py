@@ -5,17 +5,17 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 
 from robotid_sim.arrays import Float1D, freeze
-from robotid_sim.engine.proximity import FLOOR, Proximity, base_bottom, is_bodiless
+from robotid_sim.engine.proximity import FLOOR_NAME, Proximity, base_bottom, is_bodiless
 from robotid_sim.errors import InfeasibleError
 from robotid_sim.excitation.penalties import Clearance
-from robotid_sim.kinematics.workspace import THICKNESS
+from robotid_sim.kinematics.workspace import CAPSULE_THICKNESS
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
 LEAST_CUTOFF, CUTOFF_RATIO = 0.01, 1.25
 """Distances matter up to this [m], and up to this over the clearance."""
 
-LEVEL = 0.01
+FLOOR_TOLERANCE = 0.01
 """A base whose lowest point is so near the origin of its frame stands there [m]."""
 
 
@@ -51,10 +51,12 @@ class FreeSpace:
                     "design.constraints.floor or choose another start"
                 )
             names = tuple(str(pair) for pair in proximity.pairs)
-            yield Clearance(proximity.along, names, self.clearance, self.rest, proximity.pushed)
+            yield Clearance(
+                proximity.measure, names, self.clearance, self.rest, proximity.measure_pushed
+            )
 
 
-def assumed_floor(robot: Robot, rest: Float1D) -> tuple[float | None, tuple[str, ...]]:
+def assume_floor(robot: Robot, rest: Float1D) -> tuple[float | None, tuple[str, ...]]:
     """Return the height at which a base stands [m], and what is assumed of geometry, in words.
 
     None where a base has no geometry, or where the robot reaches below it at rest, as arms do that
@@ -62,12 +64,12 @@ def assumed_floor(robot: Robot, rest: Float1D) -> tuple[float | None, tuple[str,
     """
     notes = tuple[str, ...]()
     if is_bodiless(robot):
-        share = f"{THICKNESS:.0%} of the reach"
+        share = f"{CAPSULE_THICKNESS:.0%} of the reach"
         notes = (f"no geometry: capsules along the kinematics keep apart, of radius {share}",)
     bottom = base_bottom(robot)
     if bottom is None:
         return None, (*notes, "no floor: the base has no geometry that stands on one")
-    height = 0.0 if abs(bottom) < LEVEL else bottom
+    height = 0.0 if abs(bottom) < FLOOR_TOLERANCE else bottom
     with Proximity(robot, floor=height) as proximity:
         low = _lowest(proximity, rest)
     if low is not None:
@@ -79,6 +81,6 @@ def _lowest(proximity: Proximity, q: Float1D) -> tuple[str, float] | None:
     """Return the link that is deepest in the floor, and its depth [m]; None if there is none."""
     distances, _ = proximity(q)
     pairs = zip(proximity.pairs, distances.tolist(), strict=True)
-    below = [(-distance, pair.first) for pair, distance in pairs if pair.second == FLOOR]
+    below = [(-distance, pair.first) for pair, distance in pairs if pair.second == FLOOR_NAME]
     depth, link = max(below, default=(0.0, ""))
     return (link, depth) if depth > 0.0 else None

@@ -16,15 +16,15 @@ from scipy.spatial import ConvexHull, QhullError
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.compiled import c_functions, types
 from robotid_sim.engine.compiled_loop import advance, read
-from robotid_sim.engine.convex_bodies import MARGIN, ClosestPoints, ConvexBodies
+from robotid_sim.engine.convex_bodies import MESH_MARGIN, ClosestPoints, ConvexBodies
 from robotid_sim.engine.rigid_bodies import RigidBodies, engine_inertia
 from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.model.geometry import GeometryShape
-from robotid_sim.model.inertia import with_extent
+from robotid_sim.model.inertia import add_extent
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.solid import load_scene, read_mesh
 
-UNUSED = (
+DISABLED_FLAGS = (
     *(mujoco.mjtDisableBit.mjDSBL_CONSTRAINT, mujoco.mjtDisableBit.mjDSBL_CONTACT),
     *(mujoco.mjtDisableBit.mjDSBL_SENSOR, mujoco.mjtDisableBit.mjDSBL_EULERDAMP),
     # A reset would hide a simulation that has diverged; the plant tells it.
@@ -32,11 +32,11 @@ UNUSED = (
 )
 """What is switched off: all but rigid bodies and gravity."""
 
-LIBRARIES = ("libmujoco*.so*", "libmujoco*.dylib", "mujoco*.dll")
+LIBRARY_PATTERNS = ("libmujoco*.so*", "libmujoco*.dylib", "mujoco*.dll")
 """Names of MuJoCo's library beside its package, by platform."""
 
 _library = next(
-    path for names in LIBRARIES for path in sorted(Path(mujoco.__file__).parent.glob(names))
+    path for names in LIBRARY_PATTERNS for path in sorted(Path(mujoco.__file__).parent.glob(names))
 )
 _step = c_functions(_library)("mj_step", types.void, types.intp, types.intp)
 
@@ -50,12 +50,12 @@ class MujocoBodies(RigidBodies):
         spec = mujoco.MjSpec()
         spec.option.timestep, spec.option.gravity = dt, robot.gravity
         spec.option.integrator = mujoco.mjtIntegrator.mjINT_EULER
-        spec.option.disableflags = sum(int(bit) for bit in UNUSED)
+        spec.option.disableflags = sum(int(bit) for bit in DISABLED_FLAGS)
         spec.compiler.autolimits = False
         spec.compiler.boundmass = spec.compiler.boundinertia = 0.0
         body = spec.worldbody
         for k, (link, joint) in enumerate(zip(robot.links, robot.joints, strict=True)):
-            mass, moments, frame = engine_inertia(with_extent(link.phi))
+            mass, moments, frame = engine_inertia(add_extent(link.phi))
             body = body.add_body(
                 name=f"body_{k}",
                 pos=joint.T_parent_joint[:3, 3],
@@ -77,7 +77,7 @@ class MujocoBodies(RigidBodies):
         super().__init__(robot.dof, (*addresses, data.qfrc_applied, data.qpos, data.qvel))
         # Whether a body is not in the engine as it was given.
         for k, link in enumerate(robot.links, start=1):
-            mass, moments, _ = engine_inertia(with_extent(link.phi))
+            mass, moments, _ = engine_inertia(add_extent(link.phi))
             loaded = np.array([self._model.body_mass[k], *self._model.body_inertia[k]])
             expected = np.array([mass, *moments])
             if np.abs(loaded - expected).max() > 1e-12 * max(1.0, np.abs(expected).max()):
@@ -123,22 +123,22 @@ def _quaternion(T: Float2D) -> Float1D:
     return quaternion
 
 
-THIN = 1e-5
+FLAT_MESH_THICKNESS = 1e-5
 """Half thickness of a mesh that is flat [m]; MuJoCo takes none without a volume."""
 
 TOLERANCE, ITERATIONS = 1e-9, 100
 """Of the distance [m], MuJoCo's own is 1e-6; with 200 iterations versions before 3.8 crashed."""
 
-SAME = 1e-12
+MIN_POINT_DISTANCE = 1e-12
 """Points nearer than this have no direction [m]."""
 
-APART: dict[str, Any] = {"group_material": False, "split_objects": True, "split_groups": True}
+OBJ_OPTIONS: dict[str, Any] = {"group_material": False, "split_objects": True, "split_groups": True}
 """What of an OBJ file trimesh shall read apart: what PyBullet does."""
 
-CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
+CUBE_CORNERS = np.array(list(product((-1.0, 1.0), repeat=3)))
 """Corners of a cube from -1 to 1, shape (8, 3)."""
 
-KINDS = {
+GEOM_TYPES = {
     "sphere": mujoco.mjtGeom.mjGEOM_SPHERE,
     "cylinder": mujoco.mjtGeom.mjGEOM_CYLINDER,
     "capsule": mujoco.mjtGeom.mjGEOM_CAPSULE,
@@ -155,14 +155,14 @@ class MujocoConvexBodies(ConvexBodies):
         self._boxes: list[tuple[Float1D, Float1D]] = []
         self._geoms: list[list[int]] = []
         """Geoms of every body: several if its file holds several objects."""
-        self._margins = [MARGIN * (shape.kind == "mesh") for shape in shapes]
+        self._margins = [MESH_MARGIN * (shape.kind == "mesh") for shape in shapes]
         spec = mujoco.MjSpec()
         spec.option.ccd_tolerance, spec.option.ccd_iterations = TOLERANCE, ITERATIONS
         for shape in shapes:
             first, world = sum(map(len, self._geoms)), spec.worldbody
             hulls = []  # corners, shape (N, 3) each; none of what is round
             if shape.kind == "box":
-                hulls = [CORNERS * (0.5 * np.array(shape.size))]
+                hulls = [CUBE_CORNERS * (0.5 * np.array(shape.size))]
             elif shape.mesh is not None:
                 hulls = [corners * np.array(shape.size) for corners in hulls_of(shape.mesh)]
             for k, points in enumerate(hulls, start=first):
@@ -170,11 +170,11 @@ class MujocoConvexBodies(ConvexBodies):
                 mesh.inertia = mujoco.mjtMeshInertia.mjMESH_INERTIA_CONVEX
                 world.add_geom(type=mujoco.mjtGeom.mjGEOM_MESH, meshname=mesh.name)
             if hulls:
-                margin, points = MARGIN * (shape.kind == "mesh"), np.vstack(hulls)
+                margin, points = MESH_MARGIN * (shape.kind == "mesh"), np.vstack(hulls)
                 box = points.min(axis=0) - margin, points.max(axis=0) + margin
             else:
                 radius, length = shape.size[0], shape.size[-1] if len(shape.size) > 1 else 0.0
-                world.add_geom(type=KINDS[shape.kind], size=[radius, 0.5 * length, 0.0])
+                world.add_geom(type=GEOM_TYPES[shape.kind], size=[radius, 0.5 * length, 0.0])
                 up = 0.5 * length + (0.0 if shape.kind == "cylinder" else radius)
                 box = -np.array([radius, radius, up]), np.array([radius, radius, up])
             self._boxes.append(box)
@@ -218,9 +218,9 @@ class MujocoConvexBodies(ConvexBodies):
             return None
         a, b, points = nearest
         normal, length = points[:3] - points[3:], float(np.linalg.norm(points[:3] - points[3:]))
-        if length < SAME:  # they touch exactly
+        if length < MIN_POINT_DISTANCE:  # they touch exactly
             normal = self._data.geom_xpos[a] - self._data.geom_xpos[b]
-            length = max(float(np.linalg.norm(normal)), SAME)
+            length = max(float(np.linalg.norm(normal)), MIN_POINT_DISTANCE)
         sign = 1.0 if least >= 0.0 else -1.0
         return ClosestPoints(least - margin, points[:3], points[3:], normal * (sign / length))
 
@@ -233,7 +233,7 @@ def hulls_of(path: Path) -> list[Float2D]:
     """
     clouds = [read_mesh(path).vertices]  # tells what is wrong with a file
     if path.suffix.lower() == ".obj":
-        clouds = [np.asarray(mesh.vertices) for mesh in load_scene(path, **APART).dump()]
+        clouds = [np.asarray(mesh.vertices) for mesh in load_scene(path, **OBJ_OPTIONS).dump()]
     return [_hull(cloud) for cloud in clouds]
 
 
@@ -242,5 +242,5 @@ def _hull(points: Float2D) -> Float2D:
     try:
         return np.asarray(points[ConvexHull(points).vertices])
     except (QhullError, ValueError):
-        thick = (points[:, None] + THIN * CORNERS).reshape(-1, 3)
+        thick = (points[:, None] + FLAT_MESH_THICKNESS * CUBE_CORNERS).reshape(-1, 3)
         return np.asarray(thick[ConvexHull(thick).vertices])

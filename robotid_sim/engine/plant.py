@@ -9,7 +9,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import require_moved_inertia
 from robotid_sim.dynamics.running_terms import RunningTerms, rotor_coupling
 from robotid_sim.engine import compiled_loop
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.closing import Closeable
 from robotid_sim.engine.drives import DriveStep, SmoothDrive, drive_of, terms_of
 from robotid_sim.engine.elastic_drive import ElasticDrive
 from robotid_sim.engine.engines import bodies_of, engine_named
@@ -17,14 +17,14 @@ from robotid_sim.engine.rigid_bodies import ClosedBodies, RigidBodies, require_p
 from robotid_sim.errors import OptionError, ShapeError, SimulationDiverged
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.friction_law import FrictionLaw, describe_law
-from robotid_sim.model.joint_terms import OF_LINKS
+from robotid_sim.model.joint_terms import LINK_KINDS
 from robotid_sim.model.plant_drives import PlantDrive, describe_drive
 from robotid_sim.model.robot import Robot
 
 MAX_SUBSTEPS = 256
 """Most engine steps per control step."""
 
-DIVERGED = 100.0
+MAX_VELOCITY_RATIO = 100.0
 """A joint this many times faster than its velocity limit has diverged."""
 
 
@@ -40,7 +40,7 @@ class Step(NamedTuple):
     tau: Float1D
 
 
-class Plant(Closing):
+class Plant(Closeable):
     """A robot in an engine of its own; use it in a ``with`` block.
 
     The engine integrates rigid bodies without friction and rotors by semi-implicit Euler. At every
@@ -111,7 +111,7 @@ class Plant(Closing):
             self._drive = self._elastic = ElasticDrive(
                 robot, drive, dt / substeps, law=friction, leapfrog=leapfrog
             )
-            terms = tuple(term for term in terms if term.kind not in OF_LINKS)
+            terms = tuple(term for term in terms if term.kind not in LINK_KINDS)
         self._coupling = rotor_coupling(robot, terms)
         duration = np.inf if friction is None else friction.duration
         self._terms = RunningTerms(robot, terms, duration, whole=True)
@@ -120,7 +120,7 @@ class Plant(Closing):
         self._ahead = 0.5 * dt / substeps if leapfrog else 0.0
         self._acted: list[Float1D] = []
         self._linked: list[tuple[Float1D, Float1D, Float1D]] = []
-        self._fastest = DIVERGED * robot.limits.velocity
+        self._fastest = MAX_VELOCITY_RATIO * robot.limits.velocity
         self._bodies: RigidBodies | ClosedBodies = bodies_of(self.engine, robot, dt / substeps)
         self.reset(robot.home, np.zeros(robot.dof))
 
@@ -148,7 +148,7 @@ class Plant(Closing):
         self.t = 0.0
         self._acted.clear()
         self._linked.clear()
-        q, dq = self._checked(q, "q"), self._checked(dq, "dq")
+        q, dq = self._check_values(q, "q"), self._check_values(dq, "dq")
         if self._elastic is not None:
             q = self._elastic.reset(q, dq)
         self._terms.reset()
@@ -177,10 +177,10 @@ class Plant(Closing):
             If a state is no longer finite or absurdly fast; carries time and joint.
         """
         effort = self.robot.limits.effort
-        tau = np.minimum(np.maximum(self._checked(tau, "tau"), -effort), effort)
+        tau = np.minimum(np.maximum(self._check_values(tau, "tau"), -effort), effort)
         acting = tau
         if disturbance is not None:
-            outside = self._checked(disturbance, "disturbance")
+            outside = self._check_values(disturbance, "disturbance")
             if self._elastic is None:
                 acting = tau + outside
             else:
@@ -189,7 +189,7 @@ class Plant(Closing):
             state, handle = (self.q, self.dq), self._bodies.handle
             self.q, self.dq, drive = self._drive.steps(handle, *state, acting, self.substeps)
             self._ddq = drive.ddq
-            first = self._noted(state[0], drive, self._none, tau)
+            first = self._first_substep(state[0], drive, self._none, tau)
         else:
             first = self._stepwise(tau, acting)
         if not compiled_loop.is_sound(self.q, self.dq, self._fastest):
@@ -215,7 +215,7 @@ class Plant(Closing):
             drive = self._drive(self.q, self.dq, free)
             self._ddq = drive.ddq
             if first is None:
-                first = self._noted(self.q, drive, further, tau)
+                first = self._first_substep(self.q, drive, further, tau)
                 if self._elastic is not None:
                     self._linked.append(self._elastic.link)
             self._bodies.advance(drive.held)
@@ -223,7 +223,7 @@ class Plant(Closing):
         assert first is not None
         return first
 
-    def _noted(self, q: Float1D, drive: DriveStep, further: Float1D, tau: Float1D) -> Step:
+    def _first_substep(self, q: Float1D, drive: DriveStep, further: Float1D, tau: Float1D) -> Step:
         """Return a first sub-step, after its friction has been noted."""
         if drive.friction is not None:
             shared = 0.0 if self._coupling is None else self._coupling @ drive.ddq
@@ -248,10 +248,10 @@ class Plant(Closing):
         if self.friction is not None:
             noted["friction"] = describe_law(self.friction)
         if self.drive is not None and self._elastic is not None:
-            noted["drive"] = {**describe_drive(self.drive), **self._elastic.described()}
+            noted["drive"] = {**describe_drive(self.drive), **self._elastic.describe()}
         return replace(log, truth=truth, provenance=noted)
 
-    def _checked(self, value: Float1D, name: str) -> Float1D:
+    def _check_values(self, value: Float1D, name: str) -> Float1D:
         array = np.asarray(value, dtype=float)
         if array.shape != self._shape or not np.isfinite(array).all():
             joint = ""
@@ -265,4 +265,4 @@ class Plant(Closing):
 
     def _state(self) -> tuple[Float1D, Float1D]:
         q, dq = self._bodies.state()
-        return (q, dq) if self._elastic is None else self._elastic.moved(q, dq)
+        return (q, dq) if self._elastic is None else self._elastic.sync_links(q, dq)

@@ -13,7 +13,7 @@ from robotid_sim.engine.rigid_bodies import engine_inertia
 from robotid_sim.model.geometry import number_text, rpy_from_rotation
 from robotid_sim.model.robot import Robot
 
-RANGE = 1e6
+FREE_RANGE = 1e6
 """Position range [rad or m] that no motion reaches."""
 
 
@@ -35,7 +35,8 @@ def joint_element(robot: Robot, k: int) -> str:
         f'<joint name="joint_{k}" type="{kind}">{origin_element(joint.T_parent_joint)}'
         f'<parent link="{parent}"/><child link="body_{k}"/>'
         f'<axis xyz="{number_text(joint.axis)}"/>'
-        f'<limit lower="{-RANGE}" upper="{RANGE}" effort="0" velocity="{RANGE}"/></joint>'
+        f'<limit lower="{-FREE_RANGE}" upper="{FREE_RANGE}" effort="0" '
+        f'velocity="{FREE_RANGE}"/></joint>'
     )
 
 

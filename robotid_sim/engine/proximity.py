@@ -11,7 +11,7 @@ from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.dynamics import kernels
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.closing import Closeable
 from robotid_sim.engine.convex_bodies import (
     ClosestPoints,
     ConvexBodies,
@@ -25,29 +25,29 @@ from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.side_car import base_shapes
 
-FLOOR = "floor"
+FLOOR_NAME = "floor"
 FLOOR_SIZE = 50.0
 """Half width of the floor, which is a cube [m]: so thick that nothing is below it."""
 
-DEPTH = 5.0
+SEARCH_DEPTH = 5.0
 """From here the lowest point of the base is looked for [m]: below anything on which it stands."""
 
-PROBES = 60
+PROBE_COUNT = 60
 """Random configurations that tell pairs of links that always touch."""
 
-CUTOFF = 0.15
+DISTANCE_CUTOFF = 0.15
 """Distances above this are this [m], unless asked otherwise: what is far away does not matter."""
 
-SEEN = 0.15
+SEARCH_DISTANCE = 0.15
 """The engine looks so far [m]: what was far away need not be asked for again until it has moved."""
 
-KEPT_PATHS = 8
+MAX_CACHED_PATHS = 8
 """Paths, by their number of samples, of which distances are kept."""
 
 SPREAD, DEEP = 0.1, 0.01
 """What an overlap of hulls with the same center counts more [m], and from which depth on [m]."""
 
-SMALL_GAP = 1e-6
+MIN_CENTER_DISTANCE = 1e-6
 """Distance of centers below which they have no direction [m]."""
 
 PairDistances = tuple[Float2D, Float]
@@ -65,7 +65,7 @@ class Pair:
         return f"{self.first} and {self.second}"
 
 
-class Proximity(Closing):
+class Proximity(Closeable):
     """Smallest distances between the links of a robot, and to the floor; use in a ``with`` block.
 
     Links are the convex hulls of their collision shapes, or of their visual ones; of a robot that
@@ -97,7 +97,7 @@ class Proximity(Closing):
         robot: Robot,
         *,
         floor: float | None = None,
-        cutoff: float = CUTOFF,
+        cutoff: float = DISTANCE_CUTOFF,
         engine: str | None = None,
     ) -> None:
         self.robot, self.floor, self.cutoff = robot, floor, cutoff
@@ -108,7 +108,7 @@ class Proximity(Closing):
         self._prismatic = np.array(robot.prismatic)
         self._last: tuple[bytes, PairDistances, PairDistances] | None = None
         self._paths: dict[int, tuple[Float, Float, Float2D]] = {}
-        self._seen = max(cutoff, SEEN)
+        self._seen = max(cutoff, SEARCH_DISTANCE)
         self._bodies = convex_bodies_of(self.engine, self._hulls())
         try:
             boxes = [self._bodies.box(k) for k in range(len(self._links))]
@@ -149,17 +149,17 @@ class Proximity(Closing):
         gradient : ndarray, shape (P, n)
             Zero where the distance is cut off.
         """
-        true, _ = self._measured(np.asarray(q, dtype=float)[None])
+        true, _ = self._measure_configurations(np.asarray(q, dtype=float)[None])
         return true[0][0], true[1][0]
 
-    def along(self, q: Float2D) -> PairDistances:
+    def measure(self, q: Float2D) -> PairDistances:
         """Return distances, shape (N, P), and gradients, shape (N, P, n), along a path.
 
         The last answer is kept: solvers ask for values and for slopes of the same path.
         """
-        return self._kept(q)[0]
+        return self._measure_cached(q)[0]
 
-    def pushed(self, q: Float2D) -> PairDistances:
+    def measure_pushed(self, q: Float2D) -> PairDistances:
         r"""Return the same with a way out of overlaps, for solvers that come from inside.
 
         The least way out of a deep overlap may be one that no joint can go, with no slope at all.
@@ -167,15 +167,15 @@ class Proximity(Closing):
         of one hull to the other's, and R the sum of the radii of the spheres around them; it grows
         with the overlap up to DEEP.
         """
-        return self._kept(q)[1]
+        return self._measure_cached(q)[1]
 
-    def _kept(self, q: Float2D) -> tuple[PairDistances, PairDistances]:
+    def _measure_cached(self, q: Float2D) -> tuple[PairDistances, PairDistances]:
         key = np.asarray(q).tobytes()
         if self._last is None or self._last[0] != key:
-            self._last = key, *self._measured(np.ascontiguousarray(q, dtype=float))
+            self._last = key, *self._measure_configurations(np.ascontiguousarray(q, dtype=float))
         return self._last[1:]
 
-    def _measured(self, Q: Float2D) -> tuple[PairDistances, PairDistances]:
+    def _measure_configurations(self, Q: Float2D) -> tuple[PairDistances, PairDistances]:
         """Return distances (N, P) and gradients (N, P, n) in configurations (N, n), two kinds."""
         T = np.array([kernels.link_poses(self.robot.geometry, q) for q in Q])
         distance = np.full((len(Q), len(self.pairs)), self.cutoff)
@@ -189,14 +189,14 @@ class Proximity(Closing):
         d = np.array([point.distance for point in points])
         normal = np.array([point.normal for point in points])
         touching = np.array([(point.first, point.second) for point in points])
-        slope = self._parted(T[at], hulls, touching, normal)
+        slope = self._compute_gradients(T[at], hulls, touching, normal)
         distance[at, pair], gradient[at, pair] = d, slope
         centers = self._places(T)[1][at[:, None], hulls]
         apart = centers[:, 0] - centers[:, 1]
         gap, reach = np.linalg.norm(apart, axis=1), self._radii[hulls].sum(axis=1)
         inside = np.where(reach < FLOOR_SIZE, np.clip(-d / DEEP, 0.0, 1.0), 0.0)
-        out = apart / np.maximum(gap, SMALL_GAP)[:, None]
-        spread = self._parted(T[at], hulls, centers, out)
+        out = apart / np.maximum(gap, MIN_CENTER_DISTANCE)[:, None]
+        spread = self._compute_gradients(T[at], hulls, centers, out)
         share = 1.0 - gap / reach
         growing = (inside > 0.0) & (inside < 1.0)
         far, steep = distance.copy(), gradient.copy()
@@ -207,7 +207,7 @@ class Proximity(Closing):
         )
         return (distance, gradient), (far, steep)
 
-    def _parted(self, T: Float, hulls: Int1D, points: Float, along: Float2D) -> Float2D:
+    def _compute_gradients(self, T: Float, hulls: Int1D, points: Float, along: Float2D) -> Float2D:
         """Return how fast every joint parts points of two hulls along a direction, (M, n).
 
         For link poses (M, n, 4, 4), hulls (M, 2), their points (M, 2, 3) and directions (M, 3).
@@ -272,7 +272,7 @@ class Proximity(Closing):
             turned = np.linalg.norm(R - old_R, axis=(2, 3)) / np.sqrt(2.0)
             moved += self._radii * turned
             least = np.maximum(least, old_least - moved[:, first] - moved[:, second])
-        elif len(self._paths) == KEPT_PATHS:
+        elif len(self._paths) == MAX_CACHED_PATHS:
             self._paths.pop(next(iter(self._paths)))
         at, row = np.nonzero(least < self.cutoff)
         ends = first[row], second[row]
@@ -321,25 +321,25 @@ class Proximity(Closing):
             for b in range(a + 2, n)
         ]
         pairs += [(Pair(names[b], self.robot.base), by_link[b], base) for b in range(1, n)]
-        pairs += [(Pair(names[b], FLOOR), by_link[b], floor) for b in range(1, n)]
+        pairs += [(Pair(names[b], FLOOR_NAME), by_link[b], floor) for b in range(1, n)]
         combined = [(pair, [(a, b) for a in ones for b in others]) for pair, ones, others in pairs]
         rows = [(pair, hulls) for pair, hulls in combined if hulls]
-        self._candidates = _numbered(rows)
+        self._candidates = _number_pairs(rows)
         rng = np.random.default_rng(int(self.robot.fingerprint()[:16], 16))
         limits = self.robot.limits
-        probes = rng.uniform(limits.lower, limits.upper, (PROBES, n))
+        probes = rng.uniform(limits.lower, limits.upper, (PROBE_COUNT, n))
         nearest = self._nearest(
             np.array([kernels.link_poses(self.robot.geometry, q) for q in probes])
         )
         inside = {key for key, (*_, point) in nearest.items() if point.distance < 0.0}
-        touching = [all((s, k) in inside for s in range(PROBES)) for k in range(len(rows))]
+        touching = [all((s, k) in inside for s in range(PROBE_COUNT)) for k in range(len(rows))]
         # What is always in the floor is no overlap of hulls: the floor is too high.
         possible = [
             (pair, hulls)
             for (pair, hulls), always in zip(rows, touching, strict=True)
-            if not always or pair.second == FLOOR
+            if not always or pair.second == FLOOR_NAME
         ]
-        return tuple(pair for pair, _ in possible), _numbered(possible)
+        return tuple(pair for pair, _ in possible), _number_pairs(possible)
 
 
 def is_bodiless(robot: Robot) -> bool:
@@ -353,14 +353,14 @@ def base_bottom(robot: Robot, engine: str | None = None) -> float | None:
     None where the base has no geometry. Raises as `Proximity` does.
     """
     require_meshes(robot)
-    shapes = [*collision_shapes(base_shapes(robot)), _cube_below(-DEPTH)]
+    shapes = [*collision_shapes(base_shapes(robot)), _cube_below(-SEARCH_DEPTH)]
     floor = len(shapes) - 1
     with convex_bodies_of(engine_named(engine), shapes) as bodies:
         for k, shape in enumerate(shapes):
             _stand(bodies, k, shape.T_body_shape)
-        points = [bodies.closest(k, floor, 2.0 * DEPTH) for k in range(floor)]
+        points = [bodies.closest(k, floor, 2.0 * SEARCH_DEPTH) for k in range(floor)]
     distances = [point.distance for point in points if point is not None]
-    return min(distances) - DEPTH if distances else None
+    return min(distances) - SEARCH_DEPTH if distances else None
 
 
 def _cube_below(height: float) -> GeometryShape:
@@ -376,7 +376,7 @@ def _stand(bodies: ConvexBodies, body: int, T: Float2D) -> None:
     bodies.place(body, T[:3, 3].tolist(), turn.tolist())
 
 
-def _numbered(rows: Sequence[tuple[Pair, Sequence[tuple[int, int]]]]) -> Int1D:
+def _number_pairs(rows: Sequence[tuple[Pair, Sequence[tuple[int, int]]]]) -> Int1D:
     """Return rows of two hulls and the index of their pair, shape (C, 3)."""
     numbers = [(a, b, k) for k, (_, hulls) in enumerate(rows) for a, b in hulls]
     return np.array(numbers, dtype=int).reshape(-1, 3)

@@ -7,16 +7,16 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.engine import compiled_loop
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.closing import Closeable
 from robotid_sim.errors import InconsistentInertiaError, OptionError
 from robotid_sim.model import inertia
 from robotid_sim.model.robot import Robot
 
-TRIANGLE_SLACK = 1e-13
+TRIANGLE_TOLERANCE = 1e-13
 """Relative distance kept from the triangle inequality; engines refuse a tensor beyond it."""
 
 
-class RigidBodies(Closing):
+class RigidBodies(Closeable):
     r"""The bodies of a robot in an engine of their own.
 
     A step of `dt` is semi-implicit, :math:`\dot q^+ = \dot q + \Delta t\, \ddot q(q, \dot q)` and
@@ -76,7 +76,7 @@ def engine_inertia(phi: Float1D) -> tuple[float, Float1D, Float2D]:
     mass, com, central = inertia.unpack(phi)
     moments, axes = inertia.principal_axes(central)
     moments = np.maximum(moments, 0.0)
-    moments[2] = min(moments[2], (moments[0] + moments[1]) * (1.0 - TRIANGLE_SLACK))
+    moments[2] = min(moments[2], (moments[0] + moments[1]) * (1.0 - TRIANGLE_TOLERANCE))
     frame = np.eye(4)
     frame[:3, :3], frame[:3, 3] = axes, com
     return mass, moments, frame

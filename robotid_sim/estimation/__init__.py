@@ -8,9 +8,9 @@ from robotid_sim.registry import Alias, Registry
 if TYPE_CHECKING:
     from robotid_sim.estimation.problem import Estimator
 
-AROUND_WLS = "wls-"
+WLS_SWARM_PREFIX = "wls-"
 """Begins the names of swarms around weighted least squares; the optimizer's name follows."""
-POPULATION = {name: {"population": 100} for name in ("pso", "rwpso")}
+POPULATION_OPTIONS = {name: {"population": 100} for name in ("pso", "rwpso")}
 
 
 def swarm_preset(name: str) -> Alias | None:
@@ -19,9 +19,9 @@ def swarm_preset(name: str) -> Alias | None:
     ``wls-NAME`` is the optimizer of that name around weighted least squares, ``ls-pso`` a particle
     swarm on the plain sum of squares around least squares, and ``pso`` within bounds from physics.
     """
-    optimizer = name.removeprefix(AROUND_WLS)
+    optimizer = name.removeprefix(WLS_SWARM_PREFIX)
     if optimizer != name and optimizer in OPTIMIZERS:
-        options = {"optimizer": optimizer, "options": POPULATION.get(optimizer, {})}
+        options = {"optimizer": optimizer, "options": POPULATION_OPTIONS.get(optimizer, {})}
         return Alias("swarm", options)
     plain = {"optimizer": "pso", "weights": "equal"}
     known = {"ls-pso": plain, "pso": plain | {"bounds": "physics"}}

@@ -36,13 +36,13 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import reduce_rows
 
-SATURATED = 0.999
+MAX_LEVERAGE = 0.999
 """Largest block leverage that is corrected; a block beyond fits itself."""
 
 BLOCKS_PER_PARAMETER = 2
 """Blocks of all joints that a covariance needs, per parameter."""
 
-NO_SAMPLE = -1
+PADDING_INDEX = -1
 """Stands for the samples that a block has less than others."""
 
 
@@ -63,7 +63,7 @@ def length_of(problem: LinearProblem, beta: Float1D, block: float | None) -> flo
     """Return the length of the blocks of a covariance [s]; without one given, by the residuals."""
     if block is not None:
         return block
-    residual = problem.by_joint(problem.y - problem.W @ beta)
+    residual = problem.unstack_rows(problem.y - problem.W @ beta)
     period = problem.period if problem.repeats else None
     return block_length(residual, problem.dt, period)
 
@@ -96,9 +96,9 @@ def block_sandwich(
         small = Z.shape[1] < Z.shape[2]
         gram = Z @ transposed if small else transposed @ Z
         trace = np.trace(gram, axis1=1, axis2=2)
-        for k in np.flatnonzero(trace > SATURATED):  # the trace bounds the largest eigenvalue
+        for k in np.flatnonzero(trace > MAX_LEVERAGE):  # the trace bounds the largest eigenvalue
             largest = np.linalg.eigvalsh(gram[k])[-1]
-            gram[k] *= min(1.0, SATURATED / largest)
+            gram[k] *= min(1.0, MAX_LEVERAGE / largest)
         # Z^T (1 - Z Z^T)^-1 r of every block, by the smaller of the two Gram matrices.
         inner, r = np.eye(gram.shape[1]) - gram, residual if small else transposed @ residual
         solved = np.linalg.solve(inner, r)
@@ -117,9 +117,9 @@ def row_blocks(
     triangular factor of the weighted regressor, blocks are given by their length [s].
     """
     samples = block_samples(problem, block)
-    residual = problem.by_joint(problem.y - problem.W @ beta) * weights
-    rows = problem.by_joint(problem.W)
-    missing = samples == NO_SAMPLE
+    residual = problem.unstack_rows(problem.y - problem.W @ beta) * weights
+    rows = problem.unstack_rows(problem.W)
+    missing = samples == PADDING_INDEX
     for j in range(problem.dof):
         Z, r = ((rows[:, j] * weights[j]) @ inverse)[samples], residual[samples, j, None]
         Z[missing], r[missing] = 0.0, 0.0
@@ -133,8 +133,8 @@ def block_samples(problem: LinearProblem, block: float) -> Int2D:
     as there are periods. Too few such blocks show no covariance: then, and where nothing repeats,
     blocks follow one another, and samples left over at the end are dropped.
 
-    The indices have shape (m, l), with `NO_SAMPLE` where a block of this length [s] has fewer than
-    l.
+    The indices have shape (m, l), with `PADDING_INDEX` where a block of this length [s] has fewer
+    than l.
     """
     N = problem.samples
     if problem.repeats and problem.period is not None:
@@ -144,7 +144,7 @@ def block_samples(problem: LinearProblem, block: float) -> Int2D:
             held = np.bincount(which, minlength=count)
             order = np.argsort(which, kind="stable")
             place = np.arange(N) - np.repeat(np.cumsum(held) - held, held)
-            samples = np.full((count, held.max()), NO_SAMPLE)
+            samples = np.full((count, held.max()), PADDING_INDEX)
             samples[which[order], place] = order
             return samples
     length = min(max(1, round(block / problem.dt)), N)
@@ -165,10 +165,10 @@ def row_blocks_of(problem: LinearProblem, block: float) -> int:
 
 def share_in_blocks(problem: LinearProblem, block: float) -> float:
     """Return the share of the samples that blocks of a length [s] hold, at most 1."""
-    return float((block_samples(problem, block) != NO_SAMPLE).sum() / problem.samples)
+    return float((block_samples(problem, block) != PADDING_INDEX).sum() / problem.samples)
 
 
-AT_A_TIME = 2000
+MAX_BLOCKS_IN_MEMORY = 2000
 """Blocks whose matrices, shape (b, b) each, are held at a time: long logs have very many."""
 
 
@@ -192,7 +192,7 @@ def block_variance(
         transposed = Z.transpose(0, 2, 1)
         small = Z.shape[1] < Z.shape[2]
         values, vectors = np.linalg.eigh(Z @ transposed if small else transposed @ Z)
-        factors = 1.0 / np.sqrt(1.0 - np.minimum(values, SATURATED))
+        factors = 1.0 / np.sqrt(1.0 - np.minimum(values, MAX_LEVERAGE))
         root = (vectors * factors[:, None, :]) @ vectors.transpose(0, 2, 1)
         # (1 - Z Z^T)^(-1/2) Z by the smaller of the two Gram matrices: (blocks, rows, parameters)
         leveled = (root @ Z if small else Z @ root) @ inverse.T
@@ -214,22 +214,22 @@ def _some_blocks(
 ) -> Iterator[tuple[Float, Float]]:
     """Yield the blocks of every joint as `row_blocks`, some at a time."""
     for Z, r in row_blocks(problem, beta, weights, inverse, block):
-        for first in range(0, len(Z), AT_A_TIME):
-            part = slice(first, first + AT_A_TIME)
+        for first in range(0, len(Z), MAX_BLOCKS_IN_MEMORY):
+            part = slice(first, first + MAX_BLOCKS_IN_MEMORY)
             yield Z[part], r[part]
 
 
-SHORTEST_BLOCK = 0.2
+MIN_BLOCK_LENGTH = 0.2
 """Length of the blocks of a covariance where residuals are not correlated for long [s]."""
 
-CORRELATION_TIMES = 2.0
+BLOCK_LENGTH_RATIO = 2.0
 """Length of a block over the correlation time of the residuals.
 
 Of exponentially correlated residuals such blocks see three quarters of the variance. Longer ones
 are too few, and their covariance scatters.
 """
 
-FEWEST_BLOCKS = 20
+MIN_BLOCKS = 20
 """Blocks of every joint that a log, or a period of it, is cut into, at least."""
 
 
@@ -260,10 +260,10 @@ def block_length(residual: Float2D, dt: float, period: float | None = None) -> f
     """
     N = len(residual)
     correlated = dt * N / float(effective_rows(autocorrelation(residual)).min())
-    longest = min(dt * N, period or np.inf) / FEWEST_BLOCKS
-    return max(SHORTEST_BLOCK, min(CORRELATION_TIMES * correlated, longest))
+    longest = min(dt * N, period or np.inf) / MIN_BLOCKS
+    return max(MIN_BLOCK_LENGTH, min(BLOCK_LENGTH_RATIO * correlated, longest))
 
 
 def block_of(estimate: Estimate) -> float:
     """Return the length of the blocks of an estimate's covariance [s]."""
-    return estimate.block or SHORTEST_BLOCK
+    return estimate.block or MIN_BLOCK_LENGTH

@@ -23,8 +23,8 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.model.inertia import pack, unpack
-from robotid_sim.model.parameters import N_INERTIAL
-from robotid_sim.model.perturb import SCALE
+from robotid_sim.model.parameters import INERTIAL_COUNT
+from robotid_sim.model.perturb import DEFAULT_SCALE
 from robotid_sim.model.robot import Robot
 
 MAX_SHARE_OF_PRIOR = 0.5
@@ -40,7 +40,7 @@ QUANTITIES = (
 )
 """Of every link, with units."""
 
-_TENSOR = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
+_TENSOR_INDICES = ((0, 0), (0, 1), (1, 1), (0, 2), (1, 2), (2, 2))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def estimate_bodies(
     basis: BaseParameters,
     std: Float1D,
     *,
-    scale: float = SCALE,
+    scale: float = DEFAULT_SCALE,
 ) -> Iterator[BodyQuantity]:
     """Compute mass, center of mass and inertia of every link.
 
@@ -105,10 +105,10 @@ def estimate_bodies(
     prior = _prior(nominal, basis, cov, scale)
     gain = np.linalg.solve(basis.B @ prior @ basis.B.T + cov, basis.B @ prior)
     phi = nominal.parameters()
-    mean = phi + gain.T @ (estimate.beta[: basis.rank] - basis.of(phi))
+    mean = phi + gain.T @ (estimate.beta[: basis.rank] - basis.project(phi))
     posterior = prior - prior @ basis.B.T @ gain
     for k, link in enumerate(nominal.links):
-        part = slice(N_INERTIAL * k, N_INERTIAL * (k + 1))
+        part = slice(INERTIAL_COUNT * k, INERTIAL_COUNT * (k + 1))
         values, slopes = _quantities(mean[part])
         before, prior_slopes = _quantities(link.phi)
         after, _ = _quantities(identified.links[k].phi)
@@ -130,7 +130,7 @@ def estimate_bodies(
 def _prior(nominal: Robot, basis: BaseParameters, cov: Float2D, scale: float) -> Float2D:
     """Return the covariance of the nominal parameters; those of joints are open, shape (p, p)."""
     phi = nominal.parameters()
-    size = np.maximum(np.abs(basis.of(phi)), np.sqrt(np.diag(cov)))
+    size = np.maximum(np.abs(basis.project(phi)), np.sqrt(np.diag(cov)))
     open_std = np.maximum(np.abs(phi), ((basis.B != 0.0) * size[:, None]).max(axis=0))
     prior = np.diag(open_std**2)
     for k, link in enumerate(nominal.links):
@@ -141,20 +141,20 @@ def _prior(nominal: Robot, basis: BaseParameters, cov: Float2D, scale: float) ->
         reach = max(float(np.linalg.norm(com)), float(np.sqrt(1.5 * moment / mass)))
         std = scale * np.array([mass, *3 * (reach,), *6 * (moment,)])
         slopes = _slopes_of_phi(mass, com, central) * std
-        part = slice(N_INERTIAL * k, N_INERTIAL * (k + 1))
+        part = slice(INERTIAL_COUNT * k, INERTIAL_COUNT * (k + 1))
         prior[part, part] = slopes @ slopes.T
     return prior
 
 
 def _slopes_of_phi(mass: float, com: Float1D, central: Float2D) -> Float2D:
     """Return derivatives of a link's parameters by mass, COM and central tensor, shape (10, 10)."""
-    slopes = np.zeros((N_INERTIAL, N_INERTIAL))
+    slopes = np.zeros((INERTIAL_COUNT, INERTIAL_COUNT))
     slopes[:, 0] = pack(1.0, com, np.zeros((3, 3)))
     for axis in range(3):  # the parameters are quadratic in the COM: differences are exact
         step = np.eye(3)[axis]
         ahead, behind = (pack(mass, com + sign * step, central) for sign in (1.0, -1.0))
         slopes[:, 1 + axis] = (ahead - behind) / 2.0
-    for k, (i, j) in enumerate(_TENSOR):
+    for k, (i, j) in enumerate(_TENSOR_INDICES):
         unit = np.zeros((3, 3))
         unit[i, j] = unit[j, i] = 1.0
         slopes[:, 4 + k] = pack(0.0, np.zeros(3), unit)
@@ -165,7 +165,7 @@ def _quantities(phi: Float1D) -> tuple[Float1D, Float2D]:
     """Return the quantities of a link and their derivatives by its parameters, (7,), (7, 10)."""
     mass, com, central = unpack(phi)
     values = np.array([mass, *com, *np.diag(central)])
-    rows = [0, 1, 2, 3, *(4 + k for k, (i, j) in enumerate(_TENSOR) if i == j)]
+    rows = [0, 1, 2, 3, *(4 + k for k, (i, j) in enumerate(_TENSOR_INDICES) if i == j)]
     if mass <= 0.0:
-        return values, np.zeros((len(rows), N_INERTIAL))
+        return values, np.zeros((len(rows), INERTIAL_COUNT))
     return values, np.linalg.inv(_slopes_of_phi(mass, com, central))[rows]

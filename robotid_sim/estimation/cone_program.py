@@ -28,33 +28,33 @@ from robotid_sim.model.robot import Robot
 CONE_MARGIN = 3e-6
 """Smallest eigenvalue of a body's pseudo-inertia, scaled to unit mass and size."""
 
-SOLVER_SLACK = 3e-7
+SOLVER_TOLERANCE = 3e-7
 """Added to the margin in the program, because the solver stops a little outside of its cones."""
 
-MARGIN = (CONE_MARGIN + SOLVER_SLACK) * np.eye(4)
+TOTAL_MARGIN = (CONE_MARGIN + SOLVER_TOLERANCE) * np.eye(4)
 
-THINNEST = 1e-3
+MIN_NOMINAL_EIGENVALUE = 1e-3
 """Least eigenvalue of a nominal body's scaled pseudo-inertia in its divergence: the CAD of a thin
 part says that it is thin, not that nothing fastened to it may be thicker."""
 
-HEAVIEST = 1e10
+MAX_WEIGHT = 1e10
 """Largest weight of the data over that of a parameter; more exhausts the digits of the solver."""
 
-LIGHTEST = 1e-8
+MIN_WEIGHT = 1e-8
 """Weight of a divergence that is left out: the solver does not see it."""
 
-TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
+SOLVER_TOLERANCES = (1e-10, 1e-9, 1e-8, 1e-7)
 """Tolerances of the solver, tried in turn."""
 
-REGULARIZATIONS = (1e-8, 1e-10)
+REGULARIZATION_SHIFTS = (1e-8, 1e-10)
 """Shifts of its linear systems, tried in turn: that which saves most programs costs some digits."""
 
-STEPS = (0.99, 0.9, 0.7)
+STEP_SHARES = (0.99, 0.9, 0.7)
 """Shares of the way to the boundary of the cones that a step takes, tried in turn: shorter steps
 need more iterations, and get on where bodies are close to impossible."""
 
-_SOLVED = ("Solved", "AlmostSolved")
-_INFEASIBLE = ("PrimalInfeasible", "DualInfeasible")
+_SOLVED_STATUSES = ("Solved", "AlmostSolved")
+_INFEASIBLE_STATUSES = ("PrimalInfeasible", "DualInfeasible")
 
 
 class ConsistentProgram:
@@ -93,7 +93,7 @@ class ConsistentProgram:
 
         None if no consistent robot has them, shape (b,); else of shape (14 n,).
         """
-        offset = beta - self.basis.of(self.phi0)
+        offset = beta - self.basis.project(self.phi0)
         size = np.linalg.norm(self.B, axis=1)  # by std, accurate data would ask for lost digits
         A = np.vstack([self.B / size[:, None], self.A])
         b = np.concatenate([offset / size, self.b])
@@ -118,14 +118,14 @@ class ConsistentProgram:
         have none. The result has shape (p,), and is None if the solver fails.
         """
         count, extra = self.free.size, len(beta)
-        whole, offset = R @ self.B, R @ (beta - self.basis.of(self.phi0))
+        whole, offset = R @ self.B, R @ (beta - self.basis.project(self.phi0))
         size = float(np.linalg.norm(whole, 2))  # slack variables of order one, whatever the noise
-        weight = min(size**2, HEAVIEST)
+        weight = min(size**2, MAX_WEIGHT)
         # As heavy as it should be beside the data; of exact data, which tell all, it would only
         # cost digits.
         divergence *= weight / size**2
         # The log det of a divergence keeps its body within its cone.
-        diverging = self._known if divergence > LIGHTEST else []
+        diverging = self._known if divergence > MIN_WEIGHT else []
         apart = [k for k in range(len(self._bodies)) if k not in diverging]
         bodies, bound, cones = self._constraints(apart)
         A: Float2D = np.block(
@@ -136,12 +136,12 @@ class ConsistentProgram:
         weights: Float1D = np.concatenate([np.full(count, pull), np.full(extra, weight)])
         linear: Float1D = np.zeros(len(weights))
         for rows_k, start_k in (self._bodies[k] for k in diverging):
-            A_k, b_k = -rows_k, start_k + _svec(MARGIN)  # b + A x = svec(T J(phi) T)
+            A_k, b_k = -rows_k, start_k + _svec(TOTAL_MARGIN)  # b + A x = svec(T J(phi) T)
             # gamma (tr(J0^-1 J) - log det J), where log det J is the largest sum of log z_i with
             # [[J, Z], [Z^T, diag z]] >= 0, Z upper triangular with diagonal z; the logarithms are
             # exponential cones.
             values, vectors = np.linalg.eigh(_smat(b_k))
-            J0 = vectors @ np.diag(np.maximum(values, THINNEST)) @ vectors.T
+            J0 = vectors @ np.diag(np.maximum(values, MIN_NOMINAL_EIGENVALUE)) @ vectors.T
             inverse = _svec(np.linalg.inv(J0))
             linear[:count] += divergence * (inverse @ A_k)
             rows, shift, row_cones = _log_det_rows(A_k, b_k)
@@ -178,7 +178,7 @@ class ConsistentProgram:
                 unit[full - body.start] = self.scale[column]
                 A[:, column] = -_svec(T @ inertia.pseudo_inertia(unit) @ T)
         start = T @ inertia.pseudo_inertia(self.phi0[body]) @ T
-        return A, _svec(start - MARGIN)
+        return A, _svec(start - TOTAL_MARGIN)
 
     def _phi(self, x: Float1D) -> Float1D:
         phi = np.array(self.phi0)
@@ -196,14 +196,14 @@ def _solve(
     settings.verbose = False
     settings.max_threads = 1
     P, rows = sparse.diags(weights, format="csc"), sparse.csc_matrix(A)
-    for step, shift, tolerance in product(STEPS, REGULARIZATIONS, TOLERANCES):
+    for step, shift, tolerance in product(STEP_SHARES, REGULARIZATION_SHIFTS, SOLVER_TOLERANCES):
         settings.max_step_fraction = step
         settings.static_regularization_constant = shift
         settings.tol_feas = settings.tol_gap_abs = settings.tol_gap_rel = tolerance
         solution = clarabel.DefaultSolver(P, linear, rows, b, cones, settings).solve()
-        if str(solution.status) in _SOLVED:
+        if str(solution.status) in _SOLVED_STATUSES:
             return np.array(solution.x)
-        if str(solution.status) in _INFEASIBLE:
+        if str(solution.status) in _INFEASIBLE_STATUSES:
             return None
     return None
 

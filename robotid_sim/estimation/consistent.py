@@ -9,21 +9,21 @@ from dataclasses import asdict, dataclass, replace
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, readonly
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError, require_type
 from robotid_sim.estimation.cone_program import ConsistentProgram
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.least_squares import PROBLEM, WeightedLeastSquares
+from robotid_sim.estimation.least_squares import PROBLEM_REMEDY, WeightedLeastSquares
 from robotid_sim.estimation.problem import Estimator, LinearProblem, robot_part
 from robotid_sim.estimation.reduction import reduce_rows, triangular_factor
-from robotid_sim.model.perturb import SCALE, perturb
+from robotid_sim.model.perturb import DEFAULT_SCALE, perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Consistent(Estimator):
     r"""Weighted least squares over robots that can exist: one 4 x 4 cone a link, friction >= 0.
@@ -79,7 +79,7 @@ class Consistent(Estimator):
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the consistent estimate, with full parameters; `rng` is not used."""
-        require_type(problem, LinearProblem, "problem", PROBLEM)
+        require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         basis = robot_part(problem)
         began = time.perf_counter()
         free = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
@@ -98,14 +98,14 @@ class Consistent(Estimator):
         if phi is None:
             message = "the cone program found no consistent robot; check log and friction model"
             return replace(free, success=False, message=message)
-        change = R[:, :b] @ (basis.of(phi) - beta[:b])
+        change = R[:, :b] @ (basis.project(phi) - beta[:b])
         further = beta[b:] - np.linalg.lstsq(R[:, b:], change, rcond=None)[0]
-        beta = np.concatenate([basis.of(phi), further])
+        beta = np.concatenate([basis.project(phi), further])
         return replace(
             free,
             beta=beta,
             phi=phi,
-            torque_rms=np.sqrt(reduction.squared_residuals(beta) / problem.samples),
+            torque_rms=np.sqrt(reduction.compute_squared_residuals(beta) / problem.samples),
             seconds=time.perf_counter() - began,
         )
 
@@ -169,7 +169,7 @@ def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> 
     >>> identified.joint_names
     ('joint_1', 'joint_2')
     """
-    basis.of(nominal.parameters())  # refuses a robot with another number of joints
+    basis.project(nominal.parameters())  # refuses a robot with another number of joints
     beta = readonly(beta, shape=(basis.rank,), name="beta")
     cov = readonly(cov, shape=(basis.rank, basis.rank), name="cov")
     if (np.diag(cov) < 0.0).any():
@@ -193,7 +193,7 @@ def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> 
             "no physically consistent robot was found near the estimate; check the log and the "
             "friction model"
         )
-    distance = float(np.sqrt((((basis.of(phi) - beta) / std) ** 2).mean()))
+    distance = float(np.sqrt((((basis.project(phi) - beta) / std) ** 2).mean()))
     message = (
         "a consistent robot with exactly the estimated base parameters"
         if exact
@@ -210,7 +210,7 @@ def draw_robots(
     count: int,
     rng: np.random.Generator,
     *,
-    spread: float = SCALE,
+    spread: float = DEFAULT_SCALE,
     progress: Progress = silent,
 ) -> list[Robot]:
     r"""Draw consistent robots from the posterior of an estimate and of a nominal model.
@@ -252,6 +252,6 @@ def draw_robots(
                 f"no consistent robot was found for draw {k + 1} of {count}; the estimate is too "
                 "far from any rigid body, check the log and the friction model"
             )
-        robots.append(nominal.with_parameters(phi, formal=True).repaired())
+        robots.append(nominal.with_parameters(phi, formal=True).repair())
     progress("draw", 1.0)
     return robots

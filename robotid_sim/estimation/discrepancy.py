@@ -30,19 +30,24 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.estimation.held_out import CERTAIN, blocks_of, worth
+from robotid_sim.estimation.held_out import MIN_GAIN_OVER_ERROR_TESTED, blocks_of, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors
-from robotid_sim.estimation.problem import LinearProblem, rows_of, with_rows_changed
+from robotid_sim.estimation.problem import LinearProblem, map_rows, rows_of
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
-from robotid_sim.estimation.state_functions import QUANTITIES, Lack, RandomFunction, lacking_torque
+from robotid_sim.estimation.state_functions import (
+    QUANTITIES,
+    RandomFunction,
+    UnmodeledFunction,
+    compute_unmodeled_torque,
+)
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
-FRICTION = ("Fv", "Fc", "Fo")
+FRICTION_SYMBOLS = ("Fv", "Fc", "Fo")
 """Parameters of a joint's own friction."""
 
-MATTERS = 0.02
+MIN_TORQUE_RATIO = 0.02
 """Least torque of a function over the noise of its rows that is worth a word."""
 
 
@@ -51,7 +56,7 @@ MATTERS = 0.02
 class Discrepancy:
     """What the model of a fit lacks; nothing if there are no `lacks`."""
 
-    lacks: tuple[Lack, ...]
+    lacks: tuple[UnmodeledFunction, ...]
     columns: Float2D
     """Torque of one standard deviation of every random effect in its joint's rows, (N n, k)."""
     noise_std: Float1D
@@ -103,14 +108,14 @@ class Discrepancy:
         )
 
     @property
-    def notable(self) -> tuple[Lack, ...]:
+    def notable(self) -> tuple[UnmodeledFunction, ...]:
         """The lacks that are worth a word: by joint, the most obvious first, then by their size."""
         joints = list(dict.fromkeys(lack.joint for lack in self.lacks))
-        large = [lack for lack in self.lacks if lack.over_noise >= MATTERS]
+        large = [lack for lack in self.lacks if lack.over_noise >= MIN_TORQUE_RATIO]
         return tuple(sorted(large, key=lambda k: (joints.index(k.joint), -k.over_noise)))
 
 
-def with_values(
+def add_function_values(
     discrepancy: Discrepancy, problem: LinearProblem, beta: Float1D, motion: Motion, model: Robot
 ) -> Discrepancy:
     r"""Add the values of its functions to a discrepancy, as far as they predict.
@@ -129,7 +134,7 @@ def with_values(
     say little of a reversal. The model has the base parameters beta and all terms.
     """
     lacks, noise = discrepancy.lacks, discrepancy.noise_std
-    residual = problem.by_joint(problem.y - problem.W @ beta) / noise
+    residual = problem.unstack_rows(problem.y - problem.W @ beta) / noise
     drift = dict.fromkeys(problem.joint_names, 0.0)
     for lack in lacks:
         if not QUANTITIES[lack.quantity].stays:
@@ -159,7 +164,9 @@ def with_values(
                 friction=tuple((part.friction @ effects).tolist()),
             )
     gains = _gains_by_block(list(valued.values()), motion, model)
-    predictive = {name for name, gain in gains.items() if worth(gain, CERTAIN) > 0.0}
+    predictive = {
+        name for name, gain in gains.items() if worth(gain, MIN_GAIN_OVER_ERROR_TESTED) > 0.0
+    }
     unpredicted = max(
         (k.over_noise for k in lacks if QUANTITIES[k.quantity].stays and k.joint not in predictive),
         default=0.0,
@@ -170,22 +177,23 @@ def with_values(
     return replace(discrepancy, lacks=tuple(added))
 
 
-def without_pull(
+def remove_unpredictive(
     discrepancy: Discrepancy, problem: LinearProblem, motion: Motion, nominal: Robot
 ) -> Discrepancy:
     """Leave out of a discrepancy what pulls the parameters and is not predicted beside them.
 
-    The problem has the plain rows; the motion is made from positions alone, as for `with_values`;
+    The problem has the plain rows; the motion is made from positions alone, as for
+    `add_function_values`;
     the nominal completes the base parameters. Intervals allow for all, the fit for what is
     predicted.
     """
     while True:
-        estimate = WeightedLeastSquares().fit(allowing_for(problem, discrepancy))
+        estimate = WeightedLeastSquares().fit(weigh_discrepancy(problem, discrepancy))
         if not estimate.success:
             return discrepancy
-        phi = problem.basis.completed(estimate.beta, nominal.parameters())
+        phi = problem.basis.complete(estimate.beta, nominal.parameters())
         model = nominal.with_parameters(phi, formal=True)
-        lacks = with_values(discrepancy, problem, estimate.beta, motion, model).lacks
+        lacks = add_function_values(discrepancy, problem, estimate.beta, motion, model).lacks
         stay = [bool(k.values) or not QUANTITIES[k.quantity].pulls for k in lacks]
         if all(stay):
             return discrepancy
@@ -201,20 +209,22 @@ def without_pull(
         )
 
 
-def _gains_by_block(lacks: Sequence[Lack], motion: Motion, model: Robot) -> Mapping[str, Float1D]:
+def _gains_by_block(
+    lacks: Sequence[UnmodeledFunction], motion: Motion, model: Robot
+) -> Mapping[str, Float1D]:
     """Return how much of the squared residuals of a model functions explain, by joint and block."""
     if not lacks:
         return {}
     torque = motion.tau - joint_torque(model, motion.q, motion.dq, motion.ddq)
     residual = rows_of(motion, torque)
-    added = rows_of(motion, lacking_torque(lacks, motion, model))
+    added = rows_of(motion, compute_unmodeled_torque(lacks, motion, model))
     block = blocks_of(motion.row_times, motion.repeats)
     fall = residual**2 - (residual - added) ** 2
     gains = np.array([fall[block == k].sum(axis=0) for k in np.unique(block)])
     return dict(zip(model.joint_names, gains.T, strict=True))
 
 
-def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProblem:
+def weigh_discrepancy(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProblem:
     r"""Return the problem with rows weighed by the inverse root of their covariance.
 
     With the functions :math:`\Phi D^{1/2} / \sigma = Q \Lambda^{1/2} V^T` of a joint,
@@ -227,12 +237,12 @@ def allowing_for(problem: LinearProblem, discrepancy: Discrepancy) -> LinearProb
     if not known:
         return replace(problem, repeats=True) if discrepancy.repeats else problem
     whole = replace(problem, random=np.hstack(known), repeats=discrepancy.repeats)
-    columns = np.array(problem.by_joint(discrepancy.columns))
+    columns = np.array(problem.unstack_rows(discrepancy.columns))
     for k, (lack, span) in enumerate(zip(discrepancy.lacks, discrepancy.spans, strict=True)):
         j = problem.joint_names.index(lack.joint)
         columns[:, j, span] = _part(problem, discrepancy, k).beside
     columns /= discrepancy.noise_std[:, None]
-    return with_rows_changed(whole, partial(freed, columns=columns))
+    return map_rows(whole, partial(whiten_by_columns, columns=columns))
 
 
 class _Part(NamedTuple):
@@ -248,17 +258,17 @@ def _part(problem: LinearProblem, discrepancy: Discrepancy, k: int) -> _Part:
     """Return the parts of the columns of function number k."""
     lack, names = discrepancy.lacks[k], problem.basis.names
     j = problem.joint_names.index(lack.joint)
-    columns = problem.by_joint(discrepancy.columns[:, discrepancy.spans[k]])[:, j]
-    symbols = [f"{symbol}{j + 1}" for symbol in FRICTION]
+    columns = problem.unstack_rows(discrepancy.columns[:, discrepancy.spans[k]])[:, j]
+    symbols = [f"{symbol}{j + 1}" for symbol in FRICTION_SYMBOLS]
     shown = [s for s in symbols if s in names]
-    rows = problem.by_joint(problem.W)[:, j, [names.index(s) for s in shown]]
+    rows = problem.unstack_rows(problem.W)[:, j, [names.index(s) for s in shown]]
     explained = np.linalg.lstsq(rows, columns, rcond=None)[0]
     friction = np.zeros((len(symbols), columns.shape[1]))
     friction[[symbols.index(s) for s in shown]] = explained
     return _Part(columns - rows @ explained, friction)
 
 
-def freed(rows: Float, columns: Float) -> Float:
+def whiten_by_columns(rows: Float, columns: Float) -> Float:
     """Return rows times the inverse root of ``1 + columns columns^T``, joint by joint.
 
     Rows have shape (N, n, m), columns (N, n, k): one standard deviation of every random effect over
@@ -273,7 +283,7 @@ def freed(rows: Float, columns: Float) -> Float:
     return result
 
 
-def widening(problem: LinearProblem, plain: LinearProblem, noise_std: Float1D) -> Float1D:
+def compute_widening(problem: LinearProblem, plain: LinearProblem, noise_std: Float1D) -> Float1D:
     """Return how much wider the intervals are than noise alone makes them, shape (b,).
 
     The problem allows for what the model lacks, `plain` has the same rows without that; the noise

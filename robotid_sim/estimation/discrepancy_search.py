@@ -11,21 +11,26 @@ from scipy.special import fdtrc
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.estimation.block_sandwich import (
-    SHORTEST_BLOCK,
+    MIN_BLOCK_LENGTH,
     autocorrelation,
     effective_rows,
     same_phase,
 )
-from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, freed
+from robotid_sim.estimation.discrepancy import Discrepancy, weigh_discrepancy, whiten_by_columns
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.held_out import CERTAIN, LIKELY, HeldOut, worth
+from robotid_sim.estimation.held_out import (
+    MIN_GAIN_OVER_ERROR_TESTED,
+    MIN_GAIN_OVER_ERROR_UNSHARED,
+    HeldOut,
+    worth,
+)
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, joint_columns, joint_only
 from robotid_sim.estimation.state_functions import (
+    PHASE_QUANTITY,
     QUANTITIES,
-    REST,
-    Lack,
     RandomFunction,
+    UnmodeledFunction,
     state_functions,
 )
 from robotid_sim.estimation.variance_components import VarianceComponents, choose_components
@@ -35,25 +40,25 @@ from robotid_sim.model.robot import Robot
 SIGNIFICANCE = 0.01
 """Probability that a model that lacks nothing is said to lack something."""
 
-ROUNDS = 3
+NOISE_ROUNDS = 3
 """How often the noise beside the functions is estimated anew."""
 
-SWEEPS = 4
+SELECTION_SWEEPS = 4
 """How often the functions of every joint are chosen beside those of the others."""
 
-LEAST_GAIN = 1.0
+MIN_GAIN = 1.0
 """Held-out log-likelihood that a function is worth at least, as a parameter is to Akaike."""
 
-LARGEST = 3.0
+MAX_TORQUE_RATIO = 3.0
 """Largest torque of a function over what the model alone leaves of the joint's.
 
 A function that the columns of the model nearly explain would else be taken for one of any size,
 and parameters left open that the log shows well.
 """
 
-TINY = float(np.finfo(float).tiny)
+MIN_FLOAT = float(np.finfo(float).tiny)
 
-EXTREMES = 0.02
+EXTREME_SHARE = 0.02
 """Share of the rows of a joint that must not be all that shows a function."""
 
 
@@ -64,33 +69,33 @@ def find_discrepancy(
 
     Torque constants have relative errors of standard deviation `gain_std`.
     """
-    estimate, nothing = _by_noise_alone(problem, gain_std)
+    estimate, nothing = _fit_by_noise(problem, gain_std)
     if not estimate.success:
         return nothing
-    found = _with_functions(nothing, problem, motion, nominal, estimate.beta)
-    return replace(found, repeats=_repeats(problem, found))
+    found = _find_functions(nothing, problem, motion, nominal, estimate.beta)
+    return replace(found, repeats=_is_periodic(problem, found))
 
 
-def nothing_lacking(problem: LinearProblem, *, gain_std: float) -> Discrepancy:
+def make_empty_discrepancy(problem: LinearProblem, *, gain_std: float) -> Discrepancy:
     """Return what `find_discrepancy` returns for rows whose model lacks no function.
 
     A part of the rows has shown nothing; residuals may repeat with the period, and are said to with
     probability `SIGNIFICANCE` where they do not. Torque constants err by `gain_std`.
     """
-    estimate, nothing = _by_noise_alone(problem, gain_std)
-    repeats = estimate.success and _repeats(problem, nothing)
+    estimate, nothing = _fit_by_noise(problem, gain_std)
+    repeats = estimate.success and _is_periodic(problem, nothing)
     return replace(nothing, repeats=repeats)
 
 
-def _by_noise_alone(problem: LinearProblem, gain_std: float) -> tuple[Estimate, Discrepancy]:
+def _fit_by_noise(problem: LinearProblem, gain_std: float) -> tuple[Estimate, Discrepancy]:
     """Return a fit, and what is no noise in it but for functions and what repeats."""
     estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
-    model = problem.by_joint(problem.W @ estimate.beta)
+    model = problem.unstack_rows(problem.W @ estimate.beta)
     gains = gain_std * joint_columns(model) if gain_std else np.zeros((len(problem.y), 0))
     return estimate, Discrepancy((), gains, estimate.noise_std)
 
 
-def _with_functions(
+def _find_functions(
     nothing: Discrepancy, problem: LinearProblem, motion: Motion, nominal: Robot, beta: Float1D
 ) -> Discrepancy:
     """Return the functions that explain the residuals of a fit with parameters beta, and predict.
@@ -98,13 +103,13 @@ def _with_functions(
     What explains them is chosen by the rows, and has to show without the largest residuals; what
     the fit allows for, by blocks that are left out.
     """
-    model = problem.by_joint(problem.W @ beta)
-    phi = problem.basis.completed(beta, nominal.parameters())
-    candidates = _Candidates.of(problem, motion, nominal.with_parameters(phi, formal=True))
-    search = _Explanations(problem, candidates, nothing.columns)
-    y, noise = problem.by_joint(problem.y), nothing.noise_std
+    model = problem.unstack_rows(problem.W @ beta)
+    phi = problem.basis.complete(beta, nominal.parameters())
+    candidates = _Candidates.from_motion(problem, motion, nominal.with_parameters(phi, formal=True))
+    search = _ExplainedRows(problem, candidates, nothing.columns)
+    y, noise = problem.unstack_rows(problem.y), nothing.noise_std
     explained = search.components(y, noise)
-    if explained is None or search.components(_without_extremes(y, model), noise) is None:
+    if explained is None or search.components(_remove_extremes(y, model), noise) is None:
         return nothing
     selected, opposed = search.select(explained.components)
     left_out = None
@@ -120,7 +125,7 @@ def _with_functions(
     return replace(search.discrepancy(explained), left_out=left_out)
 
 
-def _repeats(problem: LinearProblem, found: Discrepancy) -> bool:
+def _is_periodic(problem: LinearProblem, found: Discrepancy) -> bool:
     r"""Return whether what is left of the rows repeats with their period.
 
     With the sums of a joint's residuals of unit variance over the :math:`n_i` rows of one phase,
@@ -130,24 +135,24 @@ def _repeats(problem: LinearProblem, found: Discrepancy) -> bool:
     """
     if problem.period is None:
         return False
-    rows = allowing_for(problem, found)
-    beta = WeightedLeastSquares(block=SHORTEST_BLOCK).fit(rows, np.random.default_rng(0)).beta
-    left = rows.by_joint(rows.y - rows.W @ beta)[:, problem.measured]
+    rows = weigh_discrepancy(problem, found)
+    beta = WeightedLeastSquares(block=MIN_BLOCK_LENGTH).fit(rows, np.random.default_rng(0)).beta
+    left = rows.unstack_rows(rows.y - rows.W @ beta)[:, problem.measured_joints]
     phases = round(problem.period / problem.dt)
     which = same_phase(problem, phases)
     worth = effective_rows(autocorrelation(left)) / problem.samples
     held = np.bincount(which, minlength=phases)
     sums = np.array([np.bincount(which, r, phases) for r in left.T])
-    power = np.maximum((left**2).mean(axis=0), TINY)
+    power = np.maximum((left**2).mean(axis=0), MIN_FLOAT)
     between = (sums**2 / np.maximum(held, 1)).sum(axis=1) / power
     above, below = phases * worth, (problem.samples - phases) * worth
-    within = np.maximum(problem.samples - between, TINY) / (problem.samples - phases)
+    within = np.maximum(problem.samples - between, MIN_FLOAT) / (problem.samples - phases)
     each = fdtrc(above, below, between / phases / within)
     pooled = fdtrc(above.sum(), below.sum(), between.mean() / phases / within.mean())
     return bool(min(pooled, each.min() * len(each)) < 0.5 * SIGNIFICANCE)
 
 
-class _Explained(NamedTuple):
+class _NoiseComponents(NamedTuple):
     """Components of rows, and noise beside them."""
 
     components: VarianceComponents
@@ -165,7 +170,7 @@ class _Candidates:
     shapes: list[RandomFunction]
 
     @classmethod
-    def of(cls, problem: LinearProblem, motion: Motion, model: Robot) -> "_Candidates":
+    def from_motion(cls, problem: LinearProblem, motion: Motion, model: Robot) -> "_Candidates":
         """Return the functions of all joints that show along a motion."""
         candidates = cls([], [], [])
         for key, (rows, knots, mean) in state_functions(motion, model).items():
@@ -189,7 +194,7 @@ class _Candidates:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Explanations:
+class _ExplainedRows:
     """Rows of a problem with the functions that may explain them."""
 
     problem: LinearProblem
@@ -201,7 +206,7 @@ class _Explanations:
         """Quantity and joint of every function."""
         return self.candidates.keys
 
-    def discrepancy(self, explained: _Explained) -> Discrepancy:
+    def discrepancy(self, explained: _NoiseComponents) -> Discrepancy:
         """Return the functions that are there, the most obvious first, without values."""
         components, noise = explained
         problem, blocks = self.problem, self.candidates.blocks
@@ -214,27 +219,29 @@ class _Explanations:
             torque = blocks[c] @ components.effects[ends[c] : ends[c + 1]]
             size, ratio = float(np.sqrt((torque**2).mean())), float(components.ratios[c])
             over_noise = size / float(noise[j])
-            lacks.append(Lack(problem.joint_names[j], quantity, size, over_noise, ratio))
+            lacks.append(
+                UnmodeledFunction(problem.joint_names[j], quantity, size, over_noise, ratio)
+            )
             shape = self.candidates.shapes[c]
             shapes.append(shape._replace(root=std * shape.root))
             columns.append(self.columns(components, [c]).reshape(len(problem.y), -1))
         return Discrepancy(tuple(lacks), np.hstack(columns), noise, tuple(shapes))
 
-    def components(self, y: Float2D, noise: Float1D) -> _Explained | None:
+    def components(self, y: Float2D, noise: Float1D) -> _NoiseComponents | None:
         """Return the functions that torques y, shape (N, n), are explained by, if there are any."""
         problem, blocks = self.problem, self.candidates.blocks
         n, N, b = problem.dof, problem.samples, problem.basis.rank
-        largest = np.array([(LARGEST * noise[j]) ** 2 for _, j in self.keys])
-        last = [c for c, (quantity, _) in enumerate(self.keys) if quantity == REST]
+        largest = np.array([(MAX_TORQUE_RATIO * noise[j]) ** 2 for _, j in self.keys])
+        last = [c for c, (quantity, _) in enumerate(self.keys) if quantity == PHASE_QUANTITY]
         ends = np.cumsum([0, *(block.shape[1] for block in blocks)])
         groups = [np.arange(low, high) for low, high in pairwise(ends)]
-        for _ in range(ROUNDS):
+        for _ in range(NOISE_ROUNDS):
             rows = np.zeros((N, n, b + ends[-1] + 1))
-            rows[..., :b] = problem.by_joint(problem.W) / noise[:, None]
+            rows[..., :b] = problem.unstack_rows(problem.W) / noise[:, None]
             rows[..., -1] = y / noise
             for (_, j), block, group in zip(self.keys, blocks, groups, strict=True):
                 rows[:, j, b + group] = block / noise[j]
-            rows = freed(rows, self.gains.reshape(N, n, -1) / noise[:, None])
+            rows = whiten_by_columns(rows, self.gains.reshape(N, n, -1) / noise[:, None])
             flat = rows.reshape(N * n, -1)
             columns = flat[:, :b], flat[:, -1], flat[:, b:-1]
             found = choose_components(*columns, groups, SIGNIFICANCE, last=last, largest=largest)
@@ -243,7 +250,7 @@ class _Explanations:
                 return None
             change = np.sqrt((left**2).sum(axis=0) / (N - b / n))
             noise = noise * np.where(change > 0.0, change, 1.0)  # 0: no torque
-        return _Explained(found, noise)
+        return _NoiseComponents(found, noise)
 
     def columns(self, components: VarianceComponents, which: Sequence[int]) -> Float:
         """Return the torque of one deviation of the effects of some functions, (N, n, k)."""
@@ -270,7 +277,7 @@ class _Explanations:
         """
         problem, shown = self.problem, np.flatnonzero(components.variances).tolist()
         parts = [self.columns(components, [c]) for c in shown]
-        sums = HeldOut.of_problem(problem, problem.by_joint(self.gains), *parts, random=True)
+        sums = HeldOut.from_problem(problem, problem.unstack_rows(self.gains), *parts, random=True)
         first = problem.basis.rank + self.gains.shape[1]
         ends = first + np.cumsum([0, *(part.shape[2] for part in parts)])
         places = {c: np.arange(*pair) for c, pair in zip(shown, pairwise(ends), strict=True)}
@@ -282,13 +289,15 @@ class _Explanations:
             use = [np.arange(first), *(places[c] for c in (*others, *which))]
             return sums.score_by_joint(np.concatenate(use))[:, joint]
 
-        for _ in range(SWEEPS):
+        for _ in range(SELECTION_SWEEPS):
             before = dict(selected)
             for j in selected:
                 candidates = {
-                    c: LIKELY if c in harmless else CERTAIN for c in shown if self.keys[c][1] == j
+                    c: MIN_GAIN_OVER_ERROR_UNSHARED if c in harmless else MIN_GAIN_OVER_ERROR_TESTED
+                    for c in shown
+                    if self.keys[c][1] == j
                 }
-                together = [c for c in candidates if self.keys[c][0] != REST]
+                together = [c for c in candidates if self.keys[c][0] != PHASE_QUANTITY]
                 taken = _select_forward(partial(score, j), candidates, together)
                 taken += [c for c in candidates if taken and c in harmless and c not in taken]
                 selected[j] = taken
@@ -313,21 +322,21 @@ def _select_forward(
         gains = [score([*selected, c]) - before for c in rest]
         worths = [worth(gain, candidates[c]) for gain, c in zip(gains, rest, strict=True)]
         best = int(np.argmax(worths))
-        if worths[best] < LEAST_GAIN:
+        if worths[best] < MIN_GAIN:
             break
         selected.append(rest[best])
         before = before + gains[best]
-    gain = worth(score(together) - nothing, CERTAIN)
-    return list(together) if gain > max(float((before - nothing).sum()), LEAST_GAIN) else selected
+    gain = worth(score(together) - nothing, MIN_GAIN_OVER_ERROR_TESTED)
+    return list(together) if gain > max(float((before - nothing).sum()), MIN_GAIN) else selected
 
 
-def _without_extremes(y: Float2D, model: Float2D) -> Float2D:
+def _remove_extremes(y: Float2D, model: Float2D) -> Float2D:
     """Return torques that are those of a model where they differ most from it, joint by joint.
 
     A joint that creeps through a reversal has a row or two of much larger noise, for the motion is
     noisy there and friction steep. What is found must show without them.
     """
     left = np.abs(y - model)
-    count = int(np.ceil(EXTREMES * len(y)))
+    count = int(np.ceil(EXTREME_SHARE * len(y)))
     bounds = np.sort(left, axis=0)[-count]
     return np.where(left >= bounds, model, y)

@@ -16,20 +16,20 @@ from robotid_sim.representation import public_value
 if TYPE_CHECKING:
     import pandas
 
-VERSION = 1
+SCHEMA_VERSION = 1
 
-SIGNED = ("Fv", "Fc", "Ia")
+NONNEGATIVE_SYMBOLS = ("Fv", "Fc", "Ia")
 """Joint parameters that are not negative."""
 
-MOST_VARIANCE = 1e100
+MAX_VARIANCE = 1e100
 """Variance that no parameter has; larger ones overflow where they are multiplied."""
 
-AT_BOUND = 0.01
+BOUND_TOLERANCE = 0.01
 """Standard deviations from zero within which a parameter is at its bound."""
 
-_TEXTS = ("names", "units", "joint_names")
-_REQUIRED = ("estimator", *_TEXTS)
-_ARRAYS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white", "weights", "dof")
+_TEXT_FIELDS = ("names", "units", "joint_names")
+_REQUIRED_FIELDS = ("estimator", *_TEXT_FIELDS)
+_ARRAY_FIELDS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white", "weights", "dof")
 
 
 @public_value
@@ -115,12 +115,12 @@ class Estimate:
         return np.asarray(np.sqrt(np.diag(self.cov)))
 
     @property
-    def at_bound(self) -> Bool1D:
+    def is_at_bound(self) -> Bool1D:
         """Whether a parameter that cannot be negative ended at zero, shape (b,)."""
         if self.phi is None:
             return np.zeros(len(self.names), dtype=bool)
-        signed = [name[:2] in SIGNED and name[2:].isdecimal() for name in self.names]
-        return np.asarray(signed & (self.beta < AT_BOUND * self.std))
+        signed = [name[:2] in NONNEGATIVE_SYMBOLS and name[2:].isdecimal() for name in self.names]
+        return np.asarray(signed & (self.beta < BOUND_TOLERANCE * self.std))
 
     def to_frame(self) -> "pandas.DataFrame":
         """Return the base parameters as a data frame: name, unit, value, standard deviation.
@@ -143,7 +143,7 @@ class Estimate:
 def save_estimates(estimates: list[Estimate], path: str | Path, **context: Any) -> None:
     """Write estimates of one log as JSON, with further entries of the file."""
     content = {**context, "estimates": [estimate.content() for estimate in estimates]}
-    write_json(path, "estimate", VERSION, content)
+    write_json(path, "estimate", SCHEMA_VERSION, content)
 
 
 def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
@@ -152,7 +152,7 @@ def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
     Raises `FileFormatError` if the file is missing, incomplete, of another kind or of a newer
     schema.
     """
-    content = read_json(path, "estimate", VERSION)
+    content = read_json(path, "estimate", SCHEMA_VERSION)
     try:
         estimates = [_from_content(values) for values in content.pop("estimates")]
         EstimateContext.model_validate(content)
@@ -181,23 +181,25 @@ def load_chosen(path: str | Path) -> tuple[list[Estimate], Estimate, dict[str, A
 SLACK, ROUNDING = 1e-6, 1e-12
 """Relative errors of a covariance: of its own entries, and of the largest one."""
 
-_STRICT = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
+_STRICT_CONFIG = ConfigDict(strict=True, extra="ignore", allow_inf_nan=False)
 
-_KINDS = get_type_hints(Estimate) | dict.fromkeys(_TEXTS, list[str]) | {"cond": float | None}
+_FIELD_TYPES = (
+    get_type_hints(Estimate) | dict.fromkeys(_TEXT_FIELDS, list[str]) | {"cond": float | None}
+)
 
 _FIELDS: dict[str, Any] = {
-    slot.name: (_KINDS[slot.name], ... if slot.name in _REQUIRED else None)
+    slot.name: (_FIELD_TYPES[slot.name], ... if slot.name in _REQUIRED_FIELDS else None)
     for slot in fields(Estimate)
-    if slot.name not in (*_ARRAYS, "pseudo")
+    if slot.name not in (*_ARRAY_FIELDS, "pseudo")
 }
-EstimateScalars = create_model("EstimateScalars", __config__=_STRICT, **_FIELDS)
+EstimateScalars = create_model("EstimateScalars", __config__=_STRICT_CONFIG, **_FIELDS)
 """What is no array in the JSON form of an estimate; what is left out has the default of there."""
 
 
 class EstimateContext(BaseModel):
     """What a file may say beside its estimates, as far as it is read."""
 
-    model_config = _STRICT
+    model_config = _STRICT_CONFIG
     chosen: str | None = None
     doubt: str = ""
     torque_delay: float | None = None
@@ -214,7 +216,7 @@ def _require_covariance(cov: Float2D | None) -> None:
         return  # told by the estimate
     scale = np.sqrt(np.abs(np.diag(cov)))
     bound, rounding = np.outer(scale, scale), ROUNDING * scale.max(initial=0.0) ** 2
-    if not (bound < MOST_VARIANCE).all() or (np.diag(cov) < -rounding).any():
+    if not (bound < MAX_VARIANCE).all() or (np.diag(cov) < -rounding).any():
         raise ValueError("'cov' is no covariance: variances are finite and not negative")
     if (np.abs(cov) > (1.0 + SLACK) * bound + rounding).any():
         raise ValueError("'cov' is no covariance: entries are larger than its variances allow")
@@ -227,11 +229,11 @@ def _from_content(values: dict[str, Any]) -> Estimate:
     values = dict(values)
     for name in ("weights", "dof"):
         values.setdefault(name, None)  # not in files of before
-    for name in _ARRAYS:
+    for name in _ARRAY_FIELDS:
         if values[name] is not None:
             values[name] = np.array(values[name], dtype=float)
     _require_covariance(values["cov"])
-    for name in _TEXTS:
+    for name in _TEXT_FIELDS:
         values[name] = tuple(values[name])
     values["cond"] = np.inf if values["cond"] is None else values["cond"]
     return Estimate(**values)

@@ -7,36 +7,36 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics import kernels
 from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation import filter_kernels
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.least_squares import PROBLEM, WeightedLeastSquares
+from robotid_sim.estimation.least_squares import PROBLEM_REMEDY, WeightedLeastSquares
 from robotid_sim.estimation.output_error import likely_torque_noise
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.estimation.simulation import (
     FIRST_BANDWIDTH,
-    LOST,
-    NOT_RECORDED,
+    MAX_INNOVATION,
+    MISSING_RECORDING_MESSAGE,
     can_simulate,
     constant_gains,
     friction_slopes,
+    make_simulated_robot,
     predict,
+    replace_parameters,
     rigid_slopes,
     share_of_step,
-    simulated_robot,
     start_covariance,
     start_state,
-    with_parameters_of_its_own,
 )
 from robotid_sim.model.friction_law import COLUMNS, coefficients_of
 from robotid_sim.model.parameters import joint_slice
 from robotid_sim.model.robot import Robot
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExtendedKalman(Estimator):
     r"""Positions, velocities and parameters as one state, estimated sample by sample.
@@ -77,22 +77,22 @@ class ExtendedKalman(Estimator):
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the estimate; `rng` is not used."""
-        require_type(problem, LinearProblem, "problem", PROBLEM)
+        require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began = time.perf_counter()
         wls = WeightedLeastSquares().fit(problem, rng)
         named: dict[str, Any] = {"estimator": "extended-kalman", "options": asdict(self)}
         if not wls.success or not can_simulate(problem):
-            return replace(wls, message=wls.message or NOT_RECORDED, **named)
+            return replace(wls, message=wls.message or MISSING_RECORDING_MESSAGE, **named)
         running, message = _Filter(problem, wls, self.spread), ""
         for recording in problem.recordings:
-            message = message or running.over(recording)
+            message = message or running.run(recording)
         named["seconds"] = time.perf_counter() - began
         if message:
             return replace(wls, success=False, message=message, **named)
         white = running.covariance
         cov = white * max(1.0, running.square_sum / max(running.measured, 1))
         dof = np.full(len(wls.beta), float(max(running.measured - len(wls.beta), 1)))
-        found = with_parameters_of_its_own(problem, wls, running.beta, cov, white, dof)
+        found = replace_parameters(problem, wls, running.beta, cov, white, dof)
         return replace(found, rows=running.measured, block=None, **named)
 
 
@@ -123,9 +123,9 @@ class _Filter:
         n = self._problem.dof
         return np.asarray(self._P[2 * n :, 2 * n :] * np.outer(self._unit, self._unit))
 
-    def over(self, recording: RecordedLog) -> str:
+    def run(self, recording: RecordedLog) -> str:
         """Go over a recording; return what went wrong, if anything did."""
-        robot = simulated_robot(self._problem, self.beta)
+        robot = make_simulated_robot(self._problem, self.beta)
         gains = constant_gains(FIRST_BANDWIDTH, recording)
         motion = predict(robot, recording, gains)
         if motion is None:
@@ -143,8 +143,8 @@ class _Filter:
             z, sound = recording.q[k], recording.sound[k]
             filter_kernels.update(x, P, z, recording.lead, position, sound, e)
             self.square_sum += float(e @ e)
-            ok = step.over(x[: 2 * n], self.beta, recording.tau[k], rigid[0][k], rigid[1][k])
-            if not ok or not np.abs(x[:n] - z).max() < LOST:
+            ok = step.advance(x[: 2 * n], self.beta, recording.tau[k], rigid[0][k], rigid[1][k])
+            if not ok or not np.abs(x[:n] - z).max() < MAX_INNOVATION:
                 time_lost = k * recording.dt
                 return (
                     f"the filter loses the motion after {time_lost:.3g} s; its start is too far off"
@@ -170,7 +170,7 @@ class _Step:
         self.A, self.B, self.G = (part[0] for part in self._slopes)
         self._Y = np.zeros((1, n, b))
 
-    def over(self, x: Float1D, beta: Float1D, tau: Float1D, T_q: Float2D, T_v: Float2D) -> bool:
+    def advance(self, x: Float1D, beta: Float1D, tau: Float1D, T_q: Float2D, T_v: Float2D) -> bool:
         """Go a step with the state x (2 n,), in place, and linearize it; False if that failed."""
         # Parameters that lead the base change, see `BaseParameters`.
         self._phi[self._columns] = self._lead + beta - self._beta

@@ -29,14 +29,14 @@ from robotid_sim.estimation.reduction import Reduction
 
 Loss = Literal["squares", "absolute", "huber"]
 
-BLOCK = 512
+BLOCK_SIZE = 512
 """Rows of the regressor at a time: what they make for a population stays in the cache."""
 
-HUBER = 1.345
+HUBER_CORNER = 1.345
 """Where the loss turns linear [std]: 95 % efficient for normal noise."""
 
-ROUNDS = 500
-CONVERGED = 1e-10
+MAX_ROUNDS = 500
+TORQUE_TOLERANCE = 1e-10
 """Last change of the fitted torques, relative; the cost's error is the square of it."""
 
 
@@ -62,7 +62,7 @@ class SquaredFitness:
     """What no candidate can explain."""
 
     @classmethod
-    def of(cls, reduction: Reduction, weights: Float1D) -> "SquaredFitness":
+    def from_reduction(cls, reduction: Reduction, weights: Float1D) -> "SquaredFitness":
         """Return the cost for weights per joint, shape (n,)."""
         whole = reduction.whole(weights)
         return cls(whole[:-1, :-1].copy(), whole[:-1, -1].copy(), float(whole[-1, -1] ** 2))
@@ -90,8 +90,8 @@ class RowFitness:
     def __call__(self, X: Float2D) -> Float1D:
         """Return the costs (m,) of candidates X (m, b)."""
         total, candidates = np.zeros(len(X)), np.ascontiguousarray(X.T)
-        for first in range(0, len(self.W), BLOCK):
-            rows = slice(first, first + BLOCK)
+        for first in range(0, len(self.W), BLOCK_SIZE):
+            rows = slice(first, first + BLOCK_SIZE)
             residual = self.W[rows] @ candidates
             residual -= self.y[rows, None]
             np.abs(residual, out=residual)
@@ -141,13 +141,13 @@ class HuberFitness(RowFitness):
     def minimum(self) -> Float1D:
         """Return the minimum by iteratively reweighted least squares."""
         beta = np.linalg.lstsq(self.W, self.y, rcond=None)[0]
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ROUNDS):
             size = np.abs(self.y - self.W @ beta)
             root = np.sqrt(np.minimum(1.0, self.delta / np.maximum(size, self.delta)))
             new = np.linalg.lstsq(self.W * root[:, None], self.y * root, rcond=None)[0]
             change = np.abs(self.W @ (new - beta)).max()
             beta = new
-            if change <= CONVERGED * max(self.delta, float(np.abs(self.y).max())):
+            if change <= TORQUE_TOLERANCE * max(self.delta, float(np.abs(self.y).max())):
                 break
         return np.asarray(beta)
 
@@ -161,11 +161,11 @@ def make_fitness(
     turn. Raises `OptionError` if the loss is unknown.
     """
     if loss == "squares":
-        return SquaredFitness.of(reduction, weights)
+        return SquaredFitness.from_reduction(reduction, weights)
     by_row = np.tile(weights, problem.samples)
     W, y = problem.W * by_row[:, None], problem.y * by_row
     if loss == "absolute":
         return AbsoluteFitness(W, y)
     if loss == "huber":
-        return HuberFitness(W, y, HUBER)
+        return HuberFitness(W, y, HUBER_CORNER)
     raise OptionError(f"unknown loss '{loss}'; known: squares, absolute, huber")

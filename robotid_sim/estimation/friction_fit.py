@@ -5,15 +5,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.held_out import FOLDS, MARGIN, predicts_better
+from robotid_sim.estimation.held_out import FOLD_COUNT, MIN_GAIN, predicts_better
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import (
     LinearProblem,
     build_problem,
-    extended,
+    extend_problem,
     joint_columns,
     part_of,
 )
@@ -22,20 +22,20 @@ from robotid_sim.estimation.variable_projection import SeparableProblem, nearest
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
-ROUNDS = 3
+NOISE_ROUNDS = 3
 """How often the noise of the joints, and with it their weights, is estimated anew."""
 
-LOOSEST = 0.5
+MAX_LOG_STD = 0.5
 """Standard deviation of a logarithm above which a joint does not show its parameter."""
 
-WIDTH = "transition-velocity"
+EPS_TERM_KIND = "transition-velocity"
 """Kind of the term that is a smooth sign of another width."""
 
-CLEAR = 30.0
+MIN_SQUARED_GAIN = 30.0
 """Weighted squares that a parameter takes off beyond all chance, though it has no best value."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class FrictionFit:
     """Base parameters and the transition velocity eps of every joint, fitted together."""
@@ -95,15 +95,15 @@ def estimate_eps(
     message, success = "the transition velocity is not identifiable for any joint", True
     while active.size:
         guess = eps
-        for _ in range(ROUNDS):
+        for _ in range(NOISE_ROUNDS):
             result = search(problem, weights, active, guess, begin)
             nfev, success, message = nfev + result.nfev, result.success, result.message
             guess = result.eps
             now = wls.fit(problem.design(guess), np.random.default_rng(0))
             if now.success:
                 weights = 1.0 / now.noise_std
-        loose = ~(result.log_std < LOOSEST) | result.at_bound
-        good = ((result.gain > CLEAR) | ~loose)[active]
+        loose = ~(result.log_std < MAX_LOG_STD) | result.at_bound
+        good = ((result.gain > MIN_SQUARED_GAIN) | ~loose)[active]
         eps = np.where(np.isin(every, active[good]), guess, begin)
         if good.all():
             break
@@ -129,7 +129,7 @@ def _result(
     if curved.size and estimate.success:
         tangent = problem.tangent(eps, estimate.beta)[:, curved]
         symbols = [f"log eps{j + 1}" for j in curved]
-        whole = wls.fit(extended(linear, tangent, symbols, ["1"] * len(symbols)), rng)
+        whole = wls.fit(extend_problem(linear, tangent, symbols, ["1"] * len(symbols)), rng)
     nfev, success, message = ended
     std = np.full(eps.shape, np.nan)
     if active.size and whole.success:
@@ -162,21 +162,21 @@ def revise_eps(motion: Motion, nominal: Robot, basis: BaseParameters) -> Frictio
     if not {f"Fc{j + 1}" for j in range(nominal.dof)} <= set(basis.names):
         return None
     problem = build_problem(motion, nominal, basis)
-    if problem.samples < 5 * FOLDS:
+    if problem.samples < 5 * FOLD_COUNT:
         return None
     plain = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     if not plain.success:
         return None
-    rows = TermRows.of(problem, motion, nominal, plain.beta)
-    candidates = rows.candidates((WIDTH,))
+    rows = TermRows.from_problem(problem, motion, nominal, plain.beta)
+    candidates = rows.candidates((EPS_TERM_KIND,))
     gains = rows.first_look([], candidates)
-    margin = MARGIN + float(np.log(max(len(candidates), 1)))
+    margin = MIN_GAIN + float(np.log(max(len(candidates), 1)))
     joints = np.unique([c.joint for c, g in zip(candidates, gains, strict=True) if g > margin])
     while joints.size:
         fit = estimate_eps(motion, nominal, basis, joints=joints)
         if not fit.success:
             return None
-        revised = build_problem(motion, with_eps(nominal, fit.eps), basis)
+        revised = build_problem(motion, set_eps(nominal, fit.eps), basis)
         better = predicts_better(problem, revised)[joints] & np.array(fit.shown)[joints]
         if better.all():
             return fit
@@ -208,10 +208,10 @@ def finer_rows(motion: Motion, factor: float = 2.0) -> Motion:
     if rows is None:
         return motion
     finer, step = min(factor, 0.4 / rows.cutoff), max(1, round(rows.step / factor))
-    return replace(motion, row_filter=rows.resampled(finer, step=step))
+    return replace(motion, row_filter=rows.scale_cutoffs(finer, step=step))
 
 
-def with_eps(robot: Robot, eps: Float1D) -> Robot:
+def set_eps(robot: Robot, eps: Float1D) -> Robot:
     """Return the robot with another friction velocity eps of every joint, shape (n,)."""
     joints = tuple(
         replace(joint, friction=replace(joint.friction, eps=float(value)))

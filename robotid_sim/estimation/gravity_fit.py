@@ -19,30 +19,30 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters_like
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.estimation.held_out import MARGIN, HeldOut, scores_of, worth
+from robotid_sim.estimation.held_out import MIN_GAIN, HeldOut, scores_of, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem, build_problem, extended, rows_of
+from robotid_sim.estimation.problem import LinearProblem, build_problem, extend_problem, rows_of
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.section import percent
 
-STEP = 1e-4
+DIFFERENCE_STEP = 1e-4
 """Change of gravity in derivatives, over its strength."""
 
-STEPS = 3
+MAX_STEPS = 3
 """Steps of Gauss-Newton."""
 
-LARGEST = 0.25
+MAX_GRAVITY_CHANGE = 0.25
 """Change of gravity, over its strength, beyond which it is another mounting or another unit."""
 
 TILT, STRENGTH = [0, 1], [2]
 """Columns of `gravity_columns` that are one hypothesis each."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class GravityFit:
     """The gravity that a log shows, in the frame of the root."""
@@ -125,7 +125,7 @@ def revise_gravity(motion: Motion, nominal: Robot, basis: BaseParameters) -> Gra
         if not better:
             return fit if free else None
         free = sorted([*free, *tried[max(better, key=lambda k: float(gains[k].sum()))]])
-        revised = _settled(fit, problem, motion, free)
+        revised = _iterate(fit, problem, motion, free)
         if revised is None or not _is_better(scores_of(revised[1]) - scores_of(problem)):
             return fit if fit.cov.any() else None
         fit, problem = revised
@@ -135,7 +135,7 @@ def refine_gravity(fit: GravityFit, motion: Motion) -> GravityFit:
     """Take a further step of the gravity of a fit, with another motion of the log."""
     problem = build_problem(motion, fit.nominal, fit.basis)
     free = np.flatnonzero(np.diag(fit.cov)).tolist()
-    return _stepped(fit, problem, motion, free) or fit
+    return _step(fit, problem, motion, free) or fit
 
 
 def gravity_columns(problem: LinearProblem, motion: Motion, beta: Float1D) -> Float:
@@ -145,10 +145,13 @@ def gravity_columns(problem: LinearProblem, motion: Motion, beta: Float1D) -> Fl
     """
     nominal = problem.nominal
     assert nominal is not None
-    phi = problem.basis.completed(beta, nominal.parameters())
+    phi = problem.basis.complete(beta, nominal.parameters())
     model = replace(nominal.with_parameters(phi, formal=True), terms=())
     state = (motion.q, motion.dq, motion.ddq)
-    torque, step = joint_torque(model, *state), STEP * float(np.linalg.norm(model.gravity))
+    torque, step = (
+        joint_torque(model, *state),
+        DIFFERENCE_STEP * float(np.linalg.norm(model.gravity)),
+    )
     changed = [
         joint_torque(replace(model, gravity=model.gravity + step * axis), *state) - torque
         for axis in _axes(model.gravity)
@@ -176,23 +179,23 @@ def gravity_errors(
     return np.column_stack([columns, problem.W @ (fit.excess * power * beta)])
 
 
-def _settled(
+def _iterate(
     fit: GravityFit, problem: LinearProblem, motion: Motion, free: list[int]
 ) -> tuple[GravityFit, LinearProblem] | None:
     """Return a fit after some steps and the problem of its gravity; None if it leaves its range."""
-    for _ in range(STEPS):
-        stepped = _stepped(fit, problem, motion, free)
+    for _ in range(MAX_STEPS):
+        stepped = _step(fit, problem, motion, free)
         if stepped is None:
             return None
         fit = stepped
         change = np.linalg.norm(fit.nominal.gravity - fit.given)
-        if change > LARGEST * np.linalg.norm(fit.given):
+        if change > MAX_GRAVITY_CHANGE * np.linalg.norm(fit.given):
             return None
         problem = build_problem(motion, fit.nominal, fit.basis)
     return fit, problem
 
 
-def _stepped(
+def _step(
     fit: GravityFit, problem: LinearProblem, motion: Motion, free: list[int]
 ) -> GravityFit | None:
     """Return a fit after one step of the free directions of gravity; None if it has no solution."""
@@ -202,7 +205,9 @@ def _stepped(
     columns = gravity_columns(problem, motion, estimate.beta)[:, :, free]
     symbols = [f"gravity {k + 1}" for k in free]
     flat = columns.reshape(len(problem.y), len(free))
-    whole = WeightedLeastSquares().fit(extended(problem, flat, symbols, ["m/s^2"] * len(free)))
+    whole = WeightedLeastSquares().fit(
+        extend_problem(problem, flat, symbols, ["m/s^2"] * len(free))
+    )
     if not whole.success or whole.cov is None:
         return None
     before, count = fit.nominal.gravity, len(free)
@@ -212,7 +217,7 @@ def _stepped(
     cov = np.zeros((3, 3))
     cov[np.ix_(free, free)] = whole.cov[-count:, -count:]
     nominal = replace(fit.nominal, gravity=gravity)
-    basis = base_parameters_like(fit.basis, nominal, problem.measured)
+    basis = base_parameters_like(fit.basis, nominal, problem.measured_joints)
     return replace(fit, nominal=nominal, basis=basis, cov=cov)
 
 
@@ -224,11 +229,11 @@ def _axes(gravity: Float1D) -> Float2D:
 
 def _gain_of_columns(problem: LinearProblem, columns: Float) -> Float2D:
     """Return what blocks that are left out gain with further columns, shape (folds, n)."""
-    sums, rank = HeldOut.of_problem(problem, columns), problem.basis.rank
+    sums, rank = HeldOut.from_problem(problem, columns), problem.basis.rank
     before, after = (sums.score_by_joint(np.arange(k)) for k in (rank, rank + columns.shape[2]))
     return np.asarray(after - before)
 
 
 def _is_better(gain: Float2D) -> bool:
     """Return whether blocks gain, shape (folds, n), and no joint certainly loses."""
-    return worth(gain.sum(axis=1)) > MARGIN and all(worth(-each) <= MARGIN for each in gain.T)
+    return worth(gain.sum(axis=1)) > MIN_GAIN and all(worth(-each) <= MIN_GAIN for each in gain.T)

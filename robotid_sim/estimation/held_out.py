@@ -27,31 +27,31 @@ import numpy as np
 from robotid_sim.arrays import Bool1D, Bool2D, Float, Float1D, Float2D, Int1D
 from robotid_sim.estimation.problem import LinearProblem
 
-FOLDS = 8
+FOLD_COUNT = 8
 """Blocks of the cross-validation."""
 
-FLOOR = 5e-4
+NOISE_FLOOR = 5e-4
 """Least noise of a joint's rows that counts, over its RMS torque."""
 
-ROUNDS = 3
+NOISE_ROUNDS = 3
 """How often the noise of the joints is estimated anew."""
 
-FREEDOM = 10.0
+DEGREES_OF_FREEDOM = 10.0
 """Degrees of freedom nu of the noise in a block that was left out."""
 
-MARGIN = 6.0
+MIN_GAIN = 6.0
 """Least gain of the held-out log-likelihood, on top of the logarithm of the candidates tried."""
 
-ERRORS = 2.5
+MIN_GAIN_OVER_ERROR = 2.5
 """Least gain over its standard error."""
 
-CERTAIN = 1.5
+MIN_GAIN_OVER_ERROR_TESTED = 1.5
 """Least gain over its standard error of what has passed a test of the whole sample before."""
 
-LIKELY = 1.0
+MIN_GAIN_OVER_ERROR_UNSHARED = 1.0
 """The same of what can be no parameter of another joint."""
 
-RIDGE = 1e-10
+RIDGE_WEIGHT = 1e-10
 """Added to the diagonal of the normal equations of unit columns: no fit fails."""
 
 
@@ -85,7 +85,9 @@ class HeldOut:
     """Last columns that are random effects of unit variance, not parameters."""
 
     @classmethod
-    def of(cls, A: Float, fold: Int1D, use: Bool2D, floor: Float1D, volume: float = 0.0) -> Self:
+    def from_columns(
+        cls, A: Float, fold: Int1D, use: Bool2D, floor: Float1D, volume: float = 0.0
+    ) -> Self:
         """Return the sums of rows by block and joint.
 
         Rows have shape (N, n, p + 1), the torque last, zero where they are not used; `fold` is the
@@ -99,19 +101,19 @@ class HeldOut:
         return cls(products, count, floor, volume)
 
     @classmethod
-    def of_problem(cls, problem: LinearProblem, *columns: Float, random: bool = False) -> Self:
+    def from_problem(cls, problem: LinearProblem, *columns: Float, random: bool = False) -> Self:
         """Return the sums of the rows of a problem and of further columns behind them, (N, n, k).
 
         The columns may be random effects: torque of one standard deviation [N m]. The least noise
-        of a joint is `FLOOR` of its torque.
+        of a joint is `NOISE_FLOOR` of its torque.
         """
-        y = problem.by_joint(problem.y)
+        y = problem.unstack_rows(problem.y)
         size = np.sqrt((y**2).mean(axis=0))
-        A = np.concatenate([problem.by_joint(problem.W), *columns, y[:, :, None]], axis=2)
-        use = np.tile(problem.measured, (problem.samples, 1))
+        A = np.concatenate([problem.unstack_rows(problem.W), *columns, y[:, :, None]], axis=2)
+        use = np.tile(problem.measured_joints, (problem.samples, 1))
         A *= use[:, :, None]
         folds = blocks_of(problem.times, problem.period)
-        sums = cls.of(A, folds, use, FLOOR * np.where(size > 0.0, size, 1.0))
+        sums = cls.from_columns(A, folds, use, NOISE_FLOOR * np.where(size > 0.0, size, 1.0))
         return replace(sums, effects=sum(part.shape[2] for part in columns) if random else 0)
 
     def fit(self, columns: Sequence[int] | Int1D) -> Fit:
@@ -122,7 +124,7 @@ class HeldOut:
         beta, sigma, S, squares = whole.solve(effects, self.floor)
         size = np.sqrt(np.diag(S[0]))
         size = np.where(size > 0.0, size, 1.0)
-        cov = np.linalg.inv(S[0] / np.outer(size, size) + RIDGE * np.eye(effects.size))
+        cov = np.linalg.inv(S[0] / np.outer(size, size) + RIDGE_WEIGHT * np.eye(effects.size))
         likelihood = -(count * np.log(sigma[0])).sum() - 0.5 * (squares[0] / sigma[0] ** 2).sum()
         likelihood += self.volume * count.mean()
         return Fit(beta[0], sigma[0], cov / np.outer(size, size), float(likelihood))
@@ -136,8 +138,8 @@ class HeldOut:
         sums, count = self._sums(columns), self.count
         others = _Sums(*(part.sum(axis=0) - part for part in sums))
         beta, sigma, _, _ = others.solve(self._is_effect(columns), self.floor)
-        spread = np.log1p(sums.squares(beta) / (FREEDOM * sigma**2))
-        scores = -count * np.log(sigma) - 0.5 * (FREEDOM + count) * spread
+        spread = np.log1p(sums.squares(beta) / (DEGREES_OF_FREEDOM * sigma**2))
+        scores = -count * np.log(sigma) - 0.5 * (DEGREES_OF_FREEDOM + count) * spread
         return np.asarray(scores + self.volume * count.mean(axis=1, keepdims=True) / count.shape[1])
 
     def _sums(self, columns: Sequence[int] | Int1D) -> "_Sums":
@@ -177,12 +179,12 @@ class _Sums(NamedTuple):
         free = np.maximum(self.rows - (~effects).sum() / n, 1.0)
         sigma = np.sqrt(self.yy / np.maximum(self.rows, 1.0) + floor**2)
         flat = self.A.reshape(m, n, -1)
-        for _ in range(ROUNDS):
+        for _ in range(NOISE_ROUNDS):
             weights = sigma[:, None] ** -2.0
             S = (weights @ flat).reshape(m, b, b) + np.diag(effects.astype(float))
             size = np.sqrt(np.diagonal(S, axis1=1, axis2=2))
             size = np.where(size > 0.0, size, 1.0)
-            unit = S / (size[:, :, None] * size[:, None]) + RIDGE * np.eye(b)
+            unit = S / (size[:, :, None] * size[:, None]) + RIDGE_WEIGHT * np.eye(b)
             side = (weights @ self.z)[:, 0] / size
             beta = np.linalg.solve(unit, side[:, :, None])[:, :, 0] / size
             squares = self.squares(beta)
@@ -190,7 +192,7 @@ class _Sums(NamedTuple):
         return beta, sigma, S, squares
 
 
-def worth(gain: Float1D, errors: float = ERRORS) -> float:
+def worth(gain: Float1D, errors: float = MIN_GAIN_OVER_ERROR) -> float:
     """Return what a gain of log-likelihood by block, shape (folds,), is worth beside chance.
 
     That is the gain without the block that speaks most for it; minus infinity if it is less than
@@ -201,17 +203,17 @@ def worth(gain: Float1D, errors: float = ERRORS) -> float:
 
 def scores_of(problem: LinearProblem) -> Float2D:
     """Return how well blocks that are left out are predicted by the others, shape (folds, n)."""
-    return HeldOut.of_problem(problem).score_by_joint(np.arange(problem.basis.rank))
+    return HeldOut.from_problem(problem).score_by_joint(np.arange(problem.basis.rank))
 
 
 def predicts_better(before: LinearProblem, after: LinearProblem) -> Bool1D:
     """Return which joints' blocks, left out, another problem of the same log predicts better.
 
-    A gain counts if it exceeds `MARGIN` without the block that speaks most for it, and its standard
-    error `ERRORS` times.
+    A gain counts if it exceeds `MIN_GAIN` without the block that speaks most for it, and its
+    standard error `MIN_GAIN_OVER_ERROR` times.
     """
     gains = scores_of(after) - scores_of(before)
-    return np.array([worth(gain) > MARGIN for gain in gains.T])
+    return np.array([worth(gain) > MIN_GAIN for gain in gains.T])
 
 
 def certainty(gain: Float1D) -> float:
@@ -221,7 +223,7 @@ def certainty(gain: Float1D) -> float:
 
 
 def blocks_of(times: Float1D, period: float | None) -> Int1D:
-    """Return the block of every row, shape (N,), from 0 to `FOLDS` - 1, by its time [s].
+    """Return the block of every row, shape (N,), from 0 to `FOLD_COUNT` - 1, by its time [s].
 
     The same phases of all periods are left out together.
     """
@@ -230,4 +232,4 @@ def blocks_of(times: Float1D, period: float | None) -> Int1D:
         share = elapsed / period % 1.0
     else:
         share = elapsed / (elapsed[-1] * (1.0 + 1e-9))
-    return np.asarray(np.minimum((share * FOLDS).astype(np.intp), FOLDS - 1))
+    return np.asarray(np.minimum((share * FOLD_COUNT).astype(np.intp), FOLD_COUNT - 1))

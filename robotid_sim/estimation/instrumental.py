@@ -6,18 +6,20 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import require_type
 from robotid_sim.estimation.block_sandwich import check_rounds
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.least_squares import PROBLEM, WeightedLeastSquares
+from robotid_sim.estimation.least_squares import PROBLEM_REMEDY, WeightedLeastSquares
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.reduction import span_of
 
-NONE_KNOWN = "no instruments: the log does not repeat; this is weighted least squares"
+MISSING_INSTRUMENTS_MESSAGE = (
+    "no instruments: the log does not repeat; this is weighted least squares"
+)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InstrumentalVariables(Estimator):
     r"""Two-stage least squares with the regressor of other periods as instruments.
@@ -54,17 +56,17 @@ class InstrumentalVariables(Estimator):
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the estimate; `rng` is not used."""
-        require_type(problem, LinearProblem, "problem", PROBLEM)
+        require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began, wls = time.perf_counter(), WeightedLeastSquares(rounds=1, block=self.block)
         found = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
         named: dict[str, Any] = {"estimator": "instrumental-variables", "options": asdict(self)}
         if problem.instruments is None or not found.success:
-            text = found.message or NONE_KNOWN
+            text = found.message or MISSING_INSTRUMENTS_MESSAGE
             return replace(found, message=text, **named)
         beta = found.beta
         for _ in range(self.rounds):
             left = problem.y - problem.W @ beta
-            sigma = np.sqrt((problem.by_joint(left) ** 2).mean(axis=0))
+            sigma = np.sqrt((problem.unstack_rows(left) ** 2).mean(axis=0))
             weight = np.tile(1.0 / np.where(sigma > 0.0, sigma, 1.0), problem.samples)
             Q = span_of(problem.instruments * weight[:, None])
             first = Q.T @ (problem.W * weight[:, None])
@@ -72,6 +74,6 @@ class InstrumentalVariables(Estimator):
         left, W = problem.y - problem.W @ beta, Q @ first / weight[:, None]
         # A fit of these torques has the residuals of W, not those of its share.
         found = wls.fit(replace(problem, W=W, y=W @ beta + left), rng)
-        rms = np.sqrt((problem.by_joint(left) ** 2).mean(axis=0))
+        rms = np.sqrt((problem.unstack_rows(left) ** 2).mean(axis=0))
         seconds = time.perf_counter() - began
         return replace(found, beta=beta, torque_rms=rms, seconds=seconds, **named)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import require_type
 from robotid_sim.estimation.block_sandwich import (
     block_sandwich,
@@ -35,14 +35,14 @@ ProblemStream = Callable[[], Iterable[LinearProblem]]
 Motions with a row filter should overlap by twice its `edge`, which it drops at both ends.
 """
 
-SMALLEST_NOISE = 1e-150
+MIN_NOISE = 1e-150
 """Stands for zero where noise is divided by [N m]."""
 
-PROBLEM = "make one by build_problem(motion, nominal, basis)"
+PROBLEM_REMEDY = "make one by build_problem(motion, nominal, basis)"
 """What to do where a problem was expected."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OrdinaryLeastSquares(Estimator):
     """Ordinary least squares: all joints weigh alike.
@@ -75,11 +75,11 @@ class OrdinaryLeastSquares(Estimator):
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the least-squares estimate; `rng` is not used."""
         del rng
-        require_type(problem, LinearProblem, "problem", PROBLEM)
+        require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         return fit_rows(problem, "ols", rounds=0, block=self.block, options=asdict(self))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WeightedLeastSquares(Estimator):
     r"""Weighted least squares: every joint weighs by the inverse of its noise.
@@ -103,7 +103,7 @@ class WeightedLeastSquares(Estimator):
     >>> log = rid.simulate(setup.cell, path, rng=rng).log
     >>> problem = rid.build_problem(rid.RtsSmoother()(log, nominal), nominal, basis)
     >>> estimate = rid.WeightedLeastSquares().fit(problem)
-    >>> true = basis.of(setup.cell.plant.parameters())
+    >>> true = basis.project(setup.cell.plant.parameters())
     >>> bool(np.all(np.abs(estimate.beta - true) < 5.0 * estimate.std))
     True
     """
@@ -119,7 +119,7 @@ class WeightedLeastSquares(Estimator):
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the weighted least-squares estimate; `rng` is not used."""
         del rng
-        require_type(problem, LinearProblem, "problem", PROBLEM)
+        require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         return fit_rows(problem, "wls", rounds=self.rounds, block=self.block, options=asdict(self))
 
 
@@ -236,13 +236,13 @@ def fit_reduction(
             sigma = noise_std(reduction, beta, rank)
     except np.linalg.LinAlgError as error:
         zero = np.zeros(rank)
-        rms = np.sqrt(reduction.squared_residuals(zero) / reduction.samples)
+        rms = np.sqrt(reduction.compute_squared_residuals(zero) / reduction.samples)
         message = f"{error}: the motion does not excite every parameter"
         return result(beta=zero, torque_rms=rms, noise_std=rms, success=False, message=message)
     inverse = np.linalg.inv(R)
     return result(
         beta=beta,
-        torque_rms=np.sqrt(reduction.squared_residuals(beta) / reduction.samples),
+        torque_rms=np.sqrt(reduction.compute_squared_residuals(beta) / reduction.samples),
         noise_std=sigma,
         cov=sandwich(beta, weights, inverse),
         cov_white=white_covariance(reduction, weights, sigma, inverse),
@@ -256,9 +256,9 @@ def noise_std(reduction: Reduction, beta: Float1D, rank: float) -> Float1D:
 
     The degrees of freedom `rank` of the fit are shared by the joints.
     """
-    squares = reduction.squared_residuals(beta)
+    squares = reduction.compute_squared_residuals(beta)
     sigma = np.sqrt(squares / max(reduction.samples - rank / reduction.dof, 1.0))
-    return np.asarray(np.maximum(sigma, max(1e-9 * sigma.max(), SMALLEST_NOISE)))
+    return np.asarray(np.maximum(sigma, max(1e-9 * sigma.max(), MIN_NOISE)))
 
 
 def white_covariance(
@@ -289,10 +289,10 @@ def random_errors(problem: LinearProblem, weights: Float1D, inverse: Float2D) ->
     return np.asarray(inverse @ (inverse.T @ ((problem.W * scale).T @ (problem.random * scale))))
 
 
-ROUNDS = 3
+NOISE_ROUNDS = 3
 """How often the noise of logs is estimated anew."""
 
-LARGEST = 20.0
+MAX_WEIGHT_RATIO = 20.0
 """Largest ratio of weights: a log that a fit happens to pass exactly must not be all of it."""
 
 
@@ -306,15 +306,15 @@ def weights_by_log(problem: LinearProblem, log_of: Int1D) -> Float2D:
     """
     logs = int(log_of.max()) + 1
     weights = np.ones((logs, problem.dof))
-    for _ in range(ROUNDS):
+    for _ in range(NOISE_ROUNDS):
         scale = weights[log_of].ravel()
         rows = replace(problem, W=problem.W * scale[:, None], y=problem.y * scale)
         fit = WeightedLeastSquares().fit(rows)
         if not fit.success:
             return np.ones((logs, problem.dof))
-        squares = problem.by_joint(problem.y - problem.W @ fit.beta) ** 2
+        squares = problem.unstack_rows(problem.y - problem.W @ fit.beta) ** 2
         noise = np.sqrt([squares[log_of == k].mean(axis=0) for k in range(logs)])
         pooled = np.sqrt(squares.mean(axis=0))
-        floor = np.maximum(pooled / LARGEST, np.finfo(float).tiny)
+        floor = np.maximum(pooled / MAX_WEIGHT_RATIO, np.finfo(float).tiny)
         weights = pooled / np.maximum(noise, floor)
     return weights

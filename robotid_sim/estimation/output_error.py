@@ -25,17 +25,17 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.dynamics import mass_matrix
 from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation import filter_kernels
 from robotid_sim.estimation.block_sandwich import check_block
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.least_squares import PROBLEM
+from robotid_sim.estimation.least_squares import PROBLEM_REMEDY
 from robotid_sim.estimation.prediction_error import (
     Observer,
+    find_settled_samples,
     fit_predictions,
-    settled,
     slopes_by_part,
 )
 from robotid_sim.estimation.problem import Estimator, LinearProblem
@@ -51,7 +51,7 @@ from robotid_sim.estimation.simulation import (
 from robotid_sim.model.robot import Robot
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class OutputError(Estimator):
     r"""Parameters whose simulated positions are closest to the measured ones.
@@ -99,14 +99,14 @@ class OutputError(Estimator):
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the estimate; `rng` is not used."""
         del rng
-        require_type(problem, LinearProblem, "problem", PROBLEM)
+        require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         found = fit_predictions(problem, self._observer, self.block)
         return replace(found, estimator="output-error", options=asdict(self))
 
     def _observer(self, robot: Robot, recording: RecordedLog, columns: Int1D) -> Observer | None:
         gains = constant_gains(self.bandwidth or FIRST_BANDWIDTH, recording)
         if self.bandwidth is not None:
-            held = settled(self.bandwidth, recording)
+            held = find_settled_samples(self.bandwidth, recording)
             return Observer(recording, gains, np.tile(held[:, None], recording.q.shape[1]))
         motion = predict(robot, recording, gains)
         if motion is None:
@@ -131,7 +131,7 @@ class OutputError(Estimator):
         return Observer(recording, gains, 1.0 / np.sqrt(variance))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InputError(Estimator):
     r"""Parameters with which a simulated loop needs the measured torques and no others.
@@ -176,42 +176,42 @@ class InputError(Estimator):
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the estimate; `rng` is not used."""
         del rng
-        require_type(problem, LinearProblem, "problem", PROBLEM)
+        require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         found = fit_predictions(problem, self._observer, self.block)
         return replace(found, estimator="input-error", options=asdict(self))
 
     def _observer(self, robot: Robot, recording: RecordedLog, columns: Int1D) -> Observer:
         del columns
-        return holding(robot, recording, self.bandwidth)
+        return make_observer(robot, recording, self.bandwidth)
 
 
-def holding(robot: Robot, recording: RecordedLog, bandwidth: float) -> Observer:
+def make_observer(robot: Robot, recording: RecordedLog, bandwidth: float) -> Observer:
     """Return the loop that holds a simulated robot to a recording, its innovations as torques.
 
     All joints have one bandwidth [rad/s]. The weighted innovations are the torques that the loop
     adds [N m or N], zero until it has forgotten the start and what it missed.
     """
     weights = bandwidth**2 * mass_matrix(robot, recording.q)
-    weights[~settled(bandwidth, recording)] = 0.0
+    weights[~find_settled_samples(bandwidth, recording)] = 0.0
     return Observer(recording, constant_gains(bandwidth, recording), weights)
 
 
-LONGEST = 5000
+MAX_SAMPLES = 5000
 """Samples that are looked at, about the middle of a recording; more tell little more."""
 
-SWEEPS = 8
+MAX_SWEEPS = 8
 """Most turns over all joints."""
 
-REACH = 0.7
+PARABOLA_STEP = 0.7
 """Distance of the points of a parabola, in the logarithm of the noise."""
 
-FURTHEST = 2.0
+MAX_LOG_STEP = 2.0
 """Largest step of the logarithm."""
 
-CLOSE = 0.1
+LOG_TOLERANCE = 0.1
 """Largest change of the logarithms in a sweep at which they have settled."""
 
-LEAST = 1e-6
+MIN_NOISE_SHARE = 1e-6
 """Least torque noise over the RMS torque."""
 
 
@@ -223,8 +223,8 @@ def likely_torque_noise(
     The prediction was corrected with the gains, shape (N, 2 n, n).
     """
     samples, n = recording.q.shape
-    first = max(0, (samples - LONGEST) // 2)
-    part = slice(first, first + LONGEST)
+    first = max(0, (samples - MAX_SAMPLES) // 2)
+    part = slice(first, first + MAX_SAMPLES)
     slopes = slopes_along(robot, motion, part, columns[:0], recording.dt)
     position = recording.position_noise**2
     start = np.diag(np.concatenate([position, position / recording.dt**2]))
@@ -235,13 +235,13 @@ def likely_torque_noise(
         G = slopes.G * np.exp(log_noise)
         return float(filter_kernels.likelihood(slopes.A, G, *fixed, start.copy(), *given))
 
-    least = np.log(np.maximum(LEAST * np.sqrt((recording.tau**2).mean(axis=0)), 1e-12))
+    least = np.log(np.maximum(MIN_NOISE_SHARE * np.sqrt((recording.tau**2).mean(axis=0)), 1e-12))
     x = np.maximum(np.log(np.maximum(white_noise(recording.tau), 1e-300)), least)
-    for _ in range(SWEEPS):
+    for _ in range(MAX_SWEEPS):
         before = x.copy()
         for j in range(n):
             x[j] = max(x[j] + _downhill(cost, x, j), least[j])
-        if np.abs(x - before).max() < CLOSE:
+        if np.abs(x - before).max() < LOG_TOLERANCE:
             break
     return np.asarray(np.exp(x))
 
@@ -249,14 +249,14 @@ def likely_torque_noise(
 def _downhill(cost: Callable[[Float1D], float], x: Float1D, j: int) -> float:
     """Return the step of coordinate j to the lowest point of a parabola through three points."""
     values = []
-    for step in (-REACH, 0.0, REACH):
+    for step in (-PARABOLA_STEP, 0.0, PARABOLA_STEP):
         moved = x.copy()
         moved[j] += step
         values.append(cost(moved))
     slope, bend = values[2] - values[0], values[2] - 2.0 * values[1] + values[0]
     if bend <= 0.0:
-        return FURTHEST if slope < 0.0 else -FURTHEST
-    return float(np.clip(-0.5 * REACH * slope / bend, -FURTHEST, FURTHEST))
+        return MAX_LOG_STEP if slope < 0.0 else -MAX_LOG_STEP
+    return float(np.clip(-0.5 * PARABOLA_STEP * slope / bend, -MAX_LOG_STEP, MAX_LOG_STEP))
 
 
 def white_noise(x: Float2D) -> Float1D:

@@ -35,22 +35,22 @@ from robotid_sim.estimation.problem import (
     Estimator,
     LinearProblem,
     build_problem,
-    extended,
+    extend_problem,
     joint_columns,
     part_of,
     rows_of,
-    stacked,
+    stack_problems,
 )
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.robot import Robot
 
-SYMBOLS = tuple(f"{symbol}L" for symbol in parameters.INERTIAL)
+LOAD_SYMBOLS = tuple(f"{symbol}L" for symbol in parameters.INERTIAL_SYMBOLS)
 """Names of the load's parameters about the frame of the last link."""
 
-UNITS = ("kg",) + ("kg m",) * 3 + ("kg m^2",) * 6
+LOAD_UNITS = ("kg",) + ("kg m",) * 3 + ("kg m^2",) * 6
 
-CLEAR = 3.0
+MIN_MASS_RATIO = 3.0
 """Standard deviations by which a mass must differ from zero to be one."""
 
 
@@ -73,15 +73,15 @@ class PayloadEstimate:
     message: str
 
     @property
-    def absent(self) -> bool:
+    def is_absent(self) -> bool:
         """Whether the mass does not differ from zero; then there is no center either."""
-        return self.mass <= CLEAR * self.mass_std
+        return self.mass <= MIN_MASS_RATIO * self.mass_std
 
     def sentences(self) -> list[str]:
         """Return the load in words."""
         if not self.success:
             return [f"The payload could not be estimated: {self.message}."]
-        if self.absent:
+        if self.is_absent:
             return [f"{self.message[0].upper()}{self.message[1:]}."]
         place = ", ".join("?" if np.isnan(c) else f"{c:.4f}" for c in self.com)
         spread = ", ".join("?" if np.isnan(s) else f"{s:.2g}" for s in self.com_std)
@@ -108,7 +108,7 @@ def payload_parameters(
     Parameters as of `Robot.with_payload`.
     """
     tensor: Float2D = np.zeros((3, 3)) if central is None else central
-    return inertia.transformed(inertia.pack(mass, com, tensor), nominal.T_last_tip)
+    return inertia.transform(inertia.pack(mass, com, tensor), nominal.T_last_tip)
 
 
 def estimate_payload(
@@ -143,7 +143,7 @@ def estimate_payload(
     method = estimator or WeightedLeastSquares()
     whole = method.fit(problem, np.random.default_rng(0))
     if gain_std and whole.success:
-        model = problem.by_joint(problem.W @ whole.beta)
+        model = problem.unstack_rows(problem.W @ whole.beta)
         problem = replace(problem, random=gain_std * joint_columns(model))
         whole = method.fit(problem, np.random.default_rng(0))
     estimate = part_of(whole, basis.rank)
@@ -152,29 +152,29 @@ def estimate_payload(
         parts = (np.nan, np.nan, none[:3], none[:3], none, none)
         return PayloadEstimate(*parts, estimate, success=False, message=whole.message)
     T = np.linalg.inv(nominal.T_last_tip)
-    to_tip = np.array([inertia.transformed(unit, T) for unit in np.eye(10)]).T
+    to_tip = np.array([inertia.transform(unit, T) for unit in np.eye(10)]).T
     chain = to_tip @ np.eye(10)[:, leads]
     phi, cov = chain @ whole.beta[basis.rank :], whole.cov[basis.rank :, basis.rank :]
     # The combinations that no torque shows, of parameters about the last link.
     blind: Float2D = np.delete(np.eye(10), leads, axis=1)
     blind[leads] = -np.delete(K, leads, axis=1)
     seen = np.abs(to_tip @ blind).max(axis=1, initial=0.0) < 1e-6
-    return _described(phi, chain @ cov @ chain.T, seen, estimate)
+    return _make_estimate(phi, chain @ cov @ chain.T, seen, estimate)
 
 
-def _described(phi: Float1D, cov: Float2D, seen: Bool1D, estimate: Estimate) -> PayloadEstimate:
+def _make_estimate(phi: Float1D, cov: Float2D, seen: Bool1D, estimate: Estimate) -> PayloadEstimate:
     """Return the load of ten parameters about the tip, of which some are seen."""
     std = np.where(seen, np.sqrt(np.maximum(np.diag(cov), 0.0)), np.nan)
     com = phi[1:4] / phi[0]
     to_com = np.hstack([-com[:, None], np.eye(3)]) / phi[0]  # c = l / m: dc = (dl - c dm) / m
     com_std = np.sqrt(np.diag(to_com @ cov[:4, :4] @ to_com.T))
-    absent = bool(seen[0] and phi[0] <= CLEAR * std[0])
+    absent = bool(seen[0] and phi[0] <= MIN_MASS_RATIO * std[0])
     visible = seen[0] & seen[1:4] & (not absent)
     none = (
         f"no load found: m = {phi[0]:.2g} +- {std[0]:.2g} kg, its center cannot be known; give as "
         "second log one with a load"
     )
-    swapped = bool(seen[0] and phi[0] < -CLEAR * std[0])
+    swapped = bool(seen[0] and phi[0] < -MIN_MASS_RATIO * std[0])
     if swapped:
         none = (
             f"the first log carries {-phi[0]:.4g} +- {std[0]:.2g} kg more than the second; give "
@@ -198,14 +198,14 @@ def payload_problem(
 ) -> LinearProblem:
     """Return the rows of both motions, with the chosen parameters of the load as the last ones."""
     parts = []
-    symbols, units = [SYMBOLS[k] for k in leads], [UNITS[k] for k in leads]
+    symbols, units = [LOAD_SYMBOLS[k] for k in leads], [LOAD_UNITS[k] for k in leads]
     for motion in (unloaded, loaded):
         problem = build_problem(motion, nominal, basis)
         columns: Float2D = np.zeros((len(problem.W), len(leads)))
         if motion is loaded:
             columns = payload_columns(motion, nominal)[:, leads]
-        parts.append(extended(problem, columns, symbols, units))
-    return stacked(parts)
+        parts.append(extend_problem(problem, columns, symbols, units))
+    return stack_problems(parts)
 
 
 def unknown_beside_mass(nominal: Robot) -> Int1D:

@@ -22,36 +22,36 @@ from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.estimation.simulation import (
-    NOT_RECORDED,
+    MISSING_RECORDING_MESSAGE,
     AccelerationSlopes,
     PredictedMotion,
     can_simulate,
+    make_simulated_robot,
     predict,
-    simulated_robot,
+    replace_parameters,
     slopes_along,
-    with_parameters_of_its_own,
 )
 from robotid_sim.model.robot import Robot
 
-ROUNDS = 20
+MAX_ROUNDS = 20
 """Most Gauss-Newton steps; three to five are usual."""
 
-HALVINGS = 8
+MAX_HALVINGS = 8
 """How often a step that does not pay is halved."""
 
-SETTLED = 1e-2
+STEP_TOLERANCE = 1e-2
 """Largest step, in standard deviations of the parameters, at which the search ends."""
 
 ROW_TIME = 5e-3
 """Time over which innovations are averaged to a row [s]; sensitivities change more slowly."""
 
-LEAST_STEP = 1e-7
+MIN_STEP = 1e-7
 """Torque of a step over the whole one below which it is rounding."""
 
-SETTLING = 5.0
+SETTLING_TIME_CONSTANTS = 5.0
 """Time constants of constant gains after which the start is forgotten."""
 
-UNREST = 0.05
+MAX_GAP_TIME_CONSTANTS = 0.05
 """Time without positions, in time constants, that constant gains need not forget."""
 
 
@@ -65,7 +65,7 @@ class Observer(NamedTuple):
     """By which innovations are multiplied: joint by joint, shape (N, n), or as vectors, shape
     (N, n, n); in any unit that is the same for all samples of a joint."""
 
-    def weighted(self, part: slice, x: Float) -> Float:
+    def weigh(self, part: slice, x: Float) -> Float:
         """Return innovations (m, n), or their sensitivities (m, n, b), of some samples."""
         weights, flat = self.weights[part], x.reshape(*x.shape[:2], -1)
         product = weights[:, :, None] * flat if weights.ndim == 2 else weights @ flat
@@ -77,16 +77,16 @@ Observe = Callable[[Robot, RecordedLog, Int1D], Observer | None]
 it is predicted; None if the model loses the motion."""
 
 
-def settled(bandwidth: float, recording: RecordedLog) -> Bool1D:
+def find_settled_samples(bandwidth: float, recording: RecordedLog) -> Bool1D:
     """Return at which samples constant gains of a bandwidth [rad/s] hold the motion, shape (N,).
 
     Not where positions are missing, nor until the start, or what was missed, is forgotten.
     """
     sound, step = recording.sound.all(axis=1), bandwidth * recording.dt
     missed = np.where(sound, 0.0, step)
-    missed[0] += UNREST * np.exp(SETTLING)
+    missed[0] += MAX_GAP_TIME_CONSTANTS * np.exp(SETTLING_TIME_CONSTANTS)
     unrest = scipy.signal.lfilter([1.0], [1.0, -np.exp(-step)], missed)
-    return np.asarray(sound & (unrest <= UNREST))
+    return np.asarray(sound & (unrest <= MAX_GAP_TIME_CONSTANTS))
 
 
 def slopes_by_part(
@@ -107,7 +107,7 @@ def fit_predictions(problem: LinearProblem, observe: Observe, block: float | Non
     began, method = time.perf_counter(), WeightedLeastSquares(block=block)
     wls = method.fit(problem)
     if not wls.success or not can_simulate(problem):
-        return replace(wls, message=wls.message or NOT_RECORDED)
+        return replace(wls, message=wls.message or MISSING_RECORDING_MESSAGE)
     search = _GaussNewton(problem, observe, method)
     beta, fit, message = search.run(wls.beta)
     wls = replace(wls, nfev=search.evaluations, seconds=time.perf_counter() - began)
@@ -120,7 +120,7 @@ def fit_predictions(problem: LinearProblem, observe: Observe, block: float | Non
     assert fit.cov_white is not None
     blocks = row_blocks_of(rows, block_of(fit)) - len(beta) / problem.dof
     dof = np.full(len(beta), max(blocks, 1.0))
-    found = with_parameters_of_its_own(problem, wls, beta, fit.cov, fit.cov_white, dof)
+    found = replace_parameters(problem, wls, beta, fit.cov, fit.cov_white, dof)
     seconds = time.perf_counter() - began
     return replace(found, cond=fit.cond, block=fit.block, rows=fit.rows, seconds=seconds)
 
@@ -137,13 +137,13 @@ class _GaussNewton:
 
     def run(self, beta: Float1D) -> tuple[Float1D, Estimate | None, str]:
         """Return parameters, the last linear fit, and why there is none, from a start (b,)."""
-        robot, columns = simulated_robot(self.problem, beta), self.problem.basis.columns
+        robot, columns = make_simulated_robot(self.problem, beta), self.problem.basis.columns
         found = [self.observe(robot, recording, columns) for recording in self.problem.recordings]
         observers = [observer for observer in found if observer is not None]
         rows = self._rows(observers, beta) if len(observers) == len(found) else None
         if rows is None:
             return beta, None, "the model of weighted least squares does not follow the motion"
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ROUNDS):
             self.latest = rows
             fit = self.wls.fit(rows)
             if not fit.success:
@@ -151,15 +151,15 @@ class _GaussNewton:
             step = fit.beta - beta
             # It changes no torque, as at the end where there is no noise.
             change, size = (np.linalg.norm(x) for x in (self.problem.W @ step, self.problem.y))
-            if change < LEAST_STEP * size or (np.abs(step) < SETTLED * fit.std).all():
+            if change < MIN_STEP * size or (np.abs(step) < STEP_TOLERANCE * fit.std).all():
                 return fit.beta, fit, ""
-            better = self._descended(observers, rows, beta, step, fit.noise_std)
+            better = self._descend(observers, rows, beta, step, fit.noise_std)
             if better is None:
                 return beta, None, "no step makes the innovations smaller"
             beta, rows = better
-        return beta, None, f"the innovations have not settled after {ROUNDS} steps"
+        return beta, None, f"the innovations have not settled after {MAX_ROUNDS} steps"
 
-    def _descended(
+    def _descend(
         self,
         observers: list[Observer],
         rows: LinearProblem,
@@ -169,7 +169,7 @@ class _GaussNewton:
     ) -> tuple[Float1D, LinearProblem] | None:
         """Return the parameters after a step, halved until it pays, and their rows."""
         before = _cost(rows, beta, noise)
-        for k in range(HALVINGS):
+        for k in range(MAX_HALVINGS):
             new = beta + 0.5**k * step
             further = self._rows(observers, new)
             if further is not None and _cost(further, new, noise) < before:
@@ -179,7 +179,7 @@ class _GaussNewton:
     def _rows(self, observers: list[Observer], beta: Float1D) -> LinearProblem | None:
         """Return the linear problem about parameters; None if their model loses the motion."""
         self.evaluations += 1
-        robot, parts = simulated_robot(self.problem, beta), []
+        robot, parts = make_simulated_robot(self.problem, beta), []
         for observer in observers:
             motion = predict(robot, observer.recording, observer.gains)
             if motion is None:
@@ -187,7 +187,7 @@ class _GaussNewton:
             parts.append(self._rows_of(robot, observer, motion))
         W = np.concatenate([psi for psi, _ in parts]).reshape(-1, len(beta))
         e = np.concatenate([e for _, e in parts]).ravel()
-        step = _averaged(observers[0].recording)
+        step = _samples_per_row(observers[0].recording)
         return replace(
             self.problem,
             W=W,
@@ -205,7 +205,7 @@ class _GaussNewton:
         """Return weighted sensitivities (m, n, b) and innovations (m, n)."""
         recording, gains, columns = observer.recording, observer.gains, self.problem.basis.columns
         b, n = len(columns), recording.q.shape[1]
-        step, D = _averaged(recording), np.zeros((2 * n, b))
+        step, D = _samples_per_row(recording), np.zeros((2 * n, b))
         psi = np.empty((recording.samples, n, b))
         for part, slopes in slopes_by_part(robot, recording, motion, columns):
             filter_kernels.sensitivities(
@@ -218,17 +218,17 @@ class _GaussNewton:
                 D,
                 psi[part],
             )
-            psi[part] = observer.weighted(part, psi[part])
-        innovations = observer.weighted(slice(None), motion.innovations)
-        return _summed(psi, step), _summed(innovations, step)
+            psi[part] = observer.weigh(part, psi[part])
+        innovations = observer.weigh(slice(None), motion.innovations)
+        return _sum_samples(psi, step), _sum_samples(innovations, step)
 
 
-def _averaged(recording: RecordedLog) -> int:
+def _samples_per_row(recording: RecordedLog) -> int:
     """Return how many samples become a row."""
     return max(1, round(ROW_TIME / recording.dt))
 
 
-def _summed(x: Float, step: int) -> Float:
+def _sum_samples(x: Float, step: int) -> Float:
     """Return sums of `step` samples over its root, so that white noise keeps its variance."""
     used = len(x) // step * step
     return np.asarray(x[:used].reshape(-1, step, *x.shape[1:]).sum(axis=1) / np.sqrt(step))
@@ -236,5 +236,5 @@ def _summed(x: Float, step: int) -> Float:
 
 def _cost(rows: LinearProblem, beta: Float1D, noise: Float1D) -> float:
     """Return the mean square of the innovations about parameters over that of their noise."""
-    left = rows.by_joint(rows.y - rows.W @ beta)
+    left = rows.unstack_rows(rows.y - rows.W @ beta)
     return float(((left / noise) ** 2).mean())

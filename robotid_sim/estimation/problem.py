@@ -87,23 +87,23 @@ class LinearProblem:
         return np.asarray(self.start + self.dt * np.arange(self.samples))
 
     @property
-    def measured(self) -> Bool1D:
+    def measured_joints(self) -> Bool1D:
         """The joints whose torque was recorded, shape (n,); rows of the others are zero."""
-        return np.asarray(self.by_joint(self.y).any(axis=0))
+        return np.asarray(self.unstack_rows(self.y).any(axis=0))
 
-    def by_joint(self, x: Float) -> Float:
+    def unstack_rows(self, x: Float) -> Float:
         """Return stacked rows as (N, n, ...)."""
         return x.reshape(self.samples, self.dof, *x.shape[1:])
 
 
-def with_rows_changed(problem: LinearProblem, change: Callable[[Float], Float]) -> LinearProblem:
+def map_rows(problem: LinearProblem, change: Callable[[Float], Float]) -> LinearProblem:
     """Return a problem whose rows are a linear map of its rows, joint by joint.
 
     W, y, instruments and random effects are mapped, each as rows of shape (N, n, m).
     """
     parts = [problem.W, problem.y[:, None]]
     parts += [part for part in (problem.instruments, problem.random) if part is not None]
-    changed = change(problem.by_joint(np.hstack(parts))).reshape(len(problem.y), -1)
+    changed = change(problem.unstack_rows(np.hstack(parts))).reshape(len(problem.y), -1)
     ends = np.cumsum([0, *(part.shape[1] for part in parts)])
     W, y, *more = (changed[:, low:high] for low, high in pairwise(ends))
     return replace(
@@ -169,12 +169,12 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
     if row_filter is None:
         use = slice(None) if motion.mask is None else motion.mask
     else:
-        use = row_filter.used
+        use = row_filter.sample_slice
     q, dq, ddq = (part[use] for part in (motion.q, motion.dq, motion.ddq))
     if row_filter is None:
         W = torque_regressor(nominal, q, dq, ddq, basis.columns)
     else:
-        W = row_filter.filtered(regressor_parts(nominal, q, dq, ddq, basis.columns))
+        W = row_filter.filter_parts(regressor_parts(nominal, q, dq, ddq, basis.columns))
     tau = standard_torque(nominal, motion.q, motion.dq, motion.ddq, motion.tau)
     return LinearProblem(
         W=W.reshape(-1, basis.rank),
@@ -188,7 +188,7 @@ def build_problem(motion: Motion, nominal: Robot, basis: BaseParameters) -> Line
     )
 
 
-def extended(
+def extend_problem(
     problem: LinearProblem, columns: Float2D, symbols: Sequence[str], units: Sequence[str]
 ) -> LinearProblem:
     """Return the problem with further columns, whose parameters stand for themselves.
@@ -221,7 +221,7 @@ def extended(
 
 
 def robot_part(problem: LinearProblem) -> BaseParameters:
-    """Return the base parameters of a problem without those that `extended` added, which are last.
+    """Return the base parameters of a problem without those that `extend_problem` appended.
 
     Raises `OptionError` if the problem has no nominal robot.
     """
@@ -241,7 +241,7 @@ def robot_part(problem: LinearProblem) -> BaseParameters:
     )
 
 
-def restricted(problem: LinearProblem, columns: Sequence[int] | Int1D) -> LinearProblem:
+def select_columns(problem: LinearProblem, columns: Sequence[int] | Int1D) -> LinearProblem:
     """Return the problem with some base parameters only, ascending; the others are zero.
 
     It has no nominal robot.
@@ -264,7 +264,7 @@ MAX_RATE_DIFFERENCE = 0.1
 """Relative difference of the rates of rows that are stacked; the rate is for correlations only."""
 
 
-def stacked(problems: Sequence[LinearProblem]) -> LinearProblem:
+def stack_problems(problems: Sequence[LinearProblem]) -> LinearProblem:
     """Return the rows of several problems with the same parameters as one problem."""
     first = problems[0]
     for other in problems[1:]:
@@ -300,7 +300,7 @@ def part_of(estimate: Estimate, count: int) -> Estimate:
 def rows_of(motion: Motion, signal: Float) -> Float:
     """Return a signal, shape (N, n, ...), as `build_problem` makes rows of the motion's torque."""
     if motion.row_filter is not None:
-        return motion.row_filter.apply(signal[motion.row_filter.used])
+        return motion.row_filter.apply(signal[motion.row_filter.sample_slice])
     return signal if motion.mask is None else signal[motion.mask]
 
 

@@ -26,18 +26,18 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.compiled import jit
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation.block_sandwich import check_rounds, length_of, row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import (
-    PROBLEM,
+    PROBLEM_REMEDY,
     estimate_of,
     fit_reduction,
     fit_rows,
     white_covariance,
 )
-from robotid_sim.estimation.problem import Estimator, LinearProblem, weights_of, with_rows_changed
+from robotid_sim.estimation.problem import Estimator, LinearProblem, map_rows, weights_of
 from robotid_sim.estimation.reduction import Reduction
 
 
@@ -62,7 +62,7 @@ def fold(factors: Float, rows: Float, keep: float) -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Running:
+class RunningFit:
     """What recursive least squares remembers of the rows so far."""
 
     reduction: Reduction
@@ -71,27 +71,29 @@ class Running:
     """The same where they fade twice as fast, for the covariance."""
 
     @classmethod
-    def nothing(cls, problem: LinearProblem) -> "Running":
+    def start(cls, problem: LinearProblem) -> "RunningFit":
         """Return what is known before the first row of a problem."""
         size = problem.basis.rank + 1
         empty = Reduction(np.zeros((problem.dof, size, size)), 0.0)
         return cls(empty, empty)
 
-    def after(self, problem: LinearProblem, fading: float) -> "Running":
+    def update(self, problem: LinearProblem, fading: float) -> "RunningFit":
         """Return what is known after rows of a problem; older ones fade by a factor a sample."""
-        rows = np.dstack([problem.by_joint(problem.W), problem.by_joint(problem.y)])
-        first = _after(self.reduction, rows, fading)
-        return Running(first, first if fading == 1.0 else _after(self.twice, rows, fading**2))
+        rows = np.dstack([problem.unstack_rows(problem.W), problem.unstack_rows(problem.y)])
+        first = _update_reduction(self.reduction, rows, fading)
+        return RunningFit(
+            first, first if fading == 1.0 else _update_reduction(self.twice, rows, fading**2)
+        )
 
 
-def _after(reduction: Reduction, rows: Float, fading: float) -> Reduction:
+def _update_reduction(reduction: Reduction, rows: Float, fading: float) -> Reduction:
     factors = reduction.factors.copy()
     fold(factors, rows, math.sqrt(fading))
     faded = fading ** np.arange(len(rows))
     return Reduction(factors, fading ** len(rows) * reduction.samples + float(faded.sum()))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RecursiveLeastSquares(Estimator):
     r"""Weighted least squares carried on from sample to sample, older ones forgotten on wish.
@@ -121,9 +123,9 @@ class RecursiveLeastSquares(Estimator):
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the estimate after the last row; `rng` is not used."""
         del rng
-        require_type(problem, LinearProblem, "problem", PROBLEM)
+        require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began = time.perf_counter()
-        running = Running.nothing(problem).after(problem, self._fading(problem))
+        running = RunningFit.start(problem).update(problem, self._fading_per_sample(problem))
         common: dict[str, Any] = {
             "name": "recursive-least-squares",
             "rounds": self.rounds,
@@ -133,8 +135,8 @@ class RecursiveLeastSquares(Estimator):
         fit = fit_rows(problem, block=self.block, **common)
         if self.forgetting is not None and fit.success:
             block = length_of(problem, fit.beta, self.block)
-            weight = np.sqrt(self._fading(problem) ** np.arange(problem.samples)[::-1])
-            faded = with_rows_changed(problem, lambda rows: rows * weight[:, None, None])
+            weight = np.sqrt(self._fading_per_sample(problem) ** np.arange(problem.samples)[::-1])
+            faded = map_rows(problem, lambda rows: rows * weight[:, None, None])
             # Whole blocks up to the last row.
             length = min(max(1, round(block / problem.dt)), problem.samples)
             late = slice(problem.samples % length * problem.dof, None)
@@ -160,14 +162,14 @@ class RecursiveLeastSquares(Estimator):
         """
         running, rows = None, 0
         for part in parts:
-            before = Running.nothing(part) if running is None else running
-            running = before.after(part, self._fading(part))
+            before = RunningFit.start(part) if running is None else running
+            running = before.update(part, self._fading_per_sample(part))
             rows += len(part.y)
             result = estimate_of(part, "recursive-least-squares", rows, asdict(self))
             fit = fit_reduction(running.reduction, self.rounds, result, _no_sandwich)
             yield replace(fit, cov=None, cov_white=_white(running, fit) if fit.success else None)
 
-    def _fading(self, problem: LinearProblem) -> float:
+    def _fading_per_sample(self, problem: LinearProblem) -> float:
         """Return what a sample weighs after another one."""
         return 1.0 if self.forgetting is None else math.exp(-problem.dt / self.forgetting)
 
@@ -177,7 +179,7 @@ def _no_sandwich(beta: Float1D, weights: Float1D, inverse: Float2D) -> Float2D:
     return np.asarray(inverse @ inverse.T)
 
 
-def _white(running: Running, fit: Estimate) -> Float2D:
+def _white(running: RunningFit, fit: Estimate) -> Float2D:
     """Return the covariance for white residuals whose weights fade, shape (b, b)."""
     weights = weights_of(fit)
     inverse = np.linalg.inv(running.reduction.solve(weights)[1])

@@ -15,10 +15,10 @@ from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.problem import LinearProblem
 
-LEAST_SPAN = 1e-9
+SPAN_TOLERANCE = 1e-9
 """Singular value of columns of length one from which they span a direction."""
 
-BLOCK = 2000
+BLOCK_SIZE = 2000
 """Rows per block; larger ones leave the cache."""
 
 
@@ -53,7 +53,7 @@ class Reduction:
             raise np.linalg.LinAlgError("the regressor is rank-deficient")
         return np.linalg.solve(R, z), R
 
-    def squared_residuals(self, beta: Float1D) -> Float1D:
+    def compute_squared_residuals(self, beta: Float1D) -> Float1D:
         """Return the sum of squared residuals of every joint, shape (n,)."""
         extended = np.append(-beta, 1.0)
         return np.asarray(((self.factors @ extended) ** 2).sum(axis=1))
@@ -64,7 +64,7 @@ def reduce_rows(problem: LinearProblem, use: Bool1D | None = None) -> Reduction:
 
     All samples count, or those in `use`, shape (N,).
     """
-    joint_rows, torques = problem.by_joint(problem.W), problem.by_joint(problem.y)
+    joint_rows, torques = problem.unstack_rows(problem.W), problem.unstack_rows(problem.y)
     if use is not None:
         joint_rows, torques = joint_rows[use], torques[use]
     size = problem.W.shape[1] + 1
@@ -75,7 +75,7 @@ def reduce_rows(problem: LinearProblem, use: Bool1D | None = None) -> Reduction:
     return Reduction(factors, len(torques))
 
 
-def merged(first: Reduction, other: Reduction) -> Reduction:
+def merge_reductions(first: Reduction, other: Reduction) -> Reduction:
     """Return the triangular factors of the rows of two reductions together."""
     pairs = zip(first.factors, other.factors, strict=True)
     factors = np.array([triangular_factor(np.vstack(pair)) for pair in pairs])
@@ -91,7 +91,7 @@ def reduce_parts(parts: Iterable[LinearProblem]) -> Reduction:
     first = next(reductions, None)
     if first is None:
         raise LogError("a stream without parts determines no parameters")
-    return reduce(merged, reductions, first)
+    return reduce(merge_reductions, reductions, first)
 
 
 def triangular_factor(A: Float2D) -> Float2D:
@@ -99,7 +99,7 @@ def triangular_factor(A: Float2D) -> Float2D:
     return np.asarray(np.linalg.qr(A, mode="r"))
 
 
-def factor_of_rows(*columns: Float1D | Float2D, at_a_time: int = BLOCK) -> Float2D:
+def factor_of_rows(*columns: Float1D | Float2D, at_a_time: int = BLOCK_SIZE) -> Float2D:
     """Return the triangular factor of columns side by side, of which no whole copy is made."""
     R: Float2D = np.zeros((0, sum(1 if part.ndim == 1 else part.shape[1] for part in columns)))
     for first in range(0, len(columns[0]), at_a_time):
@@ -113,7 +113,7 @@ def span_of(columns: Float2D) -> Float2D:
     """Return an orthonormal basis of what columns (N, k) span; those that are zero do not count."""
     size = np.linalg.norm(columns, axis=0)
     U, s, _ = np.linalg.svd(columns[:, size > 0.0] / size[size > 0.0], full_matrices=False)
-    return np.asarray(U[:, s > LEAST_SPAN])
+    return np.asarray(U[:, s > SPAN_TOLERANCE])
 
 
 def cramer_rao(problem: LinearProblem, noise_std: Float1D) -> Float2D:

@@ -12,24 +12,29 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, UnknownNameError, require_type
 from robotid_sim.estimation.block_sandwich import block_of, block_variance
 from robotid_sim.estimation.cone_program import ConsistentProgram
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import (
-    PROBLEM,
+    PROBLEM_REMEDY,
     WeightedLeastSquares,
     noise_std,
     white_covariance,
 )
 from robotid_sim.estimation.problem import Estimator, LinearProblem, robot_part
-from robotid_sim.estimation.reduction import LEAST_SPAN, Reduction, reduce_rows, triangular_factor
+from robotid_sim.estimation.reduction import (
+    SPAN_TOLERANCE,
+    Reduction,
+    reduce_rows,
+    triangular_factor,
+)
 
-NAME = "restricted-least-squares"
+ESTIMATOR_NAME = "restricted-least-squares"
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestrictedLeastSquares(Estimator):
     r"""Weighted least squares without some rows, with fixed parameters, a ridge or a prior.
@@ -74,18 +79,22 @@ class RestrictedLeastSquares(Estimator):
         for name in ("joint_weights", "fixed"):
             table = getattr(self, name)
             if not isinstance(table, Mapping) or not all(map(_is_number, table.values())):
-                raise OptionError(f"{NAME}: {name} is a table of numbers by name, got {table!r}")
+                raise OptionError(
+                    f"{ESTIMATOR_NAME}: {name} is a table of numbers by name, got {table!r}"
+                )
         if any(factor < 0.0 for factor in self.joint_weights.values()):
-            raise OptionError(f"{NAME}: joint_weights are not negative, got {self.joint_weights}")
+            raise OptionError(
+                f"{ESTIMATOR_NAME}: joint_weights are not negative, got {self.joint_weights}"
+            )
         if not isinstance(self.without, list) or not all(map(_is_window, self.without)):
             raise OptionError(
-                f"{NAME}: without is a list of times from and to, as [[0.0, 8.0]], got "
+                f"{ESTIMATOR_NAME}: without is a list of times from and to, as [[0.0, 8.0]], got "
                 f"{self.without!r}"
             )
         if not 0.0 <= self.ridge < np.inf:
-            raise OptionError(f"{NAME}: the ridge is not negative, got {self.ridge}")
+            raise OptionError(f"{ESTIMATOR_NAME}: the ridge is not negative, got {self.ridge}")
         if self.prior is not None and not 0.0 < self.prior < np.inf:
-            raise OptionError(f"{NAME}: the prior is a positive share, got {self.prior}")
+            raise OptionError(f"{ESTIMATOR_NAME}: the prior is a positive share, got {self.prior}")
         WeightedLeastSquares(rounds=self.rounds, block=self.block)  # checks these two
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
@@ -95,14 +104,16 @@ class RestrictedLeastSquares(Estimator):
         problem, and `OptionError` if no joint is left, or a prior is asked for without a nominal
         robot.
         """
-        require_type(problem, LinearProblem, "problem", PROBLEM)
+        require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began = time.perf_counter()
         restrictions = self.restrictions(problem)
         whole = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
-        whole = replace(whole, estimator=NAME, options=asdict(self), criterion="restricted")
+        whole = replace(
+            whole, estimator=ESTIMATOR_NAME, options=asdict(self), criterion="restricted"
+        )
         if not whole.success:
             return whole
-        use = ~within(problem.times, self.without)
+        use = ~is_within(problem.times, self.without)
         reduction = reduce_rows(problem, use)
         try:
             fit = restrictions.fit(reduction, self.rounds)
@@ -110,9 +121,9 @@ class RestrictedLeastSquares(Estimator):
             return replace(whole, success=False, message=f"{error}; leave more rows in")
         if fit.unseen.any() and problem.nominal is None:
             return replace(
-                whole, success=False, message=_of_unseen(problem, fit.unseen, self.prior)
+                whole, success=False, message=_name_unseen(problem, fit.unseen, self.prior)
             )
-        color, dof = coloring(problem, whole)
+        color, dof = estimate_coloring(problem, whole)
         covariance = partial(
             restrictions.covariance,
             reduction,
@@ -123,7 +134,7 @@ class RestrictedLeastSquares(Estimator):
         return replace(
             whole,
             beta=fit.beta,
-            torque_rms=np.sqrt(reduction.squared_residuals(fit.beta) / reduction.samples),
+            torque_rms=np.sqrt(reduction.compute_squared_residuals(fit.beta) / reduction.samples),
             noise_std=fit.sigma,
             cov=covariance(color),
             cov_white=covariance(np.ones_like(color)),
@@ -132,7 +143,7 @@ class RestrictedLeastSquares(Estimator):
             weights=fit.weights,
             dof=dof,
             unbiased=not (self.fixed or self.ridge or self.prior or fit.unseen.any()),
-            message=_of_unseen(problem, fit.unseen, self.prior),
+            message=_name_unseen(problem, fit.unseen, self.prior),
             seconds=time.perf_counter() - began,
         )
 
@@ -145,24 +156,24 @@ class RestrictedLeastSquares(Estimator):
         ):
             for name in table:
                 if name not in known:
-                    raise UnknownNameError.of(noun, name, known)
+                    raise UnknownNameError.from_names(noun, name, known)
         factors = np.array([float(self.joint_weights.get(name, 1.0)) for name in joints])
         if not factors.any():
-            raise OptionError(f"{NAME}: every joint has the weight 0; leave one in")
+            raise OptionError(f"{ESTIMATOR_NAME}: every joint has the weight 0; leave one in")
         if self.prior is not None and problem.nominal is None:
-            raise OptionError(f"{NAME}: a prior needs the problem's nominal robot")
+            raise OptionError(f"{ESTIMATOR_NAME}: a prior needs the problem's nominal robot")
         return Restrictions(
             factors=factors,
             free=np.array([name not in self.fixed for name in names]),
             values=np.array([self.fixed.get(name, 0.0) for name in names], dtype=float),
             sizes=np.linalg.norm(problem.W, axis=0),
-            before=known_before(problem),
+            before=project_nominal(problem),
             ridge=self.ridge,
             prior=self.prior,
         )
 
 
-def coloring(problem: LinearProblem, whole: Estimate) -> tuple[Float1D, Float1D]:
+def estimate_coloring(problem: LinearProblem, whole: Estimate) -> tuple[Float1D, Float1D]:
     """Return how colored the residuals of the weighted fit of all rows are, both of shape (b,).
 
     That is its standard deviations by blocks over those of white residuals, and the degrees of
@@ -175,7 +186,7 @@ def coloring(problem: LinearProblem, whole: Estimate) -> tuple[Float1D, Float1D]
     return np.sqrt(variance / np.diag(white)), dof
 
 
-def within(times: Float1D, windows: list[list[float]]) -> Bool1D:
+def is_within(times: Float1D, windows: list[list[float]]) -> Bool1D:
     """Return which times lie within windows, the end of each not included, shape (N,)."""
     inside = [(times >= low) & (times < high) for low, high in windows]
     return np.asarray(np.any([np.zeros(times.size, dtype=bool), *inside], axis=0))
@@ -192,7 +203,7 @@ def _is_window(value: Any) -> bool:
     return pair and all(map(_is_number, value)) and value[0] < value[1]
 
 
-def _of_unseen(problem: LinearProblem, unseen: Bool1D, prior: float | None) -> str:
+def _name_unseen(problem: LinearProblem, unseen: Bool1D, prior: float | None) -> str:
     """Return which parameters the rows left do not show, empty if they show all."""
     if not unseen.any():
         return ""
@@ -201,12 +212,12 @@ def _of_unseen(problem: LinearProblem, unseen: Bool1D, prior: float | None) -> s
     return f"the rows left do not show {names}{then if problem.nominal is not None else ''}"
 
 
-HELD = 1e-3
+FIXED_STD_RATIO = 1e-3
 """Standard deviation of a fixed parameter over that of the fit of all rows: nearly none, and not
 none, for a covariance has an inverse."""
 
 
-class KnownBefore(NamedTuple):
+class NominalPrior(NamedTuple):
     """What a nominal robot says of base parameters, if every full one errs by its own size."""
 
     beta: Float1D
@@ -245,7 +256,7 @@ class Restrictions:
     """Those of the fixed ones, shape (b,)."""
     sizes: Float1D
     """Lengths of the columns in all rows, shape (b,)."""
-    before: KnownBefore
+    before: NominalPrior
     ridge: float
     prior: float | None
 
@@ -265,7 +276,7 @@ class Restrictions:
             )
         values = np.where(unseen, self.before.beta, self.values)
         freedom = shown.sum() * reduction.dof / active.sum()
-        beta, R = _solved(reduction.whole(weights), shown, values)
+        beta, R = _solve(reduction.whole(weights), shown, values)
         sigma = noise_std(reduction, beta, freedom)
         free = shown if self.prior is None else self.free
         for _ in range(rounds):
@@ -278,7 +289,7 @@ class Restrictions:
             if self.prior is not None:
                 root = self.before.root
                 rows.append(np.column_stack([root, root @ self.before.beta]) / self.prior)
-            beta, R = _solved(np.vstack(rows), free, values)
+            beta, R = _solve(np.vstack(rows), free, values)
             sigma = noise_std(reduction, beta, freedom)
         return RestrictedFit(beta, sigma, weights, R, free, unseen)
 
@@ -291,7 +302,7 @@ class Restrictions:
         while True:
             columns = np.flatnonzero(self.free & ~unseen)
             R = triangular_factor(rows[:, columns])
-            faint = np.abs(np.diag(R)) <= LEAST_SPAN * self.sizes[columns]
+            faint = np.abs(np.diag(R)) <= SPAN_TOLERANCE * self.sizes[columns]
             if not faint.any():
                 return unseen
             unseen[columns[faint.argmax()]] = True
@@ -326,13 +337,13 @@ class Restrictions:
         if self.prior is not None:  # it is as good as measurements
             half = self.before.root[:, free] / self.prior @ (inverse @ inverse.T)
             own = own + half.T @ half
-        cov = np.diag((HELD * std) ** 2)
+        cov = np.diag((FIXED_STD_RATIO * std) ** 2)
         cov[fit.unseen, fit.unseen] = self.before.std[fit.unseen] ** 2
         cov[np.ix_(free, free)] = own
         return cov
 
 
-def _solved(rows: Float2D, free: Bool1D, values: Float1D) -> tuple[Float1D, Float2D]:
+def _solve(rows: Float2D, free: Bool1D, values: Float1D) -> tuple[Float1D, Float2D]:
     """Return the least-squares solution for free parameters beside values of the others, and R."""
     z = rows[:, -1] - rows[:, :-1][:, ~free] @ values[~free]
     whole = triangular_factor(np.column_stack([rows[:, :-1][:, free], z]))
@@ -344,15 +355,15 @@ def _solved(rows: Float2D, free: Bool1D, values: Float1D) -> tuple[Float1D, Floa
     return beta, R
 
 
-def known_before(problem: LinearProblem) -> KnownBefore:
+def project_nominal(problem: LinearProblem) -> NominalPrior:
     """Return what the nominal robot of a problem, if it has one, says of its base parameters."""
     b = problem.basis.rank
-    known = KnownBefore(np.zeros(b), np.ones(b), np.zeros((b, b)))
+    known = NominalPrior(np.zeros(b), np.ones(b), np.zeros((b, b)))
     if problem.nominal is None:
         return known
     program = ConsistentProgram(problem.nominal, robot_part(problem))
     part, cov = slice(len(program.B)), program.B @ program.B.T
-    known.beta[part] = program.basis.of(program.phi0)
+    known.beta[part] = program.basis.project(program.phi0)
     known.std[part] = np.sqrt(np.diag(cov))
     known.root[part, part] = np.linalg.inv(np.linalg.cholesky(cov))
     return known

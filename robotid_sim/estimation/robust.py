@@ -7,30 +7,30 @@ from typing import Any, Literal
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, require_type
 from robotid_sim.estimation.block_sandwich import check_block
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.least_squares import PROBLEM, SMALLEST_NOISE, WeightedLeastSquares
+from robotid_sim.estimation.least_squares import MIN_NOISE, PROBLEM_REMEDY, WeightedLeastSquares
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.preprocess.faults import MAD_TO_STD
 
 RobustLoss = Literal["huber", "student"]
 
-TUNING = {"huber": 1.345, "student": 4.0}
+TUNING_CONSTANTS = {"huber": 1.345, "student": 4.0}
 """Where the slope of Huber's loss stays, at 95 % efficiency for Gaussian noise, and the degrees of
 freedom of Student's distribution."""
 
-ROUNDS = 100
+MAX_ROUNDS = 100
 
-SETTLED = 1e-3
+STEP_TOLERANCE = 1e-3
 """Largest change of a parameter, in its standard deviations, at which the search ends."""
 
-LEAST_SLOPE = 0.1
+MIN_SLOPE = 0.1
 """Least mean slope of the score; below it most rows are outliers."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RobustLeastSquares(Estimator):
     r"""M-estimate: every row weighs less the larger its residual is, joints by their noise.
@@ -61,15 +61,15 @@ class RobustLeastSquares(Estimator):
     """Length of the blocks of the covariance [s]; None: by the correlation of the residuals."""
 
     def __post_init__(self) -> None:
-        if self.loss not in TUNING:
-            raise OptionError(f"unknown loss '{self.loss}'; known: {', '.join(TUNING)}")
+        if self.loss not in TUNING_CONSTANTS:
+            raise OptionError(f"unknown loss '{self.loss}'; known: {', '.join(TUNING_CONSTANTS)}")
         if self.tuning is not None and not 0.0 < self.tuning < np.inf:
             raise OptionError(f"a robust loss needs a positive tuning, got {self.tuning}")
         check_block(self.block)
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the robust estimate; `rng` is not used."""
-        require_type(problem, LinearProblem, "problem", PROBLEM)
+        require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began, wls = time.perf_counter(), WeightedLeastSquares(block=self.block)
         found = wls.fit(problem, rng)
         named: dict[str, Any] = {
@@ -79,15 +79,15 @@ class RobustLeastSquares(Estimator):
         }
         pseudo, rounds = problem.y, 0
         while found.success:
-            if rounds == ROUNDS:
-                message = f"the rows to be trusted were not settled after {ROUNDS} rounds"
+            if rounds == MAX_ROUNDS:
+                message = f"the rows to be trusted were not settled after {MAX_ROUNDS} rounds"
                 return replace(found, success=False, message=message, **named)
             rounds += 1
             pseudo = self._pseudo_torques(problem, found.beta)
             before, found = found, wls.fit(replace(problem, y=pseudo), rng)
-            if found.success and (abs(found.beta - before.beta) < SETTLED * found.std).all():
+            if found.success and (abs(found.beta - before.beta) < STEP_TOLERANCE * found.std).all():
                 break
-        residual = problem.by_joint(problem.y - problem.W @ found.beta)
+        residual = problem.unstack_rows(problem.y - problem.W @ found.beta)
         return replace(
             found,
             **named,
@@ -99,17 +99,17 @@ class RobustLeastSquares(Estimator):
     def _pseudo_torques(self, problem: LinearProblem, beta: Float1D) -> Float1D:
         """Return the torques whose least-squares fit is the next one, shape (N n,)."""
         model = problem.W @ beta
-        residual = problem.by_joint(problem.y - model)
+        residual = problem.unstack_rows(problem.y - model)
         freedom = 1.0 - len(beta) / len(problem.y)
         sigma = MAD_TO_STD * np.median(np.abs(residual), axis=0) / np.sqrt(freedom)
-        sigma = np.maximum(sigma, max(1e-9 * sigma.max(), SMALLEST_NOISE))
+        sigma = np.maximum(sigma, max(1e-9 * sigma.max(), MIN_NOISE))
         score, slope = self._score(residual / sigma)
-        steps = sigma * score / np.maximum(slope.mean(axis=0), LEAST_SLOPE)
+        steps = sigma * score / np.maximum(slope.mean(axis=0), MIN_SLOPE)
         return np.asarray(model + steps.ravel())
 
     def _score(self, u: Float2D) -> tuple[Float2D, Float2D]:
         """Return the score of residuals over their scale and its derivative, shape as given."""
-        c = TUNING[self.loss] if self.tuning is None else self.tuning
+        c = TUNING_CONSTANTS[self.loss] if self.tuning is None else self.tuning
         if self.loss == "huber":
             return np.clip(u, -c, c), (np.abs(u) < c).astype(float)
         below = c + u**2

@@ -23,13 +23,13 @@ from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.estimation.held_out import Fit, HeldOut
 from robotid_sim.estimation.reduction import span_of
 
-TIE = 5.0
+TIE_TOLERANCE = 5.0
 """Gains that differ by less, or by less than a standard error, speak for fewer parameters."""
 
-FINALISTS = 8
+FINALIST_COUNT = 8
 """Hypotheses of the first look that are compared by held-out likelihood."""
 
-MIN_SHARE = 1e-6
+MIN_COLUMN_SHARE = 1e-6
 """Size of a column beside those of the model, over its size, from which it shows."""
 
 
@@ -53,7 +53,7 @@ H = TypeVar("H", bound=Hypothesis)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Remainder:
+class ResidualProjection:
     """What the weighted columns of a fit leave of a torque or of further columns."""
 
     Q: Float2D
@@ -62,11 +62,11 @@ class Remainder:
     """Of every row, zero where it does not count, shape (N, n)."""
 
     @classmethod
-    def of(cls, columns: Float, weights: Float2D) -> Self:
+    def from_columns(cls, columns: Float, weights: Float2D) -> Self:
         """Return the projection for columns, shape (N, n, p), and weights of their rows."""
         return cls(span_of((columns * weights[:, :, None]).reshape(weights.size, -1)), weights)
 
-    def left(self, x: Float) -> Float2D:
+    def project(self, x: Float) -> Float2D:
         """Return what is left of signals (N, n) or (N, n, k), weighted, shape (N n, k)."""
         k = 1 if x.ndim == 2 else x.shape[2]
         weighted = (x.reshape(*self.weights.shape, k) * self.weights[:, :, None]).reshape(-1, k)
@@ -74,26 +74,26 @@ class Remainder:
 
     def cost(self, y: Float2D) -> float:
         """Return half the squared residual of a torque, the negative log-likelihood."""
-        return 0.5 * float((self.left(y) ** 2).sum())
+        return 0.5 * float((self.project(y) ** 2).sum())
 
     def gains(self, y: Float2D, columns: Sequence[Float]) -> Float1D:
         """Return by how much the log-likelihood of a torque rises with each set of columns."""
-        residual = self.left(y)[:, 0]
-        left = self.left(np.concatenate(columns, axis=2))
+        residual = self.project(y)[:, 0]
+        left = self.project(np.concatenate(columns, axis=2))
         gains, first = [], 0
         for part in columns:
             own = left[:, first : first + part.shape[2]]
             first += part.shape[2]
             size = np.linalg.norm((part * self.weights[:, :, None]).reshape(len(own), -1), axis=0)
             Q, R = np.linalg.qr(own)
-            shown = np.abs(np.diag(R)) > MIN_SHARE * size
+            shown = np.abs(np.diag(R)) > MIN_COLUMN_SHARE * size
             gains.append(0.5 * float(((Q[:, shown].T @ residual) ** 2).sum()))
         return np.array(gains)
 
 
 def finalists(hypotheses: Sequence[H], gains: Float1D, margin: float) -> list[H]:
     """Return the hypotheses that a first look likes best, if they gain more than a margin."""
-    best = np.argsort(-gains, kind="stable")[:FINALISTS]
+    best = np.argsort(-gains, kind="stable")[:FINALIST_COUNT]
     return [hypotheses[k] for k in best if gains[k] > margin]
 
 
@@ -115,7 +115,7 @@ def outcomes(held: HeldOut, plain: int, sizes: Sequence[int]) -> Iterator[tuple[
         yield held.fit(larger), held.score(larger) - before
 
 
-def is_no_worse(gain: Float1D, top: Float1D, tie: float = TIE) -> bool:
+def is_no_worse(gain: Float1D, top: Float1D, tie: float = TIE_TOLERANCE) -> bool:
     """Return whether a gain by block is as good as the largest one, or nearly."""
     gap = top - gain
     error = float(np.sqrt(gap.size) * gap.std(ddof=1))
@@ -128,7 +128,7 @@ def gains_beside(held: HeldOut, columns: Int1D, groups: Sequence[Int1D]) -> list
     return [whole - held.score(np.setdiff1d(columns, group)) for group in groups]
 
 
-def needed(
+def select_groups(
     held: HeldOut,
     columns: Int1D,
     groups: Sequence[Int1D],

@@ -34,19 +34,19 @@ from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model.friction_law import coefficients_of, column
 from robotid_sim.model.robot import Robot
 
-COARSE = 0.02
+DERIVATIVE_STEP = 0.02
 """Time between the states at which derivatives of rigid bodies are taken [s]."""
 
-SMALL = 1e-5
+DIFFERENCE_STEP = 1e-5
 """Change of a position or velocity for differences [rad or rad/s]."""
 
-LEAST_CHANGE = 1e-12
+MIN_VELOCITY_CHANGE = 1e-12
 """Change of velocity that is not rounding [rad/s]."""
 
 FIRST_BANDWIDTH = 50.0
 """Bandwidth of a prediction along which the noise is looked for [rad/s]."""
 
-LOST = 1.0
+MAX_INNOVATION = 1.0
 """Innovation beyond which a prediction has lost the motion [rad or m]."""
 
 
@@ -77,10 +77,10 @@ class PredictedMotion:
     """Share of the step after which the velocity is `dq`."""
 
 
-def simulated_robot(problem: LinearProblem, beta: Float1D) -> Robot:
+def make_simulated_robot(problem: LinearProblem, beta: Float1D) -> Robot:
     """Return the robot with base parameters beta; its bodies may be impossible."""
     assert problem.nominal is not None
-    phi = problem.basis.completed(beta, problem.nominal.parameters())
+    phi = problem.basis.complete(beta, problem.nominal.parameters())
     return problem.nominal.with_parameters(phi, formal=True)
 
 
@@ -120,7 +120,7 @@ def predict(robot: Robot, recording: RecordedLog, gains: Float) -> PredictedMoti
     """Return the prediction of a recording; None if the model loses the motion.
 
     Gains have the shape (N, 2 n, n). A model loses the motion if its mass matrix is not positive
-    definite or a position is off by more than `LOST`.
+    definite or a position is off by more than `MAX_INNOVATION`.
     """
     n, h = recording.q.shape[1], recording.dt
     model = (robot.geometry, robot.gravity, robot.parameters(), coefficients_of(robot))
@@ -130,7 +130,7 @@ def predict(robot: Robot, recording: RecordedLog, gains: Float) -> PredictedMoti
     for k in range(recording.samples):
         z, sound = recording.q[k], recording.sound[k]
         filter_kernels.correct(x, z, recording.lead, sound, gains[k], innovations[k])
-        if not np.abs(innovations[k]).max() < LOST:
+        if not np.abs(innovations[k]).max() < MAX_INNOVATION:
             return None
         states[k] = x
         middle = x[:n] + 0.5 * h * x[n:]
@@ -177,7 +177,7 @@ def friction_slopes(rows: Float2D, dq: Float2D) -> Float2D:
 def share_of_step(dq: Float, acted: Float, ddq: Float, dt: float) -> Float:
     """Return after which share of a step from velocity dq on the velocity is the one that acted."""
     change = dt * ddq
-    moved = np.abs(change) > LEAST_CHANGE
+    moved = np.abs(change) > MIN_VELOCITY_CHANGE
     share = (acted - dq) / np.where(moved, change, 1.0)
     return np.asarray(np.where(moved, share, 0.5).clip(0.5, 1.0))
 
@@ -190,7 +190,9 @@ def rigid_slopes(
     They change slowly: taken at some of the samples, with lines between them.
     """
     samples = len(q)
-    some = np.unique(np.append(np.arange(0, samples, max(1, round(COARSE / dt))), samples - 1))
+    some = np.unique(
+        np.append(np.arange(0, samples, max(1, round(DERIVATIVE_STEP / dt))), samples - 1)
+    )
     at = [x[some] for x in (q, dq, ddq)]
     slopes = np.empty((2, len(some), robot.dof, robot.dof))
     for kind in (0, 1):
@@ -198,21 +200,21 @@ def rigid_slopes(
             sides = []
             for sign in (1.0, -1.0):
                 moved = [x.copy() for x in at]
-                moved[kind][:, j] += sign * SMALL
+                moved[kind][:, j] += sign * DIFFERENCE_STEP
                 sides.append(rigid_body_torque(robot, *moved))
-            slopes[kind, :, :, j] = (sides[0] - sides[1]) / (2.0 * SMALL)
+            slopes[kind, :, :, j] = (sides[0] - sides[1]) / (2.0 * DIFFERENCE_STEP)
     if len(some) == 1:
         return slopes[0], slopes[1]
     q_slopes, v_slopes = make_interp_spline(some, slopes, k=1, axis=1)(np.arange(samples))
     return q_slopes, v_slopes
 
 
-NOT_RECORDED = (
+MISSING_RECORDING_MESSAGE = (
     "no recording of all joints of a known robot to simulate; this is weighted least squares"
 )
 
 
-def with_parameters_of_its_own(
+def replace_parameters(
     problem: LinearProblem,
     wls: Estimate,
     beta: Float1D,
@@ -226,7 +228,7 @@ def with_parameters_of_its_own(
     move every estimator about as they move least squares, and widen the covariances, shape (b, b),
     so. The degrees of freedom of the covariance have the shape (b,).
     """
-    left = problem.by_joint(problem.y - problem.W @ beta)
+    left = problem.unstack_rows(problem.y - problem.W @ beta)
     rms = np.sqrt((left**2).mean(axis=0))
     freedom = 1.0 - len(beta) / len(problem.y)
     noise = np.maximum(rms / np.sqrt(freedom), wls.noise_std)

@@ -11,20 +11,20 @@ from typing import NamedTuple
 import numpy as np
 
 from robotid_sim.arrays import ArrayLike, Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.problem import rows_of
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
-REST = "phase"
+PHASE_QUANTITY = "phase"
 """What repeats from period to period and is a function of nothing else."""
 
-PHASES = 20
+PHASE_COUNT = 20
 """Piecewise linear functions a period."""
 
-OFFSET = 10.0
+OFFSET_VARIANCE = 10.0
 """Variance of an offset over that of how it varies with the speed.
 
 Joints differ between their directions by an offset most of all. Were the values of the function
@@ -132,7 +132,7 @@ QUANTITIES: Mapping[str, Dependence] = {
         lambda s: np.abs(s.dq), _speed_knots, lambda s: s.sign, pulls=False, open_ends=(False, True)
     ),
     "direction": Dependence(
-        lambda s: np.abs(s.dq), _speed_knots, level=OFFSET, open_ends=(False, True)
+        lambda s: np.abs(s.dq), _speed_knots, level=OFFSET_VARIANCE, open_ends=(False, True)
     ),
     "load": Dependence(
         lambda s: np.abs(s.load),
@@ -153,9 +153,9 @@ QUANTITIES: Mapping[str, Dependence] = {
     "lag": Dependence(
         lambda s: s.time, lambda _: np.zeros(1), lambda s: np.gradient(s.torque, s.dt)
     ),
-    REST: Dependence(
+    PHASE_QUANTITY: Dependence(
         lambda s: s.phase,
-        lambda _: np.linspace(0.0, 1.0, PHASES, endpoint=False),
+        lambda _: np.linspace(0.0, 1.0, PHASE_COUNT, endpoint=False),
         centered=True,
         stays=False,
         period=1.0,
@@ -163,21 +163,21 @@ QUANTITIES: Mapping[str, Dependence] = {
 }
 """What the torque of a joint may depend on beside its parameters."""
 
-CAUSES: Mapping[str, str] = {
+QUANTITY_CAUSES: Mapping[str, str] = {
     "speed": "other velocity dependence of friction (Stribeck, transition velocity)",
     "direction": "offset or direction-dependent friction",
     "load": "load-dependent friction",
     "position": "position-dependent torque (cogging, spring, cable, tilted base)",
     "time": "drift (warming up, a sensor that creeps)",
     "lag": "torque delay",
-    REST: "other periodic torque",
+    PHASE_QUANTITY: "other periodic torque",
 }
 """The likely cause of a discrepancy that is a function of a quantity."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
-class Lack:
+class UnmodeledFunction:
     """One joint's torque that the model lacks, as a function of one quantity."""
 
     joint: str
@@ -198,7 +198,7 @@ class Lack:
     @property
     def cause(self) -> str:
         """What such a function comes from most often."""
-        return CAUSES[self.quantity]
+        return QUANTITY_CAUSES[self.quantity]
 
 
 def require_function_of(
@@ -231,11 +231,11 @@ def state_functions(motion: Motion, robot: Robot) -> dict[tuple[str, int], State
     return {
         (name, j): functions
         for name, quantity in QUANTITIES.items()
-        for j, functions in enumerate(_of_joints(motion, quantity, states))
+        for j, functions in enumerate(_make_functions(motion, quantity, states))
     }
 
 
-def _of_joints(
+def _make_functions(
     motion: Motion, quantity: Dependence, states: Sequence[JointStates]
 ) -> list[StateFunctions]:
     """Return the functions of one quantity, joint by joint."""
@@ -273,7 +273,9 @@ def joint_states(motion: Motion, robot: Robot) -> list[JointStates]:
     ]
 
 
-def lacking_torque(lacks: Sequence[Lack], motion: Motion, robot: Robot) -> Float2D:
+def compute_unmodeled_torque(
+    lacks: Sequence[UnmodeledFunction], motion: Motion, robot: Robot
+) -> Float2D:
     """Return the torque of functions that a fit found, along another motion, shape (N, n) [N m].
 
     Functions of time and of the period are of the motion that showed them, and left out. Beyond

@@ -18,14 +18,14 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float, Float1D, Float2D
-from robotid_sim.docstrings import documented
-from robotid_sim.estimation.problem import LinearProblem, with_rows_changed
+from robotid_sim.docstrings import document_attributes
+from robotid_sim.estimation.problem import LinearProblem, map_rows
 from robotid_sim.estimation.reduction import span_of
-from robotid_sim.model.joint_terms import KINDS, OF_TIME, JointTerm, unit_of
+from robotid_sim.model.joint_terms import TERM_KINDS, TIME_KINDS, JointTerm, unit_of
 from robotid_sim.representation import public_value
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class FittedTerm:
     """A term that was chosen, with the evidence for it."""
@@ -57,7 +57,7 @@ class FittedTerm:
 
     def numbers(self, joint_unit: str) -> list[str]:
         """Return its parameters as texts, for a joint in rad or m."""
-        kind = KINDS[self.term.kind]
+        kind = TERM_KINDS[self.term.kind]
         rows = list(zip(kind.symbols, kind.units, self.term.values, self.std, strict=True))
         if kind.shape is not None and not kind.coupled and self.term.shape is not None:
             about = 0.0 if self.shape_std is None else self.shape_std
@@ -88,16 +88,19 @@ class Structure:
     """Covariance of the parameters, shape (k, k)."""
 
     @property
-    def shared(self) -> Bool1D:
+    def shared_parameters(self) -> Bool1D:
         """Which parameters two joints share, shape (k,)."""
         each = [t.term.partner is not None for t in self.terms for _ in t.term.values]
         return np.array(each, dtype=bool)
 
-    def beside(self, problem: LinearProblem) -> LinearProblem:
+    def project_rows(self, problem: LinearProblem) -> LinearProblem:
         """Return the rows of a problem without what the terms can explain of them."""
         if not self.terms:
             return problem
-        shared, own = self.shared, problem.by_joint(self.columns[:, ~self.shared])
+        shared, own = (
+            self.shared_parameters,
+            problem.unstack_rows(self.columns[:, ~self.shared_parameters]),
+        )
         values = np.array([value for t in self.terms for value in t.term.values])
         common = self.columns[:, shared]
         vectors, squares, _ = np.linalg.svd(self.cov[np.ix_(shared, shared)])
@@ -108,22 +111,22 @@ class Structure:
             y=problem.y - common @ values[shared],
             random=np.hstack(random) if random else None,
         )
-        return with_rows_changed(rest, partial(without, columns=own))
+        return map_rows(rest, partial(project_out, columns=own))
 
     def robot_terms(self) -> tuple[JointTerm, ...]:
         """Return the terms as a robot has them."""
         return tuple(fitted.term for fitted in self.terms)
 
-    def lasting_terms(self) -> tuple[JointTerm, ...]:
+    def list_lasting_terms(self) -> tuple[JointTerm, ...]:
         """Return the terms that another motion has too."""
-        return tuple(term for term in self.robot_terms() if term.kind not in OF_TIME)
+        return tuple(term for term in self.robot_terms() if term.kind not in TIME_KINDS)
 
 
-NO_TERMS = Structure((), np.zeros((0, 0)), np.zeros((0, 0)))
+EMPTY_STRUCTURE = Structure((), np.zeros((0, 0)), np.zeros((0, 0)))
 """The structure of a fit without further terms."""
 
 
-def without(rows: Float, columns: Float) -> Float:
+def project_out(rows: Float, columns: Float) -> Float:
     """Return rows, (N, n, m), without what columns, (N, n, k), can explain, joint by joint."""
     result = rows.copy()
     for j in range(rows.shape[1]):
@@ -132,7 +135,7 @@ def without(rows: Float, columns: Float) -> Float:
     return result
 
 
-def with_term_values(
+def set_term_values(
     structure: Structure, problem: LinearProblem, beta: Float1D, noise_std: Float1D
 ) -> Structure:
     """Return a structure with the parameters of its terms beside given base parameters.

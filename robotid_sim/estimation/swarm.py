@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
@@ -36,7 +36,7 @@ DRIVE_FACTOR = 5.0
 """Friction and rotor inertia may be this much larger than the nominal ones."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class SwarmEstimator(Estimator):
     """Minimize the residuals of a linear problem by a swarm or evolutionary optimizer.
@@ -94,7 +94,7 @@ class SwarmEstimator(Estimator):
         result = minimize(fitness, *box, method=method, max_evals=self.evaluations, rng=rng)
         least = float(fitness(fitness.minimum()[None])[0])
         ratio = result.fun / least if least > 0.0 else np.inf
-        squares = reduction.squared_residuals(result.x)
+        squares = reduction.compute_squared_residuals(result.x)
         return replace(
             start,
             estimator=self.label,
@@ -139,10 +139,10 @@ def physical_box(nominal: Robot, basis: BaseParameters) -> tuple[Float1D, Float1
         ends = parameters.inertial_slice(k)
         low[ends] = (0.0, *[-moment] * 3, 0.0, -square / 2, 0.0, -square / 2, -square / 2, 0.0)
         high[ends] = (m, *[moment] * 3, square, square / 2, square, square / 2, square / 2, square)
-    drives = nominal.parameters()[parameters.N_INERTIAL * nominal.dof :]
+    drives = nominal.parameters()[parameters.INERTIAL_COUNT * nominal.dof :]
     largest = np.abs(drives.reshape(nominal.dof, -1)).max(axis=0)
     tail = np.tile(DRIVE_FACTOR * np.maximum(largest, np.finfo(float).eps), nominal.dof)
-    high[parameters.N_INERTIAL * nominal.dof :] = tail
+    high[parameters.INERTIAL_COUNT * nominal.dof :] = tail
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     center, radius = basis.B @ middle, np.abs(basis.B) @ half
     return center - radius, center + radius

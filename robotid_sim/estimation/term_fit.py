@@ -14,11 +14,16 @@ from robotid_sim.dynamics.term_torques import TermStates, term_columns, term_sig
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.held_out import Fit, HeldOut
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem, extended, joint_only, rows_of
-from robotid_sim.estimation.selection import Hypothesis, Remainder, consecutive, gains_beside
+from robotid_sim.estimation.problem import LinearProblem, extend_problem, joint_only, rows_of
+from robotid_sim.estimation.selection import (
+    Hypothesis,
+    ResidualProjection,
+    consecutive,
+    gains_beside,
+)
 from robotid_sim.estimation.structure import FittedTerm, Structure
 from robotid_sim.measurement.motion import Motion
-from robotid_sim.model.joint_terms import KINDS, LOADED, JointTerm
+from robotid_sim.model.joint_terms import LOADED, TERM_KINDS, JointTerm
 from robotid_sim.model.robot import Robot
 
 
@@ -33,7 +38,7 @@ class Candidate(Hypothesis):
     @property
     def place(self) -> tuple[str, int, int | None, float | None]:
         """What at most one term can be of."""
-        constant = self.shape if KINDS[self.kind].several else None
+        constant = self.shape if TERM_KINDS[self.kind].several else None
         return self.kind, self.joint, self.partner, constant
 
 
@@ -50,12 +55,16 @@ class TermRows:
     """Rotor inertia of the model that the loads are of [kg m^2 or kg], shape (n,)."""
 
     @classmethod
-    def of(cls, problem: LinearProblem, motion: Motion, nominal: Robot, beta: Float1D) -> Self:
+    def from_problem(
+        cls, problem: LinearProblem, motion: Motion, nominal: Robot, beta: Float1D
+    ) -> Self:
         """Return the rows of a motion, with the loads by base parameters."""
-        phi = problem.basis.completed(beta, nominal.parameters())
+        phi = problem.basis.complete(beta, nominal.parameters())
         model = nominal.with_parameters(phi, formal=True)
         state = (motion.q, motion.dq, motion.ddq)
-        states = TermStates.of(model, *state, t=motion.from_middle)  # Fv is that of the middle
+        states = TermStates.from_motion(
+            model, *state, t=motion.from_middle
+        )  # Fv is that of the middle
         return cls(
             problem=problem,
             motion=motion,
@@ -72,9 +81,9 @@ class TermRows:
         found: list[Candidate] = []
         dof = self.problem.dof
         for kind in kinds:
-            shape = KINDS[kind].shape
+            shape = TERM_KINDS[kind].shape
             for tried in (None,) if shape is None else shape.tried:
-                if KINDS[kind].coupled:
+                if TERM_KINDS[kind].coupled:
                     found += [self.candidate(kind, j, j - 1, tried) for j in range(1, dof)]
                     continue
                 unit = self.eps if shape is not None and shape.of_eps else np.ones(dof)
@@ -97,13 +106,13 @@ class TermRows:
         columns = term_columns(kind, self.states, j, shape, partner)
         return Candidate(kind, j, rows_of(self.motion, columns), partner, shape)
 
-    def held_out(self, *candidates: Candidate) -> HeldOut:
+    def sum_by_block(self, *candidates: Candidate) -> HeldOut:
         """Return the sums that fits with some candidates come from."""
-        return HeldOut.of_problem(self.problem, *(c.columns for c in candidates))
+        return HeldOut.from_problem(self.problem, *(c.columns for c in candidates))
 
     def fit(self, chosen: Sequence[Candidate]) -> Fit:
         """Return the fit with some candidates."""
-        held = self.held_out(*chosen)
+        held = self.sum_by_block(*chosen)
         return held.fit(np.arange(held.products.shape[-1] - 1))
 
     def plain(self, chosen: Sequence[Candidate]) -> int:
@@ -114,33 +123,35 @@ class TermRows:
         """Return where the columns of candidates stand behind those of the problem."""
         return consecutive(self.problem.basis.rank, [one.size for one in chosen])
 
-    def remainder(self, chosen: Sequence[Candidate]) -> Remainder:
+    def remainder(self, chosen: Sequence[Candidate]) -> ResidualProjection:
         """Return what the columns with some candidates leave of the torques."""
         problem = self.problem
-        use = np.tile(problem.measured, (problem.samples, 1))
-        parts = [problem.by_joint(problem.W), *(c.columns for c in chosen)]
-        return Remainder.of(np.concatenate(parts, axis=2), use / self.fit(chosen).sigma)
+        use = np.tile(problem.measured_joints, (problem.samples, 1))
+        parts = [problem.unstack_rows(problem.W), *(c.columns for c in chosen)]
+        return ResidualProjection.from_columns(
+            np.concatenate(parts, axis=2), use / self.fit(chosen).sigma
+        )
 
     def first_look(self, chosen: Sequence[Candidate], others: Sequence[Candidate]) -> Float1D:
         """Return what others gain beside chosen ones in the sample, with the noise held."""
-        y = self.problem.by_joint(self.problem.y)
+        y = self.problem.unstack_rows(self.problem.y)
         return self.remainder(chosen).gains(y, [one.columns for one in others])
 
 
-STEP = 1e-3
+DIFFERENCE_STEP = 1e-3
 """Relative change of a constant in derivatives by it."""
 
 MOST_STEPS, LONGEST = 8, 0.2
 """Steps by which constants settle, and the longest one, of a logarithm."""
 
-SETTLED = 0.02
+STEP_TOLERANCE = 0.02
 """Step over the deviation of a constant from which it is settled."""
 
 ROTOR_STD = 0.2
 """Relative deviation of the nominal rotor inertia where only its sum with the links' shows."""
 
 
-def refitted(
+def refit_terms(
     structure: Structure, problem: LinearProblem, motion: Motion, model: Robot
 ) -> Structure:
     """Return a structure with its terms fitted to the rows of another motion.
@@ -149,30 +160,30 @@ def refitted(
     """
     if not structure.terms:
         return structure
-    rows = TermRows.of(problem, motion, model, problem.basis.of(model.parameters()))
+    rows = TermRows.from_problem(problem, motion, model, problem.basis.project(model.parameters()))
     names, chosen = problem.joint_names, []
     for term in structure.robot_terms():
         partner = None if term.partner is None else names.index(term.partner)
         chosen.append(rows.candidate(term.kind, names.index(term.joint), partner, term.shape))
-    return fitted_terms(rows, chosen)
+    return fit_terms(rows, chosen)
 
 
-def fitted_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
+def fit_terms(rows: TermRows, chosen: Sequence[Candidate]) -> Structure:
     """Return terms by a weighted fit with all parameters, from constants near the likeliest ones.
 
     What is not known of the constants, nor of the rotors, is in the deviations.
     """
-    chosen, rank = _settled(rows, chosen), rows.problem.basis.rank
+    chosen, rank = _refine_constants(rows, chosen), rows.problem.basis.rank
     problem, names = rows.problem, rows.problem.joint_names
     fits = _fits(problem, rows, chosen)
-    random = _of_rotors(rows, chosen, fits.linear.beta[rank:])
+    random = _rotor_torque(rows, chosen, fits.linear.beta[rank:])
     if random is not problem.random:
         fits = _fits(replace(problem, random=random), rows, chosen)
     columns, linear, whole, curved = fits
     end = rank + columns.shape[1]
     log_std = dict(zip(curved, whole.std[end:], strict=True))
     places, terms = rows.places(chosen), []
-    gains = gains_beside(rows.held_out(*chosen), np.arange(end), places)
+    gains = gains_beside(rows.sum_by_block(*chosen), np.arange(end), places)
     for k, (one, own, gain) in enumerate(zip(chosen, places, gains, strict=True)):
         values = linear.beta[own]
         torque = one.columns[:, one.joint] @ values
@@ -212,12 +223,15 @@ def _fits(problem: LinearProblem, rows: TermRows, chosen: Sequence[Candidate]) -
     beta, tangents, curved = linear.beta[problem.basis.rank :], [], []
     for k, place in enumerate(consecutive(0, [one.size for one in chosen])):
         one = chosen[k]
-        shape = KINDS[one.kind].shape
+        shape = TERM_KINDS[one.kind].shape
         if shape is None or shape.bounds is None or one.shape is None:
             continue
         names = (one.kind, one.joint, one.partner)
-        high, low = (rows.candidate(*names, one.shape * (1.0 + h)).columns for h in (STEP, -STEP))
-        tangents.append(((high - low) @ beta[place] / (2.0 * STEP)).ravel())
+        high, low = (
+            rows.candidate(*names, one.shape * (1.0 + h)).columns
+            for h in (DIFFERENCE_STEP, -DIFFERENCE_STEP)
+        )
+        tangents.append(((high - low) @ beta[place] / (2.0 * DIFFERENCE_STEP)).ravel())
         curved.append(k)
     if curved:
         whole = _fit(problem, np.column_stack([columns, *tangents]))
@@ -226,7 +240,7 @@ def _fits(problem: LinearProblem, rows: TermRows, chosen: Sequence[Candidate]) -
     return _Fits(columns, linear, linear, [])
 
 
-def _settled(rows: TermRows, chosen: Sequence[Candidate]) -> list[Candidate]:
+def _refine_constants(rows: TermRows, chosen: Sequence[Candidate]) -> list[Candidate]:
     """Return terms with their likeliest constants, by Gauss-Newton steps that raise it.
 
     The search for a term stops at a hundredth of its constant, which a log may show far better.
@@ -248,21 +262,21 @@ def _settled(rows: TermRows, chosen: Sequence[Candidate]) -> list[Candidate]:
         if raised <= likelihood:
             break
         best, likelihood = tried, raised
-        if np.all(np.abs(steps) <= SETTLED * whole.std[end:]):
+        if np.all(np.abs(steps) <= STEP_TOLERANCE * whole.std[end:]):
             break
     return best
 
 
 def _bounds(rows: TermRows, one: Candidate) -> tuple[float, ...]:
     """Return the least and the largest constant of a term; none if it is not sought."""
-    shape = KINDS[one.kind].shape
+    shape = TERM_KINDS[one.kind].shape
     if shape is None or shape.bounds is None:
         return ()
     unit = float(rows.eps[one.joint]) if shape.of_eps else 1.0
     return unit * shape.bounds[0], unit * shape.bounds[1]
 
 
-def _of_rotors(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) -> Float2D | None:
+def _rotor_torque(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) -> Float2D | None:
     """Return torque of one deviation of rotors that only show in a sum with their links.
 
     The torque shows both inertias in one sum, and the friction of the gear between them goes with
@@ -273,7 +287,7 @@ def _of_rotors(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) -> 
     for one, own in zip(chosen, consecutive(0, [one.size for one in chosen]), strict=True):
         value = float(values[own[0]])
         symbol = f"Ia{one.joint + 1}"
-        if one.kind != LOADED or symbol not in problem.basis.in_combination:
+        if one.kind != LOADED or symbol not in problem.basis.combined_symbols:
             continue
         j = one.joint
         rotor = ROTOR_STD * rows.rotors[j] * states.ddq[:, j]
@@ -288,10 +302,10 @@ def _of_rotors(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) -> 
 
 def _fit(problem: LinearProblem, columns: Float2D) -> Estimate:
     """Return the weighted fit of a problem with further columns."""
-    return WeightedLeastSquares().fit(with_columns(problem, columns), np.random.default_rng(0))
+    return WeightedLeastSquares().fit(add_term_columns(problem, columns), np.random.default_rng(0))
 
 
-def with_columns(problem: LinearProblem, columns: Float2D) -> LinearProblem:
+def add_term_columns(problem: LinearProblem, columns: Float2D) -> LinearProblem:
     """Return a problem with the columns of terms, shape (N n, k), behind its own."""
     symbols = [f"term {k}" for k in range(columns.shape[1])]
-    return extended(problem, columns, symbols, ["1"] * len(symbols))
+    return extend_problem(problem, columns, symbols, ["1"] * len(symbols))

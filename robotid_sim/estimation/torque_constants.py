@@ -29,15 +29,15 @@ from robotid_sim.errors import LogError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.payload import payload_columns, payload_problem, unknown_beside_mass
-from robotid_sim.estimation.problem import LinearProblem, extended, joint_columns, part_of
+from robotid_sim.estimation.problem import LinearProblem, extend_problem, joint_columns, part_of
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 
-STEPS = 50
-CONVERGED = 1e-9
+MAX_STEPS = 50
+GAIN_TOLERANCE = 1e-9
 """Last change of the gains."""
 
-FAR = 4.0
+MAX_GAIN_DEVIATION = 4.0
 """Standard deviations from one at which a gain is no accident."""
 
 ALIKE, LARGE = 0.05, 0.2
@@ -89,7 +89,7 @@ class TorqueConstants:
                     "the load farther from its axis."
                 )
                 continue
-            chance = "" if abs(gain - 1.0) > FAR * std else ", which may be chance"
+            chance = "" if abs(gain - 1.0) > MAX_GAIN_DEVIATION * std else ", which may be chance"
             sentences.append(
                 f"The torque constant of {name} is {gain - 1.0:+.2%} +- {std:.2%} off what the "
                 f"cell believes{chance}."
@@ -146,17 +146,17 @@ def _gauss_newton(
     s: Float1D = np.ones(n)
     change, steps = s, 0
     whole = wls.fit(replace(problem, y=problem.y - load_torque), rng)
-    while whole.success and np.abs(change).max() > CONVERGED:
-        if steps == STEPS:
-            message = f"the gains did not settle within {STEPS} steps"
+    while whole.success and np.abs(change).max() > GAIN_TOLERANCE:
+        if steps == MAX_STEPS:
+            message = f"the gains did not settle within {MAX_STEPS} steps"
             whole = replace(whole, success=False, message=message)
             break
         steps += 1
         model = problem.W @ whole.beta[:b] + load_torque
         scale = np.tile(s, problem.samples)
         scaled = replace(problem, W=problem.W * scale[:, None], y=problem.y - scale * load_torque)
-        columns = joint_columns(problem.by_joint(model))
-        whole = wls.fit(extended(scaled, columns, symbols, ["1"] * n), rng)
+        columns = joint_columns(problem.unstack_rows(model))
+        whole = wls.fit(extend_problem(scaled, columns, symbols, ["1"] * n), rng)
         change = whole.beta[b:]
         s = s + np.clip(change, -0.5 * s, 0.5 * s)  # gains stay positive
     return TorqueConstants(

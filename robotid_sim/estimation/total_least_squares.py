@@ -7,37 +7,37 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import require_type
 from robotid_sim.estimation.block_sandwich import check_rounds, length_of, row_blocks_of
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.least_squares import PROBLEM, WeightedLeastSquares
+from robotid_sim.estimation.least_squares import PROBLEM_REMEDY, WeightedLeastSquares
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.reduction import Reduction, reduce_rows
-from robotid_sim.estimation.simulation import with_parameters_of_its_own
+from robotid_sim.estimation.simulation import replace_parameters
 
-NO_PERIODS = (
+MISSING_PERIODS_MESSAGE = (
     "the rows do not repeat, so that their noise is not known; this is weighted least squares"
 )
 
-DROWNED = (
+NOISE_MESSAGE = (
     "the noise of the regressor is as large as its signal in some direction; record more periods"
 )
 
-WHOLE = 1e-3
+PERIOD_TOLERANCE = 1e-3
 """Largest deviation of a period from a whole number of rows."""
 
-LEAST_PAIRS = 0.5
+MIN_PAIR_SHARE = 0.5
 """Rows that have another one a period later, over those of a period, at least."""
 
-EXACT = 1e-12
+RESIDUAL_TOLERANCE = 1e-12
 """Residual over the torque that is rounding."""
 
-LEAST_SIGNAL = 0.1
+MIN_SIGNAL_SHARE = 0.1
 """Least share of a direction of the regressor that is not noise."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TotalLeastSquares(Estimator):
     r"""Generalized total least squares with the noise that the periods of a log show.
@@ -75,13 +75,13 @@ class TotalLeastSquares(Estimator):
 
     def fit(self, problem: LinearProblem, rng: np.random.Generator | None = None) -> Estimate:
         """Return the estimate; `rng` is not used."""
-        require_type(problem, LinearProblem, "problem", PROBLEM)
+        require_type(problem, LinearProblem, "problem", PROBLEM_REMEDY)
         began = time.perf_counter()
         wls = WeightedLeastSquares(rounds=self.rounds, block=self.block).fit(problem, rng)
         named: dict[str, Any] = {"estimator": "total-least-squares", "options": asdict(self)}
         noise = None if not wls.success else differences(problem)
         if noise is None:
-            return replace(wls, message=wls.message or NO_PERIODS, **named)
+            return replace(wls, message=wls.message or MISSING_PERIODS_MESSAGE, **named)
         rows, shaken = reduce_rows(problem), reduce_rows(noise)
         beta, ratio = wls.beta, 1.0
         for _ in range(self.rounds):
@@ -90,7 +90,7 @@ class TotalLeastSquares(Estimator):
         weights = 1.0 / _size(problem, beta)
         bread = _bread(rows, shaken, weights, ratio)
         if bread is None:
-            return replace(wls, success=False, message=DROWNED, **named)
+            return replace(wls, success=False, message=NOISE_MESSAGE, **named)
         block = length_of(problem, beta, self.block)
         blocks = row_blocks_of(problem, block)
         scores = _scores(problem, noise, beta, weights, ratio, blocks)
@@ -98,9 +98,7 @@ class TotalLeastSquares(Estimator):
         half = scores @ bread
         R = rows.whole(weights)[:-1, :-1] @ bread
         dof = np.full(len(beta), max(blocks - len(beta) / problem.dof, 1.0))
-        found = with_parameters_of_its_own(
-            problem, wls, beta, freedom * half.T @ half, R.T @ R, dof
-        )
+        found = replace_parameters(problem, wls, beta, freedom * half.T @ half, R.T @ R, dof)
         return replace(found, block=block, seconds=time.perf_counter() - began, **named)
 
 
@@ -114,7 +112,7 @@ def differences(problem: LinearProblem) -> LinearProblem | None:
         return None
     lag = round(problem.period / problem.dt)
     pairs = problem.samples - lag
-    if abs(problem.period / problem.dt - lag) > WHOLE or pairs < LEAST_PAIRS * lag:
+    if abs(problem.period / problem.dt - lag) > PERIOD_TOLERANCE or pairs < MIN_PAIR_SHARE * lag:
         return None
     if pairs * problem.dof <= problem.basis.rank:
         return None
@@ -126,7 +124,7 @@ def differences(problem: LinearProblem) -> LinearProblem | None:
 
 def _size(problem: LinearProblem, beta: Float1D) -> Float1D:
     """Return the RMS residual of every joint [N m], one where it is zero, shape (n,)."""
-    rms = np.sqrt((problem.by_joint(problem.y - problem.W @ beta) ** 2).mean(axis=0))
+    rms = np.sqrt((problem.unstack_rows(problem.y - problem.W @ beta) ** 2).mean(axis=0))
     return np.where(rms > 0.0, rms, 1.0)
 
 
@@ -135,7 +133,7 @@ def _smallest(R: Float2D, noise: Float2D, beta: Float1D) -> tuple[Float1D, float
 
     Factors are of [W y], shape (b + 1, b + 1). Where residuals are rounding, beta is the solution.
     """
-    if abs(R[-1, -1]) < EXACT * np.linalg.norm(R[:, -1]):
+    if abs(R[-1, -1]) < RESIDUAL_TOLERANCE * np.linalg.norm(R[:, -1]):
         return beta, 1.0
     _, s, Vt = np.linalg.svd(noise @ np.linalg.inv(R))
     v = np.linalg.solve(R, Vt[0])
@@ -151,7 +149,7 @@ def _bread(rows: Reduction, noise: Reduction, weights: Float1D, ratio: float) ->
     inverse = np.linalg.inv(R)
     share = np.sqrt(ratio) * D @ inverse
     left = np.eye(len(R)) - share.T @ share
-    if np.linalg.eigvalsh(left)[0] < LEAST_SIGNAL:
+    if np.linalg.eigvalsh(left)[0] < MIN_SIGNAL_SHARE:
         return None
     return np.asarray(inverse @ np.linalg.solve(left, inverse.T))
 
@@ -167,8 +165,8 @@ def _scores(
     """Return the sums of the estimating equations over the blocks of every joint, (n blocks, b)."""
 
     def products(rows: LinearProblem) -> Float2D:
-        residual = rows.by_joint(rows.y - rows.W @ beta) * weights**2
-        return np.asarray(rows.by_joint(rows.W) * residual[:, :, None])
+        residual = rows.unstack_rows(rows.y - rows.W @ beta) * weights**2
+        return np.asarray(rows.unstack_rows(rows.W) * residual[:, :, None])
 
     whole, shaken = products(problem), products(noise)
     whole[: noise.samples] -= ratio * shaken

@@ -29,22 +29,22 @@ from robotid_sim.errors import OptionError
 from robotid_sim.estimation.problem import LinearProblem, joint_columns, rows_of
 from robotid_sim.measurement.motion import Motion
 
-BOUNDS = (1e-3, 10.0)
+VELOCITY_RATIO_RANGE = (1e-3, 10.0)
 """Range of a velocity over the nominal one: what a file says of it may be any guess."""
 
-TRIED = 17
+START_COUNT = 17
 """Values over that range from whose best a search starts: a ramp or a step has no slope."""
 
-PRECISION = 1e-10
+RANK_TOLERANCE = 1e-10
 """Smallest singular value of shaped columns that counts, relative."""
 
-AS_WELL = 4.0
+TIE_TOLERANCE = 4.0
 """Weighted squares, those of two standard deviations, that do not tell two values apart."""
 
-HALVINGS = 12
+MAX_HALVINGS = 12
 """Halvings of an interval in which a value is sought."""
 
-CONVERGED = 1e-8
+COST_TOLERANCE = 1e-8
 """Relative change of cost or parameters at which a search ends."""
 
 
@@ -107,7 +107,7 @@ class Projection:
         whole = problem.design(frozen).W
         fixed = np.delete(whole, problem.coulomb[active], axis=1)
         self.Q = np.linalg.qr(fixed * self.weight[:, None])[0]
-        self.y = self._beside(problem.linear.y * self.weight)
+        self.y = self._project_out(problem.linear.y * self.weight)
         self.nfev = 0
 
     def eps(self, x: Float1D) -> Float1D:
@@ -119,15 +119,15 @@ class Projection:
     def residual(self, x: Float1D) -> Float1D:
         """Return the weighted residual after the best linear parameters, shape (N n,)."""
         self.nfev += 1
-        U, _ = self._shaped(x)
+        U, _ = self._make_sign_basis(x)
         return np.asarray(self.y - U @ (U.T @ self.y))
 
     def jacobian(self, x: Float1D) -> Float2D:
         """Return its derivative by x in the form of [2], shape (N n, a)."""
-        U, to_levels = self._shaped(x)
+        U, to_levels = self._make_sign_basis(x)
         levels = np.zeros(self.problem.linear.dof)
         levels[self.active] = to_levels @ (U.T @ self.y)
-        D = self._beside(self._weighted(self.problem.slopes(self.eps(x)) * levels))
+        D = self._project_out(self._weigh(self.problem.slopes(self.eps(x)) * levels))
         return np.asarray(-(D - U @ (U.T @ D)))
 
     def best_of(self, x: Float1D, grid: Float2D) -> Float1D:
@@ -152,17 +152,17 @@ class Projection:
             gains[i] = float((self.residual(before) ** 2).sum()) - lowest
         return gains
 
-    def _shaped(self, x: Float1D) -> tuple[Float2D, Float2D]:
+    def _make_sign_basis(self, x: Float1D) -> tuple[Float2D, Float2D]:
         """Return an orthonormal basis of the signs' columns and what maps it to their levels."""
-        C = self._beside(self._weighted(self.problem.signs(self.eps(x))))
+        C = self._project_out(self._weigh(self.problem.signs(self.eps(x))))
         U, s, Vt = np.linalg.svd(C, full_matrices=False)
-        rank = int((s > PRECISION * s[0]).sum())
+        rank = int((s > RANK_TOLERANCE * s[0]).sum())
         return U[:, :rank], Vt[:rank].T / s[:rank]
 
-    def _weighted(self, rows: Float2D) -> Float2D:
+    def _weigh(self, rows: Float2D) -> Float2D:
         return np.asarray(joint_columns(rows)[:, self.active] * self.weight[:, None])
 
-    def _beside(self, x: Float) -> Float:
+    def _project_out(self, x: Float) -> Float:
         return np.asarray(x - self.Q @ (self.Q.T @ x))
 
 
@@ -191,19 +191,19 @@ def search(
     begin at `start`, the others keep their `frozen` velocities, both of shape (n,).
     """
     projection = Projection(problem, weights, active, frozen)
-    lower, upper = (np.log(bound * frozen[active]) for bound in BOUNDS)
+    lower, upper = (np.log(bound * frozen[active]) for bound in VELOCITY_RATIO_RANGE)
     inner = 1e-6 * (upper - lower)
     x = np.clip(np.log(start[active]), lower + inner, upper - inner)
     if np.array_equal(start, frozen):
-        x = projection.best_of(x, np.linspace(lower + inner, upper - inner, TRIED))
+        x = projection.best_of(x, np.linspace(lower + inner, upper - inner, START_COUNT))
     result = least_squares(
         projection.residual,
         x,
         projection.jacobian,
         bounds=(lower, upper),
-        xtol=CONVERGED,
-        ftol=CONVERGED,
-        gtol=CONVERGED,
+        xtol=COST_TOLERANCE,
+        ftol=COST_TOLERANCE,
+        gtol=COST_TOLERANCE,
         max_nfev=200,
     )
     log_std = np.full(start.shape, np.nan)
@@ -233,18 +233,18 @@ def nearest(
 ) -> Float1D:
     """Move velocities toward their start, joint by joint, as far as the rows are explained as well.
 
-    Of the joints that show no best value; the weighted squares are larger by at most `AS_WELL` for
-    every joint that has moved. Weights as for `search`.
+    Of the joints that show no best value; the weighted squares are larger by at most
+    `TIE_TOLERANCE` for every joint that has moved. Weights as for `search`.
     """
     for j in joints.tolist():
         projection = Projection(problem, weights, np.array([j]), eps)
         ends = np.log(eps[[j]]), np.log(start[[j]])
         least = float((projection.residual(ends[0]) ** 2).sum())
         low, high = 0.0, 1.0
-        for _ in range(HALVINGS):
+        for _ in range(MAX_HALVINGS):
             share = 0.5 * (low + high)
             x = (1.0 - share) * ends[0] + share * ends[1]
-            as_well = float((projection.residual(x) ** 2).sum()) - least < AS_WELL
+            as_well = float((projection.residual(x) ** 2).sum()) - least < TIE_TOLERANCE
             low, high = (share, high) if as_well else (low, share)
         eps = projection.eps((1.0 - low) * ends[0] + low * ends[1])
     return eps

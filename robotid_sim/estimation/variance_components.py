@@ -30,10 +30,10 @@ from robotid_sim.estimation.reduction import factor_of_rows
 LOG_RANGE = (-14.0, 16.0)
 """Range of the logarithm of a variance, over that of the noise."""
 
-AT_A_TIME = 10_000
+MAX_ROWS_IN_MEMORY = 10_000
 """Rows whose copies are held in memory at a time."""
 
-GRID = np.linspace(*LOG_RANGE, 45)
+LOG_VARIANCE_GRID = np.linspace(*LOG_RANGE, 45)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +60,7 @@ class _Contrasts:
     largest: Float1D
     """Logarithm of the largest variance of every component, shape (c,)."""
 
-    def given(self, active: Sequence[int], log_variances: Float1D) -> "_Contrasts":
+    def set_components(self, active: Sequence[int], log_variances: Float1D) -> "_Contrasts":
         """Return the same once the components that are active belong to the noise."""
         if not active:
             return self
@@ -89,7 +89,7 @@ class _Contrasts:
 
     def gain(self, c: int) -> tuple[float, float]:
         """Return the best log-variance of one component and its log-likelihood ratio, doubled."""
-        group, grid = self.groups[c], np.minimum(GRID, self.largest[c])
+        group, grid = self.groups[c], np.minimum(LOG_VARIANCE_GRID, self.largest[c])
         size, vectors = np.linalg.eigh(self.G[np.ix_(group, group)])
         size, v = np.maximum(size, 0.0), (vectors.T @ self.g[group]) ** 2
 
@@ -133,7 +133,7 @@ def choose_components(
     than noise: `largest`, shape (c,), bounds it.
     """
     b, k = X.shape[1], Z.shape[1]
-    R = factor_of_rows(X, Z, y, at_a_time=AT_A_TIME)
+    R = factor_of_rows(X, Z, y, at_a_time=MAX_ROWS_IN_MEMORY)
     left, z = R[b:, b : b + k], R[b:, -1]
     bounds: Float1D = np.full(len(groups), LOG_RANGE[1])
     if largest is not None:
@@ -142,7 +142,7 @@ def choose_components(
     active: list[int] = []
     logs: Float1D = np.zeros(0)
     while len(active) < len(groups):
-        rest = contrasts.given(active, logs)
+        rest = contrasts.set_components(active, logs)
         gains = {c: rest.gain(c) for c in range(len(groups)) if c not in active}
         improbable = {
             c: gain
@@ -158,7 +158,7 @@ def choose_components(
     variances[active] = np.exp(logs)
     for position, c in enumerate(active):
         others = [other for other in active if other != c]
-        ratios[c] = contrasts.given(others, np.delete(logs, position)).gain(c)[1]
+        ratios[c] = contrasts.set_components(others, np.delete(logs, position)).gain(c)[1]
     u = contrasts.effects(active, logs)
     beta = np.linalg.solve(R[:b, :b], R[:b, -1] - R[:b, b : b + k] @ u)
     return VarianceComponents(variances, ratios, u, beta)

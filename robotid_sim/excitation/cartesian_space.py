@@ -6,15 +6,15 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import InfeasibleError, OptionError, PathError
 from robotid_sim.excitation.space import ExcitationFamily
-from robotid_sim.kinematics.carried_point import CarriedPoint, Follow, carried_point
+from robotid_sim.kinematics.carried_point import CarriedPoint, Follow, make_carried_point
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim import checks
 from robotid_sim.trajectory.cartesian_fourier import CartesianFourierTrajectory, cartesian_basis
 from robotid_sim.trajectory.fourier import rest_basis
-from robotid_sim.trajectory.homing import HomedTrajectory, approached
+from robotid_sim.trajectory.homing import HomedTrajectory, add_approach
 
 LIMIT_SAMPLES = 200
 """Points of a run on which the limits are imposed."""
@@ -22,11 +22,11 @@ LIMIT_SAMPLES = 200
 LIMIT_SHARE = 0.98
 """Share of the limits that is used there, for the sake of the times between."""
 
-LEAST_RADIUS = 1e-4
+MIN_RADIUS = 1e-4
 """Radius [m] below which a circle is none."""
 
-SHRINK = 0.85
-TRIES = 40
+SHRINK_FACTOR = 0.85
+MAX_ATTEMPTS = 40
 """A draw outside the limits is scaled by SHRINK up to TRIES times."""
 
 
@@ -46,7 +46,7 @@ class CartesianGrid:
 
         Raises `PathError` if the arm cannot follow.
         """
-        q = self.carrier.along(self.center + self.position @ x)
+        q = self.carrier.follow(self.center + self.position @ x)
         return q, *self.carrier.rates(q, self.velocity @ x, self.acceleration @ x)
 
     def pull_back(
@@ -85,7 +85,7 @@ class CartesianGrid:
         return whole[0], whole[1], whole[2]
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class CartesianFourierOptions(ExcitationFamily):
     """Circle and Fourier series of a point in space, followed by inverse kinematics.
@@ -141,12 +141,12 @@ class CartesianFourierSpace:
 
     def __post_init__(self) -> None:
         options = self.options
-        carrier = carried_point(self.robot, options.follow, options.point, options.center)
+        carrier = make_carried_point(self.robot, options.follow, options.point, options.center)
         object.__setattr__(self, "carrier", carrier)
         object.__setattr__(self, "radius", 1.0)
-        object.__setattr__(self, "limit_grid", self.on_grid(LIMIT_SAMPLES))
+        object.__setattr__(self, "limit_grid", self.make_grid(LIMIT_SAMPLES))
         object.__setattr__(self, "radius", self._largest_circle())
-        object.__setattr__(self, "limit_grid", self.on_grid(LIMIT_SAMPLES))
+        object.__setattr__(self, "limit_grid", self.make_grid(LIMIT_SAMPLES))
 
     @property
     def size(self) -> int:
@@ -160,7 +160,7 @@ class CartesianFourierSpace:
             return self.carrier.position
         return np.array(self.options.center)
 
-    def on_grid(self, samples: int) -> CartesianGrid:
+    def make_grid(self, samples: int) -> CartesianGrid:
         """Return the map to the motion at `samples` equidistant times of one run."""
         H, T = self.options.harmonics, self.options.period
         t = np.arange(samples) * T / samples
@@ -191,10 +191,10 @@ class CartesianFourierSpace:
         Raises `InfeasibleError` if even a small motion leaves the limits.
         """
         x = rng.standard_normal(self.size)
-        for _ in range(TRIES):
+        for _ in range(MAX_ATTEMPTS):
             if self.limit_values(x).max() <= 1.0 and self.limit_values(margin * x).max() <= 1.0:
                 return margin * x
-            x *= SHRINK
+            x *= SHRINK_FACTOR
         raise InfeasibleError(self._obstacle(x))
 
     def trajectory(self, x: Float1D) -> HomedTrajectory:
@@ -209,7 +209,7 @@ class CartesianFourierSpace:
         run = CartesianFourierTrajectory(
             names, self.carrier, self.center, a, b, c, T, options.periods
         )
-        return approached(self.robot, run, options.home)
+        return add_approach(self.robot, run, options.home)
 
     def coordinates(self, trajectory: HomedTrajectory | CartesianFourierTrajectory) -> Float1D:
         """Return the coordinates of runs of this space."""
@@ -232,14 +232,14 @@ class CartesianFourierSpace:
         """Return the radius of the largest circle that the limits allow [m]; raise for none."""
         circle = np.eye(1, self.size)[0]
         low, high = 0.0, 2.0  # [m], in units of one meter
-        while high - low > 0.01 * high and high > LEAST_RADIUS:
+        while high - low > 0.01 * high and high > MIN_RADIUS:
             middle = 0.5 * (low + high)
             low, high = (
                 (middle, high) if self.limit_values(middle * circle).max() <= 1.0 else (low, middle)
             )
         if low > 0.0:
             return low
-        raise InfeasibleError(self._obstacle(LEAST_RADIUS * circle))
+        raise InfeasibleError(self._obstacle(MIN_RADIUS * circle))
 
     def _obstacle(self, x: Float1D) -> str:
         """Return which joint and limit stand in the way of a motion, with the remedy."""

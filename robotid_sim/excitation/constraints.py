@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, MotionArrays, readonly
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics import kernels
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import OptionError
@@ -178,15 +178,15 @@ class TipBox(MotionConstraint):
     @property
     def bounds(self) -> tuple[Float1D, Float1D]:
         """Return the box, in meters over SCALE."""
-        return self.lower / SCALE, self.upper / SCALE
+        return self.lower / LENGTH_SCALE, self.upper / LENGTH_SCALE
 
     def values(self, motion: MotionArrays) -> Float2D:
         """Return the position of the tip over SCALE."""
-        return tip_states(self.robot, motion[0])[0] / SCALE
+        return tip_states(self.robot, motion[0])[0] / LENGTH_SCALE
 
     def slopes(self, motion: MotionArrays) -> Slopes:
         """Return the Jacobian of the tip over SCALE."""
-        return of_position(tip_states(self.robot, motion[0])[1] / SCALE)
+        return position_slopes(tip_states(self.robot, motion[0])[1] / LENGTH_SCALE)
 
     def label(self, k: int) -> str:
         """Return the coordinate's name."""
@@ -212,16 +212,16 @@ class TipPlane(MotionConstraint):
     @property
     def bounds(self) -> tuple[Float1D, Float1D]:
         """Return the offset over SCALE as upper bound."""
-        return np.array([-np.inf]), np.array([self.offset / SCALE])
+        return np.array([-np.inf]), np.array([self.offset / LENGTH_SCALE])
 
     def values(self, motion: MotionArrays) -> Float2D:
         """Return the height over the plane over SCALE."""
-        return (tip_states(self.robot, motion[0])[0] @ self.normal)[:, None] / SCALE
+        return (tip_states(self.robot, motion[0])[0] @ self.normal)[:, None] / LENGTH_SCALE
 
     def slopes(self, motion: MotionArrays) -> Slopes:
         """Return its derivative."""
         J = tip_states(self.robot, motion[0])[1]
-        return of_position(np.einsum("i,tij->tj", self.normal, J)[:, None] / SCALE)
+        return position_slopes(np.einsum("i,tij->tj", self.normal, J)[:, None] / LENGTH_SCALE)
 
     def label(self, k: int) -> str:
         """Return the plane."""
@@ -230,7 +230,7 @@ class TipPlane(MotionConstraint):
         return f"tip beyond the plane ({n}) . p = {self.offset:g} m"
 
 
-SCALE = 0.1
+LENGTH_SCALE = 0.1
 """Length that constraints in space are measured in [m], to be about as large as the others."""
 
 
@@ -245,19 +245,19 @@ def tip_states(robot: Robot, q: Float2D) -> tuple[Float2D, Float]:
     return np.array(positions), np.array(jacobians)
 
 
-def of_position(by_q: Float) -> Slopes:
+def position_slopes(by_q: Float) -> Slopes:
     """Return the slopes of values that positions alone decide."""
     return by_q, np.zeros_like(by_q), np.zeros_like(by_q)
 
 
-def tightened(constraint: MotionConstraint) -> tuple[Float1D, Float1D]:
+def tighten_bounds(constraint: MotionConstraint) -> tuple[Float1D, Float1D]:
     """Return the bounds of a constraint with its slack taken off."""
     lower, upper = constraint.bounds
     room = [np.where(np.isfinite(b), constraint.slack * np.abs(b), 0.0) for b in (lower, upper)]
     return lower + room[0], upper - room[1]
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class Violation:
     """A bound that a motion does not keep."""
@@ -296,7 +296,7 @@ def violations(
         excess = constraint.beyond(values)
         lower, upper = constraint.bounds
         torque = isinstance(constraint, TorqueLimit)
-        unit, scale = ("of the allowance", 1.0) if torque else ("m", SCALE)
+        unit, scale = ("of the allowance", 1.0) if torque else ("m", LENGTH_SCALE)
         for k in np.flatnonzero(excess.max(axis=0) > tolerance).tolist():
             when = int(excess[:, k].argmax())
             value = values[when, k]
@@ -306,7 +306,7 @@ def violations(
     return rows
 
 
-def violated_by(
+def find_violations(
     trajectory: Excitation, constraints: Sequence[MotionConstraint], *, quickly: bool = False
 ) -> list[Violation]:
     """Return what a trajectory violates in its first run and on its ways from home and back.

@@ -11,9 +11,9 @@ from typing import ClassVar, NamedTuple, Self
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError
-from robotid_sim.registry import INTERNAL
+from robotid_sim.registry import INTERNAL_FIELD
 
 SOFT_POWER = 3.0
 """Exponent of the smooth stage; 8 and more end in worse local minima."""
@@ -21,7 +21,7 @@ SOFT_POWER = 3.0
 NOISE_SHARE = 0.01
 """Assumed torque noise over the RMS torque."""
 
-FLOOR = 1.0
+NOISE_FLOOR = 1.0
 """Default noise of a joint without torque over that at its torque scale."""
 
 
@@ -38,7 +38,7 @@ class Slope(NamedTuple):
     """Shape (m,)."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Criterion(ABC):
     r"""A function of the information about the base parameters; smaller is better.
@@ -56,7 +56,7 @@ class Criterion(ABC):
     symbol: ClassVar[str]
     """The function, as tables show it."""
 
-    floor: float | None = FLOOR
+    floor: float | None = NOISE_FLOOR
     """Noise of a joint without torque over that at its torque scale, rho; a small one would reward
     motions that load a joint so little that its encoder noise dominates. None: all rows count
     alike."""
@@ -65,8 +65,8 @@ class Criterion(ABC):
     beta: Float1D | None = field(default=None, repr=False)
     """Nominal base parameters, shape (b,); None for noise that does not depend on the motion."""
     prior: Float2D | None = field(default=None, repr=False)
-    """Root of the information from before, over the number of new samples; see `given`."""
-    motions: int = field(default=1, repr=False, metadata=INTERNAL)
+    """Root of the information from before, over the number of new samples; see `set_data`."""
+    motions: int = field(default=1, repr=False, metadata=INTERNAL_FIELD)
     """Number of motions of equal length that W holds one after the other, each with its noise."""
 
     def __post_init__(self) -> None:
@@ -78,7 +78,7 @@ class Criterion(ABC):
             raise OptionError(f"the criterion's floor must be positive, got {self.floor}")
 
     @abstractmethod
-    def of_root(self, R: Float2D, count: int) -> Slope:
+    def differentiate(self, R: Float2D, count: int) -> Slope:
         """Return the value and its derivative with respect to the information ``R' R``.
 
         Parameters
@@ -108,7 +108,7 @@ class Criterion(ABC):
         R = np.asarray(np.linalg.qr(np.vstack([flat, *prior]), mode="r"))
         if not np.abs(np.diag(R)).min() > 0.0:
             return np.inf, np.zeros_like(W)
-        value, F, a = self.of_root(R, len(W))
+        value, F, a = self.differentiate(R, len(W))
         half = (flat @ F).reshape(*W.shape[:2], -1)
         gradient = 2.0 * ((half * a) @ F.T) / deviation
         if tau is not None and self.beta is not None:
@@ -122,11 +122,11 @@ class Criterion(ABC):
         """Return the functions to minimize one after the other; the last is the criterion."""
         return (self,)
 
-    def informed(self, beta: Float1D) -> Self:
+    def set_nominal(self, beta: Float1D) -> Self:
         """Return the criterion for a model with nominal base parameters `beta`, shape (b,)."""
         return replace(self, beta=beta)
 
-    def given(
+    def set_data(
         self,
         *,
         noise_std: Float1D | None = None,
@@ -159,7 +159,7 @@ class Criterion(ABC):
         noise = self.noise_std if noise_std is None else noise_std
         root, floor = None, self.floor
         if prior is not None:
-            floor = floor or FLOOR
+            floor = floor or NOISE_FLOOR
             root = prior * ((NOISE_SHARE if noise is None else 1.0) / np.sqrt(samples))
         return replace(self, noise_std=noise, prior=root, floor=floor, motions=motions)
 
@@ -178,7 +178,7 @@ class Criterion(ABC):
         return (by_motion**2).mean(axis=1) + self.floor**2 * variance, tau
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class SpectralCriterion(Criterion):
     """A function of extreme singular values, which has kinks where they cross.
@@ -199,7 +199,7 @@ class SpectralCriterion(Criterion):
         return (self,) if np.isfinite(self.p) else (replace(self, p=SOFT_POWER), self)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class DOptimality(Criterion):
     r"""Negative log determinant of the information per sample: the confidence ellipsoid's volume.
@@ -218,7 +218,7 @@ class DOptimality(Criterion):
 
     symbol: ClassVar[str] = "-log det(W' S^-1 W / N)"
 
-    def of_root(self, R: Float2D, count: int) -> Slope:
+    def differentiate(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""
         value = -2.0 * np.log(np.abs(np.diag(R))).sum() + len(R) * np.log(count)
         return Slope(float(value), np.linalg.inv(R), np.full(len(R), -1.0))

@@ -2,7 +2,7 @@ r"""Criteria of a spectrum: condition numbers, trace and largest eigenvalue of t
 
 Condition numbers are those of the base regressor. By definition they do not weigh joints: one
 newton meter counts alike everywhere. With ``floor`` or ``noise_std`` they do, and with data from
-before they must (see `Criterion.given`).
+before they must (see `Criterion.set_data`).
 
 Unlike its determinant, trace and eigenvalues of the covariance :math:`C = (W^T S^{-1} W)^{-1}`
 depend on the units of the parameters, so that these are measured in sizes d:
@@ -15,7 +15,7 @@ from typing import ClassVar, Literal, NamedTuple
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.criteria import Criterion, Slope, SpectralCriterion
 from robotid_sim.optim import checks
@@ -24,7 +24,7 @@ ColumnScale = Literal["raw", "unit"]
 ParameterScale = Literal["nominal", "unit"]
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class ConditionNumber(SpectralCriterion):
     r"""Logarithm of the condition number of the base regressor, raw, in SI units.
@@ -46,7 +46,7 @@ class ConditionNumber(SpectralCriterion):
 
     floor: float | None = None
 
-    def of_root(self, R: Float2D, count: int) -> Slope:
+    def differentiate(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""
         del count
         _, s, Vt = np.linalg.svd(R)
@@ -54,7 +54,7 @@ class ConditionNumber(SpectralCriterion):
         return Slope(ends.log_large - ends.log_small, Vt.T, (ends.large - ends.small) / (2 * s**2))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class NormalizedConditionNumber(SpectralCriterion):
     r"""Logarithm of the condition number of the base regressor with columns of unit length.
@@ -77,16 +77,16 @@ class NormalizedConditionNumber(SpectralCriterion):
 
     floor: float | None = None
 
-    def of_root(self, R: Float2D, count: int) -> Slope:
+    def differentiate(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""
         del count
         s, V, length = _unit_columns(R)
         ends = extremes(s, self.p)
-        F, a = _through_unit_columns(s, V, length, ends.large - ends.small)
+        F, a = _scale_derivative(s, V, length, ends.large - ends.small)
         return Slope(ends.log_large - ends.log_small, F, a)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class CombinedCondition(SpectralCriterion):
     r"""Logarithm of a condition number plus both ends of the spectrum, weighted.
@@ -120,7 +120,7 @@ class CombinedCondition(SpectralCriterion):
             weights = f"y1={self.y1}, y2={self.y2}"
             raise OptionError(f"weights must be finite and not negative, got {weights}")
 
-    def of_root(self, R: Float2D, count: int) -> Slope:
+    def differentiate(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""
         if self.columns == "unit":
             s, V, length = _unit_columns(R)
@@ -136,7 +136,7 @@ class CombinedCondition(SpectralCriterion):
         slope = (by_top * ends.large - by_bottom * ends.small) / total
         if length is None:
             return Slope(float(np.log(total)), V, slope / (2 * s**2))
-        return Slope(float(np.log(total)), *_through_unit_columns(s, V, length, slope))
+        return Slope(float(np.log(total)), *_scale_derivative(s, V, length, slope))
 
 
 class Extremes(NamedTuple):
@@ -175,7 +175,7 @@ def _unit_columns(R: Float2D) -> tuple[Float1D, Float2D, Float1D]:
     return s, Vt.T, length
 
 
-def _through_unit_columns(
+def _scale_derivative(
     s: Float1D, V: Float2D, length: Float1D, slope: Float1D
 ) -> tuple[Float2D, Float1D]:
     """Return the factors of the derivative from that by the logarithms of the singular values."""
@@ -200,7 +200,7 @@ def parameter_sizes(beta: Float1D) -> Float1D:
     return np.asarray(np.maximum(size, SIZE_FLOOR * np.median(size[size > 0.0])))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class AOptimality(Criterion):
     r"""Logarithm of the trace of the covariance per sample: the mean squared parameter error.
@@ -229,7 +229,7 @@ class AOptimality(Criterion):
         super().__post_init__()
         checks.one_of("scaling", self.scaling, ParameterScale)
 
-    def of_root(self, R: Float2D, count: int) -> Slope:
+    def differentiate(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""
         inverse = np.linalg.inv(R)
         scaled = inverse.T / _sizes(self.beta, self.scaling, len(R))
@@ -237,7 +237,7 @@ class AOptimality(Criterion):
         return Slope(float(np.log(count * trace)), inverse @ scaled, np.full(len(R), -1.0 / trace))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False, kw_only=True)
 class EOptimality(SpectralCriterion):
     r"""Logarithm of the largest eigenvalue of the covariance per sample: the worst direction.
@@ -265,7 +265,7 @@ class EOptimality(SpectralCriterion):
         super().__post_init__()
         checks.one_of("scaling", self.scaling, ParameterScale)
 
-    def of_root(self, R: Float2D, count: int) -> Slope:
+    def differentiate(self, R: Float2D, count: int) -> Slope:
         """Return value and derivative; see `Criterion`."""
         size = _sizes(self.beta, self.scaling, len(R))
         _, s, Vt = np.linalg.svd(R * size)

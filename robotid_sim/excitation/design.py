@@ -9,7 +9,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.excitation.criteria import Criterion, DOptimality
-from robotid_sim.excitation.space import FourierOptions, with_approach
+from robotid_sim.excitation.space import FourierOptions, add_approach
 from robotid_sim.model.robot import Robot
 from robotid_sim.progress import Progress, silent
 from robotid_sim.threads import one_blas_thread
@@ -21,11 +21,11 @@ from robotid_sim.trajectory.fourier import (
 )
 from robotid_sim.trajectory.reference import Trajectory
 
-SHRINK = 0.85
-TRIES = 16
+SHRINK_FACTOR = 0.85
+MAX_ATTEMPTS = 16
 """A draw that needs too much torque is scaled by SHRINK up to TRIES times, then dropped."""
 
-DROPPED = 50
+MAX_DROPPED_DRAWS = 50
 """Draws dropped in a row before smaller ones are taken, and once more before there is none."""
 
 REGRESSOR_SAMPLES = 100
@@ -130,7 +130,7 @@ def random_designs(
     """
     if candidates < 1:
         raise OptionError(f"a design needs at least 1 candidate, got {candidates}")
-    criterion = (criterion or DOptimality()).informed(basis.of(nominal.parameters()))
+    criterion = (criterion or DOptimality()).set_nominal(basis.project(nominal.parameters()))
     scale = torque_scale(nominal)
     drawn = []
     for k in range(candidates):
@@ -149,16 +149,16 @@ def random_feasible(
     It has its approach from home. Raises `InfeasibleError` if all draws need too much torque.
     """
     worst = np.zeros(nominal.dof)
-    for k in range(2 * DROPPED):
+    for k in range(2 * MAX_DROPPED_DRAWS):
         trajectory = _draw(nominal, rng, options)
-        for _ in range(TRIES if k < DROPPED else 2 * TRIES):
+        for _ in range(MAX_ATTEMPTS if k < MAX_DROPPED_DRAWS else 2 * MAX_ATTEMPTS):
             ratio = torque_ratios(nominal, trajectory)
             if ratio.max() <= options.torque_ratio:
                 return trajectory
             # Toward the home pose the motion stays within convex limits.
-            q0 = nominal.home + SHRINK * (trajectory.q0 - nominal.home)
-            a, b = SHRINK * trajectory.a, SHRINK * trajectory.b
-            trajectory = with_approach(nominal, q0, a, b, options)
+            q0 = nominal.home + SHRINK_FACTOR * (trajectory.q0 - nominal.home)
+            a, b = SHRINK_FACTOR * trajectory.a, SHRINK_FACTOR * trajectory.b
+            trajectory = add_approach(nominal, q0, a, b, options)
         worst = np.maximum(worst, ratio)
     joint = nominal.joint_names[int(worst.argmax())]
     raise InfeasibleError(
@@ -201,7 +201,9 @@ def excitation_quality(
     flat = W.reshape(-1, basis.rank)
     columns = np.linalg.norm(flat, axis=0)
     return ExcitationQuality(
-        log_det=-DOptimality().informed(basis.of(robot.parameters()))(W, torque_scale(robot))[0],
+        log_det=-DOptimality().set_nominal(basis.project(robot.parameters()))(
+            W, torque_scale(robot)
+        )[0],
         cond_raw=float(np.linalg.cond(flat)),
         cond_normalized=float(np.linalg.cond(flat / np.where(columns > 0.0, columns, 1.0))),
         position_ratio=float((np.abs(whole.q - limits.middle) / limits.half_range).max()),
@@ -234,7 +236,7 @@ def _draw(robot: Robot, rng: np.random.Generator, options: FourierOptions) -> Fo
     slack = np.maximum(room - scale * half, 0.0)
     q0 = limits.middle + rng.uniform(-1.0, 1.0, robot.dof) * slack - scale * middle
     a, b = np.split((coefficients * scale).T, 2, axis=1)
-    return with_approach(robot, q0, a, b, options)
+    return add_approach(robot, q0, a, b, options)
 
 
 def _grid(trajectory: FourierTrajectory, samples: int) -> Float1D:

@@ -13,19 +13,19 @@ from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model.joint import MIN_VELOCITY
 from robotid_sim.progress import Progress, silent
 
-SAMPLES_OF_MOTION = 50
+MOTION_SAMPLES = 50
 """Times at which the velocity of a motion is looked at."""
 
-HALVINGS = 6
+HALVING_COUNT = 6
 """Halvings that find how large a draw that violates a constraint may be."""
 
-LEAST_MOTION = 0.02
+MIN_DRAW_SHARE = 0.02
 """Share of a draw below which it is dropped."""
 
-DROPPED = 20
+MAX_DROPPED_DRAWS = 20
 """Draws dropped in a row before there is no feasible one."""
 
-MENDED = 6
+MAX_SHRUNK_DRAWS = 6
 """Of draws whose constraints are costly only so many are mended, the most promising first."""
 
 
@@ -53,7 +53,7 @@ def feasible_draws(
     drawn = _all_draws(problem, rng, candidates, progress)
     require_rank(problem, drawn[0].value)
     paths = problem.trajectories(drawn[0].x)
-    times = np.linspace(0.0, paths[0].duration, SAMPLES_OF_MOTION)
+    times = np.linspace(0.0, paths[0].duration, MOTION_SAMPLES)
     velocity = max(float(np.abs(path(times).dq).max()) for path in paths)
     if velocity < MIN_VELOCITY:
         raise InfeasibleError(
@@ -90,7 +90,7 @@ def _all_draws(
         ]
     require_rest(problem)
     if problem.extra:
-        return _promising_draws(problem, rng, candidates, progress)
+        return _select_draws(problem, rng, candidates, progress)
     drawn = []
     for k in range(candidates):
         x = feasible(problem, lambda: problem.space.random(rng))
@@ -99,20 +99,22 @@ def _all_draws(
     return sorted(drawn, key=lambda draw: draw.value)
 
 
-def _promising_draws(
+def _select_draws(
     problem: ExcitationProblem, rng: np.random.Generator, candidates: int, progress: Progress
 ) -> list[Draw]:
     """Return the best draws by their kinematics alone, mended to keep everything else."""
-    points = (started(problem, problem.space.random(rng)) for _ in range(candidates))
-    drawn = sorted((problem.within_limits(x) for x in points), key=problem.value)
+    points = (move_start(problem, problem.space.random(rng)) for _ in range(candidates))
+    drawn = sorted((problem.shrink_to_limits(x) for x in points), key=problem.value)
     mended: list[Draw] = []
     for k, x in enumerate(drawn):
-        shorter = shrunk(problem, x, problem.fits)  # on few samples, which most often are enough
-        shorter = None if shorter is None else shrunk(problem, shorter)
+        shorter = shrink_to_limits(
+            problem, x, problem.is_feasible_on_grid
+        )  # on few samples, which most often are enough
+        shorter = None if shorter is None else shrink_to_limits(problem, shorter)
         if shorter is not None:
             mended.append(Draw(shorter, problem.value(shorter)))
-        progress("design", min(1.0, max(len(mended) / MENDED, (k + 1) / candidates)))
-        if len(mended) == MENDED:
+        progress("design", min(1.0, max(len(mended) / MAX_SHRUNK_DRAWS, (k + 1) / candidates)))
+        if len(mended) == MAX_SHRUNK_DRAWS:
             break
     if not mended:  # one more try, which names what stands in the way
         x = feasible(problem, lambda: problem.space.random(rng))
@@ -125,11 +127,11 @@ def feasible(problem: ExcitationProblem, draw: Callable[[], Float1D]) -> Float1D
 
     Raises `InfeasibleError` if DROPPED draws in a row cannot be shrunk enough.
     """
-    for _ in range(DROPPED):
-        x = shrunk(problem, draw())
+    for _ in range(MAX_DROPPED_DRAWS):
+        x = shrink_to_limits(problem, draw())
         if x is not None:
             return x
-    x = problem.rest + LEAST_MOTION * (problem.within_limits(draw()) - problem.rest)
+    x = problem.rest + MIN_DRAW_SHARE * (problem.shrink_to_limits(draw()) - problem.rest)
     reason = _first_violation(problem, x)
     raise InfeasibleError(
         f"no random excitation keeps all constraints, even with hardly any motion: {reason}; widen "
@@ -137,34 +139,34 @@ def feasible(problem: ExcitationProblem, draw: Callable[[], Float1D]) -> Float1D
     )
 
 
-def shrunk(
+def shrink_to_limits(
     problem: ExcitationProblem, x: Float1D, keeps: Callable[[Float1D], bool] | None = None
 ) -> Float1D | None:
     """Return x, shrunk toward rest until it keeps all limits; None if it never does.
 
-    Whether a point keeps them is for `keeps` to say, by default `ExcitationProblem.keeps`.
+    Whether a point keeps them is for `keeps` to say, by default `ExcitationProblem.is_feasible`.
     """
-    keeps = keeps or problem.keeps
-    x = problem.within_limits(started(problem, x))
+    keeps = keeps or problem.is_feasible
+    x = problem.shrink_to_limits(move_start(problem, x))
     if keeps(x):
         return x
     low, high = 0.0, 1.0
-    for _ in range(HALVINGS):
+    for _ in range(HALVING_COUNT):
         middle = 0.5 * (low + high)
         inside = keeps(problem.rest + middle * (x - problem.rest))
         low, high = (middle, high) if inside else (low, middle)
-    if low < LEAST_MOTION:
+    if low < MIN_DRAW_SHARE:
         return None
     return np.asarray(problem.rest + low * (x - problem.rest))
 
 
-def started(problem: ExcitationProblem, x: Float1D) -> Float1D:
+def move_start(problem: ExcitationProblem, x: Float1D) -> Float1D:
     """Return x, its offsets moved so that it starts where the problem wants it to."""
     if problem.start is None:
         return x
     x = x.copy()
     joints = x.reshape(problem.nominal.dof, -1)
-    at_zero = problem.space.on_grid(1).motion(x)[0][0]
+    at_zero = problem.space.make_grid(1).motion(x)[0][0]
     joints[:, 0] += (problem.start - at_zero) / problem.nominal.limits.half_range
     return x
 
@@ -195,7 +197,7 @@ def require_rest(problem: ExcitationProblem) -> None:
 
 def _first_violation(problem: ExcitationProblem, x: Float1D) -> str:
     try:
-        violations = problem.violated(x)
+        violations = problem.find_violations(x)
     except PathError as error:
         return str(error)
     return str(violations[0]) if violations else ""

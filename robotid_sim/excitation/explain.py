@@ -10,20 +10,20 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import RankDeficientError
 from robotid_sim.excitation.information import Prior
 
-POOR = 0.1
+MAX_RELATIVE_STD = 0.1
 """Expected standard deviation over the nominal value above which a parameter is poorly excited."""
 
-CONFOUNDED = 3.0
+MAX_CONFOUNDING_FACTOR = 3.0
 """Confounding factor above which others are to blame rather than a weak signal."""
 
-PARTNER = 0.6
+MIN_CORRELATION = 0.6
 """Correlation above which a parameter is named as one that another is confounded with."""
 
-MOST_PARTNERS = 3
-WINDOWS = 10
+MAX_PARTNERS = 3
+WINDOW_COUNT = 10
 """Parts of a run that are compared."""
 
-LEADING = 0.3
+MIN_RELATIVE_WEIGHT = 0.3
 """Weight in the worst direction, over the largest, above which a parameter is named in it."""
 
 
@@ -52,15 +52,15 @@ class ParameterView:
         return self.std / abs(self.nominal) if self.nominal else np.inf
 
     @property
-    def poor(self) -> bool:
+    def is_poor(self) -> bool:
         """Whether it is poorly excited, as far as its nominal value tells."""
-        return self.relative > POOR
+        return self.relative > MAX_RELATIVE_STD
 
     def __str__(self) -> str:
         text = f"{self.name}: expected to {100.0 * self.relative:.2g} %"
         if not np.isfinite(self.relative):
             text = f"{self.name}: expected to {self.std:.2g}, nominally zero"
-        if self.factor > CONFOUNDED and self.partners:
+        if self.factor > MAX_CONFOUNDING_FACTOR and self.partners:
             with_whom = ", ".join(f"{name} ({c:+.2f})" for name, c in self.partners)
             return (
                 f"{text}; correlated, uncertainty increased {self.factor:.3g}-fold with "
@@ -91,12 +91,15 @@ class Explanation:
     @property
     def poor(self) -> tuple[ParameterView, ...]:
         """Parameters that stay poorly excited, worst first."""
-        return tuple(view for view in self.parameters if view.poor)
+        return tuple(view for view in self.parameters if view.is_poor)
 
     def sentences(self) -> list[str]:
         """Return the explanation in words."""
         poor, count = self.poor, len(self.parameters)
-        sentences = [f"{len(poor)} of {count} base parameters are expected worse than {POOR:.0%}."]
+        sentences = [
+            f"{len(poor)} of {count} base parameters are expected worse than "
+            f"{MAX_RELATIVE_STD:.0%}."
+        ]
         sentences += [f"{view}." for view in poor]
         parts = " ".join(f"{weight:+.2f} {name}" for name, weight in self.worst_direction)
         sentences.append(
@@ -167,7 +170,9 @@ def explain(
         parameters=tuple(sorted(views, key=lambda view: -view.relative)),
         joint_names=tuple(joint_names),
         joint_shares=leverage.sum(axis=0),
-        window_shares=np.array([p.sum() for p in np.array_split(leverage.sum(axis=1), WINDOWS)]),
+        window_shares=np.array(
+            [p.sum() for p in np.array_split(leverage.sum(axis=1), WINDOW_COUNT)]
+        ),
         worst_direction=direction,
         worst_ratio=ratio,
     )
@@ -184,7 +189,7 @@ def _view(
     joint_names: Sequence[str],
 ) -> ParameterView:
     others = [m for m in np.argsort(-np.abs(correlation[k])) if m != k]
-    partners = [m for m in others[:MOST_PARTNERS] if abs(correlation[k, m]) > PARTNER]
+    partners = [m for m in others[:MAX_PARTNERS] if abs(correlation[k, m]) > MIN_CORRELATION]
     joint = int(influence[:, k].argmax())
     return ParameterView(
         name=names[k],
@@ -203,7 +208,7 @@ def _worst(R: Float2D, names: Sequence[str]) -> tuple[tuple[tuple[str, float], .
     _, s, Vt = np.linalg.svd(R)
     v = Vt[-1] * np.sign(Vt[-1][np.abs(Vt[-1]).argmax()])
     order = np.argsort(-np.abs(v))
-    named = [k for k in order if abs(v[k]) > LEADING * np.abs(v).max()]
+    named = [k for k in order if abs(v[k]) > MIN_RELATIVE_WEIGHT * np.abs(v).max()]
     return tuple((names[k], float(v[k])) for k in named), float(s[0] / s[-1])
 
 

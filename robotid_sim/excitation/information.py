@@ -7,25 +7,25 @@ from typing import Self
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze, readonly
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError, ShapeError
-from robotid_sim.excitation.criteria import FLOOR, NOISE_SHARE
+from robotid_sim.excitation.criteria import NOISE_FLOOR, NOISE_SHARE
 from robotid_sim.excitation.design import base_regressor, torque_scale
 from robotid_sim.excitation.space import ExcitationFamily
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import Excitation, run_time
 
-SAMPLES = 500
+SAMPLE_COUNT = 500
 """Points of a period that the information is averaged over."""
 
 
-SYMMETRY = 1e-9
+SYMMETRY_TOLERANCE = 1e-9
 """Asymmetry and negative eigenvalues of an information matrix that pass for rounding, relative."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class Prior:
     r"""Existing data of the base parameters: :math:`R_0^T R_0 = \sum_k W_k^T \Sigma^{-1} W_k`.
@@ -52,45 +52,45 @@ class Prior:
         return cls(np.zeros((rank, rank)))
 
     @classmethod
-    def of_information(cls, information: Float2D) -> Self:
+    def from_information(cls, information: Float2D) -> Self:
         """Return the prior of an information matrix, the inverse of a covariance, shape (b, b).
 
         Raises `OptionError` if it is not symmetric and positive semidefinite.
         """
         M = readonly(information, shape=(None, None), name="information")
-        if M.shape[0] != M.shape[1] or np.abs(M - M.T).max() > SYMMETRY * np.abs(M).max():
+        if M.shape[0] != M.shape[1] or np.abs(M - M.T).max() > SYMMETRY_TOLERANCE * np.abs(M).max():
             raise OptionError("an information matrix must be symmetric; give the root as it is")
         # Scaled to a unit diagonal, so that parameters of small units keep their digits.
         size = np.sqrt(np.where(np.diag(M) > 0.0, np.diag(M), 1.0))
         values, vectors = np.linalg.eigh(M / np.outer(size, size))
-        if values[0] < -SYMMETRY * max(values[-1], 1.0):
+        if values[0] < -SYMMETRY_TOLERANCE * max(values[-1], 1.0):
             raise OptionError(
                 f"an information matrix must not have negative eigenvalues, got {values[0]:.3g}"
             )
         half = np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T
-        return cls._of_any_root(half * size)
+        return cls._from_root(half * size)
 
     @classmethod
-    def of_rows(cls, W: Float, noise_std: Float1D) -> Self:
+    def from_rows(cls, W: Float, noise_std: Float1D) -> Self:
         """Return the prior of regressor rows, such as those of a linear problem.
 
         Rows are sample-major, shape (N n, b) or (N, n, b); the noise is by joint [N m or N].
         """
         noise = np.asarray(noise_std, dtype=float)
         rows = np.asarray(W).reshape(-1, noise.size, np.shape(W)[-1]) / noise[:, None]
-        return cls._of_any_root(rows.reshape(-1, rows.shape[-1]))
+        return cls._from_root(rows.reshape(-1, rows.shape[-1]))
 
     @classmethod
-    def _of_any_root(cls, rows: Float2D) -> Self:
+    def _from_root(cls, rows: Float2D) -> Self:
         missing = max(rows.shape[1] - rows.shape[0], 0)
         R = np.linalg.qr(np.pad(rows, ((0, missing), (0, 0))), mode="r")
         return cls(np.triu(R))
 
     def __add__(self, other: "Prior") -> "Prior":
         """Return what both data say together."""
-        if self.empty or other.empty:
-            return other if self.empty else self
-        return self._of_any_root(np.vstack([self.root, other.root]))
+        if self.is_empty or other.is_empty:
+            return other if self.is_empty else self
+        return self._from_root(np.vstack([self.root, other.root]))
 
     @property
     def information(self) -> Float2D:
@@ -98,12 +98,12 @@ class Prior:
         return np.asarray(self.root.T @ self.root)
 
     @property
-    def empty(self) -> bool:
+    def is_empty(self) -> bool:
         """True without any data."""
         return not self.root.any()
 
     @property
-    def determined(self) -> bool:
+    def is_full_rank(self) -> bool:
         """True if the data determine all parameters."""
         size = np.abs(np.diag(self.root))
         return bool(size.min() > np.finfo(float).eps * size.max())
@@ -111,30 +111,30 @@ class Prior:
     @property
     def log_det(self) -> float:
         """Logarithm of the determinant of the information; minus infinity without full rank."""
-        if not self.determined:
+        if not self.is_full_rank:
             return -np.inf
         return float(2.0 * np.log(np.abs(np.diag(self.root))).sum())
 
     @property
     def std(self) -> Float1D:
         """Cramér-Rao bounds of the standard deviations, shape (b,); infinite without full rank."""
-        if not self.determined:
+        if not self.is_full_rank:
             return np.full(len(self.root), np.inf)
         return np.asarray(np.linalg.norm(np.linalg.inv(self.root), axis=1))
 
 
-def assumed_noise(nominal: Robot, trajectory: Excitation) -> Float1D:
+def assume_noise(nominal: Robot, trajectory: Excitation) -> Float1D:
     """Return 1 % of the RMS of the nominal torques on a trajectory, shape (n,) [N m or N]."""
     rms = np.sqrt(_mean_squared_torque(nominal, trajectory))
     floor = 1e-3 * max(float(rms.max()), np.finfo(float).tiny)  # of a joint that needs no torque
     return np.asarray(NOISE_SHARE * np.maximum(rms, floor))
 
 
-def design_noise(nominal: Robot, trajectory: Excitation, floor: float = FLOOR) -> Float1D:
+def design_noise(nominal: Robot, trajectory: Excitation, floor: float = NOISE_FLOOR) -> Float1D:
     """Return the torque noise that criteria assume on a trajectory, shape (n,) [N m or N].
 
     One percent of the root of the mean squared nominal torque plus that of the joint's torque scale
-    times `floor`: see `Criterion`. It is larger than `assumed_noise`, which has no such floor.
+    times `floor`: see `Criterion`. It is larger than `assume_noise`, which has no such floor.
     """
     variance = _mean_squared_torque(nominal, trajectory) + (floor * torque_scale(nominal)) ** 2
     return np.asarray(NOISE_SHARE * np.sqrt(variance))
@@ -150,13 +150,13 @@ def samples_of(trajectory: Excitation, dt: float) -> float:
     return float(getattr(trajectory, "motion", trajectory).duration) / dt
 
 
-def planned_information(
+def compute_information(
     nominal: Robot,
     basis: BaseParameters,
     trajectories: Sequence[Excitation],
     *,
     noise_std: Float1D | None = None,
-    floor: float = FLOOR,
+    floor: float = NOISE_FLOOR,
     dt: float = 1e-3,
 ) -> Prior:
     r"""Return the information that the logs of trajectories have: :math:`\sum W^T \Sigma^{-1} W`.
@@ -171,12 +171,12 @@ def planned_information(
     for trajectory in trajectories:
         noise = design_noise(nominal, trajectory, floor) if noise_std is None else noise_std
         W = base_regressor(nominal, basis, trajectory, _one_period(trajectory))
-        each = np.sqrt(samples_of(trajectory, dt) / SAMPLES)
+        each = np.sqrt(samples_of(trajectory, dt) / SAMPLE_COUNT)
         rows.append((each * W / np.asarray(noise)[:, None]).reshape(-1, basis.rank))
-    return Prior.of_rows(np.vstack(rows), np.ones(1))
+    return Prior.from_rows(np.vstack(rows), np.ones(1))
 
 
-def expected_std(
+def compute_expected_std(
     nominal: Robot,
     basis: BaseParameters,
     trajectory: Excitation,
@@ -186,13 +186,13 @@ def expected_std(
     r"""Return the standard deviation that every base parameter will have.
 
     The Cramér-Rao bound :math:`\sqrt{\operatorname{diag} (W^T \Sigma^{-1} W)^{-1}}` of
-    `planned_information`.
+    `compute_information`.
 
-    The noise is by joint [N m or N], by default the `assumed_noise`; samples are dt apart [s]. The
+    The noise is by joint [N m or N], by default the `assume_noise`; samples are dt apart [s]. The
     result has shape (b,), infinite if the motion does not determine the parameters.
     """
-    noise = assumed_noise(nominal, trajectory) if noise_std is None else noise_std
-    return planned_information(nominal, basis, [trajectory], noise_std=noise, dt=dt).std
+    noise = assume_noise(nominal, trajectory) if noise_std is None else noise_std
+    return compute_information(nominal, basis, [trajectory], noise_std=noise, dt=dt).std
 
 
 def _mean_squared_torque(nominal: Robot, trajectory: Excitation) -> Float1D:
@@ -202,4 +202,4 @@ def _mean_squared_torque(nominal: Robot, trajectory: Excitation) -> Float1D:
 
 
 def _one_period(trajectory: Excitation) -> Float1D:
-    return np.asarray(np.arange(SAMPLES) * run_time(trajectory) / SAMPLES)
+    return np.asarray(np.arange(SAMPLE_COUNT) * run_time(trajectory) / SAMPLE_COUNT)

@@ -16,14 +16,14 @@ from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.draws import (
     Draw,
     feasible_draws,
+    move_start,
     require_rank,
     require_rest,
-    shrunk,
-    started,
+    shrink_to_limits,
 )
 from robotid_sim.excitation.penalties import softly
 from robotid_sim.excitation.plan import DesignPlan, Handling, SwarmSearch
-from robotid_sim.excitation.problem import STEPS, Aim, Constraints, ExcitationProblem
+from robotid_sim.excitation.problem import STEP_SHARES, Aim, Constraints, ExcitationProblem
 from robotid_sim.model.robot import Robot
 from robotid_sim.optim import checks
 from robotid_sim.optim.minimize import minimize
@@ -34,7 +34,7 @@ from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation
 
-SPARE = 3
+SPARE_DRAWS = 3
 """Further draws that are tried where no start leads anywhere between links."""
 
 DRAW_SHARE = 0.2
@@ -66,7 +66,7 @@ class DesignResult:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Arrival:
+class SearchResult:
     """Where one start arrived."""
 
     x: Float1D
@@ -158,10 +158,12 @@ def optimal_design(
     def report(share: float) -> None:
         progress("design", draw_share + (1.0 - draw_share) * share)
 
-    improve = partial(improved, problem, search.iterations)
+    improve = partial(optimize, problem, search.iterations)
     try:
         arrivals = map_tasks(improve, [draw.x for draw in drawn[:starts]], workers, report)
-        for draw in drawn[starts : starts + SPARE] if starts and not problem.smooth else ():
+        for draw in (
+            drawn[starts : starts + SPARE_DRAWS] if starts and not problem.is_smooth else ()
+        ):
             if min(arrival.value for arrival in arrivals) < drawn[0].value:
                 break
             arrivals.append(improve(draw.x))
@@ -170,7 +172,7 @@ def optimal_design(
     return best_of(problem, drawn[0], arrivals)
 
 
-def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arrival:
+def optimize(problem: ExcitationProblem, iterations: int, start: Float1D) -> SearchResult:
     """Return where sequential quadratic programming arrives from one start, shape (d,).
 
     A stage of the criterion has one or two runs of at most so many iterations; success is that of
@@ -190,7 +192,7 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
 
     try:
         for stage in problem.criterion.stages():
-            if not problem.smooth:
+            if not problem.is_smooth:
                 y, success, message = softly(problem, x, stage, iterations, watch)
                 x, _ = problem.advance(x, y, stage)
                 continue
@@ -204,26 +206,32 @@ def improved(problem: ExcitationProblem, iterations: int, start: Float1D) -> Arr
     except KeyboardInterrupt as interrupt:
         x, _ = problem.advance(x, last, problem.criterion)
         value = problem.value(x)
-        arrival = Arrival(x, value, success=False, message="interrupted", history=tuple(history))
+        arrival = SearchResult(
+            x, value, success=False, message="interrupted", history=tuple(history)
+        )
         raise Interrupted([arrival]) from interrupt
     message = "converged" if success else message.lower()
-    return Arrival(x, problem.value(x), success, message, tuple(history))
+    return SearchResult(x, problem.value(x), success, message, tuple(history))
 
 
 def best_of(
-    problem: ExcitationProblem, draw: Draw, arrivals: list[Arrival], *, interrupted: bool = False
+    problem: ExcitationProblem,
+    draw: Draw,
+    arrivals: list[SearchResult],
+    *,
+    interrupted: bool = False,
 ) -> DesignResult:
-    """Return the best of the arrivals, or the best random draw if none is better, `mended`.
+    """Return the best search result or random draw, after `shrink_to_feasible`.
 
     Interrupted says that starts are missing.
     """
-    ends: list[tuple[float, Arrival | None, Float1D]] = [(draw.value, None, draw.x)]
+    ends: list[tuple[float, SearchResult | None, Float1D]] = [(draw.value, None, draw.x)]
     ends += [(arrival.value, arrival, arrival.x) for arrival in arrivals]
     best, x, least = None, draw.x, np.inf
     for value, arrival, end in sorted(ends, key=lambda row: row[0]):
         if value >= least:
             break  # mending lowers nothing
-        end = mended(problem, end)
+        end = shrink_to_feasible(problem, end)
         if problem.value(end) < least:
             best, x, least = arrival, end, problem.value(end)
     if interrupted:
@@ -245,23 +253,26 @@ def best_of(
         message=message,
         interrupted=interrupted,
         histories=tuple(arrival.history for arrival in arrivals),
-        violated=tuple(problem.violated(x)),
+        violated=tuple(problem.find_violations(x)),
     )
 
 
-def mended(problem: ExcitationProblem, x: Float1D) -> Float1D:
+def shrink_to_feasible(problem: ExcitationProblem, x: Float1D) -> Float1D:
     """Return a point, drawn back toward rest until everything holds on the finest grid too.
 
     What holds on the grids of the solver may miss by a little between them.
 
     The point, shape (d,), stays the same if nothing is violated, or nothing helps.
     """
-    if not problem.violated(x):
+    if not problem.find_violations(x):
         return x
-    return next((near for near in problem.toward_rest(x, STEPS) if not problem.violated(near)), x)
+    return next(
+        (near for near in problem.toward_rest(x, STEP_SHARES) if not problem.find_violations(near)),
+        x,
+    )
 
 
-PENALTY = 10.0
+PENALTY_WEIGHT = 10.0
 """Weight of the sum of violations, each over its bound, against the logarithm of a criterion."""
 
 
@@ -293,15 +304,15 @@ class DesignCost:
     def meant(self, point: Float1D) -> Float1D | None:
         """Return the coordinates of the motion that a point stands for; None if there is none."""
         if self.handling == "penalty":
-            return started(self.problem, point)
-        return shrunk(self.problem, point, self.problem.fits)
+            return move_start(self.problem, point)
+        return shrink_to_limits(self.problem, point, self.problem.is_feasible_on_grid)
 
     def _cost(self, point: Float1D) -> float:
         x = self.meant(point)
         if x is None:
             return np.inf
         cost = self.problem.value(x)
-        return cost if self.handling == "scaling" else cost + PENALTY * self._violation(x)
+        return cost if self.handling == "scaling" else cost + PENALTY_WEIGHT * self._violation(x)
 
     def _violation(self, x: Float1D) -> float:
         """Return the mean excess over all limits, each over its bound."""
@@ -369,7 +380,7 @@ def swarm_design(
             f"none of {budget} motions of '{name}' keeps all limits; raise the budget, widen the "
             "constraints or choose another home or start pose"
         )
-    x = mended(problem, x) if handling == "scaling" else x
+    x = shrink_to_feasible(problem, x) if handling == "scaling" else x
     return DesignResult(
         trajectory=problem.space.trajectory(x),
         criterion=problem.criterion,
@@ -378,5 +389,5 @@ def swarm_design(
         start_values=(),
         success=True,
         message=f"best of {len(cost.values)} evaluations of {name}, limits by {handling}",
-        violated=tuple(problem.violated(x)),
+        violated=tuple(problem.find_violations(x)),
     )

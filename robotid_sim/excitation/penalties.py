@@ -23,44 +23,46 @@ import numpy as np
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D, MotionArrays
 from robotid_sim.errors import OptionError, PathError
 from robotid_sim.excitation.constraints import (
-    SCALE,
+    LENGTH_SCALE,
     MotionConstraint,
     Slopes,
-    of_position,
-    tightened,
+    position_slopes,
+    tighten_bounds,
 )
 from robotid_sim.excitation.criteria import Criterion
-from robotid_sim.excitation.draws import feasible_draws, started
+from robotid_sim.excitation.draws import feasible_draws, move_start
 from robotid_sim.excitation.problem import Aim, ExcitationProblem
 
-WEIGHTS = (1e3, 1e4, 1e5, 1e6, 1e6, 1e6)
+PENALTY_WEIGHTS = (1e3, 1e4, 1e5, 1e6, 1e6, 1e6)
 """Of the rounds; the criterion is a logarithm, the excess of order one."""
 
 FIRST, LATER = 20, 10
 """Iterations of the first and of a later round; more would settle where links still touch."""
 
-WIDE_DRAWS = 6
+WIDE_DRAW_COUNT = 6
 """Random motions that are tried one after the other."""
 
-ROUNDS = 3
+MAX_ROUNDS = 3
 """Rounds that move a random motion to where it keeps all constraints."""
 
-NEARLY = 0.05
+MAX_EXCESS = 0.05
 """Excess, in a constraint's own scale, up to which a motion is made SMALLER, not moved on."""
 
-SMALLER = (0.99, 0.97, 0.94)
+SHRINK_FACTORS = (0.99, 0.97, 0.94)
 """Shares of a motion that are tried then."""
 
-UNCHANGED = 0.02
+EXCESS_TOLERANCE = 0.02
 """Relative change of the excess, under a larger weight, of a motion that cannot come out."""
 
-POLISH = 50
+POLISH_ITERATIONS = 50
 """Iterations of a start for every round that goes on from a motion that keeps all constraints."""
 
-BETWEEN = 10
+STEPS_PER_POINT = 10
 """Steps of the way from home, as it is checked, between those that count from the beginning."""
 
-WAY = np.interp(np.arange(14 * BETWEEN + 1) / BETWEEN, np.arange(15), np.linspace(0.1, 1.0, 15))
+WAY_SHARES = np.interp(
+    np.arange(14 * STEPS_PER_POINT + 1) / STEPS_PER_POINT, np.arange(15), np.linspace(0.1, 1.0, 15)
+)
 """Points of the straight way from home to where a motion starts, shares of it."""
 
 
@@ -93,15 +95,15 @@ class Penalty:
             motion = k // len(self.constraints)
             part = slice(motion * share, (motion + 1) * share)
             soft = constraint.soft_slopes(poses)
-            by_point = np.zeros((3, constraint.checked + WAY.size, poses[0].shape[1]))
+            by_point = np.zeros((3, constraint.checked + WAY_SHARES.size, poses[0].shape[1]))
             by_point[:, stations] = [np.einsum("tm,tmn->tn", excess, slope) for slope in soft]
             by_q, by_dq, by_ddq = by_point[:, : constraint.checked]
-            by_q[0] += WAY @ by_point[0, constraint.checked :]
+            by_q[0] += WAY_SHARES @ by_point[0, constraint.checked :]
             grid = self.problem.grid_of(constraint.checked)
             total[part] += grid.pull_back(by_q, by_dq, by_ddq, x[part]) / constraint.samples
         return np.asarray(self.weight * total)
 
-    def refined(self, x: Float1D) -> list[Int1D]:
+    def refine_stations(self, x: Float1D) -> list[Int1D]:
         """Return the stations with the points added at which x violates a constraint most."""
         return [
             np.union1d(stations, _peaks(self._fine_excess(constraint, x), constraint.checked))
@@ -141,7 +143,7 @@ class Penalty:
         """Return a motion on its finest grid, and after it resting points of the way from home."""
         motion = self.problem.grid_of(constraint.checked).motion(part)
         home = self.problem.nominal.home
-        way = home + WAY[:, None] * (motion[0][0] - home)
+        way = home + WAY_SHARES[:, None] * (motion[0][0] - home)
         still = np.zeros_like(way)
         parts = zip(motion, (way, still, still), strict=True)
         q, dq, ddq = (np.concatenate(both) for both in parts)
@@ -150,7 +152,7 @@ class Penalty:
 
 def _excess(constraint: MotionConstraint, motion: MotionArrays) -> Float2D:
     """Return by how much values are above (positive) or below (negative) tightened bounds."""
-    lower, upper = tightened(constraint)
+    lower, upper = tighten_bounds(constraint)
     values = constraint.soft_values(motion)
     return np.asarray(np.maximum(values - upper, 0.0) - np.maximum(lower - values, 0.0))
 
@@ -175,12 +177,14 @@ def softly(
     Kinematic limits are kept on the way. It ends with a round whose result keeps all constraints,
     the first one or, with many iterations, one of the next.
     """
-    left = iterations // POLISH
+    left = iterations // POLISH_ITERATIONS
     y, success, message = _rounds(
-        problem, x, stage, (*WEIGHTS, *(WEIGHTS[-1],) * left), left, watch
+        problem, x, stage, (*PENALTY_WEIGHTS, *(PENALTY_WEIGHTS[-1],) * left), left, watch
     )
     if y is None:  # too deep in an overlap to come out: this time none is entered
-        y, success, message = _rounds(problem, x, stage, (WEIGHTS[-1],) * ROUNDS, 0, watch)
+        y, success, message = _rounds(
+            problem, x, stage, (PENALTY_WEIGHTS[-1],) * MAX_ROUNDS, 0, watch
+        )
     return (x if y is None else y), success, message
 
 
@@ -204,12 +208,12 @@ def _rounds(
         penalty, turns = Penalty(problem, constraints, stations, weight), LATER if k else FIRST
         goals = (Aim(problem, stage), penalty)
         y, success, message = problem.descend(x, goals, kinematic, turns, watch)
-        x = problem.within_limits(y)
+        x = problem.shrink_to_limits(y)
         excess = penalty.excess(x)
         # The largest share of x that keeps all constraints, between samples too.
-        shares = (1.0, *SMALLER) if k and excess < NEARLY else (1.0,)
-        near = (p for p in problem.toward_rest(x, shares) if problem.keeps(p))
-        feasible = next((point for point in near if not problem.violated(point)), None)
+        shares = (1.0, *SHRINK_FACTORS) if k and excess < MAX_EXCESS else (1.0,)
+        near = (p for p in problem.toward_rest(x, shares) if problem.is_feasible(p))
+        feasible = next((point for point in near if not problem.find_violations(point)), None)
         if feasible is not None:
             left -= 1
             if problem.value(feasible, stage) < least:
@@ -217,17 +221,17 @@ def _rounds(
             if left < 0:
                 break
         # The largest excess of the last round, which this one has seen, is still there.
-        elif (seen := penalty.excess_at_stations(x)) > NEARLY and np.isclose(
-            seen, last_excess, rtol=UNCHANGED
+        elif (seen := penalty.excess_at_stations(x)) > MAX_EXCESS and np.isclose(
+            seen, last_excess, rtol=EXCESS_TOLERANCE
         ):
             break
         last_excess = excess
-        stations = penalty.refined(x)
+        stations = penalty.refine_stations(x)
     return best, success, message
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Nearness:
+class DistanceGoal:
     """Half the squared distance to a point."""
 
     center: Float1D
@@ -250,31 +254,31 @@ def wide_draw(problem: ExcitationProblem, rng: np.random.Generator) -> Float1D:
     """
     if not problem.extra:
         return feasible_draws(problem, rng, 1)[0].x
-    draws = (started(problem, problem.space.random(rng)) for _ in range(WIDE_DRAWS))
-    moved = (moved_apart(problem, x) for x in draws)
+    draws = (move_start(problem, problem.space.random(rng)) for _ in range(WIDE_DRAW_COUNT))
+    moved = (move_apart(problem, x) for x in draws)
     wide = list(islice((x for x in moved if x is not None), 2))
     if not wide:
-        return feasible_draws(problem, rng, WIDE_DRAWS)[0].x
+        return feasible_draws(problem, rng, WIDE_DRAW_COUNT)[0].x
     return min(wide, key=problem.value)
 
 
-def moved_apart(problem: ExcitationProblem, x: Float1D) -> Float1D | None:
+def move_apart(problem: ExcitationProblem, x: Float1D) -> Float1D | None:
     """Return a motion near x that keeps all constraints; None if a few rounds find none."""
-    x = problem.within_limits(x)
-    constraints, nearness = problem.constraints, Nearness(x)
+    x = problem.shrink_to_limits(x)
+    constraints, nearness = problem.constraints, DistanceGoal(x)
     stations = _first_stations(constraints)
-    for _ in range(ROUNDS):
-        penalty = Penalty(problem, constraints, stations, WEIGHTS[-1])
+    for _ in range(MAX_ROUNDS):
+        penalty = Penalty(problem, constraints, stations, PENALTY_WEIGHTS[-1])
         y, _, _ = problem.descend(x, (nearness, penalty), problem.kinematic_constraints(), LATER)
-        x = problem.within_limits(y)
-        if problem.keeps(x) and not problem.violated(x):
+        x = problem.shrink_to_limits(y)
+        if problem.is_feasible(x) and not problem.find_violations(x):
             return x
-        stations = penalty.refined(x)
+        stations = penalty.refine_stations(x)
     return None
 
 
 def _first_stations(constraints: Sequence[MotionConstraint]) -> list[Int1D]:
-    way = np.arange(0, WAY.size, BETWEEN)
+    way = np.arange(0, WAY_SHARES.size, STEPS_PER_POINT)
     return [
         np.concatenate([np.arange(0, c.checked, c.checked // c.samples), c.checked + way])
         for c in constraints
@@ -284,14 +288,14 @@ def _first_stations(constraints: Sequence[MotionConstraint]) -> list[Int1D]:
 Distances = Callable[[Float2D], tuple[Float2D, Float]]
 """From positions (N, n) to distances (N, P) and their gradients (N, P, n)."""
 
-REST_SHARE = 0.8
+REST_DISTANCE_SHARE = 0.8
 """Share of the distance at rest that pairs keep which are near there."""
 
-TOUCH = 1e-3
+TOUCH_DISTANCE = 1e-3
 """What hulls that overlap at rest may overlap more, and the distance at rest below which pairs must
 only not touch [m]."""
 
-DEEP = 0.02
+MAX_OVERLAP = 0.02
 """Overlap at rest from which convex hulls say nothing of two links [m]: one encloses the other, as
 a shoulder does the arm that turns in it."""
 
@@ -301,7 +305,7 @@ class Clearance(MotionConstraint):
     """Links keep their distance to one another and to the floor.
 
     The distances come from outside, because only the engine knows the geometry: see
-    `robotid_sim.engine.proximity.Proximity.along`.
+    `robotid_sim.engine.proximity.Proximity.measure`.
     """
 
     distances: Distances
@@ -313,7 +317,8 @@ class Clearance(MotionConstraint):
     """Pose [rad or m] that counts as safe, shape (n,): pairs that are nearer there, as the links of
     a wrist are, keep REST_SHARE of their distance in it."""
     pushed: Distances | None = None
-    """Distances with a way out of overlaps, see `robotid_sim.engine.proximity.Proximity.pushed`."""
+    """Distances with a way out of overlaps, see
+    `robotid_sim.engine.proximity.Proximity.measure_pushed`."""
     least: Float1D = field(init=False, repr=False)
     """Smallest distance of every pair [m], shape (P,)."""
     relaxed: tuple[str, ...] = field(init=False, repr=False, default=())
@@ -331,11 +336,11 @@ class Clearance(MotionConstraint):
         if self.rest is not None:
             at_rest = self.distances(np.asarray(self.rest)[None])[0][0]
             # Hulls that overlap at rest, as those of a wrist may, must not do so more deeply.
-            near = np.where(at_rest > TOUCH, REST_SHARE * at_rest, 0.0)
-            distances = np.where(at_rest > 0.0, near, at_rest - TOUCH)
-            distances[at_rest < -DEEP] = -np.inf
+            near = np.where(at_rest > TOUCH_DISTANCE, REST_DISTANCE_SHARE * at_rest, 0.0)
+            distances = np.where(at_rest > 0.0, near, at_rest - TOUCH_DISTANCE)
+            distances[at_rest < -MAX_OVERLAP] = -np.inf
             relaxed = tuple(
-                self._relaxed(name, keep, now)
+                self._describe_relaxation(name, keep, now)
                 for name, keep, now in zip(self.names, distances, at_rest, strict=True)
                 if keep < self.clearance
             )
@@ -343,7 +348,7 @@ class Clearance(MotionConstraint):
             least = np.minimum(least, distances)
         object.__setattr__(self, "least", least)
 
-    def _relaxed(self, name: str, keep: float, now: float) -> str:
+    def _describe_relaxation(self, name: str, keep: float, now: float) -> str:
         """Return what a pair keeps instead of the clearance, in words."""
         if keep == -np.inf:
             return f"{name} are not kept apart: their hulls overlap by {-1e3 * now:.3g} mm at rest"
@@ -352,30 +357,30 @@ class Clearance(MotionConstraint):
             f"{1e3 * now:.3g} mm apart at rest"
         )
 
-    def keeps(self, q: Float2D) -> bool:
+    def is_clear(self, q: Float2D) -> bool:
         """Return whether all pairs keep their distance in every pose of a path, shape (N, n)."""
         return bool((self.distances(np.asarray(q))[0] >= self.least).all())
 
     @property
     def bounds(self) -> tuple[Float1D, Float1D]:
         """Return the clearance over SCALE as lower bound."""
-        return self.least / SCALE, np.full(len(self.names), np.inf)
+        return self.least / LENGTH_SCALE, np.full(len(self.names), np.inf)
 
     def values(self, motion: MotionArrays) -> Float2D:
         """Return the distances over SCALE."""
-        return np.asarray(self.distances(motion[0])[0] / SCALE)
+        return np.asarray(self.distances(motion[0])[0] / LENGTH_SCALE)
 
     def slopes(self, motion: MotionArrays) -> Slopes:
         """Return their gradients over SCALE."""
-        return of_position(self.distances(motion[0])[1] / SCALE)
+        return position_slopes(self.distances(motion[0])[1] / LENGTH_SCALE)
 
     def soft_values(self, motion: MotionArrays) -> Float2D:
         """Return distances over SCALE, overlaps with a way out."""
-        return np.asarray((self.pushed or self.distances)(motion[0])[0] / SCALE)
+        return np.asarray((self.pushed or self.distances)(motion[0])[0] / LENGTH_SCALE)
 
     def soft_slopes(self, motion: MotionArrays) -> Slopes:
         """Return their gradients over SCALE."""
-        return of_position((self.pushed or self.distances)(motion[0])[1] / SCALE)
+        return position_slopes((self.pushed or self.distances)(motion[0])[1] / LENGTH_SCALE)
 
     def label(self, k: int) -> str:
         """Return the pair."""

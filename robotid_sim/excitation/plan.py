@@ -10,7 +10,7 @@ from typing import Any, Literal
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import gravity_torque
 from robotid_sim.errors import InfeasibleError, OptionError
@@ -26,7 +26,7 @@ from robotid_sim.representation import public_value
 Handling = Literal["scaling", "penalty"]
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class GradientSearch:
     """Sequential quadratic programming from the best random draws."""
@@ -39,7 +39,7 @@ class GradientSearch:
     """Largest number of iterations of a run of the solver; a start has one to four runs."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SwarmSearch:
     """An optimizer of `robotid_sim.optim`, or one of the user's own, with its budget."""
@@ -110,9 +110,9 @@ class DesignPlan:
     def problem(self, nominal: Robot, basis: BaseParameters, motions: int = 1) -> ExcitationProblem:
         """Return the program of new motions together; their logs add to the prior data."""
         prior = self.prior
-        criterion = self.criterion.given(
+        criterion = self.criterion.set_data(
             noise_std=self.noise_std,
-            prior=None if prior is None or prior.empty else prior.root,
+            prior=None if prior is None or prior.is_empty else prior.root,
             samples=motions * log_samples(self.family, self.dt),
             motions=motions,
         )
@@ -121,25 +121,25 @@ class DesignPlan:
         )
 
     @property
-    def keeps_apart(self) -> bool:
+    def has_clearance(self) -> bool:
         """Whether contact is a constraint."""
         return self.clearance is not None or self.floor is not None
 
 
-HELD = 2.0 / 3.0
+MAX_HOLDING_SHARE = 2.0 / 3.0
 """Share of the torque that a motion may use up to which home is held with room."""
 
-ROOMY = 1.0 / 3.0
+MAX_REPLACEMENT_SHARE = 1.0 / 3.0
 """Share that a pose which replaces it may use at most, if there is one."""
 
-DRAWS = 4000
+DRAW_COUNT = 4000
 """Random poses looked at."""
 
-WAYS = (0.25, 0.5, 0.75, 1.0)
+WAY_SHARES = (0.25, 0.5, 0.75, 1.0)
 """Shares of the way from home to each."""
 
 
-def with_held_home(robot: Robot, torque_ratio: float) -> Robot:
+def choose_home(robot: Robot, torque_ratio: float) -> Robot:
     """Return the robot with a home pose that it holds against gravity with room to move.
 
     Its own home if that is one; else, of seeded random poses, the nearest one with much room, or if
@@ -150,7 +150,7 @@ def with_held_home(robot: Robot, torque_ratio: float) -> Robot:
     """
     allowed = torque_ratio * robot.limits.effort
     at_home = np.abs(gravity_torque(robot, robot.home)) / allowed
-    if at_home.max() <= HELD:
+    if at_home.max() <= MAX_HOLDING_SHARE:
         return robot
     weak = int(at_home.argmax())
     rng = np.random.default_rng(int(robot.fingerprint()[:16], 16))
@@ -158,11 +158,11 @@ def with_held_home(robot: Robot, torque_ratio: float) -> Robot:
         robot.home - 0.9 * (robot.home - robot.limits.lower),
         (robot.home + 0.9 * (robot.limits.upper - robot.home)),
     )
-    drawn = rng.uniform(*room, (DRAWS, robot.dof))
-    poses = np.concatenate([robot.home + way * (drawn - robot.home) for way in WAYS])
+    drawn = rng.uniform(*room, (DRAW_COUNT, robot.dof))
+    poses = np.concatenate([robot.home + way * (drawn - robot.home) for way in WAY_SHARES])
     use = (np.abs(gravity_torque(robot, poses)) / allowed).max(axis=1)
     distance = (np.abs(poses - robot.home) / robot.limits.half_range).max(axis=1)
-    roomy = use <= ROOMY
+    roomy = use <= MAX_REPLACEMENT_SHARE
     best = int(np.where(roomy, distance, np.inf).argmin() if roomy.any() else use.argmin())
     joint = robot.joints[weak]
     share = at_home[weak] * torque_ratio

@@ -17,8 +17,8 @@ from robotid_sim.excitation.constraints import (
     MotionConstraint,
     TorqueLimit,
     Violation,
-    tightened,
-    violated_by,
+    find_violations,
+    tighten_bounds,
 )
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.design import REGRESSOR_SAMPLES, torque_scale
@@ -34,10 +34,10 @@ from robotid_sim.excitation.space import (
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import Excitation
 
-TOLERANCE = 1e-6
+CRITERION_TOLERANCE = 1e-6
 """Change of the criterion below which the program is solved."""
 
-STEPS = (0.99, 0.97, 0.94, 0.9, 0.8, 0.65, 0.5, 0.3, 0.1)
+STEP_SHARES = (0.99, 0.97, 0.94, 0.9, 0.8, 0.65, 0.5, 0.3, 0.1)
 """Shares of the way to a point that violates a constraint that are tried for one that does not."""
 
 Constraints = Sequence[Any]
@@ -83,16 +83,16 @@ class ExcitationProblem:
 
     def __post_init__(self) -> None:
         space = self.options.space(self.nominal)
-        informed = self.criterion.informed(self.basis.of(self.nominal.parameters()))
+        informed = self.criterion.set_nominal(self.basis.project(self.nominal.parameters()))
         matrix = space.limit_matrix() if isinstance(space, LinearSpace) else None
         object.__setattr__(self, "criterion", informed)
         object.__setattr__(self, "space", space)
         object.__setattr__(self, "torque_scale", torque_scale(self.nominal))
-        object.__setattr__(self, "grid", space.on_grid(REGRESSOR_SAMPLES))
+        object.__setattr__(self, "grid", space.make_grid(REGRESSOR_SAMPLES))
         object.__setattr__(self, "limits", matrix)
         object.__setattr__(self, "_grids", {})
         pose = self.nominal.home if self.start is None else self.start
-        object.__setattr__(self, "rest", resting(space, pose, self.options.margin))
+        object.__setattr__(self, "rest", rest_coordinates(space, pose, self.options.margin))
 
     # ------------------------------------------------------------------ criterion
 
@@ -156,7 +156,7 @@ class ExcitationProblem:
         return (torque, *self.extra) if torque.joints.size else self.extra
 
     @property
-    def smooth(self) -> bool:
+    def is_smooth(self) -> bool:
         """Whether all constraints are; see `MotionConstraint.smooth`."""
         return all(constraint.smooth for constraint in self.constraints)
 
@@ -168,7 +168,7 @@ class ExcitationProblem:
     def use_jacobian(self, constraint: MotionConstraint, x: Float1D) -> Float2D:
         """Return the derivative of `use`, one column a coordinate."""
         grid = self.grid_of(constraint.samples)
-        blocks = (chained(grid, p, constraint.slopes(grid.motion(p))) for p in self.each(x))
+        blocks = (chain_slopes(grid, p, constraint.slopes(grid.motion(p))) for p in self.each(x))
         return np.asarray(block_diag(*blocks))
 
     def kinematic_constraints(self) -> list[Any]:
@@ -190,27 +190,27 @@ class ExcitationProblem:
         constraints = []
         for constraint in self.constraints:
             count = constraint.samples * self.motions
-            lower, upper = (np.tile(bound, count) for bound in tightened(constraint))
+            lower, upper = (np.tile(bound, count) for bound in tighten_bounds(constraint))
             use, jacobian = partial(self.use, constraint), partial(self.use_jacobian, constraint)
             constraints.append(NonlinearConstraint(use, lower, upper, jac=jacobian))
         return constraints
 
-    def violated(self, x: Float1D, *, quickly: bool = False) -> list[Violation]:
+    def find_violations(self, x: Float1D, *, quickly: bool = False) -> list[Violation]:
         """Return what the trajectories of x violate, ways from home and back included."""
         return [
             violation
             for trajectory in self.trajectories(x)
-            for violation in violated_by(trajectory, self.constraints, quickly=quickly)
+            for violation in find_violations(trajectory, self.constraints, quickly=quickly)
         ]
 
-    def keeps(self, x: Float1D) -> bool:
+    def is_feasible(self, x: Float1D) -> bool:
         """Return whether all constraints hold, on grids fine enough for a solver on its way."""
         try:
-            return not self.violated(x, quickly=True)
+            return not self.find_violations(x, quickly=True)
         except PathError:
             return False
 
-    def fits(self, x: Float1D) -> bool:
+    def is_feasible_on_grid(self, x: Float1D) -> bool:
         """Return whether all constraints hold on the grids of the solver; fast, for swarms."""
         try:
             return not any((excess > 0.0).any() for excess in self.excesses(x))
@@ -222,11 +222,11 @@ class ExcitationProblem:
         for constraint in self.constraints:
             yield constraint.excess(self._motion(self.grid_of(constraint.samples), x))
 
-    def within_limits(self, x: Float1D) -> Float1D:
+    def shrink_to_limits(self, x: Float1D) -> Float1D:
         """Return x, shrunk toward rest if it violates a kinematic limit."""
-        return np.concatenate([self._within(part) for part in self.each(x)])
+        return np.concatenate([self._shrink(part) for part in self.each(x)])
 
-    def _within(self, x: Float1D) -> Float1D:
+    def _shrink(self, x: Float1D) -> Float1D:
         center = np.zeros_like(x) if self.start is None else self.rest
         if self.limits is not None:
             ahead, here = self.limits @ (x - center), self.limits @ center
@@ -237,7 +237,7 @@ class ExcitationProblem:
     def grid_of(self, samples: int) -> ExcitationGrid:
         """Return the map to the motion at `samples` times of a run; made once."""
         if samples not in self._grids:
-            self._grids[samples] = self.space.on_grid(samples)
+            self._grids[samples] = self.space.make_grid(samples)
         return self._grids[samples]
 
     def _limit_values(self, x: Float1D) -> Float1D:
@@ -266,12 +266,12 @@ class ExcitationProblem:
         try:
             result = minimize(
                 value,
-                self.within_limits(x),
+                self.shrink_to_limits(x),
                 jac=gradient,  # apart: line searches need values alone
                 method="SLSQP",
                 constraints=constraints,
                 callback=watch,
-                options={"maxiter": iterations, "ftol": TOLERANCE},
+                options={"maxiter": iterations, "ftol": CRITERION_TOLERANCE},
             )
         except PathError as error:  # a nonlinear family may leave its workspace on the way
             return x, False, str(error)
@@ -283,12 +283,12 @@ class ExcitationProblem:
 
         A violated kinematic limit is mended by scaling alone; the flag is of everything else.
         """
-        end = self.within_limits(y)
-        if self.keeps(end):
+        end = self.shrink_to_limits(y)
+        if self.is_feasible(end):
             tried, free = [x, end], True
         else:
-            way = (x + share * (end - x) for share in STEPS)
-            tried, free = [x, *(point for point in way if self.keeps(point))], False
+            way = (x + share * (end - x) for share in STEP_SHARES)
+            tried, free = [x, *(point for point in way if self.is_feasible(point))], False
         return min(tried, key=lambda point: self.value(point, stage)), free
 
 
@@ -308,12 +308,12 @@ class Aim:
         return self.problem.gradient(x, self.stage)
 
 
-SHRINKS = 40
+MAX_SHRINKS = 40
 SMALLEST_STEP, LARGEST_STEP = 0.6, 0.98
 """A motion of a nonlinear family is shrunk by steps between these, at most so often."""
 
 
-def resting(space: ExcitationSpace, pose: Float1D, margin: float) -> Float1D:
+def rest_coordinates(space: ExcitationSpace, pose: Float1D, margin: float) -> Float1D:
     """Return the coordinates at which a robot rests in a pose, or as near as its limits admit."""
     x = np.zeros(space.size)
     if isinstance(space, LinearSpace):
@@ -325,7 +325,7 @@ def resting(space: ExcitationSpace, pose: Float1D, margin: float) -> Float1D:
 
 def start_rows(space: ExcitationSpace, pose: Float1D) -> tuple[Float2D, Float1D]:
     """Return A and b such that ``A x = b`` lets a run of a linear space start in a pose."""
-    grid = space.on_grid(1)
+    grid = space.make_grid(1)
     assert isinstance(grid, LinearGrid)
     rows = block_diag(*(grid.position[0] * grid.unit.T))
     return np.asarray(rows), np.asarray(pose - grid.middle)
@@ -338,7 +338,7 @@ def largest_motion(space: NonlinearSpace, x: Float1D) -> Float1D:
     a size that just keeps them.
     """
     size = 1.0
-    for _ in range(SHRINKS):
+    for _ in range(MAX_SHRINKS):
         use = float(space.limit_values(size * x).max())
         if use <= 1.0:
             return np.asarray(size * x)
@@ -346,7 +346,7 @@ def largest_motion(space: NonlinearSpace, x: Float1D) -> Float1D:
     return np.zeros_like(x)
 
 
-def chained(grid: ExcitationGrid, x: Float1D, slopes: tuple[Float, Float, Float]) -> Float2D:
+def chain_slopes(grid: ExcitationGrid, x: Float1D, slopes: tuple[Float, Float, Float]) -> Float2D:
     """Return derivatives by the coordinates, (N m, d), from those by the motion, each (N, m, n)."""
     if isinstance(grid, LinearGrid):
         parts = zip(slopes, (grid.position, grid.velocity, grid.acceleration), strict=True)

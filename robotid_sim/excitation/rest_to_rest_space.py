@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import InfeasibleError, OptionError
 from robotid_sim.excitation.space import ExcitationFamily, JointSpace, LinearGrid
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.homing import HomedTrajectory, approached
+from robotid_sim.trajectory.homing import HomedTrajectory, add_approach
 from robotid_sim.trajectory.motion_basis import (
     BSplineBasis,
     FourierQuinticBasis,
@@ -19,7 +19,7 @@ from robotid_sim.trajectory.motion_basis import (
     RestToRest,
 )
 
-LEAST_SWING = 1e-3
+MIN_SWING_SHARE = 1e-3
 """Share of the position range below which a motion is none."""
 
 
@@ -54,11 +54,13 @@ class RestToRestSpace(JointSpace):
         # By limit and joint: how far the best function goes, over half of the range.
         swings = (allowed * peaks[0][:, None] / half).max(axis=1)
         least, T = swings.min(axis=0), self.basis.duration
-        if least.min() < LEAST_SWING:
+        if least.min() < MIN_SWING_SHARE:
             j = int(least.argmin())
             which = ("position", "velocity", "acceleration", "jerk")[int(swings[:, j].argmin())]
             # The swing that a derivative of order m allows grows with the m-th power of the period.
-            powers = [(LEAST_SWING / way) ** (1.0 / m) for m, way in enumerate(swings[1:, j], 1)]
+            powers = [
+                (MIN_SWING_SHARE / way) ** (1.0 / m) for m, way in enumerate(swings[1:, j], 1)
+            ]
             raise InfeasibleError(
                 f"joint '{self.robot.joint_names[j]}' can swing by {least[j]:.2g} of its range "
                 f"only within its {which} limit; raise 'period' from {T:g} s to "
@@ -66,7 +68,7 @@ class RestToRestSpace(JointSpace):
             )
         object.__setattr__(self, "unit", np.vstack([half, allowed.min(axis=0)]))
 
-    def on_grid(self, samples: int) -> LinearGrid:
+    def make_grid(self, samples: int) -> LinearGrid:
         """Return the map to the motion at `samples` equidistant times of one run."""
         t = np.arange(samples) * self.basis.duration / samples
         q, dq, ddq = (self.basis.derivative(t, order) for order in (0, 1, 2))
@@ -80,7 +82,7 @@ class RestToRestSpace(JointSpace):
         C = x.reshape(self.unit.shape[::-1]).T * self.unit
         C[0] += self.robot.limits.middle
         run = RestToRest(self.robot.joint_names, self.basis, C, self.periods)
-        return approached(self.robot, run, self.home)
+        return add_approach(self.robot, run, self.home)
 
     def coordinates(self, trajectory: HomedTrajectory | RestToRest) -> Float1D:
         """Return the coordinates of runs of this space."""
@@ -111,7 +113,7 @@ class RestToRestSpace(JointSpace):
         ]
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class RestToRestOptions(ExcitationFamily):
     """What all families of runs from rest to rest have in common."""
@@ -133,7 +135,7 @@ class RestToRestOptions(ExcitationFamily):
         return RestToRestSpace(robot, self.basis(), self.periods, self.margin, self.jerk, self.home)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class FourierQuinticOptions(RestToRestOptions):
     """Fourier series with free coefficients, and a quintic that brings it to rest at both ends.
@@ -150,10 +152,10 @@ class FourierQuinticOptions(RestToRestOptions):
 
     def basis(self) -> FourierQuinticBasis:
         """See `RestToRestOptions.basis`."""
-        return FourierQuinticBasis(self.period, _at_least("harmonics", self.harmonics))
+        return FourierQuinticBasis(self.period, _require_positive("harmonics", self.harmonics))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class BSplineOptions(RestToRestOptions):
     """Cubic B-splines, clamped to rest at both ends; the jerk jumps at the knots.
@@ -170,10 +172,10 @@ class BSplineOptions(RestToRestOptions):
 
     def basis(self) -> BSplineBasis:
         """See `RestToRestOptions.basis`."""
-        return BSplineBasis(self.period, _at_least("points", self.points))
+        return BSplineBasis(self.period, _require_positive("points", self.points))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class QuinticOptions(RestToRestOptions):
     """Quintics through free poses, at rest in each.
@@ -189,10 +191,10 @@ class QuinticOptions(RestToRestOptions):
 
     def basis(self) -> QuinticBasis:
         """See `RestToRestOptions.basis`."""
-        return QuinticBasis(self.period, _at_least("poses", self.poses))
+        return QuinticBasis(self.period, _require_positive("poses", self.poses))
 
 
-def _at_least(name: str, count: int) -> int:
+def _require_positive(name: str, count: int) -> int:
     """Return a number of functions; raise unless it is at least one."""
     if count < 1:
         raise OptionError(f"design option '{name}' must be at least 1, got {count}")

@@ -23,9 +23,11 @@ from robotid_sim.dynamics.dynamics import rigid_body_torque, torque_regressor
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 
-_ODD = np.arange(1.0, 8.0, 2.0)
-REVOLUTE_SHIFTS = _ODD * np.pi / 4.0
-REVOLUTE_WEIGHTS = np.array([1.0, -1.0, 1.0, -1.0]) / (8.0 * np.sin(_ODD * np.pi / 8.0) ** 2)
+_ODD_NUMBERS = np.arange(1.0, 8.0, 2.0)
+REVOLUTE_SHIFTS = _ODD_NUMBERS * np.pi / 4.0
+REVOLUTE_WEIGHTS = np.array([1.0, -1.0, 1.0, -1.0]) / (
+    8.0 * np.sin(_ODD_NUMBERS * np.pi / 8.0) ** 2
+)
 QUADRATIC_SHIFTS = np.array([1.0, -1.0])
 QUADRATIC_WEIGHTS = np.array([0.5, -0.5])
 

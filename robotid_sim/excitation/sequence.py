@@ -6,12 +6,12 @@ from functools import partial
 
 import numpy as np
 
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import OptionError
-from robotid_sim.excitation.criteria import FLOOR
-from robotid_sim.excitation.information import Prior, planned_information
-from robotid_sim.excitation.optimal import DesignResult, improved, optimal_design
+from robotid_sim.excitation.criteria import NOISE_FLOOR
+from robotid_sim.excitation.information import Prior, compute_information
+from robotid_sim.excitation.optimal import DesignResult, optimal_design, optimize
 from robotid_sim.excitation.plan import DesignPlan
 from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import Interrupted, map_tasks
@@ -19,7 +19,7 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.trajectory.reference import Excitation
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class SequenceResult:
     """Excitations that complement each other, and how they came about."""
@@ -54,12 +54,12 @@ class SharedDesign:
         """Return the information of the prior and the logs of trajectories."""
         criterion, prior = self.plan.criterion, self.plan.prior
         assert prior is not None
-        return prior + planned_information(
+        return prior + compute_information(
             self.nominal,
             self.basis,
             trajectories,
             noise_std=criterion.noise_std,
-            floor=criterion.floor or FLOOR,
+            floor=criterion.floor or NOISE_FLOOR,
             dt=self.plan.dt,
         )
 
@@ -89,16 +89,16 @@ def optimal_sequence(
     count, jointly, search = plan.count, plan.jointly, plan.gradient
     if count < 1:
         raise OptionError(f"a sequence needs at least 1 trajectory, got {count}")
-    criterion = plan.criterion.given(noise_std=plan.noise_std)
+    criterion = plan.criterion.set_data(noise_std=plan.noise_std)
     if criterion.floor is None:  # sums of information need rows in units of noise
-        criterion = replace(criterion, floor=FLOOR)
+        criterion = replace(criterion, floor=NOISE_FLOOR)
     prior = plan.prior or Prior.none(basis.rank)
     plan = replace(plan, criterion=criterion, noise_std=None, prior=prior)
     setting = SharedDesign(nominal, basis, plan)
     design = partial(optimal_design, nominal, basis, rng, workers=workers)
     share = 0.5 if jointly else 1.0
     designs = _one_after_another(setting, design, lambda stage, done: progress(stage, share * done))
-    result = _in_sequence(setting, designs, interrupted=len(designs) < count)
+    result = _make_sequence(setting, designs, interrupted=len(designs) < count)
     if not jointly or result.interrupted:
         return result
     together = _together(setting, result, search.iterations)
@@ -129,7 +129,7 @@ def _one_after_another(
     return designs
 
 
-def _in_sequence(
+def _make_sequence(
     setting: SharedDesign, designs: list[DesignResult], *, interrupted: bool
 ) -> SequenceResult:
     """Return the result of a sequence."""
@@ -156,7 +156,7 @@ def _together(setting: SharedDesign, start: SequenceResult, iterations: int) -> 
     x = problem.coordinates(start.trajectories)
     interrupted = False
     try:
-        arrivals = map_tasks(partial(improved, problem, iterations), [x])
+        arrivals = map_tasks(partial(optimize, problem, iterations), [x])
     except Interrupted as interrupt:
         arrivals, interrupted = interrupt.results, True
     better = bool(arrivals) and arrivals[0].value < start.value

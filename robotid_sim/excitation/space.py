@@ -31,7 +31,7 @@ import numpy as np
 from scipy.linalg import block_diag
 
 from robotid_sim.arrays import Float, Float1D, Float2D, MotionArrays
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.fourier import (
@@ -73,7 +73,7 @@ class ExcitationSpace(Protocol):
     def size(self) -> int:
         """Number of coordinates d."""
 
-    def on_grid(self, samples: int) -> ExcitationGrid:
+    def make_grid(self, samples: int) -> ExcitationGrid:
         """Return the map to the motion at `samples` equidistant times of one run, from zero on."""
 
     def trajectory(self, x: Float1D) -> Excitation:
@@ -102,7 +102,7 @@ class NonlinearSpace(ExcitationSpace, Protocol):
         """Return what must not exceed one; infinite where there is no motion with these x."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class ExcitationFamily(ABC):
     """A kind of motion; a frozen dataclass of its options, with at least these."""
@@ -225,7 +225,7 @@ LIMIT_SAMPLES = 16
 """Grid points per harmonic on which limits are imposed; the tightening is then 2 %."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class FourierOptions(ExcitationFamily):
     """Finite Fourier series whose coefficients let every period start and end at rest.
@@ -276,7 +276,7 @@ class FourierSpace(JointSpace):
         count = 2 * self.options.harmonics - 2
         object.__setattr__(self, "unit", np.vstack([limits.half_range, *[slope] * count]))
 
-    def on_grid(self, samples: int) -> LinearGrid:
+    def make_grid(self, samples: int) -> LinearGrid:
         """Return the map to the motion at `samples` equidistant times of one period."""
         H, T = self.options.harmonics, self.options.period
         parts = zip((1.0, 0.0, 0.0), fourier_basis(self._times(samples), H, T), strict=True)
@@ -290,7 +290,7 @@ class FourierSpace(JointSpace):
         """Return the matrix of the limits of every joint."""
         H, options, limits = self.options.harmonics, self.options, self.robot.limits
         samples = LIMIT_SAMPLES * H
-        grid = self.on_grid(samples)
+        grid = self.make_grid(samples)
         share = options.margin * np.cos(np.pi * H / samples)
         bernstein = 2.0 * np.pi / options.period * H  # |p'| <= H omega max |p|
         blocks = []
@@ -315,7 +315,7 @@ class FourierSpace(JointSpace):
         """Return the series with the given coordinates, with its approach from home."""
         X = x.reshape(self.unit.shape[::-1]).T * self.unit
         a, b = np.split((rest_basis(self.options.harmonics) @ X[1:]).T, 2, axis=1)
-        return with_approach(self.robot, self.robot.limits.middle + X[0], a, b, self.options)
+        return add_approach(self.robot, self.robot.limits.middle + X[0], a, b, self.options)
 
     def coordinates(self, trajectory: FourierTrajectory) -> Float1D:
         """Return the coordinates of a series."""
@@ -324,7 +324,7 @@ class FourierSpace(JointSpace):
         return np.asarray((X / self.unit).T.ravel())
 
 
-def with_approach(
+def add_approach(
     robot: Robot, q0: Float1D, a: Float2D, b: Float2D, options: FourierOptions
 ) -> FourierTrajectory:
     """Return a Fourier series with an approach from home, before time zero, that is slow enough.

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError
 from robotid_sim.experiment.scenario import (
     Constant,
@@ -22,7 +22,7 @@ from robotid_sim.experiment.scenario import (
 from robotid_sim.model.robot import Robot
 from robotid_sim.registry import Registry
 
-JOINER = "+"
+NAME_JOINER = "+"
 """Between the names of conditions that hold together, as in ``payload+sinusoidal``."""
 
 
@@ -63,7 +63,7 @@ class Condition(ABC):
         """
 
 
-RANGES = {
+OPTION_RANGES = {
     **{"share": (0.0, 1e3), "frequency": (0.0, 1e5), "rate": (0.0, 1e3), "width": (1e-6, 1e3)},
     **{"mass": (0.0, 1e5), "factor": (0.0, 1e3), "lost": (0.0, 0.99)},
     **{"revolute": (0.0, 10.0), "prismatic": (0.0, 10.0)},
@@ -75,7 +75,7 @@ def _require_sizes(condition: Condition) -> None:
     """Raise `OptionError` if an option lies outside its range."""
     assert is_dataclass(condition)
     for option in fields(condition):
-        value, (least, most) = getattr(condition, option.name), RANGES[option.name]
+        value, (least, most) = getattr(condition, option.name), OPTION_RANGES[option.name]
         if value is not None and not least <= value <= most:
             raise OptionError(
                 f"{type(condition).__name__}: {option.name} must lie between {least:g} and "
@@ -83,7 +83,7 @@ def _require_sizes(condition: Condition) -> None:
             )
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undisturbed(Condition):
     """Nothing acts on the robot but its drives."""
@@ -94,7 +94,7 @@ class Undisturbed(Condition):
         return scenario
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SinusoidalTorque(Condition):
     """Sinusoidal torque on every joint, a share of its peak torque, phases drawn.
@@ -122,7 +122,7 @@ class SinusoidalTorque(Condition):
         return replace(scenario, disturbances=(*scenario.disturbances, torque))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ConstantTorque(Condition):
     """Constant torque on every joint, a share of its peak torque, signs drawn."""
@@ -141,7 +141,7 @@ class ConstantTorque(Condition):
         return replace(scenario, disturbances=(*scenario.disturbances, torque))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImpulsiveTorque(Condition):
     """Blows on every joint at once, times and signs drawn."""
@@ -166,7 +166,7 @@ class ImpulsiveTorque(Condition):
         return replace(scenario, disturbances=(*scenario.disturbances, blows))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownPayload(Condition):
     """A load at the tip that no model knows of."""
@@ -186,7 +186,7 @@ class UnknownPayload(Condition):
         return replace(scenario, changes=(*scenario.changes, TipLoad(mass)))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrictionChange(Condition):
     """Viscous and Coulomb friction that changed after the identification."""
@@ -203,7 +203,7 @@ class FrictionChange(Condition):
         return replace(scenario, changes=(*scenario.changes, FrictionScale(self.factor)))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SensorFeedback(Condition):
     """Noisy encoders in the loop, an observer makes the velocity."""
@@ -225,7 +225,7 @@ class SensorFeedback(Condition):
         return replace(scenario, feedback=seen)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LostSamples(Condition):
     """Encoder samples that do not arrive, an observer predicts across."""
@@ -244,7 +244,7 @@ class LostSamples(Condition):
         return replace(scenario, feedback=replace(seen, lost=self.lost))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ComputationDelay(Condition):
     """One sample between the measurement and the torque computed from it."""

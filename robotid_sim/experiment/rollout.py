@@ -20,7 +20,7 @@ from robotid_sim.errors import (
     SimulationDiverged,
 )
 from robotid_sim.experiment.scenario import ObservedState, Scenario, StateSource, TrueState
-from robotid_sim.measurement.log import SHORTEST_LOG, Log, Truth
+from robotid_sim.measurement.log import MIN_SAMPLES, Log, Truth
 from robotid_sim.measurement.sensors import Sensor
 from robotid_sim.model.friction_law import FrictionLaw
 from robotid_sim.model.plant_drives import PlantDrive
@@ -29,7 +29,7 @@ from robotid_sim.progress import silent
 from robotid_sim.representation import public_value
 from robotid_sim.trajectory.reference import Reference, Trajectory
 
-PROGRESS_EVERY = 1000
+STEPS_PER_PROGRESS = 1000
 
 GRID_TOLERANCE = 1e-6
 """Deviation of a period from whole samples [samples]."""
@@ -142,9 +142,9 @@ def _loop(
             step = plant.step(command, None if outside is None else outside[k])
         except ShapeError as error:
             raise _bad_command(controller, command, plant) from error
-        source.applied(step.tau)
+        source.note_torque(step.tau)
         record.add(k, command, step)
-        if k % PROGRESS_EVERY == 0:
+        if k % STEPS_PER_PROGRESS == 0:
             progress("simulate", k / record.t.size)
 
 
@@ -203,7 +203,7 @@ class _Record:
 
     def log(self) -> Log | None:
         """Return the log so far; None if it is too short to be one."""
-        if self._done < SHORTEST_LOG:
+        if self._done < MIN_SAMPLES:
             return None
         recorded, plant = slice(self._done), self._plant
         q, dq, ddq, tau = (np.ascontiguousarray(self._state[recorded, i]) for i in range(4))

@@ -14,12 +14,12 @@ import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze
 from robotid_sim.control.observer import VelocityObserver
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.model.robot import Robot
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feedback:
     """Encoders with white noise that lose samples; an observer makes the velocity of them."""
@@ -48,7 +48,7 @@ class StateSource(Protocol):
     def state(self, k: int, q: Float1D, dq: Float1D) -> tuple[Float1D, Float1D]:
         """Return what the controller sees at sample `k` when the true state is `q`, `dq`."""
 
-    def applied(self, tau: Float1D) -> None:
+    def note_torque(self, tau: Float1D) -> None:
         """Take note of the torque that the drives apply until the next sample."""
 
 
@@ -60,7 +60,7 @@ class TrueState:
         del k
         return q, dq
 
-    def applied(self, tau: Float1D) -> None:
+    def note_torque(self, tau: Float1D) -> None:
         """Do nothing."""
 
 
@@ -98,7 +98,7 @@ class ObservedState:
         del dq
         return self._observer.correct(None if self._lost[k] else q + self._noise[k])
 
-    def applied(self, tau: Float1D) -> None:
+    def note_torque(self, tau: Float1D) -> None:
         """Let the observer predict."""
         self._observer.predict(tau)
 
@@ -111,7 +111,7 @@ class Disturbance(ABC):
         """Return the torques [N m or N] at times `t` [s], shape (N, n)."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class Sinusoidal(Disturbance):
     r"""Sinusoidal torque, :math:`d_j(t) = A_j \sin(2 \pi f t + \varphi_j)`.
@@ -234,7 +234,7 @@ class FrictionScale:
         return replace(plant, joints=tuple(joints))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Scenario:
     """Conditions of a run; by default nothing acts, and the robot starts on the trajectory."""

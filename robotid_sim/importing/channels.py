@@ -17,10 +17,10 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap, MatrixRows, Spring
-from robotid_sim.importing.units import SHARES, UNITS, default_unit
+from robotid_sim.importing.units import SHARE_UNITS, UNITS, default_unit
 from robotid_sim.model.robot import Robot
 
-MAX_STEP = 0.02
+MAX_TURN_STEP = 0.02
 """Turns that a joint makes between two samples, beside those that it made elsewhere in the log."""
 
 
@@ -99,14 +99,14 @@ def _samples(
         if name is None:
             return None
         unit = getattr(own, f"{kind}_unit") or default_unit(kind, prismatic=joint.prismatic)
-        scale = UNITS[kind][unit] * (own.rated_torque or 1.0 if unit in SHARES else 1.0)
+        scale = UNITS[kind][unit] * (own.rated_torque or 1.0 if unit in SHARE_UNITS else 1.0)
         column: Float1D = recording.columns[name] * scale
         absent = quantity == "torque" and np.isnan(column).all()
         columns.append(np.zeros(column.size) if absent else column)
     return np.column_stack(columns)
 
 
-def with_unwrapped(
+def unwrap_positions(
     recording: ForeignLog, mapping: ImportMap, robot: Robot
 ) -> tuple[ForeignLog, list[str]]:
     """Join positions that jump by a turn where their counter begins anew, and say which.
@@ -126,7 +126,7 @@ def with_unwrapped(
         jumps = (
             (turns != 0.0)
             & (np.abs(turns) <= MAX_TURNS)
-            & (left <= max(MAX_STEP * turn, usual.max(initial=0.0)))
+            & (left <= max(MAX_TURN_STEP * turn, usual.max(initial=0.0)))
         )
         if not jumps.any() or np.count_nonzero(jumps) < np.count_nonzero(turns):
             continue  # outliers, or a resolver of another range
@@ -235,7 +235,7 @@ def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
         return value_of(tree, MAX_DEPTH)
 
 
-def with_springs(
+def add_spring_torques(
     samples: Channels, mapping: ImportMap, robot: Robot
 ) -> tuple[Channels, tuple[str, ...]]:
     r"""Return samples with the torques of known springs added, and what is said of them.

@@ -22,7 +22,7 @@ from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.units import UNITS, unit_in, words_of
 from robotid_sim.representation import public_value
 
-EXACT = 2**53
+MAX_EXACT_INTEGER = 2**53
 """Largest integer up to which a float has them all."""
 
 
@@ -82,7 +82,7 @@ def log_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> ForeignLog:
     return ForeignLog(columns, notes if others else ())
 
 
-def joined(recordings: Sequence[ForeignLog], paths: Iterable[Path]) -> ForeignLog:
+def join_recordings(recordings: Sequence[ForeignLog], paths: Iterable[Path]) -> ForeignLog:
     """Return the columns of several files as one recording.
 
     A name that files share is kept once if its samples are the same; otherwise it is put behind the
@@ -100,7 +100,11 @@ def joined(recordings: Sequence[ForeignLog], paths: Iterable[Path]) -> ForeignLo
         for name, column in recording.columns.items():
             sharing = [r.columns[name] for r in recordings if name in r.columns]
             steps = np.diff(column)  # of stamps, which files may round
-            near = ROUNDING * float(np.median(steps)) if steps.size and (steps > 0.0).all() else 0.0
+            near = (
+                STAMP_TOLERANCE * float(np.median(steps))
+                if steps.size and (steps > 0.0).all()
+                else 0.0
+            )
             same = all(np.allclose(column, other, rtol=0.0, atol=near) for other in sharing)
             is_alike = len(sharing) == 1 or (same and near > 0.0)
             columns[name if is_alike else f"{stem}.{name}"] = column
@@ -108,7 +112,7 @@ def joined(recordings: Sequence[ForeignLog], paths: Iterable[Path]) -> ForeignLo
     return ForeignLog(columns, tuple(note for r in recordings for note in r.notes), clocks=clocks)
 
 
-def with_whole_stamps(recording: ForeignLog) -> ForeignLog:
+def join_stamps(recording: ForeignLog) -> ForeignLog:
     """Join stamps in two columns, whole seconds and what is beyond them, such as ROS has."""
     names = {name: words_of(name) for name in recording.columns}
     for name, words in names.items():
@@ -125,7 +129,7 @@ def with_whole_stamps(recording: ForeignLog) -> ForeignLog:
                 stem = stem if stem not in recording.columns else f"{stem} joined"
                 first = float(np.nanmin(seconds))  # before the sum, which would round
                 stamps = (seconds - first) + fraction * UNITS["time"][unit]
-                stamps = stamps - np.nanmin(stamps) if first > CLOCK else stamps + first
+                stamps = stamps - np.nanmin(stamps) if first > MIN_CLOCK_TIME else stamps + first
                 left = {k: c for k, c in recording.columns.items() if k not in (name, beyond)}
                 note = f"time: '{name}' and '{beyond}' are one stamp, of {first:.0f} s at first"
                 return replace(
@@ -146,24 +150,24 @@ def _are_whole(column: Float1D, limit: float) -> bool:
 
 def _floats(array: NDArray[Any]) -> Float1D:
     """Return integers as floats; large ones, such as stamps in ns, counted from the first."""
-    if array.dtype.kind in "iu" and array.size and int(array.max()) > EXACT:
+    if array.dtype.kind in "iu" and array.size and int(array.max()) > MAX_EXACT_INTEGER:
         array = array - array[0]
     return array.astype(float)
 
 
-CLOCK = 1e6
+MIN_CLOCK_TIME = 1e6
 """First stamp from which time is that of a clock and not of the log [s]."""
 
-GAP = 5.0
+MAX_GAP_STEPS = 5.0
 """Steps without a sample that split a log, in usual steps."""
 
-BRIDGED = 0.05
+MAX_BRIDGED_GAP = 0.05
 """Time without a sample that splits no log, however many steps it is [s]."""
 
-ROUNDING = 0.1
+STAMP_TOLERANCE = 0.1
 """Difference of stamps that are the same in two files, in usual steps."""
 
-CLOSE = 0.1
+MIN_STEP_RATIO = 0.1
 """Step within which a sample is taken for a copy of the one before, in usual steps."""
 
 
@@ -185,13 +189,13 @@ def seconds(recording: ForeignLog, mapping: ImportMap) -> Float1D:
     column = recording.columns[mapping.time]
     scale = UNITS["time"][mapping.time_unit or "s"]
     finite = column[np.isfinite(column)]
-    if finite.size and abs(finite[0]) * scale > CLOCK:
+    if finite.size and abs(finite[0]) * scale > MIN_CLOCK_TIME:
         column = column - finite[0]  # before the scaling, which would round
     # Stamps in decimal units are divided: 3 ms is 3 / 1000 s, and 3 * 0.001 s is another float.
     return column if scale == 1.0 else column / round(1.0 / scale)
 
 
-def ordered(t: Float1D) -> tuple[Bool1D, list[str]]:
+def select_ordered_rows(t: Float1D) -> tuple[Bool1D, list[str]]:
     """Return which rows have a new time, and what is said of the others.
 
     Raises `LogError` if time goes back.
@@ -209,9 +213,9 @@ def ordered(t: Float1D) -> tuple[Bool1D, list[str]]:
         raise LogError("the time is the same in all samples; choose another time column in a map")
     keep = np.ones(t.size, dtype=bool)
     last = t[0]
-    for k in (np.flatnonzero(steps < CLOSE * usual) + 1).tolist():
+    for k in (np.flatnonzero(steps < MIN_STEP_RATIO * usual) + 1).tolist():
         last = t[k - 1] if keep[k - 1] else last
-        keep[k] = t[k] - last >= CLOSE * usual
+        keep[k] = t[k] - last >= MIN_STEP_RATIO * usual
     dropped = int(np.count_nonzero(~keep))
     if 2 * dropped > t.size:
         raise LogError(
@@ -228,7 +232,7 @@ def segments(t: Float1D, windows: tuple[tuple[float, float], ...]) -> list[Segme
     Raises `LogError` if no sample is within the windows.
     """
     usual = float(np.median(np.diff(t)))
-    longest = max(GAP * usual, BRIDGED)
+    longest = max(MAX_GAP_STEPS * usual, MAX_BRIDGED_GAP)
     cuts = [0, *(np.flatnonzero(np.diff(t) > longest) + 1).tolist(), t.size]
     parts = [Segment(a, b) for a, b in pairwise(cuts)]
     if not windows:

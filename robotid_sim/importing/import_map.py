@@ -13,7 +13,7 @@ from robotid_sim.files import check_schema, schema_tag, write_text
 from robotid_sim.importing.units import UNITS, unit_in
 from robotid_sim.inputs import read_toml
 
-VERSION = 1
+SCHEMA_VERSION = 1
 
 MatrixRows = tuple[tuple[float, ...], ...]
 
@@ -100,7 +100,7 @@ class Coupling(ConfigSection):
 class ImportMap(ConfigSection):
     """Content of a map.toml; what it leaves out is inferred from names and numbers."""
 
-    schema_: str = Field(default=schema_tag("import-map", VERSION), alias="schema")
+    schema_: str = Field(default=schema_tag("import-map", SCHEMA_VERSION), alias="schema")
     """Kind and version of the file."""
     profile: str | None = None
     """Profile of a vendor's recorder, or none; by default chosen by the names of columns."""
@@ -140,7 +140,7 @@ def load_map(path: str | Path) -> ImportMap:
     """
     content = read_toml(path, "map")
     if "schema" in content:
-        check_schema(content["schema"], "import-map", VERSION, path)
+        check_schema(content["schema"], "import-map", SCHEMA_VERSION, path)
     try:
         return ImportMap.model_validate(content)
     except ValidationError as error:

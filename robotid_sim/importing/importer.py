@@ -9,43 +9,43 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, linear_at
 from robotid_sim.errors import LogError, OptionError, UnknownNameError
-from robotid_sim.importing.channels import Channels, channels, with_springs, with_unwrapped
+from robotid_sim.importing.channels import Channels, add_spring_torques, channels, unwrap_positions
 from robotid_sim.importing.foreign_log import (
     ForeignLog,
     Segment,
     nearest_times,
-    ordered,
     seconds,
     segments,
+    select_ordered_rows,
     smooth_at,
     uniform_grid,
 )
 from robotid_sim.importing.import_map import ImportMap
-from robotid_sim.importing.match import Match, match, unused_columns
+from robotid_sim.importing.match import Match, list_unused_columns, match
 from robotid_sim.importing.readers import read_foreign_log
-from robotid_sim.measurement.log import SHORTEST_LOG, Log, not_uniform_after
+from robotid_sim.measurement.log import MIN_SAMPLES, Log, not_uniform_after
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
-SHORTEST_SEGMENT = 2.5
+MIN_SEGMENT_TIME = 2.5
 """Least duration of a part between gaps that is a log of its own [s]: filters take their tails."""
 
-CLOSE = 1e-6
+STEP_COUNT_TOLERANCE = 1e-6
 """Rounding of a count of steps."""
 
-LONG_STEP = 0.015
+MIN_LONG_STEP = 0.015
 """Step from which torques keep their own times [s]; `bench/uneven_stamps.py` compares."""
 
-LARGEST = 1e9
+MAX_SAMPLE = 1e9
 """Size of a sample that no machine has, in SI units: a cell that was damaged."""
 
-QUANTITY_OF = {
+CHANNEL_QUANTITIES = {
     **{"q": "position", "dq": "velocity", "tau": "torque"},
     **{"tau_cmd": "command", "current": "current"},
 }
 """What a channel is called."""
 
-REPEATED = 0.2
+MIN_REPEATED_SHARE = 0.2
 """Share of samples that repeat the position before them from which this is told."""
 
 
@@ -117,7 +117,7 @@ def import_log(
         If the map, the topic or the segment does not fit.
     """
     source = _Source.read(paths, robot, mapping, topic)
-    return source.imported([source.part(segment)])[0]
+    return source.make_logs([source.part(segment)])[0]
 
 
 def import_segments(
@@ -129,7 +129,7 @@ def import_segments(
 ) -> list[ImportedLog]:
     """Read files of a machine as logs of a robot, one for each part between gaps.
 
-    Parts of less than `SHORTEST_SEGMENT` are dropped, but for the longest. All have the same step.
+    Parts of less than `MIN_SEGMENT_TIME` are dropped, but for the longest. All have the same step.
     Errors as of `import_log`.
 
     Parameters
@@ -151,8 +151,8 @@ def import_segments(
     source = _Source.read(paths, robot, mapping, topic)
     # The longest segment and all that are long enough for rows of a fit.
     longest = source.part(None)
-    long = [p for p in source.parts if p == longest or source.seconds(p) >= SHORTEST_SEGMENT]
-    return source.imported(long)
+    long = [p for p in source.parts if p == longest or source.seconds(p) >= MIN_SEGMENT_TIME]
+    return source.make_logs(long)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -197,14 +197,14 @@ class _Source:
         else:
             listed = ", ".join(f"{k}: {p.text(t)}" for k, p in enumerate(parts, start=1))
             raise OptionError(f"there is no segment {segment}; there are {listed}")
-        if part.stop - part.start < SHORTEST_LOG:
+        if part.stop - part.start < MIN_SAMPLES:
             raise LogError(
                 f"only {part.stop - part.start} samples without a gap, from {part.text(t)}; an "
                 "identification needs seconds of data"
             )
         return part
 
-    def imported(self, taken: Sequence[Segment]) -> list[ImportedLog]:
+    def make_logs(self, taken: Sequence[Segment]) -> list[ImportedLog]:
         """Return segments as logs of one step, each on a uniform grid."""
         mapping = self.matched.mapping
         # The step of the grid of the longest segment; None if all have one.
@@ -216,7 +216,7 @@ class _Source:
             log, more = _log(self, part, step)
             if len(taken) > 1:
                 log = replace(log, period=None)  # a part is no whole motion that repeats
-            notes = (*self.notes, *_said_of_parts(self.parts, taken, self.t), *more)
+            notes = (*self.notes, *_describe_parts(self.parts, taken, self.t), *more)
             provenance = {"imported": [file.name for file in self.files], "notes": list(notes)}
             logs.append(
                 ImportedLog(
@@ -224,7 +224,7 @@ class _Source:
                     mapping=mapping,
                     reasons=self.matched.reasons,
                     notes=notes,
-                    unused=unused_columns(self.recording, mapping),
+                    unused=list_unused_columns(self.recording, mapping),
                 )
             )
         return logs
@@ -236,16 +236,17 @@ def _complete(
     """Return times and channels of the samples that have all numbers and a time of their own."""
     t = seconds(recording, mapping)
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told or dropped below
-        joined, turns = with_unwrapped(recording, mapping, robot)
-        samples, springs = with_springs(channels(joined, mapping, robot), mapping, robot)
+        joined, turns = unwrap_positions(recording, mapping, robot)
+        samples, springs = add_spring_torques(channels(joined, mapping, robot), mapping, robot)
     for name, array in samples._asdict().items():
         if array is None or array.ndim < 2:
             continue
         sizes = np.abs(array, where=np.isfinite(array), out=np.zeros_like(array)).max(axis=0)
         j = int(sizes.argmax())
-        if sizes[j] > LARGEST:
+        if sizes[j] > MAX_SAMPLE:
             raise LogError(
-                f"{QUANTITY_OF[name]} of {robot.joint_names[j]}: a sample is {sizes[j]:.3g} in SI "
+                f"{CHANNEL_QUANTITIES[name]} of {robot.joint_names[j]}: a sample is {sizes[j]:.3g} "
+                f"in SI "
                 "units; correct it, or leave its cell empty"
             )
     arrays = [array for array in samples if array is not None and array.ndim == 2]
@@ -256,8 +257,8 @@ def _complete(
         *springs,
         *([f"{missing} samples with missing numbers are dropped"] * bool(missing)),
     ]
-    if np.count_nonzero(whole) < SHORTEST_LOG:
-        unused = unused_columns(recording, mapping)
+    if np.count_nonzero(whole) < MIN_SAMPLES:
+        unused = list_unused_columns(recording, mapping)
         values = {
             name: int(np.isfinite(column).sum())
             for name, column in recording.columns.items()
@@ -269,17 +270,17 @@ def _complete(
             f"torque, for '{emptiest}' has {values[emptiest]} numbers; an identification needs "
             "seconds of data"
         )
-    keep, more = ordered(t[whole])
+    keep, more = select_ordered_rows(t[whole])
     rows = np.flatnonzero(whole)[keep]
-    return t[rows], _of_rows(samples, rows), notes + more
+    return t[rows], _select_rows(samples, rows), notes + more
 
 
-def _of_rows(samples: Channels, rows: Any) -> Channels:
+def _select_rows(samples: Channels, rows: Any) -> Channels:
     arrays: list[Any] = [a[rows] if a is not None and a.ndim == 2 else a for a in samples]
     return Channels(*arrays)
 
 
-def _said_of_parts(parts: Sequence[Segment], taken: Sequence[Segment], t: Float1D) -> list[str]:
+def _describe_parts(parts: Sequence[Segment], taken: Sequence[Segment], t: Float1D) -> list[str]:
     if len(parts) == 1:
         return []
     texts = {p: f"{k} ({p.text(t)})" for k, p in enumerate(parts, start=1)}
@@ -296,11 +297,11 @@ def _said_of_parts(parts: Sequence[Segment], taken: Sequence[Segment], t: Float1
 def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[str]]:
     """Return the log of one segment, on a uniform grid, and what was done for that."""
     rows = slice(part.start, part.stop)
-    t, here = source.t[rows], _of_rows(source.samples, rows)
+    t, here = source.t[rows], _select_rows(source.samples, rows)
     mapping, recording, robot = source.matched.mapping, source.recording, source.robot
     notes = []
     repeated = float(np.mean((np.diff(here.q, axis=0) == 0.0).all(axis=1)))
-    if repeated > REPEATED:
+    if repeated > MIN_REPEATED_SHARE:
         notes.append(
             f"{100 * repeated:.0f} % of the samples repeat the positions of the one before: the "
             "robot rests then, or its controller is slower than the recording"
@@ -308,7 +309,7 @@ def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[
     torque_times, recorded = None, dict[str, Any]()
     if step is not None:
         steps, recorded = np.diff(t), {"recorded_times": t, "recorded_torques": here.tau}
-        t, torque_times, here = _resampled(t, here, step)
+        t, torque_times, here = _resample(t, here, step)
         notes.append(
             f"steps of {steps.min():.4g} to {steps.max():.4g} s: resampled to {t.size} samples, "
             f"{(t.size - 1) / (t[-1] - t[0]):.6g} Hz; positions by cubic splines, torques "
@@ -337,7 +338,7 @@ def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[
     return log, notes
 
 
-def _resampled(
+def _resample(
     t: Float1D, samples: Channels, step: float
 ) -> tuple[Float1D, Float1D | None, Channels]:
     """Return a uniform grid, times of torques, and samples: positions by cubic splines.
@@ -347,11 +348,11 @@ def _resampled(
     less than the noise of accelerations at uneven times.
     """
     intervals = (t[-1] - t[0]) / step
-    whole = int(intervals + CLOSE)
-    end = t[-1] if abs(intervals - whole) < CLOSE else t[0] + whole * step
+    whole = int(intervals + STEP_COUNT_TOLERANCE)
+    end = t[-1] if abs(intervals - whole) < STEP_COUNT_TOLERANCE else t[0] + whole * step
     grid = np.linspace(t[0], end, whole + 1)
 
-    own = nearest_times(grid, t) if step > LONG_STEP else None
+    own = nearest_times(grid, t) if step > MIN_LONG_STEP else None
     times = grid if own is None else own
 
     def taken(x: Float2D | None) -> Float2D | None:

@@ -4,11 +4,11 @@ import numpy as np
 
 from robotid_sim.errors import LogError
 from robotid_sim.importing.foreign_log import ForeignLog
-from robotid_sim.importing.units import UNITS, parsed
+from robotid_sim.importing.units import UNITS, parse_column
 from robotid_sim.model.chain import ends_that_hold, mass_behind, path_to
 from robotid_sim.model.robot import Robot
 
-LOCKED = 0.02
+MAX_REST_MOTION = 0.02
 """Way of a joint up to which it is at rest [rad or m]."""
 
 MAX_MASS_SHARE = 0.1
@@ -18,7 +18,7 @@ MAX_MASS_SHARE = 0.1
 def joints_of_tree(robot: Robot) -> tuple[str, ...]:
     """List the joints of the robot and those of its file that are locked, which a log may have."""
     document = robot.document
-    others = [] if document is None else [j.name for j in document.joints.values() if j.movable]
+    others = [] if document is None else [j.name for j in document.joints.values() if j.is_movable]
     return tuple(dict.fromkeys((*robot.joint_names, *others)))
 
 
@@ -31,7 +31,7 @@ def require_at_rest(recording: ForeignLog, robot: Robot) -> tuple[str, ...]:
     document = robot.document
     ways: dict[str, float] = {}
     for name in recording.columns:
-        column = parsed(name, joints_of_tree(robot))
+        column = parse_column(name, joints_of_tree(robot))
         if column.quantity == "position" and column.joint is not None:
             values = recording.columns[name][np.isfinite(recording.columns[name])]
             scale = UNITS["position"][column.unit or "rad"]
@@ -41,7 +41,7 @@ def require_at_rest(recording: ForeignLog, robot: Robot) -> tuple[str, ...]:
     for joint in document.joints.values():  # whose own positions are rarely logged
         if joint.mimic:
             ways.setdefault(joint.name, ways.get(joint.mimic, 0.0))
-    moving = [n for n, way in ways.items() if way > LOCKED and n not in robot.joint_names]
+    moving = [n for n, way in ways.items() if way > MAX_REST_MOTION and n not in robot.joint_names]
     if not moving:
         return ()
     masses = {name: mass_behind(document, name) for name in moving}

@@ -14,33 +14,35 @@ from robotid_sim.errors import LogError, UnknownNameError
 from robotid_sim.importing.foreign_log import ForeignLog, seconds
 from robotid_sim.importing.import_map import ImportMap, JointMap
 from robotid_sim.importing.locked_joints import joints_of_tree, require_at_rest
-from robotid_sim.importing.profiles import with_profile
+from robotid_sim.importing.profiles import complete_by_profile
 from robotid_sim.importing.units import (
-    OF_LENGTH,
-    PREFERRED,
+    LENGTH_UNITS,
+    PREFERRED_WORDS,
     QUANTITIES,
-    SHARES,
+    SHARE_UNITS,
     UNITS,
     ColumnName,
     default_unit,
-    parsed,
+    parse_column,
     time_rank,
 )
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
 
-BY_NAME = "by joint name"
+NAME_REASON = "by joint name"
 """Why columns are those of the joints that their names contain."""
 
-BY_MAP = "by the map"
+MAP_REASON = "by the map"
 
 MAX_RANK = 10
 """Rank of a time whose name does not say so."""
 
-SLOWEST_STEP = 0.5
+MAX_STEP = 0.5
 """Longest step between samples that is believed [s]; a longer one is in ms, us or ns."""
 
-_AXES = frozenset({(), ("a",), ("j",), ("axis",), ("joint",), ("joints",), ("achse",), ("关节",)})
+_POSITION_STEMS = frozenset(
+    {(), ("a",), ("j",), ("axis",), ("joint",), ("joints",), ("achse",), ("关节",)}
+)
 """Stems of columns that are positions where no other name says so."""
 
 
@@ -63,18 +65,18 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     does not have, `LogError` if there is no time, or a joint has no position, or neither torque nor
     current.
     """
-    given, quantities, by_profile = with_profile(recording, robot, given or ImportMap())
+    given, quantities, by_profile = complete_by_profile(recording, robot, given or ImportMap())
     for joint in given.joints:
         if joint not in robot.joint_names:
             what = f"joint in the map of '{robot.name}'"
-            raise UnknownNameError.of(what, joint, robot.joint_names)
+            raise UnknownNameError.from_names(what, joint, robot.joint_names)
     for column in [given.time, *(getattr(j, q) for j in given.joints.values() for q in QUANTITIES)]:
         if column is not None and column not in recording.columns:
-            raise UnknownNameError.of("column in the map", column, recording.columns)
+            raise UnknownNameError.from_names("column in the map", column, recording.columns)
     others = require_at_rest(recording, robot)
-    chosen, reasons = _chosen(recording, robot, given, quantities)
+    chosen, reasons = _choose_columns(recording, robot, given, quantities)
     for quantity, columns in chosen.items():
-        by_map = [joint for joint in columns if _given(given, joint, quantity)]
+        by_map = [joint for joint in columns if _mapped_column(given, joint, quantity)]
         missing = [joint for joint in robot.joint_names if joint not in columns]
         partly = quantity == "torque" and given.coupling is None
         if by_map and missing and not partly:
@@ -85,7 +87,7 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     _require_channels(chosen, given, recording, robot)
     time, unit, note = _time(recording, given)
     timed = given.model_copy(update={"time": time, "time_unit": unit})
-    units, more = chosen_units(chosen, recording, robot, timed)
+    units, more = choose_units(chosen, recording, robot, timed)
     joints = {}
     for name in robot.joint_names:
         columns_of = {q: columns[name].name for q, columns in chosen.items() if name in columns}
@@ -107,7 +109,7 @@ def draft(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     Every joint has a section with its columns, as far as names tell them.
     """
     given = given or ImportMap()
-    chosen, _ = _chosen(recording, robot, given)
+    chosen, _ = _choose_columns(recording, robot, given)
     joints = {
         name: given.joints.get(name, JointMap()).model_copy(
             update={q: columns[name].name for q, columns in chosen.items() if name in columns}
@@ -117,33 +119,33 @@ def draft(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     return given.model_copy(update={"joints": joints})
 
 
-def _chosen(
+def _choose_columns(
     recording: ForeignLog, robot: Robot, given: ImportMap, quantities: Sequence[str] = QUANTITIES
 ) -> tuple[dict[str, dict[str, ColumnName]], dict[str, str]]:
     """Return the columns of every quantity that has some, by joint, and why these."""
     names = [
         name
-        for name in (parsed(name, joints_of_tree(robot)) for name in recording.columns)
+        for name in (parse_column(name, joints_of_tree(robot)) for name in recording.columns)
         if name.joint is None or name.joint in robot.joint_names
     ]
     chosen: dict[str, dict[str, ColumnName]] = {}
     reasons: dict[str, str] = {}
     by_currents = any(j.current and j.torque_constant for j in given.joints.values())
     for quantity in quantities:
-        by_map = {joint: _given(given, joint, quantity) for joint in given.joints}
+        by_map = {joint: _mapped_column(given, joint, quantity) for joint in given.joints}
         if quantity == "torque" and by_currents and not any(by_map.values()):
             continue  # what looks like a torque may be in amperes
-        known = {j: parsed(name, robot.joint_names) for j, name in by_map.items() if name}
+        known = {j: parse_column(name, robot.joint_names) for j, name in by_map.items() if name}
         columns, reason = ({}, "") if len(known) == robot.dof else _columns(names, quantity, robot)
         if columns or known:
             chosen[quantity] = columns | known
-            mapped = f"{', '.join(known)} {BY_MAP}" if known else ""
+            mapped = f"{', '.join(known)} {MAP_REASON}" if known else ""
             both = "; ".join(filter(None, (reason, mapped)))
-            reasons[quantity] = BY_MAP if len(known) == robot.dof else both
+            reasons[quantity] = MAP_REASON if len(known) == robot.dof else both
     return chosen, reasons
 
 
-def _given(given: ImportMap, joint: str, quantity: str) -> str | None:
+def _mapped_column(given: ImportMap, joint: str, quantity: str) -> str | None:
     """Return the column that a map names, if any."""
     column: str | None = getattr(given.joints.get(joint, JointMap()), quantity)
     return column
@@ -164,7 +166,7 @@ def _columns(
             stems[tuple(words)].append(name)
     if not stems and quantity == "position":
         for name in names:
-            if name.quantity is None and name.stem in _AXES:
+            if name.quantity is None and name.stem in _POSITION_STEMS:
                 stems[name.stem].append(name)
     candidates = []
     for stem, group in stems.items():
@@ -179,10 +181,10 @@ def _columns(
             candidates.append((2, stem, by_joint))
     if not candidates:
         return {}, ""
-    candidates.sort(key=lambda c: (c[0], -len(PREFERRED.intersection(c[1])), len(c[1])))
+    candidates.sort(key=lambda c: (c[0], -len(PREFERRED_WORDS.intersection(c[1])), len(c[1])))
     rank, stem, chosen = candidates[0]
     others = [" ".join(other) for _, other, _ in candidates[1:] if other != stem]
-    reason = "by order" if rank == 1 else BY_NAME
+    reason = "by order" if rank == 1 else NAME_REASON
     return chosen, f"{reason}; not {', '.join(others)}" if others else reason
 
 
@@ -198,7 +200,7 @@ def _require_channels(
     if constants and without:
         raise LogError(f"the map has no torque_constant for {', '.join(without)}; give all or none")
     if "position" not in chosen:
-        raise _missing("position", recording, robot)
+        raise _missing_error("position", recording, robot)
     if "torque" in chosen or ("current" in chosen and has_constants):
         return
     if "current" in chosen:
@@ -206,13 +208,15 @@ def _require_channels(
             "there are motor currents but no torques: give torque_constant [N m/A] for every joint "
             "in a map, or the torque columns"
         )
-    raise _missing("torque", recording, robot)
+    raise _missing_error("torque", recording, robot)
 
 
-def _missing(quantity: str, recording: ForeignLog, robot: Robot) -> LogError:
+def _missing_error(quantity: str, recording: ForeignLog, robot: Robot) -> LogError:
     """Return the error for a quantity whose columns are not found, or are too many or too few."""
     found = [
-        name for name in recording.columns if parsed(name, robot.joint_names).quantity == quantity
+        name
+        for name in recording.columns
+        if parse_column(name, robot.joint_names).quantity == quantity
     ]
     others = f" (found: {', '.join(found)})" if found else ""
     return LogError(
@@ -244,12 +248,12 @@ def _time(recording: ForeignLog, given: ImportMap) -> tuple[str | None, str | No
     steps = np.diff(recording.columns[name])
     steps = steps[steps > 0.0]
     step = float(np.median(steps)) if steps.size else 0.0
-    unit = next((u for u, size in UNITS["time"].items() if step * size <= SLOWEST_STEP), "ns")
+    unit = next((u for u, size in UNITS["time"].items() if step * size <= MAX_STEP), "ns")
     note = f"time: column '{name}', taken as {unit} by its usual step of {step:g}"
     return name, unit, note
 
 
-def unused_columns(recording: ForeignLog, mapping: ImportMap) -> tuple[str, ...]:
+def list_unused_columns(recording: ForeignLog, mapping: ImportMap) -> tuple[str, ...]:
     """Return the columns of a recording that a map does not use."""
     used = {mapping.time}
     for joint in mapping.joints.values():
@@ -257,23 +261,23 @@ def unused_columns(recording: ForeignLog, mapping: ImportMap) -> tuple[str, ...]
     return tuple(name for name in recording.columns if name not in used)
 
 
-DOUBTFUL = 1.2
+SUSPECT_POSITION_RATIO = 1.2
 """Largest position over the joint's limit from which this is told."""
 
-BEYOND = 3.0
+MAX_LIMIT_RATIO = 3.0
 """The same from which another unit is supposed; a joint without end may turn a few times."""
 
-WITHIN = 1.1
+MAX_CONVERTED_RATIO = 1.1
 """Largest position over the joint's limit that another unit may leave."""
 
-FASTER = 10.0
+MAX_VELOCITY_RATIO = 10.0
 """Velocity over change of position from which velocities are in degrees."""
 
 MatchedColumns = Mapping[str, Mapping[str, ColumnName]]
 """Names of columns by quantity and joint."""
 
 
-def chosen_units(
+def choose_units(
     columns: MatchedColumns, recording: ForeignLog, robot: Robot, mapping: ImportMap
 ) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
     """Return the unit of every quantity of every joint, and what was concluded from numbers.
@@ -301,12 +305,16 @@ def chosen_units(
                     f"column '{column.name}' of {joint.name}: '{unit or column.unknown_unit}' is "
                     f"no known unit of a {kind}; give {key} in a map: {', '.join(UNITS[kind])}"
                 )
-            if unit in SHARES and own.rated_torque is None:
+            if unit in SHARE_UNITS and own.rated_torque is None:
                 raise LogError(
                     f"column '{column.name}' is a share of a rated torque [{unit}]; give "
                     "rated_torque [N m] of every such joint in a map"
                 )
-            if kind != "current" and unit not in SHARES and (unit in OF_LENGTH) != joint.prismatic:
+            if (
+                kind != "current"
+                and unit not in SHARE_UNITS
+                and (unit in LENGTH_UNITS) != joint.prismatic
+            ):
                 shape = "prismatic" if joint.prismatic else "revolute"
                 raise LogError(
                     f"joint '{joint.name}' is {shape}, and '{unit}' is no unit of its {quantity}; "
@@ -343,7 +351,7 @@ def _unit_by_limits(
         column = recording.columns[names[joint.name].name]
         reach[joint.name] = float(np.nanmax(np.abs(column), initial=0.0)) / ratio / farthest
     worst = max(reach, key=reach.__getitem__, default="")
-    if not reach or reach[worst] <= DOUBTFUL:
+    if not reach or reach[worst] <= SUSPECT_POSITION_RATIO:
         return usual, ""
     said = f"positions of {worst} reach {reach[worst]:.3g} times its limit in {usual}"
     if mapping.joints.get(worst, JointMap()).gear_ratio == 1.0:
@@ -351,7 +359,10 @@ def _unit_by_limits(
     else:
         said, advice = f"{said}, behind its gear", "position_unit in the map tells another unit"
     of_motors = not mapping.has_gears and any("motor" in names[j.name].stem for j in joints)
-    fits = reach[worst] > BEYOND and reach[worst] * UNITS["position"][smaller] <= WITHIN
+    fits = (
+        reach[worst] > MAX_LIMIT_RATIO
+        and reach[worst] * UNITS["position"][smaller] <= MAX_CONVERTED_RATIO
+    )
     if fits and not of_motors:
         return smaller, f"{said}: taken as {smaller}; {advice}"
     return usual, f"WARNING: {said}; {advice}"
@@ -373,4 +384,4 @@ def _are_degrees(
         v = recording.columns[columns["velocity"][joint].name]
         way += float(np.nansum(np.abs(np.diff(x))))
         integral += float(np.nansum(np.abs(v[1:]) * np.abs(np.diff(t))))
-    return integral > FASTER * way > 0.0
+    return integral > MAX_VELOCITY_RATIO * way > 0.0

@@ -15,12 +15,12 @@ from robotid_sim.config_section import ConfigSection
 from robotid_sim.errors import UnknownNameError
 from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap, JointMap
-from robotid_sim.importing.units import QUANTITIES, parsed
+from robotid_sim.importing.units import QUANTITIES, parse_column
 from robotid_sim.inputs import read_toml
 from robotid_sim.model.robot import Robot
 from robotid_sim.section import percent
 
-FOLDER = Path(__file__).with_name("profiles")
+PROFILE_FOLDER = Path(__file__).with_name("profiles")
 
 NO_PROFILE = "none"
 """What a map says to leave all to the names of columns."""
@@ -73,11 +73,11 @@ class Profile(ConfigSection):
 @cache
 def profiles() -> dict[str, Profile]:
     """Return all profiles by the name of their file."""
-    files = sorted(FOLDER.glob("*.toml"))
+    files = sorted(PROFILE_FOLDER.glob("*.toml"))
     return {file.stem: Profile.model_validate(read_toml(file, "profile")) for file in files}
 
 
-def with_profile(
+def complete_by_profile(
     recording: ForeignLog, robot: Robot, given: ImportMap
 ) -> tuple[ImportMap, tuple[str, ...], list[str]]:
     """Complete a map by the profile that it names, or that the columns fit.
@@ -86,8 +86,8 @@ def with_profile(
     """
     by_key = profiles()
     if given.profile not in (None, NO_PROFILE, *by_key):
-        raise UnknownNameError.of("profile", str(given.profile), [NO_PROFILE, *by_key])
-    kinds = {parsed(name, robot.joint_names).quantity for name in recording.columns}
+        raise UnknownNameError.from_names("profile", str(given.profile), [NO_PROFILE, *by_key])
+    kinds = {parse_column(name, robot.joint_names).quantity for name in recording.columns}
     for key, profile in by_key.items():
         columns = profile.columns_of(recording, robot.dof)
         by_current = "torque" not in columns

@@ -25,19 +25,24 @@ from robotid_sim.errors import (
     UnknownNameError,
     require_extra,
 )
-from robotid_sim.importing.foreign_log import ForeignLog, joined, log_of_arrays, with_whole_stamps
+from robotid_sim.importing.foreign_log import (
+    ForeignLog,
+    join_recordings,
+    join_stamps,
+    log_of_arrays,
+)
 from robotid_sim.importing.text_files import read_text
 from robotid_sim.inputs import (
-    bound_unpacked_size,
+    estimate_unpacked_size,
     open_file,
     require_nameable,
     require_warranted,
     require_warranted_zip,
 )
 from robotid_sim.measurement.files import load_log
-from robotid_sim.measurement.hdf5_files import reading_hdf5
+from robotid_sim.measurement.hdf5_files import open_hdf5
 
-PACKED_ELEMENT = 15
+PACKED_ELEMENT_KIND = 15
 """Kind of an element of a MAT file that is compressed."""
 
 
@@ -53,11 +58,11 @@ def read_mat(path: Path) -> ForeignLog:
     """Read the variables of a MAT file of version 5, and the fields of structures."""
     with open_file(path) as file:
         order: Literal["little", "big"] = "little" if file.read(128)[126:] == b"IM" else "big"
-        size, most = 0, bound_unpacked_size(path) + 1
+        size, most = 0, estimate_unpacked_size(path) + 1
         while len(head := file.read(8)) == 8 and size < most:
             kind, length = (int.from_bytes(head[k : k + 4], order) for k in (0, 4))
             element = file.read(length)
-            if kind == PACKED_ELEMENT:
+            if kind == PACKED_ELEMENT_KIND:
                 element = zlib.decompressobj().decompress(element, most - size)
             size += len(element)
     require_warranted(size, path)
@@ -84,7 +89,7 @@ def read_hdf5(path: Path) -> ForeignLog:
         if isinstance(item, h5py.Dataset) and not name.startswith("#"):  # MATLAB's own
             arrays[name.replace("/", ".")] = np.asarray(item[()])
 
-    with reading_hdf5(path) as file:
+    with open_hdf5(path) as file:
         file.visititems(collect)
     return log_of_arrays(arrays)
 
@@ -111,16 +116,16 @@ def read_parquet(path: Path) -> ForeignLog:
     return log_of_arrays(arrays)
 
 
-DATASET = Path("meta/info.json")
+DATASET_FILE = Path("meta/info.json")
 """File by which a folder is a dataset of LeRobot."""
 
-BETWEEN_EPISODES = 10.0
+EPISODE_GAP = 10.0
 """Time that is put between two episodes, whose stamps begin anew [s]."""
 
 
 def is_dataset(path: Path) -> bool:
     """Return whether a folder is a dataset of LeRobot, of version 2 or 3."""
-    return (path / DATASET).is_file()
+    return (path / DATASET_FILE).is_file()
 
 
 def read_dataset(folder: Path) -> ForeignLog:
@@ -138,7 +143,7 @@ def read_dataset(folder: Path) -> ForeignLog:
     columns = {name: np.concatenate([part[name] for part in parts]) for name in names}
     if "timestamp" in columns:
         t = columns["timestamp"]
-        ends = np.where(np.diff(t, prepend=t[0]) < 0.0, np.roll(t, 1) + BETWEEN_EPISODES, 0.0)
+        ends = np.where(np.diff(t, prepend=t[0]) < 0.0, np.roll(t, 1) + EPISODE_GAP, 0.0)
         columns["timestamp"] = t + np.cumsum(ends)
     return ForeignLog(columns, (f"a dataset of LeRobot with {len(files)} files of episodes",))
 
@@ -151,8 +156,8 @@ def _rows(rows: list[Any]) -> NDArray[Any]:
         return np.array([], dtype=str)
 
 
-_BAGS = (b"#ROSBAG V", b"\x89MCAP", b"SQLite format 3")
-_BEGINNINGS = {b"PK\x03\x04": read_npz, b"PAR1": read_parquet, b"MATLAB 5.0": read_mat}
+_BAG_SIGNATURES = (b"#ROSBAG V", b"\x89MCAP", b"SQLite format 3")
+_SIGNATURE_READERS = {b"PK\x03\x04": read_npz, b"PAR1": read_parquet, b"MATLAB 5.0": read_mat}
 
 
 def read_foreign_log(paths: Sequence[Path], topic: str | None = None) -> ForeignLog:
@@ -163,15 +168,19 @@ def read_foreign_log(paths: Sequence[Path], topic: str | None = None) -> Foreign
     or of an unknown form, `OptionError` if a topic is given and no file is a bag.
     """
     bags = [
-        p for p in paths if not is_dataset(p) and (p.is_dir() or _beginning(p).startswith(_BAGS))
+        p
+        for p in paths
+        if not is_dataset(p) and (p.is_dir() or _read_beginning(p).startswith(_BAG_SIGNATURES))
     ]
     if topic is not None and not bags:
         raise OptionError(f"--topic {topic}: {paths[0]} is no ROS bag; leave the topic out")
     recordings = [read_bag(p, topic) if p in bags else _read_file(p) for p in paths]
-    return with_whole_stamps(recordings[0] if len(recordings) == 1 else joined(recordings, paths))
+    return join_stamps(
+        recordings[0] if len(recordings) == 1 else join_recordings(recordings, paths)
+    )
 
 
-def _beginning(path: Path) -> bytes:
+def _read_beginning(path: Path) -> bytes:
     try:
         with open_file(path) as file:
             return file.read(32)
@@ -180,13 +189,13 @@ def _beginning(path: Path) -> bytes:
 
 
 def _read_file(path: Path) -> ForeignLog:
-    beginning = b"" if path.is_dir() else _beginning(path)
+    beginning = b"" if path.is_dir() else _read_beginning(path)
     try:
         if path.is_dir():
             return read_dataset(path)
         if beginning.startswith(b"# schema: robotid/log/") or _is_our_hdf5(path):
             return _read_log(path)
-        for magic, read in _BEGINNINGS.items():
+        for magic, read in _SIGNATURE_READERS.items():
             if beginning.startswith(magic):
                 return read(path)
         return read_hdf5(path) if h5py.is_hdf5(path) else read_text(path)
@@ -223,19 +232,19 @@ def _read_log(path: Path) -> ForeignLog:
 if TYPE_CHECKING:
     from rosbags.highlevel import AnyReader
 
-JOINT_STATE = "sensor_msgs/msg/JointState"
-DYNAMIC_JOINT_STATE = "control_msgs/msg/DynamicJointState"
+JOINT_STATE_TYPE = "sensor_msgs/msg/JointState"
+DYNAMIC_JOINT_STATE_TYPE = "control_msgs/msg/DynamicJointState"
 
-STORAGE = (".db3", ".mcap")
+STORAGE_SUFFIXES = (".db3", ".mcap")
 """Suffixes of the files that a ROS 2 bag is stored in."""
 
-STORED = ("table", "index")
+DATABASE_KINDS = ("table", "index")
 """What a database of a bag may have."""
 
-INTERFACE_VALUE = "control_msgs/msg/InterfaceValue"
-_DEFINITIONS = {
-    INTERFACE_VALUE: "string[] interface_names\nfloat64[] values\n",
-    DYNAMIC_JOINT_STATE: "std_msgs/Header header\nstring[] joint_names\n"
+INTERFACE_VALUE_TYPE = "control_msgs/msg/InterfaceValue"
+_MESSAGE_DEFINITIONS = {
+    INTERFACE_VALUE_TYPE: "string[] interface_names\nfloat64[] values\n",
+    DYNAMIC_JOINT_STATE_TYPE: "std_msgs/Header header\nstring[] joint_names\n"
     "control_msgs/InterfaceValue[] interface_values\n",
 }
 """Messages that ROS 2 itself does not define, for bags without definitions."""
@@ -257,11 +266,11 @@ def read_bag(path: Path, topic: str | None = None) -> ForeignLog:
     try:
         _require_own_files(path)
         store = get_typestore(Stores.ROS2_HUMBLE)
-        for name, text in _DEFINITIONS.items():
+        for name, text in _MESSAGE_DEFINITIONS.items():
             store.register(get_types_from_msg(text, name))
         files = [path]
         if path.is_dir() and not (path / "metadata.yaml").exists():  # the bag has lost it
-            files = sorted(f for f in path.iterdir() if f.suffix in STORAGE) or files
+            files = sorted(f for f in path.iterdir() if f.suffix in STORAGE_SUFFIXES) or files
         with AnyReader(files, default_typestore=store) as reader:
             return _read(reader, topic, path)
     except RobotIdError:
@@ -281,7 +290,8 @@ def _require_own_files(path: Path) -> None:
                 computed = [
                     name
                     for kind, name, text in kinds
-                    if kind not in STORED or (text or "").upper().startswith("CREATE VIRTUAL")
+                    if kind not in DATABASE_KINDS
+                    or (text or "").upper().startswith("CREATE VIRTUAL")
                 ]
                 hidden = "SELECT hidden FROM pragma_table_xinfo(?)"  # whether it is an expression
                 computed += [
@@ -307,7 +317,7 @@ def _read(reader: "AnyReader", topic: str | None, path: Path) -> ForeignLog:
         lists.append(tuple(getattr(message, "name", None) or message.joint_names))
     if not samples:
         raise LogError(f"{path}: topic {chosen} has no messages; choose another --topic")
-    keep, others = _of_one_publisher(samples, lists)
+    keep, others = _select_publisher(samples, lists)
     samples = [samples[k] for k in keep]
     header, recorded = ([stamps[k] for k in keep] for stamps in (header, recorded))
     stamped = len(set(header)) > 1
@@ -324,7 +334,7 @@ def _read(reader: "AnyReader", topic: str | None, path: Path) -> ForeignLog:
     return ForeignLog(columns, tuple(notes))
 
 
-def _of_one_publisher(
+def _select_publisher(
     samples: Sequence[Sample], lists: Sequence[tuple[str, ...]]
 ) -> tuple[list[int], list[str]]:
     """Choose among publishers of the same joints, told apart by their lists of names.
@@ -353,7 +363,7 @@ def _of_one_publisher(
 
 
 def _topic(reader: "AnyReader", topic: str | None, path: Path) -> str:
-    kinds = (JOINT_STATE, DYNAMIC_JOINT_STATE)
+    kinds = (JOINT_STATE_TYPE, DYNAMIC_JOINT_STATE_TYPE)
     by_kind: dict[str, list[str]] = defaultdict(list)
     for connection in reader.connections:
         if connection.topic not in by_kind[connection.msgtype]:
@@ -361,7 +371,9 @@ def _topic(reader: "AnyReader", topic: str | None, path: Path) -> str:
     topics = [name for kind in kinds for name in by_kind[kind]]
     if topic is not None:
         if topic not in topics:
-            raise UnknownNameError.of(f"topic of joint states in {path}", topic, topics or ["none"])
+            raise UnknownNameError.from_names(
+                f"topic of joint states in {path}", topic, topics or ["none"]
+            )
         return topic
     if not topics:
         others = ", ".join(sorted({c.topic for c in reader.connections})) or "none"

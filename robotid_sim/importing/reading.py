@@ -16,7 +16,7 @@ from robotid_sim.importing.importer import import_log, import_segments
 from robotid_sim.inputs import require_file
 from robotid_sim.measurement.files import CSV_KEYS, load_log
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.long_log import LONG, LongLog, copy_of_csv, positions_of
+from robotid_sim.measurement.long_log import MIN_LONG_SIZE, LongLog, copy_of_csv, positions_of
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
@@ -45,7 +45,7 @@ class Logs(Sequence[Log]):
     """Folder of a copy of the long log, which goes with this value."""
 
     @classmethod
-    def of(cls, logs: "Logs | Log | Sequence[Log]") -> "Logs":
+    def from_logs(cls, logs: "Logs | Log | Sequence[Log]") -> "Logs":
         """Return logs that may not have been read from files."""
         if isinstance(logs, Logs):
             return logs
@@ -171,7 +171,7 @@ def _long_logs(file: Path, robot: Robot) -> Logs | None:
 
     The copy lies in a temporary folder, which is removed with the value.
     """
-    if not file.is_file() or not is_own(file) or positions_of(file) <= LONG:
+    if not file.is_file() or not is_own(file) or positions_of(file) <= MIN_LONG_SIZE:
         return None
     folder = TemporaryDirectory(prefix="robotid-") if file.suffix.lower() == ".csv" else None
     path = file if folder is None else copy_of_csv(file, Path(folder.name))

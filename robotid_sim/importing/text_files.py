@@ -17,20 +17,20 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.errors import FileFormatError
 from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.units import UNITS, unit_in
-from robotid_sim.inputs import bound_unpacked_size, open_file, require_warranted
+from robotid_sim.inputs import estimate_unpacked_size, open_file, require_warranted
 
 DELIMITERS = (";", "\t", ",", None)
 """In the order in which they are tried; None is any white space."""
 
-DECIMAL_COMMAS = "numbers have decimal commas"
+DECIMAL_COMMA_NOTE = "numbers have decimal commas"
 
-LOOKED_AT = 20
+SNIFFED_LINES = 20
 """Lines from which the form of a file is told."""
 
-_COMMENTS = ("#", "%")
-_NAME_COLUMN = re.compile(r"(.*)name_?(\d+)")
-_NUMBERED_COLUMN = re.compile(r"(.*?)(position|velocity|effort)_?(\d+)")
-_DECIMAL_COMMA = re.compile(r"\s*[-+]?\d*,\d+(e[-+]?\d+)?\s*", re.IGNORECASE)
+_COMMENT_MARKS = ("#", "%")
+_NAME_COLUMN_PATTERN = re.compile(r"(.*)name_?(\d+)")
+_NUMBERED_COLUMN_PATTERN = re.compile(r"(.*?)(position|velocity|effort)_?(\d+)")
+_DECIMAL_COMMA_PATTERN = re.compile(r"\s*[-+]?\d*,\d+(e[-+]?\d+)?\s*", re.IGNORECASE)
 
 
 class TextForm(NamedTuple):
@@ -84,14 +84,14 @@ def read_text(path: Path) -> ForeignLog:
         table = np.loadtxt(body, delimiter=form.delimiter, comments=None, ndmin=2)
     if table is not None and table.shape[1] == len(names):
         columns = list(zip(names, table.T, strict=True))
-        commas = (DECIMAL_COMMAS,) if form.decimal_comma else ()
-        recording = _without_twins(columns, (*notes, *commas))
+        commas = (DECIMAL_COMMA_NOTE,) if form.decimal_comma else ()
+        recording = _remove_duplicates(columns, (*notes, *commas))
     else:
         recording = _careful(lines, names, form, path, notes)
     return recording
 
 
-def _without_twins(columns: list[tuple[str, Float1D]], notes: tuple[str, ...]) -> ForeignLog:
+def _remove_duplicates(columns: list[tuple[str, Float1D]], notes: tuple[str, ...]) -> ForeignLog:
     """Leave out columns whose name stands twice, but where they are copies of one another."""
     by_name: dict[str, list[Float1D]] = {}
     for name, column in columns:
@@ -141,22 +141,22 @@ def _careful(
     if texts:
         notes.append(f"columns of text are left out: {', '.join(texts)}")
     if form.decimal_comma:
-        notes.append(DECIMAL_COMMAS)
-    recording = _without_twins(columns, tuple(notes))
-    columns_of = _with_joints(dict(recording.columns), texts)
+        notes.append(DECIMAL_COMMA_NOTE)
+    recording = _remove_duplicates(columns, tuple(notes))
+    columns_of = _split_by_joint(dict(recording.columns), texts)
     return replace(recording, columns=columns_of, clocks=tuple(clocks))
 
 
-def _with_joints(columns: dict[str, Float1D], texts: dict[str, list[str]]) -> dict[str, Float1D]:
+def _split_by_joint(columns: dict[str, Float1D], texts: dict[str, list[str]]) -> dict[str, Float1D]:
     """Return columns ``position0`` with the joint that the text in ``name0`` says.
 
     So ROS 1 prints joint states, in alphabetical order, which may not be that of the robot.
     """
-    named = {name: _NAME_COLUMN.fullmatch(name) for name in texts}
+    named = {name: _NAME_COLUMN_PATTERN.fullmatch(name) for name in texts}
     joints = {(m[1], m[2]): texts[name][0] for name, m in named.items() if m is not None}
     renamed = {}
     for name, column in columns.items():
-        numbered = _NUMBERED_COLUMN.fullmatch(name)
+        numbered = _NUMBERED_COLUMN_PATTERN.fullmatch(name)
         key = numbered and (numbered[1], numbered[3])
         new = f"{numbered[1]}{numbered[2]}.{joints[key]}" if numbered and key in joints else name
         renamed[new] = column
@@ -165,7 +165,7 @@ def _with_joints(columns: dict[str, Float1D], texts: dict[str, list[str]]) -> di
 
 def _lines(path: Path) -> tuple[list[str], list[str]]:
     """Return the lines that hold something, and what the comment lines say."""
-    most = bound_unpacked_size(path)
+    most = estimate_unpacked_size(path)
     try:
         with open_file(path) as file:
             packed = file.peek(2)[:2] == b"\x1f\x8b"
@@ -185,19 +185,21 @@ def _lines(path: Path) -> tuple[list[str], list[str]]:
     except UnicodeDecodeError:
         text = content.decode("latin-1")
     lines = [line for line in text.splitlines() if line.strip()]
-    comments = [line.lstrip("#% ") for line in lines if line.startswith(_COMMENTS)]
-    return [line for line in lines if not line.startswith(_COMMENTS)], comments
+    comments = [line.lstrip("#% ") for line in lines if line.startswith(_COMMENT_MARKS)]
+    return [line for line in lines if not line.startswith(_COMMENT_MARKS)], comments
 
 
 def _table(lines: list[str], path: Path) -> tuple[TextForm, int]:
     """Find the form in which the last lines are numbers, and the first line of that table."""
     if not lines:
         raise FileFormatError(f"{path} is empty")
-    last = lines[-LOOKED_AT - 1 : -1] if len(lines) > LOOKED_AT else lines[-1:]
+    last = lines[-SNIFFED_LINES - 1 : -1] if len(lines) > SNIFFED_LINES else lines[-1:]
     alone = None
     for delimiter in DELIMITERS:
         cells = [TextForm(delimiter, decimal_comma=False).cells(line) for line in last]
-        comma = delimiter != "," and any(_DECIMAL_COMMA.fullmatch(c) for row in cells for c in row)
+        comma = delimiter != "," and any(
+            _DECIMAL_COMMA_PATTERN.fullmatch(c) for row in cells for c in row
+        )
         form = TextForm(delimiter, comma)
         values = [form.numbers(row) for row in cells]
         some = all(any(v is not None and v == v for v in row) for row in values)
@@ -258,19 +260,19 @@ def _is_unit(cell: str) -> bool:
     return not text or text != cell or any(unit_in(text, quantity) for quantity in UNITS)
 
 
-CLOCK_TIME = re.compile(
+CLOCK_TIME_PATTERN = re.compile(
     r"(?:.*\D)?(?P<h>\d{1,2}):(?P<m>\d{2}):(?P<s>\d{2})(?:[.,:](?P<f>\d+))?\s*(?P<half>[ap]m)?"
     r"\s*(?:Z|UTC|[+-]\d{2}:?\d{2})?",
     re.IGNORECASE,
 )
 """Hours, minutes and seconds, behind a date or not."""
 
-DAY = 86400.0
+SECONDS_PER_DAY = 86400.0
 
 
 def clock_seconds(cells: Sequence[str]) -> Float1D | None:
     """Count texts such as ``2024-03-05 23:59:55.010`` from the first one [s]; None of others."""
-    matches = [CLOCK_TIME.fullmatch(cell) for cell in cells]
+    matches = [CLOCK_TIME_PATTERN.fullmatch(cell) for cell in cells]
     if not all(matches):
         return None
     seconds = [
@@ -281,8 +283,8 @@ def clock_seconds(cells: Sequence[str]) -> Float1D | None:
         if m is not None
     ]
     steps = np.diff(seconds, prepend=seconds[0])
-    days = np.cumsum(steps < -0.5 * DAY)  # midnights that were passed
-    return np.round(np.array(seconds) - seconds[0] + DAY * days, 9)
+    days = np.cumsum(steps < -0.5 * SECONDS_PER_DAY)  # midnights that were passed
+    return np.round(np.array(seconds) - seconds[0] + SECONDS_PER_DAY * days, 9)
 
 
 def _column(cells: list[str], form: TextForm, what: str) -> Float1D | None:

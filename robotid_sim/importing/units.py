@@ -29,13 +29,13 @@ UNITS: Mapping[str, Mapping[str, float]] = {
 }
 """SI units in one unit, by quantity."""
 
-SHARES = frozenset({"%", "permille"})
+SHARE_UNITS = frozenset({"%", "permille"})
 """Units of a torque that are shares of a rated one."""
 
-OF_LENGTH = frozenset({"m", "cm", "mm", "um", "m/s", "cm/s", "mm/s", "N", "kN"})
+LENGTH_UNITS = frozenset({"m", "cm", "mm", "um", "m/s", "cm/s", "mm/s", "N", "kN"})
 """Units of prismatic joints; others of UNITS, but for time and current, are of revolute ones."""
 
-_SPELLINGS = {
+_UNIT_SPELLINGS = {
     **{"radian": "rad", "radians": "rad", "degree": "deg", "degrees": "deg", "°": "deg"},
     **{"revs": "rev", "turns": "rev", "rads": "rad/s", "degs": "deg/s", "°/s": "deg/s"},
     **{"sec": "s", "second": "s", "seconds": "s", "secs": "s", "msec": "ms", "millis": "ms"},
@@ -75,7 +75,7 @@ _SPELLINGS = {
     },
     **{"percent": "%", "pct": "%", "prozent": "%", "‰": "permille", "promille": "permille"},
 }
-_SEPARATORS = re.compile(r"[\s.*·⋅_-]")
+_SEPARATOR_PATTERN = re.compile(r"[\s.*·⋅_-]")
 
 
 def default_unit(quantity: str, *, prismatic: bool) -> str:
@@ -86,9 +86,9 @@ def default_unit(quantity: str, *, prismatic: bool) -> str:
 
 def unit_in(text: str, quantity: str) -> str | None:
     """Return the unit of a quantity that a text such as ``Nm`` or ``Degrees`` spells, if any."""
-    plain = _SEPARATORS.sub("", text).lower()
-    plain = _SEPARATORS.sub("", _SPELLINGS.get(plain, plain)).lower()
-    spelled = {_SEPARATORS.sub("", unit).lower(): unit for unit in UNITS[quantity]}
+    plain = _SEPARATOR_PATTERN.sub("", text).lower()
+    plain = _SEPARATOR_PATTERN.sub("", _UNIT_SPELLINGS.get(plain, plain)).lower()
+    spelled = {_SEPARATOR_PATTERN.sub("", unit).lower(): unit for unit in UNITS[quantity]}
     return spelled.get(plain)
 
 
@@ -109,7 +109,7 @@ def unit_at_end(words: Sequence[str], quantity: str) -> tuple[str | None, int]:
 QUANTITIES = ("position", "velocity", "torque", "command", "current")
 """What a log has of every joint; a command is a torque that was asked for."""
 
-_WORDS = {
+_QUANTITY_WORDS = {
     "position": "q pos position positions ang angle angles theta jpos apos winkel lage istposition "
     "位置 角度 关节角 关节角度 关节位置",
     "velocity": "dq qd qdot vel velocity velocities speed omega jvel geschwindigkeit drehzahl "
@@ -118,19 +118,21 @@ _WORDS = {
     "drehmomente kraft 力矩 转矩 扭矩 关节力矩",
     "current": "current currents curr amps strom motorstrom 电流",
 }
-_QUANTITY = {word: quantity for quantity, words in _WORDS.items() for word in words.split()}
+_QUANTITY_BY_WORD = {
+    word: quantity for quantity, words in _QUANTITY_WORDS.items() for word in words.split()
+}
 
-_COMMANDED = frozenset(
+_COMMAND_WORDS = frozenset(
     "target cmd command commanded desired des ref reference setpoint d soll sollposition "
     "sollmoment 指令 目标".split()
 )
-_OF_NO_USE = frozenset(
+_UNUSED_WORDS = frozenset(
     "ext external hat error err std acc ddq qdd acceleration accelerations jerk gravity residual "
     "limit temperature temp voltage bias".split()
 )
 """Words of columns that are no measured position, velocity, torque or current of a joint."""
 
-_TIME = (
+_TIME_WORDS = (
     *(
         "t",
         "time",
@@ -145,16 +147,16 @@ _TIME = (
     ),
     *("时间", "时间戳"),
 )
-_BESIDE_TIME = frozenset(
+_TIME_PREFIX_WORDS = frozenset(
     "header robot record recording log sample elapsed system controller".split()
 )
 
-PREFERRED = frozenset("actual act ist measured meas joint joints j state states".split())
+PREFERRED_WORDS = frozenset("actual act ist measured meas joint joints j state states".split())
 """Words of columns that are taken where several would do."""
 
-_BRACKETS = re.compile(r"[\[(]([^\])]*)[\])]")
-_WORD = re.compile(r"[^\W\d_]+|\d+")
-_CAMEL = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
+_BRACKET_PATTERN = re.compile(r"[\[(]([^\])]*)[\])]")
+_WORD_PATTERN = re.compile(r"[^\W\d_]+|\d+")
+_CAMEL_CASE_PATTERN = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,14 +186,14 @@ def words_of(name: str) -> list[str]:
         is_unit = "/" in match[1] or "^" in match[1] or not any(c.isdecimal() for c in match[1])
         return " " if is_unit else f" {match[1]} "
 
-    plain = _BRACKETS.sub(inside, name)
-    return [word.lower() for word in _WORD.findall(_CAMEL.sub(" ", plain))]
+    plain = _BRACKET_PATTERN.sub(inside, name)
+    return [word.lower() for word in _WORD_PATTERN.findall(_CAMEL_CASE_PATTERN.sub(" ", plain))]
 
 
-def parsed(name: str, joint_names: Sequence[str]) -> ColumnName:
+def parse_column(name: str, joint_names: Sequence[str]) -> ColumnName:
     """Return what the name of a column says of a robot's joints."""
     words = words_of(name)
-    joint, rest = _without_joint(words, joint_names)
+    joint, rest = _extract_joint(words, joint_names)
     if joint is not None and _quantity(rest) is None and _quantity(words) is not None:
         joint, rest = None, words  # a joint may be called q1
     number = None
@@ -204,7 +206,7 @@ def parsed(name: str, joint_names: Sequence[str]) -> ColumnName:
     unit = None
     if quantity is not None:
         kind = "torque" if quantity == "command" else quantity
-        texts = _BRACKETS.findall(name)
+        texts = _BRACKET_PATTERN.findall(name)
         unit = next((u for u in (unit_in(text, kind) for text in texts) if u), None)
         if unit is None:
             unit, count = unit_at_end(rest, kind)
@@ -217,26 +219,35 @@ def parsed(name: str, joint_names: Sequence[str]) -> ColumnName:
 
 def _is_index(text: str, joint_names: Sequence[str]) -> bool:
     """Tell whether what stands in brackets is a number, a joint or words of a quantity."""
-    words = _WORD.findall(text.lower())
-    ordinary = {*_QUANTITY, *_COMMANDED, *_OF_NO_USE, *PREFERRED, *_TIME, "axis", "raw", "filtered"}
+    words = _WORD_PATTERN.findall(text.lower())
+    ordinary = {
+        *_QUANTITY_BY_WORD,
+        *_COMMAND_WORDS,
+        *_UNUSED_WORDS,
+        *PREFERRED_WORDS,
+        *_TIME_WORDS,
+        "axis",
+        "raw",
+        "filtered",
+    }
     return text in joint_names or all(word.isdecimal() or word in ordinary for word in words)
 
 
 def time_rank(name: str) -> tuple[int, str | None] | None:
     """Return how much a name is that of the time (less is more) and its unit; None if it is not."""
     words = words_of(name)
-    bracket = _BRACKETS.search(name)
+    bracket = _BRACKET_PATTERN.search(name)
     unit = unit_in(bracket.group(1), "time") if bracket else None
     if unit is None and len(words) > 1:
         unit, count = unit_at_end(words, "time")
         words = words[: len(words) - count] if count else words
-    ranks = [_TIME.index(word) for word in words if word in _TIME]
-    if not ranks or not all(word in _TIME or word in _BESIDE_TIME for word in words):
+    ranks = [_TIME_WORDS.index(word) for word in words if word in _TIME_WORDS]
+    if not ranks or not all(word in _TIME_WORDS or word in _TIME_PREFIX_WORDS for word in words):
         return None
     return min(ranks) + len(words), unit
 
 
-def _without_joint(words: list[str], joint_names: Sequence[str]) -> tuple[str | None, list[str]]:
+def _extract_joint(words: list[str], joint_names: Sequence[str]) -> tuple[str | None, list[str]]:
     """Return the joint with the longest name among words, and the other words."""
     by_length = sorted(joint_names, key=lambda name: -len(words_of(name)))
     for joint in by_length:
@@ -252,13 +263,13 @@ def _without_joint(words: list[str], joint_names: Sequence[str]) -> tuple[str | 
 
 
 def _quantity(words: Sequence[str]) -> str | None:
-    if _OF_NO_USE.intersection(words):
+    if _UNUSED_WORDS.intersection(words):
         return None
-    quantities = [_QUANTITY[word] for word in words if word in _QUANTITY]
+    quantities = [_QUANTITY_BY_WORD[word] for word in words if word in _QUANTITY_BY_WORD]
     if not quantities:
         return None
     # "current position" is a position.
     quantity = next((q for q in quantities if q != "current"), "current")
-    if _COMMANDED.intersection(words):
+    if _COMMAND_WORDS.intersection(words):
         return "command" if quantity == "torque" else None
     return quantity

@@ -59,7 +59,7 @@ class CarriedPoint:
         """Number of joints up to the point's body."""
         return len(self.geometry)
 
-    def along(self, targets: Float2D) -> Float2D:
+    def follow(self, targets: Float2D) -> Float2D:
         """Return positions of all joints along targets (N, 3), by steps from `q_start` on.
 
         Raises `PathError` if a target cannot be reached from the one before; the text names it.
@@ -69,7 +69,7 @@ class CarriedPoint:
         self._require(count, targets)
         return self._whole(Q)
 
-    def near(self, seeds: Float2D, targets: Float2D) -> Float2D:
+    def solve(self, seeds: Float2D, targets: Float2D) -> Float2D:
         """Return positions of all joints at targets (N, 3), each found from its seed (N, n).
 
         Raises `PathError` if a target cannot be reached; the text names it.
@@ -106,10 +106,10 @@ class CarriedPoint:
         values = {name: getattr(self, name).tolist() for name in arrays}
         return {"robot_name": self.robot_name, **values}
 
-    def moved_to(self, target: Float1D) -> Self | None:
+    def move_to(self, target: Float1D) -> Self | None:
         """Return the same with `q_start` at a target, or None if it cannot be reached."""
         try:
-            q = self.along(target[None])[0]
+            q = self.follow(target[None])[0]
         except PathError:
             return None
         return replace(self, q_start=q)
@@ -153,14 +153,14 @@ class CarriedPoint:
 
 Follow = Literal["wrist", "tip"]
 
-LEAST_RANK = 1e-3
+MIN_SINGULAR_VALUE = 1e-3
 """Least singular value of the carrying joints' Jacobian over its largest, at a typical pose."""
 
-WELL_INSIDE = 0.9
+CENTRAL_RANGE_SHARE = 0.9
 """Share of the position range in which the pose at the center should be."""
 
 
-def carried_point(
+def make_carried_point(
     robot: Robot,
     follow: Follow,
     point: tuple[float, float, float] | None,
@@ -195,11 +195,13 @@ def carried_point(
         start[bare.moved] = q[bare.moved]
         seed = replace(bare, q_start=start)
         seed = replace(seed, held=seed.pose()[:3, :3])
-        candidate = seed if center is None else seed.moved_to(np.array(center))
+        candidate = seed if center is None else seed.move_to(np.array(center))
         if candidate is None or beyond_limits(robot, candidate.q_start) is not None:
             continue
         use = np.abs(candidate.q_start - limits.middle) / limits.half_range
-        candidates.append((bool(use[bare.moved].max() > WELL_INSIDE), candidate.index(), candidate))
+        candidates.append(
+            (bool(use[bare.moved].max() > CENTRAL_RANGE_SHARE), candidate.index(), candidate)
+        )
     if not candidates:
         raise PathError(
             f"the center {center} is out of reach of '{robot.name}' within its limits; choose "
@@ -234,7 +236,7 @@ def _carriers(robot: Robot, rows: int, point: tuple[float, float, float] | None)
         for q in configurations(robot)[1:4]:
             start = np.array(robot.home)
             start[list(moved)] = q[list(moved)]
-            if replace(bare, q_start=start).index() < 1.0 / LEAST_RANK:
+            if replace(bare, q_start=start).index() < 1.0 / MIN_SINGULAR_VALUE:
                 return list(moved)
     directions = "a point in all directions" if rows == 3 else "its tip and hold the orientation"
     raise PathError(

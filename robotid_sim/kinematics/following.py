@@ -21,10 +21,10 @@ from robotid_sim.model.robot import Robot
 Poses = Callable[[Float1D], Float]
 """Poses of the tip, shape (M, 4, 4), at phases from 0 to 2 pi."""
 
-POINTS = 121
+MIN_POINTS = 121
 """Poses that a path is solved at, at least; between them a quintic spline."""
 
-REFINEMENTS = 4
+MAX_REFINEMENTS = 4
 """How often the steps between poses are halved where the spline leaves the path."""
 
 POSITION_TOLERANCE = 2e-5
@@ -36,15 +36,15 @@ ANGLE_TOLERANCE = 2e-4
 JOINT_TOLERANCE = 1e-5
 """Largest distance of a joint from a curve in joint space there [rad or m]."""
 
-SHRINKAGE = 0.7
+MAX_ERROR_RATIO = 0.7
 """Where halving the steps leaves more than this share of the error, there is a jump."""
 
-CORNER = (
+CORNER_MESSAGE = (
     "is followed by a stretch that the joints cannot follow smoothly: the arm would change its "
     "configuration there, or the path has a corner"
 )
 
-DENSITY = 10
+SAMPLES_PER_POSE = 10
 """Samples of the spline per solved pose at which the limits are checked."""
 
 
@@ -53,7 +53,7 @@ def phase_spline(points: Float2D) -> BSpline:
     return make_interp_spline(np.linspace(0.0, 2.0 * np.pi, len(points)), points, k=5)
 
 
-def resting_spline(parameter: Float1D, points: Float2D) -> BSpline:
+def make_rest_to_rest_spline(parameter: Float1D, points: Float2D) -> BSpline:
     """Return the quintic spline through points whose first two derivatives vanish at both ends."""
     still = [(nu, np.zeros(points.shape[1])) for nu in (1, 2)]
     # Derivatives of vectors are documented, but not in the stubs of scipy.
@@ -66,7 +66,7 @@ def follow(
     q_start: Float1D,
     demand: Demand,
     largest_index: float,
-    points: int = POINTS,
+    points: int = MIN_POINTS,
 ) -> PathSolution:
     """Return joint positions along a path of the tip, between which a spline keeps to it.
 
@@ -75,7 +75,7 @@ def follow(
     are those of `solve_path`, but for the path, and the number of points to start with.
     """
     before = np.inf
-    for refinement in range(REFINEMENTS + 1):
+    for refinement in range(MAX_REFINEMENTS + 1):
         phase = np.linspace(0.0, 2.0 * np.pi, (points - 1) * 2**refinement + 1)
         targets = poses(phase)
         solution = solve_path(robot, targets, q_start, demand, largest_index)
@@ -93,20 +93,20 @@ def follow(
         off = np.asarray(np.maximum(distance, angle))
         if off.max() <= 1.0:
             return solution
-        if off.max() > SHRINKAGE * before:
+        if off.max() > MAX_ERROR_RATIO * before:
             break
         before = off.max()
-    return _cut(solution, targets, int(off.argmax()), CORNER)
+    return _cut(solution, targets, int(off.argmax()), CORNER_MESSAGE)
 
 
 def follow_joints(
-    robot: Robot, curve: Callable[[Float1D], Float2D], demand: Demand, points: int = POINTS
+    robot: Robot, curve: Callable[[Float1D], Float2D], demand: Demand, points: int = MIN_POINTS
 ) -> PathSolution:
     """Return joint positions along a curve in joint space, from phases (M,) to positions (M, n).
 
     Limits hold between the positions too, and the spline keeps to the curve there.
     """
-    for refinement in range(REFINEMENTS + 1):
+    for refinement in range(MAX_REFINEMENTS + 1):
         phase = np.linspace(0.0, 2.0 * np.pi, (points - 1) * 2**refinement + 1)
         q = curve(phase)
         spline = phase_spline(q)
@@ -118,7 +118,7 @@ def follow_joints(
     solution = PathSolution(q, index, len(q))
     violation = _violation(robot, spline, len(q))
     if violation is None and off.max() > JOINT_TOLERANCE:
-        violation = int(off.argmax()), CORNER
+        violation = int(off.argmax()), CORNER_MESSAGE
     if violation is None:
         return solution
     return _cut(solution, np.array([tip_pose(robot, sample) for sample in q]), *violation)
@@ -126,14 +126,14 @@ def follow_joints(
 
 def _violation(robot: Robot, spline: BSpline, points: int) -> tuple[int, str] | None:
     """Return the first point before which the spline leaves the limits, and how; or None."""
-    dense = spline(np.linspace(0.0, 2.0 * np.pi, DENSITY * (points - 1) + 1))
+    dense = spline(np.linspace(0.0, 2.0 * np.pi, SAMPLES_PER_POSE * (points - 1) + 1))
     outside = ((dense < robot.limits.lower) | (dense > robot.limits.upper)).any(axis=1)
     if not outside.any():
         return None
     first = int(outside.argmax())
     reason = beyond_limits(robot, dense[first])
     assert reason is not None
-    return first // DENSITY, reason
+    return first // SAMPLES_PER_POSE, reason
 
 
 def _cut(solution: PathSolution, targets: Float, k: int, reason: str) -> PathSolution:

@@ -8,15 +8,15 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.kinematics.forward import tip_jacobian, tip_pose
 from robotid_sim.model.robot import Robot
 
-STEPS = 60
+MAX_STEPS = 60
 POSE_TOLERANCE = 1e-10
 """Largest error of position [m] and orientation [rad] of a solution."""
 
-DAMPING = 1e-8
-LONGEST_STEP = 0.3
+DAMPING_FACTOR = 1e-8
+MAX_STEP = 0.3
 """Largest change of a joint in one step [rad or m]."""
 
-SETTLING = 60
+SETTLING_STEPS = 60
 SETTLING_RATE = 0.2
 """Null-space steps of a redundant arm at the first pose of a path, and the share of each."""
 
@@ -38,7 +38,7 @@ class Demand:
     """Independent directions among them that the arm moves in; 2 for a planar arm's position."""
 
 
-WHOLE_POSE = Demand(rows=6, rank=6)
+POSE_DEMAND = Demand(rows=6, rank=6)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -63,7 +63,7 @@ class PathSolution:
 
 
 def inverse_kinematics(
-    robot: Robot, T_root_tip: Float2D, q_start: Float1D, demand: Demand = WHOLE_POSE
+    robot: Robot, T_root_tip: Float2D, q_start: Float1D, demand: Demand = POSE_DEMAND
 ) -> tuple[Float1D, bool]:
     r"""Return joint positions that put the tip into a pose, near a start.
 
@@ -76,17 +76,17 @@ def inverse_kinematics(
     pose or only the position, within POSE_TOLERANCE.
     """
     q = np.array(q_start, dtype=float)
-    for step in range(STEPS):
+    for step in range(MAX_STEPS):
         error = pose_error(T_root_tip, tip_pose(robot, q))[: demand.rows]
         if np.abs(error).max() < POSE_TOLERANCE:
             return q, True
         J = tip_jacobian(robot, q)[: demand.rows]
-        inverse = J.T @ np.linalg.inv(J @ J.T + DAMPING * np.eye(demand.rows))
+        inverse = J.T @ np.linalg.inv(J @ J.T + DAMPING_FACTOR * np.eye(demand.rows))
         change = inverse @ error
-        if robot.dof > demand.rank and step < STEPS // 2:
+        if robot.dof > demand.rank and step < MAX_STEPS // 2:
             back = NULL_SPACE_RATE * (robot.limits.middle - q)
             change += back - inverse @ (J @ back)
-        q += change * min(1.0, LONGEST_STEP / max(float(np.abs(change).max()), 1e-12))
+        q += change * min(1.0, MAX_STEP / max(float(np.abs(change).max()), 1e-12))
     return q, False
 
 
@@ -94,7 +94,7 @@ def solve_path(
     robot: Robot,
     poses: Float,
     q_start: Float1D,
-    demand: Demand = WHOLE_POSE,
+    demand: Demand = POSE_DEMAND,
     largest_index: float = np.inf,
 ) -> PathSolution:
     """Return joint positions along a sequence of poses, up to the first that cannot be had.
@@ -109,7 +109,7 @@ def solve_path(
     index = np.empty(len(poses))
     q = np.array(q_start, dtype=float)
     if robot.dof > demand.rank:  # lest the path begins with a swing of the elbow
-        q = _settled(robot, poses[0], q, demand)
+        q = _center_joints(robot, poses[0], q, demand)
     for k, pose in enumerate(poses):
         q, reached = inverse_kinematics(robot, pose, q, demand)
         obstacle = beyond_limits(robot, q) if reached else f"is out of reach of '{robot.name}'"
@@ -146,9 +146,9 @@ def beyond_limits(robot: Robot, q: Float1D) -> str | None:
     return None
 
 
-def _settled(robot: Robot, pose: Float2D, q: Float1D, demand: Demand) -> Float1D:
+def _center_joints(robot: Robot, pose: Float2D, q: Float1D, demand: Demand) -> Float1D:
     """Return joint positions for a pose with the null space at rest near the middle of ranges."""
-    for _ in range(SETTLING):
+    for _ in range(SETTLING_STEPS):
         q, reached = inverse_kinematics(robot, pose, q, demand)
         if not reached:
             return q
@@ -168,7 +168,7 @@ def pose_error(T_wanted: Float2D, T_actual: Float2D) -> Float1D:
     return np.concatenate([T_wanted[:3, 3] - T_actual[:3, 3], turn])
 
 
-def singularity_index(robot: Robot, q: Float1D, demand: Demand = WHOLE_POSE) -> float:
+def singularity_index(robot: Robot, q: Float1D, demand: Demand = POSE_DEMAND) -> float:
     """Return kappa(J) = |J| |J^-1|, the condition number of the tip Jacobian.
 
     Only rows and directions that `demand` names count: for a planar arm's position, the Jacobian in

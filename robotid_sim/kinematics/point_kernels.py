@@ -17,10 +17,10 @@ import numpy as np
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.compiled import jit
 
-LARGEST_STEP = 0.3
+MAX_STEP = 0.3
 """Longest step of a joint between two solutions, or in an iteration [rad or m]."""
 
-TOLERANCE = 1e-9
+POINT_TOLERANCE = 1e-9
 """Error [m or rad] from which on one more iteration leaves rounding only."""
 
 
@@ -189,9 +189,9 @@ def newton(
             return False
         for j in range(rows):
             q[moved[j]] += error[j]
-            if abs(q[moved[j]] - start[moved[j]]) > LARGEST_STEP:
+            if abs(q[moved[j]] - start[moved[j]]) > MAX_STEP:
                 return False
-        if size < TOLERANCE:
+        if size < POINT_TOLERANCE:
             return True
     return False
 

@@ -12,8 +12,8 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import PathError
 from robotid_sim.kinematics.forward import tip_jacobian, tip_pose
 from robotid_sim.kinematics.inverse import (
+    POSE_DEMAND,
     RANK_TOLERANCE,
-    WHOLE_POSE,
     Demand,
     inverse_kinematics,
     singularity_index,
@@ -21,10 +21,10 @@ from robotid_sim.kinematics.inverse import (
 from robotid_sim.model.geometry import GeometryShape, transform
 from robotid_sim.model.robot import Robot
 
-CENTERS = 40
+CENTER_COUNT = 40
 """Random configurations that a shape is tried around, beside the home pose."""
 
-STARTS = 12
+START_COUNT = 12
 """Configurations from which a path at a given place is tried, beside the home pose."""
 
 
@@ -33,14 +33,14 @@ def configurations(robot: Robot) -> list[Float1D]:
     rng = np.random.default_rng(int(robot.fingerprint()[:16], 16))
     limits = robot.limits
     room = 0.6 * np.minimum(limits.half_range, np.pi)
-    drawn = limits.middle + room * rng.uniform(-1.0, 1.0, (CENTERS, robot.dof))
+    drawn = limits.middle + room * rng.uniform(-1.0, 1.0, (CENTER_COUNT, robot.dof))
     return [robot.home, *drawn]
 
 
 def tip_demand(robot: Robot) -> Demand:
     """Return what a path can ask of the tip: its pose from six joints on, else its position."""
     if robot.dof >= 6:
-        return WHOLE_POSE
+        return POSE_DEMAND
     ranks = [
         np.linalg.matrix_rank(tip_jacobian(robot, q)[:3], rtol=RANK_TOLERANCE)
         for q in configurations(robot)
@@ -71,7 +71,7 @@ def motion_axes(robot: Robot, demand: Demand) -> Float2D:
         raise PathError(
             f"the tip of '{robot.name}' moves along a single curve; choose a task in joint space"
         )
-    normal = np.linalg.svd(tip_jacobian(robot, by_condition(robot, demand)[0])[:3])[0][:, 2]
+    normal = np.linalg.svd(tip_jacobian(robot, sort_by_condition(robot, demand)[0])[:3])[0][:, 2]
     shadows = np.eye(3) - np.outer(normal, normal)
     first = shadows[0] if normal[0] ** 2 < 0.5 else shadows[1]
     first = first / np.linalg.norm(first)
@@ -79,7 +79,7 @@ def motion_axes(robot: Robot, demand: Demand) -> Float2D:
     return np.array([first, second * np.sign(second[np.abs(second).argmax()])])
 
 
-def by_condition(robot: Robot, demand: Demand) -> list[Float1D]:
+def sort_by_condition(robot: Robot, demand: Demand) -> list[Float1D]:
     """Return the configurations, the best conditioned first."""
     return sorted(configurations(robot), key=lambda q: singularity_index(robot, q, demand))
 
@@ -93,7 +93,7 @@ def starts(
     orientation is that of the configuration unless `R` is given. Where a pose is not found, its
     search is still yielded, so that the path says what is wrong.
     """
-    for q in (robot.home, *by_condition(robot, demand)[:STARTS]):
+    for q in (robot.home, *sort_by_condition(robot, demand)[:START_COUNT]):
         pose = tip_pose(robot, q)
         pose[:3, 3] = position
         if R is not None:
@@ -104,10 +104,10 @@ def starts(
         yield pose, (solved - 2.0 * np.pi * turns if reached else q)
 
 
-THICKNESS = 0.04
+CAPSULE_THICKNESS = 0.04
 """Radius of a capsule over the reach of the arm."""
 
-LEAST_RADIUS = 1e-3
+MIN_RADIUS = 1e-3
 """Least radius [m], for an arm whose tip is on its one axis."""
 
 
@@ -116,7 +116,7 @@ def skeleton(robot: Robot) -> list[GeometryShape]:
 
     Their radius is THICKNESS of the reach. A link whose ends coincide, as in a wrist, is a sphere.
     """
-    radius = max(THICKNESS * reach(robot), LEAST_RADIUS)
+    radius = max(CAPSULE_THICKNESS * reach(robot), MIN_RADIUS)
     ends = [joint.T_parent_joint[:3, 3] for joint in robot.joints[1:]]
     return [_capsule(end, radius) for end in (*ends, robot.T_last_tip[:3, 3])]
 

@@ -7,20 +7,20 @@ import numpy as np
 import scipy
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement import sensors
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import between_samples
+from robotid_sim.measurement.motion import interpolate_samples
 from robotid_sim.measurement.sensors import HarmonicSensor, PerJoint, Sensor
 
 DEFAULT_RESOLUTION = 2.0 * np.pi / 2**17  # [rad]
 
-MOST_BITS = 52
+MAX_BITS = 52
 """Most bits per revolution of an encoder: positions are numbers of 52 bits."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderNoise(Sensor):
     """White Gaussian noise on the joint positions.
@@ -48,11 +48,11 @@ class EncoderNoise(Sensor):
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add noise to `q`."""
-        std = sensors.by_kind(self, log)
-        return sensors.applied(self, log, q=log.q + std * rng.standard_normal(log.q.shape))
+        std = sensors.expand_by_joint_type(self, log)
+        return sensors.record_sensor(self, log, q=log.q + std * rng.standard_normal(log.q.shape))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderColoredNoise(Sensor):
     r"""Noise with a memory on the joint positions: a first-order Gauss-Markov process.
@@ -83,13 +83,13 @@ class EncoderColoredNoise(Sensor):
         memory = np.exp(-log.dt / self.correlation_time)
         drive = rng.standard_normal(log.q.shape)
         drive[1:] *= np.sqrt(1.0 - memory**2)
-        noise = sensors.by_kind(self, log) * scipy.signal.lfilter(
+        noise = sensors.expand_by_joint_type(self, log) * scipy.signal.lfilter(
             [1.0], [1.0, -memory], drive, axis=0
         )
-        return sensors.applied(self, log, q=log.q + noise)
+        return sensors.record_sensor(self, log, q=log.q + noise)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class EncoderHarmonics(HarmonicSensor):
     r"""Position errors that repeat with every revolution of the encoder, as of an eccentric disk.
@@ -116,12 +116,12 @@ class EncoderHarmonics(HarmonicSensor):
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add the error to `q`."""
         error, phase = self.harmonics(log, rng)
-        return sensors.applied(
-            self, log, {"phase": phase}, q=log.q + sensors.by_kind(self, log) * error
+        return sensors.record_sensor(
+            self, log, {"phase": phase}, q=log.q + sensors.expand_by_joint_type(self, log) * error
         )
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class EncoderQuantization(Sensor):
     """Rounding of the joint positions to the encoder's resolution.
@@ -159,9 +159,9 @@ class EncoderQuantization(Sensor):
         sensors.keep_numbers(self, "gear", positive=True)
         if self.bits is not None:
             sensors.keep_numbers(self, "bits")
-            if not all(1.0 <= bits <= MOST_BITS for bits in np.atleast_1d(self.bits)):
+            if not all(1.0 <= bits <= MAX_BITS for bits in np.atleast_1d(self.bits)):
                 raise OptionError(
-                    f"EncoderQuantization bits must lie between 1 and {MOST_BITS}, got {self.bits}"
+                    f"EncoderQuantization bits must lie between 1 and {MAX_BITS}, got {self.bits}"
                 )
             if self.revolute != DEFAULT_RESOLUTION:
                 raise OptionError(
@@ -173,7 +173,9 @@ class EncoderQuantization(Sensor):
         del rng
         step = self._steps(log)
         counts = np.divide(log.q, step, out=np.zeros_like(log.q), where=step > 0.0)
-        return sensors.applied(self, log, q=np.where(step > 0.0, np.round(counts) * step, log.q))
+        return sensors.record_sensor(
+            self, log, q=np.where(step > 0.0, np.round(counts) * step, log.q)
+        )
 
     def again(self, log: Log, rng: np.random.Generator, share: float) -> Log:
         """Round `q` with the counts elsewhere: no motion repeats to a fraction of a step.
@@ -198,15 +200,15 @@ class EncoderQuantization(Sensor):
 
     def _steps(self, log: Log) -> Float1D:
         """Return the resolution of every joint [rad or m], shape (n,)."""
-        step = sensors.by_kind(self, log)
+        step = sensors.expand_by_joint_type(self, log)
         if self.bits is None:
             return step
-        turn = 2.0 * np.pi / sensors.per_joint(self, "gear", log)
-        bits = sensors.per_joint(self, "bits", log)
+        turn = 2.0 * np.pi / sensors.expand_option(self, "gear", log)
+        bits = sensors.expand_option(self, "bits", log)
         return np.asarray(np.where(sensors.is_prismatic(log), step, turn / 2.0**bits))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SampleJitter(Sensor):
     """Positions sampled early or late, while the log claims a uniform grid.
@@ -227,4 +229,4 @@ class SampleJitter(Sensor):
         late = self.std * rng.standard_normal(log.t.size)
         position = np.arange(log.t.size) + late / log.dt
         facts = {"rms": float(np.sqrt((late**2).mean()))}
-        return sensors.applied(self, log, facts, q=between_samples(log.q, position))
+        return sensors.record_sensor(self, log, facts, q=interpolate_samples(log.q, position))

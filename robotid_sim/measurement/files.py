@@ -14,10 +14,10 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.files import atomic_path, check_schema, schema_tag
 from robotid_sim.inputs import require_file
-from robotid_sim.measurement.hdf5_files import reading_hdf5
+from robotid_sim.measurement.hdf5_files import open_hdf5
 from robotid_sim.measurement.log import Log, Truth
 
-VERSION = 3
+SCHEMA_VERSION = 3
 """Torques may have times of their own since 3; 2 states the origin, 1 has a seed if virtual."""
 
 CHANNELS = {
@@ -28,7 +28,7 @@ CHANNELS = {
     "current": "current",
     "torque_constant": "torque constant",
 }
-TRUTH = {
+TRUTH_CHANNELS = {
     "q": "position",
     "dq": "velocity",
     "ddq": "acceleration",
@@ -38,12 +38,12 @@ TRUTH = {
     "link_dq": "velocity",
     "link_ddq": "acceleration",
 }
-_OPTIONAL_TRUTH = ("friction", "link_q", "link_dq", "link_ddq")
-SAMPLED = ("torque_times", *(name for name in CHANNELS if name != "torque_constant"))
+_OPTIONAL_TRUTH_CHANNELS = ("friction", "link_q", "link_dq", "link_ddq")
+SAMPLE_CHANNELS = ("torque_times", *(name for name in CHANNELS if name != "torque_constant"))
 """What a log may have for every sample beside its time."""
-RECORDED = ("recorded_times", "recorded_torques")
+RECORDED_CHANNELS = ("recorded_times", "recorded_torques")
 """What a log that was resampled has of the samples before, which are more or fewer."""
-UNITS = {
+CHANNEL_UNITS = {
     "position": {"rad": "rad", "m": "m"},
     "velocity": {"rad": "rad/s", "m": "m/s"},
     "acceleration": {"rad": "rad/s^2", "m": "m/s^2"},
@@ -53,8 +53,8 @@ UNITS = {
 }
 _COLUMNS = {"q": "q", "dq": "dq", "tau_cmd": "tau_cmd", "tau_meas": "tau", "current": "current"}
 """Channels of a CSV and what its column names begin with."""
-_HEADER = ("torque_time_offset", "period", "seed")
-CSV_KEYS = ("schema", "joint_units", "origin", "torque_constant", *_HEADER)
+_HEADER_FIELDS = ("torque_time_offset", "period", "seed")
+CSV_KEYS = ("schema", "joint_units", "origin", "torque_constant", *_HEADER_FIELDS)
 """What comment lines of a CSV may say."""
 
 
@@ -86,7 +86,7 @@ def save_log(log: Log, path: str | Path) -> None:
                 file.attrs["joint_names"] = list(log.joint_names)
                 file.attrs["joint_units"] = list(log.joint_units)
                 file.attrs["origin"] = log.origin
-                for key in _HEADER:
+                for key in _HEADER_FIELDS:
                     value = getattr(log, key)
                     if value is not None:
                         file.attrs[key] = value
@@ -97,7 +97,9 @@ def save_log(log: Log, path: str | Path) -> None:
                 channels = CHANNELS | {"recorded_torques": "torque"}
                 _write_channels(file, log, channels, log.joint_units)
                 if log.truth is not None:
-                    _write_channels(file.create_group("truth"), log.truth, TRUTH, log.joint_units)
+                    _write_channels(
+                        file.create_group("truth"), log.truth, TRUTH_CHANNELS, log.joint_units
+                    )
 
 
 def load_log(path: str | Path) -> Log:
@@ -140,7 +142,7 @@ def load_log(path: str | Path) -> Log:
 
 def _schema(log: Log) -> str:
     """Return the oldest schema that has all that is in a log."""
-    return schema_tag("log", VERSION if log.torque_times is not None else VERSION - 1)
+    return schema_tag("log", SCHEMA_VERSION if log.torque_times is not None else SCHEMA_VERSION - 1)
 
 
 def _write_channels(
@@ -150,7 +152,7 @@ def _write_channels(
         value = getattr(source, name)
         if value is not None:
             dataset = group.create_dataset(name, data=value)
-            dataset.attrs["units"] = [UNITS[quantity][unit] for unit in joint_units]
+            dataset.attrs["units"] = [CHANNEL_UNITS[quantity][unit] for unit in joint_units]
             dataset.attrs["quantity"] = quantity
 
 
@@ -164,16 +166,18 @@ def read_rows(path: Path, rows: slice) -> Log:
         raise FileFormatError(
             f"{path} is no HDF5 file, or a truncated one; a CSV log has a name that ends in .csv"
         )
-    with reading_hdf5(path) as file:
-        version = check_schema(file.attrs.get("schema"), "log", VERSION, path)
-        channels = {name: file[name][rows] for name in SAMPLED if name in file}
+    with open_hdf5(path) as file:
+        version = check_schema(file.attrs.get("schema"), "log", SCHEMA_VERSION, path)
+        channels = {name: file[name][rows] for name in SAMPLE_CHANNELS if name in file}
         if rows == slice(None):
-            channels |= {name: file[name][()] for name in RECORDED if name in file}
+            channels |= {name: file[name][()] for name in RECORDED_CHANNELS if name in file}
         truth = None
         if "truth" in file:
-            stored = [n for n in TRUTH if n not in _OPTIONAL_TRUTH or n in file["truth"]]
+            stored = [
+                n for n in TRUTH_CHANNELS if n not in _OPTIONAL_TRUTH_CHANNELS or n in file["truth"]
+            ]
             truth = Truth(**{name: file["truth"][name][rows] for name in stored})
-        header = {key: file.attrs[key].item() for key in _HEADER if key in file.attrs}
+        header = {key: file.attrs[key].item() for key in _HEADER_FIELDS if key in file.attrs}
         if rows.start:
             header.pop("period", None)
         return Log(
@@ -212,7 +216,7 @@ def _write_csv(log: Log, path: Path) -> None:
         if log.torque_constant is not None:
             constants = " ".join(repr(value) for value in log.torque_constant.tolist())
             file.write(f"# torque_constant: {constants}\n")
-        for key in _HEADER:
+        for key in _HEADER_FIELDS:
             if getattr(log, key) is not None:
                 file.write(f"# {key}: {getattr(log, key)!r}\n")
         csv.writer(file).writerow(names)
@@ -268,7 +272,7 @@ def log_of_columns(header: Mapping[str, str], names: list[str], values: Float2D,
         torque_constant=constants,
         torque_time_offset=_header_number(header, "torque_time_offset") or 0.0,
         period=_header_number(header, "period"),
-        origin=_origin(VERSION, header),
+        origin=_origin(SCHEMA_VERSION, header),
         seed=int(header["seed"]) if header.get("seed", "").isdecimal() else None,
         provenance={"file": path.name},
         **channels,
@@ -282,7 +286,7 @@ def csv_header(comments: Sequence[str], path: Path) -> dict[str, str]:
         key, _, value = line.removeprefix("#").partition(":")
         header[key.strip()] = value.strip()
     if "schema" in header:
-        version = check_schema(header["schema"], "log", VERSION, path)
+        version = check_schema(header["schema"], "log", SCHEMA_VERSION, path)
         header["origin"] = _origin(version, header)
     return header
 

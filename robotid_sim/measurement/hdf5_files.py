@@ -13,7 +13,7 @@ from robotid_sim.inputs import require_file, require_warranted
 MAX_DEPTH = 32
 """Levels of groups."""
 
-DAMAGE = (
+DAMAGE_ERRORS = (
     *(OSError, LookupError, ValueError, TypeError, AttributeError),
     *(RuntimeError, MemoryError, ArithmeticError),
 )
@@ -21,7 +21,7 @@ DAMAGE = (
 
 
 @contextmanager
-def reading_hdf5(path: Path) -> Iterator[h5py.File]:
+def open_hdf5(path: Path) -> Iterator[h5py.File]:
     """Open an HDF5 file for reading that holds all that it names.
 
     Raises `FileFormatError` if it is damaged, within the block too, names data in other files, or
@@ -34,7 +34,7 @@ def reading_hdf5(path: Path) -> Iterator[h5py.File]:
             yield file
     except (FileFormatError, LogError):
         raise
-    except DAMAGE as error:
+    except DAMAGE_ERRORS as error:
         text = " ".join(str(error).split()) or type(error).__name__
         raise FileFormatError(
             f"{path} is no complete file of its kind: {text}; write it again"

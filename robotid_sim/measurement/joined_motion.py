@@ -9,7 +9,7 @@ from robotid_sim.arrays import Float, Float2D, Int1D
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.motion import Motion, RowFilter
 
-RATES = 0.01
+RATE_TOLERANCE = 0.01
 """Relative difference of sample times up to which logs are joined."""
 
 
@@ -45,10 +45,10 @@ class JoinedRowFilter(RowFilter):
         counts = [len(range(part.stop - part.first)[part.rows]) for part in self.filters]
         return np.repeat(np.arange(len(counts)), counts)
 
-    def filtered(self, parts: Iterable[Float]) -> Float:
+    def filter_parts(self, parts: Iterable[Float]) -> Float:
         """Return the rows of a signal of all logs that comes in parts; see `RowFilter`."""
         by_log = _split(parts, [part.stop - part.first for part in self.parts])
-        rows = [part.filtered(own) for part, own in zip(self.filters, by_log, strict=True)]
+        rows = [part.filter_parts(own) for part, own in zip(self.filters, by_log, strict=True)]
         if self.weights is not None:
             shape = self.weights.shape[1:] + (1,) * (rows[0].ndim - 2)
             rows = [own * w.reshape(shape) for own, w in zip(rows, self.weights, strict=True)]
@@ -70,7 +70,7 @@ def _split(parts: Iterable[Float], lengths: Sequence[int]) -> Iterator[Iterator[
     return (of(length) for length in lengths)
 
 
-def joined(motions: Sequence[Motion]) -> Motion:
+def join_motions(motions: Sequence[Motion]) -> Motion:
     """Return motions one after the other, as one on a time grid that goes on.
 
     Raises `LogError` if the motions differ in joints or sample rate, or have no row filter.
@@ -81,7 +81,7 @@ def joined(motions: Sequence[Motion]) -> Motion:
     filters = tuple(_require_alike(motion, first) for motion in motions)
     t, q, dq, ddq, tau = (
         np.concatenate(
-            [getattr(m, name)[part.used] for m, part in zip(motions, filters, strict=True)]
+            [getattr(m, name)[part.sample_slice] for m, part in zip(motions, filters, strict=True)]
         )
         for name in ("t", "q", "dq", "ddq", "tau")
     )
@@ -102,7 +102,7 @@ def _require_alike(motion: Motion, first: Motion) -> RowFilter:
     """Return the row filter of a motion that can be joined with the first one."""
     if motion.row_filter is None or motion.joint_names != first.joint_names:
         raise LogError("only motions of the same joints, with a row filter, can be joined")
-    if abs(motion.dt - first.dt) > RATES * first.dt:
+    if abs(motion.dt - first.dt) > RATE_TOLERANCE * first.dt:
         raise LogError(
             f"logs of {1.0 / first.dt:.6g} and {1.0 / motion.dt:.6g} Hz cannot be fitted "
             "together; record them at one rate, or identify them apart and `compare`"

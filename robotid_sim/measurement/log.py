@@ -21,30 +21,30 @@ from robotid_sim.representation import public_value
 if TYPE_CHECKING:
     import pandas
 
-ORIGINS = ("machine", "virtual")
+LOG_ORIGINS = ("machine", "virtual")
 
-UNIFORM = 1e-6
+STEP_TOLERANCE = 1e-6
 """Largest deviation of a time step from the usual one, relative."""
 
-LARGEST_SAMPLE = 1e12
+MAX_SAMPLE = 1e12
 """Largest size of a sample, in any unit that a file may have."""
 
-SHORTEST_LOG = 10
+MIN_SAMPLES = 10
 """Fewest samples of a log."""
 
-MOVING = 0.01
+MIN_MOTION_RANGE = 0.01
 """Range of positions above which a joint moves, whatever its encoder's noise [rad or m]."""
 
-LONGEST_OFFSET = 1.0
+MAX_TIME_OFFSET = 1.0
 """Longest time between a position and its torque [s]."""
 
 SLOWEST, USUAL = 0.2, 0.02
 """Longest time between samples of a robot, and a usual one, that tells the unit of times [s]."""
 
-FASTEST = 5e-6
+MIN_STEP = 5e-6
 """Shortest time between samples that is believed [s]; a shorter one has another unit."""
 
-PRINTED = 1.1e-6
+PRINTED_TIME_TOLERANCE = 1.1e-6
 """Deviation that times printed with six decimals have [s]."""
 
 
@@ -52,7 +52,7 @@ def not_uniform_after(t: Float1D) -> float | None:
     """Return the time after which stamps [s] leave a uniform grid, None if they do not."""
     steps = np.diff(t)
     usual = float(np.median(steps))
-    bad = np.abs(steps - usual) > UNIFORM * abs(usual) + PRINTED
+    bad = np.abs(steps - usual) > STEP_TOLERANCE * abs(usual) + PRINTED_TIME_TOLERANCE
     drift = abs(t[-1] - t[0] - usual * steps.size) > 0.5 * abs(usual)
     return float(t[int(np.argmax(bad))]) if bad.any() or drift or usual <= 0.0 else None
 
@@ -160,20 +160,20 @@ class Log:
         for name in (*names, "recorded_times", "recorded_torques"):
             value = getattr(self, name)
             worst = 0.0 if value is None else float(max(value.max(), -value.min()))
-            if worst > LARGEST_SAMPLE:  # its square would overflow in a fit
+            if worst > MAX_SAMPLE:  # its square would overflow in a fit
                 raise LogError(
                     f"log: {name} has a sample of {worst:g}, which nothing measures; remove or "
                     "repair it"
                 )
-        if self.origin not in ORIGINS:
-            raise LogError(f"log: origin '{self.origin}' is none of {', '.join(ORIGINS)}")
+        if self.origin not in LOG_ORIGINS:
+            raise LogError(f"log: origin '{self.origin}' is none of {', '.join(LOG_ORIGINS)}")
         if self.truth is not None and self.truth.q.shape != self.q.shape:
             raise LogError(f"log: truth has shape {self.truth.q.shape}, expected {self.q.shape}")
         if (self.current is None) != (self.torque_constant is None):
             raise LogError("log: motor currents and torque constants are of use only together")
         if len(self.joint_units) != n:
             raise LogError(f"log: {n} joints but {len(self.joint_units)} units")
-        if t.size < SHORTEST_LOG:
+        if t.size < MIN_SAMPLES:
             raise LogError(f"log: only {t.size} samples; an identification needs seconds of data")
         at = not_uniform_after(t)
         if at is not None:
@@ -199,7 +199,7 @@ class Log:
         return np.asarray(recorded + self.torque_time_offset)
 
     @property
-    def recorded(self) -> tuple[Float1D, Float2D] | None:
+    def recording(self) -> tuple[Float1D, Float2D] | None:
         """Stamps [s] and torques as recorded; None if `tau_meas` is not what is between them."""
         times, torques = self.recorded_times, self.recorded_torques
         if times is None or torques is None:
@@ -253,7 +253,7 @@ class Log:
 
         Joints without any torque, see `torque_measured`, have no say in a fit, if others have.
         """
-        moves, measured = np.ptp(self.q, axis=0) > MOVING, self.torque_measured
+        moves, measured = np.ptp(self.q, axis=0) > MIN_MOTION_RANGE, self.torque_measured
         still = moves & (np.ptp(self.tau_meas, axis=0) == 0.0)
         still &= measured | ~measured.any()
         if still.any():
@@ -277,7 +277,7 @@ class Log:
                 f"'t' is in seconds and has a sample every {self.dt:g} s; if it is {advice}if it "
                 "counts samples, divide it by their rate [Hz]"
             )
-        if self.dt < FASTEST:
+        if self.dt < MIN_STEP:
             raise LogError(
                 f"'t' is in seconds and has a sample every {self.dt:g} s, {1.0 / self.dt:.3g} Hz; "
                 "if its column is in s though its name says ms or us, say so in a map: time_unit = "
@@ -285,7 +285,7 @@ class Log:
             )
         length = float(self.t[-1] - self.t[0]) + self.dt
         check_period(self.period, length, self.dt)
-        offset, most = self.torque_time_offset, min(LONGEST_OFFSET, length)
+        offset, most = self.torque_time_offset, min(MAX_TIME_OFFSET, length)
         if not abs(offset) < most:
             raise LogError(
                 f"'torque_time_offset' is {offset:g} s; it is the time from a position sample to "
@@ -314,26 +314,28 @@ def _cut(source: object, names: Sequence[str], rows: slice | Bool1D) -> dict[str
     return {name: None if array is None else array[rows] for name, array in arrays.items()}
 
 
-DIFFERENCES = 4
+DIFFERENCE_ORDER = 4
 """Differences that leave of smooth motion and torque nothing beside their noise."""
 
-LATEST = 3
+MAX_LAG = 3
 """Samples by which a torque is looked for after the position that it answers."""
 
-SIGNIFICANT = 5.0
+MIN_CORRELATION_RATIO = 5.0
 """Standard deviations of a correlation by chance from which it is none."""
 
-LEAST = 0.05
+MIN_CORRELATION = 0.05
 """Correlation below which it does no harm."""
 
-WHITE = 0.1
+WHITENESS_TOLERANCE = 0.1
 """Deviation of the first autocorrelation from that of white noise up to which noise is white."""
 
-FEWEST = 1000
+MIN_NOISE_SAMPLES = 1000
 """Samples below which nothing is said."""
 
-_WEIGHTS = np.poly([1.0] * DIFFERENCES)
-_CORRELATION = np.correlate(_WEIGHTS, _WEIGHTS, "full") / (_WEIGHTS @ _WEIGHTS)
+_DIFFERENCE_WEIGHTS = np.poly([1.0] * DIFFERENCE_ORDER)
+_DIFFERENCE_CORRELATION = np.correlate(_DIFFERENCE_WEIGHTS, _DIFFERENCE_WEIGHTS, "full") / (
+    _DIFFERENCE_WEIGHTS @ _DIFFERENCE_WEIGHTS
+)
 """Autocorrelation of white noise that was differenced."""
 
 
@@ -364,25 +366,30 @@ def loop_noise(log: Log) -> LoopNoise | None:
     :math:`(\sum_k \rho_k^2 / N)^{1/2}`, :math:`\rho` being that of the differences. A position
     without white noise, such as a clean or a quantized one, says nothing.
     """
-    if log.t.size < FEWEST or log.torque_times is not None:
+    if log.t.size < MIN_NOISE_SAMPLES or log.torque_times is not None:
         return None
-    q, tau = _differenced(log.q), _differenced(log.tau_meas)
-    limit = max(LEAST, SIGNIFICANT * float(np.sqrt((_CORRELATION**2).sum() / len(q))))
-    found = np.max([_correlation(q, tau, lag) for lag in range(LATEST + 1)], axis=0)
+    q, tau = _difference(log.q), _difference(log.tau_meas)
+    limit = max(
+        MIN_CORRELATION,
+        MIN_CORRELATION_RATIO * float(np.sqrt((_DIFFERENCE_CORRELATION**2).sum() / len(q))),
+    )
+    found = np.max([_correlation(q, tau, lag) for lag in range(MAX_LAG + 1)], axis=0)
     power = np.maximum((q**2).sum(axis=0), np.finfo(float).tiny)
     first = (q[1:] * q[:-1]).sum(axis=0) / power  # autocorrelation, of what was white or not
-    found[~(np.abs(first - _CORRELATION[DIFFERENCES + 1]) < WHITE)] = 0.0
+    found[
+        ~(np.abs(first - _DIFFERENCE_CORRELATION[DIFFERENCE_ORDER + 1]) < WHITENESS_TOLERANCE)
+    ] = 0.0
     j = int(found.argmax())
     if found[j] <= limit:
         return None
-    noise = np.sqrt((tau**2).mean(axis=0) / (_WEIGHTS @ _WEIGHTS))
+    noise = np.sqrt((tau**2).mean(axis=0) / (_DIFFERENCE_WEIGHTS @ _DIFFERENCE_WEIGHTS))
     size = np.sqrt((log.tau_meas**2).mean(axis=0))
     share = float(np.median(noise / np.maximum(size, np.finfo(float).tiny)))
     return LoopNoise(log.joint_names[j], float(found[j]), share)
 
 
-def _differenced(x: Float2D) -> Float2D:
-    differences = np.diff(np.where(np.isfinite(x), x, 0.0), DIFFERENCES, axis=0)
+def _difference(x: Float2D) -> Float2D:
+    differences = np.diff(np.where(np.isfinite(x), x, 0.0), DIFFERENCE_ORDER, axis=0)
     return np.asarray(differences - differences.mean(axis=0))
 
 

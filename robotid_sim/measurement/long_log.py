@@ -14,26 +14,26 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.files import require_space
 from robotid_sim.measurement.files import (
-    SAMPLED,
+    SAMPLE_CHANNELS,
     csv_header,
     log_of_columns,
     numbers_of,
     read_rows,
     save_log,
 )
-from robotid_sim.measurement.hdf5_files import reading_hdf5
-from robotid_sim.measurement.log import SHORTEST_LOG, Log, check_period
+from robotid_sim.measurement.hdf5_files import open_hdf5
+from robotid_sim.measurement.log import MIN_SAMPLES, Log, check_period
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
-LONG = 1_000_000
+MIN_LONG_SIZE = 1_000_000
 """Positions, samples times joints, above which a log is read in parts; in memory they take .5 kB
 each on the way to an estimate."""
 
-PART = 250_000
+PART_SIZE = 250_000
 """Positions of a part."""
 
-LINES = 50_000
+LINES_PER_READ = 50_000
 """Lines of a CSV that are read at a time."""
 
 
@@ -58,7 +58,7 @@ class LongLog:
 
         Raises as `load_log` does, and `LogError` if the log is of another robot or has no torque.
         """
-        with reading_hdf5(path) as file:
+        with open_hdf5(path) as file:
             t = file["t"]
             samples, dt = int(t.size), float((t[-1] - t[0]) / (t.size - 1))
         head = _part(path, name, 0, min(2 * part_samples(robot.dof), samples))
@@ -100,7 +100,7 @@ class LongLog:
                 )
             q += [part.q.min(axis=0), part.q.max(axis=0)]
             tau += [part.tau_meas.min(axis=0), part.tau_meas.max(axis=0)]
-        count = max(len(q), SHORTEST_LOG)
+        count = max(len(q), MIN_SAMPLES)
         return Log(
             t=self.dt * np.arange(count),
             q=np.resize(q, (count, self.head.dof)),
@@ -112,7 +112,7 @@ class LongLog:
 
 def part_samples(dof: int) -> int:
     """Return how many samples of so many joints are a part."""
-    return max(PART // dof, SHORTEST_LOG)
+    return max(PART_SIZE // dof, MIN_SAMPLES)
 
 
 def _part(path: Path, name: str, first: int, stop: int) -> Log:
@@ -129,7 +129,7 @@ def positions_of(path: Path) -> int:
     """
     try:
         if path.suffix.lower() != ".csv":
-            with reading_hdf5(path) as file:
+            with open_hdf5(path) as file:
                 return int(file["q"].size)
         with path.open("rb") as stream:
             names = next(line for line in stream if not line.startswith(b"#")).split(b",")
@@ -161,7 +161,7 @@ def copy_of_csv(path: Path, folder: Path) -> Path:
                     _make_growing(target)
                 else:
                     with h5py.File(target, "r+") as file:
-                        for name in ("t", *SAMPLED):
+                        for name in ("t", *SAMPLE_CHANNELS):
                             if name in file:
                                 more = getattr(log, name)
                                 file[name].resize(len(file[name]) + len(more), axis=0)
@@ -175,10 +175,10 @@ def copy_of_csv(path: Path, folder: Path) -> Path:
 
 def _blocks(stream: Iterator[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield lines in blocks, each with the number of its first one; none is shorter than a log."""
-    first, lines = 1, list(islice(stream, LINES))
+    first, lines = 1, list(islice(stream, LINES_PER_READ))
     while lines:
-        following = list(islice(stream, LINES))
-        if len(following) < SHORTEST_LOG:
+        following = list(islice(stream, LINES_PER_READ))
+        if len(following) < MIN_SAMPLES:
             lines, following = lines + following, []
         yield first, lines
         first, lines = first + len(lines), following
@@ -198,10 +198,10 @@ def _values(lines: Sequence[str], path: Path, names: list[str], first: int) -> F
 def _make_growing(path: Path) -> None:
     """Give the samples of a log in HDF5 room for more."""
     with h5py.File(path, "r+") as file:
-        for name in ("t", *SAMPLED):
+        for name in ("t", *SAMPLE_CHANNELS):
             if name in file:
                 attributes, data = dict(file[name].attrs), file[name][()]
                 del file[name]
                 shape = data.shape[1:]
-                options = {"maxshape": (None, *shape), "chunks": (LINES, *shape)}
+                options = {"maxshape": (None, *shape), "chunks": (LINES_PER_READ, *shape)}
                 file.create_dataset(name, data=data, **options).attrs.update(attributes)

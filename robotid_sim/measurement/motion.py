@@ -12,24 +12,24 @@ import numpy as np
 import scipy
 
 from robotid_sim.arrays import Bool1D, Bool2D, Float, Float1D, Float2D, Int1D, freeze, parts_of
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import LogError, OptionError, ShapeError
 from robotid_sim.representation import public_value
 
-RINGING = 8.0
+RINGING_TIME_RATIO = 8.0
 """Time that a low-pass rings, over the period of its cut-off."""
 
-DENSE = 4
+MAX_DENSE_STEP = 4
 """Step between rows from which on filtering only the rows is faster than all samples."""
 
-FEWEST_ROWS = 10
+MIN_ROWS = 10
 """Fewest rows of a fit."""
 
-FEWEST_PERIODS = 1.9
+MIN_PERIODS = 1.9
 """Periods in the rows that can show that something repeats; filters take some of the two."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class RowFilter:
     """Zero-phase low-pass and decimation of regressor columns and torque alike.
@@ -64,15 +64,15 @@ class RowFilter:
                 f"cut-offs of joints {self.cutoffs} must lie above 0 and up to {self.cutoff:g}"
             )
         used, padding = self.stop - self.first, 3 * (2 * self.order + 1)
-        most = max(padding, 2 * self.edge + FEWEST_ROWS * self.step)
+        most = max(padding, 2 * self.edge + MIN_ROWS * self.step)
         if used <= most:
             raise LogError(
-                f"the log is too short: its filter leaves fewer than {FEWEST_ROWS} rows, one every "
+                f"the log is too short: its filter leaves fewer than {MIN_ROWS} rows, one every "
                 f"{self.step} samples; {most + 1 - used} samples more are needed"
             )
 
     @property
-    def used(self) -> slice:
+    def sample_slice(self) -> slice:
         """Samples that enter the filter."""
         return slice(self.first, self.stop)
 
@@ -81,36 +81,36 @@ class RowFilter:
         """Cut-off of the joint whose rows are the slowest [cycles a sample]."""
         return min(self.cutoffs or (self.cutoff,))
 
-    def resampled(self, factor: float, **changes: Any) -> Self:
+    def scale_cutoffs(self, factor: float, **changes: Any) -> Self:
         """Return the filter with all cut-offs times a factor, and other changes of its fields."""
         cutoffs = self.cutoffs and tuple(factor * cutoff for cutoff in self.cutoffs)
         return replace(self, cutoff=factor * self.cutoff, cutoffs=cutoffs, **changes)
 
     @property
     def rows(self) -> slice:
-        """Samples, of those in `used`, that become rows."""
+        """Samples, of those in `sample_slice`, that become rows."""
         return slice(self.edge, self.stop - self.first - self.edge, self.step)
 
     @property
     def row_samples(self) -> Int1D:
-        """Samples, of those in `used`, that become rows."""
+        """Samples, of those in `sample_slice`, that become rows."""
         return np.arange(self.stop - self.first)[self.rows]
 
     def apply(self, x: Float) -> Float:
-        """Return the rows of a signal cut to `used`, shape (N, n, ...), along its first axis."""
-        return self.filtered(parts_of(x))
+        """Filter a signal that is cut to `sample_slice`, shape (N, n, ...), along its first axis."""
+        return self.filter_parts(parts_of(x))
 
-    def filtered(self, parts: Iterable[Float]) -> Float:
+    def filter_parts(self, parts: Iterable[Float]) -> Float:
         """Return the rows of a signal that comes in parts, one after the other; see `apply`."""
         if self.gains is not None:
             parts = parts_of(first_order(np.concatenate([*parts]), self.gains))
         if self.cutoffs is None:
-            return filtered_rows(parts, low_pass(self.order, self.cutoff), self.row_samples)
+            return filter_rows(parts, low_pass(self.order, self.cutoff), self.row_samples)
         x = np.concatenate([*parts])
         if len(self.cutoffs) != x.shape[1]:
             raise OptionError(f"{len(self.cutoffs)} cut-offs of rows for {x.shape[1]} joints")
         by_joint = (
-            filtered_rows([x[:, [j]]], low_pass(self.order, cutoff), self.row_samples)
+            filter_rows([x[:, [j]]], low_pass(self.order, cutoff), self.row_samples)
             for j, cutoff in enumerate(self.cutoffs)
         )
         return np.concatenate([*by_joint], axis=1)
@@ -125,13 +125,13 @@ def low_pass(order: int, cutoff: float) -> Float1D:
     The cut-off :math:`f_c` is in cycles a sample, m the order. The response has shape (2 k + 1,)
     and ends where it has decayed to some 1e-9.
     """
-    reach = round(RINGING / cutoff)
+    reach = round(RINGING_TIME_RATIO / cutoff)
     warped = np.tan(np.pi * np.fft.rfftfreq(8 * reach)) / np.tan(np.pi * cutoff)
     response = np.fft.irfft(1.0 / (1.0 + warped ** (2 * order)))[: reach + 1]
     return np.concatenate([response[:0:-1], response])
 
 
-def filtered_rows(parts: Iterable[Float], kernel: Float1D, samples: Int1D) -> Float:
+def filter_rows(parts: Iterable[Float], kernel: Float1D, samples: Int1D) -> Float:
     """Return some evenly spaced samples of a signal after a symmetric filter.
 
     Beyond its ends the signal is zero, not a reflection: that hinges on the first sample, whose
@@ -142,7 +142,7 @@ def filtered_rows(parts: Iterable[Float], kernel: Float1D, samples: Int1D) -> Fl
     the samples have shape (M,).
     """
     step = int(samples[1] - samples[0]) if len(samples) > 1 else 1
-    if step < DENSE:
+    if step < MAX_DENSE_STEP:
         x = np.concatenate([*parts])
         length = scipy.fft.next_fast_len(len(x) + len(kernel) - 1, real=True)
         gain = np.fft.rfft(kernel, length).reshape(-1, *(1,) * (x.ndim - 1))
@@ -209,8 +209,8 @@ class Motion:
     @property
     def repeats(self) -> float | None:
         """Period [s], if the samples that become rows of a fit hold two of them."""
-        used = slice(None) if self.row_filter is None else self.row_filter.used
-        if self.period is None or np.ptp(self.t[used]) < FEWEST_PERIODS * self.period:
+        used = slice(None) if self.row_filter is None else self.row_filter.sample_slice
+        if self.period is None or np.ptp(self.t[used]) < MIN_PERIODS * self.period:
             return None
         return self.period
 
@@ -223,11 +223,11 @@ class Motion:
     def row_times(self) -> Float1D:
         """Times of the samples that become rows of a fit [s]."""
         if self.row_filter is not None:
-            return self.t[self.row_filter.used][self.row_filter.row_samples]
+            return self.t[self.row_filter.sample_slice][self.row_filter.row_samples]
         return self.t if self.mask is None else self.t[self.mask]
 
 
-LEAST_SHARE = 0.05
+MIN_OPEN_SHARE = 0.05
 """Rows that see a smaller share of open samples than this fade out instead of being scaled up."""
 
 
@@ -252,7 +252,7 @@ class GatedRowFilter(RowFilter):
     """
 
     gate: Bool2D | None = None
-    """Samples in `used` that count, shape (stop - first, n)."""
+    """Samples in `sample_slice` that count, shape (stop - first, n)."""
 
     def __post_init__(self) -> None:
         # A slotted dataclass is another class than the one its body sees: no bare super().
@@ -260,36 +260,36 @@ class GatedRowFilter(RowFilter):
         if self.gate is None or len(self.gate) != self.stop - self.first:
             raise ShapeError(f"the gate of a row filter needs {self.stop - self.first} samples")
 
-    def filtered(self, parts: Iterable[Float]) -> Float:
+    def filter_parts(self, parts: Iterable[Float]) -> Float:
         """Return the rows of a signal in parts, shut samples left out; see `RowFilter`."""
         assert self.gate is not None
-        share = RowFilter.filtered(self, parts_of(self.gate.astype(float)))
-        rows = RowFilter.filtered(self, self._open(parts))
-        return np.asarray(rows / np.sqrt(np.maximum(_like(share, rows), LEAST_SHARE)))
+        share = RowFilter.filter_parts(self, parts_of(self.gate.astype(float)))
+        rows = RowFilter.filter_parts(self, self._open(parts))
+        return np.asarray(rows / np.sqrt(np.maximum(_expand_axes(share, rows), MIN_OPEN_SHARE)))
 
     def _open(self, parts: Iterable[Float]) -> Iterator[Float]:
         """Yield the parts with zeros for the samples that are shut."""
         assert self.gate is not None
         begin = 0
         for part in parts:
-            yield np.where(_like(self.gate[begin : begin + len(part)], part), part, 0.0)
+            yield np.where(_expand_axes(self.gate[begin : begin + len(part)], part), part, 0.0)
             begin += len(part)
 
 
-def _like(x: Any, other: Float) -> Any:
+def _expand_axes(x: Any, other: Float) -> Any:
     """Return an array (N, n) with as many axes as another one (N, n, ...)."""
     return x.reshape(x.shape + (1,) * (other.ndim - 2))
 
 
-def ungated(row_filter: RowFilter) -> RowFilter:
+def remove_gate(row_filter: RowFilter) -> RowFilter:
     """Return a row filter without its gate."""
     options = {field.name: getattr(row_filter, field.name) for field in fields(RowFilter)}
     return RowFilter(**options)
 
 
-def gated(row_filter: RowFilter, gate: Bool2D) -> RowFilter:
+def add_gate(row_filter: RowFilter, gate: Bool2D) -> RowFilter:
     """Return a row filter with a gate, False for samples that do not count, added to its own."""
-    cut = gate[row_filter.used]
+    cut = gate[row_filter.sample_slice]
     if cut.all():
         return row_filter
     if isinstance(row_filter, GatedRowFilter) and row_filter.gate is not None:
@@ -298,11 +298,11 @@ def gated(row_filter: RowFilter, gate: Bool2D) -> RowFilter:
     return GatedRowFilter(**options, gate=cut)
 
 
-TAPS = 8
+TAP_COUNT = 8
 """Samples that an interpolated value is made of."""
 
 
-def between_samples(x: Float2D, position: Float1D) -> Float2D:
+def interpolate_samples(x: Float2D, position: Float1D) -> Float2D:
     r"""Return a signal at fractional sample positions, by Lagrange interpolation of order 7.
 
     .. math:: x(p) = \sum_{n=0}^{7} x_{i+n} \prod_{k \neq n} \frac{p - i - k}{n - k}
@@ -325,12 +325,12 @@ def between_samples(x: Float2D, position: Float1D) -> Float2D:
        doi:10.1109/79.482137.
     """
     position = np.clip(position, 0.0, len(x) - 1.0)
-    first = np.clip(np.floor(position).astype(int) - (TAPS // 2 - 1), 0, len(x) - TAPS)
+    first = np.clip(np.floor(position).astype(int) - (TAP_COUNT // 2 - 1), 0, len(x) - TAP_COUNT)
     local = position - first
     value = np.zeros((position.size, x.shape[1]))
-    for n in range(TAPS):
+    for n in range(TAP_COUNT):
         weight = np.ones(position.size)
-        for k in range(TAPS):
+        for k in range(TAP_COUNT):
             if k != n:
                 weight *= (local - k) / (n - k)
         value += weight[:, None] * x[first + n]

@@ -7,11 +7,17 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.sensors import PerJoint, Sensor, applied, keep_numbers, torque_rms
-from robotid_sim.measurement.sensors import per_joint as by_joint
+from robotid_sim.measurement.sensors import (
+    PerJoint,
+    Sensor,
+    keep_numbers,
+    record_sensor,
+    torque_rms,
+)
+from robotid_sim.measurement.sensors import expand_option as by_joint
 
 
 def _require_share(sensor: Sensor, value: float) -> None:
@@ -19,7 +25,7 @@ def _require_share(sensor: Sensor, value: float) -> None:
         raise OptionError(f"{type(sensor).__name__} probability must lie in [0, 1), got {value}")
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DroppedSamples(Sensor):
     """Samples that never arrive: the logger writes the last one again, as real loggers do.
@@ -43,10 +49,10 @@ class DroppedSamples(Sensor):
         held = np.maximum.accumulate(np.where(lost, 0, np.arange(log.t.size)))
         names = ("q", "tau_meas", "dq", "current")
         channels = {n: getattr(log, n)[held] for n in names if getattr(log, n) is not None}
-        return applied(self, log, {"lost": int(lost.sum())}, **channels)
+        return record_sensor(self, log, {"lost": int(lost.sum())}, **channels)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outliers(Sensor):
     """Single samples that are far off, each joint and channel for itself, with either sign.
@@ -77,7 +83,7 @@ class Outliers(Sensor):
             channels["tau_meas"] = log.tau_meas + torque
         if facts["position"]:
             channels["q"] = log.q + position
-        return applied(self, log, facts, **channels)
+        return record_sensor(self, log, facts, **channels)
 
     def _errors(self, size: Float1D, log: Log, rng: np.random.Generator) -> Float2D:
         hit = rng.random(log.q.shape) < self.probability

@@ -22,11 +22,11 @@ from typing import Any, ClassVar, TypeAlias
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, readonly
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import LogError, OptionError, ShapeError, UnknownNameError, require_type
 from robotid_sim.measurement.log import Log
 
-PROVENANCE = "measured_by"
+PROVENANCE_KEY = "measured_by"
 """Key of the provenance under which sensors, with their options and draws, are listed in order."""
 
 PerJoint = float | tuple[float, ...]
@@ -46,7 +46,7 @@ class Sensor(ABC):
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Return the log with this imperfection; `truth` stays untouched."""
 
-    def settled(self, drawn: Mapping[str, Any]) -> "Sensor":
+    def fix_draws(self, drawn: Mapping[str, Any]) -> "Sensor":
         """Return the sensor with what a cell has for good held as drawn; most have nothing.
 
         What it drew for a log is in the provenance of that.
@@ -128,11 +128,11 @@ def measure(
         if rng is None and sensor.random:
             raise OptionError(f"{type(sensor).__name__} draws noise; give rng")
         draw = rng if rng is not None else np.random.default_rng(0)
-        log = _sensed(sensor, log, partial(sensor, log, draw))
+        log = _call_sensor(sensor, log, partial(sensor, log, draw))
     return log
 
 
-def _sensed(sensor: Sensor, log: Log, sense: Callable[[], Log]) -> Log:
+def _call_sensor(sensor: Sensor, log: Log, sense: Callable[[], Log]) -> Log:
     """Return what a call of a sensor makes of a log; one of a user may return anything."""
     what = f"what {type(sensor).__name__} returned"
     try:
@@ -147,34 +147,34 @@ def _sensed(sensor: Sensor, log: Log, sense: Callable[[], Log]) -> Log:
     return seen
 
 
-def measured_again(
+def replicate_measurement(
     log: Log, sensors: Sequence[Sensor], rng: np.random.Generator, share: float
 ) -> Log:
     """Return what sensors make of a clean log in a replicate of the experiment.
 
-    They apply in this order; `settled` gives those of the same cell. `share`, between 0 and 1, is
-    that of a step of an encoder by which this replicate lies elsewhere. The truth is the same.
+    They apply in this order; `fix_sensors` gives those of the same cell. `share`, between 0 and 1,
+    is that of a step of an encoder by which this replicate lies elsewhere. The truth is the same.
     """
     for sensor in sensors:
-        log = _sensed(sensor, log, partial(sensor.again, log, rng, share))
+        log = _call_sensor(sensor, log, partial(sensor.again, log, rng, share))
     return log
 
 
-def settled(sensors: Sequence[Sensor], log: Log) -> tuple[Sensor, ...]:
+def fix_sensors(sensors: Sequence[Sensor], log: Log) -> tuple[Sensor, ...]:
     """Return the sensors that measured a log, ready to measure another with the same cell.
 
     Torque constants, offsets and phases of harmonics are drawn once for a cell: in a replicate of
     the experiment they are the same, and only the noise differs. A log without notes of these
     sensors, such as one of a machine, gives them back as they are.
     """
-    notes = log.provenance.get(PROVENANCE, [])
+    notes = log.provenance.get(PROVENANCE_KEY, [])
     if [note["sensor"] for note in notes] != [type(sensor).__name__ for sensor in sensors]:
         return tuple(sensors)
     pairs = zip(sensors, notes, strict=True)
-    return tuple(sensor.settled(note.get("drawn", {})) for sensor, note in pairs)
+    return tuple(sensor.fix_draws(note.get("drawn", {})) for sensor, note in pairs)
 
 
-def applied(
+def record_sensor(
     sensor: Sensor, log: Log, facts: Mapping[str, Any] | None = None, **channels: Any
 ) -> Log:
     """Return the log with new channels and a note of the sensor in its provenance.
@@ -189,8 +189,8 @@ def applied(
     note = {"sensor": type(sensor).__name__, **_jsonable(asdict(sensor))}  # type: ignore[call-overload]
     if facts:
         note["drawn"] = _jsonable(facts)
-    before = log.provenance.get(PROVENANCE, [])
-    return replace(log, provenance={**log.provenance, PROVENANCE: [*before, note]}, **channels)
+    before = log.provenance.get(PROVENANCE_KEY, [])
+    return replace(log, provenance={**log.provenance, PROVENANCE_KEY: [*before, note]}, **channels)
 
 
 def _jsonable(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -218,7 +218,7 @@ def keep_numbers(sensor: Sensor, *names: str, signed: bool = False, positive: bo
             object.__setattr__(sensor, name, tuple(array.tolist()))
 
 
-def per_joint(sensor: Sensor, name: str, log: Log) -> Float1D:
+def expand_option(sensor: Sensor, name: str, log: Log) -> Float1D:
     """Return an option as one number per joint of the log, shape (n,).
 
     Raises `OptionError` if it has another number of entries than the log has joints.
@@ -232,9 +232,9 @@ def per_joint(sensor: Sensor, name: str, log: Log) -> Float1D:
     return np.array(np.broadcast_to(value, (log.dof,)))
 
 
-def by_kind(sensor: Sensor, log: Log) -> Float1D:
+def expand_by_joint_type(sensor: Sensor, log: Log) -> Float1D:
     """Return the options `revolute` and `prismatic` joint by joint, shape (n,)."""
-    both = (per_joint(sensor, name, log) for name in ("prismatic", "revolute"))
+    both = (expand_option(sensor, name, log) for name in ("prismatic", "revolute"))
     return np.asarray(np.where(is_prismatic(log), *both))
 
 
@@ -253,7 +253,7 @@ _Phases: TypeAlias = tuple[tuple[float, ...], ...]
 """Phases of harmonics, one list per order with one number per joint."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class HarmonicSensor(Sensor):
     r"""A sensor with an error of the angle :math:`\alpha = G q` of the encoder or the motor.
@@ -299,26 +299,29 @@ class HarmonicSensor(Sensor):
             except ShapeError as error:
                 message = f"phases of harmonics, one per order and joint: {error}"
                 raise OptionError(message) from error
-        gear, lead = per_joint(self, "gear", log), per_joint(self, "lead", log)
+        gear, lead = expand_option(self, "gear", log), expand_option(self, "lead", log)
         angle = log.q * gear * np.where(is_prismatic(log), 2.0 * np.pi / lead, 1.0)
         terms = zip(self.orders, self.shares, phase, strict=True)
         return np.asarray(sum(share * np.sin(k * angle + p) for k, share, p in terms)), phase
 
-    def settled(self, drawn: Mapping[str, Any]) -> Sensor:
+    def fix_draws(self, drawn: Mapping[str, Any]) -> Sensor:
         """Hold the phases; see `Sensor`."""
         return replace(self, phase=drawn["phase"])
 
 
-_TABLE: Mapping[str, Mapping[str, Any]] = tomllib.loads(
+_PRESET_TABLE: Mapping[str, Mapping[str, Any]] = tomllib.loads(
     (files(__package__) / "presets.toml").read_text("utf-8")
 )
 """By sensor, in the order in which they apply: the reason, and options by preset."""
 
-_NAMES = ("lab", "industrial", "harsh")
+_PRESET_NAMES = ("lab", "industrial", "harsh")
 
 PRESETS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "ideal": {},
-    **{name: {s: row[name] for s, row in _TABLE.items() if name in row} for name in _NAMES},
+    **{
+        name: {s: row[name] for s, row in _PRESET_TABLE.items() if name in row}
+        for name in _PRESET_NAMES
+    },
 }
 """Sensors with their options, by preset, in the order in which they apply; `ideal` has none."""
 
@@ -329,14 +332,14 @@ def preset(name: str) -> dict[str, dict[str, Any]]:
     Raises `UnknownNameError` if there is no such preset; the text lists those there are.
     """
     if name not in PRESETS:
-        raise UnknownNameError.of("sensor preset", name, PRESETS)
+        raise UnknownNameError.from_names("sensor preset", name, PRESETS)
     return {sensor: dict(options) for sensor, options in PRESETS[name].items()}
 
 
 def describe_presets() -> list[dict[str, Any]]:
     """Return the table: a row per preset and sensor with its options and the reason for them."""
     return [
-        {"preset": name, "sensor": s, "options": options, "reason": _TABLE[s]["reason"]}
-        for name in _NAMES
+        {"preset": name, "sensor": s, "options": options, "reason": _PRESET_TABLE[s]["reason"]}
+        for name in _PRESET_NAMES
         for s, options in preset(name).items()
     ]

@@ -7,21 +7,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement import sensors
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import between_samples
+from robotid_sim.measurement.motion import interpolate_samples
 from robotid_sim.measurement.sensors import HarmonicSensor, PerJoint, Sensor
 
-MOST_DELAY = 10.0
+MAX_DELAY = 10.0
 """Longest delay of a channel [s]."""
 
 PEAK_CURRENT = 10.0
 """Current at the largest torque of a log, if no torque constant is given [A]; assumed."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorqueNoise(Sensor):
     """White Gaussian noise on the joint torques, relative to their size or absolute.
@@ -51,11 +51,11 @@ class TorqueNoise(Sensor):
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add noise to `tau_meas`."""
-        noise = _of_torque(self, log) * rng.standard_normal(log.q.shape)
-        return sensors.applied(self, log, tau_meas=log.tau_meas + noise)
+        noise = _scale_by_torque(self, log) * rng.standard_normal(log.q.shape)
+        return sensors.record_sensor(self, log, tau_meas=log.tau_meas + noise)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorqueOffset(Sensor):
     """A constant error of the joint torques: what is given, plus a draw of the size of the torque.
@@ -74,16 +74,16 @@ class TorqueOffset(Sensor):
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add the offset to `tau_meas`."""
-        std = sensors.per_joint(self, "relative", log) * sensors.torque_rms(log)
-        offset = sensors.per_joint(self, "offset", log) + std * rng.standard_normal(log.dof)
-        return sensors.applied(self, log, {"offset": offset}, tau_meas=log.tau_meas + offset)
+        std = sensors.expand_option(self, "relative", log) * sensors.torque_rms(log)
+        offset = sensors.expand_option(self, "offset", log) + std * rng.standard_normal(log.dof)
+        return sensors.record_sensor(self, log, {"offset": offset}, tau_meas=log.tau_meas + offset)
 
-    def settled(self, drawn: Mapping[str, Any]) -> Sensor:
+    def fix_draws(self, drawn: Mapping[str, Any]) -> Sensor:
         """Hold the offset; see `Sensor`."""
         return replace(self, offset=drawn["offset"], relative=0.0)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class TorqueRipple(HarmonicSensor):
     r"""Torque errors that repeat with every revolution of the motor.
@@ -114,11 +114,11 @@ class TorqueRipple(HarmonicSensor):
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Add the ripple to `tau_meas`."""
         error, phase = self.harmonics(log, rng)
-        ripple = _of_torque(self, log) * error
-        return sensors.applied(self, log, {"phase": phase}, tau_meas=log.tau_meas + ripple)
+        ripple = _scale_by_torque(self, log) * error
+        return sensors.record_sensor(self, log, {"phase": phase}, tau_meas=log.tau_meas + ripple)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MotorCurrent(Sensor):
     r"""Torque taken from the motor current with a torque constant that is not quite right.
@@ -157,17 +157,17 @@ class MotorCurrent(Sensor):
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Replace `tau_meas` by what the current tells; add `current` and `torque_constant`."""
         if self.torque_constant is not None:
-            believed = sensors.per_joint(self, "torque_constant", log)
+            believed = sensors.expand_option(self, "torque_constant", log)
         else:
             peak = np.abs(log.tau_meas).max(axis=0)
             believed = np.where(peak > 0.0, peak / PEAK_CURRENT, 1.0)
-        drawn = sensors.per_joint(self, "error_std", log) * rng.standard_normal(log.dof)
-        delta = sensors.per_joint(self, "error", log) + drawn
+        drawn = sensors.expand_option(self, "error_std", log) * rng.standard_normal(log.dof)
+        delta = sensors.expand_option(self, "error", log) + drawn
         delta = np.maximum(delta, -0.9)  # a drive whose torque turned its sign would not run
-        noise = sensors.per_joint(self, "noise", log) * rng.standard_normal(log.q.shape)
-        offset = sensors.per_joint(self, "offset", log)
+        noise = sensors.expand_option(self, "noise", log) * rng.standard_normal(log.q.shape)
+        offset = sensors.expand_option(self, "offset", log)
         current = log.tau_meas / (believed * (1.0 + delta)) + offset + noise
-        return sensors.applied(
+        return sensors.record_sensor(
             self,
             log,
             {"error": delta, "torque_constant": believed},
@@ -176,18 +176,19 @@ class MotorCurrent(Sensor):
             torque_constant=believed,
         )
 
-    def settled(self, drawn: Mapping[str, Any]) -> Sensor:
+    def fix_draws(self, drawn: Mapping[str, Any]) -> Sensor:
         """Hold the torque constants; see `Sensor`."""
         constant = drawn["torque_constant"]
         return replace(self, error=drawn["error"], error_std=0.0, torque_constant=constant)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TorqueDelay(Sensor):
     """A late torque channel: its samples belong to an earlier time than their stamp says.
 
-    Fractions of a sample are interpolated, see `between_samples`: up to a tenth of the sample rate
+    Fractions of a sample are interpolated, see `interpolate_samples`: up to a tenth of the sample
+    rate
     the delay is right to 1e-5 samples. The first samples, for which no earlier torque is known,
     repeat the first one.
 
@@ -216,11 +217,11 @@ class TorqueDelay(Sensor):
 
     def __post_init__(self) -> None:
         sensors.keep_numbers(self, "delay", "samples")
-        if self.delay > MOST_DELAY or self.samples > 1e5:
+        if self.delay > MAX_DELAY or self.samples > 1e5:
             text = (
                 f"a torque delay of {self.delay:g} s and {self.samples:g} samples is no channel's"
             )
-            raise OptionError(f"{text}; give up to {MOST_DELAY:g} s and 1e5 samples")
+            raise OptionError(f"{text}; give up to {MAX_DELAY:g} s and 1e5 samples")
 
     def __call__(self, log: Log, rng: np.random.Generator) -> Log:
         """Shift `tau_meas` to later samples."""
@@ -229,10 +230,12 @@ class TorqueDelay(Sensor):
         whole = round(late)
         late = whole if abs(late - whole) < 1e-9 else late  # rounding of the mean step
         position = np.arange(log.t.size) - late
-        return sensors.applied(self, log, tau_meas=between_samples(log.tau_meas, position))
+        return sensors.record_sensor(
+            self, log, tau_meas=interpolate_samples(log.tau_meas, position)
+        )
 
 
-def _of_torque(sensor: Sensor, log: Log) -> Float1D:
+def _scale_by_torque(sensor: Sensor, log: Log) -> Float1D:
     """Return the options `relative`, times the RMS torque, plus `absolute` [N m], shape (n,)."""
-    relative, absolute = (sensors.per_joint(sensor, n, log) for n in ("relative", "absolute"))
+    relative, absolute = (sensors.expand_option(sensor, n, log) for n in ("relative", "absolute"))
     return relative * sensors.torque_rms(log) + absolute

@@ -21,8 +21,8 @@ from robotid_sim.model import inertia, parameters
 from robotid_sim.model.export import inertial_element
 from robotid_sim.model.geometry import GeometryShape, require_mesh
 from robotid_sim.model.robot import Robot
-from robotid_sim.model.side_car import fixed_links
-from robotid_sim.model.solid import MAKERS, Solid, read_mesh, union
+from robotid_sim.model.side_car import list_fixed_links
+from robotid_sim.model.solid import SHAPE_MAKERS, Solid, read_mesh, union
 from robotid_sim.model.urdf import UrdfDocument
 from robotid_sim.model.urdf_xml import parse_xml
 
@@ -113,7 +113,7 @@ def link_solid(
                 )
             solid = solid.convex_hull()
             hulls.append(shape.mesh.name)
-        solids.append(solid.transformed(shape.T_body_shape))
+        solids.append(solid.transform(shape.T_body_shape))
     if not solids:
         raise OptionError(f"{owner} has no geometry; give it a mesh or a primitive as <visual>")
     return union(solids), tuple(hulls)
@@ -128,7 +128,7 @@ def vertices(shape: GeometryShape) -> Float2D | None:
         solid = _shape_solid(shape, "the robot")
     except (FileFormatError, MissingExtraError):
         return None
-    return solid.transformed(shape.T_body_shape).vertices
+    return solid.transform(shape.T_body_shape).vertices
 
 
 def mass_shares(volumes: Sequence[float], total: float) -> list[float]:
@@ -163,7 +163,7 @@ def inertia_from_geometry(
     Raises `OptionError` if a movable body has no geometry, `FileFormatError` if a mesh is missing,
     unreadable, or not closed and `convex_hull` is False.
     """
-    bodies = [(name, False, shapes) for name, _, shapes in fixed_links(robot) if shapes]
+    bodies = [(name, False, shapes) for name, _, shapes in list_fixed_links(robot) if shapes]
     bodies += [(link.name, True, link.shapes) for link in robot.links]
     solids = [
         link_solid(shapes, f"link '{name}'", convex_hull=convex_hull, collision=collision)
@@ -183,7 +183,9 @@ def inertia_from_geometry(
     base = {link.name: link.phi for link in links if not link.movable}
     document = robot.document
     if document is not None:
-        document = replace(document, xml=_with_inertials(document, base, fixed_links(robot)))
+        document = replace(
+            document, xml=_replace_inertials(document, base, list_fixed_links(robot))
+        )
     return CadInertia(
         replace(robot.with_parameters(full), document=document), tuple(links), total_mass
     )
@@ -193,12 +195,12 @@ def _shape_solid(shape: GeometryShape, owner: str) -> Solid:
     """Return a shape in its own frame."""
     require_mesh(shape, owner)
     if shape.mesh is None:
-        return MAKERS[shape.kind](*shape.size)
+        return SHAPE_MAKERS[shape.kind](*shape.size)
     scale = np.diag([*shape.size, 1.0])
-    return read_mesh(shape.mesh).transformed(scale)
+    return read_mesh(shape.mesh).transform(scale)
 
 
-def _with_inertials(
+def _replace_inertials(
     document: UrdfDocument,
     base: dict[str, Float1D],
     fixed: list[tuple[str, Float2D, tuple[GeometryShape, ...]]],

@@ -67,7 +67,7 @@ class PublishedParameters:
     """The paper's link frames in the URDF's, each of shape (4, 4)."""
 
 
-def published_sets(robot: str) -> dict[str, str]:
+def list_published_sets(robot: str) -> dict[str, str]:
     """Return the published sets of a catalog robot with their summaries; the default comes first.
 
     Raises `UnknownNameError` if the robot is unknown or has no published sets.
@@ -77,7 +77,7 @@ def published_sets(robot: str) -> dict[str, str]:
     return {name: content["sets"][name]["summary"] for name in (content["default"], *rest)}
 
 
-def published_parameters(robot: str, name: str | None = None) -> PublishedParameters:
+def load_published_parameters(robot: str, name: str | None = None) -> PublishedParameters:
     """Return parameters of a catalog robot as a paper prints them.
 
     Parameters
@@ -100,7 +100,7 @@ def published_parameters(robot: str, name: str | None = None) -> PublishedParame
     content = _read_published(robot)
     name = name or content["default"]
     if name not in content["sets"]:
-        names, hint = ", ".join(published_sets(robot)), suggestion(name, content["sets"])
+        names, hint = ", ".join(list_published_sets(robot)), suggestion(name, content["sets"])
         raise UnknownNameError(
             f"no published set '{name}' of robot '{robot}'{hint}; known: {names}"
         )
@@ -112,9 +112,9 @@ def published_parameters(robot: str, name: str | None = None) -> PublishedParame
         x, y = np.array(frame["x"], dtype=float), np.array(frame["y"], dtype=float)
         axes = np.column_stack([x, y, np.cross(x, y)])
         frames.append(transform(axes, np.array(frame["origin"], dtype=float)))
-        bodies.append(inertia.transformed(_body(chosen[link.name]), frames[-1]))
+        bodies.append(inertia.transform(_body(chosen[link.name]), frames[-1]))
         given = chosen.get(joint.name, {})
-        drives.append([float(given.get(symbol, 0.0)) for symbol in parameters.JOINT])
+        drives.append([float(given.get(symbol, 0.0)) for symbol in parameters.JOINT_SYMBOLS])
     return PublishedParameters(
         name=name,
         summary=chosen["summary"],
@@ -125,7 +125,7 @@ def published_parameters(robot: str, name: str | None = None) -> PublishedParame
     )
 
 
-def published_print(robot: str, name: str | None = None) -> dict[str, dict[str, Any]]:
+def load_published_print(robot: str, name: str | None = None) -> dict[str, dict[str, Any]]:
     """Read a published set as it is printed, in the paper's frames, with its last digits.
 
     Parameters
@@ -147,23 +147,23 @@ def published_print(robot: str, name: str | None = None) -> dict[str, dict[str, 
         If the robot has no such set.
     """
     content = _read_published(robot, parse_float=Decimal)
-    name = published_parameters(robot, name).name
+    name = load_published_parameters(robot, name).name
     return {
         link: dict(values) for link, values in content["sets"][name].items() if link != "summary"
     }
 
 
-def published_links(robot: str) -> Robot:
+def make_published_links(robot: str) -> Robot:
     """Build the links that a paper is about, alone, from its set for the engine.
 
-    The chain ends at the same link as that of `published_parameters`, but nothing hangs on it: the
-    wrist, which `load_robot` with that tip locks and adds to the last link, is left out.
+    The chain ends at the same link as that of `load_published_parameters`, but nothing hangs on it:
+    the wrist, which `load_robot` with that tip locks and adds to the last link, is left out.
     """
-    published = published_parameters(robot, _read_published(robot)["engine"])
-    return _with_bodies(load_robot(robot, tip=published.tip), published)
+    published = load_published_parameters(robot, _read_published(robot)["engine"])
+    return _replace_bodies(load_robot(robot, tip=published.tip), published)
 
 
-def published_plant(robot: str, tip: str | None = None) -> Robot:
+def make_published_plant(robot: str, tip: str | None = None) -> Robot:
     """Build a catalog robot whose first links are a paper's set for the engine.
 
     Parameters
@@ -183,7 +183,7 @@ def published_plant(robot: str, tip: str | None = None) -> Robot:
     UnknownNameError
         If the robot has no published sets.
     """
-    published = published_parameters(robot, _read_published(robot)["engine"])
+    published = load_published_parameters(robot, _read_published(robot)["engine"])
     whole, chain = load_robot(robot), load_robot(robot, tip=tip)
     phi = chain.parameters()
     for k in range(_count(published)):
@@ -192,7 +192,7 @@ def published_plant(robot: str, tip: str | None = None) -> Robot:
     return chain.with_parameters(phi)
 
 
-def published_robot(robot: str, name: str | None = None) -> Robot:
+def make_published_robot(robot: str, name: str | None = None) -> Robot:
     """Return a catalog robot with a published set in its links and all else as in its URDF.
 
     Friction and rotors stay the catalog's, for the sets differ in the bodies.
@@ -214,12 +214,12 @@ def published_robot(robot: str, name: str | None = None) -> Robot:
     UnknownNameError
         If the robot has no such set.
     """
-    published, whole = published_parameters(robot, name), load_robot(robot)
-    return with_published(whole, published)
+    published, whole = load_published_parameters(robot, name), load_robot(robot)
+    return apply_published(whole, published)
 
 
-def with_published(robot: Robot, published: PublishedParameters) -> Robot:
-    """Return a robot with published bodies in its first links; see `published_robot`.
+def apply_published(robot: Robot, published: PublishedParameters) -> Robot:
+    """Return a robot with published bodies in its first links; see `make_published_robot`.
 
     Parameters
     ----------
@@ -233,19 +233,19 @@ def with_published(robot: Robot, published: PublishedParameters) -> Robot:
     robot : Robot
         Formal.
     """
-    return _with_bodies(robot, published, formal=True)
+    return _replace_bodies(robot, published, formal=True)
 
 
-def _with_bodies(robot: Robot, published: PublishedParameters, *, formal: bool = False) -> Robot:
+def _replace_bodies(robot: Robot, published: PublishedParameters, *, formal: bool = False) -> Robot:
     phi = robot.parameters()
-    bodies = slice(0, parameters.N_INERTIAL * _count(published))
+    bodies = slice(0, parameters.INERTIAL_COUNT * _count(published))
     phi[bodies] = published.phi[bodies]
     return robot.with_parameters(phi, formal=formal)
 
 
 def _count(published: PublishedParameters) -> int:
     """Count the links of a set."""
-    return published.phi.size // (parameters.N_INERTIAL + parameters.N_JOINT)
+    return published.phi.size // (parameters.INERTIAL_COUNT + parameters.JOINT_COUNT)
 
 
 def _read_published(
@@ -268,7 +268,7 @@ def _read_published(
 def _body(values: Mapping[str, Any]) -> Float1D:
     """Return ten parameters in the paper's frame; the tensor is about the COM or the origin."""
     mass = float(values["mass"])
-    moments = [float(values["inertia"][key]) for key in parameters.INERTIAL[4:]]
+    moments = [float(values["inertia"][key]) for key in parameters.INERTIAL_SYMBOLS[4:]]
     tensor = inertia.inertia_matrix(np.array([0.0] * 4 + moments))
     if "com" in values:
         return inertia.pack(mass, np.array(values["com"], dtype=float), tensor)

@@ -10,12 +10,12 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import UnknownNameError, suggestion
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape
-from robotid_sim.model.urdf import MOVABLE, UrdfDocument, UrdfJoint
+from robotid_sim.model.urdf import MOVABLE_KINDS, UrdfDocument, UrdfJoint
 
 MAX_JOINTS = 64
 """Joints of a chain; what is computed of it grows with the cube of them."""
 
-SUGGESTED = 6
+MAX_SUGGESTIONS = 6
 """Most tips that a message offers."""
 
 
@@ -65,22 +65,22 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
     """
     base, tip = base or document.base, tip or document.tip
     if tip and not base:
-        end = _known(document, tip)
+        end = _require_link(document, tip)
         start = _longest_run(document, end).first
     else:
-        start = _known(document, base) if base else document.root
+        start = _require_link(document, base) if base else document.root
         end = (
-            _known(document, tip)
+            _require_link(document, tip)
             if tip
             else max(_walk(document, start), key=lambda item: (item[1], -item[2]))[0]
         )
     path = path_to(document, start, end)
-    moving = [joint for joint in path if joint.movable and not joint.mimic]
+    moving = [joint for joint in path if joint.is_movable and not joint.mimic]
     if not moving:
         line = document.links[start].line
         leaves = [n for n, _, _ in _walk(document, start) if not document.joints_below(n)]
         runs = {run for leaf in leaves if (run := _longest_run(document, leaf)).joints}
-        longest = sorted(runs, key=lambda run: (-run.joints, run.last))[:SUGGESTED]
+        longest = sorted(runs, key=lambda run: (-run.joints, run.last))[:MAX_SUGGESTIONS]
         tips = ", ".join(f"{run.last} with {run.joints} joints from {run.first}" for run in longest)
         text = f"the chain from '{start}' to '{end}' has no movable joint"
         remedy = f"choose --tip ({tips})" if tips else "no other chain has one either"
@@ -90,20 +90,22 @@ def select_chain(document: UrdfDocument, base: str | None, tip: str | None) -> C
         text = f"the chain from '{start}' to '{end}' has {count} joints, at most {MAX_JOINTS}"
         document.fail(line, f"{text} are identified together; choose --base and --tip")
     for joint in moving:
-        if joint.kind not in MOVABLE:
-            last = [other for other in moving if other.kind not in MOVABLE][-1]
+        if joint.kind not in MOVABLE_KINDS:
+            last = [other for other in moving if other.kind not in MOVABLE_KINDS][-1]
             text = f"joint '{joint.name}' on the chain is {joint.kind}"
-            remedy = f"supported are {', '.join(MOVABLE)}; begin behind it: --base {last.child}"
+            remedy = (
+                f"supported are {', '.join(MOVABLE_KINDS)}; begin behind it: --base {last.child}"
+            )
             document.fail(joint.line, f"{text}; {remedy}")
     on_chain = {joint.name for joint in moving}
     placed = _place(document, on_chain)
     bodies = tuple(_fuse(document, joint, placed) for joint in moving)
-    locked = [j.name for j in document.joints.values() if j.movable and j.name not in on_chain]
+    locked = [j.name for j in document.joints.values() if j.is_movable and j.name not in on_chain]
     return Chain(start, end, bodies, placed[end].T_body_link, tuple(locked))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Placed:
+class _LinkPlace:
     """Where a link sits: its body (by the chain joint's name), its place there, locked or not."""
 
     body: str | None
@@ -111,30 +113,30 @@ class _Placed:
     behind_locked: bool
 
 
-def _place(document: UrdfDocument, moving: set[str]) -> dict[str, _Placed]:
-    placed = {document.root: _Placed(None, np.eye(4), behind_locked=False)}
+def _place(document: UrdfDocument, moving: set[str]) -> dict[str, _LinkPlace]:
+    placed = {document.root: _LinkPlace(None, np.eye(4), behind_locked=False)}
     stack = [document.root]
     while stack:
         parent = placed[stack[-1]]
         for joint in document.joints_below(stack.pop()):
             if joint.name in moving:
-                placed[joint.child] = _Placed(joint.name, np.eye(4), behind_locked=False)
+                placed[joint.child] = _LinkPlace(joint.name, np.eye(4), behind_locked=False)
             else:
                 T = parent.T_body_link @ joint.T_parent_joint
-                locked = parent.behind_locked or joint.movable
-                placed[joint.child] = _Placed(parent.body, T, locked)
+                locked = parent.behind_locked or joint.is_movable
+                placed[joint.child] = _LinkPlace(parent.body, T, locked)
             stack.append(joint.child)
     return placed
 
 
-def _fuse(document: UrdfDocument, joint: UrdfJoint, placed: dict[str, _Placed]) -> Body:
+def _fuse(document: UrdfDocument, joint: UrdfJoint, placed: dict[str, _LinkPlace]) -> Body:
     members = {name: p for name, p in placed.items() if p.body == joint.name}
     phi, phi_locked = np.zeros(10), np.zeros(10)
     shapes: list[GeometryShape] = []
     for name, place in members.items():
         link = document.links[name]
         is_child = name == joint.child
-        share = link.phi if is_child else inertia.transformed(link.phi, place.T_body_link)
+        share = link.phi if is_child else inertia.transform(link.phi, place.T_body_link)
         phi += share
         phi_locked += share if place.behind_locked else 0.0
         for shape in link.shapes:
@@ -151,7 +153,7 @@ def _fuse(document: UrdfDocument, joint: UrdfJoint, placed: dict[str, _Placed]) 
     )
 
 
-def _known(document: UrdfDocument, link: str) -> str:
+def _require_link(document: UrdfDocument, link: str) -> str:
     if link not in document.links:
         names = ", ".join(document.links)
         raise UnknownNameError(
@@ -210,7 +212,7 @@ def _walk(document: UrdfDocument, start: str) -> Iterator[tuple[str, int, int]]:
     def movable_below(link: str) -> int:
         if link not in below:
             children = document.joints_below(link)
-            below[link] = sum(j.movable + movable_below(j.child) for j in children)
+            below[link] = sum(j.is_movable + movable_below(j.child) for j in children)
         return below[link]
 
     stack = [(start, 0, 0, False)]
@@ -218,18 +220,20 @@ def _walk(document: UrdfDocument, start: str) -> Iterator[tuple[str, int, int]]:
         link, joints, links, locked = stack.pop()
         yield link, joints, links
         children = document.joints_below(link)
-        branches = [j for j in children if j.movable or movable_below(j.child)]
+        branches = [j for j in children if j.is_movable or movable_below(j.child)]
         stuck = locked or len(branches) > 1
         for joint in reversed(children):
-            serial = joint.kind in MOVABLE or (joint.movable and joints == 0)  # or a floating base
+            serial = joint.kind in MOVABLE_KINDS or (
+                joint.is_movable and joints == 0
+            )  # or a floating base
             free = serial and not joint.mimic and not stuck
             stack.append((joint.child, joints + free, links + 1, stuck))
 
 
-def _moves(document: UrdfDocument, joint: UrdfJoint) -> bool:
+def _has_motion(document: UrdfDocument, joint: UrdfJoint) -> bool:
     """Return whether a joint or one below it can move."""
     below = document.joints_below(joint.child)
-    return joint.movable or any(_moves(document, other) for other in below)
+    return joint.is_movable or any(_has_motion(document, other) for other in below)
 
 
 def _longest_run(document: UrdfDocument, end: str) -> _Run:
@@ -240,16 +244,16 @@ def _longest_run(document: UrdfDocument, end: str) -> _Run:
     runs = [_Run(document.root, document.root, 0)]
     for joint in path_to(document, document.root, end):
         others = [j for j in document.joints_below(joint.parent) if j is not joint]
-        if any(_moves(document, other) for other in others):
+        if any(_has_motion(document, other) for other in others):
             runs.append(_Run(joint.parent, joint.parent, 0))
-        if joint.movable and not joint.mimic:
+        if joint.is_movable and not joint.mimic:
             runs[-1] = _Run(runs[-1].first, joint.child, runs[-1].joints + 1)
     return max(runs, key=lambda run: run.joints)  # of equals nearest to the root
 
 
 def branches_left(document: UrdfDocument, joint_names: Sequence[str]) -> list[str]:
     """List the free joints of a tree that a chain of some joints leaves locked."""
-    free = [j.name for j in document.joints.values() if j.movable and not j.mimic]
+    free = [j.name for j in document.joints.values() if j.is_movable and not j.mimic]
     return [name for name in free if name not in joint_names]
 
 

@@ -12,15 +12,15 @@ from robotid_sim.model.cad import vertices
 from robotid_sim.model.geometry import Link
 from robotid_sim.model.robot import Robot
 
-ENGINE_MASSLESS = "Bullet moves it as a body of zero mass; ours fuses it or refuses the joint"
-ENGINE_ZEROED = "Bullet would set its whole tensor to zero and only print a line"
-ENGINE_NEGATIVE = "Bullet would load it, and the simulation would diverge"
-ENGINE_BOUNDARY = "at the triangle boundary: rounding in a file may make Bullet zero the tensor"
+MASSLESS_WARNING = "Bullet moves it as a body of zero mass; ours fuses it or refuses the joint"
+ZEROED_WARNING = "Bullet would set its whole tensor to zero and only print a line"
+NEGATIVE_WARNING = "Bullet would load it, and the simulation would diverge"
+BOUNDARY_WARNING = "at the triangle boundary: rounding in a file may make Bullet zero the tensor"
 
-BOUNDARY = 1e-9
+BOUNDARY_TOLERANCE = 1e-9
 """Relative triangle margin that the rounding of a printed number may cross."""
 
-HULL_SLACK = 1e-6
+HULL_TOLERANCE = 1e-6
 """A COM this far outside of a hull, in its diameters, still counts as inside: flat bodies."""
 
 
@@ -61,7 +61,7 @@ class RepairReport:
     """RMS change of the joint torques over random states over their RMS, shape (n,)."""
 
 
-METRIC = "Frobenius norm of the second moment about the COM; mass and COM stay"
+METRIC_TEXT = "Frobenius norm of the second moment about the COM; mass and COM stay"
 
 
 def diagnose(robot: Robot) -> list[BodyDiagnosis]:
@@ -77,11 +77,13 @@ def diagnose_body(link: Link) -> BodyDiagnosis:
     # Collision shapes, else visual ones.
     clouds = [vertices(s) for s in link.shapes if s.collision] or list(map(vertices, link.shapes))
     readable = [points for points in clouds if points is not None]
-    engine = ENGINE_BOUNDARY if central.any() and margin < BOUNDARY else None
+    engine = BOUNDARY_WARNING if central.any() and margin < BOUNDARY_TOLERANCE else None
     if mass <= 0.0 or reason is not None:
-        engine = ENGINE_ZEROED if mass > 0.0 else ENGINE_NEGATIVE if mass < 0.0 else ENGINE_MASSLESS
+        engine = (
+            ZEROED_WARNING if mass > 0.0 else NEGATIVE_WARNING if mass < 0.0 else MASSLESS_WARNING
+        )
     is_known = mass > 0.0 and readable and len(readable) == len(clouds)
-    inside = in_hull(np.vstack(readable), com) if is_known else None
+    inside = is_in_hull(np.vstack(readable), com) if is_known else None
     return BodyDiagnosis(
         name=link.name,
         reason=reason,
@@ -95,7 +97,7 @@ def diagnose_body(link: Link) -> BodyDiagnosis:
     )
 
 
-def in_hull(points: Float2D, x: Float1D) -> bool | None:
+def is_in_hull(points: Float2D, x: Float1D) -> bool | None:
     """Return whether a point lies in the convex hull of others; None if they span no volume.
 
     The points have the shape (N, 3), `x` is a single one.
@@ -105,7 +107,7 @@ def in_hull(points: Float2D, x: Float1D) -> bool | None:
     except QhullError:
         return None
     middle = points.mean(axis=0)
-    heights = hull.equations @ np.append(x + HULL_SLACK * (middle - x), 1.0)
+    heights = hull.equations @ np.append(x + HULL_TOLERANCE * (middle - x), 1.0)
     return bool((heights <= 0.0).all())
 
 
@@ -123,7 +125,7 @@ def repair_report(before: Robot, after: Robot, change: Float2D, size: Float1D) -
         for a, b in zip(before.links, after.links, strict=True)
     ]
     return RepairReport(
-        metric=METRIC,
+        metric=METRIC_TEXT,
         distance=np.array(
             [np.linalg.norm(new - old) / (np.linalg.norm(old) or np.inf) for old, new in tensors]
         ),

@@ -25,8 +25,8 @@ from robotid_sim.model.chain import select_chain
 from robotid_sim.model.geometry import Link, attributes_of, number_text, rpy_from_rotation
 from robotid_sim.model.joint_terms import names_of
 from robotid_sim.model.mesh_files import (
-    FOLDER,
-    MUJOCO_MESHES,
+    MESH_FOLDER,
+    MUJOCO_MESH_SUFFIXES,
     MeshFolder,
     MeshMode,
     is_part_of_model,
@@ -34,10 +34,10 @@ from robotid_sim.model.mesh_files import (
 )
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.side_car import mesh_folder
-from robotid_sim.model.urdf import EXTENSION, parse_urdf
+from robotid_sim.model.urdf import EXTENSION_TAG, parse_urdf
 from robotid_sim.model.urdf_xml import parse_xml
 
-INDENT = "  "
+XML_INDENT = "  "
 TRIANGLE_MARGIN = 1e-6
 """Smallest relative triangle margin that is written; Bullet zeroes a tensor at the boundary."""
 
@@ -93,7 +93,7 @@ def write_urdf(
     return tuple(folder.notes)
 
 
-def lost_in_urdf(robot: Robot) -> tuple[str, ...]:
+def list_urdf_losses(robot: Robot) -> tuple[str, ...]:
     """Return what readers of plain URDF do not see of a robot, one sentence each."""
     largest = max(robot.joints, key=lambda joint: joint.rotor_inertia)
     friction = [joint.friction for joint in robot.joints]
@@ -114,7 +114,7 @@ def lost_in_urdf(robot: Robot) -> tuple[str, ...]:
     if robot.terms:
         sentences.append(f"Terms of joints are read by robotid alone: {names_of(robot.terms)}.")
     hulls = [s.mesh for link in robot.links for s in link.shapes if s.collision and s.mesh]
-    if unread := sorted({mesh.suffix.lower() for mesh in hulls}.difference(MUJOCO_MESHES)):
+    if unread := sorted({mesh.suffix.lower() for mesh in hulls}.difference(MUJOCO_MESH_SUFFIXES)):
         sentences.append(
             f"MuJoCo refuses collision meshes of the format {', '.join(unread)}: "
             "`robotid export --format mjcf` converts them."
@@ -122,7 +122,7 @@ def lost_in_urdf(robot: Robot) -> tuple[str, ...]:
     return tuple(sentences)
 
 
-def with_own_document(robot: Robot) -> Robot:
+def embed_parameters(robot: Robot) -> Robot:
     """Return the robot with its own numbers in the text of its file, which is not written.
 
     A model that was derived from another then says nothing of the other one's parameters.
@@ -149,8 +149,8 @@ def _tree(robot: Robot) -> etree._Element:
         _write_joint(root, robot, k)
     for transmission in write_rotor_inertia(root, robot):
         _indent(transmission, level=1)
-    old = root.find(EXTENSION)
-    element = etree.SubElement(root, EXTENSION) if old is None else old
+    old = root.find(EXTENSION_TAG)
+    element = etree.SubElement(root, EXTENSION_TAG) if old is None else old
     element.set("base", robot.base)
     element.set("tip", robot.tip)
     for joint in robot.joints:
@@ -190,7 +190,7 @@ def _skeleton(robot: Robot) -> etree._Element:
         if k < robot.dof:
             etree.SubElement(element, "axis", xyz=number_text(robot.joints[k].axis))
         parent = child
-    etree.indent(root, INDENT)
+    etree.indent(root, XML_INDENT)
     return root
 
 
@@ -226,7 +226,7 @@ def _write_inertial(root: etree._Element, name: str, phi: Float1D) -> None:
     element.insert(0, inertial)
     _indent(inertial, level=2)
     if len(element) == 1:
-        element.text, inertial.tail = "\n" + 2 * INDENT, "\n" + INDENT
+        element.text, inertial.tail = "\n" + 2 * XML_INDENT, "\n" + XML_INDENT
 
 
 def inertial_element(phi: Float1D) -> etree._Element:
@@ -274,25 +274,25 @@ def _name_meshes(root: etree._Element, robot: Robot, folder: MeshFolder, mode: M
             if moves and "://" not in name:
                 element.set("filename", real_path(file).as_posix())
         elif not outside and is_part_of_model(file):
-            place = folder.package if mode is MeshMode.PACKAGE else FOLDER
+            place = folder.package if mode is MeshMode.PACKAGE else MESH_FOLDER
             element.set("filename", f"{place}/{folder.add(file)}")
         else:
             folder.miss(name, *(["is outside of its folder, its name is kept"] if outside else []))
-    if folder.used:  # MuJoCo takes the names without their folders
+    if folder.has_files:  # MuJoCo takes the names without their folders
         settings = _child(root, "mujoco")
         compiler = _child(settings, "compiler")
-        compiler.attrib.update({"meshdir": FOLDER, "strippath": "true"})
+        compiler.attrib.update({"meshdir": MESH_FOLDER, "strippath": "true"})
         _indent(settings, level=1)
 
 
 def _indent(element: etree._Element, level: int) -> None:
     """Lay out a new element without touching the rest of the file."""
-    etree.indent(element, INDENT, level=level)
+    etree.indent(element, XML_INDENT, level=level)
     if not (element.tail or "").strip():
         last, before = element.getnext() is None, element.getprevious()
-        element.tail = "\n" + INDENT * (level - 1 if last else level)
+        element.tail = "\n" + XML_INDENT * (level - 1 if last else level)
         if before is not None and not (before.tail or "").strip():
-            before.tail = "\n" + INDENT * level
+            before.tail = "\n" + XML_INDENT * level
 
 
 def _child(element: etree._Element, tag: str) -> etree._Element:
@@ -300,9 +300,9 @@ def _child(element: etree._Element, tag: str) -> etree._Element:
     return etree.SubElement(element, tag) if child is None else child
 
 
-DRAKE = "http://drake.mit.edu"
-TYPE = "transmission_interface/SimpleTransmission"
-INTERFACE = "hardware_interface/EffortJointInterface"
+DRAKE_NAMESPACE = "http://drake.mit.edu"
+TRANSMISSION_TYPE = "transmission_interface/SimpleTransmission"
+HARDWARE_INTERFACE = "hardware_interface/EffortJointInterface"
 
 
 def write_rotor_inertia(root: etree._Element, robot: Robot) -> list[etree._Element]:
@@ -319,9 +319,9 @@ def write_rotor_inertia(root: etree._Element, robot: Robot) -> list[etree._Eleme
             while name in taken:
                 name += "_"
             transmission = etree.SubElement(root, "transmission", name=name)
-            etree.SubElement(transmission, "type").text = TYPE
+            etree.SubElement(transmission, "type").text = TRANSMISSION_TYPE
             moved = etree.SubElement(transmission, "joint", name=joint.name)
-            etree.SubElement(moved, "hardwareInterface").text = INTERFACE
+            etree.SubElement(moved, "hardwareInterface").text = HARDWARE_INTERFACE
             actuator = etree.SubElement(transmission, "actuator", name=f"{joint.name}_motor")
             etree.SubElement(actuator, "mechanicalReduction").text = "1"
             added.append(actuator.getparent())
@@ -359,7 +359,9 @@ def _gear_ratio(actuator: etree._Element) -> float:
 def _set(actuator: etree._Element, key: str, value: float) -> None:
     entry = _entry(actuator, key)
     if entry is None:
-        entry = etree.SubElement(actuator, f"{{{DRAKE}}}{key}", nsmap={"drake": DRAKE})
+        entry = etree.SubElement(
+            actuator, f"{{{DRAKE_NAMESPACE}}}{key}", nsmap={"drake": DRAKE_NAMESPACE}
+        )
     entry.set("value", number_text(value))
 
 

@@ -32,7 +32,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robotid_sim.arrays import ArrayLike, Float1D, Float2D, readonly
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.robot import Robot
@@ -71,7 +71,7 @@ class FrictionLaw(ABC):
         """Return the coefficients of every joint in the order of `COLUMNS`, shape (n, 11).
 
         All are finite and 0 or more, those of `POSITIVE_COLUMNS` above 0; `Fo` has either sign. See
-        `robotid_sim.model.friction_law.checked_coefficients`.
+        `robotid_sim.model.friction_law.evaluate_coefficients`.
         """
 
     def terms(self, robot: Robot) -> tuple[JointTerm, ...]:
@@ -152,11 +152,11 @@ def require(law: FrictionLaw, name: str, low: float, high: float) -> None:
         )
 
 
-LARGEST_LOAD_SHARE = 0.5
+MAX_LOAD_SHARE = 0.5
 """Above it, friction that carries its own torque may have no solution, or two."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SmoothCoulomb(FrictionLaw):
     r"""The model's own friction, :math:`F_v \dot q + F_c \tanh(\dot q / \epsilon) + F_o`."""
@@ -166,7 +166,7 @@ class SmoothCoulomb(FrictionLaw):
         return coefficients_of(robot)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stribeck(FrictionLaw):
     r"""Dry friction that falls from a static level to the Coulomb level with rising velocity.
@@ -205,7 +205,7 @@ class Stribeck(FrictionLaw):
         )
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asymmetric(FrictionLaw):
     r"""Other friction forward than backward: :math:`F^\pm = (1 \pm a) F`.
@@ -235,7 +235,7 @@ class Asymmetric(FrictionLaw):
         return coefficients_of(robot, **columns)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LoadDependent(FrictionLaw):
     r"""Coulomb friction that grows with the transmitted torque, :math:`F_c + \mu |l|`.
@@ -258,14 +258,14 @@ class LoadDependent(FrictionLaw):
     """Friction mu per transmitted torque [N m per N m]; some percent, the loss of a gear."""
 
     def __post_init__(self) -> None:
-        require(self, "share", 0.0, LARGEST_LOAD_SHARE)
+        require(self, "share", 0.0, MAX_LOAD_SHARE)
 
     def coefficients(self, robot: Robot) -> Float2D:
         """Return the coefficients; see `FrictionLaw`."""
         return coefficients_of(robot, load=self.share)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StickSlip(Stribeck):
     r"""True Coulomb friction: a joint sticks until its static friction is overcome.
@@ -313,7 +313,7 @@ def describe_law(law: FrictionLaw) -> dict[str, Any]:
     return {"law": FRICTION_LAWS.name_of(law), **asdict(law)}
 
 
-def checked_coefficients(law: FrictionLaw, robot: Robot) -> Float2D:
+def evaluate_coefficients(law: FrictionLaw, robot: Robot) -> Float2D:
     """Return the coefficients of a law, which may be one of a user, if a joint can have them.
 
     Parameters

@@ -16,7 +16,7 @@ from lxml import etree
 
 from robotid_sim.arrays import ArrayLike, Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError, OptionError, UrdfError
-from robotid_sim.inputs import PACKAGES
+from robotid_sim.inputs import PACKAGE_PATH_VARIABLE
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 from robotid_sim.model.mesh_files import require_mesh_file
 from robotid_sim.model.urdf_xml import is_shown
@@ -90,12 +90,14 @@ def require_mesh(shape: GeometryShape, owner: str) -> None:
     if shape.outside:
         raise FileFormatError(
             f"mesh {shape.mesh} of {owner} is not below the folder of the robot's file; copy it "
-            f"there, name a folder above both in {PACKAGES}, or remove the <{element}> element"
+            f"there, name a folder above both in {PACKAGE_PATH_VARIABLE}, or remove the "
+            f"<{element}> element"
         )
     require_mesh_file(shape.mesh)
     if not shape.mesh.is_file():
         raise FileFormatError(
-            f"mesh {shape.mesh} of {owner} is missing; put the file there, set {PACKAGES} if it "
+            f"mesh {shape.mesh} of {owner} is missing; put the file there, set "
+            f"{PACKAGE_PATH_VARIABLE} if it "
             f"is in a ROS package, or remove the <{element}> element"
         )
 
@@ -118,10 +120,10 @@ class Link:
         freeze(self, (10,), "phi", what=f"link '{self.name}': ")
 
 
-ONCE = ("parent", "child", "mimic")
+SINGLE_CHILDREN = ("parent", "child", "mimic")
 """Children that a joint has once at most: they say how the tree is built."""
 
-FIRST_TAKEN = {
+FIRST_CHILDREN = {
     "link": ("inertial",),
     "inertial": ("origin", "mass", "inertia"),
     "joint": ("origin", "axis", "limit", "dynamics"),
@@ -130,47 +132,52 @@ FIRST_TAKEN = {
 }
 """Children of which the first is taken, as by readers of ROS, Pinocchio and Bullet."""
 
-SIZES = {"box": "size", "sphere": "radius", "cylinder": "radius length", "capsule": "radius length"}
+SIZE_ATTRIBUTES = {
+    "box": "size",
+    "sphere": "radius",
+    "cylinder": "radius length",
+    "capsule": "radius length",
+}
 
-LARGEST = {
+MAX_VALUES = {
     ("mass", "value"): (1e5, "kg"),
     **{("inertia", f"i{k}"): (1e6, "kg m^2") for k in ("xx", "yy", "zz", "xy", "xz", "yz")},
     ("axis", "xyz"): (1e9, "long"),
     ("origin", "xyz"): (100.0, "m"),
     ("origin", "rpy"): (100.0, "rad"),
-    **{(tag, key): (1e3, "m") for tag, keys in SIZES.items() for key in keys.split()},
+    **{(tag, key): (1e3, "m") for tag, keys in SIZE_ATTRIBUTES.items() for key in keys.split()},
     **{("dynamics", key): (1e6, "N m s/rad, N m") for key in ("damping", "friction")},
 }
 """By element and attribute: more than any arm has, with the unit that it is probably not in."""
 
 
-def checked_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
+def check_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
     """Return what is left out or taken for granted of a URDF; remove what is left out.
 
     Raises `UrdfError` if a joint has two parents, children or leaders, or a number cannot be that
     of an arm.
     """
     for element in root.iter("joint"):
-        counts = Counter(child.tag for child in element if child.tag in ONCE)
+        counts = Counter(child.tag for child in element if child.tag in SINGLE_CHILDREN)
         for tag, count in counts.items():
             if count > 1:
                 second = element.findall(tag)[1]
                 text = f"<{tag}> stands {count} times; keep one of them"
                 _fail(path, second, f"{_owner(element)}: {text}")
-    for tag, key in LARGEST:
+    for tag, key in MAX_VALUES:
         for element in root.iter(tag):
-            largest, unit = LARGEST[tag, key]
+            largest, unit = MAX_VALUES[tag, key]
             worst = max((abs(value) for value in _numbers(element, key)), default=0.0)
             if largest < worst < float("inf"):  # what is infinite is refused when it is read
                 text = f"{tag} {key}='{element.get(key)}' is more than {largest:g} {unit}"
                 _fail(path, element, f"{_owner(element)}: {text}: is it in another unit?")
     seconds = []
-    for element in root.iter(*FIRST_TAKEN):
-        for tag in FIRST_TAKEN[str(element.tag)]:
+    for element in root.iter(*FIRST_CHILDREN):
+        for tag in FIRST_CHILDREN[str(element.tag)]:
             for second in element.findall(tag)[1:]:
                 seconds.append(f"<{tag}> of {_owner(element)}")
                 element.remove(second)
-    flat = _without_flat_shapes(root, path)
+    flat = _remove_flat_shapes(root, path)
     bare = [
         str(inertial.getparent().get("name"))
         for inertial in root.iter("inertial")
@@ -187,12 +194,16 @@ def checked_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
     return tuple(f"{text}: {', '.join(dict.fromkeys(of))}" for text, of in notes.items() if of)
 
 
-def _without_flat_shapes(root: etree._Element, path: Path) -> list[str]:
+def _remove_flat_shapes(root: etree._Element, path: Path) -> list[str]:
     """Remove shapes of size zero and return their links; raise for negative sizes."""
     links = []
     for shape in list(root.iter("visual", "collision")):
         for body in shape.iterfind("geometry/*"):
-            sizes = [x for key in SIZES.get(str(body.tag), "").split() for x in _numbers(body, key)]
+            sizes = [
+                x
+                for key in SIZE_ATTRIBUTES.get(str(body.tag), "").split()
+                for x in _numbers(body, key)
+            ]
             sizes += [abs(x) for x in _numbers(body, "scale")]  # a mirrored mesh
             if min(sizes, default=1.0) < 0.0:
                 _fail(path, body, f"{_owner(shape)}: the size of the {body.tag} is negative")

@@ -23,7 +23,7 @@ from scipy.linalg import block_diag
 
 from robotid_sim.arrays import Float1D, Float2D
 
-TOLERANCE = 1e-9
+CONSISTENCY_TOLERANCE = 1e-9
 """Relative slack of the consistency test; text with ten digits passes."""
 
 
@@ -82,7 +82,7 @@ def from_pseudo_inertia(matrix: Float2D) -> Float1D:
     return np.concatenate([[matrix[3, 3]], matrix[:3, 3], _vector(origin)])
 
 
-def transformed(phi: Float1D, T_a_b: Float2D) -> Float1D:
+def transform(phi: Float1D, T_a_b: Float2D) -> Float1D:
     """Return the parameters of a body, given in frame b, in frame a.
 
     Parameters
@@ -105,7 +105,7 @@ def frame_map(frames: Sequence[Float2D]) -> Float2D:
 
     The frames are ``T_a_b`` of every body, shape (4, 4) each.
     """
-    maps = [np.transpose([transformed(e, T) for e in np.eye(10)]) for T in frames]
+    maps = [np.transpose([transform(e, T) for e in np.eye(10)]) for T in frames]
     return np.asarray(block_diag(*maps))
 
 
@@ -113,7 +113,7 @@ def inconsistency(phi: Float1D) -> str | None:
     """Return why no rigid body can have these parameters, or None if one can.
 
     The reason is put in the terms of a data sheet: mass, principal moments about the COM, triangle
-    inequality. The test allows a relative slack of `TOLERANCE`.
+    inequality. The test allows a relative slack of `CONSISTENCY_TOLERANCE`.
     """
     mass, _, central = unpack(phi)
     if mass < 0.0:
@@ -121,7 +121,9 @@ def inconsistency(phi: Float1D) -> str | None:
     if mass == 0.0:
         return None if not np.any(phi) else "the mass is zero but moments are not"
     low, middle, high = (float(v) for v in np.linalg.eigvalsh(central))
-    slack = TOLERANCE * max(abs(low), abs(high), abs(float(np.trace(inertia_matrix(phi)))))
+    slack = CONSISTENCY_TOLERANCE * max(
+        abs(low), abs(high), abs(float(np.trace(inertia_matrix(phi))))
+    )
     if low < -slack:
         return f"the inertia about the center of mass has a negative principal moment ({low:.6g})"
     if high > low + middle + slack:
@@ -139,13 +141,20 @@ def triangle_margin(phi: Float1D) -> float:
     return float((low + middle - high) / high) if high > 0.0 else 0.0
 
 
-DECIMALS = (1e-1, 1e-2, 1e-3, 1e-4, 1e1, 1e2, 1e3, 1e4)
+DECIMAL_FACTORS = (1e-1, 1e-2, 1e-3, 1e-4, 1e1, 1e2, 1e3, 1e4)
 """Factors of a decimal point in a wrong place."""
 
-MAX_SPREAD = 4.0
+MAX_MOMENT_RATIO = 4.0
 """Moment of inertia over those of the other axes up to which they are alike."""
 
-ENTRIES = {"Ixx": (0, 0), "Iyy": (1, 1), "Izz": (2, 2), "Ixy": (0, 1), "Ixz": (0, 2), "Iyz": (1, 2)}
+TENSOR_ENTRIES = {
+    "Ixx": (0, 0),
+    "Iyy": (1, 1),
+    "Izz": (2, 2),
+    "Ixy": (0, 1),
+    "Ixz": (0, 2),
+    "Iyz": (1, 2),
+}
 
 
 class OutlyingEntry(NamedTuple):
@@ -165,31 +174,31 @@ class OutlyingEntry(NamedTuple):
         )
 
 
-def outlying_entry(phi: Float1D) -> OutlyingEntry | None:
+def find_outlying_entry(phi: Float1D) -> OutlyingEntry | None:
     """Find the one entry of an impossible body that another decimal point makes possible."""
     mass, com, central = unpack(phi)
     if mass <= 0.0 or inconsistency(phi) is None:
         return None
-    for name, (i, k) in ENTRIES.items():
+    for name, (i, k) in TENSOR_ENTRIES.items():
         others = [central[j, j] for j in range(3) if j not in (i, k) or i != k]
-        for factor in DECIMALS if central[i, k] else ():
+        for factor in DECIMAL_FACTORS if central[i, k] else ():
             tensor = central.copy()
             tensor[i, k] = tensor[k, i] = factor * central[i, k]
             if not (np.diag(tensor) > 0.0).all():
                 continue
             usual = float(np.exp(np.mean(np.log(others))))
-            alike = 1.0 / MAX_SPREAD < tensor[i, i] / usual < MAX_SPREAD
+            alike = 1.0 / MAX_MOMENT_RATIO < tensor[i, i] / usual < MAX_MOMENT_RATIO
             if i != k:
-                alike = MAX_SPREAD**2 * tensor[i, k] ** 2 < tensor[i, i] * tensor[k, k]
+                alike = MAX_MOMENT_RATIO**2 * tensor[i, k] ** 2 < tensor[i, i] * tensor[k, k]
             fixed = pack(mass, com, tensor)
             if alike and inconsistency(fixed) is None:
                 return OutlyingEntry(name, float(central[i, k]), float(tensor[i, k]), fixed)
     return None
 
 
-def repaired(phi: Float1D) -> Float1D:
+def repair(phi: Float1D) -> Float1D:
     """Return the nearest body that exists, or that with a decimal point in its right place."""
-    entry = outlying_entry(phi)
+    entry = find_outlying_entry(phi)
     return nearest_consistent(phi) if entry is None else entry.phi
 
 
@@ -206,7 +215,7 @@ def is_point(phi: Float1D) -> bool:
     return bool(mass > 0.0 and np.linalg.eigvalsh(central)[0] < mass * MIN_GYRATION**2)
 
 
-def with_extent(phi: Float1D) -> Float1D:
+def add_extent(phi: Float1D) -> Float1D:
     """Return a body as MuJoCo takes it: a point mass as a ball of a millimeter."""
     if not is_point(phi):
         return phi
@@ -234,13 +243,13 @@ def nearest_consistent(phi: Float1D, margin: float = 1e-6) -> Float1D:
         Parameters of a body that can exist.
     """
     if phi[0] <= 0.0:
-        return from_pseudo_inertia(_clipped(pseudo_inertia(phi), margin))
+        return from_pseudo_inertia(_clip_eigenvalues(pseudo_inertia(phi), margin))
     mass, com, central = unpack(phi)
-    second = _clipped(0.5 * np.trace(central) * np.eye(3) - central, margin)
+    second = _clip_eigenvalues(0.5 * np.trace(central) * np.eye(3) - central, margin)
     return pack(mass, com, np.trace(second) * np.eye(3) - second)
 
 
-def _clipped(matrix: Float2D, margin: float) -> Float2D:
+def _clip_eigenvalues(matrix: Float2D, margin: float) -> Float2D:
     """Return the nearest matrix with eigenvalues of at least a share of the largest one."""
     values, axes = np.linalg.eigh(matrix)
     floor = margin * max(values.max(), np.finfo(float).tiny)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, UrdfError
 from robotid_sim.model.urdf import UrdfDocument, UrdfJoint
 from robotid_sim.representation import public_value
@@ -18,7 +18,7 @@ DEFAULT_EPS_REVOLUTE = 0.03  # [rad/s]
 DEFAULT_EPS_PRISMATIC = 0.01  # [m/s]
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class Friction:
     """Friction torque of one joint, ``Fv dq + Fc tanh(dq / eps) + Fo``.
@@ -52,35 +52,35 @@ ACCELERATION_RATIO = 10.0
 """Assumed acceleration limit over the velocity limit [1/s] where none is given."""
 
 
-MOST_RANGE = 50.0
+MAX_RANGE = 50.0
 """Largest range between the limits of a joint in a file: eight turns, or 50 m [rad or m]."""
 
-LEAST_EFFORT = 1e-9
+MIN_EFFORT = 1e-9
 """Least torque limit [N m or N] that is taken for one."""
 
-MOST_VELOCITY = 100.0
+MAX_VELOCITY = 100.0
 """Largest velocity limit of a joint in a file [rad/s or m/s]."""
 
-NO_VELOCITY = 1000.0
+UNLIMITED_VELOCITY = 1000.0
 """Velocity limit from which on files mean that there is none [rad/s]: no degrees, either."""
 
-NO_RANGE = 1e5
+UNLIMITED_RANGE = 1e5
 """Range from which on files mean that there is none [rad or m]: no degrees or mm, either."""
 
-LARGEST = {
-    **{"acceleration": 1e6, "eps": NO_VELOCITY},  # [rad/s^2 or m/s^2], [rad/s or m/s]
+MAX_VALUES = {
+    **{"acceleration": 1e6, "eps": UNLIMITED_VELOCITY},  # [rad/s^2 or m/s^2], [rad/s or m/s]
     **dict.fromkeys(("Fv", "Fc", "Fo", "Ia"), 1e6),
 }
 """By value of a joint: more than any arm has."""
 
-NO_EFFORT = 1e9
+UNLIMITED_EFFORT = 1e9
 """Torque limit from which on files mean that there is none [N m or N]."""
 
 MIN_VELOCITY = 1e-5
 """Least limit of velocity, and of acceleration, of a joint [rad/s, rad/s^2, or in m]."""
 
-ASSUMED_REVOLUTE = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi}  # [rad], [rad/s]
-ASSUMED_PRISMATIC = {"lower": -1.0, "upper": 1.0, "velocity": 1.0}  # [m], [m/s]
+ASSUMED_REVOLUTE_LIMITS = {"lower": -np.pi, "upper": np.pi, "velocity": np.pi}  # [rad], [rad/s]
+ASSUMED_PRISMATIC_LIMITS = {"lower": -1.0, "upper": 1.0, "velocity": 1.0}  # [m], [m/s]
 """Limits of joints that have none, where the user agrees to them."""
 
 
@@ -152,7 +152,7 @@ class Limits:
     effort: Float1D
 
     @classmethod
-    def of(cls, joints: Sequence[Joint]) -> "Limits":
+    def from_joints(cls, joints: Sequence[Joint]) -> "Limits":
         """Collect the limits of joints."""
         arrays = [np.array([getattr(j, f.name) for j in joints], dtype=float) for f in fields(cls)]
         for array in arrays:  # effort may be infinite
@@ -195,7 +195,7 @@ def joint_from_urdf(
         eps=override.get("eps", source.dynamics.get("eps", default_eps)),
     )
     sizes = {**law, "Ia": override.get("Ia", source.dynamics.get("Ia", 0.0)), **limits}
-    for key, largest in LARGEST.items():
+    for key, largest in MAX_VALUES.items():
         if abs(sizes[key]) > largest:
             text = f"joint '{source.name}': {key} = {sizes[key]:g} is more than {largest:g}"
             document.fail(source.line, f"{text}: is it in another unit?")
@@ -217,7 +217,7 @@ def joint_from_urdf(
     return joint, notes
 
 
-def missing_limits(
+def list_missing_limits(
     source: UrdfJoint, override: Mapping[str, float], *, assume: bool
 ) -> tuple[str, ...]:
     """Return which limits without a default a joint lacks, of lower, upper and velocity.
@@ -233,7 +233,7 @@ def missing_limits(
     return (*(() if source.kind == "continuous" else bounds), *velocity)
 
 
-def with_assumed_limits(
+def add_assumed_limits(
     document: UrdfDocument,
     sources: Sequence[UrdfJoint],
     overrides: Mapping[str, Mapping[str, float]],
@@ -248,7 +248,7 @@ def with_assumed_limits(
     missing = {
         joint: names
         for joint in sources
-        if (names := missing_limits(joint, filled.get(joint.name, {}), assume=assume))
+        if (names := list_missing_limits(joint, filled.get(joint.name, {}), assume=assume))
     }
     words = "; ".join(f"'{joint.name}' {', '.join(names)}" for joint, names in missing.items())
     if missing and not assume:
@@ -264,7 +264,7 @@ def with_assumed_limits(
             "+-3.14 rad and 3.14 rad/s, +-1 m and 1 m/s by --assume-limits",
         )
     for joint, names in missing.items():
-        table = ASSUMED_PRISMATIC if joint.kind == "prismatic" else ASSUMED_REVOLUTE
+        table = ASSUMED_PRISMATIC_LIMITS if joint.kind == "prismatic" else ASSUMED_REVOLUTE_LIMITS
         filled.setdefault(joint.name, {}).update({name: table[name] for name in names})
     return filled, [f"limits that the {document.format} lacks: {words}"] if missing else []
 
@@ -287,9 +287,9 @@ def _usable_range(
     source: UrdfJoint, bounds: tuple[float, float], notes: list[str]
 ) -> tuple[float, float]:
     """Return the bounds of a joint, assumed ones if they mean that there are none."""
-    if bounds[1] - bounds[0] < NO_RANGE:
+    if bounds[1] - bounds[0] < UNLIMITED_RANGE:
         return bounds
-    table = ASSUMED_PRISMATIC if source.kind == "prismatic" else ASSUMED_REVOLUTE
+    table = ASSUMED_PRISMATIC_LIMITS if source.kind == "prismatic" else ASSUMED_REVOLUTE_LIMITS
     text = f"taken for none, +-{table['upper']:.3g} assumed"
     notes.append(f"position range of {bounds[1] - bounds[0]:g} {text}")
     return table["lower"], table["upper"]
@@ -308,15 +308,15 @@ def _limits(
     velocity = given["velocity"]
     if not override.keys() & {"lower", "upper"}:
         bounds = _usable_range(source, bounds, notes)
-        _require_radians(document, source, "range", bounds[1] - bounds[0], MOST_RANGE)
+        _require_radians(document, source, "range", bounds[1] - bounds[0], MAX_RANGE)
     from_file = "velocity" not in override
-    if from_file and velocity >= NO_VELOCITY and source.kind != "prismatic":
-        assumed = ASSUMED_REVOLUTE["velocity"]
+    if from_file and velocity >= UNLIMITED_VELOCITY and source.kind != "prismatic":
+        assumed = ASSUMED_REVOLUTE_LIMITS["velocity"]
         text = f"taken for none, {assumed:.3g} rad/s assumed"
         notes.append(f"velocity limit of {velocity:g} rad/s {text}")
         velocity = assumed
     elif from_file:
-        _require_radians(document, source, "velocity limit", velocity, MOST_VELOCITY)
+        _require_radians(document, source, "velocity limit", velocity, MAX_VELOCITY)
     if "acceleration" not in given:
         given["acceleration"] = ACCELERATION_RATIO * velocity
         notes.append(f"acceleration limit assumed {ACCELERATION_RATIO:g} x velocity limit")
@@ -338,10 +338,10 @@ def _effort(document: UrdfDocument, source: UrdfJoint, effort: float, notes: lis
     if effort < 0.0:
         text = f"joint '{source.name}' has a negative effort limit ({effort:g})"
         document.fail(source.line, f"{text}; 0 means none")
-    if 0.0 < effort < LEAST_EFFORT:
+    if 0.0 < effort < MIN_EFFORT:
         text = f"joint '{source.name}' has an effort limit of {effort:g}, which holds no link"
         document.fail(source.line, f"{text}; 0 means none")
-    if 0.0 < effort < NO_EFFORT:
+    if 0.0 < effort < UNLIMITED_EFFORT:
         return effort
     notes.append("no torque limit")
     return np.inf

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, UnknownNameError
 
 
@@ -49,7 +49,7 @@ class TermKind(NamedTuple):
     """Whether its parameters are the rows of a table, which a fit takes as known."""
 
 
-KINDS: Mapping[str, TermKind] = {
+TERM_KINDS: Mapping[str, TermKind] = {
     "offset": TermKind(("To",), ("{t}",), "an offset"),
     "asymmetric-friction": TermKind(
         ("dFv", "dFc"), ("{t} s/{q}", "{t}"), "friction that differs between the directions"
@@ -124,17 +124,17 @@ COUPLED, LOADED, PRESLIDING, WARMING = (
 SPRING, COUNTERBALANCE = "spring", "counterbalance"
 """Kinds that a robot.toml can state beside coupled joints."""
 
-OF_TIME = (WARMING,)
+TIME_KINDS = (WARMING,)
 """Kinds that another motion has not."""
 
-OF_LINKS = (SPRING, COUNTERBALANCE)
+LINK_KINDS = (SPRING, COUNTERBALANCE)
 """Kinds that act on the links; the others act on the rotors."""
 
-SOUGHT = tuple(name for name, kind in KINDS.items() if not kind.table)
+FITTED_KINDS = tuple(name for name, kind in TERM_KINDS.items() if not kind.table)
 """Kinds that a fit may look for."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class JointTerm:
     """One term of one joint with its numbers."""
@@ -149,9 +149,9 @@ class JointTerm:
     """The joint before it, of a motor that two joints share."""
 
     def __post_init__(self) -> None:
-        if self.kind not in KINDS:
-            raise OptionError(f"unknown term '{self.kind}'; known: {', '.join(KINDS)}")
-        kind = KINDS[self.kind]
+        if self.kind not in TERM_KINDS:
+            raise OptionError(f"unknown term '{self.kind}'; known: {', '.join(TERM_KINDS)}")
+        kind = TERM_KINDS[self.kind]
         numbers = [*self.values, *([] if self.shape is None else [self.shape])]
         size = len(self.values) if kind.table else len(kind.symbols)
         if len(self.values) != size or not np.isfinite(numbers).all():
@@ -218,13 +218,13 @@ def linear_springs(terms: Sequence[JointTerm]) -> dict[str, LinearSpring]:
     }
 
 
-def without_linear_springs(terms: Sequence[JointTerm]) -> list[JointTerm]:
+def remove_linear_springs(terms: Sequence[JointTerm]) -> list[JointTerm]:
     """Return the terms that `linear_springs` has not, in their order."""
     springs = linear_springs(terms)
     return [term for term in terms if term.kind != SPRING or term.joint not in springs]
 
 
-def left_out(terms: Sequence[JointTerm]) -> tuple[str, ...]:
+def describe_omissions(terms: Sequence[JointTerm]) -> tuple[str, ...]:
     """Return in words that a file has not these terms; nothing if there are none."""
     return (f"Terms of joints are left out: {names_of(terms)}.",) * bool(terms)
 
@@ -235,7 +235,7 @@ def unit_of(unit: str, joint_unit: str) -> str:
     return unit.replace("{t}", torque).replace("{q}", joint_unit)
 
 
-def checked_kinds(names: Sequence[str]) -> tuple[str, ...]:
+def select_kinds(names: Sequence[str]) -> tuple[str, ...]:
     """Return the kinds that a fit looks for of a list of names, in their order; ``all`` is all.
 
     ``none`` alone is no kind, and ``auto`` alone stays as it is: all, where they are needed.
@@ -247,10 +247,10 @@ def checked_kinds(names: Sequence[str]) -> tuple[str, ...]:
             raise OptionError(f"terms '{NONE}' and '{AUTO}' stand alone, got {', '.join(names)}")
         return () if NONE in names else (AUTO,)
     for name in names:
-        if name not in (*KINDS, ALL):
-            raise UnknownNameError.of("term", name, (AUTO, NONE, ALL, *SOUGHT))
-        if name != ALL and name not in SOUGHT:
+        if name not in (*TERM_KINDS, ALL):
+            raise UnknownNameError.from_names("term", name, (AUTO, NONE, ALL, *FITTED_KINDS))
+        if name != ALL and name not in FITTED_KINDS:
             raise OptionError(
                 f"no fit looks for the term '{name}', which is a table; state it in robot.toml"
             )
-    return tuple(kind for kind in SOUGHT if kind in names or ALL in names)
+    return tuple(kind for kind in FITTED_KINDS if kind in names or ALL in names)

@@ -24,17 +24,28 @@ from robotid_sim.inputs import (
 )
 from robotid_sim.result_folder import place_of
 
-FOLDER = "meshes"
+MESH_FOLDER = "meshes"
 
-MUJOCO_MESHES = (".stl", ".obj", ".msh")
+MUJOCO_MESH_SUFFIXES = (".stl", ".obj", ".msh")
 """Formats that MuJoCo reads."""
 
-MESHES = (".stl", ".obj", ".dae", ".ply", ".off", ".gltf", ".glb")
+MESH_SUFFIXES = (".stl", ".obj", ".dae", ".ply", ".off", ".gltf", ".glb")
 """Formats that are read; none of them is packed."""
 
-PICTURES = (".png", ".jpg", ".jpeg", ".tga", ".bmp", ".dds", ".tif", ".tiff", ".gif", ".webp")
+PICTURE_SUFFIXES = (
+    ".png",
+    ".jpg",
+    ".jpeg",
+    ".tga",
+    ".bmp",
+    ".dds",
+    ".tif",
+    ".tiff",
+    ".gif",
+    ".webp",
+)
 
-REFERENCES = {
+REFERENCE_PATTERNS = {
     ".obj": re.compile(rb"^[ \t]*mtllib[ \t]+(.+?)[ \t]*\r?$", re.MULTILINE),
     ".mtl": re.compile(
         rb"^[ \t]*(?:map_\w+|bump|disp|decal|refl|norm)[ \t].*?(\S+)[ \t]*\r?$", re.MULTILINE
@@ -78,7 +89,7 @@ def find_package(package: str, owner: Path, rest: str = "") -> Path | None:
 
 def is_part_of_model(path: Path) -> bool:
     """Tell whether a file is a mesh, material or picture."""
-    suffixes = (*MESHES, *MUJOCO_MESHES, *PICTURES, ".mtl", ".bin")
+    suffixes = (*MESH_SUFFIXES, *MUJOCO_MESH_SUFFIXES, *PICTURE_SUFFIXES, ".mtl", ".bin")
     return path.suffix.lower() in suffixes and path.is_file()
 
 
@@ -91,7 +102,7 @@ def is_binary_stl(path: Path) -> bool:
     return count > 0 and path.stat().st_size == 84 + 50 * count
 
 
-def _named_in(path: Path, name: bytes) -> Path:
+def _resolve_name(path: Path, name: bytes) -> Path:
     """Find the file that a name in a mesh or material file means."""
     text = name.decode("utf-8", errors="replace").removeprefix("file://")
     return path.parent / text.replace("\\", "/").replace("\0", "")
@@ -108,8 +119,8 @@ def require_mesh_file(path: Path) -> None:
         file = waiting.pop()
         if file.suffix.lower() not in (".obj", ".mtl") or not file.is_file():
             continue
-        names = REFERENCES[file.suffix.lower()].findall(read_file(file, MAX_MESH_SIZE))
-        for other in {_named_in(file, name) for name in names} - seen:
+        names = REFERENCE_PATTERNS[file.suffix.lower()].findall(read_file(file, MAX_MESH_SIZE))
+        for other in {_resolve_name(file, name) for name in names} - seen:
             require_nameable(path, other, f"{other}, named in mesh {path},", MAX_MESH_SIZE)
             waiting.append(other)
             seen.add(other)
@@ -133,7 +144,7 @@ class MeshFolder:
     """
 
     def __init__(self, model: Path, source: Path | None = None) -> None:
-        self.folder = real_path(model).parent / FOLDER
+        self.folder = real_path(model).parent / MESH_FOLDER
         self._roots = [] if source is None else [source.absolute().parent]
         self.notes: list[str] = []
         """What could not be copied, one sentence each."""
@@ -152,7 +163,7 @@ class MeshFolder:
             except OSError as error:
                 raise FileFormatError(f"cannot read {source}: {error.strerror}") from error
             self._names[source] = source.name  # a file that refers to itself comes to an end
-            self._names[source] = self.place(source.name, self._with_companions(source, content))
+            self._names[source] = self.place(source.name, self._embed_companions(source, content))
         return self._names[source]
 
     def place(self, name: str, content: bytes) -> str:
@@ -197,20 +208,20 @@ class MeshFolder:
         """The folder as ROS names it: in the package around it, or the model's folder as one."""
         above = (place_of(self.folder.parent), *self.folder.parents[1:])
         root = next((folder for folder in above if (folder / "package.xml").is_file()), above[0])
-        return f"package://{root.name}/{(above[0] / FOLDER).relative_to(root).as_posix()}"
+        return f"package://{root.name}/{(above[0] / MESH_FOLDER).relative_to(root).as_posix()}"
 
     @property
-    def used(self) -> bool:
+    def has_files(self) -> bool:
         """Whether there is a file in it."""
         return bool(self._content)
 
-    def _with_companions(self, source: Path, content: bytes) -> bytes:
-        pattern = REFERENCES.get(source.suffix.lower())
+    def _embed_companions(self, source: Path, content: bytes) -> bytes:
+        pattern = REFERENCE_PATTERNS.get(source.suffix.lower())
         if pattern is None:
             return content
 
         def renamed(match: re.Match[bytes]) -> bytes:
-            other = _named_in(source, match[1])
+            other = _resolve_name(source, match[1])
             if not (is_nameable(source, other, *self._roots) and is_part_of_model(other)):
                 return match[0]
             start, end = (at - match.start() for at in match.span(1))

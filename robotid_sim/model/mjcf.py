@@ -19,8 +19,8 @@ from robotid_sim.files import atomic_path
 from robotid_sim.inputs import real_path
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape, number_text, require_mesh
-from robotid_sim.model.joint_terms import left_out, linear_springs, without_linear_springs
-from robotid_sim.model.mesh_files import FOLDER, MUJOCO_MESHES, MeshFolder, MeshMode
+from robotid_sim.model.joint_terms import describe_omissions, linear_springs, remove_linear_springs
+from robotid_sim.model.mesh_files import MESH_FOLDER, MUJOCO_MESH_SUFFIXES, MeshFolder, MeshMode
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.side_car import mesh_folder, require_side_car, write_side_car
 from robotid_sim.model.solid import read_mesh
@@ -52,7 +52,7 @@ def write_mjcf(
     root = etree.Element("mujoco", model=robot.name)
     compiler = etree.SubElement(root, "compiler", angle="radian", autolimits="true")
     if meshes is MeshMode.COPY:
-        compiler.set("meshdir", FOLDER)
+        compiler.set("meshdir", MESH_FOLDER)
     etree.SubElement(root, "option", gravity=number_text(robot.gravity))
     assets = etree.SubElement(root, "asset")
     world = etree.SubElement(root, "worldbody")
@@ -61,7 +61,7 @@ def write_mjcf(
         parent = _write_body(parent, robot, k)
         for shape in robot.links[k].shapes:
             _write_geom(parent, assets, shape, folder, meshes)
-    etree.SubElement(parent, "site", name=robot.tip, **_placed(robot.T_last_tip))
+    etree.SubElement(parent, "site", name=robot.tip, **_pose_attributes(robot.T_last_tip))
     actuators = etree.SubElement(root, "actuator")
     for joint in robot.joints:
         motor = etree.SubElement(actuators, "motor", name=joint.name, joint=joint.name)
@@ -74,13 +74,19 @@ def write_mjcf(
     write_side_car(robot, path, ("Fo", "eps", "velocity", "acceleration"))
     points = [link.name for link in robot.links if inertia.is_point(link.phi)]
     notes = [f"written with a radius of gyration of 1 mm, for MuJoCo: {', '.join(points)}"]
-    return (*notes[: len(points)], *folder.notes, *left_out(without_linear_springs(robot.terms)))
+    return (
+        *notes[: len(points)],
+        *folder.notes,
+        *describe_omissions(remove_linear_springs(robot.terms)),
+    )
 
 
 def _write_body(parent: etree._Element, robot: Robot, k: int) -> etree._Element:
     link, joint = robot.links[k], robot.joints[k]
-    body = etree.SubElement(parent, "body", name=link.name, **_placed(joint.T_parent_joint))
-    phi = inertia.with_extent(link.phi)
+    body = etree.SubElement(
+        parent, "body", name=link.name, **_pose_attributes(joint.T_parent_joint)
+    )
+    phi = inertia.add_extent(link.phi)
     if inertia.triangle_margin(phi) < TRIANGLE_MARGIN:
         phi = inertia.nearest_consistent(phi, margin=2.0 * TRIANGLE_MARGIN)
     mass, com, central = inertia.unpack(phi)
@@ -115,7 +121,7 @@ def _write_geom(
     folder: MeshFolder,
     mode: MeshMode,
 ) -> None:
-    values = _placed(shape.T_body_shape)
+    values = _pose_attributes(shape.T_body_shape)
     match shape.kind:
         case "box":
             values |= {"type": "box", "size": number_text([0.5 * s for s in shape.size])}
@@ -144,14 +150,14 @@ def _mesh_asset(
     assert shape.mesh is not None
     try:
         require_mesh(shape, "the robot")
-        if mode is MeshMode.COPY and shape.mesh.suffix.lower() in MUJOCO_MESHES:
+        if mode is MeshMode.COPY and shape.mesh.suffix.lower() in MUJOCO_MESH_SUFFIXES:
             where = folder.add(shape.mesh)
         elif mode is MeshMode.COPY:
             where = folder.place(f"{shape.mesh.stem}.stl", read_mesh(shape.mesh).stl())
-        elif shape.mesh.suffix.lower() in MUJOCO_MESHES:
+        elif shape.mesh.suffix.lower() in MUJOCO_MESH_SUFFIXES:
             where = real_path(shape.mesh).as_posix()
         else:
-            raise FileFormatError(f"MuJoCo reads {', '.join(MUJOCO_MESHES)} only")
+            raise FileFormatError(f"MuJoCo reads {', '.join(MUJOCO_MESH_SUFFIXES)} only")
     except (FileFormatError, MissingExtraError) as error:
         folder.miss(str(shape.mesh), f"is left out: {error}")
         return None
@@ -164,7 +170,7 @@ def _mesh_asset(
     return name
 
 
-def _placed(T: Float2D) -> dict[str, str]:
+def _pose_attributes(T: Float2D) -> dict[str, str]:
     """Return position and unit quaternion (w x y z) of a frame."""
     quaternion = Rotation.from_matrix(T[:3, :3]).as_quat(canonical=True, scalar_first=True)
     return {"pos": number_text(T[:3, 3]), "quat": number_text(quaternion)}

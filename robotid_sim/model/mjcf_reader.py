@@ -52,14 +52,14 @@ MAX_PARTS = 1e7
 MAX_ELEMENTS = 1e5
 """Elements of all files, counted as often as they are replicated."""
 
-COUNTED = ("count", "nrow", "ncol", "width", "height", "params", "nsample")
+COUNT_ATTRIBUTES = ("count", "nrow", "ncol", "width", "height", "params", "nsample")
 """Attributes whose numbers multiply."""
 
-FOLDERS = ("assetdir", "meshdir", "texturedir")
+FOLDER_ATTRIBUTES = ("assetdir", "meshdir", "texturedir")
 """Attributes with folders of the files that others name."""
 
-_COMMENT = re.compile(r"<!--.*?-->", re.DOTALL)
-_DECLARATION = re.compile(r"^\s*<\?xml.*?\?>", re.DOTALL)
+_COMMENT_PATTERN = re.compile(r"<!--.*?-->", re.DOTALL)
+_DECLARATION_PATTERN = re.compile(r"^\s*<\?xml.*?\?>", re.DOTALL)
 
 
 def mjcf_parts(file: Path) -> dict[Path, bytes]:
@@ -86,20 +86,25 @@ def mjcf_parts(file: Path) -> dict[Path, bytes]:
                 raise UrdfError(f"{path} stands for over {MAX_ELEMENTS:g} elements; simplify it")
             if element.tag in ("include", "model") and element.get("file"):
                 places = _places([element.get("file", "")], {file.parent, path.parent}, {""})
-                waiting += [(_required(file, place, element, path), count) for place in places]
+                waiting += [
+                    (_require_readable(file, place, element, path), count) for place in places
+                ]
     folders = {
-        c.get(key, "") for r in roots.values() for c in r.iter("compiler") for key in FOLDERS
+        c.get(key, "")
+        for r in roots.values()
+        for c in r.iter("compiler")
+        for key in FOLDER_ATTRIBUTES
     }
     for path, root in roots.items():
         for element in root.iter("{*}*"):
             for key, name in element.attrib.items():
                 named = [str(name)] if str(key).startswith("file") else []
                 for place in _places(named, {file.parent, path.parent}, {"", *folders}):
-                    _required(file, place, element, path)
+                    _require_readable(file, place, element, path)
     return parts
 
 
-def _required(file: Path, place: Path, element: etree._Element, path: Path) -> Path:
+def _require_readable(file: Path, place: Path, element: etree._Element, path: Path) -> Path:
     """Give back what an element names; raise unless it may be read."""
     what = f"{place}, the <{element.tag}> in {path}:{element.sourceline},"
     require_nameable(file, place, what, MAX_MESH_SIZE)
@@ -115,7 +120,9 @@ def _places(names: list[str], bases: set[Path], folders: set[str]) -> list[Path]
 
 def _parse(content: bytes, path: Path) -> etree._Element:
     """Parse a file as MuJoCo does: UTF-8 whatever it says, without comments."""
-    text = _DECLARATION.sub("", _COMMENT.sub("", content.decode("utf-8", errors="replace")))
+    text = _DECLARATION_PATTERN.sub(
+        "", _COMMENT_PATTERN.sub("", content.decode("utf-8", errors="replace"))
+    )
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False)
     try:
         root = etree.fromstring(text, parser)
@@ -128,7 +135,7 @@ def _parse(content: bytes, path: Path) -> etree._Element:
 
 def _count(element: etree._Element, path: Path) -> float:
     """Count the copies of an element; raise if it has too many parts."""
-    keys = element.attrib if element.tag == "size" else COUNTED
+    keys = element.attrib if element.tag == "size" else COUNT_ATTRIBUTES
     keys = (*keys, "size") if element.tag == "numeric" else keys
     values = [_number(word) for key in keys for word in element.get(key, "").split()]
     parts = math.prod(max(value, 1.0) for value in values)
@@ -148,11 +155,11 @@ def _number(text: str) -> float:
         return 1.0
 
 
-MJCF = "MJCF"
-WORLD = "world"
+MJCF_FORMAT = "MJCF"
+WORLD_LINK = "world"
 """Link of what does not move."""
 
-OTHER_KINDS = {FREE: "free", BALL: "ball"}
+OTHER_JOINT_KINDS = {FREE: "free", BALL: "ball"}
 
 _log = logging.getLogger(__name__)
 
@@ -174,11 +181,11 @@ def read_mjcf(path: str | Path) -> UrdfDocument:
     refuses the file, and `FileFormatError` if the TOML beside it is none.
     """
     file = Path(path)
-    spec, model = _compiled(file)
+    spec, model = _compile(file)
     # What a writer of ours put beside the file; nothing if there is none.
     content = read_beside(file, file.with_suffix(".toml").name)
     stated = content if content.get("model") == file.name else {}
-    names = MjcfNames(model, str(stated.get("base", WORLD)), spec.modelname or file.stem)
+    names = MjcfNames(model, str(stated.get("base", WORLD_LINK)), spec.modelname or file.stem)
     drives = read_drives(model, names.joints)
     tree = MjcfTree(spec, model, drives, names)
     etree.indent(tree.root, "  ")
@@ -194,7 +201,7 @@ def read_mjcf(path: str | Path) -> UrdfDocument:
     # Lines are those of a text that nobody sees.
     links = {name: replace(link, line=0) for name, link in document.links.items()}
     kinds = {  # by the names of types in MJCF
-        name: OTHER_KINDS.get(int(model.jnt_type[j]), document.joints[name].kind)
+        name: OTHER_JOINT_KINDS.get(int(model.jnt_type[j]), document.joints[name].kind)
         for j, name in enumerate(names.joints)
         if name in document.joints
     }
@@ -209,13 +216,13 @@ def read_mjcf(path: str | Path) -> UrdfDocument:
         base=stated.get("base"),
         tip=stated.get("tip"),
         terms=drives.springs,
-        format=MJCF,
+        format=MJCF_FORMAT,
         gravity=tuple(float(g) for g in model.opt.gravity),
         notes=_notes(model, names, drives, tree),
     )
 
 
-def _compiled(file: Path) -> tuple[Any, Any]:
+def _compile(file: Path) -> tuple[Any, Any]:
     """Return the specification of a file and the model that MuJoCo makes of it."""
     try:
         mujoco = importlib.import_module("mujoco")

@@ -28,8 +28,8 @@ HINGE, SLIDE = 3, 2
 """Types of joints that a robot may have; 0 is free, 1 a ball."""
 
 FREE, BALL = 0, 1
-EQUALITY_JOINT = 2
-ON_JOINT = (0, 1)
+EQUALITY_JOINT_TYPE = 2
+JOINT_TRANSMISSIONS = (0, 1)
 """Transmissions of an actuator that act on a joint."""
 
 FIXED_GAIN, NO_BIAS = 0, 0
@@ -64,7 +64,7 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
         # What actuators add to a joint is by the square of their gear.
         values = np.asarray(getattr(model, field, np.zeros(model.nu)))
         added = model.actuator_gear[:, 0] ** 2 * values
-        fields[name] += [float(sum(added[k] for k in _on_joint(model, j))) for j in joints]
+        fields[name] += [float(sum(added[k] for k in _list_actuators(model, j))) for j in joints]
     springs = [
         JointTerm(SPRING, joint_names[j], (float(k), float(-k * rest)))
         for j in single
@@ -79,7 +79,7 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
         bent = [joint_names[j] for j, row in zip(single, curves[rows], strict=True) if row.any()]
         if bent:
             notes.append(f"{words} beyond its linear part is left out: {', '.join(bent)}")
-    equal = [e for e in range(model.neq) if model.eq_type[e] == EQUALITY_JOINT]
+    equal = [e for e in range(model.neq) if model.eq_type[e] == EQUALITY_JOINT_TYPE]
     coupled = {int(model.eq_obj1id[e]): int(model.eq_obj2id[e]) for e in equal}
     if names := ", ".join(dict.fromkeys(joint_names[j] for j in coupled)):
         notes.append(f"joints that follow others do not move: {names}")
@@ -90,16 +90,16 @@ def read_drives(model: Any, joint_names: list[str]) -> MjcfDrives:
         Ia=fields["dof_armature"],
         coupled=coupled,
         springs=tuple(springs),
-        notes=(*notes, *_left_out(model)),
+        notes=(*notes, *_list_omissions(model)),
     )
 
 
-def _on_joint(model: Any, j: int) -> list[int]:
+def _list_actuators(model: Any, j: int) -> list[int]:
     """Return the actuators of a joint."""
     return [
         k
         for k in range(model.nu)
-        if model.actuator_trntype[k] in ON_JOINT and model.actuator_trnid[k, 0] == j
+        if model.actuator_trntype[k] in JOINT_TRANSMISSIONS and model.actuator_trnid[k, 0] == j
     ]
 
 
@@ -107,7 +107,7 @@ def _efforts(model: Any, joint_names: list[str], notes: list[str]) -> Float1D:
     """Return the torque limit of every joint, zero where there is none, shape (njnt,)."""
     efforts, uneven = np.zeros(model.njnt), []
     for j in range(model.njnt):
-        bounds = [_of_actuator(model, k) for k in _on_joint(model, j)]
+        bounds = [_actuator_limits(model, k) for k in _list_actuators(model, j)]
         total = np.sum(bounds, axis=0) if bounds else np.full(2, np.inf)
         if model.jnt_actfrclimited[j]:
             lower, upper = model.jnt_actfrcrange[j]
@@ -124,7 +124,7 @@ def _efforts(model: Any, joint_names: list[str], notes: list[str]) -> Float1D:
     return efforts
 
 
-def _of_actuator(model: Any, k: int) -> Float1D:
+def _actuator_limits(model: Any, k: int) -> Float1D:
     """Return the largest torques of an actuator in either direction, down and up, shape (2,)."""
     force = np.full(2, np.inf)
     if model.actuator_forcelimited[k]:
@@ -139,40 +139,40 @@ def _of_actuator(model: Any, k: int) -> Float1D:
     return np.asarray(abs(gear) * (force if gear >= 0.0 else force[::-1]))
 
 
-def _left_out(model: Any) -> list[str]:
+def _list_omissions(model: Any) -> list[str]:
     """Return what of a model has no counterpart, one sentence each."""
     notes = []
-    others = [e for e in range(model.neq) if model.eq_type[e] != EQUALITY_JOINT]
+    others = [e for e in range(model.neq) if model.eq_type[e] != EQUALITY_JOINT_TYPE]
     if others:
-        notes.append(f"equality constraints are left out: {_listed(model, 'eq', others)}")
+        notes.append(f"equality constraints are left out: {_list_names(model, 'eq', others)}")
     if model.ntendon:
-        notes.append(f"tendons are left out: {_listed(model, 'tendon', range(model.ntendon))}")
-    elsewhere = [k for k in range(model.nu) if model.actuator_trntype[k] not in ON_JOINT]
+        notes.append(f"tendons are left out: {_list_names(model, 'tendon', range(model.ntendon))}")
+    elsewhere = [k for k in range(model.nu) if model.actuator_trntype[k] not in JOINT_TRANSMISSIONS]
     if elsewhere:
-        which = _listed(model, "actuator", elsewhere)
+        which = _list_names(model, "actuator", elsewhere)
         notes.append(f"actuators that are not on a joint are left out: {which}")
     servos = [k for k in range(model.nu) if model.actuator_biastype[k] != NO_BIAS]
     if servos:
         notes.append("gains of servo actuators are left out; the controllers are robotid's own")
     held = [b for b in range(model.nbody) if model.body_gravcomp[b]]
     if held:
-        notes.append(f"gravity compensation is left out: {_listed(model, 'body', held)}")
+        notes.append(f"gravity compensation is left out: {_list_names(model, 'body', held)}")
     return notes
 
 
-def _listed(model: Any, kind: str, numbers: Iterable[int]) -> str:
+def _list_names(model: Any, kind: str, numbers: Iterable[int]) -> str:
     return ", ".join(getattr(model, kind)(k).name or f"number {k}" for k in numbers)
 
 
-SHAPES = {2: "sphere", 3: "capsule", 5: "cylinder", 6: "box", 7: "mesh"}
+SHAPE_NAMES = {2: "sphere", 3: "capsule", 5: "cylinder", 6: "box", 7: "mesh"}
 """Types of geoms that a robot may have, by MuJoCo's number."""
 
-OTHER_SHAPES = {0: "plane", 1: "height field", 4: "ellipsoid", 8: "signed distance field"}
+OTHER_SHAPE_NAMES = {0: "plane", 1: "height field", 4: "ellipsoid", 8: "signed distance field"}
 
-SHOWN = 3
+MIN_HIDDEN_GROUP = 3
 """Groups of geoms from this one on are not shown by MuJoCo's viewer, unless asked for."""
 
-KINDS = {FREE: "floating", BALL: "floating", HINGE: "revolute", SLIDE: "prismatic"}
+JOINT_KINDS = {FREE: "floating", BALL: "floating", HINGE: "revolute", SLIDE: "prismatic"}
 
 
 class MjcfTree:
@@ -194,7 +194,7 @@ class MjcfTree:
                 R = _pose(np.zeros(3), model.body_iquat[b])[:3, :3]
                 tensor = R @ np.diag(model.body_inertia[b]) @ R.T
                 inertial = etree.SubElement(link, "inertial")
-                inertial.append(_origin(_moved(model.body_ipos[b] - shifts[b])))
+                inertial.append(_origin(_translation(model.body_ipos[b] - shifts[b])))
                 etree.SubElement(inertial, "mass", value=number_text(model.body_mass[b]))
                 keys = ("ixx", "ixy", "ixz", "iyy", "iyz", "izz")
                 values = map(number_text, tensor[np.triu_indices(3)])
@@ -207,13 +207,13 @@ class MjcfTree:
             # A link of its own, for it may be the tip; one without a name may not.
             if name and not names.is_taken(name):
                 etree.SubElement(self.root, "link", name=name)
-                T = _moved(-shifts[body]) @ _pose(model.site_pos[s], model.site_quat[s])
+                T = _translation(-shifts[body]) @ _pose(model.site_pos[s], model.site_quat[s])
                 self._add_fixed(names.bodies[body], name, T)
 
     def _add_joints(self, b: int, shift: Float1D) -> Float1D:
         """Add what connects a body to its parent, whose link is shifted; return the own shift."""
         model, name = self._model, self._names.bodies[b]
-        T = _moved(-shift) @ _pose(model.body_pos[b], model.body_quat[b])
+        T = _translation(-shift) @ _pose(model.body_pos[b], model.body_quat[b])
         parent = self._names.bodies[model.body_parentid[b]]
         first, count = int(model.body_jntadr[b]), int(model.body_jntnum[b])
         if count == 0:
@@ -222,16 +222,16 @@ class MjcfTree:
         anchor = np.zeros(3)
         for j in range(first, first + count):
             child = name if j == first + count - 1 else self._names.fresh(f"{name}_{j - first + 1}")
-            T = T @ _moved(model.jnt_pos[j] - anchor)
+            T = T @ _translation(model.jnt_pos[j] - anchor)
             # From the pose of the file to zero.
             back = -model.qpos0[model.jnt_qposadr[j]] * model.jnt_axis[j]
             if model.jnt_type[j] == SLIDE:
-                T = T @ _moved(back)
+                T = T @ _translation(back)
             elif model.jnt_type[j] == HINGE:
                 T = T @ transform(Rotation.from_rotvec(back).as_matrix(), np.zeros(3))
             if child != name:
                 etree.SubElement(self.root, "link", name=child)
-            drives, kind = self._drives, KINDS[int(model.jnt_type[j])]
+            drives, kind = self._drives, JOINT_KINDS[int(model.jnt_type[j])]
             limited = bool(model.jnt_limited[j])
             if kind == "revolute" and not limited:
                 kind = "continuous"
@@ -261,10 +261,10 @@ class MjcfTree:
 
     def _add_shape(self, link: etree._Element, g: int, shift: Float1D) -> None:
         model, kind = self._model, int(self._model.geom_type[g])
-        T = _moved(-shift) @ _pose(model.geom_pos[g], model.geom_quat[g])
-        form = etree.Element(SHAPES.get(kind, "none"))
+        T = _translation(-shift) @ _pose(model.geom_pos[g], model.geom_quat[g])
+        form = etree.Element(SHAPE_NAMES.get(kind, "none"))
         size = model.geom_size[g]
-        match SHAPES.get(kind):
+        match SHAPE_NAMES.get(kind):
             case "sphere":
                 form.set("radius", number_text(size[0]))
             case "capsule" | "cylinder":
@@ -289,10 +289,10 @@ class MjcfTree:
                 form.set("scale", number_text(mesh.scale))
                 T = T @ np.linalg.inv(_pose(model.mesh_pos[m], model.mesh_quat[m]))
             case _:
-                self._drop(f"shapes of the type {OTHER_SHAPES.get(kind, str(kind))}", link)
+                self._drop(f"shapes of the type {OTHER_SHAPE_NAMES.get(kind, str(kind))}", link)
                 return
         roles = [
-            *(["collision"] if self._collides(g) else []),
+            *(["collision"] if self._has_collision(g) else []),
             *(["visual"] if self._is_seen(g) else []),
         ]
         for role in roles:
@@ -303,7 +303,7 @@ class MjcfTree:
                 material = etree.SubElement(element, "material", name="")
                 etree.SubElement(material, "color", rgba=number_text(self._color(g)))
 
-    def _collides(self, g: int) -> bool:
+    def _has_collision(self, g: int) -> bool:
         return bool(self._model.geom_contype[g] or self._model.geom_conaffinity[g])
 
     def _is_seen(self, g: int) -> bool:
@@ -312,10 +312,12 @@ class MjcfTree:
         Both together would shimmer through one another.
         """
         groups, bodies = self._model.geom_group, self._model.geom_bodyid
-        if not groups[g] < SHOWN:
+        if not groups[g] < MIN_HIDDEN_GROUP:
             return False
-        beside = np.flatnonzero((bodies == bodies[g]) & (groups != groups[g]) & (groups < SHOWN))
-        return not self._collides(g) or all(map(self._collides, beside.tolist()))
+        beside = np.flatnonzero(
+            (bodies == bodies[g]) & (groups != groups[g]) & (groups < MIN_HIDDEN_GROUP)
+        )
+        return not self._has_collision(g) or all(map(self._has_collision, beside.tolist()))
 
     def _color(self, g: int) -> Float1D:
         material = int(self._model.geom_matid[g])
@@ -368,7 +370,7 @@ def _pose(position: Float1D, quaternion: Float1D) -> Float2D:
     return transform(Rotation.from_quat(quaternion, scalar_first=True).as_matrix(), position)
 
 
-def _moved(by: Float1D) -> Float2D:
+def _translation(by: Float1D) -> Float2D:
     return transform(np.eye(3), by)
 
 

@@ -9,42 +9,42 @@ from collections.abc import Sequence
 
 from robotid_sim.errors import OptionError
 
-INERTIAL = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
+INERTIAL_SYMBOLS = ("m", "mx", "my", "mz", "Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")
 """Mass [kg], first moments m*c [kg m], inertia about the link origin [kg m^2]."""
 
-JOINT = ("Fv", "Fc", "Fo", "Ia")
+JOINT_SYMBOLS = ("Fv", "Fc", "Fo", "Ia")
 """Viscous, Coulomb and offset friction [N m s/rad, N m, N m], reflected rotor inertia [kg m^2]."""
 
-N_INERTIAL = len(INERTIAL)
-N_JOINT = len(JOINT)
+INERTIAL_COUNT = len(INERTIAL_SYMBOLS)
+JOINT_COUNT = len(JOINT_SYMBOLS)
 
 
 def size(dof: int) -> int:
     """Return the number of parameters of a chain with `dof` joints."""
-    return dof * (N_INERTIAL + N_JOINT)
+    return dof * (INERTIAL_COUNT + JOINT_COUNT)
 
 
 def inertial_slice(link: int) -> slice:
     """Return where the ten inertial parameters of movable body `link` (from 0) stand."""
-    return slice(N_INERTIAL * link, N_INERTIAL * (link + 1))
+    return slice(INERTIAL_COUNT * link, INERTIAL_COUNT * (link + 1))
 
 
 def joint_slice(joint: int, dof: int) -> slice:
     """Return where the four parameters of joint `joint` (from 0) stand."""
-    start = N_INERTIAL * dof + N_JOINT * joint
-    return slice(start, start + N_JOINT)
+    start = INERTIAL_COUNT * dof + JOINT_COUNT * joint
+    return slice(start, start + JOINT_COUNT)
 
 
 def owners(dof: int) -> tuple[int, ...]:
     """Return the index (from 0) of the body or joint that every parameter belongs to."""
-    links = [k for k in range(dof) for _ in INERTIAL]
-    return tuple(links + [k for k in range(dof) for _ in JOINT])
+    links = [k for k in range(dof) for _ in INERTIAL_SYMBOLS]
+    return tuple(links + [k for k in range(dof) for _ in JOINT_SYMBOLS])
 
 
 def names(dof: int) -> tuple[str, ...]:
     """Return the symbols in order: ``m1 mx1 … Izz1 m2 …`` then ``Fv1 Fc1 Fo1 Ia1 Fv2 …``."""
-    links = [f"{symbol}{k + 1}" for k in range(dof) for symbol in INERTIAL]
-    joints = [f"{symbol}{k + 1}" for k in range(dof) for symbol in JOINT]
+    links = [f"{symbol}{k + 1}" for k in range(dof) for symbol in INERTIAL_SYMBOLS]
+    joints = [f"{symbol}{k + 1}" for k in range(dof) for symbol in JOINT_SYMBOLS]
     return tuple(links + joints)
 
 
@@ -64,8 +64,10 @@ def columns(dof: int, joint_parameters: Sequence[str]) -> tuple[int, ...]:
     `OptionError` if a name is unknown.
     """
     for symbol in joint_parameters:
-        if symbol not in JOINT:
-            raise OptionError(f"unknown joint parameter '{symbol}'; known: {', '.join(JOINT)}")
-    chosen = [JOINT.index(symbol) for symbol in JOINT if symbol in joint_parameters]
+        if symbol not in JOINT_SYMBOLS:
+            raise OptionError(
+                f"unknown joint parameter '{symbol}'; known: {', '.join(JOINT_SYMBOLS)}"
+            )
+    chosen = [JOINT_SYMBOLS.index(symbol) for symbol in JOINT_SYMBOLS if symbol in joint_parameters]
     tail = [joint_slice(j, dof).start + k for j in range(dof) for k in chosen]
-    return tuple(range(N_INERTIAL * dof)) + tuple(tail)
+    return tuple(range(INERTIAL_COUNT * dof)) + tuple(tail)

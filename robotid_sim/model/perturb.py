@@ -9,11 +9,11 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.robot import Robot
 
-SCALE = 0.2
+DEFAULT_SCALE = 0.2
 """Relative size of the errors, if none is asked for."""
 
 
-def perturb(robot: Robot, rng: np.random.Generator, *, scale: float = SCALE) -> Robot:
+def perturb(robot: Robot, rng: np.random.Generator, *, scale: float = DEFAULT_SCALE) -> Robot:
     """Return `robot` with randomly wrong parameters that are still physically consistent.
 
     Each body's pseudo-inertia is scaled by ``U(1-scale, 1+scale)``, its COM shifted by ``U(-scale,
@@ -54,14 +54,14 @@ def perturb(robot: Robot, rng: np.random.Generator, *, scale: float = SCALE) -> 
         mass, com, central = inertia.unpack(phi[body])
         size = float(factor(1)[0])
         phi[body] = inertia.pack(size * mass, com * factor(3), size * central)
-        phi[parameters.joint_slice(k, robot.dof)] *= factor(parameters.N_JOINT)
+        phi[parameters.joint_slice(k, robot.dof)] *= factor(parameters.JOINT_COUNT)
     return robot.with_parameters(phi, formal=robot.formal)
 
 
-FACTOR = 2.0
+MAX_MASS_RATIO = 2.0
 """Ratio of a link's mass to the nominal one, or its inverse, from which on it is unlikely."""
 
-TOTAL = 0.3
+MAX_TOTAL_MASS_DIFFERENCE = 0.3
 """Relative difference of the mass of all links from which on it is unlikely."""
 
 
@@ -74,10 +74,10 @@ def unlikely_masses(robot: Robot, nominal: Robot) -> list[str]:
     found = []
     pairs = [(link.phi[0], of.phi[0]) for link, of in zip(robot.links, nominal.links, strict=True)]
     for link, (mass, expected) in zip(robot.links, pairs, strict=True):
-        if expected > 0.0 and not expected / FACTOR <= mass <= FACTOR * expected:
+        if expected > 0.0 and not expected / MAX_MASS_RATIO <= mass <= MAX_MASS_RATIO * expected:
             found.append(f"{link.name}: {_words(mass, expected)}")
     total, expected = (float(sum(masses)) for masses in zip(*pairs, strict=True))
-    if expected > 0.0 and abs(total / expected - 1.0) > TOTAL:
+    if expected > 0.0 and abs(total / expected - 1.0) > MAX_TOTAL_MASS_DIFFERENCE:
         found.append(f"all links together: {_words(total, expected)}")
     return found
 

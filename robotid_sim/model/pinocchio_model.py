@@ -13,8 +13,8 @@ from robotid_sim.model.joint import (
     ACCELERATION_RATIO,
     DEFAULT_EPS_PRISMATIC,
     DEFAULT_EPS_REVOLUTE,
-    MOST_RANGE,
-    NO_VELOCITY,
+    MAX_RANGE,
+    UNLIMITED_VELOCITY,
     Friction,
     Joint,
 )
@@ -85,7 +85,7 @@ def _joint(model: Any, k: int, motion: Any) -> Joint:
         place = model.idx_qs[k]
         lower, upper = model.lowerPositionLimit[place], model.upperPositionLimit[place]
     velocity, effort = float(model.velocityLimit[at]), float(model.effortLimit[at])
-    if not (0.0 < velocity < NO_VELOCITY and upper - lower <= MOST_RANGE):
+    if not (0.0 < velocity < UNLIMITED_VELOCITY and upper - lower <= MAX_RANGE):
         raise UrdfError(
             f"joint '{name}' of the Pinocchio model lacks limits; set lowerPositionLimit, "
             "upperPositionLimit and velocityLimit of the model"

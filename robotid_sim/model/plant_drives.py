@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.model.robot import Robot
 from robotid_sim.registry import Registry
@@ -56,7 +56,7 @@ class PlantDrive(ABC):
         """
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Elastic(PlantDrive):
     """Gears that give way: a spring with a little damping."""
@@ -80,7 +80,7 @@ class Elastic(PlantDrive):
         return _springs(self, robot, load, inertia, np.zeros(robot.dof))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backlash(PlantDrive):
     """Gears with free play, and behind it a spring that is stiff and well damped."""
@@ -133,7 +133,7 @@ def joints_with_rotor(robot: Robot, names: tuple[str, ...] = ()) -> Bool1D:
     """
     for name in names:
         if name not in robot.joint_names:
-            raise UnknownNameError.of("joint", name, robot.joint_names)
+            raise UnknownNameError.from_names("joint", name, robot.joint_names)
     rotor = np.array([joint.rotor_inertia > 0.0 for joint in robot.joints])
     named = np.array([not names or joint.name in names for joint in robot.joints])
     without = [j.name for j, use in zip(robot.joints, named & ~rotor, strict=True) if use]

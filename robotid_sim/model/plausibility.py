@@ -20,10 +20,10 @@ USUAL_GYRATION = 0.12
 MAX_GYRATION = 2.5
 """Radius of gyration of a link over the size of the arm; a short chain may carry a large body."""
 
-NEAR = np.log(30.0)
+MAX_LOG_RATIO = np.log(30.0)
 """Size of the logarithm of what inertia in a unit may differ from the usual one."""
 
-RARE = {1e-4: np.log(16.0), 1e-7: np.log(16.0)}
+RARE_UNIT_PENALTIES = {1e-4: np.log(16.0), 1e-7: np.log(16.0)}
 """What units that are seldom used must fit better by, on the logarithm of inertia."""
 
 INERTIA_UNITS = {1e-6: "kg mm²", 1e-9: "g mm²", 1e-4: "kg cm²", 1e-7: "g cm²"}
@@ -69,7 +69,10 @@ def implausible(robot: Robot) -> list[Fault]:
             wrong.append((link, gyration, mass))
     if wrong:
         ratio = np.median([(USUAL_GYRATION * size / gyration) ** 2 for _, gyration, _ in wrong])
-        misfits = {unit: abs(np.log(unit / ratio)) + RARE.get(unit, 0.0) for unit in INERTIA_UNITS}
+        misfits = {
+            unit: abs(np.log(unit / ratio)) + RARE_UNIT_PENALTIES.get(unit, 0.0)
+            for unit in INERTIA_UNITS
+        }
         factor = min(misfits, key=misfits.__getitem__)
         names = ", ".join(link.name for link, *_ in wrong)
         worst = max(gyration for _, gyration, _ in wrong)
@@ -77,7 +80,7 @@ def implausible(robot: Robot) -> list[Fault]:
         power = 10.0 ** round(float(np.log10(ratio)))
         text = f"inertia of {names} is too large for the arm: a decimal point?"
         remedy = f"multiply it by {power:g}, or correct it"
-        if misfits[factor] < NEAR and len(wrong) > len(bodies) / 2:
+        if misfits[factor] < MAX_LOG_RATIO and len(wrong) > len(bodies) / 2:
             text = f"inertia of {names} looks like {INERTIA_UNITS[factor]}; × {factor:g}"
             remedy = f"multiply it by {factor:g}"
         faults.append(Fault(text, evidence, remedy))

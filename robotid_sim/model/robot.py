@@ -23,9 +23,9 @@ from robotid_sim.model.joint import (
     Friction,
     Joint,
     Limits,
+    add_assumed_limits,
     joint_from_urdf,
     pack_geometry,
-    with_assumed_limits,
 )
 from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 from robotid_sim.model.mjcf_reader import is_mjcf, read_mjcf
@@ -87,7 +87,7 @@ class Robot:
         require_terms_of(self.terms, self.joint_names, self.name)
         object.__setattr__(self, "geometry", pack_geometry(self.joints))
         object.__setattr__(self, "eps", [joint.friction.eps for joint in self.joints])
-        object.__setattr__(self, "limits", Limits.of(self.joints))
+        object.__setattr__(self, "limits", Limits.from_joints(self.joints))
         freeze(self, (3,), "gravity")
         if self.held_home is not None:
             freeze(self, (self.dof,), "held_home")
@@ -102,7 +102,7 @@ class Robot:
                     document, where = self.document, ""
                     if document is not None and link.name in document.links:
                         where = f"{document.where(document.links[link.name].line)}: "
-                    if entry := inertia.outlying_entry(link.phi):
+                    if entry := inertia.find_outlying_entry(link.phi):
                         reason += f"; {entry}"
                     raise InconsistentInertiaError(
                         f"{where}link '{link.name}': {reason}; "
@@ -179,7 +179,7 @@ class Robot:
                     f"joints: {names}"
                 )
         sources = [body.joint for body in chain.bodies]
-        overrides, assumed_limits = with_assumed_limits(
+        overrides, assumed_limits = add_assumed_limits(
             document, sources, overrides, assume=assume_limits
         )
         notes = [*chain_notes(chain, document), *document.notes, *assumed_limits]
@@ -312,7 +312,7 @@ class Robot:
         if reason := inertia.inconsistency(phi):
             raise InconsistentInertiaError(f"payload: {reason}")
         last = self.links[-1]
-        loaded = replace(last, phi=last.phi + inertia.transformed(phi, self.T_last_tip))
+        loaded = replace(last, phi=last.phi + inertia.transform(phi, self.T_last_tip))
         note = f"payload of {mass:g} kg at the tip '{self.tip}'"
         return replace(
             self, links=(*self.links[:-1], loaded), assumptions=(*self.assumptions, note)
@@ -373,10 +373,10 @@ class Robot:
         """Return for every movable body why it cannot exist, or None."""
         return [inertia.inconsistency(link.phi) for link in self.links]
 
-    def repaired(self) -> Self:
+    def repair(self) -> Self:
         """Return the robot with every impossible body replaced, see `inertia.repaired`."""
         links = tuple(
-            link if reason is None else replace(link, phi=inertia.repaired(link.phi))
+            link if reason is None else replace(link, phi=inertia.repair(link.phi))
             for link, reason in zip(self.links, self.inconsistencies(), strict=True)
         )
         return replace(self, links=links, formal=False)

@@ -14,12 +14,12 @@ from robotid_sim.files import atomic_path
 from robotid_sim.inputs import real_path
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import GeometryShape, number_text, rpy_from_rotation
-from robotid_sim.model.joint_terms import left_out, linear_springs, without_linear_springs
-from robotid_sim.model.mesh_files import FOLDER, MeshFolder, MeshMode
+from robotid_sim.model.joint_terms import describe_omissions, linear_springs, remove_linear_springs
+from robotid_sim.model.mesh_files import MESH_FOLDER, MeshFolder, MeshMode
 from robotid_sim.model.robot import STANDARD_GRAVITY, Robot
 from robotid_sim.model.side_car import base_shapes, mesh_folder, require_side_car, write_side_car
 
-VERSION = "1.9"
+SDF_VERSION = "1.9"
 
 TRIANGLE_MARGIN = 1e-9
 """Smallest relative triangle margin that is written; physics engines refuse what is beyond zero."""
@@ -41,7 +41,7 @@ def write_sdf(
     """
     folder = mesh_folder(robot, path, massless="it has no mass, and SDF knows no link without")
     require_side_car(path)
-    root = etree.Element("sdf", version=VERSION)
+    root = etree.Element("sdf", version=SDF_VERSION)
     model = etree.SubElement(root, "model", name=robot.name)
     base = robot.base if robot.document is None else robot.document.root
     ground = etree.SubElement(model, "link", name=base)
@@ -74,15 +74,15 @@ def write_sdf(
         etree.ElementTree(root).write(str(temporary), xml_declaration=True, encoding="utf-8")
         folder.save()
     write_side_car(robot, path, ("Ia", "Fo", "eps", "acceleration"))
-    return (*folder.notes, *_lost(robot))
+    return (*folder.notes, *_list_losses(robot))
 
 
-def _lost(robot: Robot) -> list[str]:
+def _list_losses(robot: Robot) -> list[str]:
     sentences = []
     rotors = [joint.name for joint in robot.joints if joint.rotor_inertia > 0.0]
     if rotors:
         sentences.append(f"SDF has no place for the rotor inertia of {', '.join(rotors)}.")
-    sentences += left_out(without_linear_springs(robot.terms))
+    sentences += describe_omissions(remove_linear_springs(robot.terms))
     if not np.array_equal(robot.gravity, STANDARD_GRAVITY):
         gravity = ", ".join(f"{g:g}" for g in robot.gravity)
         sentences.append(f"Gravity ({gravity}) m/s^2 belongs to the world, not to the model.")
@@ -136,7 +136,7 @@ def _write_shapes(
             uri = real_path(shape.mesh).as_uri()
             if mode is not MeshMode.KEEP:
                 package = folder.package.replace("package:", "model:", 1)
-                place = FOLDER if mode is MeshMode.COPY else package
+                place = MESH_FOLDER if mode is MeshMode.COPY else package
                 uri = f"{place}/{folder.add(shape.mesh)}"
             _text(body, "uri", uri)
             _text(body, "scale", number_text(shape.size))

@@ -24,22 +24,22 @@ from robotid_sim.model.joint_terms import (
 TERM_KEYS = (SPRING, COUNTERBALANCE, COUPLED)
 """Keys of ``[joints.NAME]`` that state a term."""
 
-PARTNER = "partner"
+PARTNER_KEY = "partner"
 """Key of the joint that shares a motor."""
 
-REACH = 1e-6
+RANGE_TOLERANCE = 1e-6
 """Rounding of a range of positions [rad or m]."""
 
-FORMS: Mapping[str, tuple[Mapping[str, float | None], str]] = {
+TERM_FORMS: Mapping[str, tuple[Mapping[str, float | None], str]] = {
     SPRING: ({"stiffness": None, "rest": 0.0}, "{ stiffness = 120.0, rest = 0.3 }"),
     COUPLED: (
-        {PARTNER: None, "Im": None, "Fvm": 0.0, "Fcm": 0.0, "side": 1.0},
+        {PARTNER_KEY: None, "Im": None, "Fvm": 0.0, "Fcm": 0.0, "side": 1.0},
         '{ partner = "joint_5", Im = 0.02, Fvm = 0.1, Fcm = 0.3, side = 1 }',
     ),
 }
 """Keys of a term that is a table with their defaults, None if they must be given, and a sample."""
 
-ROWS = "[[-1.6, 40.0], [0.0, 0.0], [1.6, -40.0]]"
+SAMPLE_ROWS = "[[-1.6, 40.0], [0.0, 0.0], [1.6, -40.0]]"
 """A sample of the rows of a counterbalance."""
 
 
@@ -70,14 +70,15 @@ def _term(key: str, joint: str, value: object, what: str) -> JointTerm:
         rows = value if isinstance(value, list) else []
         if not rows or not all(isinstance(row, list) and len(row) == 2 for row in rows):
             raise OptionError(
-                f"{what} must be rows of position and torque, as in {COUNTERBALANCE} = {ROWS}"
+                f"{what} must be rows of position and torque, as in {COUNTERBALANCE} = "
+                f"{SAMPLE_ROWS}"
             )
         numbers = tuple(_number(part, what) for row in rows for part in row)
         try:
             return JointTerm(COUNTERBALANCE, joint, numbers)
         except OptionError as error:
             raise OptionError(f"{what}: {error}") from error
-    form, sample = FORMS[key]
+    form, sample = TERM_FORMS[key]
     if not isinstance(value, Mapping):
         raise OptionError(f"{what} must be a table, as in {key} = {sample}")
     for name in value:
@@ -91,14 +92,14 @@ def _term(key: str, joint: str, value: object, what: str) -> JointTerm:
     number = {
         name: _number(value.get(name, usual), f"{what}.{name}")
         for name, usual in form.items()
-        if name != PARTNER
+        if name != PARTNER_KEY
     }
     if key == SPRING:
         stiffness = number["stiffness"]
         return JointTerm(key, joint, (stiffness, -stiffness * number["rest"]))
-    side, partner = number["side"], str(value[PARTNER])
+    side, partner = number["side"], str(value[PARTNER_KEY])
     if side not in (1.0, -1.0) or partner == joint:
-        raise OptionError(f"{what}: side must be 1 or -1, and {PARTNER} another joint")
+        raise OptionError(f"{what}: side must be 1 or -1, and {PARTNER_KEY} another joint")
     return JointTerm(key, joint, (number["Im"], number["Fvm"], number["Fcm"]), side, partner)
 
 
@@ -139,7 +140,7 @@ def terms_of_chain(
         if term not in stated or term.kind != COUNTERBALANCE:
             continue
         first, last, (lower, upper) = term.values[0], term.values[-2], ranges[term.joint]
-        if first > lower + REACH or last < upper - REACH:
+        if first > lower + RANGE_TOLERANCE or last < upper - RANGE_TOLERANCE:
             raise OptionError(
                 f"robot.toml: joints.{term.joint}.{COUNTERBALANCE} goes from {first:g} to "
                 f"{last:g}, and the joint from {lower:.6g} to {upper:.6g}; add rows"
@@ -152,11 +153,11 @@ JOINT_KEYS = (
     *("Fv", "Fc", "Fo", "Ia", "eps"),
 )
 STATUSES = ("published", "corrected", "computed", "assumed")
-_TYPES: dict[str, type] = {
+_KEY_TYPES: dict[str, type] = {
     **dict.fromkeys(("urdf", "summary", "source", "base", "tip"), str),
     **dict.fromkeys(("joints", "provenance"), dict),
 }
-_KEYS = ("schema", *_TYPES)
+_KEYS = ("schema", *_KEY_TYPES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +196,7 @@ def read_settings(urdf: Path) -> RobotSettings:
             raise OptionError(
                 f"{path}: unknown key '{key}'{suggestion(key, _KEYS)}; known: {', '.join(_KEYS)}"
             )
-    for key, kind in _TYPES.items():
+    for key, kind in _KEY_TYPES.items():
         if not isinstance(content.get(key, kind()), kind):
             expected = "a table" if kind is dict else "a text"
             raise OptionError(f"{path}: '{key}' must be {expected}, not {content[key]!r}")
@@ -214,7 +215,7 @@ def read_settings(urdf: Path) -> RobotSettings:
     )
 
 
-POSITIVE = ("velocity", "acceleration", "effort", "eps")
+POSITIVE_KEYS = ("velocity", "acceleration", "effort", "eps")
 """Values of a joint that are sizes."""
 
 
@@ -240,7 +241,7 @@ def check_overrides(
                 raise OptionError(f"{where}: joints.{joint}.{key} = {value!r} is not a number")
             if not math.isfinite(number := as_float(value)):
                 raise OptionError(f"{where}: joints.{joint}.{key} = {number!r} is not finite")
-            if value < 0.0 and key in POSITIVE:
+            if value < 0.0 and key in POSITIVE_KEYS:
                 raise OptionError(f"{where}: joints.{joint}.{key} = {value!r} is negative")
         checked[joint] = {key: float(value) for key, value in values.items()}
     return checked

@@ -80,7 +80,7 @@ def mesh_folder(robot: Robot, path: str | Path, *, massless: str = "") -> MeshFo
     return MeshFolder(Path(path), None if robot.document is None else robot.document.path)
 
 
-def fixed_links(robot: Robot) -> list[tuple[str, Float2D, tuple[GeometryShape, ...]]]:
+def list_fixed_links(robot: Robot) -> list[tuple[str, Float2D, tuple[GeometryShape, ...]]]:
     """Return name, pose in the root frame, shape (4, 4), and shapes of every link of the base."""
     document = robot.document
     if document is None:
@@ -100,6 +100,6 @@ def base_shapes(robot: Robot) -> tuple[GeometryShape, ...]:
     """Return the shapes of everything that does not move, placed in the root frame."""
     return tuple(
         replace(shape, T_body_shape=T @ shape.T_body_shape)
-        for _, T, shapes in fixed_links(robot)
+        for _, T, shapes in list_fixed_links(robot)
         for shape in shapes
     )

@@ -38,7 +38,7 @@ from robotid_sim.errors import (
 )
 from robotid_sim.inputs import MAX_MESH_SIZE, read_file, require_nameable
 from robotid_sim.model import inertia
-from robotid_sim.model.mesh_files import MESHES, REFERENCES
+from robotid_sim.model.mesh_files import MESH_SUFFIXES, REFERENCE_PATTERNS
 
 MAX_COPYING_NODES = 20
 """Nodes of a Collada file that stand for others; twenty may stand for thousands."""
@@ -68,7 +68,7 @@ class Solid:
         object.__setattr__(self, "faces", faces)
 
     @classmethod
-    def of_mesh(cls, mesh: trimesh.Trimesh) -> Self:
+    def from_mesh(cls, mesh: trimesh.Trimesh) -> Self:
         """Return a mesh of trimesh as a solid."""
         return cls(mesh.vertices, mesh.faces)
 
@@ -118,7 +118,7 @@ class Solid:
             raise OptionError(f"the mass or density of a solid is {mass or density}")
         return inertia.from_pseudo_inertia(scale * moments)
 
-    def transformed(self, T: Float2D) -> Self:
+    def transform(self, T: Float2D) -> Self:
         """Return the solid under an affine map, shape (4, 4); a mirrored one turned inside in."""
         faces = self.faces if np.linalg.det(T[:3, :3]) > 0.0 else self.faces[:, ::-1]
         return type(self)(self.vertices @ T[:3, :3].T + T[:3, 3], faces)
@@ -131,7 +131,7 @@ class Solid:
     def convex_hull(self) -> Self:
         """Return the convex hull; raise OptionError if the solid is flat."""
         try:
-            return self.of_mesh(trimesh.convex.convex_hull(self.vertices))
+            return self.from_mesh(trimesh.convex.convex_hull(self.vertices))
         except QhullError as error:
             raise OptionError("a flat solid has no convex hull with a volume") from error
 
@@ -219,9 +219,10 @@ def load_scene(file: Path, **options: Any) -> Any:
     and what trimesh's readers raise for a broken one.
     """
     suffix = file.suffix.lower()
-    if suffix not in MESHES:
+    if suffix not in MESH_SUFFIXES:
         raise FileFormatError(
-            f"cannot read mesh {file}: its suffix is none of {' '.join(MESHES)}; save it as STL"
+            f"cannot read mesh {file}: its suffix is none of {' '.join(MESH_SUFFIXES)}; save it as "
+            f"STL"
         )
     if not file.is_file():
         raise FileFormatError(f"mesh {file} is missing; put the file there")
@@ -229,7 +230,7 @@ def load_scene(file: Path, **options: Any) -> Any:
     if content.count(b"instance_node") > MAX_COPYING_NODES:
         raise FileFormatError(f"mesh {file} is made of copies of copies; save it as STL")
     buffers: dict[str, bytes] = {}
-    for name in REFERENCES[suffix].findall(content) if suffix == ".gltf" else ():
+    for name in REFERENCE_PATTERNS[suffix].findall(content) if suffix == ".gltf" else ():
         buffer = file.parent / name.decode("utf-8", errors="replace")
         if buffer.suffix == ".bin":
             require_nameable(file, buffer, f"'{buffer.name}' in mesh {file}", MAX_MESH_SIZE)
@@ -239,41 +240,41 @@ def load_scene(file: Path, **options: Any) -> Any:
 
 
 # Polyhedra that stand for the primitives of a URDF: equal in volume, and nearly in moments.
-SEGMENTS = 128
+CIRCLE_SEGMENTS = 128
 """Segments of a circle; a prism of equal volume has the cylinder's tensor to 1e-6."""
 
 
 def box(x: float, y: float, z: float) -> Solid:
     """Return a box about the origin, edges along the axes."""
-    return Solid.of_mesh(trimesh.creation.box([x, y, z]))
+    return Solid.from_mesh(trimesh.creation.box([x, y, z]))
 
 
-def cylinder(radius: float, length: float, segments: int = SEGMENTS) -> Solid:
+def cylinder(radius: float, length: float, segments: int = CIRCLE_SEGMENTS) -> Solid:
     """Return a cylinder about z and the origin, as a regular prism of its volume."""
     step = 2.0 * np.pi / segments
     wide = radius * np.sqrt(step / np.sin(step))
-    return Solid.of_mesh(trimesh.creation.cylinder(wide, length, sections=segments))
+    return Solid.from_mesh(trimesh.creation.cylinder(wide, length, sections=segments))
 
 
 def sphere(radius: float) -> Solid:
     """Return a sphere about the origin, as a polyhedron of its volume with equal moments."""
-    ball = Solid.of_mesh(trimesh.creation.icosphere(subdivisions=5, radius=radius))
-    return _resized(ball, 4.0 / 3.0 * np.pi * radius**3)
+    ball = Solid.from_mesh(trimesh.creation.icosphere(subdivisions=5, radius=radius))
+    return _resize(ball, 4.0 / 3.0 * np.pi * radius**3)
 
 
 def capsule(radius: float, length: float) -> Solid:
     """Return a capsule about z and the origin; `length` is without its half spheres."""
-    counts = np.array([SEGMENTS, SEGMENTS // 2])
-    solid = Solid.of_mesh(trimesh.creation.capsule(length, radius, count=counts))
-    return _resized(solid, np.pi * radius**2 * (length + 4.0 / 3.0 * radius))
+    counts = np.array([CIRCLE_SEGMENTS, CIRCLE_SEGMENTS // 2])
+    solid = Solid.from_mesh(trimesh.creation.capsule(length, radius, count=counts))
+    return _resize(solid, np.pi * radius**2 * (length + 4.0 / 3.0 * radius))
 
 
-def _resized(solid: Solid, volume: float) -> Solid:
+def _resize(solid: Solid, volume: float) -> Solid:
     """Return a solid scaled to a volume."""
     return Solid(solid.vertices * (volume / solid.volume) ** (1.0 / 3.0), solid.faces)
 
 
-MAKERS: dict[str, Callable[..., Solid]] = {
+SHAPE_MAKERS: dict[str, Callable[..., Solid]] = {
     "box": box,
     "cylinder": cylinder,
     "sphere": sphere,

@@ -8,7 +8,7 @@ from abc import abstractmethod
 from dataclasses import dataclass
 
 from robotid_sim.arrays import Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.model.friction_law import FrictionLaw, coefficients_of, require
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.joint_terms import JointTerm
@@ -31,7 +31,7 @@ class TermLaw(FrictionLaw):
         """Return the term of a joint."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Offset(TermLaw):
     """A torque that is always there, as of a sensor that was not zeroed."""
@@ -47,7 +47,7 @@ class Offset(TermLaw):
         return JointTerm("offset", joint.name, (self.share * joint.friction.Fc,))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FrictionVelocity(FrictionLaw):
     """Dry friction that changes its sign within another speed than the model says."""
@@ -63,7 +63,7 @@ class FrictionVelocity(FrictionLaw):
         return coefficients_of(robot, eps=self.factor * robot.eps)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CurvedViscous(TermLaw):
     r"""Viscous friction whose slope changes with speed, :math:`F_a |\dot q|^a s` more."""
@@ -83,7 +83,7 @@ class CurvedViscous(TermLaw):
         return JointTerm("curved-viscous", joint.name, values, self.exponent)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionDependent(TermLaw):
     r"""Dry friction that depends on the position, :math:`F_c (1 + a \sin k q)`."""
@@ -103,7 +103,7 @@ class PositionDependent(TermLaw):
         return JointTerm("position-dependent-friction", joint.name, values, float(self.waves))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cogging(TermLaw):
     """A torque that repeats with the position: magnets of a motor, teeth of a gear."""
@@ -123,7 +123,7 @@ class Cogging(TermLaw):
         return JointTerm("cogging", joint.name, values, float(self.waves))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presliding(TermLaw):
     """Dry friction that builds up over a distance after a reversal (Dahl), in place of Fc."""
@@ -139,7 +139,7 @@ class Presliding(TermLaw):
         return JointTerm("presliding", joint.name, (joint.friction.Fc,), self.distance)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SpringLoaded(TermLaw):
     """A spring on the joint, slack at zero."""
@@ -155,7 +155,7 @@ class SpringLoaded(TermLaw):
         return JointTerm("spring", joint.name, (self.share * joint.friction.Fc, 0.0))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Warming(TermLaw):
     """Viscous friction that changes as the joint warms up."""
@@ -175,7 +175,7 @@ class Warming(TermLaw):
         return JointTerm("warming", joint.name, values)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CoupledJoints(FrictionLaw):
     """The motor of the last joint turns with the one before it too, as in many wrists."""

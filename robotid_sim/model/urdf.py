@@ -14,13 +14,13 @@ import numpy as np
 from lxml import etree
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import UrdfError
 from robotid_sim.inputs import MAX_XML_SIZE, read_file
 from robotid_sim.model import inertia
 from robotid_sim.model.geometry import (
     GeometryShape,
-    checked_elements,
+    check_elements,
     rotation_from_rpy,
     terms_in,
     transform,
@@ -28,14 +28,14 @@ from robotid_sim.model.geometry import (
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.mesh_files import resolve_mesh
 from robotid_sim.model.urdf_xml import line_of, parse_xml
-from robotid_sim.model.xacro_files import SUFFIX, expand_xacro
+from robotid_sim.model.xacro_files import XACRO_SUFFIX, expand_xacro
 from robotid_sim.representation import public_value
 
 V = TypeVar("V")
 
-MOVABLE = ("revolute", "continuous", "prismatic")
-KINDS = (*MOVABLE, "fixed", "floating", "planar")
-EXTENSION = "robotid"
+MOVABLE_KINDS = ("revolute", "continuous", "prismatic")
+JOINT_KINDS = (*MOVABLE_KINDS, "fixed", "floating", "planar")
+EXTENSION_TAG = "robotid"
 """Top-level element that holds what URDF has no place for: chain ends, and keys of a joint."""
 
 MAX_LINKS = 1000
@@ -44,7 +44,7 @@ MAX_LINKS = 1000
 EXTENSION_KEYS = ("Ia", "Fo", "eps", "acceleration")
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class UrdfLink:
     """A ``<link>``: its inertial parameters about the link frame and its shapes."""
@@ -55,7 +55,7 @@ class UrdfLink:
     shapes: tuple[GeometryShape, ...]
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class UrdfJoint:
     """A ``<joint>``; limits that the file does not give are None."""
@@ -73,7 +73,7 @@ class UrdfJoint:
     """The joint that it follows."""
 
     @property
-    def movable(self) -> bool:
+    def is_movable(self) -> bool:
         """Whether the joint can move, mimic joints included."""
         return self.kind != "fixed"
 
@@ -125,7 +125,7 @@ def read_urdf(path: str | Path, arguments: Mapping[str, str] | None = None) -> U
         xml = read_file(file, MAX_XML_SIZE)
     except OSError as error:
         raise UrdfError(f"cannot read URDF {file}: {error.strerror}") from error
-    if file.suffix == SUFFIX:
+    if file.suffix == XACRO_SUFFIX:
         xml = expand_xacro(file, arguments or {})
     return parse_urdf(xml, file)
 
@@ -136,17 +136,17 @@ def parse_urdf(xml: bytes, file: Path) -> UrdfDocument:
     reader = _Reader(file, root)
     if (count := len(root.findall("link"))) > MAX_LINKS:
         reader.fail(root, f"the robot has {count} links, at most {MAX_LINKS} are read; cut it")
-    notes = checked_elements(root, file)
+    notes = check_elements(root, file)
     links = reader.unique(root.findall("link"), reader.link, "link")
     joints = reader.unique(root.findall("joint"), reader.joint, "joint")
     reader.mimics(root, joints)
     reader.extension(root, joints)
-    terms = terms_in(root.findall(f"{EXTENSION}/term"), list(joints), reader.fail)
+    terms = terms_in(root.findall(f"{EXTENSION_TAG}/term"), list(joints), reader.fail)
     base = reader.tree_root(links, joints, line_of(root))
     name = root.get("name") or file.stem
     if not name.isprintable():
         reader.fail(root, f"the robot's name {name!r} has control characters; rename it")
-    ends = root.find(EXTENSION)
+    ends = root.find(EXTENSION_TAG)
     first, tip = (None, None) if ends is None else (ends.get("base"), ends.get("tip"))
     return UrdfDocument(
         file, xml, name, base, links, joints, first, tip, terms, notes=(*notes, *reader.notes)
@@ -243,7 +243,7 @@ class _Reader:
             values = [self.number(tensor, k, owner, 0.0) for k in keys]
         about_com = inertia.inertia_matrix(np.array([0.0] * 4 + values))
         in_com_frame = inertia.pack(mass, np.zeros(3), about_com)
-        return inertia.transformed(in_com_frame, self.origin(element, owner))
+        return inertia.transform(in_com_frame, self.origin(element, owner))
 
     def shape(self, element: etree._Element, owner: str) -> GeometryShape | None:
         geometry = element.find("geometry")
@@ -286,8 +286,8 @@ class _Reader:
     def joint(self, element: etree._Element, name: str) -> UrdfJoint:
         owner = f"joint '{name}'"
         kind = element.get("type", "")
-        if kind not in KINDS:
-            self.fail(element, f"{owner}: unknown type '{kind}'; known: {', '.join(KINDS)}")
+        if kind not in JOINT_KINDS:
+            self.fail(element, f"{owner}: unknown type '{kind}'; known: {', '.join(JOINT_KINDS)}")
         ends = {}
         for tag in ("parent", "child"):
             end = element.find(tag)
@@ -298,7 +298,7 @@ class _Reader:
         axis_element = element.find("axis")
         if axis_element is not None:
             axis = self.vector(axis_element, "xyz", owner, (1.0, 0.0, 0.0))
-        if kind in MOVABLE:
+        if kind in MOVABLE_KINDS:
             length = float(np.linalg.norm(axis))
             if length < 1e-9:
                 self.fail(element, f"{owner}: the axis is zero; give a direction such as '0 0 1'")
@@ -339,14 +339,16 @@ class _Reader:
                 self.number(element, key, f"joint '{follower}'", 1.0)
 
     def extension(self, root: etree._Element, joints: dict[str, UrdfJoint]) -> None:
-        for element in root.findall(f"{EXTENSION}/joint"):
+        for element in root.findall(f"{EXTENSION_TAG}/joint"):
             name = element.get("name", "")
             if name not in joints:
-                self.fail(element, f"<{EXTENSION}> names the unknown joint '{name}'")
+                self.fail(element, f"<{EXTENSION_TAG}> names the unknown joint '{name}'")
             for key in element.attrib:
                 if key not in ("name", *EXTENSION_KEYS):
                     names = ", ".join(EXTENSION_KEYS)
-                    self.fail(element, f"<{EXTENSION}> joint '{name}': unknown '{key}'; {names}")
+                    self.fail(
+                        element, f"<{EXTENSION_TAG}> joint '{name}': unknown '{key}'; {names}"
+                    )
             keys = [key for key in EXTENSION_KEYS if element.get(key) is not None]
             owner = f"joint '{name}'"
             joints[name].dynamics.update({k: self.number(element, k, owner, None) for k in keys})

@@ -9,20 +9,20 @@ from lxml import etree
 
 from robotid_sim.errors import UrdfError
 
-VERSION = re.compile(rb"""^(\s*<\?xml\s+version\s*=\s*)(?:"[^"]*"|'[^']*')""")
+VERSION_PATTERN = re.compile(rb"""^(\s*<\?xml\s+version\s*=\s*)(?:"[^"]*"|'[^']*')""")
 """Of an XML declaration. Many URDFs say 0.0 there, which is no XML but means nothing."""
 
-DECLARATION = re.compile(rb"<\?xml\s[^>]*\?>")
-MAX_HEAD = 10_000
+DECLARATION_PATTERN = re.compile(rb"<\?xml\s[^>]*\?>")
+MAX_HEAD_SIZE = 10_000
 """Bytes in which an XML declaration may stand, behind blank lines or comments."""
 
-XACRO_DEFINITIONS = ("property", "arg", "macro")
+XACRO_TAGS = ("property", "arg", "macro")
 """Elements of xacro that a file without uses of them may keep."""
 
-SHOWN = ("visual", "collision", "material", "gazebo")
+VISUAL_TAGS = ("visual", "collision", "material", "gazebo")
 """Elements in which what is not read does not move."""
 
-HARMLESS = ("ERR_DOCUMENT_END", "ERR_HYPHEN_IN_COMMENT")
+HARMLESS_ERRORS = ("ERR_DOCUMENT_END", "ERR_HYPHEN_IN_COMMENT")
 """Errors of XML that hide nothing of the robot."""
 
 
@@ -39,10 +39,10 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
     """
     parser = etree.XMLParser(resolve_entities=False, no_network=True, load_dtd=False, recover=True)
     text = xml.removeprefix(codecs.BOM_UTF8)
-    if declaration := DECLARATION.search(text[:MAX_HEAD]):  # wherever the file has it
+    if declaration := DECLARATION_PATTERN.search(text[:MAX_HEAD_SIZE]):  # wherever the file has it
         first, last = declaration.span()
         text = declaration[0] + text[:first] + text[last:]
-    text = VERSION.sub(rb'\g<1>"1.0"', text.lstrip(), count=1)
+    text = VERSION_PATTERN.sub(rb'\g<1>"1.0"', text.lstrip(), count=1)
     root = None
     with suppress(etree.XMLSyntaxError):  # of nothing that can be recovered
         root = etree.fromstring(text, parser)
@@ -51,7 +51,7 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
     errors = [
         error
         for error in parser.error_log
-        if error.domain_name != "NAMESPACE" and error.type_name not in HARMLESS
+        if error.domain_name != "NAMESPACE" and error.type_name not in HARMLESS_ERRORS
     ]
     if errors or root is None:
         line = (errors[0].line if errors else 1) + xml[: xml.find(b"<")].count(b"\n")
@@ -71,7 +71,7 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
         space, _, tag = str(element.tag).rpartition("}")
         if usual and space == usual:
             element.tag = tag
-        elif "xacro" in space and tag not in XACRO_DEFINITIONS and not is_shown(element):
+        elif "xacro" in space and tag not in XACRO_TAGS and not is_shown(element):
             what = f"<xacro:{tag}> is not URDF"
             raise UrdfError(f"{path}:{line_of(element)}: {what}; name it .urdf.xacro to expand it")
     return root
@@ -79,4 +79,4 @@ def parse_xml(xml: bytes, path: Path) -> etree._Element:
 
 def is_shown(element: etree._Element) -> bool:
     """Return whether an element stands in one that only concerns what is shown."""
-    return next(element.iterancestors(*SHOWN), None) is not None
+    return next(element.iterancestors(*VISUAL_TAGS), None) is not None

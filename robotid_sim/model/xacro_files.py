@@ -13,7 +13,7 @@ from robotid_sim.errors import UrdfError, require_extra
 from robotid_sim.inputs import require_nameable
 from robotid_sim.model.mesh_files import find_package
 
-SUFFIX = ".xacro"
+XACRO_SUFFIX = ".xacro"
 
 
 def expand_xacro(path: Path, arguments: Mapping[str, str]) -> bytes:
@@ -53,7 +53,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, str]) -> bytes:
         (xacro, "abs_filename_spec"): guarded(xacro.abs_filename_spec),  # of loaded ones
     }
     try:
-        with _replaced(changes):
+        with _replace_attributes(changes):
             document = xacro.process_file(str(path), mappings=dict(arguments))
         return bytes(document.toxml(encoding="utf-8"))
     except Exception as error:  # of many classes, from the file's own expressions
@@ -61,7 +61,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, str]) -> bytes:
 
 
 @contextmanager
-def _replaced(changes: Mapping[tuple[Any, str], Any]) -> Iterator[None]:
+def _replace_attributes(changes: Mapping[tuple[Any, str], Any]) -> Iterator[None]:
     """Hold other values for attributes of modules within a block."""
     before = {place: getattr(*place) for place in changes}
     try:

@@ -6,16 +6,16 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import put_inside
 from robotid_sim.optim.optimizer import Population, linear
 
-LEADERS = 3
+LEADER_COUNT = 3
 """Alpha, beta and delta."""
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class GreyWolf(Population):
     r"""Grey wolf optimizer (GWO): the pack surrounds the three best points so far.
@@ -38,7 +38,7 @@ class GreyWolf(Population):
     """
 
     sphere_cost: ClassVar[float] = 1e-2  # is drawn to the origin
-    smallest: ClassVar[int] = LEADERS
+    smallest: ClassVar[int] = LEADER_COUNT
 
     a_start: float = 2.0
     """Amplitude a at the start; it falls to zero."""
@@ -55,17 +55,17 @@ class GreyWolf(Population):
     def _next(self, f: Float1D) -> Float2D:
         pack = np.concatenate([self._leaders, self._x])
         costs = np.concatenate([self._leaders_f, f])
-        best = np.argsort(costs, kind="stable")[:LEADERS]
+        best = np.argsort(costs, kind="stable")[:LEADER_COUNT]
         self._leaders, self._leaders_f = pack[best], costs[best]
         a = linear(self.a_start, 0.0, self.progress)
-        A, C = self.rng.random((2, LEADERS, *self._x.shape))
+        A, C = self.rng.random((2, LEADER_COUNT, *self._x.shape))
         A = a * (2.0 * A - 1.0)
         y = self._leaders[:, None, :]
         self._x = (y - A * np.abs(2.0 * C * y - self._x)).mean(axis=0)
         return put_inside(self._x, self.box, self.bounds)
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class WhaleOptimization(Population):
     r"""Whale optimization algorithm (WOA): whales encircle or spiral to the best point so far.
@@ -102,7 +102,7 @@ class WhaleOptimization(Population):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.positive("a_start", self.a_start)
-        checks.between("spiral", self.spiral, 0.0, 10.0)
+        checks.require_between("spiral", self.spiral, 0.0, 10.0)
 
     def _first(self) -> Float2D:
         self._x = self.box.scatter(self.population, self.region, self.rng)
@@ -124,7 +124,7 @@ class WhaleOptimization(Population):
         return put_inside(self._x, self.box, self.bounds)
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class Grasshopper(Population):
     r"""Grasshopper optimization algorithm (GOA): a swarm of repulsion, comfort and attraction.
@@ -158,7 +158,7 @@ class Grasshopper(Population):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.positive("c_max", self.c_max)
-        checks.between("c_min", self.c_min, 0.0, self.c_max)
+        checks.require_between("c_min", self.c_min, 0.0, self.c_max)
         checks.positive("intensity", self.intensity)
         checks.positive("length", self.length)
 

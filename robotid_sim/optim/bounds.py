@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robotid_sim.arrays import Float1D, Float2D, readonly
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, ShapeError
 
 WallRule = Literal["clip", "reflect", "absorb", "none"]
@@ -21,7 +21,7 @@ Walls = Literal["clip", "reflect", "none"]
 """The `WallRule` of algorithms without velocities."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, eq=False)
 class Box:
     """A box of finite size.

@@ -6,7 +6,7 @@ from math import exp, log
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import put_inside
 from robotid_sim.optim.optimizer import EquationForm
@@ -14,7 +14,7 @@ from robotid_sim.optim.stability import RandomMap, swarm_map
 from robotid_sim.optim.swarm import Swarm, VelocitySwarm
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class BeetleSwarm(VelocitySwarm):
     r"""Beetle swarm: particles that feel the slope with two whiskers (BSO).
@@ -59,7 +59,7 @@ class BeetleSwarm(VelocitySwarm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.between("mix", self.mix, 0.0, 1.0)
+        checks.require_between("mix", self.mix, 0.0, 1.0)
         checks.positive("step", self.step)
         checks.one_of("form", self.form, EquationForm)
 
@@ -75,11 +75,11 @@ class BeetleSwarm(VelocitySwarm):
 
     def _first(self) -> Float2D:
         super()._first()
-        return self._with_whiskers()
+        return self._stack_whiskers()
 
     def _next(self, f: Float1D) -> Float2D:
         self._move(self._own_steps(f))
-        return self._with_whiskers()
+        return self._stack_whiskers()
 
     def _move(self, steps: Float2D) -> None:
         """Move by the swarm's velocity and the beetles' steps xi."""
@@ -87,7 +87,7 @@ class BeetleSwarm(VelocitySwarm):
         swarm.accelerate(self.w * swarm.v + swarm.pulls(self.c1, self.c2, self.rng))  # eq. (11)
         swarm.move(self.mix * swarm.v + (1.0 - self.mix) * steps)  # [1] eq. (10)
 
-    def _with_whiskers(self) -> Float2D:
+    def _stack_whiskers(self) -> Float2D:
         """Return positions, left and right whiskers of all beetles, shape (3 m, d).
 
         Beetles that rest, at the start, have no whiskers: positions only, shape (m, d).
@@ -112,7 +112,7 @@ class BeetleSwarm(VelocitySwarm):
         return forward * worse_left[:, None] * swarm.v  # [1] eq. (12)
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class AnnealedBeetleSwarm(BeetleSwarm):
     r"""Beetle swarm with a shrinking population and an annealed leader (SEDSABSO).
@@ -165,12 +165,12 @@ class AnnealedBeetleSwarm(BeetleSwarm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.between("f_max", self.f_max, 1.0 / self.population, 1.0)
-        checks.between("f_min", self.f_min, 1.0 / self.population, self.f_max)
+        checks.require_between("f_max", self.f_max, 1.0 / self.population, 1.0)
+        checks.require_between("f_min", self.f_min, 1.0 / self.population, self.f_max)
         checks.whole("disturbances", self.disturbances, 0)
         checks.positive("disturbance", self.disturbance)
         checks.positive("temperature", self.temperature)
-        checks.between("cooling", self.cooling, 0.0, 1.0)
+        checks.require_between("cooling", self.cooling, 0.0, 1.0)
 
     def population_at(self, share: float) -> int:
         """Return the number of beetles after a share of the iterations, eq. (15)-(16)."""
@@ -191,7 +191,7 @@ class AnnealedBeetleSwarm(BeetleSwarm):
         x = self.box.scatter(self.population_at(1.0 / self._iterations), self.region, self.rng)
         self._swarm = Swarm(self.box, x, self.velocity_limit, self.bounds)
         self._disturbed, self._T = 0, self.temperature
-        return self._with_whiskers()
+        return self._stack_whiskers()
 
     def _next(self, f: Float1D) -> Float2D:
         if self._disturbed == 0:
@@ -213,7 +213,7 @@ class AnnealedBeetleSwarm(BeetleSwarm):
             swarm.keep(np.sort(np.argsort(swarm.best_f, kind="stable")[:count]))
         elif count > len(swarm.x):
             swarm.add(self.box.scatter(count - len(swarm.x), self.region, self.rng))
-        return self._with_whiskers()
+        return self._stack_whiskers()
 
     def _disturb(self, g: Float1D) -> Float1D:
         """Return a point about g, eq. (14)."""

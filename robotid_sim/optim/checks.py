@@ -22,7 +22,7 @@ def positive(name: str, value: float) -> None:
         raise OptionError(f"{name} is {value}; give a positive number")
 
 
-def between(name: str, value: float, low: float, high: float) -> None:
+def require_between(name: str, value: float, low: float, high: float) -> None:
     """Refuse a value outside [low, high]."""
     if not low <= value <= high:
         raise OptionError(f"{name} is {value}; give a number from {low:g} to {high:g}")

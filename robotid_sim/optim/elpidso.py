@@ -6,7 +6,7 @@ from math import exp
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import put_inside
 from robotid_sim.optim.optimizer import EquationForm, linear
@@ -14,7 +14,7 @@ from robotid_sim.optim.stability import RandomMap, pid_map
 from robotid_sim.optim.swarm import VelocitySwarm
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class PidSwarm(VelocitySwarm):
     r"""Particle swarm with a PID controller and elitist learning (ELPIDSO).
@@ -106,7 +106,7 @@ class PidSwarm(VelocitySwarm):
         self._waited = np.zeros(self.population, dtype=int)
         self._teacher = np.tile(np.arange(self.population)[:, None], (1, self.box.dim))
         self._columns = np.arange(self.box.dim)
-        self._probability = learning_probability(self.population)[:, None]
+        self._probability = compute_learning_probability(self.population)[:, None]
         self._mutant: Float1D | None = None
         return x
 
@@ -166,7 +166,7 @@ class PidSwarm(VelocitySwarm):
         return swarm.fly(w * swarm.v + control)  # [1] eq. (21)
 
 
-def learning_probability(population: int) -> Float1D:
+def compute_learning_probability(population: int) -> Float1D:
     """Return the probability of learning from others, of every particle; [1] eq. (26)."""
     share = np.arange(population) / (population - 1)
     return np.asarray(0.05 + 0.45 * np.expm1(10.0 * share) / np.expm1(10.0))

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import require_extra
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Box, Walls, put_inside
@@ -19,7 +19,7 @@ from robotid_sim.optim.optimizer import Optimizer, Population, geometric, linear
 BaseVector = Literal["rand", "best"]
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class DifferentialEvolution(Population):
     r"""Differential evolution (DE/rand/1/bin or DE/best/1/bin).
@@ -58,7 +58,7 @@ class DifferentialEvolution(Population):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.positive("F", self.F)
-        checks.between("CR", self.CR, 0.0, 1.0)
+        checks.require_between("CR", self.CR, 0.0, 1.0)
         checks.one_of("base", self.base, BaseVector)
 
     def _first(self) -> Float2D:
@@ -98,7 +98,7 @@ def others(count: int, rng: np.random.Generator) -> tuple[Int1D, Int1D, Int1D]:
     return b, r, s
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class GeneticAlgorithm(Population):
     r"""Genetic algorithm for real numbers: tournaments, blend crossover, normal mutation, an elite.
@@ -137,12 +137,12 @@ class GeneticAlgorithm(Population):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.whole("tournament", self.tournament, 1)
-        checks.between("crossover", self.crossover, 0.0, 1.0)
-        checks.between("alpha", self.alpha, 0.0, 10.0)
-        checks.between("mutation", self.mutation, 0.0, 1.0)
+        checks.require_between("crossover", self.crossover, 0.0, 1.0)
+        checks.require_between("alpha", self.alpha, 0.0, 10.0)
+        checks.require_between("mutation", self.mutation, 0.0, 1.0)
         checks.positive("step_start", self.step_start)
         checks.positive("step_end", self.step_end)
-        checks.between("elite", self.elite, 0, self.population - 1)
+        checks.require_between("elite", self.elite, 0, self.population - 1)
 
     def _first(self) -> Float2D:
         self._children = self.box.scatter(self.population, self.region, self.rng)
@@ -155,10 +155,10 @@ class GeneticAlgorithm(Population):
         children = new[: self.population - elite.size]
         self._x = np.concatenate([self._x[elite], self._children[children]])
         self._f = np.concatenate([self._f[elite], f[children]])
-        self._children = self._breed()
+        self._children = self._make_children()
         return self._children
 
-    def _breed(self) -> Float2D:
+    def _make_children(self) -> Float2D:
         m, d = self._x.shape
         rng = self.rng
         a, b = self._x[self._parents()], self._x[self._parents()]
@@ -178,11 +178,11 @@ class GeneticAlgorithm(Population):
         return winners
 
 
-ADAPTATION = 0.1
+ADAPTATION_RATE = 0.1
 """Rate at which the logarithm of the step follows the acceptance."""
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class SimulatedAnnealing(Population):
     r"""Simulated annealing: independent chains that are cooled together.
@@ -219,9 +219,9 @@ class SimulatedAnnealing(Population):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.positive("heat", self.heat)
-        checks.between("cold", self.cold, 1e-300, 1.0)
+        checks.require_between("cold", self.cold, 1e-300, 1.0)
         checks.positive("step", self.step)
-        checks.between("acceptance", self.acceptance, 0.01, 0.99)
+        checks.require_between("acceptance", self.acceptance, 0.01, 0.99)
 
     def _first(self) -> Float2D:
         self._proposed = self.box.scatter(self.population, self.region, self.rng)
@@ -238,17 +238,17 @@ class SimulatedAnnealing(Population):
         goes = f <= np.where(np.isfinite(self._f), self._f + patience, np.inf)
         self._x = np.where(goes[:, None], self._proposed, self._x)
         self._f = np.where(goes, f, self._f)
-        self._h = min(self._h * np.exp(ADAPTATION * (goes.mean() - self.acceptance)), 1.0)
+        self._h = min(self._h * np.exp(ADAPTATION_RATE * (goes.mean() - self.acceptance)), 1.0)
         step = self._h * self.box.width * self.rng.standard_normal(self._x.shape)
         self._proposed = put_inside(self._x + step, self.box, self.bounds)
         return self._proposed
 
 
-FLAT = 1e-13
+COST_TOLERANCE = 1e-13
 """Relative spread of the costs of a generation that is taken for rounding."""
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class CmaEs(Optimizer):
     """CMA-ES: a normal distribution that learns the shape of the cost; the package ``cmaes``.
@@ -285,9 +285,9 @@ class CmaEs(Optimizer):
         if self.population is not None:
             checks.whole("population", self.population, 2)
         checks.positive("sigma", self.sigma)
-        checks.between("growth", self.growth, 1.0, 10.0)
+        checks.require_between("growth", self.growth, 1.0, 10.0)
         checks.one_of("bounds", self.bounds, Walls)
-        checks.between("region", self.region, 1e-12, 1.0)
+        checks.require_between("region", self.region, 1e-12, 1.0)
 
     def _first(self) -> Float2D:
         size = self.population or 4 + math.floor(3.0 * math.log(self.box.dim))
@@ -318,12 +318,12 @@ class CmaEs(Optimizer):
     def _next(self, f: Float1D) -> Float2D:
         ranks = np.argsort(np.argsort(f, kind="stable"), kind="stable")
         self._strategy.tell(list(zip(self._members, ranks.tolist(), strict=True)))
-        if _flat(f) or self._strategy.should_stop():
+        if _is_flat(f) or self._strategy.should_stop():
             self._size *= self.growth
             self._strategy = self._fresh()
         return self._sample()
 
 
-def _flat(f: Float1D) -> bool:
+def _is_flat(f: Float1D) -> bool:
     finite = f[np.isfinite(f)]
-    return not finite.size or bool(np.ptp(finite) <= FLAT * np.abs(finite).max())
+    return not finite.size or bool(np.ptp(finite) <= COST_TOLERANCE * np.abs(finite).max())

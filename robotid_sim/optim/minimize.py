@@ -16,7 +16,7 @@ import numpy as np
 from robotid_sim.arrays import ArrayLike, Float1D, Float2D
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.optim.optimizer import OPTIMIZERS, Optimizer, finite_costs
-from robotid_sim.optim.stability import Moving, stability
+from robotid_sim.optim.stability import MovingOptimizer, stability
 from robotid_sim.threads import one_blas_thread
 
 Cost = Callable[[Float2D], ArrayLike]
@@ -100,7 +100,7 @@ def minimize(
         If bounds or costs have the wrong shape or are no numbers. What `fun` raises passes through,
         with a note that says when.
     """
-    optimizer = _built(method, options)
+    optimizer = _build_optimizer(method, options)
     stream = np.random.default_rng(rng) if isinstance(rng, int) else rng
     optimizer.start(lower, upper, stream, max_evals, first)
     search = _Search(fun)
@@ -124,7 +124,7 @@ def minimize(
     return search.result(message, ended=True)
 
 
-def _built(method: str | Optimizer, options: dict[str, Any]) -> Optimizer:
+def _build_optimizer(method: str | Optimizer, options: dict[str, Any]) -> Optimizer:
     if isinstance(method, str):
         return OPTIMIZERS.build(method, **options)
     if not isinstance(method, Optimizer):
@@ -201,21 +201,21 @@ class PublishedSetting:
     def flags(self) -> tuple[str, ...]:
         """What the spectral radii say about it, in words; see `robotid_sim.optim.stability`."""
         optimizer = self.build()
-        return stability(optimizer).flags if isinstance(optimizer, Moving) else ()
+        return stability(optimizer).flags if isinstance(optimizer, MovingOptimizer) else ()
 
     def build(self, **changes: Any) -> Optimizer:
         """Return the optimizer; `changes` override or add options, as in ``form="literal"``."""
         return OPTIMIZERS.build(self.method, **{**self.options, **changes})
 
 
-def setting(name: str) -> PublishedSetting:
+def load_setting(name: str) -> PublishedSetting:
     """Return a published configuration by name.
 
     Raises `UnknownNameError` if there is none; the text lists them.
     """
-    if name not in SETTINGS:
-        raise UnknownNameError.of("setting", name, SETTINGS)
-    return SETTINGS[name]
+    if name not in PUBLISHED_SETTINGS:
+        raise UnknownNameError.from_names("setting", name, PUBLISHED_SETTINGS)
+    return PUBLISHED_SETTINGS[name]
 
 
 def _read() -> Mapping[str, PublishedSetting]:
@@ -229,5 +229,5 @@ def _read() -> Mapping[str, PublishedSetting]:
     )
 
 
-SETTINGS = _read()
+PUBLISHED_SETTINGS = _read()
 """The published configurations by name: first author, year, what the paper calls the method."""

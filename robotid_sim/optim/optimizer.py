@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal, cast
 import numpy as np
 
 from robotid_sim.arrays import ArrayLike, Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import CallOrderError, OptionError, ShapeError
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Box, Walls
@@ -135,7 +135,7 @@ class Optimizer(ABC):
         """Learn the costs of the last points, infinite or not; return the next points."""
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class Population(Optimizer):
     """A method whose members have positions and no velocities."""
@@ -153,7 +153,7 @@ class Population(Optimizer):
     def __post_init__(self) -> None:
         checks.whole("population", self.population, self.smallest)
         checks.one_of("bounds", self.bounds, Walls)
-        checks.between("region", self.region, 1e-12, 1.0)
+        checks.require_between("region", self.region, 1e-12, 1.0)
 
 
 def linear(start: float, end: float, progress: float) -> float:

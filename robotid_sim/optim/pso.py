@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError
 from robotid_sim.optim import checks
 from robotid_sim.optim.optimizer import EquationForm, geometric, linear
@@ -18,7 +18,7 @@ from robotid_sim.optim.stability import RandomMap, swarm_map
 from robotid_sim.optim.swarm import VelocitySwarm
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class ParticleSwarm(VelocitySwarm):
     r"""Particle swarm with constant inertia.
@@ -56,7 +56,7 @@ class ParticleSwarm(VelocitySwarm):
         return self.w, self.c1, self.c2
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class LinearInertiaSwarm(VelocitySwarm):
     r"""Particle swarm whose inertia decreases linearly (LDW-PSO, also called SPSO).
@@ -89,7 +89,7 @@ class LinearInertiaSwarm(VelocitySwarm):
         return linear(self.w_start, self.w_end, progress), self.c1, self.c2
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class ConstrictionSwarm(VelocitySwarm):
     r"""Particle swarm with the constriction factor of Clerc and Kennedy.
@@ -122,7 +122,7 @@ class ConstrictionSwarm(VelocitySwarm):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        checks.between("kappa", self.kappa, 1e-6, 1.0)
+        checks.require_between("kappa", self.kappa, 1e-6, 1.0)
         if not self.c1 + self.c2 > 4.0:
             raise OptionError(f"c1 + c2 is {self.c1 + self.c2}; constriction needs more than 4")
 
@@ -143,7 +143,7 @@ class ConstrictionSwarm(VelocitySwarm):
         return swarm.fly(self.chi * (swarm.v + swarm.pulls(self.c1, self.c2, self.rng)))
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class RandomWeightSwarm(VelocitySwarm):
     r"""Particle swarm with random inertia (RWPSO).
@@ -186,8 +186,8 @@ class RandomWeightSwarm(VelocitySwarm):
     def __post_init__(self) -> None:
         super().__post_init__()
         checks.one_of("form", self.form, EquationForm)
-        checks.between("mu_min", self.mu_min, 0.0, self.mu_max)
-        checks.between("sigma", self.sigma, 0.0, 10.0)
+        checks.require_between("mu_min", self.mu_min, 0.0, self.mu_max)
+        checks.require_between("sigma", self.sigma, 0.0, 10.0)
 
     def coefficients(self, progress: float) -> tuple[float, float, float]:
         """Return the mean of w, c1 and c2."""
@@ -213,7 +213,7 @@ class RandomWeightSwarm(VelocitySwarm):
         return swarm.fly(w * swarm.v + swarm.pulls(self.c1, self.c2, self.rng))  # [1] eq. (13)-(14)
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class MutatingSwarm(VelocitySwarm):
     r"""Particle swarm that starts afresh when it stagnates (MuPSO).
@@ -290,12 +290,12 @@ class MutatingSwarm(VelocitySwarm):
         return super()._first()
 
     def _next(self, f: Float1D) -> Float2D:
-        if self._stagnates(min(self._swarm.leader_f, float(f.min()))):
+        if self._is_stagnant(min(self._swarm.leader_f, float(f.min()))):
             self.mutated_at.append(self.evals)
             return self._first()  # [1] eq. (8)
         return super()._next(f)
 
-    def _stagnates(self, f: float) -> bool:
+    def _is_stagnant(self, f: float) -> bool:
         """Return whether the swarm is to be drawn anew, from its best cost."""
         if not np.isfinite(f):
             return False

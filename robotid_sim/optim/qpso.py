@@ -7,17 +7,17 @@ from typing import Literal
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Box, WallRule, put_inside
 from robotid_sim.optim.optimizer import EquationForm, Population, linear
 from robotid_sim.optim.swarm import Swarm, VelocitySwarm
 
-LARGEST_CONTRACTION = float(np.exp(np.euler_gamma))
+MAX_CONTRACTION = float(np.exp(np.euler_gamma))
 """Contraction coefficient below which particles converge [1]_, about 1.781."""
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class DeltaWellSwarm(Population):
     r"""Quantum-behaved particle swarm in a delta potential well (QPSO).
@@ -70,13 +70,13 @@ class DeltaWellSwarm(Population):
         return swarm.x
 
 
-QUARTER = pi / 2.0
+QUARTER_TURN = pi / 2.0
 """Largest angle of a qubit [rad]."""
 
 QubitReading = Literal["expect", "bits"]
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class QubitSwarm(VelocitySwarm):
     r"""Particle swarm on the angles of qubits (the QPSO of [1]_).
@@ -143,9 +143,9 @@ class QubitSwarm(VelocitySwarm):
         super().__post_init__()
         checks.one_of("reading", self.reading, QubitReading)
         checks.one_of("form", self.form, EquationForm)
-        checks.between("bits", self.bits, 1, 52)
+        checks.require_between("bits", self.bits, 1, 52)
         checks.whole("patience", self.patience, 1)
-        checks.between("push", self.push, 0.0, QUARTER)
+        checks.require_between("push", self.push, 0.0, QUARTER_TURN)
 
     def coefficients(self, progress: float) -> tuple[float, float, float]:
         """Return w, [1] eq. (18), c1 and c2."""
@@ -156,10 +156,12 @@ class QubitSwarm(VelocitySwarm):
         share = (x - self.box.lower) / self.box.width
         if self.reading == "bits":
             share = np.repeat(share, self.bits, axis=1)
-        angles = Box(np.zeros(share.shape[1]), np.full(share.shape[1], QUARTER))
-        self._swarm = Swarm(angles, self._angle(share), self.velocity_limit / QUARTER, self.bounds)
+        angles = Box(np.zeros(share.shape[1]), np.full(share.shape[1], QUARTER_TURN))
+        self._swarm = Swarm(
+            angles, self._angle(share), self.velocity_limit / QUARTER_TURN, self.bounds
+        )
         self._waited = 0
-        return self._measured()
+        return self._measure_qubits()
 
     def _angle(self, probability: Float) -> Float:
         """Return the angle of qubits that are measured as 1 with a probability."""
@@ -171,7 +173,7 @@ class QubitSwarm(VelocitySwarm):
         amplitude = np.sin(angle) if self.form == "literal" else np.cos(angle)
         return np.asarray(amplitude**2)  # [1] eq. (28)
 
-    def _measured(self) -> Float2D:
+    def _measure_qubits(self) -> Float2D:
         """Return the points that the angles stand for, shape (m, d)."""
         share = self._probability(self._swarm.x)
         if self.reading == "bits":
@@ -190,4 +192,4 @@ class QubitSwarm(VelocitySwarm):
             self._waited = 0
             v += self.push * self.rng.standard_normal(v.shape)
         swarm.fly(v)  # [1] Algorithm 2, step 7
-        return self._measured()
+        return self._measure_qubits()

@@ -66,7 +66,7 @@ class RandomMap:
 
 
 @runtime_checkable
-class Moving(Protocol):
+class MovingOptimizer(Protocol):
     """An optimizer whose particles have velocities."""
 
     def linear_map(self, progress: float) -> RandomMap:
@@ -84,7 +84,7 @@ class Stability:
     """Growth of the mean and of the root mean square per iteration, shape (k,)."""
 
     @property
-    def settles(self) -> bool:
+    def is_stable(self) -> bool:
         """Whether the swarm ends inside the order-2 region."""
         return bool(self.order2[-1] < 1.0)
 
@@ -98,7 +98,7 @@ class Stability:
         )
 
 
-def stability(optimizer: Moving, steps: int = 50) -> Stability:
+def stability(optimizer: MovingOptimizer, steps: int = 50) -> Stability:
     """Return the spectral radii along a run, at the middle of each of `steps` parts of it."""
     progress = (np.arange(steps) + 0.5) / steps
     maps = [optimizer.linear_map(float(p)) for p in progress]

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.optim import checks
 from robotid_sim.optim.bounds import Box, WallRule, keep_inside
 from robotid_sim.optim.optimizer import Optimizer
 from robotid_sim.optim.stability import RandomMap, swarm_map
 
-LARGEST_VELOCITY = 1e60
+MAX_VELOCITY = 1e60
 """Stands for an unlimited velocity, in widths of the box: diverging swarms stay finite numbers."""
 
 
@@ -43,7 +43,7 @@ class Swarm:
 
     def __init__(self, box: Box, x: Float2D, velocity_limit: float, bounds: str) -> None:
         self.box, self.bounds = box, bounds
-        self.limit = min(velocity_limit, LARGEST_VELOCITY) * box.width
+        self.limit = min(velocity_limit, MAX_VELOCITY) * box.width
         self.x, self.v = x, np.zeros_like(x)
         self.best_x, self.best_f = x.copy(), np.full(len(x), np.inf)
         self.leader_x, self.leader_f = x[0].copy(), np.inf
@@ -103,7 +103,7 @@ class Swarm:
         self.best_f = np.concatenate([self.best_f, np.full(len(x), np.inf)])
 
 
-@documented
+@document_attributes
 @dataclass(kw_only=True, eq=False)
 class VelocitySwarm(Optimizer):
     """A method whose particles have velocities, inertia w and pulls c1 and c2."""
@@ -121,7 +121,7 @@ class VelocitySwarm(Optimizer):
         checks.whole("population", self.population, 2)
         checks.positive("velocity_limit", self.velocity_limit)
         checks.one_of("bounds", self.bounds, WallRule)
-        checks.between("region", self.region, 1e-12, 1.0)
+        checks.require_between("region", self.region, 1e-12, 1.0)
 
     @abstractmethod
     def coefficients(self, progress: float) -> tuple[float, float, float]:

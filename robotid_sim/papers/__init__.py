@@ -32,7 +32,7 @@ def register_paper(paper: Paper) -> Paper:
 def find_paper(name: str) -> Paper:
     """Return a paper by its name; raises `UnknownNameError` if there is none."""
     if name not in PAPERS:
-        raise UnknownNameError.of("paper", name, PAPERS)
+        raise UnknownNameError.from_names("paper", name, PAPERS)
     return PAPERS[name]
 
 

@@ -24,13 +24,13 @@ from pydantic import Field, model_validator
 from robotid_sim.arrays import Float, Float1D
 from robotid_sim.chart import Band, Chart, Curve, Mark, Panel, Points, Scale, Space, Style, Symbol
 from robotid_sim.papers.statistics import are_outliers
-from robotid_sim.papers.trial_table import COMPUTED, Declared, Measure, TrialTable
+from robotid_sim.papers.trial_table import COMPUTED_STUDY, Measure, StrictModel, TrialTable
 
-HALF_BOX = 0.3
+BOX_HALF_HEIGHT = 0.3
 """Half height of a box."""
 
 
-class PrintedMark(Declared):
+class PrintedMark(StrictModel):
     """A curve, points, a band or a box."""
 
     draw: Literal["curve", "points", "band", "box"] = "curve"
@@ -43,7 +43,7 @@ class PrintedMark(Declared):
     width: float = 1.0
     size: float = 3.0
     symbol: Symbol = "circle"
-    study: str = COMPUTED
+    study: str = COMPUTED_STUDY
     case: str | None = None
     of: str = ""
     """Method."""
@@ -97,13 +97,13 @@ class PrintedMark(Declared):
     def points(self, table: TrialTable) -> tuple[Float1D, Float1D]:
         """Compute where the mark goes through, shapes (N,)."""
         if self.along:
-            return self._along(table)
+            return self._average_runs(table)
         if self.average == "every run":
             y = table.values(self.study, self.of, self.y, self.case)
             x = table.values(self.study, self.of, self.x, self.case)
             return np.repeat(x, y.shape[1]), y.ravel()
-        y = self._averaged(table, self.of)
-        y = y - self._averaged(table, self.less) if self.less else y
+        y = self._average(table, self.of)
+        y = y - self._average(table, self.less) if self.less else y
         y = np.maximum(np.abs(y) if self.absolute else y, self.floor) * self.scale / self.unit
         if not self.x:
             return np.arange(1.0, y.size + 1.0), y
@@ -114,9 +114,11 @@ class PrintedMark(Declared):
     def _value(self, table: TrialTable, of: str, name: str) -> Float:
         """Read a value of the first run, or one that is computed once."""
         first = table.runs(self.study, of, self.case)[0]
-        return np.array((first if name in first else table.runs(COMPUTED)[0])[name], dtype=float)
+        return np.array(
+            (first if name in first else table.runs(COMPUTED_STUDY)[0])[name], dtype=float
+        )
 
-    def _averaged(self, table: TrialTable, of: str) -> Float:
+    def _average(self, table: TrialTable, of: str) -> Float:
         """Read y of a method: of the first run, or averaged."""
         if not self.average:
             return _part(self._value(table, of, self.y), self.entry, self.column)
@@ -126,7 +128,7 @@ class PrintedMark(Declared):
         means = [average(r if self.entry is None else r[:, self.entry], axis=0) for r in runs]
         return np.asarray(means[0] if len(means) == 1 else np.mean(means, axis=0))
 
-    def _along(self, table: TrialTable) -> tuple[Float1D, Float1D]:
+    def _average_runs(self, table: TrialTable) -> tuple[Float1D, Float1D]:
         """Average the runs of every case or method, or take all of them."""
         if self.along == "case":
             own = [self.case] if self.case is not None else table.cases(self.study, self.of)
@@ -164,14 +166,14 @@ def _box(values: Float1D, place: float, role: str) -> Iterator[Mark]:
     nan = np.nan
     left, right = inside.min(), inside.max()
     x = np.array([left, low, nan, low, high, high, low, low, nan, middle, middle, nan, high, right])
-    y = np.array([0, 0, nan, -1, -1, 1, 1, -1, nan, -1, 1, nan, 0, 0]) * HALF_BOX + place
+    y = np.array([0, 0, nan, -1, -1, 1, 1, -1, nan, -1, 1, nan, 0, 0]) * BOX_HALF_HEIGHT + place
     label = "quartiles, last value within 1.5 of their distance"
     yield Curve(x, y, label, role, "solid", 1.4)
     if outside.size:
         yield Points(outside, np.full(outside.size, place), "outlier", role, size=4.0)
 
 
-class PrintedPanel(Declared):
+class PrintedPanel(StrictModel):
     """A pair of axes, or curves in space."""
 
     marks: tuple[PrintedMark, ...]
@@ -190,7 +192,7 @@ class PrintedPanel(Declared):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_several(cls, content: Any) -> Any:
+    def _from_several(cls, content: Any) -> Any:
         return content | {"marks": [m for mark in content["marks"] for m in variants(mark)]}
 
     def build(self, table: TrialTable, labels: Mapping[str, str]) -> Panel | Space:
@@ -213,7 +215,7 @@ class PrintedPanel(Declared):
         return Panel(marks=marks, **options, **lines)
 
 
-class PrintedFigure(Declared):
+class PrintedFigure(StrictModel):
     """What stands about and under a figure, and its panels; without them the paper's code draws."""
 
     name: str
@@ -227,7 +229,7 @@ class PrintedFigure(Declared):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_several(cls, content: Any) -> Any:
+    def _from_several(cls, content: Any) -> Any:
         panels = [p for panel in content.get("panels", ()) for p in variants(panel)]
         return content | {"panels": panels}
 
@@ -248,15 +250,15 @@ def variants(entry: Mapping[str, Any]) -> Iterator[Any]:
     """List what an entry of a file stands for: one for each of the values in its ``each``."""
     part = dict(entry)
     for variant in part.pop("each", [{}]):
-        yield _substituted(part, variant)
+        yield _substitute(part, variant)
 
 
-def _substituted(part: Any, variant: Mapping[str, Any]) -> Any:
+def _substitute(part: Any, variant: Mapping[str, Any]) -> Any:
     """Put the values of a variant in place of their names in braces, in all texts of a part."""
     if isinstance(part, dict):
-        return {_substituted(k, variant): _substituted(v, variant) for k, v in part.items()}
+        return {_substitute(k, variant): _substitute(v, variant) for k, v in part.items()}
     if isinstance(part, list):
-        return [_substituted(entry, variant) for entry in part]
+        return [_substitute(entry, variant) for entry in part]
     if not isinstance(part, str):
         return part
     for name, value in variant.items():

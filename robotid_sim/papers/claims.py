@@ -23,39 +23,40 @@ from pydantic import BeforeValidator, Field, model_validator
 from robotid_sim.errors import OptionError
 from robotid_sim.files import write_json
 from robotid_sim.papers.statistics import Ends
-from robotid_sim.papers.trial_table import ClaimRange, Declared, Measure, TrialTable
+from robotid_sim.papers.trial_table import ClaimRange, Measure, StrictModel, TrialTable
 
 Verdict = Literal["reproduced", "conditional", "not-reproducible", "not-testable"]
 VERDICTS: tuple[Verdict, ...] = ("reproduced", "conditional", "not-reproducible", "not-testable")
 Kind = Literal["claim", "check"]
-CHECK = "check"
+CHECK_VERDICT = "check"
 """Stands for the verdict of what the testbench checks of itself."""
-NOT_JUDGED = "not judged"
+UNJUDGED_VERDICT = "not judged"
 """Stands for the verdict of a claim that needs more runs than there were."""
 Outcome = Literal["met", "undecided", "missed"]
 """Of a band. Undecided: the number is outside, but its 95 % interval reaches into the band."""
 RunsNeeded = Literal["any", "full", "runs"]
 """What a verdict needs: any run, a full run instead of a quick one, or enough runs of it."""
-OURS = "ours"
+MEASURED_NAME = "ours"
 """Name of the measured number in a rule."""
-OUT_OF_BAND = "the number is outside of its band"
-SCHEMA = 1
+BAND_MISS_TEXT = "the number is outside of its band"
+SCHEMA_VERSION = 1
 
 RangeInWords = Annotated[
     ClaimRange, BeforeValidator(lambda x: ClaimRange.parse(x) if isinstance(x, str) else x)
 ]
 Rule = Annotated[
-    dict[str, RangeInWords], BeforeValidator(lambda x: {OURS: x} if isinstance(x, str) else x)
+    dict[str, RangeInWords],
+    BeforeValidator(lambda x: {MEASURED_NAME: x} if isinstance(x, str) else x),
 ]
 """Ranges by the name of what must lie in them: ``ours`` or a fact; all must hold."""
 Facts = Mapping[str, Any]
 """Measured numbers and texts, by name."""
-INHERITED = ("study", "case", "metric", "entry")
+INHERITED_KEYS = ("study", "case", "metric", "entry")
 """What the facts and nulls of a claim take from its ``ours`` if they name no study."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Measured:
+class MeasuredValue:
     """What is measured for a claim."""
 
     ours: Any
@@ -64,12 +65,12 @@ class Measured:
     """Numbers and texts that rules, nulls and the reason name."""
 
 
-def measured(ours: float | str, interval: Ends = None, **facts: Any) -> Measured:
+def collect_measured(ours: float | str, interval: Ends = None, **facts: Any) -> MeasuredValue:
     """Collect what is measured: number, 95 % interval, and what rules and the reason name."""
-    return Measured(ours, interval, facts)
+    return MeasuredValue(ours, interval, facts)
 
 
-class PrintedClaim(Declared):
+class PrintedClaim(StrictModel):
     """A claim of a paper, what is measured for it, and the rules that judge the number."""
 
     name: str
@@ -114,7 +115,7 @@ class PrintedClaim(Declared):
     @property
     def rule(self) -> Mapping[str, ClaimRange]:
         """The ranges in which the claim holds."""
-        return self.holds or ({} if self.band is None else {OURS: self.band})
+        return self.holds or ({} if self.band is None else {MEASURED_NAME: self.band})
 
     @model_validator(mode="before")
     @classmethod
@@ -122,7 +123,7 @@ class PrintedClaim(Declared):
         """Give facts and nulls without a study that of ``ours``."""
         if not isinstance(content, dict) or not isinstance(ours := content.get("ours"), dict):
             return content
-        shared = {key: ours[key] for key in INHERITED if key in ours}
+        shared = {key: ours[key] for key in INHERITED_KEYS if key in ours}
 
         def complete(entry: Any) -> Any:
             if not isinstance(entry, dict) or "study" in entry:
@@ -136,8 +137,8 @@ class PrintedClaim(Declared):
 
     @model_validator(mode="after")
     def _is_consistent(self) -> Self:
-        rule = self.rule.get(OURS)
-        if self.band is not None and (rule is None or not self.band.implies(rule)):
+        rule = self.rule.get(MEASURED_NAME)
+        if self.band is not None and (rule is None or not self.band.is_subset(rule)):
             raise ValueError(
                 f"its band '{self.band.text}' reaches where it does not hold; write 'expected' in "
                 "place of 'band'"
@@ -146,20 +147,20 @@ class PrintedClaim(Declared):
             raise ValueError("it has a band and is expected to fail")
         if self.nulls and rule is None:
             raise ValueError("its rule is not about what nulls reach")
-        if self.missing and self.kind != CHECK:
+        if self.missing and self.kind != CHECK_VERDICT:
             return self
         if not self.rule:
             raise ValueError("it does not say where it holds")
-        if self.kind != CHECK and self.expectation is None:
+        if self.kind != CHECK_VERDICT and self.expectation is None:
             raise ValueError(
                 "it does not say what is expected; write 'band', 'expected', or in 'missing' what "
                 "a test would need"
             )
-        if self.kind != CHECK and self.published is None:
+        if self.kind != CHECK_VERDICT and self.published is None:
             raise ValueError("it has no published value; make it a check")
         return self
 
-    def measure(self, table: TrialTable, shared: Facts) -> Measured:
+    def measure(self, table: TrialTable, shared: Facts) -> MeasuredValue:
         """Measure what the claim is about; the facts of the whole paper are beside its own.
 
         Raises `OptionError` if the table lacks what is measured.
@@ -171,14 +172,14 @@ class PrintedClaim(Declared):
             own = {name: part.estimate(table)[0] for name, part in (self.facts | nulls).items()}
         except OptionError as error:
             raise OptionError(f"claim '{self.name}': {error}") from error
-        return Measured(value, ends, {**shared, **own})
+        return MeasuredValue(value, ends, {**shared, **own})
 
-    def judge(self, measured: Measured, *, judged: bool) -> "Claim":
+    def judge(self, measured: MeasuredValue, *, judged: bool) -> "Claim":
         """Judge the claim by what is measured.
 
         Raises `OptionError` if the reason or a rule names what is not measured.
         """
-        facts = {**measured.facts, OURS: measured.ours}
+        facts = {**measured.facts, MEASURED_NAME: measured.ours}
         names = {null: fact if isinstance(fact, str) else null for null, fact in self.nulls.items()}
         try:
             reason = self.reason.format(**facts)
@@ -210,7 +211,7 @@ class Claim:
     """What rules name, `ours` among it."""
     nulls: Mapping[str, float] = field(default_factory=dict)
     judged: bool = True
-    """Whether the runs suffice for a verdict and the band; see `Lab.judged`."""
+    """Whether the runs suffice for a verdict and the band; see `Lab.is_judged`."""
     reason: str = ""
 
     def __post_init__(self) -> None:
@@ -220,9 +221,9 @@ class Claim:
             if name not in self.facts:
                 raise OptionError(f"claim '{self.name}': its rule needs '{name}'")
 
-    def _satisfies(self, rule: Mapping[str, ClaimRange]) -> bool:
+    def _is_satisfied(self, rule: Mapping[str, ClaimRange]) -> bool:
         return all(
-            part.holds(self.facts[name], self.interval if name == OURS else None)
+            part.is_met(self.facts[name], self.interval if name == MEASURED_NAME else None)
             for name, part in rule.items()
         )
 
@@ -236,59 +237,61 @@ class Claim:
         """What follows from number, interval, ranges and conditions."""
         if self.printed.missing:
             return "not-testable"
-        if not self._satisfies(self.printed.rule):
+        if not self._is_satisfied(self.printed.rule):
             return "not-reproducible"
-        return "conditional" if self.standing_conditions else "reproduced"
+        return "conditional" if self.remaining_conditions else "reproduced"
 
     @property
-    def standing_conditions(self) -> tuple[str, ...]:
+    def remaining_conditions(self) -> tuple[str, ...]:
         """The conditions that are left: none where the claim holds fully and the band is met."""
         printed = self.printed
-        free = bool(printed.fully) and self._satisfies(printed.fully)
-        out = printed.band is not None and not printed.band.holds(self.ours)
+        free = bool(printed.fully) and self._is_satisfied(printed.fully)
+        out = printed.band is not None and not printed.band.is_met(self.ours)
         return (
             *(() if free else printed.conditions),
-            *((OUT_OF_BAND,) if out else ()),
-            *(f"{name} meets it too, with {self.nulls[name]:.3g}" for name in self.met_by),
+            *((BAND_MISS_TEXT,) if out else ()),
+            *(f"{name} meets it too, with {self.nulls[name]:.3g}" for name in self.nulls_that_pass),
         )
 
     @property
-    def met_by(self) -> tuple[str, ...]:
+    def nulls_that_pass(self) -> tuple[str, ...]:
         """The nulls whose number meets the rule too: a claim that they meet shows nothing."""
         nulls = self.nulls.items()
-        return tuple(name for name, value in nulls if self.printed.rule[OURS].holds(value))
+        return tuple(
+            name for name, value in nulls if self.printed.rule[MEASURED_NAME].is_met(value)
+        )
 
     @property
-    def within(self) -> bool | None:
+    def is_within(self) -> bool | None:
         """Whether what is expected came out; None if nothing is, or it is not judged."""
         expectation = self.printed.expectation
         if not self.judged:
             return None
-        if self.printed.kind == CHECK:
-            return self._satisfies(self.printed.rule)
-        return None if expectation is None else expectation.holds(self.ours)
+        if self.printed.kind == CHECK_VERDICT:
+            return self._is_satisfied(self.printed.rule)
+        return None if expectation is None else expectation.is_met(self.ours)
 
     @property
     def outcome(self) -> Outcome | None:
         """Whether the expectation is met; None if there is none or it is not judged."""
-        if self.within is None or self.within:
-            return None if self.within is None else "met"
+        if self.is_within is None or self.is_within:
+            return None if self.is_within is None else "met"
         aim = self.printed.expectation
-        reached = aim is not None and self.interval is not None and aim.touches(self.interval)
+        reached = aim is not None and self.interval is not None and aim.is_touched(self.interval)
         return "undecided" if reached else "missed"
 
     @property
-    def shown_verdict(self) -> str:
+    def verdict_text(self) -> str:
         """The verdict, or that there is none."""
-        if self.printed.kind == CHECK and self.judged:
-            return CHECK
-        return self.verdict if self.judged or self.printed.missing else NOT_JUDGED
+        if self.printed.kind == CHECK_VERDICT and self.judged:
+            return CHECK_VERDICT
+        return self.verdict if self.judged or self.printed.missing else UNJUDGED_VERDICT
 
     @property
-    def missed(self) -> str:
+    def miss_text(self) -> str:
         """By how much the band is missed, in words; empty if it is not."""
         aim = self.printed.expectation
-        if self.within is not False or aim is None:
+        if self.is_within is not False or aim is None:
             return ""
         value, ends = float(self.ours), [end for end in (aim.lower, aim.upper) if end is not None]
         by, side = min((abs(value - end), "below" if value < end else "above") for end in ends)
@@ -307,7 +310,7 @@ def fill(text: str, facts: Facts) -> str:
 
 def judge(
     printed: Sequence[PrintedClaim],
-    measurements: Mapping[str, Measured],
+    measurements: Mapping[str, MeasuredValue],
     satisfied: Mapping[RunsNeeded, bool],
 ) -> tuple[Claim, ...]:
     """Judge the claims of a paper, in its order.
@@ -329,12 +332,14 @@ def judge(
 
 def write_claims(path: Path, paper: str, claims: Sequence[Claim]) -> None:
     """Write claims as JSON, schema ``robotid/claims/1``."""
-    write_json(path, "claims", SCHEMA, {"paper": paper, "claims": [claim_row(c) for c in claims]})
+    write_json(
+        path, "claims", SCHEMA_VERSION, {"paper": paper, "claims": [claim_row(c) for c in claims]}
+    )
 
 
 def claim_row(claim: Claim) -> dict[str, Any]:
     """Return a claim as JSON holds it."""
-    printed, verdict = claim.printed, claim.shown_verdict
+    printed, verdict = claim.printed, claim.verdict_text
     texts = ("name", "kind", "claim", "source", "published", "unit", "missing")
     ranges = {"band": printed.band, "expected": printed.expected}
     return {
@@ -346,8 +351,8 @@ def claim_row(claim: Claim) -> dict[str, Any]:
         "judged": claim.judged,
         "verdict": verdict,
         "reason": claim.reason,
-        "within": claim.within,
+        "within": claim.is_within,
         "outcome": claim.outcome,
         "holds": {name: part.text for name, part in printed.rule.items()},
-        "conditions": list(claim.standing_conditions) if verdict == "conditional" else [],
+        "conditions": list(claim.remaining_conditions) if verdict == "conditional" else [],
     }

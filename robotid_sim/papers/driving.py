@@ -16,7 +16,7 @@ from robotid_sim.trajectory.reference import Reference, Trajectory
 
 ENCODER_NOISE = 2e-5
 """Standard deviation of the position noise [rad]."""
-LOW_PASS = Butterworth(cutoff=10.0, order=4)
+LOW_PASS_FILTER = Butterworth(cutoff=10.0, order=4)
 """Of the positions before they are differentiated; no paper prints its numbers."""
 
 
@@ -57,13 +57,13 @@ def drive(plant: Robot, path: Trajectory, rate: float, controller: Controller | 
         return rollout(engine, law, path)
 
 
-def with_encoders(sensor: str, **options: float | Sequence[float]) -> tuple[Sensor, ...]:
+def make_sensors(sensor: str, **options: float | Sequence[float]) -> tuple[Sensor, ...]:
     """Build a sensor of torques by its name, and the encoders beside it."""
     encoders = SENSORS.build("encoder-noise", revolute=ENCODER_NOISE)
     return SENSORS.build(sensor, **options), encoders
 
 
-def tracking_error(log: Log, path: Trajectory) -> Float1D:
+def compute_tracking_error(log: Log, path: Trajectory) -> Float1D:
     """Measure the RMS tracking error of every joint from time zero on [rad], shape (n,)."""
     later = log.t >= 0.0
     return rms(log.q[later] - path(log.t[later]).q)

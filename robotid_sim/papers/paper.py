@@ -26,14 +26,14 @@ from typing import Any, ClassVar, TypeVar
 
 from robotid_sim.campaign.trials import Trial, run_trials
 from robotid_sim.chart import Chart
-from robotid_sim.papers.claims import Claim, Measured, RunsNeeded, fill, judge
+from robotid_sim.papers.claims import Claim, MeasuredValue, RunsNeeded, fill, judge
 from robotid_sim.papers.sheet import ClaimSheet, read_sheet
-from robotid_sim.papers.trial_table import NO_TRIALS, TrialKey, TrialTable
+from robotid_sim.papers.trial_table import EMPTY_TABLE, TrialKey, TrialTable
 from robotid_sim.progress import Progress, silent
 from robotid_sim.section import Section
 from robotid_sim.table import Table
 
-LEAST_RUNS = 6
+MIN_RUNS = 6
 """Runs below which no statistic is judged: the interval of a median and rank tests need six."""
 T = TypeVar("T")
 TrialFunction = str | Callable[..., Mapping[str, Any]]
@@ -49,7 +49,7 @@ class PlannedTrial:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Lab:
+class ReproductionSetup:
     """Where a reproduction is run: effort, seed, processes, and the folder of finished trials."""
 
     folder: Path
@@ -72,7 +72,7 @@ class Lab:
         """Choose the number of runs: what was asked for, else the paper's, else the quick one."""
         return self.runs or self.choose(published, quick)
 
-    def judged(self, least: int = LEAST_RUNS) -> bool:
+    def is_judged(self, least: int = MIN_RUNS) -> bool:
         """Tell whether statistics are judged: not in a quick run, and not with fewer runs."""
         return not self.quick and (self.runs is None or self.runs >= least)
 
@@ -99,7 +99,7 @@ class Lab:
             function = f"{function.__module__}:{function.__qualname__}"
         return Trial(name, function, {"seed": self.seed, **parameters}, self.engine)
 
-    def repeated(
+    def plan_runs(
         self, name: str, function: TrialFunction, runs: int, **parameters: Any
     ) -> list[Trial]:
         """Plan a trial for every run, which it is called with."""
@@ -117,7 +117,7 @@ class Lab:
         """Run what is not finished, and return the table of all results."""
         cells = list(planned)
         results = self.run(stage, [cell.trial for cell in cells])
-        return TrialTable.of(zip((cell.key for cell in cells), results, strict=True))
+        return TrialTable.from_results(zip((cell.key for cell in cells), results, strict=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
@@ -171,17 +171,17 @@ class Paper(ABC):
         """Raise `MissingExtraError` if an optional package that is needed is missing."""
 
     @abstractmethod
-    def reproduce(self, lab: Lab) -> Reproduction:
+    def reproduce(self, lab: ReproductionSetup) -> Reproduction:
         """Run what is not finished, and return claims with verdicts, tables and figures."""
 
     def reproduction(
         self,
-        lab: Lab,
-        measurements: Mapping[str, Measured],
+        lab: ReproductionSetup,
+        measurements: Mapping[str, MeasuredValue],
         facts: Mapping[str, Any],
         charts: Iterable[Chart],
         tables: Iterable[Table],
-        table: TrialTable = NO_TRIALS,
+        table: TrialTable = EMPTY_TABLE,
     ) -> Reproduction:
         """Judge the claims as far as the lab's effort allows, and lay out the page.
 
@@ -203,7 +203,11 @@ class Paper(ABC):
         reproduction : Reproduction
             Claims with their verdicts, and the page.
         """
-        enough: dict[RunsNeeded, bool] = {"full": not lab.quick, "runs": lab.judged(), "any": True}
+        enough: dict[RunsNeeded, bool] = {
+            "full": not lab.quick,
+            "runs": lab.is_judged(),
+            "any": True,
+        }
         complete = self.sheet.tables(facts, tables, table)
         drawn = (*charts, *self.sheet.charts(table))
         return Reproduction(
@@ -220,16 +224,16 @@ class TrialPaper(Paper):
     """A paper whose claims and tables are made from a trial table, as its file says."""
 
     @abstractmethod
-    def run(self, lab: Lab) -> TrialTable:
+    def run(self, lab: ReproductionSetup) -> TrialTable:
         """Run what is not finished of all trials, and compute what needs none."""
 
-    def measurements(self, table: TrialTable) -> dict[str, Measured]:
+    def measurements(self, table: TrialTable) -> dict[str, MeasuredValue]:
         """Measure what every claim is about, as the file says."""
-        facts = self.sheet.measured_facts(table)
+        facts = self.sheet.measure_facts(table)
         return {c.name: c.measure(table, facts) for c in self.sheet.claim if c.ours is not None}
 
-    def reproduce(self, lab: Lab) -> Reproduction:
+    def reproduce(self, lab: ReproductionSetup) -> Reproduction:
         """Run what is not finished, and return claims with verdicts, tables and figures."""
         table = self.run(lab)
-        facts = self.sheet.measured_facts(table)
+        facts = self.sheet.measure_facts(table)
         return self.reproduction(lab, self.measurements(table), facts, (), (), table)

@@ -6,25 +6,25 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from robotid_sim.engine.engines import engine_named, using_engine
+from robotid_sim.engine.engines import engine_named, use_engine
 from robotid_sim.errors import PluginError, RobotIdError
 from robotid_sim.files import FILE_SPACE
 from robotid_sim.papers import PAPERS, find_paper
 from robotid_sim.papers.claims import claim_row, write_claims
-from robotid_sim.papers.paper import Lab, Paper, Reproduction
-from robotid_sim.parallel import kept_workers
+from robotid_sim.papers.paper import Paper, Reproduction, ReproductionSetup
+from robotid_sim.parallel import keep_workers
 from robotid_sim.pipeline.result import versions
 from robotid_sim.plugins import plugin_of
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.result_folder import Run, result_folder
 
-ALL = "all"
+ALL_PAPERS = "all"
 
-FILES = ("report.html", "claims.json", "tables", "figures")
+RESULT_FILES = ("report.html", "claims.json", "tables", "figures")
 """What a reproduction leaves in its folder, beside its trials."""
 
-OVERVIEW = "index.html"
+OVERVIEW_FILE = "index.html"
 """Page of all reproductions."""
 
 _log = logging.getLogger(__name__)
@@ -50,7 +50,7 @@ class Reproductions:
     def files(self) -> list[Path]:
         """What was written."""
         overview = [self.page] if len(self.folders) > 1 else []
-        names = (*FILES, "trials")
+        names = (*RESULT_FILES, "trials")
         return [*overview, *(folder / name for folder in self.folders for name in names)]
 
     def content(self) -> dict[str, Any]:
@@ -114,18 +114,18 @@ def reproduce(
     FileFormatError
         If a file cannot be written.
     """
-    chosen = list(PAPERS.values()) if paper == ALL else [find_paper(paper)]
+    chosen = list(PAPERS.values()) if paper == ALL_PAPERS else [find_paper(paper)]
     for each in chosen:
         each.require()
     engine, folder = engine_named(engine), Path(out)
     command = command or f"robotid_sim.reproduce({paper!r}, out)"
-    places = [folder / each.name if paper == ALL else folder for each in chosen]
+    places = [folder / each.name if paper == ALL_PAPERS else folder for each in chosen]
     found = []
     with ExitStack() as stack:
-        if paper == ALL:
-            top = stack.enter_context(_folder(folder, (OVERVIEW,), "all papers", command))
+        if paper == ALL_PAPERS:
+            top = stack.enter_context(_folder(folder, (OVERVIEW_FILE,), "all papers", command))
         for each, place in zip(chosen, places, strict=True):
-            lab = Lab(
+            lab = ReproductionSetup(
                 folder=place / "trials",
                 quick=quick,
                 runs=runs,
@@ -135,17 +135,17 @@ def reproduce(
                 progress=progress,
             )
             with (
-                _folder(place, FILES, each.name, command) as written,
-                kept_workers(),
-                using_engine(engine),
+                _folder(place, RESULT_FILES, each.name, command) as written,
+                keep_workers(),
+                use_engine(engine),
             ):
-                found.append(_reproduced(each, lab, written, command, progress))
-        if paper == ALL:
+                found.append(_reproduce_paper(each, lab, written, command, progress))
+        if paper == ALL_PAPERS:
             from robotid_sim.report.page import write_page  # loads matplotlib
             from robotid_sim.report.reproduction_report import overview_report
 
-            write_page(overview_report(found, command, versions()), top / OVERVIEW)
-    page = folder / (OVERVIEW if paper == ALL else "report.html")
+            write_page(overview_report(found, command, versions()), top / OVERVIEW_FILE)
+    page = folder / (OVERVIEW_FILE if paper == ALL_PAPERS else "report.html")
     return Reproductions(tuple(found), page, tuple(places))
 
 
@@ -156,8 +156,8 @@ def _folder(
     return result_folder(path, names, Run("reproduction", subject, command), FILE_SPACE)
 
 
-def _reproduced(
-    paper: Paper, lab: Lab, place: Path, command: str, progress: Progress
+def _reproduce_paper(
+    paper: Paper, lab: ReproductionSetup, place: Path, command: str, progress: Progress
 ) -> Reproduction:
     """Reproduce one paper and write what came out."""
     try:

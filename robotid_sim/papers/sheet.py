@@ -22,21 +22,21 @@ from robotid_sim.chart import Chart
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.papers.charts import PrintedFigure, variants
 from robotid_sim.papers.claims import Facts, PrintedClaim, fill
-from robotid_sim.papers.claims import Measured as Measured
+from robotid_sim.papers.claims import MeasuredValue as MeasuredValue
+from robotid_sim.papers.claims import collect_measured as collect_measured
 from robotid_sim.papers.claims import judge as judge
-from robotid_sim.papers.claims import measured as measured
 from robotid_sim.papers.tables import PrintedTable
-from robotid_sim.papers.trial_table import NO_TRIALS, Declared, Measure, TrialTable
+from robotid_sim.papers.trial_table import EMPTY_TABLE, Measure, StrictModel, TrialTable
 from robotid_sim.section import Section
 from robotid_sim.table import Table
 
-ELEMENTS = "The paper, item by item"
+ELEMENTS_HEADING = "The paper, item by item"
 """Heading of the section that lists them."""
 Status = Literal["implemented", "corrected", "not"]
 """What became of an equation, algorithm, table or figure of a paper."""
 
 
-class PrintedSection(Declared):
+class PrintedSection(StrictModel):
     """A section of the page: its text, and names of its figures and tables."""
 
     title: str
@@ -46,7 +46,7 @@ class PrintedSection(Declared):
     tables: tuple[str, ...] = ()
 
 
-class PrintedElement(Declared):
+class PrintedElement(StrictModel):
     """An equation, algorithm, table or figure of the paper, and what became of it."""
 
     number: str
@@ -61,7 +61,7 @@ class PrintedElement(Declared):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_row(cls, row: Any) -> Any:
+    def _from_row(cls, row: Any) -> Any:
         """Read a row of the file: number, what, status, where, note."""
         names = ("number", "what", "status", "where", "note")
         return dict(zip(names, row, strict=False)) if isinstance(row, list) else row
@@ -83,7 +83,7 @@ class PrintedElement(Declared):
         return self.number, self.what, self.status, self.note or "-", where or "-"
 
 
-class ClaimSheet(Declared):
+class ClaimSheet(StrictModel):
     """The TOML file of a paper: what it is and claims, and what its page says."""
 
     title: str
@@ -105,18 +105,18 @@ class ClaimSheet(Declared):
 
     @model_validator(mode="before")
     @classmethod
-    def _by_name(cls, content: Any) -> Any:
+    def _split_by_name(cls, content: Any) -> Any:
         """Take what is by name as entries with a name, and those for several apart."""
         kinds = ("figure", "table", "claim")
         named = {kind: list(_entries(content.get(kind, {}))) for kind in kinds}
         return {**content, **named}
 
-    def measured_facts(self, table: TrialTable) -> Facts:
+    def measure_facts(self, table: TrialTable) -> Facts:
         """Compute the facts of the whole paper."""
         return {name: measure.estimate(table)[0] for name, measure in self.facts.items()}
 
     def tables(
-        self, facts: Facts, made: Iterable[Table], table: TrialTable = NO_TRIALS
+        self, facts: Facts, made: Iterable[Table], table: TrialTable = EMPTY_TABLE
     ) -> dict[str, Table]:
         """Build the declared tables, and complete those that code has made with their titles.
 
@@ -179,7 +179,7 @@ class ClaimSheet(Declared):
             rows = tuple(element.cells for element in self.element)
             listed = Table(columns, rows, text_columns=len(columns))
             text = "Every numbered equation, algorithm, table and figure, and what became of it."
-            sections.append(Section(title=ELEMENTS, text=text, tables=(listed,)))
+            sections.append(Section(title=ELEMENTS_HEADING, text=text, tables=(listed,)))
         return tuple(sections)
 
 

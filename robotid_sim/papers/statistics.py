@@ -24,9 +24,9 @@ MIN_RUNS_OF_SPREAD = 12
 """Runs below which a ratio of spreads has no interval: draws of one run alone would decide it."""
 MIN_RUNS_OF_LOGS = 4
 """Runs below which Welch's interval and that of a correlation say nothing."""
-OUTLYING = 1.5
+OUTLIER_DISTANCE = 1.5
 """Quartile distances outside of the quartiles beyond which a value is an outlier."""
-TINY = 1e-12
+MIN_DEVIATION = 1e-12
 """Stands for a deviation of zero, by which others are divided."""
 
 
@@ -42,7 +42,7 @@ def interval_of_mean(values: ArrayLike, confidence: float = 0.95) -> Ends:
     half = student.ppf(0.5 + 0.5 * confidence, sample.size - 1) * sample.std(ddof=1)
     half /= np.sqrt(sample.size)
     if sample.min() > 0.0 and half > sample.mean():
-        return _resampled((sample,), np.mean, method="BCa", confidence_level=confidence)
+        return _bootstrap((sample,), np.mean, method="BCa", confidence_level=confidence)
     return float(sample.mean() - half), float(sample.mean() + half)
 
 
@@ -74,7 +74,7 @@ def ratio_of_means(values: ArrayLike, others: ArrayLike, *, paired: bool = False
     def quotient(above: Float, below: Float, axis: int) -> Float:
         return np.asarray(above.mean(axis=axis) / below.mean(axis=axis))
 
-    return value, _resampled((a, b), quotient, paired=paired, vectorized=True)
+    return value, _bootstrap((a, b), quotient, paired=paired, vectorized=True)
 
 
 def geometric_ratio(values: ArrayLike, others: ArrayLike) -> Measurement:
@@ -90,7 +90,7 @@ def deviation(values: ArrayLike) -> float:
     return float(sample.std(ddof=1)) if sample.size > 1 else 0.0
 
 
-def _resampled(samples: Any, statistic: Callable[..., Any], **options: Any) -> tuple[float, float]:
+def _bootstrap(samples: Any, statistic: Callable[..., Any], **options: Any) -> tuple[float, float]:
     """Estimate an interval by the bootstrap, by default that of percentiles."""
     rng = np.random.default_rng(0)
     drawn = bootstrap(samples, statistic, **{"method": "percentile", "rng": rng, **options})
@@ -104,10 +104,10 @@ def _mean(a: Float1D) -> Measurement:
 def _deviation(a: Float1D) -> Measurement:
     """Measure the deviation; its interval is a bootstrap's."""
     few, spread = a.size < 4, partial(np.std, ddof=1)
-    return deviation(a), None if few else _resampled((a,), lambda x, axis: spread(x, axis=axis))
+    return deviation(a), None if few else _bootstrap((a,), lambda x, axis: spread(x, axis=axis))
 
 
-def _unpaired_geometric_ratio(a: Float1D, b: Float1D) -> Measurement:
+def _compare_geometric_means(a: Float1D, b: Float1D) -> Measurement:
     """Divide two geometric means of unpaired runs; the interval is Welch's."""
     logs, others = np.log(a), np.log(b)
     ratio = float(np.exp(logs.mean() - others.mean()))
@@ -131,7 +131,7 @@ def _ratio_of_spreads(a: Float1D, b: Float1D, *, spread: Callable[..., Any]) -> 
         with np.errstate(divide="ignore", invalid="ignore"):  # draws of one run alone
             return spread(above, axis=axis) / spread(below, axis=axis)
 
-    ends = _resampled((a, b), ratio) if a.size >= MIN_RUNS_OF_SPREAD else None
+    ends = _bootstrap((a, b), ratio) if a.size >= MIN_RUNS_OF_SPREAD else None
     return float(ratio(a, b)), ends
 
 
@@ -146,13 +146,13 @@ def _gain_of_minima(a: Float1D, b: Float1D) -> Measurement:
         return np.asarray(100.0 * (theirs.min(axis=axis) / ours.min(axis=axis) - 1.0))
 
     few = min(a.size, b.size) < 2
-    return float(gain(b, a, 0)), None if few else _resampled((b, a), gain, vectorized=True)
+    return float(gain(b, a, 0)), None if few else _bootstrap((b, a), gain, vectorized=True)
 
 
 def are_outliers(a: Float1D) -> NDArray[np.bool_]:
     """Tell which values lie more than 1.5 quartile distances outside of the quartiles."""
     low, high = np.percentile(a, (25.0, 75.0))
-    reach = OUTLYING * (high - low)
+    reach = OUTLIER_DISTANCE * (high - low)
     return np.asarray((a < low - reach) | (a > high + reach))
 
 
@@ -185,10 +185,10 @@ def _rank_correlation(a: Float1D, b: Float1D) -> Measurement:
     if a.size < 5 * MIN_RUNS_OF_LOGS:
         return correlation(a, b), None
     options = {"paired": True, "vectorized": False, "n_resamples": 2000}
-    return correlation(a, b), _resampled((a, b), correlation, **options)
+    return correlation(a, b), _bootstrap((a, b), correlation, **options)
 
 
-ALONE: Mapping[str, Callable[[Float1D], Measurement]] = {
+SAMPLE_STATISTICS: Mapping[str, Callable[[Float1D], Measurement]] = {
     "value": lambda a: (float(a[0]), None),
     "mean": _mean,
     "median": lambda a: (float(np.median(a)), interval_of_median(a)),
@@ -203,7 +203,7 @@ ALONE: Mapping[str, Callable[[Float1D], Measurement]] = {
     "share of outliers": lambda a: (float(are_outliers(a).mean()), None),
 }
 """Statistics of values, shape (R,); the value is what is computed once, of several the first."""
-BESIDE: Mapping[str, Callable[[Float1D, Float1D], Measurement]] = {
+COMPARISON_STATISTICS: Mapping[str, Callable[[Float1D, Float1D], Measurement]] = {
     "ratio of means": ratio_of_means,
     "paired ratio of means": partial(ratio_of_means, paired=True),
     "ratio of medians": lambda a, b: (float(np.median(a) / np.median(b)), None),
@@ -211,8 +211,8 @@ BESIDE: Mapping[str, Callable[[Float1D, Float1D], Measurement]] = {
     "least ratio": lambda a, b: (float((a / b).min()), None),
     "largest ratio": lambda a, b: (float((a / b).max()), None),
     "geometric ratio": geometric_ratio,
-    "unpaired geometric ratio": _unpaired_geometric_ratio,
-    "ratio of deviations": lambda a, b: (deviation(a) / max(deviation(b), TINY), None),
+    "unpaired geometric ratio": _compare_geometric_means,
+    "ratio of deviations": lambda a, b: (deviation(a) / max(deviation(b), MIN_DEVIATION), None),
     "ratio of spreads": partial(_ratio_of_spreads, spread=np.std),
     "ratio of quartile distances": partial(_ratio_of_spreads, spread=iqr),
     "gain of minima": _gain_of_minima,
@@ -223,7 +223,7 @@ BESIDE: Mapping[str, Callable[[Float1D, Float1D], Measurement]] = {
     "rank correlation": _rank_correlation,
 }
 """Statistics of values beside others, shapes (R,)."""
-RUN_BY_RUN: Mapping[str, Callable[[Float, Float], Float]] = {
+PAIRED_STATISTICS: Mapping[str, Callable[[Float, Float], Float]] = {
     "quotient": lambda a, b: a / b,
     "difference": lambda a, b: a - b,
     "gain": lambda a, b: 100.0 * (1.0 - a / b),

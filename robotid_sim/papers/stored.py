@@ -10,7 +10,7 @@ from typing import TypedDict
 from robotid_sim.papers.claims import Claim
 from robotid_sim.section import number
 
-STORED = Path(__file__).parents[2] / "docs/papers/stored.json"
+STORED_FILE = Path(__file__).parents[2] / "docs/papers/stored.json"
 """Written by ``python bench/papers_table.py FOLDER ... --store``; the package itself has it not."""
 
 
@@ -27,15 +27,15 @@ StoredRuns = Mapping[str, Mapping[str, Mapping[str, StoredClaim]]]
 
 
 @cache
-def stored_runs() -> StoredRuns:
+def load_stored_runs() -> StoredRuns:
     """Return the stored runs; none where there is only the installed package."""
-    if not STORED.exists():
+    if not STORED_FILE.exists():
         return {}
-    runs: StoredRuns = json.loads(STORED.read_text(encoding="utf-8"))
+    runs: StoredRuns = json.loads(STORED_FILE.read_text(encoding="utf-8"))
     return runs
 
 
-def over_seeds(verdicts: Iterable[str]) -> str:
+def verdict_over_seeds(verdicts: Iterable[str]) -> str:
     """Return the verdict on a claim over the seeds, with the shares if it depends on them."""
     counts = Counter(verdicts)
     if len(counts) == 1:
@@ -53,18 +53,18 @@ def value_over_seeds(values: Sequence[float | str | None], unit: str) -> str:
     return " … ".join(ends) + (f" {unit}" if unit else "")
 
 
-def stored_verdicts(paper: str, runs: StoredRuns | None = None) -> dict[str, str]:
+def load_stored_verdicts(paper: str, runs: StoredRuns | None = None) -> dict[str, str]:
     """Return the verdicts over the seeds by claim; empty for a paper that is not stored."""
-    of_paper = [run[paper] for run in (runs or stored_runs()).values() if paper in run]
+    of_paper = [run[paper] for run in (runs or load_stored_runs()).values() if paper in run]
     names = of_paper[0] if of_paper else ()
-    return {name: over_seeds(run[name]["verdict"] for run in of_paper) for name in names}
+    return {name: verdict_over_seeds(run[name]["verdict"] for run in of_paper) for name in names}
 
 
 def otherwise(paper: str, claims: Sequence[Claim]) -> list[tuple[str, str, str, str]]:
     """Return paper, claim, verdict, and stored one, of what is judged and came out otherwise."""
-    stored = stored_verdicts(paper)
+    stored = load_stored_verdicts(paper)
     return [
-        (paper, claim.name, claim.shown_verdict, stored[claim.name])
+        (paper, claim.name, claim.verdict_text, stored[claim.name])
         for claim in claims
-        if claim.judged and stored.get(claim.name, claim.shown_verdict) != claim.shown_verdict
+        if claim.judged and stored.get(claim.name, claim.verdict_text) != claim.verdict_text
     ]

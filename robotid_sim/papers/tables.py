@@ -23,16 +23,16 @@ import numpy as np
 from pydantic import model_validator
 
 from robotid_sim.errors import OptionError
-from robotid_sim.optim.minimize import setting
+from robotid_sim.optim.minimize import load_setting
 from robotid_sim.papers.claims import Facts, fill
 from robotid_sim.papers.statistics import Ends
-from robotid_sim.papers.trial_table import Declared, Measure, TrialTable
+from robotid_sim.papers.trial_table import Measure, StrictModel, TrialTable
 from robotid_sim.section import number, percent
 from robotid_sim.table import Table
 
 Place = Mapping[str, Any]
 """Where a row of a table is in the trial table, as fields of a `Measure`, and its labels."""
-SUMMARY: Mapping[str, Mapping[str, Any]] = {
+SUMMARY_COLUMNS: Mapping[str, Mapping[str, Any]] = {
     "minimum": {"statistic": "least"},
     "mean": {"statistic": "mean"},
     "95 %": {"statistic": "mean", "shows": "interval"},
@@ -60,11 +60,11 @@ class Column(Measure):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_heading(cls, content: Any) -> Any:
+    def _from_heading(cls, content: Any) -> Any:
         """Read a heading alone, of a table that code makes."""
         return {"heading": content} if isinstance(content, str) else content
 
-    def written(self, table: TrialTable, place: Place, labels: Mapping[str, str]) -> str:
+    def write_cell(self, table: TrialTable, place: Place, labels: Mapping[str, str]) -> str:
         """Write the cell of a row."""
         if self.label:
             return labels.get(place[self.label], place[self.label])
@@ -100,7 +100,7 @@ class Column(Measure):
 
 def settings_rows(chosen: Mapping[str, str]) -> TrialTable:
     """Describe published settings of searches by method, and what their stability analysis says."""
-    named = {method: setting(name) for method, name in chosen.items()}
+    named = {method: load_setting(name) for method, name in chosen.items()}
     return TrialTable(
         {
             ("settings", "", method): [
@@ -116,7 +116,7 @@ def settings_rows(chosen: Mapping[str, str]) -> TrialTable:
     )
 
 
-class TableRows(Declared):
+class TableRows(StrictModel):
     """Rows of a table: the methods of a study, its cases, both, or the entries of a value."""
 
     study: str = "computed"
@@ -161,7 +161,7 @@ class TableRows(Declared):
                     yield {**place, "run": k, "method": text, "number": str(k)}
 
 
-class PrintedTable(Declared):
+class PrintedTable(StrictModel):
     """A table; without rows it is made by the paper's code."""
 
     name: str
@@ -176,7 +176,9 @@ class PrintedTable(Declared):
         """Write the table."""
         columns = [part for column in self.columns for part in _single_columns(column)]
         places = [place for rows in self.rows for place in rows.places(table)]
-        cells = tuple(tuple(c.written(table, place, labels) for c in columns) for place in places)
+        cells = tuple(
+            tuple(c.write_cell(table, place, labels) for c in columns) for place in places
+        )
         headings = tuple(column.heading for column in columns)
         title = fill(self.title, facts)
         return Table(headings, cells, title, self.text_columns, name=self.name)
@@ -202,7 +204,7 @@ def _single_columns(column: Column) -> Iterator[Column]:
             one = {"entry": k, "heading": column.heading.format(j=k + 1)}
             yield column.model_copy(update=one)
     elif column.summary:
-        for heading, given in SUMMARY.items():
+        for heading, given in SUMMARY_COLUMNS.items():
             changes = {"heading": heading, "digits": 3, "summary": False, **given}
             yield column.model_copy(update=changes)
     else:

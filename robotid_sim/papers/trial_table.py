@@ -20,9 +20,9 @@ from pydantic import BaseModel, ConfigDict, field_validator, model_validator
 from robotid_sim.arrays import Float
 from robotid_sim.errors import OptionError
 from robotid_sim.papers.statistics import (
-    ALONE,
-    BESIDE,
-    RUN_BY_RUN,
+    COMPARISON_STATISTICS,
+    PAIRED_STATISTICS,
+    SAMPLE_STATISTICS,
     Ends,
     Measurement,
     interval_of_mean,
@@ -32,9 +32,9 @@ ResultRow = Mapping[str, Any]
 """What a run returned: numbers, lists of them, or texts, by name."""
 TrialKey = tuple[str, str, str]
 """Study, case and method; case and method are empty where there is only one."""
-COMPUTED = "computed"
+COMPUTED_STUDY = "computed"
 """The study of what is computed once, from other runs or from none; it has one row."""
-PRINTED = "printed"
+PRINTED_STUDY = "printed"
 """The study of what the paper prints; its cases are the tables."""
 
 
@@ -46,7 +46,7 @@ class TrialTable:
     """One row a run, in the order in which they were given."""
 
     @classmethod
-    def of(cls, results: Iterable[tuple[TrialKey, ResultRow]]) -> "TrialTable":
+    def from_results(cls, results: Iterable[tuple[TrialKey, ResultRow]]) -> "TrialTable":
         """Collect rows by their keys, one a run.
 
         A result may hold ``studies`` or ``methods`` by name, or a list of ``runs``, in place of a
@@ -59,15 +59,17 @@ class TrialTable:
         return cls(rows)
 
     @classmethod
-    def computed(cls, **values: Any) -> "TrialTable":
+    def from_computed(cls, **values: Any) -> "TrialTable":
         """Keep what is computed once."""
-        return cls({(COMPUTED, "", ""): [values]})
+        return cls({(COMPUTED_STUDY, "", ""): [values]})
 
     @classmethod
-    def printed(cls, tables: Mapping[str, Mapping[str, ResultRow]]) -> "TrialTable":
+    def from_printed(cls, tables: Mapping[str, Mapping[str, ResultRow]]) -> "TrialTable":
         """Keep what a paper prints: rows by method, by the name of their table."""
         rows = {
-            (PRINTED, t, m): [row] for t, methods in tables.items() for m, row in methods.items()
+            (PRINTED_STUDY, t, m): [row]
+            for t, methods in tables.items()
+            for m, row in methods.items()
         }
         return cls(rows)
 
@@ -113,7 +115,7 @@ class TrialTable:
         return min(self.runs(study, method, case), key=lambda row: float(row[metric]))
 
 
-NO_TRIALS = TrialTable()
+EMPTY_TABLE = TrialTable()
 
 
 def take_apart(key: TrialKey, result: ResultRow) -> Iterator[tuple[TrialKey, ResultRow]]:
@@ -129,16 +131,16 @@ def take_apart(key: TrialKey, result: ResultRow) -> Iterator[tuple[TrialKey, Res
         yield from ((key, row) for row in result.get("runs", [result]))
 
 
-WITH_INTERVAL = " with its interval"
+INTERVAL_SUFFIX = " with its interval"
 
-_NUMBER = r"(-?[\d.]+(?:e[-+]?\d+)?)"
-_FORMS: dict[str, Callable[..., tuple[float | None, float | None, bool]]] = {
-    rf"above {_NUMBER}": lambda a: (a, None, True),
-    rf"below {_NUMBER}": lambda a: (None, a, True),
-    rf"at least {_NUMBER}": lambda a: (a, None, False),
-    rf"at most {_NUMBER}": lambda a: (None, a, False),
-    rf"exactly {_NUMBER}": lambda a: (a, a, False),
-    rf"{_NUMBER} to {_NUMBER}": lambda a, b: (a, b, False),
+_NUMBER_PATTERN = r"(-?[\d.]+(?:e[-+]?\d+)?)"
+_RANGE_FORMS: dict[str, Callable[..., tuple[float | None, float | None, bool]]] = {
+    rf"above {_NUMBER_PATTERN}": lambda a: (a, None, True),
+    rf"below {_NUMBER_PATTERN}": lambda a: (None, a, True),
+    rf"at least {_NUMBER_PATTERN}": lambda a: (a, None, False),
+    rf"at most {_NUMBER_PATTERN}": lambda a: (None, a, False),
+    rf"exactly {_NUMBER_PATTERN}": lambda a: (a, a, False),
+    rf"{_NUMBER_PATTERN} to {_NUMBER_PATTERN}": lambda a, b: (a, b, False),
     "a number": lambda: (None, None, False),
 }
 
@@ -159,8 +161,8 @@ class ClaimRange:
     @classmethod
     def parse(cls, text: str) -> Self:
         """Read the range of a text; raises `OptionError` with the forms that are understood."""
-        bare = text.removesuffix(WITH_INTERVAL)
-        for pattern, ends in _FORMS.items():
+        bare = text.removesuffix(INTERVAL_SUFFIX)
+        for pattern, ends in _RANGE_FORMS.items():
             if match := re.fullmatch(pattern, bare):
                 numbers = (
                     int(n) if n.lstrip("-").isdecimal() else float(n) for n in match.groups()
@@ -168,37 +170,37 @@ class ClaimRange:
                 return cls(text, *ends(*numbers), whole=bare != text)
         raise OptionError(
             f"'{text}' is no range; write 'above 1', 'below 1', 'at least 1', 'at most 1', "
-            f"'exactly 1', '1 to 2' or 'a number', or add '{WITH_INTERVAL.strip()}'"
+            f"'exactly 1', '1 to 2' or 'a number', or add '{INTERVAL_SUFFIX.strip()}'"
         )
 
-    def holds(self, value: object, interval: tuple[float, float] | None = None) -> bool:
+    def is_met(self, value: object, interval: tuple[float, float] | None = None) -> bool:
         """Tell whether a number, or all of its interval, lies in the range; a text never does."""
         if not isinstance(value, Real) or isnan(value):
             return False
         low, high = interval if self.whole and interval is not None else (float(value),) * 2
-        return self._above(low) and self._below(high)
+        return self._is_above(low) and self._is_below(high)
 
-    def implies(self, other: "ClaimRange") -> bool:
+    def is_subset(self, other: "ClaimRange") -> bool:
         """Tell whether every number of this range lies in another one, by its ends."""
         below = other.lower is None or (
             self.lower is not None
-            and (other.holds(self.lower) or (self.strict and self.lower == other.lower))
+            and (other.is_met(self.lower) or (self.strict and self.lower == other.lower))
         )
         above = other.upper is None or (
             self.upper is not None
-            and (other.holds(self.upper) or (self.strict and self.upper == other.upper))
+            and (other.is_met(self.upper) or (self.strict and self.upper == other.upper))
         )
         return below and above
 
-    def touches(self, interval: tuple[float, float]) -> bool:
+    def is_touched(self, interval: tuple[float, float]) -> bool:
         """Tell whether a point of an interval lies in the range."""
-        return self._above(interval[1]) and self._below(interval[0])
+        return self._is_above(interval[1]) and self._is_below(interval[0])
 
-    def _above(self, value: float) -> bool:
+    def _is_above(self, value: float) -> bool:
         limit = self.lower
         return limit is None or value > limit or (not self.strict and value == limit)
 
-    def _below(self, value: float) -> bool:
+    def _is_below(self, value: float) -> bool:
         limit = self.upper
         return limit is None or value < limit or (not self.strict and value == limit)
 
@@ -219,16 +221,16 @@ TRANSFORMS: Mapping[str, Callable[[float], float]] = {
 }
 
 
-class Declared(BaseModel):
+class StrictModel(BaseModel):
     """A part of a TOML file: without keys that nobody reads."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
 
-class Measure(Declared):
+class Measure(StrictModel):
     """A number of the trial table."""
 
-    study: str = COMPUTED
+    study: str = COMPUTED_STUDY
     case: str | None = None
     """None: all cases, one after the other."""
     metric: str
@@ -272,14 +274,14 @@ class Measure(Declared):
 
     @model_validator(mode="before")
     @classmethod
-    def _of_name(cls, content: Any) -> Any:
+    def _from_name(cls, content: Any) -> Any:
         """Read the name of a computed value."""
         return {"metric": content} if isinstance(content, str) else content
 
     @field_validator("statistic")
     @classmethod
     def _is_known(cls, name: str) -> str:
-        known = (*ALONE, *BESIDE, *RUN_BY_RUN)
+        known = (*SAMPLE_STATISTICS, *COMPARISON_STATISTICS, *PAIRED_STATISTICS)
         if name not in known:
             raise ValueError(f"unknown statistic '{name}'; known: {', '.join(known)}")
         return name
@@ -294,31 +296,31 @@ class Measure(Declared):
         parts = self._parts(table)
         if self.rule:
             bounds = ClaimRange.parse(self.rule)
-            return sum(bounds.holds(value, ends) for value, ends in parts), None
+            return sum(bounds.is_met(value, ends) for value, ends in parts), None
         if self.text:
             named = list(zip(self._names(table), (value for value, _ in parts), strict=True))
             if self.pick == "range":
-                shown = [(self._shown(value), name) for name, value in named]
+                shown = [(self._display_value(value), name) for name, value in named]
                 (low, least), (high, greatest) = (f(shown, key=itemgetter(0)) for f in (min, max))
                 return self.text.format(low=low, high=high, least=least, greatest=greatest), None
             if self.pick:
                 chosen = max if self.pick == "greatest" else min
                 named = [chosen(named, key=lambda part: part[1])]
-            return self.separator.join(self._written(*part) for part in named), None
-        value, ends = _picked(parts, self.pick)
+            return self.separator.join(self._write_value(*part) for part in named), None
+        value, ends = _pick(parts, self.pick)
         if self.end and ends is not None:
-            return self._shown(ends[self.end == "upper"]), None
+            return self._display_value(ends[self.end == "upper"]), None
         if ends is None or not self.interval:
-            return self._shown(value), None
-        low, high = sorted(map(self._shown, ends))
-        return self._shown(value), (low, high)
+            return self._display_value(value), None
+        low, high = sorted(map(self._display_value, ends))
+        return self._display_value(value), (low, high)
 
-    def _written(self, name: str, value: float) -> str:
+    def _write_value(self, name: str, value: float) -> str:
         if np.isnan(value):
             return self.absent
-        return self.text.format(name=name, value=self._shown(value))
+        return self.text.format(name=name, value=self._display_value(value))
 
-    def _shown(self, value: float) -> float:
+    def _display_value(self, value: float) -> float:
         changed = TRANSFORMS[self.shown](value)
         return changed if self.scale == 1.0 else self.scale * changed
 
@@ -340,31 +342,35 @@ class Measure(Declared):
     def _parts(self, table: TrialTable) -> list[Measurement]:
         """Compute the statistic of each case, method, entry or run, or of all at once."""
         if self.each == "case":
-            return [self._at(table, case=case) for case in table.cases(self.study)]
+            return [self._measure_at(table, case=case) for case in table.cases(self.study)]
         if self.each in ("of", "over"):
-            return [self._at(table, **{self.each: method}) for method in self._names(table)]
+            return [self._measure_at(table, **{self.each: method}) for method in self._names(table)]
         if self.each == "run":
             return [(float(value), None) for value in self.values_of(table, self.of, self.metric)]
         if self.each == "entry":
             first = table.values(self.study, str(self.of), self.metric, self.case)[0]
             entries = self.entry if isinstance(self.entry, tuple) else range(first.size)
-            return [self._at(table, entry=k) for k in entries]
-        return [self._at(table)]
+            return [self._measure_at(table, entry=k) for k in entries]
+        return [self._measure_at(table)]
 
-    def _at(self, table: TrialTable, **place: Any) -> Measurement:
+    def _measure_at(self, table: TrialTable, **place: Any) -> Measurement:
         """Compute the statistic at a case, method or entry."""
         part, name = self.model_copy(update=place), self.statistic
         # What is compared within a run is reduced afterwards: a mean of quotients is no quotient.
-        reduction = part.entry if name in RUN_BY_RUN and isinstance(part.entry, str) else None
+        reduction = (
+            part.entry if name in PAIRED_STATISTICS and isinstance(part.entry, str) else None
+        )
         whole = reduction is not None
         values = part.values_of(table, part.of, part.metric, whole=whole)
-        if name in ALONE:
-            return ALONE[name](values)
+        if name in SAMPLE_STATISTICS:
+            return SAMPLE_STATISTICS[name](values)
         beside = part.model_copy(update={"case": part.over_case or part.case})
         others = beside.values_of(table, part.over or part.of, part.by or part.metric, whole=whole)
-        if name in RUN_BY_RUN:
-            return ALONE["mean"](_reduced(RUN_BY_RUN[name](values, others), reduction))
-        return BESIDE[name](values, others)
+        if name in PAIRED_STATISTICS:
+            return SAMPLE_STATISTICS["mean"](
+                _reduce(PAIRED_STATISTICS[name](values, others), reduction)
+            )
+        return COMPARISON_STATISTICS[name](values, others)
 
     def values_of(
         self, table: TrialTable, of: str | Sequence[str], metric: str, *, whole: bool = False
@@ -375,10 +381,10 @@ class Measure(Declared):
         joined = np.maximum(np.concatenate(values), self.floor)
         if self.run is not None:
             joined = joined[self.run : self.run + 1]
-        return joined if whole else _reduced(joined, self.entry)
+        return joined if whole else _reduce(joined, self.entry)
 
 
-def _reduced(values: Float, entry: int | str | tuple[int, ...] | None) -> Float:
+def _reduce(values: Float, entry: int | str | tuple[int, ...] | None) -> Float:
     """Take an entry, some entries, or what a reduction makes of them."""
     if isinstance(entry, str):
         return np.asarray(REDUCTIONS[entry](values, axis=-1))
@@ -387,7 +393,7 @@ def _reduced(values: Float, entry: int | str | tuple[int, ...] | None) -> Float:
     return np.asarray(values[..., list(entry) if isinstance(entry, tuple) else entry])
 
 
-def _picked(parts: Sequence[Measurement], pick: str) -> Measurement:
+def _pick(parts: Sequence[Measurement], pick: str) -> Measurement:
     """Choose one of several estimates, or what they are together."""
     values = [value for value, _ in parts]
     if pick == "mean":

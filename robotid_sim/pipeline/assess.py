@@ -20,13 +20,13 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.identification import Identification
-from robotid_sim.pipeline.identify import HoldOut, training_logs
+from robotid_sim.pipeline.identify import HoldOut, select_training_logs
 from robotid_sim.pipeline.refit import Refit, refit_of
 from robotid_sim.pipeline.trust import (
     BinnedResidual,
     FrictionCurve,
     InformationShares,
-    binned_residuals,
+    bin_residuals,
     fit_remarks,
     friction_curves,
     further_checks,
@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.pipeline.fit_plan import EstimationConfig
 
-LEAST_KNOWN = 5
+WEAKEST_COUNT = 5
 """Parameters that are named for the next motion."""
 
 _logger = logging.getLogger(__name__)
@@ -76,7 +76,7 @@ class FittedLog:
             return self.preprocessor(self.log, self.fit.nominal)
 
     @cached_property
-    def predicted(self) -> tuple[Prediction, Prediction] | None:
+    def predictions(self) -> tuple[Prediction, Prediction] | None:
         """What the identified and the nominal model predict of it; None if the fit failed."""
         fit = self.fit
         if not fit.chosen.success:
@@ -85,15 +85,15 @@ class FittedLog:
             return predictions(fit.chosen.beta, self.log, self.motion, fit.nominal, fit.basis)
 
     @cached_property
-    def filtered(self) -> dict[str, Float2D]:
+    def torques_by_filter(self) -> dict[str, Float2D]:
         """Torques after filters, to be shown beside the measured one, each of shape (N, n)."""
         smoother, log, nominal = smoother_of(self.preprocessor), self.log, self.fit.nominal
         if smoother is not None:
             with one_blas_thread():
-                kalman = KalmanTorque(motion=smoother, rows=smoother.rows).tuned(log, nominal)
+                kalman = KalmanTorque(motion=smoother, rows=smoother.rows).tune(log, nominal)
                 return {
-                    "Kalman filter": kalman.filtered(log, nominal),
-                    "Kalman smoother": replace(kalman, form="smoother").filtered(log, nominal),
+                    "Kalman filter": kalman.filter_torque(log, nominal),
+                    "Kalman smoother": replace(kalman, form="smoother").filter_torque(log, nominal),
                 }
         tau = self.motion.tau
         if tau.shape == log.tau_meas.shape and not np.array_equal(tau, log.tau_meas):
@@ -165,7 +165,7 @@ class Assessment:
     @cached_property
     def residuals(self) -> list[BinnedResidual]:
         """Mean residuals over position, velocity and load."""
-        return binned_residuals(self.fit)
+        return bin_residuals(self.fit)
 
     @cached_property
     def weakest(self) -> tuple[WeakDirection, ...]:
@@ -194,9 +194,9 @@ class Assessment:
         chosen, problem = self.fit.chosen, self.fit.problem
         if chosen.cov is None:
             return {}
-        W = problem.by_joint(problem.W) / chosen.noise_std[:, None]
+        W = problem.unstack_rows(problem.W) / chosen.noise_std[:, None]
         effect = chosen.std * np.sqrt((W**2).sum(axis=1).mean(axis=0))
-        worst = np.argsort(-effect, kind="stable")[:LEAST_KNOWN]
+        worst = np.argsort(-effect, kind="stable")[:WEAKEST_COUNT]
         return {chosen.names[k]: float(effect[k]) for k in worst}
 
     @property
@@ -231,7 +231,7 @@ class Assessment:
             "remarks": self.remarks,
             "diagnoses": [None if d is None else d.content() for d in self.diagnoses],
             "fitted": [
-                None if part.predicted is None else _scores(part.predicted[0])
+                None if part.predictions is None else _scores(part.predictions[0])
                 for part in self.parts
             ],
             "held_out": None if fit.held_out is None else fit.held_out.content(),
@@ -266,7 +266,7 @@ class Assessment:
         from robotid_sim.report.page import write_page
         from robotid_sim.report.sections import Recipe
 
-        recipe = recipe or Recipe.of_python("robotid_sim.assess(fit, logs)")
+        recipe = recipe or Recipe.from_python("robotid_sim.assess(fit, logs)")
         page = identification_report(self, recipe)
         write_page(page, Path(path), replay=replay)
         return Path(path)
@@ -290,7 +290,7 @@ def assess(fit: Identification, logs: Logs | Log | Sequence[Log]) -> Assessment:
     """
     what = "" if fit.held_out is None else fit.held_out.what
     held = HoldOut.parse(what) if what.startswith("last:") else None
-    fitted = training_logs(list(Logs.of(logs)), held)
+    fitted = select_training_logs(list(Logs.from_logs(logs)), held)
     return Assessment(fit, tuple(replace(log, truth=None) for log in fitted))
 
 
@@ -333,6 +333,6 @@ def diagnose(
     LogError
         If the log is of another robot, has no torques, or is too short.
     """
-    data = Logs.of(log)[0]
+    data = Logs.from_logs(log)[0]
     basis = basis or base_parameters(nominal, tuple(joint_parameters), data.torque_measured)
     return diagnose_log(data, nominal, basis)

@@ -21,11 +21,11 @@ from robotid_sim.errors import ControllerError, OptionError, SimulationDiverged
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.excitation.plan import DesignPlan
-from robotid_sim.experiment.conditions import CONDITIONS, JOINER, Condition
+from robotid_sim.experiment.conditions import CONDITIONS, NAME_JOINER, Condition
 from robotid_sim.experiment.rollout import Cell, rollout
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.sensors import Sensor, measure
-from robotid_sim.model.catalog import load_robot, published_parameters, with_published
+from robotid_sim.model.catalog import apply_published, load_published_parameters, load_robot
 from robotid_sim.model.friction_law import FRICTION_LAWS, FrictionLaw
 from robotid_sim.model.parameters import columns
 from robotid_sim.model.plant_drives import PLANT_DRIVES
@@ -42,7 +42,7 @@ from robotid_sim.pipeline.build_design import (
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_robot
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.config_tables import ControlConfig, VerdictLimits
-from robotid_sim.pipeline.excitation import free_space, in_space
+from robotid_sim.pipeline.excitation import add_clearance, free_space
 from robotid_sim.pipeline.fit_plan import FitPlan, build_fit, build_preprocessor, build_rows
 from robotid_sim.registry import Registry
 from robotid_sim.representation import public_value
@@ -88,7 +88,7 @@ class Setup:
         return list(dict.fromkeys(note for part in parts for note in part.assumptions))
 
 
-SECONDS = 0.2
+CHECK_TIME = 0.2
 """Time for which the loop runs in the home pose."""
 
 
@@ -99,7 +99,7 @@ def rehearse(setup: Setup) -> None:
     `RobotIdError` if the engine refuses the plant, or a sensor is not made for it.
     """
     nominal, cell = setup.nominal, setup.cell
-    samples = max(20, round(SECONDS * cell.rate))
+    samples = max(20, round(CHECK_TIME * cell.rate))
     rest = PointToPoint(nominal.joint_names, nominal.home, nominal.home, 0.0, samples * cell.dt)
     # A loop that diverges is a result: the study says so and keeps its log.
     with suppress(SimulationDiverged, ControllerError), cell.open() as plant:
@@ -109,7 +109,7 @@ def rehearse(setup: Setup) -> None:
 
 Part = TypeVar("Part")
 
-PUBLISHED = "published:"
+PUBLISHED_PREFIX = "published:"
 """Prefix of the models that a paper prints, as in ``published:table-3-qpso``."""
 
 
@@ -172,7 +172,7 @@ def build_setup(
         comparison = replace(comparison, space=free_space(nominal, excitation))
         if in_full or config.control != ControlConfig():
             loop_gains(nominal, task_runs(nominal, comparison), comparison, cell.rate)
-    with in_space(nominal, excitation) as (whole, _):
+    with add_clearance(nominal, excitation) as (whole, _):
         feasible_draws(whole.problem(nominal, basis), streams("rehearsal"), 1)  # raises for none
         unseen = build_unseen(nominal, basis, whole, config, is_wide=in_full)
     setup = Setup(
@@ -213,7 +213,7 @@ def require_buildable(config: StudyConfig) -> None:
         CONDITIONS.build(name, **options)
     columns(1, config.estimation.joint_parameters)
     for name in config.control.models:
-        if not name.startswith(PUBLISHED):
+        if not name.startswith(PUBLISHED_PREFIX):
             ESTIMATORS[name]  # raises if there is none of that name
 
 
@@ -252,7 +252,7 @@ def build_cell(
 
 def build_sensors(config: StudyConfig) -> tuple[Sensor, ...]:
     """Return the sensors of a study, in the order in which they apply."""
-    return tuple(SENSORS.build(name, **options) for name, options in config.measuring().items())
+    return tuple(SENSORS.build(name, **options) for name, options in config.list_sensors().items())
 
 
 def build_part(
@@ -290,7 +290,7 @@ def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tup
     """
     for other, values in options.items():  # also those that no scenario names
         CONDITIONS.build(other, **values)
-    parts = name.split(JOINER)
+    parts = name.split(NAME_JOINER)
     if len(set(parts)) < len(parts):
         raise OptionError(f"the scenario '{name}' names a condition twice; keep one")
     return tuple(CONDITIONS.build(part, **options.get(part, {})) for part in parts)
@@ -306,15 +306,15 @@ def build_models(
     """
     models: dict[str, Robot | None] = {}
     for name in config.models:
-        if name.startswith(PUBLISHED):
-            parameters = published_parameters(plant.name, name.removeprefix(PUBLISHED))
-            models[name] = with_published(plant, parameters)
+        if name.startswith(PUBLISHED_PREFIX):
+            parameters = load_published_parameters(plant.name, name.removeprefix(PUBLISHED_PREFIX))
+            models[name] = apply_published(plant, parameters)
         elif name in estimators:
             models[name] = None
         else:
             raise OptionError(
                 f"the closed loop cannot compare the model '{name}'; known: estimates "
-                f"({', '.join(estimators)}) and {PUBLISHED}SET"
+                f"({', '.join(estimators)}) and {PUBLISHED_PREFIX}SET"
             )
     return models
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.engine.free_space import FreeSpace, assumed_floor
-from robotid_sim.engine.proximity import CUTOFF
+from robotid_sim.engine.free_space import FreeSpace, assume_floor
+from robotid_sim.engine.proximity import DISTANCE_CUTOFF
 from robotid_sim.errors import OptionError, UnknownNameError
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
@@ -17,7 +17,7 @@ from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.constraints import MotionConstraint, TipBox, TipPlane, TorqueLimit
 from robotid_sim.excitation.criteria import Criterion, DOptimality
 from robotid_sim.excitation.draws import feasible_draws
-from robotid_sim.excitation.information import Prior, planned_information
+from robotid_sim.excitation.information import Prior, compute_information
 from robotid_sim.excitation.penalties import wide_draw
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch, SwarmSearch
 from robotid_sim.excitation.space import ExcitationFamily, FourierOptions
@@ -28,7 +28,7 @@ from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.config_tables import ConstraintsConfig, DesignConfig
 from robotid_sim.pipeline.excitation import free_space
-from robotid_sim.preprocess.misfit import CONSIDERED
+from robotid_sim.preprocess.misfit import JOINT_SYMBOLS
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.streams import Streams
@@ -40,11 +40,11 @@ from robotid_sim.trajectory.trajectory_files import load_trajectory
 GRADIENT, DRAWS = "slsqp", "random"
 """Solvers that are no optimizers of `robotid_sim.optim`."""
 
-WITH_HARMONICS = ("fourier", "fourier-quintic", "cartesian-fourier")
+HARMONIC_FAMILIES = ("fourier", "fourier-quintic", "cartesian-fourier")
 
 TRAJECTORY_SUFFIX = ".json"
 
-MOST_CLEARANCE = 0.8 * CUTOFF
+MAX_CLEARANCE = 0.8 * DISTANCE_CUTOFF
 """Largest clearance [m]: the solver needs some distance beyond it."""
 
 
@@ -63,7 +63,7 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
         most = f"{family.period:g} s at {rate:g} Hz carry fewer than {0.5 * family.period * rate:g}"
         raise OptionError(f"design.harmonics is {design.harmonics}, but a period of {most}")
     require_samples(family.periods * family.period, rate, f"design.periods = {family.periods}")
-    start = _per_joint(nominal, "start", design.constraints.start)
+    start = _expand_option(nominal, "start", design.constraints.start)
     given = design.constraints
     constraints: list[MotionConstraint] = []
     if given.uncertainty > 0.0:
@@ -77,7 +77,7 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
         constraints=tuple(constraints),
         start=start,
         **_space(nominal, start, design.constraints),
-        noise_std=_per_joint(nominal, "noise_std", design.noise_std),
+        noise_std=_expand_option(nominal, "noise_std", design.noise_std),
         prior_names=tuple(str(path) for path in design.prior),
         count=design.count,
         jointly=design.jointly,
@@ -97,7 +97,7 @@ def build_search(design: DesignConfig) -> GradientSearch | SwarmSearch:
             candidates=design.candidates, starts=starts, iterations=design.iterations
         )
     if design.solver not in OPTIMIZERS:
-        raise UnknownNameError.of("solver", design.solver, (GRADIENT, DRAWS, *OPTIMIZERS))
+        raise UnknownNameError.from_names("solver", design.solver, (GRADIENT, DRAWS, *OPTIMIZERS))
     if design.count > 1:
         raise OptionError(
             f"solver '{design.solver}' designs one trajectory, not {design.count}; use {GRADIENT}"
@@ -113,7 +113,7 @@ def build_search(design: DesignConfig) -> GradientSearch | SwarmSearch:
 def build_space(nominal: Robot, config: StudyConfig) -> FreeSpace | None:
     """Return the space in which links keep apart; None where they need not."""
     given = config.design.constraints
-    start = _per_joint(nominal, "start", given.start)
+    start = _expand_option(nominal, "start", given.start)
     return free_space(nominal, DesignPlan(start=start, **_space(nominal, start, given)))
 
 
@@ -121,21 +121,21 @@ def _space(nominal: Robot, start: Float1D | None, given: ConstraintsConfig) -> d
     """Return clearance, floor and assumptions of a plan."""
     if given.contact:
         return {}
-    if given.clearance > MOST_CLEARANCE:
+    if given.clearance > MAX_CLEARANCE:
         raise OptionError(
             f"design.constraints.clearance of {given.clearance:g} m is too large: distances are "
-            f"measured up to {CUTOFF:g} m; give at most {MOST_CLEARANCE:g} m"
+            f"measured up to {DISTANCE_CUTOFF:g} m; give at most {MAX_CLEARANCE:g} m"
         )
     floor = given.floor
     notes: tuple[str, ...] = ()
     if floor is None:
-        floor, notes = assumed_floor(nominal, nominal.home if start is None else start)
+        floor, notes = assume_floor(nominal, nominal.home if start is None else start)
     elif floor == -np.inf:
         floor = None
     return {"clearance": given.clearance, "floor": floor, "assumptions": notes}
 
 
-def _per_joint(nominal: Robot, name: str, values: tuple[float, ...] | None) -> Float1D | None:
+def _expand_option(nominal: Robot, name: str, values: tuple[float, ...] | None) -> Float1D | None:
     if values is None:
         return None
     if len(values) != nominal.dof:
@@ -150,7 +150,7 @@ def build_family(design: DesignConfig) -> ExcitationFamily:
     options: dict[str, Any] = {
         name: getattr(design, name) for name in ("period", "periods", "margin", "torque_ratio")
     }
-    if design.family in WITH_HARMONICS:
+    if design.family in HARMONIC_FAMILIES:
         options["harmonics"] = design.harmonics
     if design.family == "fourier":
         options["amplitude"] = design.amplitude
@@ -212,7 +212,7 @@ def require_period(nominal: Robot, basis: BaseParameters, config: StudyConfig, r
     """Raise if the excitation is too short for a fit, or its rows are of another robot."""
     rows.require_joints(nominal.dof)
     dt, family = 1.0 / config.experiment.rate, build_family(config.design)
-    most = max(basis.rank, base_parameters(nominal, CONSIDERED).rank)
+    most = max(basis.rank, base_parameters(nominal, JOINT_SYMBOLS).rank)
     needed = 2 * most // nominal.dof + 1  # what a comparison of preprocessors needs
     least = rows.shortest_period(dt, needed)
     if not least <= family.period < np.inf:
@@ -227,11 +227,11 @@ def _information(path: Path, nominal: Robot, basis: BaseParameters, plan: Design
     if path.suffix == TRAJECTORY_SUFFIX:
         trajectory = load_trajectory(path, nominal)
         require_runnable(trajectory, nominal, plan.rate, str(path))
-        return planned_information(
+        return compute_information(
             nominal, basis, [trajectory], noise_std=plan.noise_std, dt=plan.dt
         )
     log = load_log(path).require_robot(nominal)
-    preprocessor = RtsSmoother().tuned(log, nominal)
+    preprocessor = RtsSmoother().tune(log, nominal)
     problem = build_problem(preprocessor(log, nominal), nominal, basis)
     estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
-    return Prior.of_rows(problem.W, estimate.noise_std)
+    return Prior.from_rows(problem.W, estimate.noise_std)

@@ -8,7 +8,7 @@ import numpy as np
 
 from robotid_sim.arrays import Bool1D
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.excitation.plan import with_held_home
+from robotid_sim.excitation.plan import choose_home
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.chain import branches_left
@@ -16,7 +16,7 @@ from robotid_sim.model.inertia import inertia_matrix
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.config_tables import NominalConfig, RobotConfig
-from robotid_sim.pipeline.nominal import perturbed_nominal, require_same_robot
+from robotid_sim.pipeline.nominal import perturb_nominal, require_same_robot
 from robotid_sim.streams import Streams
 from robotid_sim.threads import one_blas_thread
 
@@ -70,7 +70,7 @@ def build_robot(
             "locked; choose another one by --base and --tip"
         )
     if config.repair:
-        built = built.repaired()
+        built = built.repair()
     if config.payload is not None:
         load = config.payload
         tensor = inertia_matrix(np.array([0.0] * 4 + list(load.inertia)))
@@ -98,8 +98,8 @@ def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
         nominal = require_same_robot(read, plant, str(settings.file))
     else:
         rng = Streams(config.seed)("nominal")
-        nominal = perturbed_nominal(plant, rng, scale=settings.scale, mismatch=settings.mismatch)
-    return with_held_home(nominal, config.design.torque_ratio)
+        nominal = perturb_nominal(plant, rng, scale=settings.scale, mismatch=settings.mismatch)
+    return choose_home(nominal, config.design.torque_ratio)
 
 
 def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:

@@ -16,11 +16,11 @@ import numpy as np
 
 from robotid_sim.engine.engines import ENGINES
 from robotid_sim.model.robot import Robot
-from robotid_sim.parallel import kept_workers, map_tasks
+from robotid_sim.parallel import keep_workers, map_tasks
 from robotid_sim.pipeline.build import Setup, build_setup
 from robotid_sim.pipeline.build_robot import build_robot
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.crossing import Crossing, Proof, both_engines, crossing, engine_runs
+from robotid_sim.pipeline.crossing import Crossing, Proof, both_engines, cross_engines, engine_runs
 from robotid_sim.pipeline.result import CheckResult, VerdictResult
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
@@ -83,10 +83,10 @@ def certificate(
     if len(seeds) == 1:
         setup = setup_of(seeds[0])
         runs = engine_runs(setup, engines, workers=workers, progress=progress)
-        crossings = [crossing(setup, runs, workers=workers, progress=progress)]
+        crossings = [cross_engines(setup, runs, workers=workers, progress=progress)]
     else:
         crossings = map_tasks(
-            partial(_crossing_of_seed, setup_of, engines, seeds[0]),
+            partial(_cross_seed, setup_of, engines, seeds[0]),
             seeds,
             workers,
             lambda share: progress("certify", share),
@@ -142,7 +142,7 @@ def certify(
     plant = build_robot(robot, config.robot)
     numbers = range(config.seed, config.seed + seeds)
     setup_of = partial(_setup_of_seed, plant, config)
-    with kept_workers():
+    with keep_workers():
         return certificate(setup_of, numbers, workers=workers, progress=progress)
 
 
@@ -150,12 +150,10 @@ def _setup_of_seed(plant: Robot, config: StudyConfig, seed: int) -> Setup:
     return build_setup(plant, config.with_seed(seed))
 
 
-def _crossing_of_seed(
-    setup_of: SetupOfSeed, engines: Sequence[str], first: int, seed: int
-) -> Crossing:
+def _cross_seed(setup_of: SetupOfSeed, engines: Sequence[str], first: int, seed: int) -> Crossing:
     """Return the study of a seed, with the runs of the first one alone: they are large."""
     setup = setup_of(seed)
-    crossed = crossing(setup, engine_runs(setup, engines))
+    crossed = cross_engines(setup, engine_runs(setup, engines))
     return crossed if seed == first else replace(crossed, excitation=None)
 
 
@@ -165,7 +163,7 @@ def judge(crossings: Sequence[Crossing]) -> VerdictResult:
     The limits are those of the first one.
     """
     limits = crossings[0].limits
-    crossed = [proof for c in crossings for proof in c.proofs if proof.crosses]
+    crossed = [proof for c in crossings for proof in c.proofs if proof.has_other_engine]
     failed = sum(c.all_closed_loops_completed for c in crossings)
     gaps = [proof.gap_left for proof in crossed]
     with_laps = any(gap is not None for gap in gaps)
@@ -181,7 +179,7 @@ def judge(crossings: Sequence[Crossing]) -> VerdictResult:
             if with_laps
             else []
         ),
-        CheckResult.at_most("all_closed_loops_completed", float(failed), 0.0),
+        CheckResult.from_limit("all_closed_loops_completed", float(failed), 0.0),
         *_difference_checks([c.difference for c in crossings], limits.false_alarm),
     ]
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
@@ -196,7 +194,7 @@ def _worst(
     proof = proofs[k]
     source, target = (ENGINES[name].words for name in (proof.identified_in, proof.proved_in))
     whose = f"(identified in {source}, proved in {target}, seed {proof.seed})"
-    return CheckResult.at_most(name, values[k], limit).model_copy(update={"message": whose})
+    return CheckResult.from_limit(name, values[k], limit).model_copy(update={"message": whose})
 
 
 def _difference_checks(
@@ -208,17 +206,17 @@ def _difference_checks(
     """
     pairs = [pair for pair in differences if pair is not None]
     if len(pairs) < len(differences):
-        failed = CheckResult.at_most("differences_within_intervals", None, 1.0)
+        failed = CheckResult.from_limit("differences_within_intervals", None, 1.0)
         return [failed.model_copy(update={"message": "(a fit failed)"})]
     tested = [pair for pair in pairs if pair.f_dof is not None]
     checks = []
     if tested:
         squared = float(np.mean([pair.chi_squared / pair.rank for pair in tested]))
         band = difference_range(tested, false_alarm)
-        checks.append(CheckResult.between("estimates_agree_jointly", squared, *band))
+        checks.append(CheckResult.from_range("estimates_agree_jointly", squared, *band))
     least = share_limit(pairs, false_alarm)
     share = _share_within(pairs)
-    checks.append(CheckResult.between("differences_within_intervals", share, least, 1.0))
+    checks.append(CheckResult.from_range("differences_within_intervals", share, least, 1.0))
     return checks
 
 

@@ -50,20 +50,20 @@ class RobotCheck:
     """Why a study would refuse the robot, or what it would assume."""
 
     @property
-    def consistent(self) -> bool:
+    def is_consistent(self) -> bool:
         """Whether every movable body can exist."""
         return all(body.reason is None for body in self.bodies)
 
     @property
     def passed(self) -> bool:
         """Whether every body can exist or was repaired, and a study is not refused."""
-        possible = self.consistent or self.repaired is not None
+        possible = self.is_consistent or self.repaired is not None
         return possible and self.prospect["refused"] is None
 
     @property
     def finding(self) -> str:
         """What the bodies come to, in one sentence."""
-        before = ", before the repair" if self.repair is not None and not self.consistent else ""
+        before = ", before the repair" if self.repair is not None and not self.is_consistent else ""
         return "; ".join([summary(self.bodies) + before, *(f.finding for f in self.implausible)])
 
     def content(self) -> dict[str, Any]:
@@ -117,7 +117,7 @@ def check(
     basis = build_basis(read, config)
     fixed, report = None, None
     if repair:
-        fixed, states = read.repaired(), random_states(read)
+        fixed, states = read.repair(), random_states(read)
         torque = joint_torque(read, *states)
         report = repair_report(read, fixed, joint_torque(fixed, *states) - torque, rms(torque))
     known, faults = config.nominal.file is not None, implausible(read)

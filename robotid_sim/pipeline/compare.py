@@ -13,18 +13,18 @@ from robotid_sim.inputs import real_path
 from robotid_sim.pipeline.identification import ESTIMATE, Identification
 from robotid_sim.pipeline.predict import SavedEstimate
 from robotid_sim.pipeline.result import StudyResult
-from robotid_sim.pipeline.study_stages import KIND, RESULT
+from robotid_sim.pipeline.study_stages import FOLDER_KIND, RESULT
 from robotid_sim.representation import public_value
 from robotid_sim.result_folder import owner_of, require_complete
 from robotid_sim.validation.agreement import (
-    ASSUMED_DOF,
+    ASSUMED_DEGREES_OF_FREEDOM,
     Agreement,
     ComparedEstimate,
     compare_estimates,
 )
 from robotid_sim.validation.comparison import IDENTIFIED, Row, rms_of_unit, summarize
 
-TOO_ALIKE = 1.0 - 1e-6
+MAX_P_VALUE = 1.0 - 1e-6
 """Probability of a larger difference from which on logs are hardly independent."""
 
 
@@ -57,7 +57,7 @@ class EstimateComparison:
     @property
     def passed(self) -> bool:
         """Whether the estimates can be of one robot."""
-        return self.agreement.agrees
+        return self.agreement.is_agreement
 
     @property
     def estimates(self) -> list[ComparedEstimate]:
@@ -120,7 +120,7 @@ def compare(estimates: Sequence[SavedEstimate | Identification | str | Path]) ->
     return EstimateComparison(sources, agreement, tuple(_notes(sources, agreement)))
 
 
-def tracking_rows(result: StudyResult) -> list[Row]:
+def make_tracking_rows(result: StudyResult) -> list[Row]:
     """Return the tracking errors of the identified model by case, of every unit of joints."""
     units = result.robot.joint_units
     quantities = {unit: rms_of_unit(units, unit) for unit in dict.fromkeys(units)}
@@ -136,7 +136,7 @@ def _files_of(path: Path) -> tuple[Path, Path | None]:
         estimate, result = path.with_name(ESTIMATE), path
     else:
         owner, estimate, result = owner_of(path), path, path.with_name(RESULT)
-        if owner is None or owner.kind != KIND:
+        if owner is None or owner.kind != FOLDER_KIND:
             return path, None
     return estimate, result if result.is_file() else None
 
@@ -146,8 +146,8 @@ def _source(estimate: SavedEstimate | Identification | str | Path, number: int) 
     of_study, path = None, f"estimate {number}"
     if isinstance(estimate, str | Path):
         path, (file, of_study) = str(estimate), _files_of(Path(estimate))
-        estimate = SavedEstimate.of(file)
-    saved = SavedEstimate.of(estimate)
+        estimate = SavedEstimate.from_estimate(file)
+    saved = SavedEstimate.from_estimate(estimate)
     chosen, context = saved.chosen, saved.context
     groupings = context.get("groupings") or chosen.names
     dof, blocks = context.get("cov_dof"), context.get("cov_blocks")
@@ -197,14 +197,14 @@ def _require_one_kind(sources: Sequence[ComparisonSource]) -> None:
 
 def _outcome(label: str, result: StudyResult) -> dict[str, Any]:
     """Return what a study came to: verdict, prediction and tracking of the chosen estimate."""
-    tried = result.chosen_estimate.validation
+    tried = result.selected_estimate.validation
     return {
         "file": label,
         "passed": result.verdict.passed,
         "prediction": None if tried is None else tried.model_dump(mode="json"),
         "tracking": [
             asdict(row.case) | {"unit": unit, "rms_error": None if value is None else value.mean}
-            for row in tracking_rows(result)
+            for row in make_tracking_rows(result)
             for unit, value in row.values.items()
         ],
     }
@@ -213,7 +213,8 @@ def _outcome(label: str, result: StudyResult) -> dict[str, Any]:
 def _notes(sources: Sequence[ComparisonSource], agreement: Agreement) -> list[str]:
     """Return what a reader must know of the comparison, one sentence each."""
     notes = [
-        f"{source.label} does not say how certain its covariance is: {ASSUMED_DOF:g} degrees of "
+        f"{source.label} does not say how certain its covariance is: "
+        f"{ASSUMED_DEGREES_OF_FREEDOM:g} degrees of "
         "freedom are assumed, and all parameters at once are not tested. `robotid identify` writes "
         "them."
         for source in sources
@@ -222,7 +223,7 @@ def _notes(sources: Sequence[ComparisonSource], agreement: Agreement) -> list[st
     terms = [text for source in sources for text in _terms(source)]
     if terms:
         notes.append(f"Terms of joints are not compared: {', '.join(terms)}.")
-    if any(pair.p_value is not None and pair.p_value > TOO_ALIKE for pair in agreement.pairs):
+    if any(pair.p_value is not None and pair.p_value > MAX_P_VALUE for pair in agreement.pairs):
         notes.append(
             "Estimates agree better than those of independent logs of such noise would: are they "
             "of one log, or do their intervals allow for more than noise?"
@@ -239,7 +240,7 @@ def _notes(sources: Sequence[ComparisonSource], agreement: Agreement) -> list[st
             "cell they are the same, and smaller differences than the intervals are real. All "
             "parameters at once are not tested then."
         )
-    elif not agreement.agrees:
+    elif not agreement.is_agreement:
         notes.append(
             "Torque constants are taken as exact: if the drives changed between the logs, that is "
             "a difference too. State the size of their errors by `identify --torque-gain-std`."

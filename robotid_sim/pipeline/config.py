@@ -10,7 +10,7 @@ from robotid_sim.config_section import ConfigSection
 from robotid_sim.errors import OptionError, suggestion
 from robotid_sim.inputs import read_toml, real_path
 from robotid_sim.measurement.sensors import preset
-from robotid_sim.model.joint_terms import checked_kinds
+from robotid_sim.model.joint_terms import select_kinds
 from robotid_sim.pipeline.config_tables import (
     ControlConfig,
     DesignConfig,
@@ -18,10 +18,10 @@ from robotid_sim.pipeline.config_tables import (
     NominalConfig,
     RobotConfig,
     VerdictLimits,
-    dotted,
     first_error,
-    known_keys,
-    validated,
+    format_location,
+    list_keys,
+    validate,
 )
 from robotid_sim.pipeline.fit_plan import EstimationConfig, PreprocessConfig
 from robotid_sim.plugins import load_plugins, require_trusted
@@ -30,7 +30,7 @@ from robotid_sim.tasks.task import RunPlan
 _DEFAULT_SENSORS: dict[str, dict[str, Any]] = {"encoder-noise": {}, "torque-noise": {}}
 
 
-RIVALS = ("computed-torque", "gravity-pd")
+RIVAL_CONTROLLERS = ("computed-torque", "gravity-pd")
 """Controllers that a full study runs beside those of its models."""
 
 
@@ -66,7 +66,7 @@ class StudyConfig(ConfigSection):
     control: ControlConfig = ControlConfig()
     validation: VerdictLimits = VerdictLimits()
 
-    def measuring(self) -> dict[str, dict[str, Any]]:
+    def list_sensors(self) -> dict[str, dict[str, Any]]:
         """Return all sensors with their options, those of the preset first."""
         if self.preset is None:
             return self.sensors
@@ -121,7 +121,7 @@ class StudyConfig(ConfigSection):
         if drive_gain_std is not None:
             chosen["drive_gain_std"] = drive_gain_std
         if terms:
-            chosen["joint_terms"] = checked_kinds(terms)
+            chosen["joint_terms"] = select_kinds(terms)
         return self.model_copy(update={"estimation": self.estimation.model_copy(update=chosen)})
 
     def with_design(
@@ -144,7 +144,7 @@ class StudyConfig(ConfigSection):
         space = {name: value for name, value in constraints.items() if value is not None}
         update = {name: value for name, value in design.items() if value is not None}
         update["constraints"] = {**self.design.constraints.model_dump(), **space}
-        section = validated(DesignConfig, {**self.design.model_dump(), **update}, "design")
+        section = validate(DesignConfig, {**self.design.model_dump(), **update}, "design")
         return self.model_copy(update={"design": section})
 
     def quick(self) -> "StudyConfig":
@@ -173,7 +173,7 @@ class StudyConfig(ConfigSection):
         estimators = tuple(dict.fromkeys(("ols", *self.estimation.estimators)))
         control = self.control
         loops = {
-            "baselines": tuple(dict.fromkeys((*control.baselines, *RIVALS))),
+            "baselines": tuple(dict.fromkeys((*control.baselines, *RIVAL_CONTROLLERS))),
             "tasks": control.tasks | {"joint-step": control.tasks.get("joint-step", {})},
             "slow_lap": control.slow_lap or RunPlan.slow_lap,
         }
@@ -242,9 +242,9 @@ def load_config(
         unknown = [e["loc"] for e in error.errors() if e["type"] == "extra_forbidden"]
         if unknown:  # a key that is missing may be one that is misspelt
             *inside, name = unknown[0]
-            keys = known_keys(StudyConfig, inside)
+            keys = list_keys(StudyConfig, inside)
             raise OptionError(
-                f"{where}unknown key '{dotted(unknown[0])}'{suggestion(str(name), keys)}; "
+                f"{where}unknown key '{format_location(unknown[0])}'{suggestion(str(name), keys)}; "
                 f"known here: {', '.join(keys)}"
             ) from error
         raise OptionError(f"{where}'{key}': {reason}") from error

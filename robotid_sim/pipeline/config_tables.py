@@ -13,8 +13,8 @@ from robotid_sim.errors import OptionError
 from robotid_sim.excitation.plan import GradientSearch, Handling, SwarmSearch
 from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.experiment.rollout import Cell
-from robotid_sim.model.perturb import SCALE
-from robotid_sim.pipeline.nominal import MISMATCH
+from robotid_sim.model.perturb import DEFAULT_SCALE
+from robotid_sim.pipeline.nominal import MISMATCH_BAND
 from robotid_sim.validation.comparison import Comparison
 
 MAX_TEXT_LENGTH = 200
@@ -25,21 +25,21 @@ def first_error(error: ValidationError) -> tuple[str, str]:
     """Return the key of the first refused value, and why it is refused."""
     first = error.errors()[0]
     if first["type"] == "missing":
-        return dotted(first["loc"]), "is required"
+        return format_location(first["loc"]), "is required"
     is_table = first["type"] in ("dict_type", "model_type")
     reason = "should be a table" if is_table else first["msg"].removeprefix("Input ")
     text = repr(first["input"])
     if len(text) > MAX_TEXT_LENGTH:
         text = reprlib.repr(first["input"])
-    return dotted(first["loc"]), f"{reason}, got {text}"
+    return format_location(first["loc"]), f"{reason}, got {text}"
 
 
-def dotted(location: Sequence[int | str]) -> str:
+def format_location(location: Sequence[int | str]) -> str:
     """Return a place in a configuration as TOML writes keys."""
     return ".".join(map(str, location))
 
 
-def known_keys(section: type[BaseModel], location: Sequence[int | str]) -> list[str]:
+def list_keys(section: type[BaseModel], location: Sequence[int | str]) -> list[str]:
     """Return the keys of the section at a place within another one; numbers count in lists."""
     for part in location:
         if isinstance(part, str):
@@ -49,18 +49,18 @@ def known_keys(section: type[BaseModel], location: Sequence[int | str]) -> list[
     return list(section.model_fields)
 
 
-_COMPARISON = Comparison()
+_DEFAULT_COMPARISON = Comparison()
 """Whose names are the defaults of section `control`."""
 
 
-CLEARANCE = 0.005
+DEFAULT_CLEARANCE = 0.005
 """Smallest distance between links [m]."""
 
 
 AnySection = TypeVar("AnySection", bound=ConfigSection)
 
 
-def validated(section: type[AnySection], values: Mapping[str, Any], where: str) -> AnySection:
+def validate(section: type[AnySection], values: Mapping[str, Any], where: str) -> AnySection:
     """Return a section with values; raise `OptionError` with the key that is refused."""
     try:
         return section.model_validate(values)
@@ -113,9 +113,9 @@ class NominalConfig(ConfigSection):
 
     file: Path | None = None
     """A URDF; default is the plant, perturbed."""
-    scale: float = Field(default=SCALE, ge=0.0, lt=1.0)
+    scale: float = Field(default=DEFAULT_SCALE, ge=0.0, lt=1.0)
     """Relative size of the perturbation."""
-    mismatch: Annotated[tuple[float, float], AfterValidator(_band)] = MISMATCH
+    mismatch: Annotated[tuple[float, float], AfterValidator(_band)] = MISMATCH_BAND
     """Band of the relative RMS torque mismatch that every joint shall have."""
 
 
@@ -148,7 +148,7 @@ class ConstraintsConfig(ConfigSection):
     """Planes that the tip stays below."""
     contact: bool = False
     """Whether links may pass through one another and through the floor."""
-    clearance: float = Field(default=CLEARANCE, ge=0.0, le=1e3)
+    clearance: float = Field(default=DEFAULT_CLEARANCE, ge=0.0, le=1e3)
     """Smallest distance between links that are no neighbors, and to the floor [m]."""
     floor: Annotated[OpenEnd, Field(le=1e3)] | None = None
     """Height of the floor in the root frame [m]; -inf for none; by default where the base stands.
@@ -236,17 +236,20 @@ class ControlConfig(ConfigSection):
 
     enabled: bool = True
     """Run it; if false its part of the result is empty and the verdict is without it."""
-    controllers: tuple[str, ...] = Field(default=tuple(_COMPARISON.controllers), min_length=1)
+    controllers: tuple[str, ...] = Field(
+        default=tuple(_DEFAULT_COMPARISON.controllers), min_length=1
+    )
     """Controllers that run with every model; the first one decides the verdict."""
-    baselines: tuple[str, ...] = tuple(_COMPARISON.baselines)
+    baselines: tuple[str, ...] = tuple(_DEFAULT_COMPARISON.baselines)
     """Controllers that run with the identified model only, on the first fast path."""
     models: tuple[str, ...] = ()
     """Models beside the true, nominal and identified one: estimators, or ``published:SET``."""
     tasks: dict[str, dict[str, Any]] = Field(
-        default_factory=lambda: {task: dict[str, Any]() for task in _COMPARISON.tasks}, min_length=1
+        default_factory=lambda: {task: dict[str, Any]() for task in _DEFAULT_COMPARISON.tasks},
+        min_length=1,
     )
     """Tasks by name with their options."""
-    scenarios: tuple[str, ...] = Field(default=tuple(_COMPARISON.scenarios), min_length=1)
+    scenarios: tuple[str, ...] = Field(default=tuple(_DEFAULT_COMPARISON.scenarios), min_length=1)
     """Conditions, joined by ``+`` where they hold together, as in ``payload+sinusoidal``."""
     conditions: dict[str, dict[str, float]] = Field(default_factory=dict)
     """Options by condition."""

@@ -22,13 +22,13 @@ from robotid_sim.pipeline.excitation import design_excitation
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.result import finite
-from robotid_sim.pipeline.simulate import clean_run, measured
+from robotid_sim.pipeline.simulate import clean_run, measure_clean_log
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.agreement import ComparedEstimate, Difference, compare_estimates
-from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
-from robotid_sim.validation.comparison import UNDISTURBED, Comparison
+from robotid_sim.validation.closed_loop import ClosedLoop, run_closed_loops
+from robotid_sim.validation.comparison import UNDISTURBED_NAME, Comparison
 from robotid_sim.validation.prediction import predict
 
 
@@ -46,7 +46,7 @@ class Proof:
     """Share of the tracking gap that is left, worst lap; None without laps or model."""
 
     @property
-    def crosses(self) -> bool:
+    def has_other_engine(self) -> bool:
         """Whether the engines differ."""
         return self.identified_in != self.proved_in
 
@@ -119,7 +119,7 @@ def engine_runs(
         workers=workers,
         progress=progress,
     )
-    if designs.interrupted:
+    if designs.is_interrupted:
         raise KeyboardInterrupt
     cells = {name: replace(setup.cell, engine=name) for name in engines}
     excitation, unseen = (
@@ -130,7 +130,7 @@ def engine_runs(
 
 
 @one_blas_thread()
-def crossing(
+def cross_engines(
     setup: Setup, runs: EngineRuns, *, workers: int = 1, progress: Progress = silent
 ) -> Crossing:
     """Identify from the run of every engine, with independent noise, and prove it in all of them.
@@ -140,12 +140,12 @@ def crossing(
     excitation, unseen_runs = runs
     engines = tuple(excitation)
     setups = {name: replace(setup, cell=replace(setup.cell, engine=name)) for name in engines}
-    fits = {name: _identified(setups[name], excitation[name], progress) for name in engines}
+    fits = {name: _identify(setups[name], excitation[name], progress) for name in engines}
     proofs, failed, units = [], 0, setup.cell.plant.joint_units
     for name in engines:
         rng = setup.streams(f"{name} unseen measure")
-        unseen = measured(setups[name].cell, unseen_runs[name], rng)
-        loop = _closed_loop(setups[name], fits, workers, progress)
+        unseen = measure_clean_log(setups[name].cell, unseen_runs[name], rng)
+        loop = _run_closed_loop(setups[name], fits, workers, progress)
         failed += 0 if loop is None else len(loop.failures)
         for source, fit in fits.items():
             error, beta = None, fit.chosen.beta
@@ -162,7 +162,7 @@ def crossing(
                     gap_left=gap,
                 )
             )
-    compared = [_compared_estimate(ENGINES[name].words, fit) for name, fit in fits.items()]
+    compared = [_select_compared_estimate(ENGINES[name].words, fit) for name, fit in fits.items()]
     sound = [estimate for estimate in compared if estimate is not None]
     return Crossing(
         robot=setup.cell.plant.name,
@@ -177,10 +177,10 @@ def crossing(
     )
 
 
-def _identified(setup: Setup, clean: Log, progress: Progress) -> Identification:
+def _identify(setup: Setup, clean: Log, progress: Progress) -> Identification:
     """Return what the log of one engine gives."""
     cell, streams = setup.cell, setup.streams
-    log = measured(cell, clean, streams(f"{cell.engine} measure"))
+    log = measure_clean_log(cell, clean, streams(f"{cell.engine} measure"))
     rng = streams(f"{cell.engine} identify")
     return identify(
         log,
@@ -198,7 +198,7 @@ def _loop_name(engine: str) -> str:
     return f"identified in {engine}"
 
 
-def _closed_loop(
+def _run_closed_loop(
     setup: Setup, fits: Mapping[str, Identification], workers: int, progress: Progress
 ) -> ClosedLoop | None:
     """Run the laps in one engine with the models of all; None without laps or models."""
@@ -215,16 +215,16 @@ def _closed_loop(
         controllers=dict([next(iter(setup.comparison.controllers.items()))]),
         baselines={},
         tasks=laps,
-        scenarios={UNDISTURBED: (Undisturbed(),)},
+        scenarios={UNDISTURBED_NAME: (Undisturbed(),)},
         runs=1,
     )
     rng = setup.streams("control")
-    return closed_loop(
+    return run_closed_loops(
         setup.cell, setup.nominal, models, rng, comparison, workers=workers, progress=progress
     )
 
 
-def _compared_estimate(label: str, fit: Identification) -> ComparedEstimate | None:
+def _select_compared_estimate(label: str, fit: Identification) -> ComparedEstimate | None:
     """Return the estimate whose error is that of the noise alone; None if it failed.
 
     A covariance says nothing of an estimate that constraints move, so weighted least squares of the

@@ -23,10 +23,10 @@ from robotid_sim.pipeline.build_robot import build_basis, build_nominal, build_r
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.excitation import (
     Designs,
+    compute_expected_accuracy,
     contacts,
     design_excitation,
     designs_by_criteria,
-    expected_accuracy,
     explanation,
 )
 from robotid_sim.pipeline.result import ContactResult
@@ -36,7 +36,7 @@ from robotid_sim.streams import Streams
 from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.trajectory.trajectory_files import export_csv, save_trajectory
 
-COMPARED = ("d-optimality", "condition-number", "normalized-condition-number")
+COMPARED_CRITERIA = ("d-optimality", "condition-number", "normalized-condition-number")
 """Criteria that designs are compared by."""
 
 _log = logging.getLogger(__name__)
@@ -78,18 +78,20 @@ class DesignSummary:
     @cached_property
     def std(self) -> Float1D:
         """Expected standard deviation of every base parameter, shape (b,)."""
-        return expected_accuracy(self.nominal, self.basis, self.designs.trajectories, self.plan)
+        return compute_expected_accuracy(
+            self.nominal, self.basis, self.designs.trajectories, self.plan
+        )
 
     @cached_property
     def other_std(self) -> dict[str, Float1D]:
         """The same by other criteria."""
         return {
-            name: expected_accuracy(self.nominal, self.basis, [other.trajectory], self.plan)
+            name: compute_expected_accuracy(self.nominal, self.basis, [other.trajectory], self.plan)
             for name, other in self.others.items()
         }
 
     @cached_property
-    def assessed(self) -> ExcitationQuality:
+    def first_quality(self) -> ExcitationQuality:
         """Condition and use of the limits of the first trajectory."""
         return excitation_quality(self.nominal, self.basis, self.designs.trajectories[0])
 
@@ -123,7 +125,7 @@ class DesignSummary:
     def passed(self) -> bool:
         """Whether the design came to its end and keeps all limits."""
         kept = not any(result.violated for result in self.designs.designs)
-        return kept and not self.designs.interrupted
+        return kept and not self.designs.is_interrupted
 
     def write(self, path: str | Path, csv: str | Path | None = None) -> list[Path]:
         """Write the trajectories; return their files.
@@ -132,7 +134,7 @@ class DesignSummary:
         table (CSV) is of the first one, for a machine. Raises `FileFormatError` if a file cannot be
         written.
         """
-        files = [Path(path), *numbered(Path(path), len(self.trajectories))]
+        files = [Path(path), *number_paths(Path(path), len(self.trajectories))]
         for trajectory, file in zip(self.trajectories, files, strict=True):
             save_trajectory(trajectory, file, self.nominal)
         if csv is not None:
@@ -144,11 +146,11 @@ class DesignSummary:
         designs, plan, basis = self.designs, self.plan, self.basis
         first = designs.designs[0]
         std = [float(value) if np.isfinite(value) else None for value in self.std]
-        values = basis.of(self.nominal.parameters()).tolist()
+        values = basis.project(self.nominal.parameters()).tolist()
         content: dict[str, Any] = {
             "robot": self.robot,
             "trajectory": str(files[0]) if files else None,
-            **asdict(self.assessed),
+            **asdict(self.first_quality),
             "criterion": self.criterion,
             "criterion_symbol": first.criterion.symbol,
             "criterion_before": first.value_before,
@@ -178,7 +180,7 @@ class DesignSummary:
         return content
 
 
-def numbered(path: Path, count: int) -> list[Path]:
+def number_paths(path: Path, count: int) -> list[Path]:
     """Return the files of the second and further trajectories, numbered behind the name."""
     return [path.with_name(f"{path.stem}-{k}{path.suffix}") for k in range(2, count + 1)]
 
@@ -260,9 +262,9 @@ def design(
     designs = design_excitation(
         nominal, basis, plan, streams("design"), workers=workers, progress=progress
     )
-    if designs.interrupted:  # what is there is to be written at once
+    if designs.is_interrupted:  # what is there is to be written at once
         compare = explain = False
-    criteria = {name: build_criterion(config.design, name) for name in COMPARED if compare}
+    criteria = {name: build_criterion(config.design, name) for name in COMPARED_CRITERIA if compare}
     rngs = {name: streams("design") for name in criteria}
     others = designs_by_criteria(nominal, basis, plan, rngs, criteria, progress)
     reasons = explanation(nominal, basis, designs.trajectories, plan) if explain else None

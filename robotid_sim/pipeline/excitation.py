@@ -13,7 +13,7 @@ from robotid_sim.engine.proximity import Proximity
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.design import base_regressor
 from robotid_sim.excitation.explain import Explanation, explain
-from robotid_sim.excitation.information import Prior, assumed_noise, planned_information, samples_of
+from robotid_sim.excitation.information import Prior, assume_noise, compute_information, samples_of
 from robotid_sim.excitation.optimal import DesignResult, optimal_design, swarm_design
 from robotid_sim.excitation.plan import DesignPlan, SwarmSearch
 from robotid_sim.excitation.sequence import SequenceResult, optimal_sequence
@@ -48,7 +48,7 @@ class Designs:
         return tuple(design.trajectory for design in self.designs)
 
     @property
-    def interrupted(self) -> bool:
+    def is_interrupted(self) -> bool:
         """Whether it is the best so far at Ctrl-C."""
         return any(design.interrupted for design in self.designs)
 
@@ -68,7 +68,7 @@ def design_excitation(
     The result does not depend on the number of workers. Raises `InfeasibleError` if nothing keeps
     the limits.
     """
-    with in_space(nominal, plan) as (plan, relaxed):
+    with add_clearance(nominal, plan) as (plan, relaxed):
         if isinstance(plan.search, SwarmSearch):
             result = swarm_design(nominal, basis, rng, plan, progress=progress)
             return Designs((result,), relaxed=relaxed)
@@ -102,14 +102,14 @@ def designs_by_criteria(
 
 def free_space(nominal: Robot, plan: DesignPlan) -> FreeSpace | None:
     """Return the space in which links keep apart; None where they need not."""
-    if not plan.keeps_apart:
+    if not plan.has_clearance:
         return None
     rest = nominal.home if plan.start is None else plan.start
     return FreeSpace(nominal, rest, plan.clearance or 0.0, plan.floor)
 
 
 @contextmanager
-def in_space(nominal: Robot, plan: DesignPlan) -> Iterator[tuple[DesignPlan, tuple[str, ...]]]:
+def add_clearance(nominal: Robot, plan: DesignPlan) -> Iterator[tuple[DesignPlan, tuple[str, ...]]]:
     """Give a plan with distances among its constraints, and which pairs cannot keep them, in words.
 
     The engine is open meanwhile if it must be.
@@ -123,7 +123,7 @@ def in_space(nominal: Robot, plan: DesignPlan) -> Iterator[tuple[DesignPlan, tup
         yield replace(plan, constraints=(*plan.constraints, *added)), clearance.relaxed
 
 
-def expected_accuracy(
+def compute_expected_accuracy(
     nominal: Robot, basis: BaseParameters, trajectories: Sequence[Excitation], plan: DesignPlan
 ) -> Float1D:
     """Return the standard deviation that every base parameter will have, shape (b,).
@@ -133,8 +133,8 @@ def expected_accuracy(
     """
     information = plan.prior or Prior.none(basis.rank)
     for path in trajectories:
-        noise = assumed_noise(nominal, path)
-        information += planned_information(nominal, basis, [path], noise_std=noise, dt=plan.dt)
+        noise = assume_noise(nominal, path)
+        information += compute_information(nominal, basis, [path], noise_std=noise, dt=plan.dt)
     return information.std
 
 
@@ -147,20 +147,20 @@ def explanation(
         t = np.arange(EXPLAINED_SAMPLES) * run_time(trajectory) / EXPLAINED_SAMPLES
         rows.append(base_regressor(nominal, basis, trajectory, t))
         samples += samples_of(trajectory, plan.dt)
-    noise = np.sqrt(np.mean([assumed_noise(nominal, path) ** 2 for path in trajectories], axis=0))
-    values = basis.of(nominal.parameters())
+    noise = np.sqrt(np.mean([assume_noise(nominal, path) ** 2 for path in trajectories], axis=0))
+    values = basis.project(nominal.parameters())
     return explain(
         np.concatenate(rows), noise, basis, values, nominal.joint_names, samples, prior=plan.prior
     )
 
 
-CUTOFF = 0.01
+CONTACT_CUTOFF = 0.01
 """Distances that are looked at [m]."""
 
-SAMPLES = 400
+CONTACT_POSES = 400
 """Poses of a motion at which contacts are looked for."""
 
-ADVICE = (
+CONTACT_REMEDY = (
     "The engine does not simulate contact between links. Do not run this motion on a real robot. "
     "Set a clearance in [design.constraints], and check every motion before running it."
 )
@@ -176,11 +176,11 @@ def contacts(
     The floor has a height in the root frame [m], or there is none.
     """
     found = []
-    with Proximity(robot, floor=floor, cutoff=CUTOFF) as proximity:
+    with Proximity(robot, floor=floor, cutoff=CONTACT_CUTOFF) as proximity:
         apart = proximity(robot.home)[0] > 0.0
         for name, motion in motions.items():
-            t = np.linspace(motion.start, motion.duration, SAMPLES)
-            distances = proximity.along(motion(t).q)[0]
+            t = np.linspace(motion.start, motion.duration, CONTACT_POSES)
+            distances = proximity.measure(motion(t).q)[0]
             for k in np.flatnonzero(apart & (distances.min(axis=0) < 0.0)):
                 at, pair = int(distances[:, k].argmin()), proximity.pairs[k]
                 depth, when = -float(distances[at, k]), float(t[at])
@@ -199,4 +199,4 @@ def contact_notes(found: Iterable[ContactResult]) -> list[str]:
         deepest = max(pairs, key=lambda contact: contact.depth_m)
         count = f" (of {len(pairs)} pairs)" if len(pairs) > 1 else ""
         lines.append(f"CONTACT in {motion}: {deepest}{count}")
-    return [*lines, ADVICE] if lines else []
+    return [*lines, CONTACT_REMEDY] if lines else []

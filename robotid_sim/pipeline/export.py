@@ -7,8 +7,8 @@ from pathlib import Path
 from robotid_sim.dynamics.code_files import write_c, write_python
 from robotid_sim.errors import FileFormatError, OptionError, UnknownNameError
 from robotid_sim.files import make_folder, require_writable
-from robotid_sim.model.export import lost_in_urdf, write_urdf
-from robotid_sim.model.joint_terms import left_out
+from robotid_sim.model.export import list_urdf_losses, write_urdf
+from robotid_sim.model.joint_terms import describe_omissions
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.mjcf import write_mjcf
 from robotid_sim.model.robot import Robot
@@ -26,7 +26,7 @@ class Format(StrEnum):
     C = "c"
 
 
-SUFFIXES = {
+SUFFIX_FORMATS = {
     ".urdf": Format.URDF,
     ".xml": Format.MJCF,
     ".sdf": Format.SDF,
@@ -35,7 +35,7 @@ SUFFIXES = {
 }
 """Formats by the names of their files."""
 
-SOURCE_CODE = {Format.PYTHON: write_python, Format.C: write_c}
+CODE_WRITERS = {Format.PYTHON: write_python, Format.C: write_c}
 
 
 def format_of(out: Path, given: Format | str | None = None) -> Format:
@@ -44,13 +44,13 @@ def format_of(out: Path, given: Format | str | None = None) -> Format:
     Raises `OptionError` or `UnknownNameError` if that is unknown, or another format is asked for.
     """
     if given is not None and given not in [*Format]:
-        raise UnknownNameError.of("format", given, [*Format])
-    by_suffix = SUFFIXES.get(out.suffix.lower())
-    listed = ", ".join(SUFFIXES)
+        raise UnknownNameError.from_names("format", given, [*Format])
+    by_suffix = SUFFIX_FORMATS.get(out.suffix.lower())
+    listed = ", ".join(SUFFIX_FORMATS)
     if by_suffix is None:
         raise OptionError(f"cannot export to {out}: its suffix is none of {listed}")
     if given not in (None, by_suffix):
-        suffix = next(suffix for suffix, name in SUFFIXES.items() if name == given)
+        suffix = next(suffix for suffix, name in SUFFIX_FORMATS.items() if name == given)
         raise OptionError(
             f"--format {given} contradicts {out}, which is {by_suffix}; end its name in {suffix}"
         )
@@ -94,11 +94,11 @@ def export(
     out = Path(path)
     chosen = format_of(out, format)
     require_writable(out)
-    if chosen not in SOURCE_CODE:
+    if chosen not in CODE_WRITERS:
         require_side_car(out)
-    left = left_out(robot.terms)
-    if chosen in SOURCE_CODE:
-        SOURCE_CODE[chosen](robot, out)
+    left = describe_omissions(robot.terms)
+    if chosen in CODE_WRITERS:
+        CODE_WRITERS[chosen](robot, out)
         return [out], left
     files = [out, out.with_suffix(".toml")]
     if chosen is Format.MJCF:
@@ -107,13 +107,13 @@ def export(
         return files, write_sdf(robot, out, meshes=meshes)
     notes = write_urdf(robot, out, meshes=meshes)
     write_side_car(robot, out, ("Ia", "Fo", "eps", "acceleration"))
-    return files, (*notes, *lost_in_urdf(robot))
+    return files, (*notes, *list_urdf_losses(robot))
 
 
-MOST_DRAWS = 10_000
+MAX_DRAWS = 10_000
 """Robots that are drawn at once."""
 
-PATTERN = "draw_*.urdf"
+DRAW_FILE_PATTERN = "draw_*.urdf"
 
 
 def folder_of_draws(folder: Path, count: int) -> list[Path]:
@@ -122,12 +122,12 @@ def folder_of_draws(folder: Path, count: int) -> list[Path]:
     Raises `OptionError` if none are asked for, `FileFormatError` if the folder cannot be written
     or has other draws.
     """
-    if not 1 <= count <= MOST_DRAWS:
-        raise OptionError(f"draws are counted from 1, got {count}; give at most {MOST_DRAWS}")
+    if not 1 <= count <= MAX_DRAWS:
+        raise OptionError(f"draws are counted from 1, got {count}; give at most {MAX_DRAWS}")
     make_folder(folder, "--draws")
     digits = max(2, len(str(count)))
     files = [folder / f"sample_{k:0{digits}d}.urdf" for k in range(1, count + 1)]
-    if others := sorted(set(folder.glob(PATTERN)) - set(files)):
+    if others := sorted(set(folder.glob(DRAW_FILE_PATTERN)) - set(files)):
         raise FileFormatError(
             f"{folder} has other draws, such as {others[0].name}; remove them, or choose another "
             "folder"

@@ -14,9 +14,9 @@ from robotid_sim.estimation.output_error import OutputError
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.simulation import can_simulate
 from robotid_sim.measurement.log import Log, LoopNoise, loop_noise
-from robotid_sim.model.joint_terms import AUTO, SOUGHT, checked_kinds
+from robotid_sim.model.joint_terms import AUTO, FITTED_KINDS, select_kinds
 from robotid_sim.preprocess import PREPROCESSORS
-from robotid_sim.preprocess.preprocessor import Preprocessor, Rows, takes_rows
+from robotid_sim.preprocess.preprocessor import Preprocessor, Rows, has_rows
 from robotid_sim.representation import public_value
 
 if TYPE_CHECKING:
@@ -88,9 +88,9 @@ class FitPlan:
     with the noise of its encoders."""
 
 
-OUTPUT_ERROR = "output-error"
+OUTPUT_ERROR_NAME = "output-error"
 
-SHAKEN = 0.1
+MIN_LOOP_NOISE_SHARE = 0.1
 """Share of noise in the torques from which output error is chosen.
 
 `bench/feedback_noise.py`: with 3 to 6 % least squares errs as little; with 25 % it errs ten times
@@ -98,7 +98,7 @@ as much, and functions of the state that the model lacks come out of the noise a
 """
 
 
-def heeding_loop_noise(plan: FitPlan, logs: Sequence[Log]) -> tuple[FitPlan, LoopNoise | None]:
+def add_output_error(plan: FitPlan, logs: Sequence[Log]) -> tuple[FitPlan, LoopNoise | None]:
     """Return a plan that runs output error too where noise in the loop shakes the robot, and where.
 
     Least squares takes motion and torque noise for independent, and rows keep next to nothing of
@@ -106,14 +106,16 @@ def heeding_loop_noise(plan: FitPlan, logs: Sequence[Log]) -> tuple[FitPlan, Loo
     """
     if not plan.heeds_loop_noise:
         return plan, None
-    found = [noise for log in logs if (noise := loop_noise(log)) and noise.share > SHAKEN]
+    found = [
+        noise for log in logs if (noise := loop_noise(log)) and noise.share > MIN_LOOP_NOISE_SHARE
+    ]
     if not found:
         return plan, None
-    added = {} if OUTPUT_ERROR in plan.estimators else {OUTPUT_ERROR: OutputError()}
+    added = {} if OUTPUT_ERROR_NAME in plan.estimators else {OUTPUT_ERROR_NAME: OutputError()}
     return replace(plan, estimators={**plan.estimators, **added}), found[0]
 
 
-def chosen_name(
+def choose_estimate(
     plan: FitPlan,
     estimates: Mapping[str, Estimate],
     found: LoopNoise | None,
@@ -123,9 +125,9 @@ def chosen_name(
 
     Where it cannot simulate, as with terms of joints, output error is least squares.
     """
-    simulated = estimates.get(OUTPUT_ERROR)  # long logs have none
+    simulated = estimates.get(OUTPUT_ERROR_NAME)  # long logs have none
     if found is not None and simulated and simulated.success and can_simulate(problem):
-        return OUTPUT_ERROR
+        return OUTPUT_ERROR_NAME
     return plan.chosen
 
 
@@ -134,7 +136,7 @@ def loop_noise_sentence(found: LoopNoise, chosen: str) -> str:
     taken = (
         "output error is chosen, because fed-back noise biases least squares and may appear as "
         "unmodeled torque."
-        if chosen == OUTPUT_ERROR
+        if chosen == OUTPUT_ERROR_NAME
         else "output error, which accounts for it, failed; lower the gains of the recording "
         "controller."
     )
@@ -146,7 +148,7 @@ Estimators = Sequence[str] | Mapping[str, Estimator]
 ConstantSource = Literal["fixed", "estimate"]
 """Whether a constant of the model is as given, or from the log where it shows another."""
 
-DEFAULT = EstimationConfig()
+DEFAULT_CONFIG = EstimationConfig()
 
 
 def fit_plan(
@@ -154,9 +156,9 @@ def fit_plan(
     estimators: Estimators | None = None,
     chosen: str | None = None,
     preprocessor: Preprocessor | str = "adaptive",
-    terms: str | Sequence[str] = DEFAULT.joint_terms,
-    friction_velocity: ConstantSource = DEFAULT.eps,
-    gravity: ConstantSource = DEFAULT.gravity,
+    terms: str | Sequence[str] = DEFAULT_CONFIG.joint_terms,
+    friction_velocity: ConstantSource = DEFAULT_CONFIG.eps,
+    gravity: ConstantSource = DEFAULT_CONFIG.gravity,
     drive_gain_std: float = 0.0,
 ) -> FitPlan:
     """Return how logs become estimates; the parameters are those of `identify`.
@@ -164,15 +166,15 @@ def fit_plan(
     Raises `OptionError` or `UnknownNameError` if a name is refused, or if the chosen estimator is
     not among those that run.
     """
-    names = DEFAULT.estimators if estimators is None else tuple(estimators)
+    names = DEFAULT_CONFIG.estimators if estimators is None else tuple(estimators)
     built = dict(estimators) if isinstance(estimators, Mapping) else {}
     if chosen is None:
-        chosen = DEFAULT.chosen if DEFAULT.chosen in names else names[-1]
+        chosen = DEFAULT_CONFIG.chosen if DEFAULT_CONFIG.chosen in names else names[-1]
     if chosen not in names:
         raise OptionError(
             f"the chosen estimator '{chosen}' is not among those run: {', '.join(names)}"
         )
-    kinds = checked_kinds((terms,) if isinstance(terms, str) else tuple(terms))
+    kinds = select_kinds((terms,) if isinstance(terms, str) else tuple(terms))
     if isinstance(preprocessor, str):
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
     return FitPlan(
@@ -182,7 +184,7 @@ def fit_plan(
         estimate_eps=friction_velocity == "estimate",
         estimate_gravity=gravity == "estimate",
         drive_gain_std=drive_gain_std,
-        joint_terms=SOUGHT if kinds == (AUTO,) else kinds,
+        joint_terms=FITTED_KINDS if kinds == (AUTO,) else kinds,
         terms_by_need=kinds == (AUTO,),
         heeds_loop_noise=estimators is None,
     )
@@ -213,7 +215,7 @@ def build_rows(config: PreprocessConfig) -> Rows:
     names = [field.name for field in fields(Rows) if field.name != "cutoffs"]
     for name in config.rows:
         if name not in names:
-            raise UnknownNameError.of("key of preprocess.rows", name, names)
+            raise UnknownNameError.from_names("key of preprocess.rows", name, names)
     return Rows(**config.rows, cutoffs=config.cutoffs)
 
 
@@ -225,7 +227,7 @@ def build_preprocessor(config: PreprocessConfig) -> Preprocessor:
     rows = build_rows(config)
     if "rows" in config.options:
         raise OptionError("preprocess.options.rows: rows have their own section, preprocess.rows")
-    if takes_rows(PREPROCESSORS[config.name]):
+    if has_rows(PREPROCESSORS[config.name]):
         return PREPROCESSORS.build(config.name, **config.options, rows=rows)
     if config.rows or config.cutoffs:
         raise OptionError(

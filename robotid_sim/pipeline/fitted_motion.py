@@ -15,7 +15,7 @@ from robotid_sim.estimation.friction_fit import (
     estimate_eps,
     finer_rows,
     revise_eps,
-    with_eps,
+    set_eps,
 )
 from robotid_sim.estimation.gravity_fit import (
     GravityFit,
@@ -27,9 +27,9 @@ from robotid_sim.estimation.held_out import predicts_better
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, weights_by_log
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.recording import RecordedLog
-from robotid_sim.estimation.structure import NO_TERMS, Structure
-from robotid_sim.estimation.term_fit import refitted
-from robotid_sim.measurement.joined_motion import JoinedRowFilter, joined
+from robotid_sim.estimation.structure import EMPTY_STRUCTURE, Structure
+from robotid_sim.estimation.term_fit import refit_terms
+from robotid_sim.measurement.joined_motion import JoinedRowFilter, join_motions
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
@@ -83,32 +83,34 @@ def revise_model(
     model = RevisedModel(preprocessors, nominal, basis)
     if not plan.estimate_eps and not plan.estimate_gravity:
         return model
-    smooth = joined(motions_of(logs, [smoothed(use) for use in preprocessors], nominal))
+    smooth = join_motions(
+        motions_of(logs, [smooth_positions(use) for use in preprocessors], nominal)
+    )
     if plan.estimate_eps:
-        model = _with_eps(model, logs, smooth, plan)
+        model = _revise_eps(model, logs, smooth, plan)
     if not plan.estimate_gravity:
         return model
     gravity = revise_gravity(smooth, model.nominal, basis)
     if gravity is None:
         return model
     again = retune(model, logs, gravity.nominal, plan)
-    gravity = refine_gravity(gravity, joined(motions_of(logs, again, gravity.nominal)))
+    gravity = refine_gravity(gravity, join_motions(motions_of(logs, again, gravity.nominal)))
     return replace(
         model, preprocessors=again, nominal=gravity.nominal, basis=gravity.basis, gravity=gravity
     )
 
 
-def _with_eps(
+def _revise_eps(
     model: RevisedModel, logs: Sequence[Log], smooth: Motion, plan: FitPlan
 ) -> RevisedModel:
     """Return a model with the transition velocities that predict both kinds of motion better."""
     nominal, basis, finer = model.nominal, model.basis, finer_rows(smooth)
     fit = revise_eps(finer, nominal, basis)
     while fit is not None:
-        revised = with_eps(nominal, fit.eps)
+        revised = set_eps(nominal, fit.eps)
         again = retune(model, logs, revised, plan)
-        before = joined(motions_of(logs, model.preprocessors, nominal))
-        after = joined(motions_of(logs, again, revised))
+        before = join_motions(motions_of(logs, model.preprocessors, nominal))
+        after = join_motions(motions_of(logs, again, revised))
         problems = build_problem(before, nominal, basis), build_problem(after, revised, basis)
         shown = np.array(fit.shown)
         better = predicts_better(*problems) & shown
@@ -124,18 +126,18 @@ def retune(
     model: RevisedModel, logs: Sequence[Log], nominal: Robot, plan: FitPlan
 ) -> tuple[Preprocessor, ...]:
     """Return the preprocessors of a plan tuned to logs by another model, for the same rows."""
-    same = [with_rows(plan.preprocessor, use) for use in model.preprocessors]
-    return tuple(use.tuned(log, nominal) for use, log in zip(same, logs, strict=True))
+    same = [copy_rows(plan.preprocessor, use) for use in model.preprocessors]
+    return tuple(use.tune(log, nominal) for use, log in zip(same, logs, strict=True))
 
 
-def with_rows(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor:
+def copy_rows(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor:
     """Return a preprocessor that is not tuned, with the rows that one has that is."""
     if isinstance(preprocessor, Adaptive) and isinstance(tuned, Adaptive):
         return replace(preprocessor, rows=tuned.rows, low_pass=SHARED)
     return preprocessor
 
 
-def smoothed(preprocessor: Preprocessor) -> Preprocessor:
+def smooth_positions(preprocessor: Preprocessor) -> Preprocessor:
     """Return a preprocessor that makes its motion from positions alone, where it has such a one."""
     if isinstance(preprocessor, Adaptive):
         return replace(preprocessor, method="rts")
@@ -150,7 +152,7 @@ def motions_of(
     return [motion_of_log(use, log, nominal) for use, log in pairs]
 
 
-ROUNDING = 1e-12
+MIN_NOISE_RATIO = 1e-12
 """Least noise of positions over the largest one [rad or m]."""
 
 
@@ -168,20 +170,22 @@ def recordings_of(
     if not all(log.torque_measured.all() for log in logs):
         return ()
     each = zip(logs, preprocessors, motions, strict=True)
-    return tuple(recording_of(log, use, motion, robot) for log, use, motion in each)
+    return tuple(make_recording(log, use, motion, robot) for log, use, motion in each)
 
 
-def recording_of(log: Log, preprocessor: Preprocessor, motion: Motion, robot: Robot) -> RecordedLog:
+def make_recording(
+    log: Log, preprocessor: Preprocessor, motion: Motion, robot: Robot
+) -> RecordedLog:
     """Return what a log recorded; see `recordings_of`."""
     sound: Bool2D = np.ones(log.q.shape, dtype=bool)
     if isinstance(preprocessor, Adaptive):
         if preprocessor.outliers:
             faults = find_faults(log, preprocessor.outliers)
             sound = ~(faults.position | faults.lost[:, None])
-        log, _ = preprocessor.prepared(log, robot)
+        log, _ = preprocessor.prepare(log, robot)
     tau = standard_torque(robot, motion.q, motion.dq, motion.ddq, log.tau_meas)
-    tau, lead = _paired(log, tau)
-    used = slice(None) if motion.row_filter is None else motion.row_filter.used
+    tau, lead = _pair_torques(log, tau)
+    used = slice(None) if motion.row_filter is None else motion.row_filter.sample_slice
     joint = preprocessor.joint if isinstance(preprocessor, Adaptive) else preprocessor
     if isinstance(joint, ErrorsInVariables) and joint.noise is not None:
         noise = joint.noise.position
@@ -194,11 +198,11 @@ def recording_of(log: Log, preprocessor: Preprocessor, motion: Motion, robot: Ro
         sound=sound[used],
         dt=log.dt,
         lead=lead,
-        position_noise=np.asarray(np.maximum(noise, ROUNDING * np.abs(log.q).max())),
+        position_noise=np.asarray(np.maximum(noise, MIN_NOISE_RATIO * np.abs(log.q).max())),
     )
 
 
-def _paired(log: Log, tau: Float2D) -> tuple[Float2D, float]:
+def _pair_torques(log: Log, tau: Float2D) -> tuple[Float2D, float]:
     """Return torques (N, n) by the position at which their step begins, and the lead of those.
 
     Torques whose times are not even are interpolated to the middle of the steps.
@@ -233,15 +237,15 @@ def tune_model(
     logs: Sequence[Log], nominal: Robot, basis: BaseParameters, plan: FitPlan
 ) -> RevisedModel:
     """Return the model of a fit with what logs show of its constants, preprocessors tuned by it."""
-    tuned = tuple(plan.preprocessor.tuned(log, nominal) for log in logs)
+    tuned = tuple(plan.preprocessor.tune(log, nominal) for log in logs)
     return revise_model(logs, tuned, nominal, basis, plan)
 
 
-def fitted_motion(
+def fit_motion(
     logs: Sequence[Log],
     model: RevisedModel,
     plan: FitPlan,
-    structure: Structure = NO_TERMS,
+    structure: Structure = EMPTY_STRUCTURE,
     robot: Robot | None = None,
 ) -> FittedMotion:
     """Return motion, terms and rows of logs; see `robotid_sim.pipeline.stages`.
@@ -252,7 +256,7 @@ def fitted_motion(
     robot = robot or nominal
     if structure.terms:
         again = [_as_decided(plan.preprocessor, use) for use in tuned]
-        tuned = tuple(use.tuned(log, robot) for use, log in zip(again, logs, strict=True))
+        tuned = tuple(use.tune(log, robot) for use, log in zip(again, logs, strict=True))
     motions = motions_of(logs, tuned, robot)
     motion, weights = weigh_logs(motions, nominal, basis)
     rows = build_problem(motion, nominal, basis)
@@ -262,8 +266,8 @@ def fitted_motion(
     if any(estimator.uses_instruments for estimator in plan.estimators.values()):
         instruments = _instruments(logs, tuned, motion, nominal, basis)
         rows = replace(rows, instruments=instruments)
-    structure = refitted(structure, rows, motion, robot)
-    smooth = joined(motions_of(logs, [smoothed(use) for use in tuned], nominal))
+    structure = refit_terms(structure, rows, motion, robot)
+    smooth = join_motions(motions_of(logs, [smooth_positions(use) for use in tuned], nominal))
     return FittedMotion(model, tuned, motion, smooth, weights, structure, rows)
 
 
@@ -282,16 +286,16 @@ def _instruments(
             periods = periods_of(log, "an estimate by instruments")
         if periods is None or periods.count < 2:
             return None
-        q = np.where((log.t >= 0.0)[:, None], periods.of_others(log.q), log.q)
+        q = np.where((log.t >= 0.0)[:, None], periods.average_others(log.q), log.q)
         others.append(replace(log, q=q, dq=None, truth=None))
-    smooth = joined(motions_of(others, [smoothed(use) for use in tuned], nominal))
+    smooth = join_motions(motions_of(others, [smooth_positions(use) for use in tuned], nominal))
     apart = replace(motion, q=smooth.q, dq=smooth.dq, ddq=smooth.ddq)
     return build_problem(apart, nominal, basis).W
 
 
 def _as_decided(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor:
     """Return a preprocessor that takes off the delay that was found, with the rows that it has."""
-    same = with_rows(preprocessor, tuned)
+    same = copy_rows(preprocessor, tuned)
     if isinstance(same, Adaptive) and isinstance(tuned, Adaptive):
         return replace(same, delay=tuned.delay)
     return same
@@ -301,7 +305,7 @@ def weigh_logs(
     motions: Sequence[Motion], nominal: Robot, basis: BaseParameters
 ) -> tuple[Motion, Float2D]:
     """Return motions as one, and the weights by log and joint that make their noise alike."""
-    motion = joined(motions)
+    motion = join_motions(motions)
     row_filter = motion.row_filter
     if not isinstance(row_filter, JoinedRowFilter):
         return motion, np.ones((1, nominal.dof))

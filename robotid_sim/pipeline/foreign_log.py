@@ -6,7 +6,7 @@ from pathlib import Path
 from robotid_sim.errors import FileFormatError, LogError
 from robotid_sim.importing.import_map import ImportMap, load_map, save_map
 from robotid_sim.importing.importer import ImportedLog, import_log
-from robotid_sim.importing.match import draft, match, unused_columns
+from robotid_sim.importing.match import draft, list_unused_columns, match
 from robotid_sim.importing.readers import read_foreign_log
 from robotid_sim.measurement.files import save_log
 from robotid_sim.model.robot import Robot
@@ -46,7 +46,7 @@ def convert_log(
             drafted = match(recording, robot, known).mapping
         except LogError:
             drafted = draft(recording, robot, known)
-        left = ", ".join(unused_columns(recording, drafted))
+        left = ", ".join(list_unused_columns(recording, drafted))
         save_map(drafted, write_map, f"to be corrected; columns left over: {left}")
         raise LogError(f"{error}; what is known of the columns is in {write_map}") from error
     save_log(imported.log, out)

@@ -9,7 +9,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.diagnostics.intervals import Intervals, confidence_intervals
-from robotid_sim.diagnostics.residuals import ADVICE
+from robotid_sim.diagnostics.residuals import RESIDUAL_REMEDY
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, RobotIdError
 from robotid_sim.estimation.block_sandwich import block_of, row_blocks_of
@@ -39,13 +39,13 @@ from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import LogPrediction
 from robotid_sim.validation.predictive_band import ModelError
 
-COLUMNS = (
+CSV_COLUMNS = (
     *("body", "parameter", "kind", "unit", "value", "std", "lower", "upper", "nominal"),
     "grouping",
 )
 
 NO_EFFECT, NOT_FITTED = "not identifiable", "not in the fit"
-NOT_ALONE = "not identifiable alone"
+NOT_IDENTIFIABLE_TEXT = "not identifiable alone"
 
 
 def parameter_rows(fit: "Identification") -> Table:
@@ -61,13 +61,13 @@ def parameter_rows(fit: "Identification") -> Table:
     nominal, basis, chosen = fit.nominal, fit.basis, fit.chosen
     owners = parameters.owners(nominal.dof)
     full_units = parameters.units(nominal.prismatic)
-    phi, beta = nominal.parameters(), basis.of(nominal.parameters())
+    phi, beta = nominal.parameters(), basis.project(nominal.parameters())
     lifted = np.full(phi.size, np.nan) if fit.lift is None else fit.lift.robot.parameters()
     accuracy = _accuracy(fit)
     base_of = {int(column): k for k, column in enumerate(basis.columns)}
     rows = []
     for p, symbol in enumerate(nominal.parameter_names):
-        of_link = p < parameters.N_INERTIAL * nominal.dof
+        of_link = p < parameters.INERTIAL_COUNT * nominal.dof
         body = nominal.links[owners[p]].name if of_link else nominal.joint_names[owners[p]]
         members = np.flatnonzero(basis.B[:, p])
         known = np.full(3, np.nan)
@@ -86,9 +86,9 @@ def parameter_rows(fit: "Identification") -> Table:
     for of in fit.bodies():
         ends = (of.std, *of.interval) if of.identifiable else (np.nan,) * 3
         cells = _cells(of.value, *ends, of.nominal)
-        note = "alone" if of.identifiable else NOT_ALONE
+        note = "alone" if of.identifiable else NOT_IDENTIFIABLE_TEXT
         rows.append((of.link, of.name, "body", of.unit, *cells, note))
-    return Table(COLUMNS, tuple(rows))
+    return Table(CSV_COLUMNS, tuple(rows))
 
 
 def _accuracy(fit: "Identification") -> Float1D:
@@ -200,7 +200,7 @@ class Identification:
     @property
     def model(self) -> Robot:
         """The nominal robot with the parameters of the estimate, possible or not."""
-        phi = self.basis.completed(self.chosen.beta, self.nominal.parameters())
+        phi = self.basis.complete(self.chosen.beta, self.nominal.parameters())
         return self.nominal.with_parameters(phi, formal=True)
 
     @one_blas_thread()
@@ -286,7 +286,7 @@ class Identification:
             "transition_velocity": [joint.friction.eps for joint in self.nominal.joints],
             "gravity": self.nominal.gravity.tolist(),
             "torque_delay": self.preprocessor.delay,
-            "torque_measured": self.plain.measured.tolist(),
+            "torque_measured": self.plain.measured_joints.tolist(),
             "cov_dof": None if intervals is None else intervals.dof.tolist(),
             "cov_blocks": blocks,
             "bodies": [asdict(quantity) for quantity in self.bodies()],
@@ -375,7 +375,7 @@ class Identification:
         return written
 
 
-def with_doubt(fit: Identification, why: str) -> Identification:
+def add_warning(fit: Identification, why: str) -> Identification:
     """Return an identification that is in doubt by what speaks against its logs, if anything.
 
     A wrong zero, a unit of all torques or a delay leave a fit that looks sound.
@@ -384,11 +384,14 @@ def with_doubt(fit: Identification, why: str) -> Identification:
     """
     if not fit.chosen.success or not why:
         return fit
-    first = fit.doubt.removesuffix(ADVICE) or "the fit passes its tests, but the log does not: "
-    return replace(fit, doubt=f"{first}{why}", lift=doubted(fit.lift))
+    first = (
+        fit.doubt.removesuffix(RESIDUAL_REMEDY)
+        or "the fit passes its tests, but the log does not: "
+    )
+    return replace(fit, doubt=f"{first}{why}", lift=find_untrusted_robot(fit.lift))
 
 
-def doubted(lifted: Lift | None) -> Lift | None:
+def find_untrusted_robot(lifted: Lift | None) -> Lift | None:
     """Return a consistent robot that is said not to explain the log."""
     text = "but does not explain the log"
     if lifted is None or text in lifted.message:

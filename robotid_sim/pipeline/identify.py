@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from robotid_sim.diagnostics.contradictions import contradictions
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.importing.reading import Logs, ReadLog
@@ -20,29 +20,34 @@ from robotid_sim.pipeline.fit_plan import (
     FitPlan,
     fit_plan,
 )
-from robotid_sim.pipeline.identification import HeldOutPrediction, Identification, with_doubt
+from robotid_sim.pipeline.identification import HeldOutPrediction, Identification, add_warning
 from robotid_sim.pipeline.long_logs import can_stream, identify_long
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.progress import Progress, silent
 from robotid_sim.streams import stream_of
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.validation.log_prediction import LogPrediction, by_positions, pooled, predict_log
+from robotid_sim.validation.log_prediction import (
+    LogPrediction,
+    ignore_velocities,
+    pool_predictions,
+    predict_log,
+)
 from robotid_sim.validation.predictive_band import ModelError, error_of
 
-LAST = "last"
-BLOCKS = "blocks"
+LAST_PREFIX = "last"
+BLOCKS_PREFIX = "blocks"
 
-LARGEST_SHARE = 0.9
+MAX_HELD_OUT_SHARE = 0.9
 """Largest share of a log that may be held out."""
 
-MOST_BLOCKS = 20
+MAX_BLOCKS = 20
 
-SHORTEST = 2.5
+MIN_PART_TIME = 2.5
 """Shortest part of a log of which a prediction leaves rows [s]."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class HoldOut:
     """What is left out of the fit of some logs."""
@@ -55,19 +60,20 @@ class HoldOut:
     """Logs that are predicted only."""
 
     def __post_init__(self) -> None:
-        if not 0.0 <= self.share <= LARGEST_SHARE or self.blocks not in (
+        if not 0.0 <= self.share <= MAX_HELD_OUT_SHARE or self.blocks not in (
             0,
-            *range(2, MOST_BLOCKS + 1),
+            *range(2, MAX_BLOCKS + 1),
         ):
             raise OptionError(
-                f"held out can be up to {100 * LARGEST_SHARE:g} % of a log or 2 to {MOST_BLOCKS} "
+                f"held out can be up to {100 * MAX_HELD_OUT_SHARE:g} % of a log or 2 to "
+                f"{MAX_BLOCKS} "
                 f"blocks; got {100 * self.share:g} % and {self.blocks} blocks"
             )
         if bool(self.share) + bool(self.blocks) + bool(self.logs) != 1:
             raise OptionError("held out is a share, blocks or logs: give one of them")
 
     @classmethod
-    def of(cls, what: "HoldOut | str | Sequence[Log]") -> "HoldOut":
+    def from_value(cls, what: "HoldOut | str | Sequence[Log]") -> "HoldOut":
         """Return ``last:30%``, ``blocks:4`` or logs as a value."""
         if isinstance(what, HoldOut):
             return what
@@ -77,17 +83,17 @@ class HoldOut:
     def text(self) -> str:
         """What is left out, as it is given; empty for logs."""
         if self.blocks:
-            return f"{BLOCKS}:{self.blocks}"
-        return f"{LAST}:{100.0 * self.share:g}%" if self.share else ""
+            return f"{BLOCKS_PREFIX}:{self.blocks}"
+        return f"{LAST_PREFIX}:{100.0 * self.share:g}%" if self.share else ""
 
     @classmethod
     def parse(cls, text: str) -> "HoldOut":
         """Return ``last:30%`` or ``blocks:4`` as a value."""
         kind, _, number = text.partition(":")
         try:
-            if kind == BLOCKS:
+            if kind == BLOCKS_PREFIX:
                 return cls(blocks=int(number))
-            if kind == LAST and number.endswith("%"):
+            if kind == LAST_PREFIX and number.endswith("%"):
                 return cls(share=float(number[:-1]) / 100.0)
         except ValueError as error:
             if isinstance(error, OptionError):
@@ -126,29 +132,29 @@ def fit_and_predict(
             chosen = tuple(kind for kind in plan.joint_terms if kind in kinds)
             refit = replace(refit, joint_terms=chosen, terms_by_need=bool(chosen))
         for k in range(held.blocks):
-            training, test = _without_block(logs, k, held.blocks)
+            training, test = _cut_block(logs, k, held.blocks)
             others = fit_logs(training, fit.nominal, fit.basis, refit, rng)
-            parts += [predicted(others, log, refit) for log in test]
-        return fit, pooled(parts)
-    fit = fit_logs(training_logs(logs, held), nominal, basis, plan, rng, progress=progress)
+            parts += [predict_fit(others, log, refit) for log in test]
+        return fit, pool_predictions(parts)
+    fit = fit_logs(select_training_logs(logs, held), nominal, basis, plan, rng, progress=progress)
     if not fit.chosen.success:
         return fit, None
     cut_off = held.logs or [log.cut(slice(_end(log, held.share), None)) for log in logs]
-    return fit, pooled([predicted(fit, log, plan) for log in cut_off])
+    return fit, pool_predictions([predict_fit(fit, log, plan) for log in cut_off])
 
 
 def _require_lengths(logs: Sequence[Log], held: HoldOut) -> None:
     """Raise `OptionError` if what is held out of a log is too short for a prediction."""
     share = held.share or (1.0 / held.blocks if held.blocks else 1.0)
     shortest = min(float(log.t[-1] - log.t[0]) for log in held.logs or logs)
-    if share * shortest < SHORTEST:
+    if share * shortest < MIN_PART_TIME:
         raise OptionError(
             f"held out are {share * shortest:.3g} s of a log of {shortest:.4g} s; a prediction "
-            f"needs {SHORTEST:g} s: hold out more, or fewer blocks"
+            f"needs {MIN_PART_TIME:g} s: hold out more, or fewer blocks"
         )
 
 
-def training_logs(logs: Sequence[Log], held: HoldOut | None) -> list[Log]:
+def select_training_logs(logs: Sequence[Log], held: HoldOut | None) -> list[Log]:
     """Return what the estimate is fitted to: of blocks, all."""
     share = 0.0 if held is None else held.share
     return [log.cut(slice(0, _end(log, share))) for log in logs]
@@ -159,7 +165,7 @@ def _end(log: Log, share: float) -> int:
     return log.t.size - round(share * log.t.size)
 
 
-def predicted(
+def predict_fit(
     fit: Identification, log: Log, plan: FitPlan, error: ModelError | None = None
 ) -> LogPrediction:
     """Return what a fit predicts of a log, with the delay and friction velocities of the fit.
@@ -168,12 +174,12 @@ def predicted(
     """
     if not fit.chosen.success:
         raise LogError(f"nothing to predict with: the fit failed: {fit.chosen.message}")
-    preprocessor = by_positions(plan.preprocessor, fit.preprocessor.delay)
+    preprocessor = ignore_velocities(plan.preprocessor, fit.preprocessor.delay)
     given = (fit.chosen.beta, log, fit.nominal, fit.basis, preprocessor, fit.discrepancy.lacks)
     return predict_log(*given, fit.structure.robot_terms(), error)
 
 
-def _without_block(logs: Sequence[Log], k: int, count: int) -> tuple[list[Log], list[Log]]:
+def _cut_block(logs: Sequence[Log], k: int, count: int) -> tuple[list[Log], list[Log]]:
     """Cut block number k out of every log; return what is left, and the blocks."""
     training, test = [], []
     for log in logs:
@@ -187,15 +193,15 @@ def _without_block(logs: Sequence[Log], k: int, count: int) -> tuple[list[Log], 
 
 
 @one_blas_thread()
-def measured_error(
+def measure_error(
     fit: Identification, logs: Sequence[Log], plan: FitPlan, held_out: LogPrediction | None = None
 ) -> ModelError:
     """Return how far predictions of a fit may be off: by data held out, else by its own logs."""
-    prediction = held_out or pooled([predicted(fit, log, plan) for log in logs])
+    prediction = held_out or pool_predictions([predict_fit(fit, log, plan) for log in logs])
     return error_of(fit.plain, fit.chosen.beta, fit.discrepancy, prediction.identified.torque_rms)
 
 
-EXCERPTS = 4
+EXCERPT_COUNT = 4
 """Parts of a long log in which errors are looked for before the fit."""
 
 
@@ -234,7 +240,7 @@ def check_logs(
     return LogWarnings(errors, couplings)
 
 
-DEFAULT = EstimationConfig()
+DEFAULT_CONFIG = EstimationConfig()
 
 
 @one_blas_thread()
@@ -245,10 +251,10 @@ def identify(
     estimators: Estimators | None = None,
     chosen: str | None = None,
     preprocessor: Preprocessor | str = "adaptive",
-    terms: str | Sequence[str] = DEFAULT.joint_terms,
-    joint_parameters: Sequence[str] = DEFAULT.joint_parameters,
-    friction_velocity: ConstantSource = DEFAULT.eps,
-    gravity: ConstantSource = DEFAULT.gravity,
+    terms: str | Sequence[str] = DEFAULT_CONFIG.joint_terms,
+    joint_parameters: Sequence[str] = DEFAULT_CONFIG.joint_parameters,
+    friction_velocity: ConstantSource = DEFAULT_CONFIG.eps,
+    gravity: ConstantSource = DEFAULT_CONFIG.gravity,
     drive_gain_std: float = 0.0,
     hold_out: HoldOut | str | Logs | Sequence[Log] | None = None,
     model_error: bool = False,
@@ -327,8 +333,8 @@ def identify(
     >>> fit.chosen.success
     True
     """
-    given = Logs.of(logs)
-    held = None if hold_out is None else HoldOut.of(hold_out)
+    given = Logs.from_logs(logs)
+    held = None if hold_out is None else HoldOut.from_value(hold_out)
     plan = plan or fit_plan(
         estimators=estimators,
         chosen=chosen,
@@ -340,14 +346,16 @@ def identify(
     )
     if held is not None or model_error or not can_stream(plan):
         given = given.whole()
-    tested = Logs.of(hold_out.whole() if isinstance(hold_out, Logs) else held.logs if held else ())
+    tested = Logs.from_logs(
+        hold_out.whole() if isinstance(hold_out, Logs) else held.logs if held else ()
+    )
     Logs((*given.read, *tested.read)).require_distinct()
     if basis is None:
         measured = np.any([log.torque_measured for log in given], axis=0)
         basis = base_parameters(nominal, tuple(joint_parameters), measured)
     warnings = LogWarnings("", "")
     if check:
-        looked_at = [*given.excerpts(EXCERPTS), *tested.read]
+        looked_at = [*given.excerpts(EXCERPT_COUNT), *tested.read]
         warnings = check_logs(looked_at, nominal, basis, refuse=not force)
     stream = stream_of(rng, "identify")
     if given.long is not None:
@@ -360,6 +368,6 @@ def identify(
             fit, held_out=HeldOutPrediction(held.text or ", ".join(tested.names), prediction)
         )
     if fit.chosen.success and (model_error or prediction is not None):
-        fitted = training_logs(list(given), held)
-        fit = replace(fit, model_error=measured_error(fit, fitted, plan, prediction))
-    return with_doubt(replace(fit, names=tuple(given.names), notes=given.notes), str(warnings))
+        fitted = select_training_logs(list(given), held)
+        fit = replace(fit, model_error=measure_error(fit, fitted, plan, prediction))
+    return add_warning(replace(fit, names=tuple(given.names), notes=given.notes), str(warnings))

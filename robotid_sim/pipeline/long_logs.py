@@ -16,31 +16,31 @@ import numpy as np
 
 from robotid_sim.arrays import Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation.discrepancy_search import find_discrepancy, nothing_lacking
+from robotid_sim.estimation.discrepancy_search import find_discrepancy, make_empty_discrepancy
 from robotid_sim.estimation.problem import build_problem
-from robotid_sim.measurement.joined_motion import joined
+from robotid_sim.measurement.joined_motion import join_motions
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.long_log import LongLog
-from robotid_sim.measurement.motion import RINGING, Motion, RowFilter, gated
+from robotid_sim.measurement.motion import RINGING_TIME_RATIO, Motion, RowFilter, add_gate
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.fit_plan import FitPlan, heeding_loop_noise
-from robotid_sim.pipeline.fitted_motion import FittedMotion, fitted_motion, tune_model
+from robotid_sim.pipeline.fit_plan import FitPlan, add_output_error
+from robotid_sim.pipeline.fitted_motion import FittedMotion, fit_motion, tune_model
 from robotid_sim.pipeline.identification import Identification
-from robotid_sim.pipeline.stages import estimated
+from robotid_sim.pipeline.stages import estimate
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.progress import Progress, silent
 from robotid_sim.threads import one_blas_thread
 
-SETTLED = 2.0
+SETTLING_TIME = 2.0
 """Time in which a smoother forgets where it began [s]."""
 
-STATES = 5
+MAX_STATES_PER_ROW = 5
 """States of the joints that are kept for every row, at most."""
 
-SEARCHED = 30_000
+SEARCH_ROWS = 30_000
 """Rows of all joints in excerpts."""
 
-EXCERPTS = 8
+EXCERPT_COUNT = 8
 """Parts of the log that these rows are from."""
 
 
@@ -69,11 +69,14 @@ class _Grid(NamedTuple):
     """Rows of a part."""
 
     @classmethod
-    def of(cls, log: LongLog, preprocessor: Adaptive) -> "_Grid":
+    def from_log(cls, log: LongLog, preprocessor: Adaptive) -> "_Grid":
         """Return the rows of all samples that have a margin before and after them."""
         rows = preprocessor.rows
         step = max(1, round(1.0 / (rows.rate * log.dt)))
-        reach = RINGING / (min(rows.cutoffs or (rows.cutoff,)) * log.dt) + SETTLED / log.dt
+        reach = (
+            RINGING_TIME_RATIO / (min(rows.cutoffs or (rows.cutoff,)) * log.dt)
+            + SETTLING_TIME / log.dt
+        )
         margin = int(np.ceil(reach / step))
         begin = rows.samples(log.head, max(0.0, float(log.head.t[0])) + rows.tail).start
         first = begin + margin * step
@@ -106,33 +109,33 @@ def identify_long(
     error is not run where noise in the loop has shaken the robot.
     """
     progress("identify", 0.0)
-    _, heard = heeding_loop_noise(plan, (log.head,))
+    _, heard = add_output_error(plan, (log.head,))
     head = (log.head,)
-    seen = fitted_motion(head, tune_model(head, nominal, basis, plan), plan)
+    seen = fit_motion(head, tune_model(head, nominal, basis, plan), plan)
     progress("identify", 0.2)
-    seen = _along_the_log(seen, log, progress)
+    seen = _extend_fit(seen, log, progress)
     gain_std = plan.drive_gain_std
     some = excerpts_of(seen)
     found = find_discrepancy(some.rows, some.motion, seen.model.nominal, gain_std=gain_std)
     if found.lacks:
         seen = some
     else:
-        found = nothing_lacking(seen.rows, gain_std=gain_std)
-    return estimated(seen, found, plan, rng, heard=heard, progress=progress)
+        found = make_empty_discrepancy(seen.rows, gain_std=gain_std)
+    return estimate(seen, found, plan, rng, heard=heard, progress=progress)
 
 
-def _along_the_log(head: FittedMotion, log: LongLog, progress: Progress) -> FittedMotion:
+def _extend_fit(head: FittedMotion, log: LongLog, progress: Progress) -> FittedMotion:
     """Return the state of the joints along a log, and the rows of its fit, for those of its head.
 
     What is kept of the parts is allocated as a whole, and not copied.
     """
     tuned, basis = head.preprocessors[0], head.model.basis
     assert isinstance(tuned, Adaptive)
-    grid = _Grid.of(log, tuned)
+    grid = _Grid.from_log(log, tuned)
     # Its rows begin with the first sample; margins are cut off later.
     bare = replace(tuned.rows, tail=0.0, edge=0.0)
     use = replace(tuned, rows=bare, joint=replace(tuned.joint, rows=bare))
-    kept = max(k for k in range(1, STATES + 1) if grid.step % k == 0)
+    kept = max(k for k in range(1, MAX_STATES_PER_ROW + 1) if grid.step % k == 0)
     n = log.head.dof
     W, y = np.empty((grid.rows * n, basis.rank)), np.empty(grid.rows * n)
     t = np.empty(grid.rows * kept)
@@ -172,7 +175,7 @@ def _along_the_log(head: FittedMotion, log: LongLog, progress: Progress) -> Fitt
         ddq=states["ddq"],
         tau=states["tau"],
         joint_names=log.head.joint_names,
-        row_filter=gated(use_rows, measured),
+        row_filter=add_gate(use_rows, measured),
         period=log.head.period,
     )
     start = float(motion.row_times[0])
@@ -188,14 +191,14 @@ def excerpts_of(whole: FittedMotion) -> FittedMotion:
     problem, motion = whole.rows, whole.motion
     row_filter = motion.row_filter
     assert row_filter is not None
-    margin = int(np.ceil(RINGING / (row_filter.lowest * row_filter.step)))
-    most = SEARCHED // problem.dof
-    if problem.samples <= most + 2 * EXCERPTS * margin:
+    margin = int(np.ceil(RINGING_TIME_RATIO / (row_filter.lowest * row_filter.step)))
+    most = SEARCH_ROWS // problem.dof
+    if problem.samples <= most + 2 * EXCERPT_COUNT * margin:
         return whole
     period = problem.period / problem.dt if problem.period else 1.0
     repeats = problem.period if 2.0 * period <= most else None
     unit = period if repeats else 1.0
-    parts = min(EXCERPTS, int(most / unit))
+    parts = min(EXCERPT_COUNT, int(most / unit))
     units = int(most / parts / unit)
     last = int((problem.samples - 2 * margin - 1) / unit) - units
     begins = margin + np.linspace(0, last, parts).astype(int) * unit
@@ -203,10 +206,10 @@ def excerpts_of(whole: FittedMotion) -> FittedMotion:
     firsts = np.round(begins)
     ranges = [*zip(firsts.astype(int), (firsts + lengths).astype(int), strict=True)]
     rows = np.concatenate([np.arange(*each) for each in ranges])
-    W, y = problem.by_joint(problem.W), problem.by_joint(problem.y)
+    W, y = problem.unstack_rows(problem.W), problem.unstack_rows(problem.y)
     part = replace(problem, W=W[rows].reshape(-1, W.shape[2]), y=y[rows].ravel(), period=repeats)
     cuts = [_cut(motion, row_filter, begin, end, margin) for begin, end in ranges]
-    return whole._replace(motion=joined(cuts), rows=part)
+    return whole._replace(motion=join_motions(cuts), rows=part)
 
 
 def _cut(motion: Motion, row_filter: RowFilter, begin: int, end: int, margin: int) -> Motion:
@@ -224,4 +227,4 @@ def _cut(motion: Motion, row_filter: RowFilter, begin: int, end: int, margin: in
         cutoffs=row_filter.cutoffs,
     )
     measured = np.broadcast_to(motion.tau.any(axis=0), arrays["q"].shape)
-    return replace(motion, **arrays, row_filter=gated(own, measured), period=None)
+    return replace(motion, **arrays, row_filter=add_gate(own, measured), period=None)

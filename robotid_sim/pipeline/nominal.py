@@ -8,28 +8,28 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.excitation.design import default_path
-from robotid_sim.model.export import with_own_document
-from robotid_sim.model.perturb import SCALE, perturb
+from robotid_sim.model.export import embed_parameters
+from robotid_sim.model.perturb import DEFAULT_SCALE, perturb
 from robotid_sim.model.robot import Robot
 
-MISMATCH = (0.05, 0.30)
+MISMATCH_BAND = (0.05, 0.30)
 """Band of the relative RMS torque mismatch that every joint shall have."""
 
-DRAWS = 500
+MAX_DRAWS = 500
 """Perturbations tried before the best one is taken."""
 
-SAME_GEOMETRY = 1e-9
+GEOMETRY_TOLERANCE = 1e-9
 """Largest difference of the geometry of two models of one robot [m]."""
 
 _log = logging.getLogger(__name__)
 
 
-def perturbed_nominal(
+def perturb_nominal(
     plant: Robot,
     rng: np.random.Generator,
     *,
-    scale: float = SCALE,
-    mismatch: tuple[float, float] = MISMATCH,
+    scale: float = DEFAULT_SCALE,
+    mismatch: tuple[float, float] = MISMATCH_BAND,
 ) -> Robot:
     """Return the plant with parameters that are wrong by some 20 %.
 
@@ -41,7 +41,7 @@ def perturbed_nominal(
     """
     low, high = mismatch
     best, best_miss = plant, np.inf
-    for _ in range(DRAWS):
+    for _ in range(MAX_DRAWS):
         candidate = perturb(plant, rng, scale=scale)
         error = torque_mismatch(candidate, plant)
         miss = float(np.maximum(low - error, error - high).max())
@@ -53,7 +53,7 @@ def perturbed_nominal(
         _log.info(
             "no perturbation puts every joint's mismatch in %s; the nearest is taken", mismatch
         )
-    return best if best.formal else with_own_document(best)
+    return best if best.formal else embed_parameters(best)
 
 
 def torque_mismatch(model: Robot, plant: Robot) -> Float1D:
@@ -74,7 +74,7 @@ def require_same_robot(nominal: Robot, plant: Robot, name: str) -> Robot:
     Raises `OptionError` if not; the text says `name`.
     """
     same = nominal.joint_names == plant.joint_names
-    if not same or np.abs(nominal.geometry - plant.geometry).max() > SAME_GEOMETRY:
+    if not same or np.abs(nominal.geometry - plant.geometry).max() > GEOMETRY_TOLERANCE:
         raise OptionError(
             f"the nominal robot {name} has other joints or another geometry than '{plant.name}'; "
             "give a model of the same robot"

@@ -10,7 +10,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.payload import (
-    SYMBOLS,
+    LOAD_SYMBOLS,
     PayloadEstimate,
     estimate_payload,
     payload_parameters,
@@ -112,7 +112,7 @@ def payload(
         raise OptionError(
             "with --load the torque constants are estimated; leave --torque-gain-std out"
         )
-    logs = Logs((*Logs.of(log).read, *Logs.of(loaded).read))
+    logs = Logs((*Logs.from_logs(log).read, *Logs.from_logs(loaded).read))
     logs.require_distinct()
     first, second = (each.require_torques() for each in logs)
     measured = first.torque_measured | second.torque_measured
@@ -120,7 +120,7 @@ def payload(
     doubt = check_logs(logs.read, nominal, basis, refuse=not force).errors
     if isinstance(preprocessor, str):
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
-    bare, heavy = (preprocessor.tuned(part, nominal)(part, nominal) for part in (first, second))
+    bare, heavy = (preprocessor.tune(part, nominal)(part, nominal) for part in (first, second))
     if load is None:
         gain_std = drive_gain_std or 0.0
         estimate = estimate_payload(bare, heavy, nominal, basis, gain_std=gain_std)
@@ -145,6 +145,6 @@ def _load_content(estimate: PayloadEstimate) -> dict[str, Any]:
         "mass_std": numbers(estimate.mass_std)[0],
         "com": numbers(estimate.com),
         "com_std": numbers(estimate.com_std),
-        "parameters": dict(zip(SYMBOLS, numbers(estimate.phi), strict=True)),
-        "parameters_std": dict(zip(SYMBOLS, numbers(estimate.phi_std), strict=True)),
+        "parameters": dict(zip(LOAD_SYMBOLS, numbers(estimate.phi), strict=True)),
+        "parameters_std": dict(zip(LOAD_SYMBOLS, numbers(estimate.phi_std), strict=True)),
     }

@@ -13,7 +13,7 @@ from robotid_sim.arrays import Bool1D, readonly
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.estimation.estimate import Estimate, load_chosen
-from robotid_sim.estimation.state_functions import Lack, require_function_of
+from robotid_sim.estimation.state_functions import UnmodeledFunction, require_function_of
 from robotid_sim.files import atomic_path
 from robotid_sim.importing.reading import Logs
 from robotid_sim.measurement.log import Log
@@ -28,19 +28,19 @@ from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.log_prediction import (
     LogPrediction,
-    by_positions,
+    apply_saved_eps,
+    apply_saved_gravity,
+    ignore_velocities,
     predict_log,
-    with_friction_velocity,
-    with_gravity,
 )
 from robotid_sim.validation.predictive_band import ModelError, UncertainFunction
 
 Parsed = TypeVar("Parsed")
 
-ROUNDING = 1e-9
+PARAMETER_TOLERANCE = 1e-9
 """Relative error of a base parameter that is none of the file."""
 
-_OTHER = "the estimate's '{}' are not those of `identify`"
+_MISMATCH_MESSAGE = "the estimate's '{}' are not those of `identify`"
 
 
 @public_value
@@ -55,7 +55,9 @@ class SavedEstimate:
     context: Mapping[str, Any]
 
     @classmethod
-    def of(cls, estimate: "SavedEstimate | Identification | str | Path") -> "SavedEstimate":
+    def from_estimate(
+        cls, estimate: "SavedEstimate | Identification | str | Path"
+    ) -> "SavedEstimate":
         """Return what an estimate file holds, or would hold.
 
         Raises `FileFormatError` if the file is no estimate file.
@@ -73,7 +75,7 @@ class SavedEstimate:
         """Why the chosen estimate cannot be trusted; empty for nothing."""
         return str(self.context.get("warning") or "")
 
-    def measured_by(self, robot: Robot) -> Bool1D:
+    def find_measured_joints(self, robot: Robot) -> Bool1D:
         """Return which torques of the robot the logs of the estimate have, shape (n,).
 
         Raises `FileFormatError` if the estimate is of another robot.
@@ -92,7 +94,7 @@ class SavedEstimate:
             )
         return np.array(known)
 
-    def of_robot(self, robot: Robot, basis: BaseParameters) -> "SavedEstimate":
+    def select_robot(self, robot: Robot, basis: BaseParameters) -> "SavedEstimate":
         """Return the estimates that are of the base parameters of a robot.
 
         Parameters
@@ -136,7 +138,7 @@ class ScoredPrediction:
     logs: Logs
     """The log, and how it was read."""
     prediction: LogPrediction
-    lacks: tuple[Lack, ...]
+    lacks: tuple[UnmodeledFunction, ...]
     """What the model lacked in the fit, which the prediction has."""
     doubt: str
     """What speaks against the log, which was used in spite of it."""
@@ -211,19 +213,19 @@ def predict(
     LogError
         If the log is of another robot, has no torques, or holds an error.
     """
-    saved, logs = SavedEstimate.of(estimate), Logs.of(log)
-    measured = saved.measured_by(nominal)
-    before = with_gravity(nominal, saved.context)
-    nominal = with_friction_velocity(before, saved.context)
+    saved, logs = SavedEstimate.from_estimate(estimate), Logs.from_logs(log)
+    measured = saved.find_measured_joints(nominal)
+    before = apply_saved_gravity(nominal, saved.context)
+    nominal = apply_saved_eps(before, saved.context)
     basis = base_parameters(nominal, joint_parameters, measured)
-    saved = saved.of_robot(nominal, basis)
+    saved = saved.select_robot(nominal, basis)
     chosen, context = saved.chosen, saved.context
     if not chosen.success:
         raise FileFormatError(f"{saved.name}: the chosen fit failed: {chosen.message}")
     doubt = check_logs(logs.read, before, basis, refuse=not force).errors
     if isinstance(preprocessor, str):
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
-    known = by_positions(preprocessor, context.get("torque_delay"))
+    known = ignore_velocities(preprocessor, context.get("torque_delay"))
     lacks, terms = lacks_of(context, nominal), terms_of(context, nominal)
     error = _model_error(context, nominal, basis, measured)
     with one_blas_thread():
@@ -238,7 +240,7 @@ def _model_error(
     known = context.get("model_error")
     if known is None:
         return None
-    with _of_identify("model_error"):
+    with _require_format("model_error"):
         std = readonly(known["std"], shape=measured.shape, name="std")
         functions = _read(tuple[UncertainFunction, ...], known.get("functions", ()))
         for function in functions:
@@ -253,10 +255,10 @@ def _model_error(
     return ModelError(np.where(measured, std, np.nan), cov, functions)
 
 
-def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[Lack]:
+def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[UnmodeledFunction]:
     """Return what the model lacked in the fit, as the content of an estimate file says."""
-    with _of_identify("unmodeled_torque"):
-        lacks = _read(list[Lack], context.get("unmodeled_torque", ()))
+    with _require_format("unmodeled_torque"):
+        lacks = _read(list[UnmodeledFunction], context.get("unmodeled_torque", ()))
         for lack in lacks:
             require_function_of(nominal, lack.joint, lack.quantity, lack.knots, lack.values)
     return lacks
@@ -265,7 +267,7 @@ def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[Lack]:
 def terms_of(context: Mapping[str, Any], nominal: Robot) -> list[JointTerm]:
     """Return the terms that the fit found joints to have, as an estimate file says."""
     keys = ("kind", "joint", "values", "shape", "partner")
-    with _of_identify("terms"):
+    with _require_format("terms"):
         own = [{key: term[key] for key in keys if key in term} for term in context.get("terms", ())]
         terms = _read(list[JointTerm], own)
         require_terms_of(terms, nominal.joint_names, nominal.name)
@@ -273,16 +275,16 @@ def terms_of(context: Mapping[str, Any], nominal: Robot) -> list[JointTerm]:
 
 
 @contextmanager
-def _of_identify(name: str) -> Iterator[None]:
+def _require_format(name: str) -> Iterator[None]:
     """Raise `FileFormatError` where an entry of an estimate file is not as `identify` writes it."""
     try:
         yield
     except ValidationError as error:
         first = error.errors()[0]
         where, said = ".".join(map(str, first["loc"])), first["msg"]
-        raise FileFormatError(f"{_OTHER.format(name)}: '{where}': {said}") from error
+        raise FileFormatError(f"{_MISMATCH_MESSAGE.format(name)}: '{where}': {said}") from error
     except (AttributeError, KeyError, TypeError, ValueError, RobotIdError) as error:
-        raise FileFormatError(f"{_OTHER.format(name)}: {error}") from error
+        raise FileFormatError(f"{_MISMATCH_MESSAGE.format(name)}: {error}") from error
 
 
 def _read(kind: type[Parsed], content: object) -> Parsed:
@@ -299,8 +301,10 @@ def _require_one_robot(estimate: Estimate, robot: Robot, basis: BaseParameters, 
             f"{name}: 'phi' of '{estimate.estimator}' has {phi.size} numbers, a robot with "
             f"{robot.dof} joints has {size(robot.dof)}"
         )
-    of_phi, beta = basis.of(phi), estimate.beta
-    for j in np.flatnonzero(~(np.abs(of_phi - beta) <= estimate.std + ROUNDING * np.abs(beta)))[:1]:
+    of_phi, beta = basis.project(phi), estimate.beta
+    for j in np.flatnonzero(
+        ~(np.abs(of_phi - beta) <= estimate.std + PARAMETER_TOLERANCE * np.abs(beta))
+    )[:1]:
         raise FileFormatError(
             f"{name}: '{basis.names[j]}' of '{estimate.estimator}' is "
             f"{beta[j]:.4g} in 'beta' and {of_phi[j]:.4g} from 'phi'; the file "

@@ -14,19 +14,24 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import triangular_factor
-from robotid_sim.estimation.restricted import NAME, coloring, known_before, within
+from robotid_sim.estimation.restricted import (
+    ESTIMATOR_NAME,
+    estimate_coloring,
+    is_within,
+    project_nominal,
+)
 from robotid_sim.measurement.joined_motion import JoinedRowFilter
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.section import unit_text
 from robotid_sim.threads import one_blas_thread
 
-WINDOWS = 10
+MAX_WINDOWS = 10
 """Windows of time that a page can switch off, at most."""
 
-LEAST_PART = 0.1
+MIN_PERIOD_SHARE = 0.1
 """Share of a period below which what is left of one is no window of its own."""
 
-LEVEL = 0.95
+CONFIDENCE_LEVEL = 0.95
 """Probability of the intervals."""
 
 
@@ -51,7 +56,7 @@ class Refit:
     """The estimate that the page is of."""
     data: dict[str, Any]
     """Factors of the rows by joint and window of time, and what else the fit needs (JSON)."""
-    estimator: str = NAME
+    estimator: str = ESTIMATOR_NAME
     """Name of the estimator that fits so outside of the page."""
 
 
@@ -69,16 +74,16 @@ def refit_data(
 ) -> dict[str, Any]:
     """Return what the page fits again from; `whole` is weighted least squares of all rows."""
     problem = fit.problem
-    color, dof = coloring(problem, whole)
-    before = known_before(problem)
+    color, dof = estimate_coloring(problem, whole)
+    before = project_nominal(problem)
     windows = windows_of(fit)
-    parts = [within(problem.times, [[window.low, window.high]]) for window in windows]
+    parts = [is_within(problem.times, [[window.low, window.high]]) for window in windows]
     units = ["N" if unit == "m" else "N m" for unit in fit.nominal.joint_units]
     rows = [int(part.sum()) for part in parts]
-    columns, factors = packed_factors(problem, parts)
+    columns, factors = pack_factors(problem, parts)
     tried = None
     if unseen is not None:
-        seen_by, packed = packed_factors(unseen, [np.ones(unseen.samples, dtype=bool)])
+        seen_by, packed = pack_factors(unseen, [np.ones(unseen.samples, dtype=bool)])
         tried = {"rows": unseen.samples, "columns": seen_by, "factors": packed}
     return {
         "joints": list(zip(problem.joint_names, units, strict=True)),
@@ -97,10 +102,10 @@ def refit_data(
         "unseen": tried,
         "before": before.beta.tolist(),
         "errors": before.std.tolist(),
-        "root": encoded(before.root[np.tril_indices(len(before.root))]),
+        "root": encode(before.root[np.tril_indices(len(before.root))]),
         "color": color.tolist(),
         "std": whole.std.tolist(),
-        "quantile": stdtrit(dof, 0.5 + 0.5 * LEVEL).tolist(),
+        "quantile": stdtrit(dof, 0.5 + 0.5 * CONFIDENCE_LEVEL).tolist(),
         "hasPrior": problem.nominal is not None,
         "whitened": bool(fit.discrepancy.columns.size),
     }
@@ -117,12 +122,12 @@ def windows_of(fit: Identification) -> list[Window]:
         ends = np.array([first, *(times[starts] - half), last])
     elif problem.period is not None:
         noun, period = "period", problem.period
-        least = LEAST_PART * period
+        least = MIN_PERIOD_SHARE * period
         begin, end = np.floor((first + least) / period), np.ceil((last - least) / period)
         ends = np.arange(begin, end + 1.0) * period
     groups = ends.size - 1
-    step = -(-groups // WINDOWS)
-    parts = max(1, WINDOWS // groups)
+    step = -(-groups // MAX_WINDOWS)
+    parts = max(1, MAX_WINDOWS // groups)
     windows = []
     for k in range(0, groups, step):
         end = min(k + step, groups)
@@ -131,23 +136,23 @@ def windows_of(fit: Identification) -> list[Window]:
         several = f"{noun} {end}" if end == k + 1 else f"{noun}s {k + 1} to {end}"
         name = several if noun else "all"
         windows += [Window(name, *pair) for pair in pairwise(cuts.round(3).tolist())]
-    return [window for window in windows if within(times, [[window.low, window.high]]).any()]
+    return [window for window in windows if is_within(times, [[window.low, window.high]]).any()]
 
 
-def packed_factors(problem: LinearProblem, parts: Sequence[Bool1D]) -> tuple[list[list[int]], str]:
+def pack_factors(problem: LinearProblem, parts: Sequence[Bool1D]) -> tuple[list[list[int]], str]:
     """Return which columns every joint sees, and the factors of its rows in parts of the samples.
 
     A factor is that of ``[W y]`` in the columns that the joint sees; with fewer rows than columns
     it is a trapezoid. All of them follow one another row by row, without what is zero.
     """
-    rows, torques = problem.by_joint(problem.W), problem.by_joint(problem.y)
+    rows, torques = problem.unstack_rows(problem.W), problem.unstack_rows(problem.y)
     columns = [np.flatnonzero(rows[:, j].any(axis=0)) for j in range(problem.dof)]
     values = []
     for part in parts:
         for j, own in enumerate(columns):
             R = triangular_factor(np.column_stack([rows[part, j][:, own], torques[part, j]]))
             values.append(R[np.triu_indices(len(R), 0, R.shape[1])])
-    return [own.tolist() for own in columns], encoded(np.concatenate(values))
+    return [own.tolist() for own in columns], encode(np.concatenate(values))
 
 
 def _random_effects(
@@ -156,7 +161,7 @@ def _random_effects(
     """Return the products of columns and random effects by part and joint; None without effects."""
     if problem.random is None:
         return None
-    rows, random = problem.by_joint(problem.W), problem.by_joint(problem.random)
+    rows, random = problem.unstack_rows(problem.W), problem.unstack_rows(problem.random)
     effects = [np.flatnonzero(random[:, j].any(axis=0)) for j in range(problem.dof)]
     products = [
         (rows[part, j][:, own].T @ random[part, j][:, effects[j]]).ravel(order="F")
@@ -166,10 +171,10 @@ def _random_effects(
     return {
         "count": random.shape[2],
         "effects": [own.tolist() for own in effects],
-        "products": encoded(np.concatenate(products)),
+        "products": encode(np.concatenate(products)),
     }
 
 
-def encoded(values: Float1D) -> str:
+def encode(values: Float1D) -> str:
     """Return numbers in double precision, base64."""
     return base64.b64encode(np.asarray(values, dtype="<f8").tobytes()).decode()

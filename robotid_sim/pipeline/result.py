@@ -14,12 +14,12 @@ from typing import Any, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import FileFormatError
 from robotid_sim.files import check_schema, read_json, write_text
 from robotid_sim.validation.control_run import ControlRun
 
-VERSION = 1
+SCHEMA_VERSION = 1
 
 
 class _Model(BaseModel):
@@ -28,7 +28,7 @@ class _Model(BaseModel):
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
         """Let ``help`` show what every part holds."""
-        documented(cls)
+        document_attributes(cls)
 
 
 class RobotResult(_Model):
@@ -213,16 +213,18 @@ class CheckResult(_Model):
     """What is probably behind a failure, where that is known."""
 
     @classmethod
-    def at_most(cls, name: str, value: float | None, limit: float) -> "CheckResult":
+    def from_limit(cls, name: str, value: float | None, limit: float) -> "CheckResult":
         """Return the check of a value that must be finite and no larger than its limit."""
         number = None if value is None else finite(value)
         passed = number is not None and number <= limit
         return cls(name=name, passed=passed, value=number, limit=limit)
 
     @classmethod
-    def between(cls, name: str, value: float | None, lower: float, upper: float) -> "CheckResult":
+    def from_range(
+        cls, name: str, value: float | None, lower: float, upper: float
+    ) -> "CheckResult":
         """Return the check of a value that must lie in a range."""
-        check = cls.at_most(name, value, upper)
+        check = cls.from_limit(name, value, upper)
         passed = check.passed and check.value is not None and bool(check.value >= lower)
         return check.model_copy(update={"lower": float(lower), "passed": passed})
 
@@ -239,7 +241,7 @@ class VerdictResult(_Model):
 class StudyResult(_Model):
     """Everything that a study found."""
 
-    schema_: str = Field(default=f"robotid/result/{VERSION}", alias="schema")
+    schema_: str = Field(default=f"robotid/result/{SCHEMA_VERSION}", alias="schema")
     """Kind and version of the file."""
     robot: RobotResult
     seed: int
@@ -280,7 +282,7 @@ class StudyResult(_Model):
         return self
 
     @property
-    def chosen_estimate(self) -> EstimateResult:
+    def selected_estimate(self) -> EstimateResult:
         """The estimate that the identified robot is made from."""
         return next(e for e in self.estimates if e.estimator == self.chosen)
 
@@ -299,9 +301,9 @@ class StudyResult(_Model):
         Raises `FileFormatError` if the file is missing, incomplete, of another kind or of a newer
         schema.
         """
-        content = read_json(path, "result", VERSION)
-        content["schema"] = f"robotid/result/{VERSION}"
-        check_schema(content["schema"], "result", VERSION, path)
+        content = read_json(path, "result", SCHEMA_VERSION)
+        content["schema"] = f"robotid/result/{SCHEMA_VERSION}"
+        check_schema(content["schema"], "result", SCHEMA_VERSION, path)
         try:
             return cls.model_validate(content)
         except ValidationError as error:
@@ -317,7 +319,7 @@ def robot_of_result(path: str | Path) -> str:
     Raises `FileFormatError` if the file is missing, of another kind or of a newer schema, or names
     no robot.
     """
-    robot = read_json(path, "result", VERSION).get("robot")
+    robot = read_json(path, "result", SCHEMA_VERSION).get("robot")
     if not isinstance(robot, dict) or "name" not in robot:
         raise FileFormatError(f"{path} is not a complete result: it names no robot")
     return str(robot["name"])
@@ -328,10 +330,19 @@ def finite(value: float) -> float | None:
     return float(value) if math.isfinite(value) else None
 
 
-PACKAGES = ("robotid_sim", "pybullet", "mujoco", "numpy", "scipy", "numba", "clarabel", "h5py")
+RECORDED_PACKAGES = (
+    "robotid_sim",
+    "pybullet",
+    "mujoco",
+    "numpy",
+    "scipy",
+    "numba",
+    "clarabel",
+    "h5py",
+)
 
 
 def versions() -> dict[str, str]:
     """Return the versions of Python and of the packages that decide the numbers."""
-    installed = {p: version(p) for p in PACKAGES if find_spec(p) is not None}
+    installed = {p: version(p) for p in RECORDED_PACKAGES if find_spec(p) is not None}
     return {"python": platform.python_version(), **installed}

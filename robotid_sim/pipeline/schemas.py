@@ -8,9 +8,9 @@ from pydantic import BaseModel, Field, create_model
 
 from robotid_sim.errors import UnknownNameError
 
-DRAFT = "https://json-schema.org/draft/2020-12/schema"
+DRAFT_ADDRESS = "https://json-schema.org/draft/2020-12/schema"
 
-SCHEMAS: Mapping[str, str] = {
+SCHEMA_SOURCES: Mapping[str, str] = {
     "result": "robotid_sim.pipeline.result:StudyResult",
     "estimate": "robotid_sim.pipeline.schemas:estimate_file",
     "log": "robotid_sim.pipeline.schemas:LogHeader",
@@ -25,11 +25,11 @@ def schema(name: str) -> dict[str, Any]:
 
     Raises `UnknownNameError` if there is no such kind.
     """
-    if name not in SCHEMAS:
-        raise UnknownNameError.of("schema", name, SCHEMAS)
-    model: Any = resolve_name(SCHEMAS[name])
+    if name not in SCHEMA_SOURCES:
+        raise UnknownNameError.from_names("schema", name, SCHEMA_SOURCES)
+    model: Any = resolve_name(SCHEMA_SOURCES[name])
     model = model if isinstance(model, type) else model()
-    return {"$schema": DRAFT, **model.model_json_schema(by_alias=True)}
+    return {"$schema": DRAFT_ADDRESS, **model.model_json_schema(by_alias=True)}
 
 
 def estimate_file() -> type[BaseModel]:

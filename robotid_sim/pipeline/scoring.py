@@ -12,7 +12,7 @@ from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
 from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.design import excitation_quality
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.sensors import PROVENANCE
+from robotid_sim.measurement.sensors import PROVENANCE_KEY
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import Setup
@@ -43,8 +43,8 @@ def score_estimate(
 ) -> EstimateResult:
     """Return one estimate beside the truth, with what it predicts of the unseen log."""
     basis, problem = fit.basis, fit.problem
-    true = basis.of(plant.parameters())
-    size = rms(problem.by_joint(problem.y))
+    true = basis.project(plant.parameters())
+    size = rms(problem.unstack_rows(problem.y))
     is_chosen, ratio = estimate is fit.chosen, estimate.criterion_over_optimum
     nees = _nees(estimate, true) if estimate.success and estimate.unbiased else None
     errors = None if prediction is None else prediction.model_error_relative
@@ -78,7 +78,7 @@ def score_estimate(
 
 
 @one_blas_thread()
-def scored(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResult]:
+def score_estimates(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResult]:
     """Return the estimates beside the truth and tried on the unseen log.
 
     They keep their order; those that failed predict nothing.
@@ -120,7 +120,8 @@ def _fitness_over_least_squares(estimate: Estimate, problem: LinearProblem) -> f
     reduction = reduce_rows(problem)
     least, _ = reduction.solve(weights)
     reached, minimum = (
-        float(weights**2 @ reduction.squared_residuals(beta)) for beta in (estimate.beta, least)
+        float(weights**2 @ reduction.compute_squared_residuals(beta))
+        for beta in (estimate.beta, least)
     )
     return reached / minimum
 
@@ -141,7 +142,7 @@ def compare_preprocessing(
         log,
         nominal,
         basis,
-        basis.of(plant.parameters()),
+        basis.project(plant.parameters()),
         cramer_rao(exact, np.where(noisy, noise, 1.0)),
         WeightedLeastSquares(),
         smoother.rows,
@@ -203,7 +204,7 @@ def describe_measurement(log: Log, preset: str | None = None) -> MeasurementResu
         torque = [float(v) for v in np.std(log.tau_meas - log.truth.tau, axis=0)]
         encoder = [float(v) for v in np.std(log.q - log.truth.q, axis=0)]
     return MeasurementResult(
-        preset=preset or ("custom" if log.provenance.get(PROVENANCE) else "unknown"),
+        preset=preset or ("custom" if log.provenance.get(PROVENANCE_KEY) else "unknown"),
         samples=log.t.size,
         dt_s=log.dt,
         engine=str(log.provenance.get("engine", "unknown")),

@@ -22,7 +22,7 @@ from robotid_sim.pipeline.build_design import build_space
 from robotid_sim.pipeline.build_robot import build_nominal, build_robot
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.excitation import contacts
-from robotid_sim.pipeline.verdict import saturated
+from robotid_sim.pipeline.verdict import find_saturation
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.streams import stream_of
@@ -35,7 +35,7 @@ _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def saved_if_diverged(path: Path | None) -> Iterator[None]:
+def save_if_diverged(path: Path | None) -> Iterator[None]:
     """Save the log of a loop that diverges within the block, if there is a path, and say where."""
     try:
         yield
@@ -76,7 +76,9 @@ def clean_run(cell: Cell, trajectory: Excitation, *, progress: Progress = silent
         return rollout(engine, cell.controller, trajectory, progress=progress)
 
 
-def measured(cell: Cell, clean: Log, rng: np.random.Generator, *, seed: int | None = None) -> Log:
+def measure_clean_log(
+    cell: Cell, clean: Log, rng: np.random.Generator, *, seed: int | None = None
+) -> Log:
     """Return what the sensors of a cell see of a clean run, which is the log's truth.
 
     The seed is what the log says of it. Raises `OptionError` if a sensor has options for another
@@ -99,7 +101,7 @@ def run_experiment(
     The log is what a real cell would give, and the truth for scoring; the seed is what it says of
     it.
     """
-    return measured(cell, clean_run(cell, trajectory, progress=progress), rng, seed=seed)
+    return measure_clean_log(cell, clean_run(cell, trajectory, progress=progress), rng, seed=seed)
 
 
 @public_value
@@ -132,9 +134,9 @@ class Experiment:
         return np.asarray(np.abs(self.log.tau_meas).max(axis=0))
 
     @property
-    def saturated(self) -> Float1D:
+    def saturated_share(self) -> Float1D:
         """Share of the samples in which more than the torque limit is commanded, shape (n,)."""
-        return np.asarray(saturated(self.log).mean(axis=0))
+        return np.asarray(find_saturation(self.log).mean(axis=0))
 
     def write(self, path: str | Path) -> None:
         """Write the log, as `save_log` does."""
@@ -148,7 +150,7 @@ class Experiment:
             "samples": self.log.t.size,
             "dt_s": self.log.dt,
             "peak_torque": self.peak_torque.tolist(),
-            "saturated": self.saturated.tolist(),
+            "saturated": self.saturated_share.tolist(),
             **self.limit_use,
             "contacts": self.contacts,
         }
@@ -214,7 +216,7 @@ def simulate(
     path = load_trajectory(trajectory, plant) if isinstance(trajectory, str | Path) else trajectory
     require_runnable(path, plant, cell.rate, name)
     stream = stream_of(config.seed if rng is None else rng, "measure")
-    with saved_if_diverged(None if diverged is None else Path(diverged)):
+    with save_if_diverged(None if diverged is None else Path(diverged)):
         log = run_experiment(cell, path, stream, seed=config.seed, progress=progress)
     space = build_space(nominal, config)
     return Experiment(plant, nominal, path, log, None if space is None else space.floor)

@@ -11,24 +11,29 @@ from robotid_sim.diagnostics.residuals import doubt
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError, require_type
 from robotid_sim.estimation.consistent import Lift, lift
-from robotid_sim.estimation.discrepancy import Discrepancy, allowing_for, with_values, without_pull
+from robotid_sim.estimation.discrepancy import (
+    Discrepancy,
+    add_function_values,
+    remove_unpredictive,
+    weigh_discrepancy,
+)
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.friction_fit import finer_rows
-from robotid_sim.estimation.held_out import CERTAIN, MARGIN, worth
+from robotid_sim.estimation.held_out import MIN_GAIN, MIN_GAIN_OVER_ERROR_TESTED, worth
 from robotid_sim.estimation.problem import Estimator, LinearProblem
-from robotid_sim.estimation.structure import NO_TERMS, with_term_values
-from robotid_sim.estimation.structure_search import LEAST_ROWS
+from robotid_sim.estimation.structure import EMPTY_STRUCTURE, set_term_values
+from robotid_sim.estimation.structure_search import MIN_ROWS
 from robotid_sim.measurement.log import Log, LoopNoise
 from robotid_sim.model.robot import Robot
-from robotid_sim.pipeline.fit_plan import FitPlan, chosen_name, heeding_loop_noise
-from robotid_sim.pipeline.fitted_motion import FittedMotion, RevisedModel, fitted_motion, tune_model
-from robotid_sim.pipeline.identification import Identification, doubted
+from robotid_sim.pipeline.fit_plan import FitPlan, add_output_error, choose_estimate
+from robotid_sim.pipeline.fitted_motion import FittedMotion, RevisedModel, fit_motion, tune_model
+from robotid_sim.pipeline.identification import Identification, find_untrusted_robot
 from robotid_sim.pipeline.term_choice import TermChoice, choose_terms, delays_of, score_held_out
 from robotid_sim.progress import Progress, silent
 from robotid_sim.threads import one_blas_thread
 
-FINER = 4.0
+RATE_RATIO = 4.0
 """Rate and cut-off of the rows that functions have to predict, over those of the fit."""
 
 _logger = logging.getLogger(__name__)
@@ -53,18 +58,18 @@ def fit_logs(
     for log in logs:
         log.require_robot(nominal).require_torques()
     progress("identify", 0.0)
-    plan, heard = heeding_loop_noise(plan, logs)
+    plan, heard = add_output_error(plan, logs)
     model = tune_model(logs, nominal, basis, plan)
     progress("identify", 0.4)
     choose = partial(choose_terms, logs, nominal, basis, plan, model)
     always = plan.joint_terms and not plan.terms_by_need
     seen, found = _fit_rows(logs, plan, choose() if always else model)
     progress("identify", 0.6)
-    is_long = seen.rows.samples >= LEAST_ROWS
+    is_long = seen.rows.samples >= MIN_ROWS
     # Functions that come out of noise in the loop are none that terms could be.
     if plan.terms_by_need and found.whole.lacks and is_long and heard is None:
         seen, found = _add_terms_by_need(logs, plan, (seen, found), choose())
-    return estimated(seen, found, plan, rng, heard=heard, progress=progress)
+    return estimate(seen, found, plan, rng, heard=heard, progress=progress)
 
 
 def _fit_rows(
@@ -72,10 +77,10 @@ def _fit_rows(
 ) -> tuple[FittedMotion, Discrepancy]:
     """Return the rows of logs by a model, or by terms of joints, and what these lack."""
     if isinstance(by, TermChoice):
-        seen = fitted_motion(logs, by.model, plan, by.structure, by.robot)
+        seen = fit_motion(logs, by.model, plan, by.structure, by.robot)
     else:
-        seen = fitted_motion(logs, by, plan)
-    plain, gain_std = seen.structure.beside(seen.rows), plan.drive_gain_std
+        seen = fit_motion(logs, by, plan)
+    plain, gain_std = seen.structure.project_rows(seen.rows), plan.drive_gain_std
     return seen, find_discrepancy(plain, seen.motion, seen.model.nominal, gain_std=gain_std)
 
 
@@ -95,18 +100,18 @@ def _add_terms_by_need(
     model = plain[0].model
     if delays_of(choice.model) != delays_of(model):
         gain = (after - before).sum(axis=1)
-        return tried if worth(gain, CERTAIN) > MARGIN else plain
-    gains = [worth(gain, CERTAIN) for gain in (after - before).T]
-    better = (np.array(gains) > MARGIN) & choice.joints
+        return tried if worth(gain, MIN_GAIN_OVER_ERROR_TESTED) > MIN_GAIN else plain
+    gains = [worth(gain, MIN_GAIN_OVER_ERROR_TESTED) for gain in (after - before).T]
+    better = (np.array(gains) > MIN_GAIN) & choice.joints
     if not better.any():
         return plain
     if (better == choice.joints).all():
         return tried
-    bare = replace(choice, model=model, structure=NO_TERMS)
+    bare = replace(choice, model=model, structure=EMPTY_STRUCTURE)
     return _fit_rows(logs, plan, bare.merge(choice, better, logs, plan))
 
 
-def estimated(
+def estimate(
     seen: FittedMotion,
     discrepancy: Discrepancy,
     plan: FitPlan,
@@ -121,30 +126,31 @@ def estimated(
     that shakes the robot, if the plan heeds it.
     """
     nominal, structure, rows = seen.model.nominal, seen.structure, seen.rows
-    plain = structure.beside(rows)
-    fine = finer_rows(seen.smooth, FINER)
-    known = replace(nominal, terms=(*nominal.terms, *structure.lasting_terms()))
-    discrepancy = without_pull(discrepancy, plain, fine, known)
-    problem = allowing_for(plain, discrepancy)
+    plain = structure.project_rows(rows)
+    fine = finer_rows(seen.smooth, RATE_RATIO)
+    known = replace(nominal, terms=(*nominal.terms, *structure.list_lasting_terms()))
+    discrepancy = remove_unpredictive(discrepancy, plain, fine, known)
+    problem = weigh_discrepancy(plain, discrepancy)
     progress("identify", 0.8)
     estimates = {
-        name: _fitted(name, estimator, problem, rng) for name, estimator in plan.estimators.items()
+        name: _run_estimator(name, estimator, problem, rng)
+        for name, estimator in plan.estimators.items()
     }
-    chosen = estimates[chosen_name(plan, estimates, heard, problem)]
+    chosen = estimates[choose_estimate(plan, estimates, heard, problem)]
     if chosen.success:
-        structure = with_term_values(structure, rows, chosen.beta, chosen.noise_std)
-        phi = rows.basis.completed(chosen.beta, nominal.parameters())
+        structure = set_term_values(structure, rows, chosen.beta, chosen.noise_std)
+        phi = rows.basis.complete(chosen.beta, nominal.parameters())
         model = nominal.with_parameters(phi, formal=True)
-        model = replace(model, terms=(*nominal.terms, *structure.lasting_terms()))
-        discrepancy = with_values(discrepancy, plain, chosen.beta, fine, model)
+        model = replace(model, terms=(*nominal.terms, *structure.list_lasting_terms()))
+        discrepancy = add_function_values(discrepancy, plain, chosen.beta, fine, model)
     lifted = lift_estimate(chosen, nominal, rows.basis)
     if lifted is not None and structure.terms:
-        terms = (*nominal.terms, *structure.lasting_terms())
+        terms = (*nominal.terms, *structure.list_lasting_terms())
         lifted = replace(lifted, robot=replace(lifted.robot, terms=terms))
     has_terms = bool(structure.terms) or bool(plan.joint_terms and not plan.terms_by_need)
     why = doubt(chosen, problem, plain, has_terms=has_terms) if chosen.success else ""
     if why:
-        lifted = doubted(lifted)
+        lifted = find_untrusted_robot(lifted)
     progress("identify", 1.0)
     return Identification(
         preprocessors=seen.preprocessors,
@@ -167,7 +173,7 @@ def estimated(
     )
 
 
-def _fitted(
+def _run_estimator(
     name: str, estimator: Estimator, problem: LinearProblem, rng: np.random.Generator
 ) -> Estimate:
     """Return the estimate of an estimator, under the name that it runs by.
@@ -202,7 +208,7 @@ def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> 
         return None
     if estimate.phi is not None:
         # The solver of the cone program may stop a little outside of its cones.
-        robot = nominal.with_parameters(estimate.phi, formal=True).repaired()
+        robot = nominal.with_parameters(estimate.phi, formal=True).repair()
         return Lift(robot, exact=True, distance=0.0, message="the estimate is a consistent robot")
     try:
         return lift(estimate.beta, estimate.cov, nominal, basis)

@@ -20,7 +20,7 @@ from robotid_sim.frames import data_frame
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.model.robot import Robot
-from robotid_sim.parallel import kept_workers, run_ahead
+from robotid_sim.parallel import keep_workers, run_ahead
 from robotid_sim.pipeline.assess import Assessment, FittedLog
 from robotid_sim.pipeline.build import Setup, build_setup, load_kernels
 from robotid_sim.pipeline.config import StudyConfig
@@ -29,14 +29,14 @@ from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.refit import Refit, refit_of
 from robotid_sim.pipeline.result import StudyResult
 from robotid_sim.pipeline.study_stages import (
-    FILES,
-    RUN_LOG,
+    LOG_FILE,
+    RESULT_FILES,
     StudyStages,
     require_study_folder,
     study_folder,
 )
 from robotid_sim.progress import Progress
-from robotid_sim.progress_display import in_notebook, progress_line
+from robotid_sim.progress_display import is_notebook, progress_line
 from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation
@@ -111,12 +111,12 @@ class Study:
         return data_frame(dict(zip(names, zip(*rows, strict=True), strict=True)))
 
     @cached_property
-    def fitted(self) -> FittedLog:
+    def fit_log(self) -> FittedLog:
         """The log with its truth, and how it was fitted."""
         return FittedLog(self.log, self.fit, self.fit.preprocessor)
 
     @cached_property
-    def predicted(self) -> FittedLog:
+    def unseen_log(self) -> FittedLog:
         """The unseen log with its truth, and how it is predicted."""
         return FittedLog(self.unseen, self.fit, self.fit.preprocessor)
 
@@ -145,7 +145,7 @@ class Study:
         """What a page fits again from, and tries on the unseen log."""
         with one_blas_thread():
             fit = self.fit
-            return refit_of(fit, build_problem(self.predicted.motion, fit.nominal, fit.basis))
+            return refit_of(fit, build_problem(self.unseen_log.motion, fit.nominal, fit.basis))
 
 
 def run_study(
@@ -202,16 +202,16 @@ def run_study(
     KeyboardInterrupt
         If the design was interrupted.
     """
-    line = progress_line(enabled=in_notebook()) if progress is None else nullcontext(progress)
+    line = progress_line(enabled=is_notebook()) if progress is None else nullcontext(progress)
     command = command or "robotid_sim.run_study(setup, out)"
     settings = (config or StudyConfig()).experiment
     engine = study.cell.engine if isinstance(study, Setup) else settings.engine
-    with kept_workers():
+    with keep_workers():
         run_ahead(partial(load_kernels, engine), workers)  # in another process, meanwhile
         setup = study if isinstance(study, Setup) else build_setup(study, config)
         with (
             study_folder(out, setup, command) as folder,
-            _log_file(folder / RUN_LOG),
+            _log_file(folder / LOG_FILE),
             line as shown,
         ):
             stages = StudyStages(setup, folder, workers, meshes, shown)
@@ -262,7 +262,7 @@ def plan_study(
         "estimators": list(setup.fit.estimators),
         "seed": config.seed,
         "out": str(out),
-        "files": list(FILES),
+        "files": list(RESULT_FILES),
         "assumptions": setup.assumptions,
     }
 

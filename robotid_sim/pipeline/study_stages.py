@@ -12,7 +12,7 @@ from robotid_sim.files import FILE_SPACE
 from robotid_sim.measurement.files import save_log
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.export import write_urdf
-from robotid_sim.model.mesh_files import FOLDER as MESHES
+from robotid_sim.model.mesh_files import MESH_FOLDER as MESHES
 from robotid_sim.model.mesh_files import MeshMode
 from robotid_sim.parallel import run_ahead
 from robotid_sim.pipeline.assess import Assessment, assess
@@ -31,35 +31,35 @@ from robotid_sim.pipeline.scoring import (
     describe_measurement,
     describe_robot,
     describe_trajectory,
-    scored,
+    score_estimates,
 )
-from robotid_sim.pipeline.simulate import run_experiment, save_failures, saved_if_diverged
-from robotid_sim.pipeline.validate import compared_models, refits_of
+from robotid_sim.pipeline.simulate import run_experiment, save_failures, save_if_diverged
+from robotid_sim.pipeline.validate import collect_models, refits_of
 from robotid_sim.pipeline.verdict import noise_beside_residuals, verdict
 from robotid_sim.preprocess import PREPROCESSORS
 from robotid_sim.progress import Progress
 from robotid_sim.result_folder import Run, require_usable, result_folder
 from robotid_sim.trajectory.reference import Excitation, Trajectory
 from robotid_sim.trajectory.trajectory_files import save_trajectory
-from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
+from robotid_sim.validation.closed_loop import ClosedLoop, run_closed_loops
 from robotid_sim.validation.honesty import ResidualNoise
 
 LOG, RESULT = "log.h5", "result.json"
 """The measured log, and what came out."""
 
-RUN_LOG = "run.log"
+LOG_FILE = "run.log"
 """What the stages said, with times."""
 
-KIND = "study"
+FOLDER_KIND = "study"
 """What such a folder is of."""
 
-FILES = (
+RESULT_FILES = (
     *(RESULT, IDENTIFIED, "nominal.urdf", "trajectory.json", LOG),
-    *(ESTIMATE, PARAMETERS, "report.html", "figures", MESHES, RUN_LOG),
+    *(ESTIMATE, PARAMETERS, "report.html", "figures", MESHES, LOG_FILE),
 )
 """What a study and its page leave in a folder."""
 
-SAMPLE_SPACE = 400.0
+SAMPLE_SIZE = 400.0
 """Space of a sample of a joint in a log [bytes], with the logs of loops that fail."""
 
 
@@ -67,18 +67,18 @@ def study_folder(
     out: str | Path, setup: Setup, command: str = "run_study"
 ) -> AbstractContextManager[Path]:
     """Return the result folder of a study, to be entered; see `result_folder`."""
-    return result_folder(out, FILES, *_run_and_space(setup, command))
+    return result_folder(out, RESULT_FILES, *_run_and_space(setup, command))
 
 
 def require_study_folder(out: str | Path, setup: Setup, command: str) -> None:
     """Raise as `study_folder` would, and leave all as it is."""
-    require_usable(out, FILES, *_run_and_space(setup, command))
+    require_usable(out, RESULT_FILES, *_run_and_space(setup, command))
 
 
 def _run_and_space(setup: Setup, command: str) -> tuple[Run, float]:
     plant, family = setup.cell.plant, setup.excitation.family
     samples = family.periods * family.period * setup.cell.rate
-    return Run(KIND, plant.name, command), FILE_SPACE + SAMPLE_SPACE * samples * plant.dof
+    return Run(FOLDER_KIND, plant.name, command), FILE_SPACE + SAMPLE_SIZE * samples * plant.dof
 
 
 _log = logging.getLogger(__name__)
@@ -102,16 +102,16 @@ class StudyStages:
     """Wall time by stage [s]; the stages do not overlap."""
 
     @contextmanager
-    def _timed(self, name: str) -> Iterator[None]:
+    def _time_stage(self, name: str) -> Iterator[None]:
         began = time.perf_counter()
-        with saved_if_diverged(self.folder / "diverged.h5"):
+        with save_if_diverged(self.folder / "diverged.h5"):
             yield
         self.seconds[name] = time.perf_counter() - began
         _log.info("%s: %.2f s", name, self.seconds[name])
 
     def write_nominal(self) -> None:
         """Write the robot as it is known before."""
-        with self._timed("robot"):
+        with self._time_stage("robot"):
             path = self.folder / "nominal.urdf"
             for note in write_urdf(self.setup.nominal, path, meshes=self.meshes):
                 _log.warning("%s", note)
@@ -122,17 +122,17 @@ class StudyStages:
         if setup.comparison is None or self.workers < 2:
             return None
         stream = setup.streams("control")
-        loops = partial(closed_loop, setup.cell, setup.nominal, {}, stream, setup.comparison)
+        loops = partial(run_closed_loops, setup.cell, setup.nominal, {}, stream, setup.comparison)
         return run_ahead(loops, self.workers)
 
     def design(self) -> Designs:
         """Design the excitation."""
         setup, stream = self.setup, self.setup.streams("design")
-        with self._timed("design"):
+        with self._time_stage("design"):
             designs = design_excitation(
                 setup.nominal, setup.basis, setup.excitation, stream, progress=self.progress
             )
-            if designs.interrupted:  # a study does not go on with an unfinished design
+            if designs.is_interrupted:  # a study does not go on with an unfinished design
                 raise KeyboardInterrupt
             path = self.folder / "trajectory.json"
             save_trajectory(designs.trajectories[0], path, setup.nominal)
@@ -147,7 +147,7 @@ class StudyStages:
     def simulate(self, trajectory: Excitation) -> Log:
         """Run the experiment."""
         streams = self.setup.streams
-        with self._timed("simulate"):
+        with self._time_stage("simulate"):
             stream, seed = streams("measure"), streams.seed
             log = run_experiment(
                 self.setup.cell, trajectory, stream, seed=seed, progress=self.progress
@@ -158,7 +158,7 @@ class StudyStages:
     def identify(self, log: Log) -> Identification:
         """Identify the robot from its log."""
         setup = self.setup
-        with self._timed("identify"):
+        with self._time_stage("identify"):
             fit = identify(
                 log,
                 setup.nominal,
@@ -180,7 +180,7 @@ class StudyStages:
 
     def diagnose(self, log: Log, fit: Identification) -> Assessment:
         """Look for what speaks against the log and its model."""
-        with self._timed("diagnose"):
+        with self._time_stage("diagnose"):
             assessment = assess(fit, log)
             _ = assessment.diagnoses
         return assessment
@@ -189,7 +189,7 @@ class StudyStages:
         self, unseen: Callable[[], Log], log: Log, fit: Identification
     ) -> tuple[Log, list[ComparedPreprocessor]]:
         """Wait for the unseen log, and compare torque filters on the other if that is asked for."""
-        with self._timed("validate"):
+        with self._time_stage("validate"):
             measured, setup = unseen(), self.setup
             if not setup.compares_filters:
                 return measured, []
@@ -200,15 +200,15 @@ class StudyStages:
     ) -> ClosedLoop | None:
         """Run the closed loop with all models; None if it is off or there is no model to run."""
         setup = self.setup
-        with self._timed("control"):
+        with self._time_stage("control"):
             if fit.lift is None or setup.comparison is None:
                 return None
             runs, stream = setup.comparison.runs, setup.streams("identify")
             refits = refits_of(fit.problem, setup.fit.estimators, setup.models, runs, stream)
-            models = compared_models(
+            models = collect_models(
                 fit.lift.robot, fit.estimates, fit.nominal, fit.basis, setup.models, refits
             )
-            loop = closed_loop(
+            loop = run_closed_loops(
                 setup.cell,
                 setup.nominal,
                 models,
@@ -233,8 +233,8 @@ class StudyStages:
     ) -> StudyResult:
         """Compare what came out with the truth, and judge it."""
         setup, fit, plant = self.setup, assessment.fit, self.setup.cell.plant
-        with self._timed("score"):
-            estimates = scored(plant, unseen, fit)
+        with self._time_stage("score"):
+            estimates = score_estimates(plant, unseen, fit)
             motions: dict[str, Trajectory] = {"excitation": trajectory, "validation": setup.unseen}
             motions |= {} if loop is None else {t.name: t.trajectory for t in loop.tasks}
             touching = contacts(setup.nominal, motions, setup.excitation.floor)

@@ -8,13 +8,13 @@ import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float2D
 from robotid_sim.dynamics.base_parameters import BaseParameters
-from robotid_sim.estimation.friction_fit import estimate_eps, finer_rows, with_eps
-from robotid_sim.estimation.held_out import CERTAIN, MARGIN, HeldOut, worth
+from robotid_sim.estimation.friction_fit import estimate_eps, finer_rows, set_eps
+from robotid_sim.estimation.held_out import MIN_GAIN, MIN_GAIN_OVER_ERROR_TESTED, HeldOut, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem
-from robotid_sim.estimation.structure import NO_TERMS, Structure
+from robotid_sim.estimation.structure import EMPTY_STRUCTURE, Structure
 from robotid_sim.estimation.structure_search import choose_structure
-from robotid_sim.estimation.term_fit import refitted, with_columns
+from robotid_sim.estimation.term_fit import add_term_columns, refit_terms
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
@@ -23,7 +23,7 @@ from robotid_sim.pipeline.fitted_motion import (
     RevisedModel,
     motions_of,
     retune,
-    smoothed,
+    smooth_positions,
     tune_model,
     weigh_logs,
 )
@@ -40,9 +40,9 @@ class TermChoice:
     structure: Structure
 
     @classmethod
-    def of(cls, model: RevisedModel, logs: Sequence[Log], kinds: Sequence[str]) -> Self:
+    def choose(cls, model: RevisedModel, logs: Sequence[Log], kinds: Sequence[str]) -> Self:
         """Return the terms of some kinds that logs speak for beside a model."""
-        uses = [smoothed(use) for use in model.preprocessors]
+        uses = [smooth_positions(use) for use in model.preprocessors]
         motion, _ = weigh_logs(motions_of(logs, uses, model.nominal), model.nominal, model.basis)
         rows = build_problem(motion, model.nominal, model.basis)
         return cls(model, motion, choose_structure(rows, motion, model.nominal, kinds))
@@ -62,11 +62,13 @@ class TermChoice:
     def robot(self) -> Robot:
         """The robot that explains the logs; the nominal one where the fit fails."""
         rows, nominal = self.rows, self.model.nominal
-        fit = WeightedLeastSquares().fit(self.structure.beside(rows), np.random.default_rng(0))
+        fit = WeightedLeastSquares().fit(
+            self.structure.project_rows(rows), np.random.default_rng(0)
+        )
         if not self.structure.terms or not fit.success:
             return nominal
-        phi = self.model.basis.completed(fit.beta, nominal.parameters())
-        terms = (*nominal.terms, *self.structure.lasting_terms())
+        phi = self.model.basis.complete(fit.beta, nominal.parameters())
+        terms = (*nominal.terms, *self.structure.list_lasting_terms())
         return replace(nominal.with_parameters(phi, formal=True), terms=terms)
 
     @property
@@ -86,10 +88,10 @@ class TermChoice:
         model, names = self.model, self.model.nominal.joint_names
         if fit is not None:
             start, eps = fit.start, np.where(joints, other.model.nominal.eps, model.nominal.eps)
-            nominal, kept = with_eps(model.nominal, start), np.flatnonzero(eps != start)
+            nominal, kept = set_eps(model.nominal, start), np.flatnonzero(eps != start)
             again = estimate_eps(finer_rows(self.motion), nominal, model.basis, joints=kept)
             revised = again if again.success and any(again.shown) else None
-            nominal = nominal if revised is None else with_eps(nominal, revised.eps)
+            nominal = nominal if revised is None else set_eps(nominal, revised.eps)
             model = replace(model, nominal=nominal, eps=revised)
             model = replace(model, preprocessors=retune(model, logs, nominal, plan))
         terms = tuple(
@@ -99,10 +101,10 @@ class TermChoice:
             if which[names.index(fitted.term.joint)]
         )
         if not terms:
-            return replace(self, model=model, structure=NO_TERMS)
+            return replace(self, model=model, structure=EMPTY_STRUCTURE)
         choice = replace(self, model=model, structure=replace(other.structure, terms=terms))
         bodies = model.nominal.with_parameters(other.robot.parameters(), formal=True)
-        structure = refitted(choice.structure, choice.rows, self.motion, bodies)
+        structure = refit_terms(choice.structure, choice.rows, self.motion, bodies)
         return replace(choice, structure=structure)
 
 
@@ -124,7 +126,7 @@ def choose_terms(
     at_once = replace(plan, preprocessor=replace(preprocessor, delay=0.0))
     other = _choose_at_delay(tune_model(logs, nominal, basis, at_once), logs, at_once)
     gain = (other.scores - choice.scores).sum(axis=1)
-    return other if worth(gain, CERTAIN) > MARGIN else choice
+    return other if worth(gain, MIN_GAIN_OVER_ERROR_TESTED) > MIN_GAIN else choice
 
 
 def delays_of(model: RevisedModel) -> list[float]:
@@ -139,11 +141,11 @@ def _choose_at_delay(model: RevisedModel, logs: Sequence[Log], plan: FitPlan) ->
     terms beside a velocity of the log, the nominal velocities are tried too, and every joint has
     what predicts the blocks that are left out better.
     """
-    choice, fit = TermChoice.of(model, logs, plan.joint_terms), model.eps
+    choice, fit = TermChoice.choose(model, logs, plan.joint_terms), model.eps
     if fit is None or not (choice.joints & np.array(fit.shown)).any():
         return choice
-    plain = replace(model, nominal=with_eps(model.nominal, fit.start), eps=None)
-    other = TermChoice.of(plain, logs, plan.joint_terms)
+    plain = replace(model, nominal=set_eps(model.nominal, fit.start), eps=None)
+    other = TermChoice.choose(plain, logs, plan.joint_terms)
     better = (other.scores - choice.scores).sum(axis=0) > 0.0
     return choice.merge(other, better, logs, plan)
 
@@ -155,7 +157,7 @@ def score_held_out(rows: LinearProblem, structure: Structure, effects: Float2D) 
     shape (N n, k).
     """
     if structure.terms:
-        rows = with_columns(rows, structure.columns)
+        rows = add_term_columns(rows, structure.columns)
     columns = effects.reshape(rows.samples, rows.dof, -1)
-    held = HeldOut.of_problem(rows, columns, random=True)
+    held = HeldOut.from_problem(rows, columns, random=True)
     return held.score_by_joint(np.arange(held.products.shape[-1] - 1))

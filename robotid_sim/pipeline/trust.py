@@ -15,33 +15,33 @@ from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.errors import RobotIdError
 from robotid_sim.estimation.block_sandwich import autocorrelation, effective_rows
-from robotid_sim.estimation.discrepancy import widening
+from robotid_sim.estimation.discrepancy import compute_widening
 from robotid_sim.estimation.problem import rows_of, weights_of
-from robotid_sim.estimation.restricted import within
-from robotid_sim.estimation.state_functions import joint_states, lacking_torque
+from robotid_sim.estimation.restricted import is_within
+from robotid_sim.estimation.state_functions import compute_unmodeled_torque, joint_states
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.fit_plan import loop_noise_sentence
 from robotid_sim.pipeline.identification import Identification
-from robotid_sim.pipeline.refit import WINDOWS, windows_of
+from robotid_sim.pipeline.refit import MAX_WINDOWS, windows_of
 from robotid_sim.preprocess.adaptive import smoother_of
-from robotid_sim.preprocess.faults import find_faults, repaired
+from robotid_sim.preprocess.faults import find_faults, repair_log
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.section import unit_text
 from robotid_sim.threads import one_blas_thread
 
-BINS = 30
+BIN_COUNT = 30
 """Speeds at which the measured friction of a joint is given; all have equally many samples."""
 
 CURVE_SAMPLES = 61
 """Speeds of a fitted curve, denser where friction changes its sign."""
 
-OF_SPEED = ("offset", "asymmetric-friction", "transition-velocity", "stribeck", "curved-viscous")
+SPEED_TERMS = ("offset", "asymmetric-friction", "transition-velocity", "stribeck", "curved-viscous")
 """Terms that are a curve over the speed."""
 
-BY_SPEED = ("speed", "direction")
+SPEED_QUANTITIES = ("speed", "direction")
 """What the model may lack that is a curve over the speed."""
 
 
@@ -71,9 +71,12 @@ def friction_curves(fit: Identification, logs: Sequence[Log]) -> list[FrictionCu
     """
     model, pairs = fit.model, zip(logs, fit.preprocessors, strict=True)
     motions = [_motion_of_positions(log, use, fit.nominal) for log, use in pairs]
-    dq = np.concatenate([_used(motion, motion.dq) for motion in motions])
+    dq = np.concatenate([_select_samples(motion, motion.dq) for motion in motions])
     measured = np.concatenate(
-        [_used(motion, motion.tau - _beside_friction(fit, model, motion)) for motion in motions]
+        [
+            _select_samples(motion, motion.tau - _remove_friction(fit, model, motion))
+            for motion in motions
+        ]
     )
     curves = []
     for j, joint in enumerate(model.joints):
@@ -82,10 +85,10 @@ def friction_curves(fit: Identification, logs: Sequence[Log]) -> list[FrictionCu
         law = joint.friction
         fitted = law.Fv * speed + law.Fc * np.tanh(speed / law.eps) + law.Fo
         fitted = fitted + _terms_at_speeds(fit, model, j, speed)
-        parts = equal_parts(dq[:, j], BINS)
+        parts = equal_parts(dq[:, j], BIN_COUNT)
         means = [(dq[part, j].mean(), measured[part, j].mean()) for part in parts]
         at, mean = np.array(means).T
-        lacking = _lacking(fit, model, j, speed)
+        lacking = _find_unmodeled_torque(fit, model, j, speed)
         unit = model.joint_units[j]
         curves.append(FrictionCurve(joint.name, unit, at, mean, speed, fitted, lacking))
     return curves
@@ -99,20 +102,20 @@ def _motion_of_positions(log: Log, preprocessor: Preprocessor, nominal: Robot) -
     smoother = smoother_of(preprocessor)
     if smoother is None:
         return preprocessor(log, nominal)
-    return smoother(repaired(log, find_faults(log)), nominal)
+    return smoother(repair_log(log, find_faults(log)), nominal)
 
 
-def _used(motion: Motion, signal: Float2D) -> Float2D:
+def _select_samples(motion: Motion, signal: Float2D) -> Float2D:
     """Return the samples of a signal (N, n) that enter the fit."""
-    return signal if motion.row_filter is None else signal[motion.row_filter.used]
+    return signal if motion.row_filter is None else signal[motion.row_filter.sample_slice]
 
 
-def _beside_friction(fit: Identification, model: Robot, motion: Motion) -> Float2D:
+def _remove_friction(fit: Identification, model: Robot, motion: Motion) -> Float2D:
     """Return the torque along a motion that is no function of a joint's speed, shape (N, n)."""
     phi, state = model.parameters(), (motion.q, motion.dq, motion.ddq)
     rotors = [phi[parameters.joint_slice(j, model.dof)][3] for j in range(model.dof)]
     bodies = rigid_body_torque(model, *state)
-    others = [term for term in fit.structure.robot_terms() if term.kind not in OF_SPEED]
+    others = [term for term in fit.structure.robot_terms() if term.kind not in SPEED_TERMS]
     of_terms = terms_torque(model, others, *state, t=motion.from_middle)
     return np.asarray(bodies + motion.ddq * rotors) + of_terms
 
@@ -125,17 +128,19 @@ def equal_parts(at: Float1D, bins: int) -> list[Int1D]:
 def _terms_at_speeds(fit: Identification, model: Robot, joint: int, speed: Float1D) -> Float1D:
     """Return the torque of the terms of a joint by its speed, with the others at rest."""
     name = model.joint_names[joint]
-    terms = [t for t in fit.structure.robot_terms() if t.joint == name and t.kind in OF_SPEED]
+    terms = [t for t in fit.structure.robot_terms() if t.joint == name and t.kind in SPEED_TERMS]
     dq = np.zeros((speed.size, model.dof))
     still = np.zeros_like(dq)
     dq[:, joint] = speed
     return np.asarray(terms_torque(model, terms, still, dq, still, in_order=False)[:, joint])
 
 
-def _lacking(fit: Identification, model: Robot, joint: int, speed: Float1D) -> Float1D | None:
+def _find_unmodeled_torque(
+    fit: Identification, model: Robot, joint: int, speed: Float1D
+) -> Float1D | None:
     """Return what the model lacks of a joint's torque by its speed; None if that is nothing."""
     name = model.joint_names[joint]
-    lacks = [k for k in fit.discrepancy.lacks if k.joint == name and k.quantity in BY_SPEED]
+    lacks = [k for k in fit.discrepancy.lacks if k.joint == name and k.quantity in SPEED_QUANTITIES]
     if not any(lack.knots for lack in lacks):
         return None
     still = np.zeros((speed.size, model.dof))
@@ -143,19 +148,19 @@ def _lacking(fit: Identification, model: Robot, joint: int, speed: Float1D) -> F
     dq[:, joint] = speed
     t = np.arange(float(speed.size))
     motion = Motion(t=t, q=still, dq=dq, ddq=still, tau=still, joint_names=model.joint_names)
-    return np.asarray(lacking_torque(lacks, motion, model)[:, joint])
+    return np.asarray(compute_unmodeled_torque(lacks, motion, model)[:, joint])
 
 
-WEAKEST = 5
+WEAKEST_COUNT = 5
 """Directions that are given in words."""
 
-TWO_PERIODS = 1.9
+MIN_PERIODS = 1.9
 """Periods of rows that a comparison between periods needs."""
 
-RESIDUAL_BINS = 20
+MAX_RESIDUAL_BINS = 20
 """Values of a quantity at which the residual of a joint is given, at most."""
 
-FEWEST = 15
+MIN_BIN_SAMPLES = 15
 """Samples of each of them, at least."""
 
 
@@ -186,20 +191,20 @@ class InformationShares:
 def weakest_of(fit: Identification) -> tuple[WeakDirection, ...]:
     """Return the directions of the parameters that the data see least; nothing if none can be."""
     try:
-        return weakest_directions(fit.problem, fit.chosen, WEAKEST)
+        return weakest_directions(fit.problem, fit.chosen, WEAKEST_COUNT)
     except np.linalg.LinAlgError:
         return ()
 
 
 @one_blas_thread()
-def binned_residuals(fit: Identification) -> list[BinnedResidual]:
+def bin_residuals(fit: Identification) -> list[BinnedResidual]:
     """Return the mean residual of every joint over its position, velocity and load.
 
     Residuals are those of the rows as the model has them, before what it lacks is allowed for.
     Over load they count in the direction of motion, as friction does.
     """
     rows, states = fit.plain, joint_states(fit.motion, fit.model)
-    residual = rows.by_joint(rows.y - rows.W @ fit.chosen.beta)
+    residual = rows.unstack_rows(rows.y - rows.W @ fit.chosen.beta)
     forward = np.sign(rows_of(fit.motion, np.column_stack([state.dq for state in states])))
     quantities = {
         "position": ([s.q - 0.5 * (s.q.min() + s.q.max()) for s in states], residual),
@@ -211,17 +216,17 @@ def binned_residuals(fit: Identification) -> list[BinnedResidual]:
         at = rows_of(fit.motion, np.column_stack(columns))
         size = np.abs(at).max(axis=0)
         at = at / np.where(size > 0.0, size, 1.0)
-        for j in map(int, np.flatnonzero(rows.measured)):
-            binned.append(BinnedResidual(quantity, j, *_in_errors(at[:, j], values[:, j])))
+        for j in map(int, np.flatnonzero(rows.measured_joints)):
+            binned.append(BinnedResidual(quantity, j, *_scale_by_error(at[:, j], values[:, j])))
     return binned
 
 
-def _in_errors(at: Float1D, residual: Float1D) -> tuple[Float1D, Float1D]:
+def _scale_by_error(at: Float1D, residual: Float1D) -> tuple[Float1D, Float1D]:
     """Return where bins of samples are, and the mean of each over its standard error.
 
     The error is that of what scatters about the means, which may be correlated in time.
     """
-    bins = min(max(at.size // FEWEST, 2), RESIDUAL_BINS)
+    bins = min(max(at.size // MIN_BIN_SAMPLES, 2), MAX_RESIDUAL_BINS)
     parts = equal_parts(at, bins)
     mean, left = np.array([residual[part].mean() for part in parts]), residual.copy()
     for part, value in zip(parts, mean, strict=True):
@@ -251,14 +256,16 @@ def _stretches(fit: Identification) -> tuple[dict[str, Bool1D], str]:
         windows = windows_of(fit)
         logs = len({window.group for window in windows}) > 1
         return {
-            f"{f'{w.group}, ' if logs else ''}{w.low:.3g} to {w.high:.3g} s": within(
+            f"{f'{w.group}, ' if logs else ''}{w.low:.3g} to {w.high:.3g} s": is_within(
                 times, [[w.low, w.high]]
             )
             for w in windows
         }, "a stretch of the motion"
-    part = np.floor(np.mod(times, period) / period * WINDOWS)
-    ends = np.linspace(0.0, period, WINDOWS + 1)
-    named = {f"{ends[k]:.3g} to {ends[k + 1]:.3g} s": np.asarray(part == k) for k in range(WINDOWS)}
+    part = np.floor(np.mod(times, period) / period * MAX_WINDOWS)
+    ends = np.linspace(0.0, period, MAX_WINDOWS + 1)
+    named = {
+        f"{ends[k]:.3g} to {ends[k + 1]:.3g} s": np.asarray(part == k) for k in range(MAX_WINDOWS)
+    }
     return named, "a stretch of the period, in all periods"
 
 
@@ -271,7 +278,7 @@ def further_checks(fit: Identification) -> list[str]:
         lambda: residual_whiteness(problem, chosen),
         lambda: essential_parameters(problem, chosen),
     ]
-    if period is not None and problem.y.size / problem.dof * problem.dt > TWO_PERIODS * period:
+    if period is not None and problem.y.size / problem.dof * problem.dt > MIN_PERIODS * period:
         checks.append(lambda: cross_validate(problem, period))
     sentences: list[str] = []
     for check in checks:
@@ -289,7 +296,7 @@ def fit_remarks(fit: Identification) -> list[str]:
     Nothing of it looks at any truth.
     """
     found, gain_std, chosen = fit.discrepancy, fit.drive_gain_std, fit.chosen
-    without = ", ".join(np.array(fit.plain.joint_names)[~fit.plain.measured])
+    without = ", ".join(np.array(fit.plain.joint_names)[~fit.plain.measured_joints])
     sentences = [
         f"No torque of {without} was recorded. Its rows are excluded, and parameters that only "
         f"they determine are not identified."
@@ -318,7 +325,7 @@ def fit_remarks(fit: Identification) -> list[str]:
     if fit.loop_noise is not None:
         sentences.append(loop_noise_sentence(fit.loop_noise, fit.chosen.estimator))
     if fit.problem.random is not None:
-        wider = widening(fit.problem, fit.plain, fit.chosen.noise_std)
+        wider = compute_widening(fit.problem, fit.plain, fit.chosen.noise_std)
         names = np.array(fit.chosen.names)
         k = np.argsort(-wider, kind="stable")[:3]
         sentences.append(
@@ -346,7 +353,7 @@ def _bounds_found(fit: Identification) -> list[str]:
     """Say which constants of the model the log shows to be others, and what is at its bound."""
     sentences = [] if fit.eps is None else fit.eps.sentences()
     sentences += [] if fit.gravity is None else fit.gravity.sentences()
-    zero = np.flatnonzero(fit.chosen.at_bound)
+    zero = np.flatnonzero(fit.chosen.is_at_bound)
     intervals = fit.intervals() if zero.size else None
     if intervals is not None:
         sentences += [

@@ -26,20 +26,20 @@ from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.identify import check_logs
 from robotid_sim.pipeline.predict import SavedEstimate
 from robotid_sim.pipeline.result import CheckResult, ContactResult
-from robotid_sim.pipeline.simulate import save_failures, saved_if_diverged
+from robotid_sim.pipeline.simulate import save_failures, save_if_diverged
 from robotid_sim.pipeline.stages import lift_estimate
 from robotid_sim.pipeline.verdict import loop_checks
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
-from robotid_sim.streams import Streams, named_stream
+from robotid_sim.streams import Streams, make_stream
 from robotid_sim.threads import one_blas_thread
-from robotid_sim.validation.closed_loop import ClosedLoop, closed_loop
+from robotid_sim.validation.closed_loop import ClosedLoop, run_closed_loops
 from robotid_sim.validation.comparison import IDENTIFIED
-from robotid_sim.validation.log_prediction import with_friction_velocity, with_gravity
+from robotid_sim.validation.log_prediction import apply_saved_eps, apply_saved_gravity
 from robotid_sim.validation.prediction import Prediction, predictions
 
 
-def compared_models(
+def collect_models(
     identified: Robot,
     estimates: Sequence[Estimate],
     nominal: Robot,
@@ -47,7 +47,7 @@ def compared_models(
     models: Mapping[str, Robot | None],
     refits: Mapping[str, Sequence[Estimate]] | None = None,
 ) -> dict[str, Robot | Sequence[Robot]]:
-    """Return the models of a closed loop by name; see `closed_loop`.
+    """Return the models of a closed loop by name; see `run_closed_loops`.
 
     An estimate is taken as it is: its model has exactly the estimated base parameters, even where
     no rigid bodies can have them.
@@ -65,7 +65,7 @@ def compared_models(
             more = (refits or {}).get(name, ())
             fits = [fit for fit in (by_name[name], *more) if fit.success]
             phi = nominal.parameters()
-            sets = [basis.completed(fit.beta, phi) for fit in fits]
+            sets = [basis.complete(fit.beta, phi) for fit in fits]
             formal = [nominal.with_parameters(each, formal=True) for each in sets]
             every_run = len(more) > 0 and len(formal) == 1 + len(more)
             compared[name] = formal if every_run else formal[0]
@@ -88,13 +88,13 @@ def refits_of(
     drawn = [name for name, model in models.items() if model is None and estimators[name].random]
     return {
         name: [
-            estimators[name].fit(problem, named_stream(rng, f"run {run}")) for run in range(1, runs)
+            estimators[name].fit(problem, make_stream(rng, f"run {run}")) for run in range(1, runs)
         ]
         for name in drawn
     }
 
 
-CSV = "csv"
+CSV_TASK = "csv"
 """Task whose path is a file."""
 
 
@@ -203,17 +203,17 @@ def validate(
     """
     config = (config or StudyConfig()).with_seed(seed)
     names = {"controllers": controllers, "scenarios": scenarios, "models": models}
-    config = _with_choices(config, names, tasks, runs)
+    config = _apply_choices(config, names, tasks, runs)
     unseen = None if log is None else _virtual(log)
     plant = build_robot(robot, config.robot)
-    saved = SavedEstimate.of(estimate)
-    nominal = with_gravity(build_nominal(plant, config), saved.context)
+    saved = SavedEstimate.from_estimate(estimate)
+    nominal = apply_saved_gravity(build_nominal(plant, config), saved.context)
     basis = build_basis(nominal, config)
-    saved = saved.of_robot(plant, basis)
+    saved = saved.select_robot(plant, basis)
     before, estimates = nominal, list(saved.estimates)
-    nominal = with_friction_velocity(nominal, saved.context)
+    nominal = apply_saved_eps(nominal, saved.context)
     others = build_models(plant, config.control, tuple(e.estimator for e in estimates))
-    lifted = _lifted(saved, nominal, basis)
+    lifted = _lift_estimate(saved, nominal, basis)
     doubt, predicted = "", None
     if unseen is not None:
         unseen[0].require_robot(nominal)
@@ -222,10 +222,10 @@ def validate(
         predicted = predictions(saved.chosen.beta, unseen[0], motion, nominal, basis)
     cell, space = build_cell(plant, nominal, config), build_space(nominal, config)
     comparison = replace(build_comparison(config.control), space=space)
-    with saved_if_diverged(failures and failures.with_name(f"{failures.name}-diverged.h5")):
-        compared = compared_models(lifted.robot, estimates, nominal, basis, others)
+    with save_if_diverged(failures and failures.with_name(f"{failures.name}-diverged.h5")):
+        compared = collect_models(lifted.robot, estimates, nominal, basis, others)
         stream = Streams(config.seed)("control")
-        loop = closed_loop(
+        loop = run_closed_loops(
             cell, nominal, compared, stream, comparison, workers=workers, progress=progress
         )
         if failures is not None:
@@ -248,7 +248,7 @@ def _virtual(log: Logs | Log | Path) -> Logs:
     """Return an unseen log; raise `LogError` if it is of a machine."""
     if isinstance(log, Path):
         log = Logs((ReadLog(load_log(log), str(log)),))
-    logs = Logs.of(log)
+    logs = Logs.from_logs(log)
     if logs[0].origin == "machine":
         raise LogError(
             f"{logs.names[0]} is of a machine, which is not in the engine: use predict, or leave "
@@ -257,7 +257,7 @@ def _virtual(log: Logs | Log | Path) -> Logs:
     return logs
 
 
-def _lifted(saved: SavedEstimate, nominal: Robot, basis: BaseParameters) -> Lift:
+def _lift_estimate(saved: SavedEstimate, nominal: Robot, basis: BaseParameters) -> Lift:
     """Return the robot of an estimate; raise `FileFormatError` if the fit in a file failed."""
     chosen = saved.chosen
     lifted = lift_estimate(chosen, nominal, basis)
@@ -269,7 +269,7 @@ def _lifted(saved: SavedEstimate, nominal: Robot, basis: BaseParameters) -> Lift
     return lifted
 
 
-def _with_choices(
+def _apply_choices(
     config: StudyConfig,
     names: Mapping[str, Sequence[str] | None],
     tasks: Sequence[str] | None,
@@ -288,6 +288,6 @@ def _with_choices(
 def _task(word: str, tasks: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
     """Return name and options of a task; after ``csv:`` stands the file of its path."""
     name, _, file = word.partition(":")
-    if name != CSV or not file:
+    if name != CSV_TASK or not file:
         return word, tasks.get(word, {})
-    return CSV, {**tasks.get(CSV, {}), "path": file}
+    return CSV_TASK, {**tasks.get(CSV_TASK, {}), "path": file}

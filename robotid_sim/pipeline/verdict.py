@@ -9,7 +9,7 @@ from scipy.ndimage import maximum_filter1d
 
 from robotid_sim.arrays import Bool1D, Bool2D
 from robotid_sim.diagnostics.cause import Diagnosis
-from robotid_sim.diagnostics.directions import excited_directions
+from robotid_sim.diagnostics.directions import count_excited_directions
 from robotid_sim.diagnostics.suspect_friction import suspect_friction
 from robotid_sim.dynamics.base_parameters import light_joints
 from robotid_sim.dynamics.dynamics import rigid_body_torque
@@ -24,40 +24,40 @@ from robotid_sim.pipeline.config_tables import VerdictLimits
 from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.result import CheckResult, ContactResult, EstimateResult, VerdictResult
 from robotid_sim.preprocess.adaptive import Adaptive
-from robotid_sim.preprocess.faults import lost_samples
+from robotid_sim.preprocess.faults import find_lost_samples
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.honesty import (
     ResidualNoise,
-    constrained_cost,
-    constrained_limit,
+    compute_constraint_cost,
+    compute_constraint_limit,
     nees_range,
     residual_limit,
     residual_noise,
 )
 
-MASKED = {"lost-samples", "torque-outliers", "position-outliers"}
+MASKED_KINDS = {"lost-samples", "torque-outliers", "position-outliers"}
 """Causes that the adaptive preprocessor leaves out of the rows."""
 
-MOST_LOST = 0.02
+MAX_LOST_SHARE = 0.02
 """Share of lost samples above which leaving them out does not mend a log: positions that are
 interpolated, and torques that are the model's, cost more than the samples."""
 
 RELOAD_TOLERANCE = 1e-9
 """Largest torque difference after a round trip through the file, over the largest torque."""
 
-MEAN_TIME = 0.005
+AVERAGING_TIME = 0.005
 """Time over which accelerations are averaged [s]: at a reversal friction turns a light joint around
 within a sub-step, so that the acceleration there says more of the sub-step than of the motion."""
 
-BREAK_AWAY = 3.0
+BREAKAWAY_RATIO = 3.0
 """Velocity over `eps` below which friction still changes with it."""
 
-SETTLING = 0.02
+STANDSTILL_TIME = 0.02
 """Time over which accelerations are averaged near standstill [s], and how near: so long a joint
 that breaks loose of its friction takes to follow its command again."""
 
-RATIO_SLACK = 1e-9
+RATIO_TOLERANCE = 1e-9
 """Rounding allowed in ratios that may reach their limit exactly."""
 
 
@@ -83,18 +83,18 @@ def verdict(
     limits, plant = setup.limits, setup.cell.plant
     chosen = next(e for e in estimates if e.estimator == fit.chosen.estimator)
     noisy = bool(setup.cell.sensors)  # without noise no residual and no error can be explained
-    contact = CheckResult.at_most("no_link_contact", float(len(touching)), 0.0)
+    contact = CheckResult.from_limit("no_link_contact", float(len(touching)), 0.0)
     contact = contact.model_copy(update={"message": "; ".join(map(str, touching))})
-    clipped = sum(int(saturated(each).any(axis=1).sum()) for each in (log, unseen))
+    clipped = sum(int(find_saturation(each).any(axis=1).sum()) for each in (log, unseen))
     checks = [
         _limits_check(plant, [log, unseen]),
-        *([contact] if setup.excitation.keeps_apart else []),
+        *([contact] if setup.excitation.has_clearance else []),
         _rank_check(fit),
         _reload_check(fit, identified_urdf),
         _model_error_check(chosen, limits.model_error),
         *([_noise_check(setup, log, fit, noise)] if noisy else []),
         *([] if diagnosis is None else [_causes_check(log, diagnosis, fit)]),
-        CheckResult.at_most("no_torque_saturation", float(clipped), 0.0),
+        CheckResult.from_limit("no_torque_saturation", float(clipped), 0.0),
         *_honesty_checks(setup, fit, estimates),
         *(loop_checks(plant, loop, limits) if setup.comparison is not None else []),
     ]
@@ -124,7 +124,7 @@ def _noise_check(
 ) -> CheckResult:
     noise = noise or noise_beside_residuals(setup, log, fit)()
     limit = residual_limit(fit.plain, noise, setup.limits.false_alarm)
-    check = CheckResult.at_most("residual_matches_noise", float(noise.ratio.max()), limit)
+    check = CheckResult.from_limit("residual_matches_noise", float(noise.ratio.max()), limit)
     if check.passed or not fit.chosen.success:
         return check
     suspicion = suspect_friction(fit.motion, fit.nominal, fit.basis)
@@ -135,11 +135,11 @@ def _causes_check(log: Log, diagnosis: Diagnosis, fit: Identification) -> CheckR
     """Check that nothing is wrong with the log or the model but what the preprocessor mended."""
     mended: set[str] = set()
     if isinstance(fit.preprocessor, Adaptive):
-        mended |= MASKED if fit.preprocessor.outliers else set()
+        mended |= MASKED_KINDS if fit.preprocessor.outliers else set()
         mended |= {"torque-delay"} if fit.preprocessor.delay else set()
-        mended -= {"lost-samples"} if lost_samples(log).mean() > MOST_LOST else set()
+        mended -= {"lost-samples"} if find_lost_samples(log).mean() > MAX_LOST_SHARE else set()
     causes = [cause for cause in diagnosis.causes if cause.kind not in mended]
-    check = CheckResult.at_most("no_fault_found", float(len(causes)), 0.0)
+    check = CheckResult.from_limit("no_fault_found", float(len(causes)), 0.0)
     return check.model_copy(update={"message": " ".join(cause.sentence for cause in causes)})
 
 
@@ -152,12 +152,12 @@ def loop_checks(plant: Robot, loop: ClosedLoop | None, limits: VerdictLimits) ->
     gap = None if loop is None else loop.gap_left(units)
     mismatch = None if loop is None else loop.mismatch_left(units)
     failed = None if loop is None else float(len(loop.failures))
-    completed = CheckResult.at_most("all_closed_loops_completed", failed, 0.0)
+    completed = CheckResult.from_limit("all_closed_loops_completed", failed, 0.0)
     if loop is not None and not loop.laps:
         return [completed]  # steps start with an error that no model can help
-    checks = [CheckResult.at_most("torque_error_reduced", mismatch, limits.mismatch), completed]
-    if loop is None or loop.tells_models_apart(units):
-        checks.insert(0, CheckResult.at_most("tracking_gap_closed", gap, limits.gap))
+    checks = [CheckResult.from_limit("torque_error_reduced", mismatch, limits.mismatch), completed]
+    if loop is None or loop.is_sensitive_to_model(units):
+        checks.insert(0, CheckResult.from_limit("tracking_gap_closed", gap, limits.gap))
     return checks
 
 
@@ -171,14 +171,16 @@ def _honesty_checks(
         if isinstance(estimator, WeightedLeastSquares) and setup.cell.sensors:
             lower, upper = nees_range(fit.problem, estimate, false_alarm)
             checks.append(
-                CheckResult.between("covariance_matches_error", scored.nees, lower, upper)
+                CheckResult.from_range("covariance_matches_error", scored.nees, lower, upper)
             )
         if isinstance(estimator, Consistent):
-            limit = constrained_limit(fit.problem, false_alarm)
+            limit = compute_constraint_limit(fit.problem, false_alarm)
             free = WeightedLeastSquares().fit(fit.problem, np.random.default_rng(0))
             sound = estimate.success and free.success
-            cost = constrained_cost(fit.problem, estimate, free) if sound else None
-            checks.append(CheckResult.at_most("consistent_fit_matches_least_squares", cost, limit))
+            cost = compute_constraint_cost(fit.problem, estimate, free) if sound else None
+            checks.append(
+                CheckResult.from_limit("consistent_fit_matches_least_squares", cost, limit)
+            )
     return checks
 
 
@@ -186,7 +188,7 @@ def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
     """Check the motion from the first commanded sample on; before it the joints are let go."""
     after = max(limits_used(plant, log, log.t >= 0.0) for log in logs)
     before = max(limits_used(plant, log, log.t < 0.0) for log in logs)
-    check = CheckResult.at_most("motion_within_limits", after, 1.0 + RATIO_SLACK)
+    check = CheckResult.from_limit("motion_within_limits", after, 1.0 + RATIO_TOLERANCE)
     notes = [] if check.passed else [f"{text}." for text in light_joints(plant)]
     if before > check.limit:
         notes += [
@@ -206,10 +208,10 @@ def limits_used(plant: Robot, log: Log, when: Bool1D) -> float:
         np.abs(truth.q - limits.middle) / limits.half_range,
         np.abs(truth.dq) / limits.velocity,
     )
-    sticks = np.abs(truth.dq) < BREAK_AWAY * plant.eps
-    near = maximum_filter1d(sticks, 2 * round(SETTLING / log.dt) + 1, axis=0)
+    sticks = np.abs(truth.dq) < BREAKAWAY_RATIO * plant.eps
+    near = maximum_filter1d(sticks, 2 * round(STANDSTILL_TIME / log.dt) + 1, axis=0)
     used = [float(share[when].max(initial=0.0)) for share in shares]
-    for length, anywhere in ((MEAN_TIME, False), (SETTLING, True)):
+    for length, anywhere in ((AVERAGING_TIME, False), (STANDSTILL_TIME, True)):
         span = max(1, round(length / log.dt))
         mean = np.abs(truth.dq[span:] - truth.dq[:-span]) / (span * log.dt) / limits.acceleration
         counts = when[:-span, None] & (anywhere | ~(near[span:] | near[:-span]))
@@ -221,7 +223,7 @@ def _rank_check(fit: Identification) -> CheckResult:
     rank = fit.basis.rank
     seen = 0
     if fit.chosen.success:
-        seen = excited_directions(fit.problem, fit.chosen.noise_std, fit.nominal)
+        seen = count_excited_directions(fit.problem, fit.chosen.noise_std, fit.nominal)
     return CheckResult(
         name="all_base_parameters_excited",
         passed=seen == rank,
@@ -238,7 +240,7 @@ def _reload_check(fit: Identification, path: Path | None) -> CheckResult:
             difference = _reload_difference(fit.lift.robot, Robot.from_urdf(path))
         except RobotIdError:
             difference = None
-    return CheckResult.at_most(name, difference, RELOAD_TOLERANCE)
+    return CheckResult.from_limit(name, difference, RELOAD_TOLERANCE)
 
 
 def _reload_difference(robot: Robot, reloaded: Robot) -> float:
@@ -253,10 +255,10 @@ def _model_error_check(chosen: EstimateResult, limit: float) -> CheckResult:
     errors = [] if chosen.validation is None else chosen.validation.model_error_relative
     numbers = [e for e in errors if e is not None]
     worst = max(numbers) if numbers and len(numbers) == len(errors) else None
-    return CheckResult.at_most("model_predicts_validation_motion", worst, limit)
+    return CheckResult.from_limit("model_predicts_validation_motion", worst, limit)
 
 
-def saturated(log: Log) -> Bool2D:
+def find_saturation(log: Log) -> Bool2D:
     """Return where the torque of a virtual log is not what was commanded, shape (N, n)."""
     assert log.truth is not None
     assert log.tau_cmd is not None

@@ -12,24 +12,24 @@ import scipy
 from robotid_sim.arrays import Bool2D, Float1D, Float2D
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import Motion, gated
+from robotid_sim.measurement.motion import Motion, add_gate
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.delay import estimate_delay, remaining_delay, without_delay
+from robotid_sim.preprocess.delay import estimate_delay, estimate_remaining_delay, remove_delay
 from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
-from robotid_sim.preprocess.faults import THRESHOLD, Faults, find_faults, repaired
+from robotid_sim.preprocess.faults import OUTLIER_THRESHOLD, Faults, find_faults, repair_log
 from robotid_sim.preprocess.misfit import RowFit, standard_of
 from robotid_sim.preprocess.periods import FourierFit
 from robotid_sim.preprocess.preprocessor import Preprocessor, RowPreprocessor, Rows
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
-from robotid_sim.registry import INTERNAL
+from robotid_sim.registry import INTERNAL_FIELD
 from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
 
 SHARED, BY_JOINT = "shared", "by-joint"
 
-METHODS = ("errors-in-variables", "fourier-fit", "rts")
+METHOD_NAMES = ("errors-in-variables", "fourier-fit", "rts")
 
-LEAST = 1e-6
+MIN_ENCODER_NOISE = 1e-6
 """Encoder noise below which no number of it is told [rad or m]: the log was smoothed before."""
 
 
@@ -46,9 +46,9 @@ class Adaptive(RowPreprocessor):
     4. The delay of the torque is estimated and, if significant, taken off, see `estimate_delay`.
     5. Motion and parameters of a model are estimated in turn, see `ErrorsInVariables`; the smoother
        gives the motion to start from. A delay that was found is judged again by its rows, see
-       `remaining_delay`. Other methods stop at the smoother, or fit a Fourier series.
+       `estimate_remaining_delay`. Other methods stop at the smoother, or fit a Fourier series.
 
-    `tuned` does all that and says so in `message`. What is decided then stays, except that faults
+    `tune` does all that and says so in `message`. What is decided then stays, except that faults
     are looked for in every log anew.
 
     References
@@ -80,7 +80,7 @@ class Adaptive(RowPreprocessor):
     low_pass: str = SHARED
     """``shared``: the cut-off of the rows is that of all joints; ``by-joint``: that of every joint
     follows from the log."""
-    outliers: float = THRESHOLD
+    outliers: float = OUTLIER_THRESHOLD
     """Robust standard deviations beyond which a value is an outlier; 0 to look for none."""
     smoother: RtsSmoother = field(default_factory=RtsSmoother)
     """The smoother."""
@@ -88,12 +88,12 @@ class Adaptive(RowPreprocessor):
     """The Fourier fit."""
     joint: ErrorsInVariables = field(default_factory=ErrorsInVariables)
     """The estimate of motion and torque together."""
-    message: str = field(default="", metadata=INTERNAL)
-    """What was decided and why, after `tuned`."""
+    message: str = field(default="", metadata=INTERNAL_FIELD)
+    """What was decided and why, after `tune`."""
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
-            raise OptionError(f"unknown method '{self.method}'; known: {', '.join(METHODS)}")
+        if self.method not in METHOD_NAMES:
+            raise OptionError(f"unknown method '{self.method}'; known: {', '.join(METHOD_NAMES)}")
         if self.low_pass not in (SHARED, BY_JOINT):
             raise OptionError(
                 f"unknown low-pass '{self.low_pass}' of the rows; known: {SHARED}, {BY_JOINT}"
@@ -108,8 +108,8 @@ class Adaptive(RowPreprocessor):
     @one_blas_thread()
     def __call__(self, log: Log, robot: Robot) -> Motion:
         """Return the motion of the log as decided."""
-        tuned = self.tuned(log, robot)
-        log, sound = tuned.prepared(log, robot)
+        tuned = self.tune(log, robot)
+        log, sound = tuned.prepare(log, robot)
         if tuned.method == "errors-in-variables":
             return tuned.joint.motion(log, robot, sound)
         use: Preprocessor = replace(tuned.smoother, rows=tuned.rows)
@@ -117,9 +117,9 @@ class Adaptive(RowPreprocessor):
             use = replace(tuned.series, rows=tuned.rows)
         motion = use(log, robot)
         assert motion.row_filter is not None
-        return replace(motion, row_filter=gated(motion.row_filter, sound))
+        return replace(motion, row_filter=add_gate(motion.row_filter, sound))
 
-    def prepared(self, log: Log, robot: Robot) -> tuple[Log, Bool2D]:
+    def prepare(self, log: Log, robot: Robot) -> tuple[Log, Bool2D]:
         """Return the log that the motion is made from, and which samples were measured.
 
         Parameters
@@ -136,11 +136,11 @@ class Adaptive(RowPreprocessor):
         measured : ndarray of bool, shape (N, n)
             False for samples that were replaced.
         """
-        delay = self.tuned(log, robot).delay
-        return _prepared(log, delay or 0.0, _faults(log, self.outliers))
+        delay = self.tune(log, robot).delay
+        return _prepare(log, delay or 0.0, _faults(log, self.outliers))
 
     @one_blas_thread()
-    def tuned(self, log: Log, robot: Robot) -> "Adaptive":
+    def tune(self, log: Log, robot: Robot) -> "Adaptive":
         """Return the preprocessor with all decisions made for `log` and reported in `message`."""
         if self.message:
             return self
@@ -148,7 +148,7 @@ class Adaptive(RowPreprocessor):
         faults = _faults(log, self.outliers)
         if faults is not None:
             said.append(f"{faults.message}: masked" if faults.any else "no faulty samples")
-        whole, _ = _prepared(log, 0.0, faults)
+        whole, _ = _prepare(log, 0.0, faults)
         smoother, noise = self._smoother(whole)
         said.append(_noise_text(log, noise))
         start = replace(self, smoother=replace(smoother, rows=self.rows))
@@ -157,18 +157,18 @@ class Adaptive(RowPreprocessor):
             start = replace(self, rows=rows, smoother=replace(smoother, rows=rows))
             each = ", ".join(f"{cutoff:g}" for cutoff in rows.cutoffs)
             said.append(f"rows of joints up to {each} Hz")
-        tune = partial(_tuned_at, start, log, robot, faults, noise)
+        tune = partial(_tune_at, start, log, robot, faults, noise)
         if self.delay is not None:
             said.append(f"torque delay given as {self.delay:.3g} s")
             decided = tune(self.delay)
         else:
             found = estimate_delay(whole, start.smoother(whole, robot), robot)
-            decided = tune(found.taken)
-            if found.taken and self.method == "errors-in-variables":
-                prepared, sound = _prepared(log, found.taken, faults)
-                rest = remaining_delay(decided.joint.motion(prepared, robot, sound), robot)
+            decided = tune(found.correction)
+            if found.correction and self.method == "errors-in-variables":
+                prepared, sound = _prepare(log, found.correction, faults)
+                rest = estimate_remaining_delay(decided.joint.motion(prepared, robot, sound), robot)
                 found = replace(rest, value=found.value + rest.value)
-                decided = tune(found.taken)
+                decided = tune(found.correction)
             said.append(f"torque delay of {found.message} {found.verdict}")
         return replace(decided, message="; ".join([*said, f"method {self.method}"]))
 
@@ -187,26 +187,26 @@ def _faults(log: Log, outliers: float) -> Faults | None:
     return find_faults(log, outliers) if outliers else None
 
 
-def _prepared(log: Log, delay: float, faults: Faults | None) -> tuple[Log, Bool2D]:
+def _prepare(log: Log, delay: float, faults: Faults | None) -> tuple[Log, Bool2D]:
     """Return the log repaired and without its delay, and which samples were measured."""
     if faults is None:
-        return without_delay(log, delay), np.ones(log.q.shape, dtype=bool)
+        return remove_delay(log, delay), np.ones(log.q.shape, dtype=bool)
     moved = np.roll(faults.sound, -round(delay / log.dt), axis=0)
-    return without_delay(repaired(log, faults), delay), moved
+    return remove_delay(repair_log(log, faults), delay), moved
 
 
-def _tuned_at(
+def _tune_at(
     start: Adaptive, log: Log, robot: Robot, faults: Faults | None, noise: Float1D, delay: float
 ) -> Adaptive:
     """Return a preprocessor with a delay [s], its method tuned to the log without that delay."""
-    log, sound = _prepared(log, delay, faults)
+    log, sound = _prepare(log, delay, faults)
     decided = replace(start, delay=delay)
     if start.method == "fourier-fit":
         series = replace(start.series, rows=start.rows)
-        decided = replace(decided, series=series.tuned(log, robot))
+        decided = replace(decided, series=series.tune(log, robot))
     if start.method == "errors-in-variables":
         joint = replace(start.joint, rows=start.rows, smoother=start.smoother)
-        decided = replace(decided, joint=joint.tuned(log, robot, sound, noise))
+        decided = replace(decided, joint=joint.tune(log, robot, sound, noise))
     return decided
 
 
@@ -216,10 +216,12 @@ def _noise_text(log: Log, noise: Float1D) -> str:
     for unit in dict.fromkeys(log.joint_units):
         alike = noise[[u == unit for u in log.joint_units]]
         ends = [
-            f"{1e3 * std:.2g}" if std >= LEAST else f"less than {1e3 * LEAST:g}"
+            f"{1e3 * std:.2g}"
+            if std >= MIN_ENCODER_NOISE
+            else f"less than {1e3 * MIN_ENCODER_NOISE:g}"
             for std in (alike.min(), alike.max())
         ]
-        same = alike.size == 1 or alike.max() < LEAST
+        same = alike.size == 1 or alike.max() < MIN_ENCODER_NOISE
         parts.append(f"{' to '.join(ends[:1] if same else ends)} m{unit}")
     return "encoder noise " + ", ".join(parts)
 
@@ -236,13 +238,13 @@ def smoother_of(preprocessor: Preprocessor) -> RtsSmoother | None:
 LOWEST, OCTAVES = 1.25, 5
 """Upper edge of the lowest band [Hz], and how many bands of an octave follow it."""
 
-EXPLAINED = 1.2
+MIN_EXPLAINED_RATIO = 1.2
 """RMS torque of the model over that of what it leaves from which on a band is explained."""
 
-ABOVE = 2.0
+CUTOFF_RATIO = 2.0
 """Cut-off over the end of the explained bands: a low-pass takes much of the octave below it."""
 
-WINDOW = 8.0
+SPECTRUM_WINDOW = 8.0
 """Length of the pieces whose spectra are averaged [s]."""
 
 
@@ -256,12 +258,12 @@ def rows_by_joint(motion: Motion, robot: Robot, rows: Rows) -> Rows:
 
     Of the rows as they are, the rate over the cut-off stays; those returned have `cutoffs`.
     """
-    fit = RowFit.of(motion, robot)
+    fit = RowFit.from_motion(motion, robot)
     torque = standard_of(motion, robot)
     model = fit.torque(motion, robot, torque)
-    ends = explained(model, torque - model, 1.0 / motion.dt)
+    ends = find_explained_band(model, torque - model, 1.0 / motion.dt)
     fastest = 1.0 / (2.0 * rows.rate / rows.cutoff * motion.dt)
-    cutoffs = tuple(float(min(ABOVE * end, fastest)) for end in ends)
+    cutoffs = tuple(float(min(CUTOFF_RATIO * end, fastest)) for end in ends)
     widest, slowest = max(cutoffs), min(cutoffs)
     return replace(
         rows,
@@ -272,13 +274,13 @@ def rows_by_joint(motion: Motion, robot: Robot, rows: Rows) -> Rows:
     )
 
 
-def explained(model: Float2D, rest: Float2D, rate: float) -> Float1D:
+def find_explained_band(model: Float2D, rest: Float2D, rate: float) -> Float1D:
     """Return up to which frequency a model explains more than it leaves, shape (n,) [Hz].
 
     By the torque of the model and what it leaves, both of shape (N, n), at a sample rate [Hz]. It
     is the upper edge of the last such band; the lowest one counts always.
     """
-    length = min(len(model), round(WINDOW * rate))
+    length = min(len(model), round(SPECTRUM_WINDOW * rate))
     f, of_model = scipy.signal.welch(model, rate, nperseg=length, axis=0)
     _, of_rest = scipy.signal.welch(rest, rate, nperseg=length, axis=0)
     ends = np.full(model.shape[1], LOWEST)
@@ -286,5 +288,5 @@ def explained(model: Float2D, rest: Float2D, rate: float) -> Float1D:
         low, high = LOWEST * 2.0 ** (octave - 1), LOWEST * 2.0**octave
         band = (f >= low) & (f < high)
         power = of_model[band].sum(axis=0), of_rest[band].sum(axis=0)
-        ends[(ends == low) & (power[0] > EXPLAINED**2 * power[1])] = high
+        ends[(ends == low) & (power[0] > MIN_EXPLAINED_RATIO**2 * power[1])] = high
     return ends

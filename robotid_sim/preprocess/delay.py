@@ -10,19 +10,25 @@ from scipy.optimize import minimize_scalar
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import LogError
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import Motion, RowFilter, between_samples, gated, ungated
+from robotid_sim.measurement.motion import (
+    Motion,
+    RowFilter,
+    add_gate,
+    interpolate_samples,
+    remove_gate,
+)
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.misfit import RowFit, standard_of
 
-LONGEST = 0.02
+MAX_DELAY = 0.02
 """Largest delay that is looked for, of either sign [s]; the rows leave more than this out."""
 
-SIGNIFICANT = 5.0
+MIN_DELAY_RATIO = 5.0
 """Standard deviations beyond which a delay is not chance."""
 
-TINY = 1e-300
+MIN_VARIANCE = 1e-300
 
-LEAST = 0.05
+MIN_DELAY = 0.05
 """Smallest delay that is worth a correction [samples]."""
 
 
@@ -38,19 +44,19 @@ class Delay:
     """Sample time of the log [s]."""
 
     @property
-    def significant(self) -> bool:
+    def is_significant(self) -> bool:
         """Whether it is more than chance and worth a correction."""
-        return abs(self.value) > max(SIGNIFICANT * self.std, LEAST * self.dt)
+        return abs(self.value) > max(MIN_DELAY_RATIO * self.std, MIN_DELAY * self.dt)
 
     @property
-    def taken(self) -> float:
+    def correction(self) -> float:
         """What is taken off the torque [s]."""
-        return self.value if self.significant else 0.0
+        return self.value if self.is_significant else 0.0
 
     @property
     def verdict(self) -> str:
         """What is done with it, in words."""
-        return "taken off" if self.significant else "is not significant"
+        return "taken off" if self.is_significant else "is not significant"
 
     @property
     def message(self) -> str:
@@ -59,7 +65,7 @@ class Delay:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _LowPassed:
+class _LowPassedTorque:
     """Torque behind the low-pass of the rows, at every sample: a delay commutes with it."""
 
     tau: Float2D
@@ -68,14 +74,14 @@ class _LowPassed:
     dt: float
 
     @classmethod
-    def of(cls, log: Log, row_filter: RowFilter) -> Self:
+    def from_log(cls, log: Log, row_filter: RowFilter) -> Self:
         full = replace(row_filter, step=1, edge=0)
-        tau = full.apply(log.tau_meas[full.used])
+        tau = full.apply(log.tau_meas[full.sample_slice])
         return cls(tau, np.arange(len(tau), dtype=float)[row_filter.rows], log.dt)
 
     def rows(self, delay: float) -> Float2D:
         """Return the rows of the torque a delay [s] later in the log."""
-        return between_samples(self.tau, self.at + delay / self.dt)
+        return interpolate_samples(self.tau, self.at + delay / self.dt)
 
 
 def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
@@ -101,15 +107,17 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
     """
     assert motion.row_filter is not None
     # A gate does not move with the torque; one that shuts a joint altogether need not.
-    plain = gated(ungated(motion.row_filter), np.broadcast_to(log.torque_measured, log.q.shape))
-    row_fit = RowFit.of(replace(motion, row_filter=plain), robot)
-    low = _LowPassed.of(log, plain)
+    plain = add_gate(
+        remove_gate(motion.row_filter), np.broadcast_to(log.torque_measured, log.q.shape)
+    )
+    row_fit = RowFit.from_motion(replace(motion, row_filter=plain), robot)
+    low = _LowPassedTorque.from_log(log, plain)
     delay = 0.0
     for _ in range(3):
         sigma = row_fit.noise(low.rows(delay))
         cost = partial(_cost, row_fit, low, sigma, row_fit.basis(sigma))
         result = minimize_scalar(
-            cost, bounds=(-LONGEST, LONGEST), method="bounded", options={"xatol": 1e-4 * log.dt}
+            cost, bounds=(-MAX_DELAY, MAX_DELAY), method="bounded", options={"xatol": 1e-4 * log.dt}
         )
         delay = float(result.x)
     basis, step = row_fit.basis(sigma), 0.5 * low.dt
@@ -119,7 +127,7 @@ def estimate_delay(log: Log, motion: Motion, robot: Robot) -> Delay:
     return Delay(delay, _standard_deviation((late - early) / (2.0 * step), here), log.dt)
 
 
-def remaining_delay(motion: Motion, robot: Robot) -> Delay:
+def estimate_remaining_delay(motion: Motion, robot: Robot) -> Delay:
     r"""Return the delay that a motion leaves in its torque, small against its periods.
 
     To first order a delay d adds the column :math:`-F \dot\tau` to the rows, with the torque
@@ -129,14 +137,14 @@ def remaining_delay(motion: Motion, robot: Robot) -> Delay:
 
     Of the robot kinematics and friction velocities count.
     """
-    fit = RowFit.of(motion, robot)
+    fit = RowFit.from_motion(motion, robot)
     standard = standard_of(motion, robot)
     y = fit.rows(standard)
     sigma = fit.noise(y)
     basis = fit.basis(sigma)
     slope = fit.rows(-np.gradient(fit.torque(motion, robot, standard), motion.dt, axis=0))
     slope, left = (fit.residual(rows, sigma, basis) for rows in (slope, y))
-    delay = float((slope * left).sum()) / max(float((slope**2).sum()), TINY)
+    delay = float((slope * left).sum()) / max(float((slope**2).sum()), MIN_VARIANCE)
     return Delay(delay, _standard_deviation(slope, left - delay * slope), motion.dt)
 
 
@@ -153,20 +161,22 @@ def _standard_deviation(slope: Float2D, left: Float2D) -> float:
     .. [1] Liang, Zeger (1986), "Longitudinal data analysis using generalized linear models",
        Biometrika 73(1), 13-22, doi:10.1093/biomet/73.1.13.
     """
-    information = max(float((slope**2).sum()), TINY)
+    information = max(float((slope**2).sum()), MIN_VARIANCE)
     scores = (slope * left).sum(axis=0)
     joints = len(scores) / max(len(scores) - 1, 1)
     clustered = np.sqrt(joints * (scores**2).sum()) / information
     return float(max(information**-0.5, clustered))
 
 
-def _cost(row_fit: RowFit, low: _LowPassed, sigma: Float1D, basis: Float2D, delay: float) -> float:
+def _cost(
+    row_fit: RowFit, low: _LowPassedTorque, sigma: Float1D, basis: Float2D, delay: float
+) -> float:
     """Return half the weighted squared residual, the negative log-likelihood."""
     residual = row_fit.residual(low.rows(delay), sigma, basis)
     return 0.5 * float((residual**2).sum())
 
 
-def without_delay(log: Log, delay: float) -> Log:
+def remove_delay(log: Log, delay: float) -> Log:
     """Return the log with its torque a delay earlier.
 
     Whole samples are moved, for smoothers should not have to reach over several. Samples that have

@@ -34,30 +34,30 @@ from scipy.interpolate import make_interp_spline
 from scipy.linalg import cho_solve_banded
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, Int1D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.dynamics import joint_torque, mass_matrix, rigid_body_torque
 from robotid_sim.dynamics.running_terms import rotor_coupling
 from robotid_sim.dynamics.term_torques import term_slopes
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import GatedRowFilter, Motion, RowFilter, ungated
+from robotid_sim.measurement.motion import GatedRowFilter, Motion, RowFilter, remove_gate
 from robotid_sim.model.robot import Robot
-from robotid_sim.preprocess.faults import LONGEST_GAP
+from robotid_sim.preprocess.faults import MAX_GAP_SAMPLES
 from robotid_sim.preprocess.misfit import RowFit, standard_of
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner
 from robotid_sim.preprocess.whitening import Stencil, WhiteningRowFilter, factor_of
-from robotid_sim.registry import INTERNAL
+from robotid_sim.registry import INTERNAL_FIELD
 from robotid_sim.representation import public_value
 
-SHUT = 1e6
+MASKED_NOISE_RATIO = 1e6
 """Noise of a sample that is no measurement, over that of the others."""
 
-LEAST_NOISE = 1e-6
+MIN_NOISE_SHARE = 1e-6
 """Least torque noise over the RMS torque; positions without noise have that of rounding."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class Noise:
     """White noise of both channels, arrays of shape (n,)."""
@@ -79,7 +79,7 @@ class ErrorsInVariables(RowPreprocessor):
     but for noise. A torque error missing from the model counts as noise of the torque, so
     that the positions are trusted more where the model is worse.
 
-    `tuned` holds parameters and noise fixed.
+    `tune` holds parameters and noise fixed.
 
     References
     ----------
@@ -92,10 +92,10 @@ class ErrorsInVariables(RowPreprocessor):
     """Gives the motion to start from."""
     rounds: int = 3
     """How often motion and parameters are improved in turn."""
-    parameters: tuple[float, ...] | None = field(default=None, metadata=INTERNAL)
-    """Full parameters of the model, after `tuned`."""
-    noise: Noise | None = field(default=None, metadata=INTERNAL)
-    """Noise of both channels, after `tuned`."""
+    parameters: tuple[float, ...] | None = field(default=None, metadata=INTERNAL_FIELD)
+    """Full parameters of the model, after `tune`."""
+    noise: Noise | None = field(default=None, metadata=INTERNAL_FIELD)
+    """Noise of both channels, after `tune`."""
 
     def __post_init__(self) -> None:
         if self.rounds < 1:
@@ -112,24 +112,24 @@ class ErrorsInVariables(RowPreprocessor):
         too short, and `OptionError` if it is sampled too slowly, or the smoother has corners for
         another number of joints.
         """
-        tuned = self if self.parameters is not None else self.tuned(log, robot, sound)
+        tuned = self if self.parameters is not None else self.tune(log, robot, sound)
         assert tuned.parameters is not None
         assert tuned.noise is not None
         model = robot.with_parameters(np.array(tuned.parameters), formal=True)
-        motion = self.started(log, robot)
+        motion = self.start_motion(log, robot)
         sound = _open(motion, sound)
         for _ in range(self.rounds):
-            motion = improved(log, motion, model, tuned.noise, sound)
+            motion = improve_motion(log, motion, model, tuned.noise, sound)
         return motion
 
-    def started(self, log: Log, robot: Robot) -> Motion:
+    def start_motion(self, log: Log, robot: Robot) -> Motion:
         """Return the smoothed motion at the torque times, with the row filter of `rows`.
 
         Raises as `motion` does.
         """
         return replace(self.smoother, rows=self.rows)(log, robot)
 
-    def tuned(
+    def tune(
         self,
         log: Log,
         robot: Robot,
@@ -145,22 +145,24 @@ class ErrorsInVariables(RowPreprocessor):
             return self
         if sound is None:
             sound = np.ones(log.q.shape, dtype=bool)
-        start = replace(self, smoother=self.smoother.tuned(log, robot))
-        motion = start.started(log, robot)
+        start = replace(self, smoother=self.smoother.tune(log, robot))
+        motion = start.start_motion(log, robot)
         sound = _open(motion, sound)
-        fit = RowFit.of(motion, robot)
-        model = fitted(fit, motion, robot)
+        fit = RowFit.from_motion(motion, robot)
+        model = fit_robot(fit, motion, robot)
         position = encoder_noise
         if position is None:
             position = np.array([likelihood_corner(log, j)[1] for j in range(log.dof)])
         noise = Noise(position, torque_noise(log, motion, model))
         for _ in range(self.rounds):
-            motion = improved(log, motion, model, noise, sound)
-            fit = RowFit.of(motion, robot, fit.parameters)
-            model = fitted(fit, motion, robot)
+            motion = improve_motion(log, motion, model, noise, sound)
+            fit = RowFit.from_motion(motion, robot, fit.parameters)
+            model = fit_robot(fit, motion, robot)
             assert motion.row_filter is not None
             rows = fit.noise(fit.rows(standard_of(motion, robot)))
-            noise = replace(noise, torque=np.maximum(noise.torque, unfiltered(rows, motion)))
+            noise = replace(
+                noise, torque=np.maximum(noise.torque, equivalent_white_noise(rows, motion))
+            )
         return replace(start, parameters=tuple(model.parameters().tolist()), noise=noise)
 
 
@@ -170,17 +172,17 @@ def _open(motion: Motion, sound: Bool2D) -> Bool2D:
     if not isinstance(row_filter, GatedRowFilter) or row_filter.gate is None:
         return sound
     sound = sound.copy()
-    sound[row_filter.used] &= row_filter.gate
+    sound[row_filter.sample_slice] &= row_filter.gate
     return np.asarray(sound & row_filter.gate.any(axis=0))
 
 
-def fitted(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
+def fit_robot(fit: RowFit, motion: Motion, robot: Robot) -> Robot:
     """Return the robot with the parameters that explain a motion's torque best.
 
     It says what the motion leaves open; its bodies may be ones that cannot exist.
     """
     beta = fit.solution(fit.rows(standard_of(motion, robot)))
-    phi = fit.parameters.completed(beta, robot.parameters())
+    phi = fit.parameters.complete(beta, robot.parameters())
     return robot.with_parameters(phi, formal=True)
 
 
@@ -197,27 +199,27 @@ def torque_noise(log: Log, motion: Motion, model: Robot) -> Float1D:
 def least_noise(log: Log) -> Float1D:
     """Return the least torque noise that is believed [N m], shape (n,)."""
     size = np.sqrt((log.tau_meas**2).mean(axis=0))
-    return np.asarray(np.maximum(LEAST_NOISE * size, np.finfo(float).tiny ** 0.5))
+    return np.asarray(np.maximum(MIN_NOISE_SHARE * size, np.finfo(float).tiny ** 0.5))
 
 
-def unfiltered(rows: Float1D, motion: Motion) -> Float1D:
+def equivalent_white_noise(rows: Float1D, motion: Motion) -> Float1D:
     """Return the white noise of samples that would make the noise of every joint's rows."""
     row_filter = motion.row_filter
     assert row_filter is not None
     middle = np.zeros((round(8.0 / row_filter.lowest), len(rows)))
     middle[len(middle) // 2] = 1.0
-    plain = replace(ungated(row_filter), first=0, stop=len(middle), step=1, edge=0)
+    plain = replace(remove_gate(row_filter), first=0, stop=len(middle), step=1, edge=0)
     squares = plain.apply(middle).T ** 2
     return np.asarray(rows / np.sqrt([joint.sum() for joint in squares]))
 
 
-def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D) -> Motion:
+def improve_motion(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D) -> Motion:
     """Return the motion of largest likelihood about a motion, with a row filter that whitens.
 
     The model has the parameters that were identified so far; samples that are not sound, shape (N,
     n), have no weight.
     """
-    stencil, old = Stencil.of(log), (motion.q, motion.dq, motion.ddq)
+    stencil, old = Stencil.from_log(log), (motion.q, motion.dq, motion.ddq)
     partial = slopes_of(model, *old, log.dt)
     slopes = stencil.slopes(partial)
     by_model = joint_torque(model, *old)
@@ -228,7 +230,7 @@ def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D
     row_filter = motion.row_filter
     assert row_filter is not None
     bridged = few_missing(sound)
-    std = noise.torque * np.where(sound, 1.0, SHUT)
+    std = noise.torque * np.where(sound, 1.0, MASKED_NOISE_RATIO)
     rho = log.tau_meas - changed(stencil.motion(log.q))
     measured = sound.any(axis=0)  # without its torque a joint keeps the smoothed motion
     position = np.where(measured, noise.position, 0.0)
@@ -237,8 +239,8 @@ def improved(log: Log, motion: Motion, model: Robot, noise: Noise, sound: Bool2D
     q, dq, ddq = (np.where(measured, new, before) for new, before in moved)
     shown = sum(slope * part for slope, part in zip(partial, stencil.motion(n), strict=True))
     torque = np.where(bridged, changed((q, dq, ddq)), log.tau_meas)
-    relative = np.where(bridged, 1.0, std / noise.torque)[row_filter.used]
-    weighted = (slopes * (noise.position / noise.torque)[:, None])[row_filter.used]
+    relative = np.where(bridged, 1.0, std / noise.torque)[row_filter.sample_slice]
+    weighted = (slopes * (noise.position / noise.torque)[:, None])[row_filter.sample_slice]
     factors = [factor_of(weighted[:, j], relative[:, j]) for j in range(log.dof)]
     for j in np.flatnonzero(~measured):
         factors[j] = np.zeros_like(factors[j])
@@ -269,13 +271,13 @@ def _position_noise(
     (Gauss-Seidel): with those of the motion before (Jacobi) noise grows from round to round where
     the inertia between joints is large beside their own.
     """
-    stencil, rho, n = Stencil.of(log), rho.copy(), np.zeros_like(log.q)
+    stencil, rho, n = Stencil.from_log(log), rho.copy(), np.zeros_like(log.q)
     inertia = inertia_of(model, motion.q, log.dt)
     for j in np.flatnonzero(position):
         one = slice(j, j + 1)
         factor = factor_of(position[j] * slopes[:, j], std[:, j])
         found = cho_solve_banded((factor, True), rho[:, one])
-        n[:, one] = -(position[j] ** 2) * stencil.transposed(slopes[:, one], found)
+        n[:, one] = -(position[j] ** 2) * stencil.apply_transposed(slopes[:, one], found)
         moved = stencil.motion(log.q[:, one] - n[:, one])[2] - motion.ddq[:, one]
         rho[:, j + 1 :] -= inertia[:, j, j + 1 :] * moved
     return n
@@ -292,11 +294,11 @@ def few_missing(sound: Bool2D) -> Bool2D:
     for j in np.flatnonzero(~sound.all(axis=0)):
         steps = np.diff(np.concatenate([[False], ~sound[:, j], [False]]).astype(int))
         for begin, end in zip(np.flatnonzero(steps > 0), np.flatnonzero(steps < 0), strict=True):
-            few[begin:end, j] = end - begin <= LONGEST_GAP
+            few[begin:end, j] = end - begin <= MAX_GAP_SAMPLES
     return few
 
 
-COARSE = 0.02
+DERIVATIVE_STEP = 0.02
 """Time between the states at which derivatives and inertia of rigid bodies are taken [s]."""
 
 
@@ -342,5 +344,5 @@ def inertia_of(robot: Robot, q: Float2D, dt: float) -> Float:
 
 def _some_of(samples: int, dt: float) -> Int1D:
     """Return the samples at which what changes slowly is taken."""
-    step = max(1, round(COARSE / dt))
+    step = max(1, round(DERIVATIVE_STEP / dt))
     return np.unique(np.append(np.arange(0, samples, step), samples - 1))

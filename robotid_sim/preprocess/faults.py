@@ -9,19 +9,19 @@ from scipy.ndimage import maximum_filter1d, median_filter
 from robotid_sim.arrays import Bool1D, Bool2D, Float1D, Float2D
 from robotid_sim.measurement.log import Log
 
-THRESHOLD = 8.0
+OUTLIER_THRESHOLD = 8.0
 """Robust standard deviations beyond which a value is an outlier; no Gaussian gets there."""
 
-WINDOW = 0.045
+MEDIAN_WINDOW = 0.045
 """Time of the local median [s]; in more a torque changes by itself."""
 
-SAMPLES = (3, 11)
+MEDIAN_SAMPLES = (3, 11)
 """Fewest and most samples of the local median."""
 
-LONGEST_GAP = 20
+MAX_GAP_SAMPLES = 20
 """Samples in a row that may be lost; a longer repetition is a robot at rest."""
 
-PASSES = 5
+MAX_PASSES = 5
 """Searches for outliers of the position, for one hides its neighbors."""
 
 TORQUE_FLOOR = 0.01
@@ -30,7 +30,7 @@ TORQUE_FLOOR = 0.01
 POSITION_FLOOR = 1e-4
 """Smallest spread of the position about its neighbors, over the RMS deviation from its mean."""
 
-ROUNDING = 1.5
+ROUNDING_RATIO = 1.5
 """Resolutions that a rounded position may be off its neighbors, with a margin."""
 
 MAD_TO_STD = 1.4826
@@ -67,14 +67,16 @@ class Faults:
         )
 
 
-def find_faults(log: Log, threshold: float = THRESHOLD) -> Faults:
+def find_faults(log: Log, threshold: float = OUTLIER_THRESHOLD) -> Faults:
     """Return the faulty samples of a log; the threshold is in robust standard deviations."""
-    lost = lost_samples(log)
-    position = position_outliers(_bridged(log, np.repeat(lost[:, None], log.dof, 1)).q, threshold)
+    lost = find_lost_samples(log)
+    position = position_outliers(
+        _interpolate_faults(log, np.repeat(lost[:, None], log.dof, 1)).q, threshold
+    )
     return Faults(lost, torque_outliers(log, threshold), position)
 
 
-def repaired(log: Log, faults: Faults) -> Log:
+def repair_log(log: Log, faults: Faults) -> Log:
     """Return the log with its faulty positions interpolated and its faulty torques as medians.
 
     Interpolation of a position over some samples costs nothing: it moves smoothly. Interpolated
@@ -82,23 +84,23 @@ def repaired(log: Log, faults: Faults) -> Log:
     """
     if not faults.any:
         return log
-    bridged = _bridged(log, faults.position | faults.lost[:, None])
+    bridged = _interpolate_faults(log, faults.position | faults.lost[:, None])
     middle = _local_median(log)
     return replace(bridged, tau_meas=np.where(faults.sound, log.tau_meas, middle))
 
 
-def lost_samples(log: Log) -> Bool1D:
+def find_lost_samples(log: Log) -> Bool1D:
     """Return which samples repeat the one before in position and torque of all joints, (N,)."""
     channels = np.concatenate([log.q, log.tau_meas], axis=1)
     same = np.concatenate([[False], (np.diff(channels, axis=0) == 0.0).all(axis=1)])
     edges = np.flatnonzero(np.diff(np.concatenate([[0], same.astype(int), [0]])))
     for begin, end in edges.reshape(-1, 2):
-        if end - begin > LONGEST_GAP:
+        if end - begin > MAX_GAP_SAMPLES:
             same[begin:end] = False
     return same
 
 
-def torque_outliers(log: Log, threshold: float = THRESHOLD) -> Bool2D:
+def torque_outliers(log: Log, threshold: float = OUTLIER_THRESHOLD) -> Bool2D:
     r"""Return which torques are far from the median of their neighbors, shape (N, n).
 
     The spread about the local median is taken robustly, as 1.4826 times the median absolute
@@ -118,11 +120,11 @@ def torque_outliers(log: Log, threshold: float = THRESHOLD) -> Bool2D:
 
 def _local_median(log: Log) -> Float2D:
     """Return the median of every torque and its neighbors, shape (N, n)."""
-    samples = int(np.clip(2 * round(0.5 * WINDOW / log.dt - 0.5) + 1, *SAMPLES))
+    samples = int(np.clip(2 * round(0.5 * MEDIAN_WINDOW / log.dt - 0.5) + 1, *MEDIAN_SAMPLES))
     return np.asarray(median_filter(log.tau_meas, size=(samples, 1), mode="nearest"))
 
 
-def position_outliers(q: Float2D, threshold: float = THRESHOLD) -> Bool2D:
+def position_outliers(q: Float2D, threshold: float = OUTLIER_THRESHOLD) -> Bool2D:
     r"""Return which positions are far from the cubic through their four neighbors, (N, n).
 
     The distance is a fourth difference, :math:`(x_{-2} - 4 x_{-1} + 6 x_0 - 4 x_1 + x_2) / 6`;
@@ -132,8 +134,8 @@ def position_outliers(q: Float2D, threshold: float = THRESHOLD) -> Bool2D:
     """
     outliers, x = np.zeros(q.shape, dtype=bool), np.array(q)
     floor = POSITION_FLOOR * q.std(axis=0)
-    rounding = ROUNDING * resolution(q)
-    for _ in range(PASSES):
+    rounding = ROUNDING_RATIO * resolution(q)
+    for _ in range(MAX_PASSES):
         off = np.zeros(q.shape)
         off[2:-2] = (x[:-4] - 4.0 * x[1:-3] + 6.0 * x[2:-2] - 4.0 * x[3:-1] + x[4:]) / 6.0
         size = np.abs(off)
@@ -155,7 +157,7 @@ def resolution(q: Float2D) -> Float1D:
     return np.where(shown.any(axis=0), np.where(shown, steps, np.inf).min(axis=0), 0.0)
 
 
-def _bridged(log: Log, bad: Bool2D) -> Log:
+def _interpolate_faults(log: Log, bad: Bool2D) -> Log:
     """Return the log with positions interpolated where they are bad."""
     if not bad.any():
         return log

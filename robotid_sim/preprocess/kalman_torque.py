@@ -8,7 +8,7 @@ import scipy
 from scipy.optimize import minimize_scalar
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
@@ -23,7 +23,7 @@ KalmanForm = Literal["compensated", "literal", "smoother"]
 TorquePrediction = Literal["nominal", "identified"]
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class KalmanTorque(RowPreprocessor):
     r"""Kalman filter on torque with the torque of the nominal model as predicted input.
@@ -62,16 +62,16 @@ class KalmanTorque(RowPreprocessor):
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
         """Return the smoothed motion with the filtered torque, or with the shared filter."""
-        tuned = self.tuned(log, robot)
+        tuned = self.tune(log, robot)
         assert tuned.gains is not None
         motion = replace(tuned.motion, rows=self.rows)(log, robot)
         if self.form == "compensated":
             assert motion.row_filter is not None
             shared = replace(motion.row_filter, gains=tuned.gains)
             return replace(motion, row_filter=shared)
-        return replace(motion, tau=tuned.filtered(log, robot))
+        return replace(motion, tau=tuned.filter_torque(log, robot))
 
-    def filtered(self, log: Log, robot: Robot) -> Float2D:
+    def filter_torque(self, log: Log, robot: Robot) -> Float2D:
         """Return the filtered torque of every joint; both forms share it.
 
         Parameters
@@ -86,14 +86,14 @@ class KalmanTorque(RowPreprocessor):
         tau : ndarray, shape (N, n)
             Torque [N m or N].
         """
-        tuned = self.tuned(log, robot)
+        tuned = self.tune(log, robot)
         assert tuned.gains is not None
         apply = rts_torque if self.form == "smoother" else kalman_torque
-        u = self.predicted(log, robot)
+        u = self.predict_torque(log, robot)
         columns = zip(log.tau_meas.T, u.T, tuned.gains, strict=True)
         return np.column_stack([apply(z, v, gain) for z, v, gain in columns])
 
-    def tuned(self, log: Log, robot: Robot) -> Self:
+    def tune(self, log: Log, robot: Robot) -> Self:
         """Return the filter with corners and gains fixed to those it chooses for `log`."""
         if self.gains is not None and len(self.gains) != log.dof:
             raise OptionError(f"{len(self.gains)} Kalman gains for {log.dof} joints")
@@ -101,11 +101,11 @@ class KalmanTorque(RowPreprocessor):
             return self
         gains = self.gains
         if gains is None:
-            u = self.predicted(log, robot)
+            u = self.predict_torque(log, robot)
             gains = tuple(likelihood_gain(z, v) for z, v in zip(log.tau_meas.T, u.T, strict=True))
-        return replace(self, gains=gains, motion=self.motion.tuned(log, robot))
+        return replace(self, gains=gains, motion=self.motion.tune(log, robot))
 
-    def predicted(self, log: Log, robot: Robot) -> Float2D:
+    def predict_torque(self, log: Log, robot: Robot) -> Float2D:
         """Return the torque of the model on motion at the likelihood corner.
 
         Parameters
@@ -120,16 +120,16 @@ class KalmanTorque(RowPreprocessor):
         tau : ndarray, shape (N, n)
             Torque [N m or N].
         """
-        tuned = self.motion.tuned(log, robot)
+        tuned = self.motion.tune(log, robot)
         assert tuned.corners is not None
         corners = tuple(corner / self.motion.corner_factor for corner in tuned.corners)
         smooth = replace(tuned, corners=corners, rows=self.rows)(log, robot)
         if self.prediction == "identified":
-            return RowFit.of(smooth, robot).torque(smooth, robot, log.tau_meas)
+            return RowFit.from_motion(smooth, robot).torque(smooth, robot, log.tau_meas)
         return joint_torque(robot, smooth.q, smooth.dq, smooth.ddq)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FivePointCubic(RowPreprocessor):
     """Five-point cubic smoothing of the torque, beside smoothed motion: what [1]_ compares with.
@@ -149,14 +149,14 @@ class FivePointCubic(RowPreprocessor):
         motion = replace(self.motion, rows=self.rows)(log, robot)
         return replace(motion, tau=five_point_cubic(log.tau_meas))
 
-    def tuned(self, log: Log, robot: Robot) -> Self:
+    def tune(self, log: Log, robot: Robot) -> Self:
         """Return the preprocessor with its corners fixed to those it chooses for `log`."""
         if self.motion.corners is not None:
             return self
-        return replace(self, motion=self.motion.tuned(log, robot))
+        return replace(self, motion=self.motion.tune(log, robot))
 
 
-GAINS = (1e-3, 0.999)
+GAIN_RANGE = (1e-3, 0.999)
 """Range in which gains are searched."""
 
 
@@ -201,7 +201,7 @@ def likelihood_gain(z: Float1D, u: Float1D) -> float:
         before = kalman_torque(z, u, gain)[:-1] + np.diff(u)
         return float(((z[1:] - before) ** 2).mean())
 
-    low, high = (float(np.log(g / (1.0 - g))) for g in GAINS)
+    low, high = (float(np.log(g / (1.0 - g))) for g in GAIN_RANGE)
     best = minimize_scalar(cost, bounds=(low, high), method="bounded", options={"xatol": 1e-2})
     return float(1.0 / (1.0 + np.exp(-best.x)))
 

@@ -7,18 +7,18 @@ import numpy as np
 import scipy
 from scipy.ndimage import convolve1d
 
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 
-MOST_ORDER = 20
+MAX_ORDER = 20
 """Order beyond which a filter or polynomial has no digits left."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Butterworth(RowPreprocessor):
     """Forward-backward Butterworth on position and central differences; one corner for all joints.
@@ -44,8 +44,8 @@ class Butterworth(RowPreprocessor):
     """Order of one pass; the two passes have twice that."""
 
     def __post_init__(self) -> None:
-        if not self.cutoff > 0.0 or not 1 <= self.order <= MOST_ORDER:
-            text = f"a Butterworth filter needs a positive cut-off and order, at most {MOST_ORDER}"
+        if not self.cutoff > 0.0 or not 1 <= self.order <= MAX_ORDER:
+            text = f"a Butterworth filter needs a positive cut-off and order, at most {MAX_ORDER}"
             raise OptionError(f"{text}, got {self.cutoff} Hz and {self.order}")
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
@@ -70,7 +70,7 @@ class Butterworth(RowPreprocessor):
         return replace(motion, row_filter=self.rows.filter_for(log, dq))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SavitzkyGolay(RowPreprocessor):
     r"""Least-squares polynomial in a moving window; velocity and acceleration are its derivatives.
@@ -96,10 +96,10 @@ class SavitzkyGolay(RowPreprocessor):
     """Order of the polynomial."""
 
     def __post_init__(self) -> None:
-        if not 0.0 < self.window < np.inf or not 2 <= self.order <= MOST_ORDER:
+        if not 0.0 < self.window < np.inf or not 2 <= self.order <= MAX_ORDER:
             raise OptionError(
                 "a Savitzky-Golay filter needs a positive window and a polynomial of order 2 to "
-                f"{MOST_ORDER}, got {self.window} s and {self.order}"
+                f"{MAX_ORDER}, got {self.window} s and {self.order}"
             )
 
     def __call__(self, log: Log, robot: Robot) -> Motion:

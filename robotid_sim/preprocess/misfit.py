@@ -13,10 +13,10 @@ from robotid_sim.errors import LogError
 from robotid_sim.measurement.motion import Motion, RowFilter
 from robotid_sim.model.robot import Robot
 
-ROUNDS = 4
+WEIGHT_ROUNDS = 4
 """How often weights of the joints are estimated anew."""
 
-CONSIDERED = ("Fv", "Fc", "Fo", "Ia")
+JOINT_SYMBOLS = ("Fv", "Fc", "Fo", "Ia")
 """Joint parameters of the fits behind choices: all there are, for they only have to explain."""
 
 
@@ -38,14 +38,16 @@ class RowFit:
     """What the columns were divided by, shape (b,)."""
 
     @classmethod
-    def of(cls, motion: Motion, robot: Robot, parameters: BaseParameters | None = None) -> "RowFit":
+    def from_motion(
+        cls, motion: Motion, robot: Robot, parameters: BaseParameters | None = None
+    ) -> "RowFit":
         """Return the rows of a motion that has a row filter; parameters as of another fit."""
         row_filter = motion.row_filter
         assert row_filter is not None
-        q, dq, ddq = (part[row_filter.used] for part in (motion.q, motion.dq, motion.ddq))
+        q, dq, ddq = (part[row_filter.sample_slice] for part in (motion.q, motion.dq, motion.ddq))
         if parameters is None:
-            parameters = _explaining(robot, tuple(np.asarray(motion.tau.any(axis=0)).tolist()))
-        W = row_filter.filtered(regressor_parts(robot, q, dq, ddq, parameters.columns))
+            parameters = _select_basis(robot, tuple(np.asarray(motion.tau.any(axis=0)).tolist()))
+        W = row_filter.filter_parts(regressor_parts(robot, q, dq, ddq, parameters.columns))
         if W.shape[0] * W.shape[1] <= 2 * W.shape[2]:
             raise LogError(
                 f"{W.shape[0] * W.shape[1]} rows are too few to compare preprocessors with "
@@ -57,12 +59,12 @@ class RowFit:
 
     def rows(self, tau: Float2D) -> Float2D:
         """Return the rows of a torque (N, n) of the log."""
-        return self.row_filter.apply(tau[self.row_filter.used])
+        return self.row_filter.apply(tau[self.row_filter.sample_slice])
 
     def noise(self, y: Float2D) -> Float1D:
         """Return the deviation of every joint's rows from a weighted fit [N m], shape (n,)."""
         sigma = np.ones(y.shape[1])
-        for _ in range(ROUNDS + 1):
+        for _ in range(WEIGHT_ROUNDS + 1):
             residual = self.residual(y, sigma) * sigma
             free = max(len(y) - self.W.shape[2] / y.shape[1], 1.0)
             sigma = np.sqrt((residual**2).sum(axis=0) / free)
@@ -99,6 +101,6 @@ def standard_of(motion: Motion, robot: Robot) -> Float2D:
 
 
 @lru_cache(maxsize=2)  # several choices are made for one robot
-def _explaining(robot: Robot, measured: tuple[bool, ...]) -> BaseParameters:
+def _select_basis(robot: Robot, measured: tuple[bool, ...]) -> BaseParameters:
     """Return the base parameters of all that may explain the torques of the joints measured."""
-    return base_parameters(robot, CONSIDERED, np.array(measured))
+    return base_parameters(robot, JOINT_SYMBOLS, np.array(measured))

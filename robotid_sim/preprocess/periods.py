@@ -13,7 +13,7 @@ import numpy as np
 from scipy.special import chdtri
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import LogError, OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
@@ -23,10 +23,10 @@ from robotid_sim.preprocess.rts import RtsSmoother
 from robotid_sim.registry import Registry
 from robotid_sim.representation import public_value
 
-WHOLE = 1e-3
+PERIOD_TOLERANCE = 1e-3
 """Largest deviation of a period from a whole number of samples."""
 
-REPEATS = 1.5
+MAX_VARIANCE_RATIO = 1.5
 """Largest variance between periods over that of the encoder noise."""
 
 
@@ -50,7 +50,7 @@ class Periods:
         """Return the sample of the period that every sample of the log is at, shape (samples,)."""
         return np.asarray((np.arange(samples) - self.first) % self.samples)
 
-    def of_others(self, x: Float2D) -> Float2D:
+    def average_others(self, x: Float2D) -> Float2D:
         """Return a signal (N, n) whose periods are the mean of the others; needs two.
 
         Before the first whole period it is the mean of all.
@@ -83,7 +83,7 @@ def periods_of(log: Log, user: str) -> Periods | None:
             "errors-in-variables or rts"
         )
     samples = log.period / log.dt
-    if abs(samples - round(samples)) > WHOLE:
+    if abs(samples - round(samples)) > PERIOD_TOLERANCE:
         raise LogError(
             f"{user} needs a period of a whole number of samples; {log.period:g} s are "
             f"{samples:.3f} samples of this log: resample it, or use rts"
@@ -98,13 +98,13 @@ def repeats(log: Log, periods: Periods, noise: Float1D) -> bool | None:
     if periods.count < 2:
         return None
     # Rounding of positions without noise must not count as a difference.
-    allowed = REPEATS * noise**2 + (1e-12 * np.abs(log.q).max()) ** 2
+    allowed = MAX_VARIANCE_RATIO * noise**2 + (1e-12 * np.abs(log.q).max()) ** 2
     return bool((periods.variance(log.q) <= allowed).all())
 
 
-AVERAGER = "the preprocessor period-averaging"
+AVERAGING_NAME = "the preprocessor period-averaging"
 
-METHODS: Registry[Preprocessor] = Registry(
+SMOOTHING_METHODS: Registry[Preprocessor] = Registry(
     "smoothing method",
     Preprocessor,
     {
@@ -117,7 +117,7 @@ METHODS: Registry[Preprocessor] = Registry(
 """The preprocessors that leave the torque alone."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PeriodAveraging(RowPreprocessor):
     r"""Mean over all periods but the first, of position and torque alike, then any smoother.
@@ -143,47 +143,47 @@ class PeriodAveraging(RowPreprocessor):
     """The smoother itself, tuned; then `method` and `options` have no effect."""
 
     def __post_init__(self) -> None:
-        self._built()
+        self._build_smoother()
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
         """Return the motion of the mean period and its torque, repeated over the log."""
-        periods = periods_of(log, AVERAGER)
+        periods = periods_of(log, AVERAGING_NAME)
         if periods is None:
-            return self._built()(log, robot)
-        mean = averaged(log, periods)
-        motion = self._built()(mean, robot)
+            return self._build_smoother()(log, robot)
+        mean = average_periods(log, periods)
+        motion = self._build_smoother()(mean, robot)
         edge = round(self.rows.edge / log.dt)
         first = periods.first - periods.samples // 2 - edge
         stop = first + periods.samples + 2 * edge
         if first < 0 or stop > log.t.size:
             raise LogError(
-                f"{AVERAGER}: a period of {log.period:g} s is too short for the rows' edges"
+                f"{AVERAGING_NAME}: a period of {log.period:g} s is too short for the rows' edges"
             )
         row_filter = self.rows.filter_for(mean, motion.dq, slice(first, stop))
         return replace(motion, row_filter=row_filter)
 
-    def tuned(self, log: Log, robot: Robot) -> Self:
+    def tune(self, log: Log, robot: Robot) -> Self:
         """Return the preprocessor with its smoother tuned to the mean of `log`."""
         if self.smoother is not None:
             return self
-        periods = periods_of(log, AVERAGER)
-        mean = log if periods is None else averaged(log, periods)
-        return replace(self, smoother=self._built().tuned(mean, robot))
+        periods = periods_of(log, AVERAGING_NAME)
+        mean = log if periods is None else average_periods(log, periods)
+        return replace(self, smoother=self._build_smoother().tune(mean, robot))
 
-    def _built(self) -> Preprocessor:
+    def _build_smoother(self) -> Preprocessor:
         if self.smoother is not None:
             return self.smoother
-        return METHODS.build(self.method, **{**self.options, "rows": self.rows})
+        return SMOOTHING_METHODS.build(self.method, **{**self.options, "rows": self.rows})
 
 
-def averaged(log: Log, periods: Periods) -> Log:
+def average_periods(log: Log, periods: Periods) -> Log:
     """Return the log with its mean period in place of every one."""
     phase = periods.phase(log.t.size)
     q, tau = (periods.mean(x)[phase] for x in (log.q, log.tau_meas))
     return replace(log, q=q, tau_meas=tau, dq=None, truth=None)
 
 
-FOURIER_FIT = "the preprocessor fourier-fit"
+FOURIER_FIT_NAME = "the preprocessor fourier-fit"
 
 CONFIDENCE = 0.98
 """Of the test for harmonics; a false one doubles a short series, which does little harm."""
@@ -230,10 +230,10 @@ class FourierFit(RowPreprocessor):
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
         """Return the fitted motion at the torque times; it repeats before and after, too."""
-        periods = periods_of(log, FOURIER_FIT)
+        periods = periods_of(log, FOURIER_FIT_NAME)
         if periods is None:
             return replace(self.otherwise, rows=self.rows)(log, robot)
-        orders = self.tuned(log, robot).orders
+        orders = self.tune(log, robot).orders
         assert orders is not None
         c = np.fft.rfft(periods.mean(log.q), axis=0)
         k = np.arange(len(c))
@@ -247,19 +247,19 @@ class FourierFit(RowPreprocessor):
         later = self.rows.samples(log, float(log.t[periods.first]))
         return replace(motion, row_filter=self.rows.filter_for(log, motion.dq, later))
 
-    def tuned(self, log: Log, robot: Robot) -> Self:
+    def tune(self, log: Log, robot: Robot) -> Self:
         """Return the fit with its orders fixed to those it chooses for `log`."""
         if self.orders is not None:
             if len(self.orders) != log.dof:
                 raise OptionError(f"{len(self.orders)} Fourier orders for {log.dof} joints")
             return self
-        periods = periods_of(log, FOURIER_FIT)
+        periods = periods_of(log, FOURIER_FIT_NAME)
         if periods is None:
-            return replace(self, otherwise=self.otherwise.tuned(log, robot))
+            return replace(self, otherwise=self.otherwise.tune(log, robot))
         assert log.period is not None
         most = min(round(self.highest * log.period), (periods.samples - 1) // 4)
         orders = tuple(int(h) for h in likely_orders(periods.mean(log.q), max(most, 1)))
-        return replace(self, orders=orders, otherwise=self.otherwise.tuned(log, robot))
+        return replace(self, orders=orders, otherwise=self.otherwise.tune(log, robot))
 
 
 def likely_orders(z: Float2D, most: int) -> Int1D:
@@ -281,11 +281,11 @@ def likely_orders(z: Float2D, most: int) -> Int1D:
     variance = np.median(power[most + 1 :], axis=0) / chdtri(2, 0.5)
     variance = np.maximum(variance, rounding)
     return np.array(
-        [_doubled(int(h), power[:, j] / variance[j], most) for j, h in enumerate(order)]
+        [_double_order(int(h), power[:, j] / variance[j], most) for j, h in enumerate(order)]
     )
 
 
-def _doubled(order: int, power: Float1D, most: int) -> int:
+def _double_order(order: int, power: Float1D, most: int) -> int:
     """Return the order after doublings that add more than noise, of power in its variance."""
     while order < most:
         wider = min(2 * order, most)

@@ -8,18 +8,18 @@ import numpy as np
 from scipy.interpolate import CubicSpline
 
 from robotid_sim.arrays import Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, ShapeError, require_type
 from robotid_sim.measurement.log import Log
-from robotid_sim.measurement.motion import FEWEST_ROWS, Motion, RowFilter, gated
+from robotid_sim.measurement.motion import MIN_ROWS, Motion, RowFilter, add_gate
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.faults import torque_outliers
 
-FEWEST_SAMPLES = 50
+MIN_SAMPLES = 50
 """Fewest samples that the filters of this package take."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rows:
     """Which rows of a log enter the fit: times to drop, samples to mask, low-pass, decimation.
@@ -79,8 +79,8 @@ class Rows:
         and `rows` what a fit needs.
         """
         step = max(1, round(1.0 / (self.rate * dt)))
-        samples = 2 * round(self.edge / dt) + max(FEWEST_ROWS, rows) * step + 1
-        return max(samples, FEWEST_SAMPLES) * dt + 2.0 * self.tail
+        samples = 2 * round(self.edge / dt) + max(MIN_ROWS, rows) * step + 1
+        return max(samples, MIN_SAMPLES) * dt + 2.0 * self.tail
 
     def samples(self, log: Log, begin: float) -> slice:
         """Return the samples of a log from the time `begin` [s] on, without its tail."""
@@ -107,12 +107,12 @@ class Rows:
             cutoff=self.cutoff * log.dt,
             cutoffs=self.cycles(log.dt),
         )
-        row_filter = gated(row_filter, np.broadcast_to(log.torque_measured, log.q.shape))
+        row_filter = add_gate(row_filter, np.broadcast_to(log.torque_measured, log.q.shape))
         if self.outliers:
-            row_filter = gated(row_filter, ~torque_outliers(log, self.outliers))
+            row_filter = add_gate(row_filter, ~torque_outliers(log, self.outliers))
         if self.low_velocity and dq is not None:
-            rms = np.sqrt((dq[row_filter.used] ** 2).mean(axis=0))
-            row_filter = gated(row_filter, np.abs(dq) >= self.low_velocity * rms)
+            rms = np.sqrt((dq[row_filter.sample_slice] ** 2).mean(axis=0))
+            row_filter = add_gate(row_filter, np.abs(dq) >= self.low_velocity * rms)
         return row_filter
 
 
@@ -133,13 +133,13 @@ class Preprocessor(ABC):
     delay: float | None = None
     """Delay of the torque that it takes off [s]; None where that is not known or not its task."""
     message: str = ""
-    """What it decided and why, after `tuned`; empty where nothing was to be decided."""
+    """What it decided and why, after `tune`; empty where nothing was to be decided."""
 
     @abstractmethod
     def __call__(self, log: Log, robot: Robot) -> Motion:
         """Return the motion at the times where the torque acts; `robot` is the nominal model."""
 
-    def tuned(self, log: Log, robot: Robot) -> Self:
+    def tune(self, log: Log, robot: Robot) -> Self:
         """Return the preprocessor with everything it learns from a log held fixed.
 
         Parameters
@@ -158,7 +158,7 @@ class Preprocessor(ABC):
         return self
 
 
-def takes_rows(cls: type[Preprocessor]) -> bool:
+def has_rows(cls: type[Preprocessor]) -> bool:
     """Return whether a class of preprocessors has a field for the rows of the configuration."""
     entry: Any = cls  # a dataclass by contract
     return any(option.name == "rows" and option.init for option in fields(entry))
@@ -191,7 +191,7 @@ def motion_of_log(preprocessor: Preprocessor, log: Log, robot: Robot) -> Motion:
     return motion
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RowPreprocessor(Preprocessor):
     """A preprocessor that says by an option of its own which rows enter the fit."""

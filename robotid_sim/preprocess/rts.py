@@ -18,20 +18,20 @@ from scipy.optimize import minimize_scalar
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D
 from robotid_sim.compiled import jit
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import RowPreprocessor
 
-CORNERS = (0.5, 150.0)
+CORNER_RANGE = (0.5, 150.0)
 """Range in which corners are searched [Hz]."""
 
-SHUT = 1e12
+MASKED_VARIANCE = 1e12
 """Variance of a velocity that is none, over that of positions [1/s^2]."""
 
-DIFFUSE = (1e4, 1e10, 1e12)
+DIFFUSE_VARIANCES = (1e4, 1e10, 1e12)
 """Initial variances of position, velocity, acceleration in units of the measurement variance."""
 
 
@@ -64,7 +64,7 @@ def kalman_filter(
     """
     Q = _process_noise(h, lam)
     x = np.array([z[0], 0.0, 0.0])
-    P = np.diag(np.array(DIFFUSE))
+    P = np.diag(np.array(DIFFUSE_VARIANCES))
     PH, K = np.empty(3), np.empty(3)
     for k in range(z.shape[0]):
         row = H[k % H.shape[0]]
@@ -135,7 +135,7 @@ def smooth(
         l[1] += h * l[0]
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RtsSmoother(RowPreprocessor):
     r"""Constant-jerk Kalman filter and RTS smoother on position, corner by likelihood times two.
@@ -177,12 +177,12 @@ class RtsSmoother(RowPreprocessor):
 
     def __call__(self, log: Log, robot: Robot) -> Motion:
         """Return the smoothed motion at the torque times."""
-        corners = self.tuned(log, robot).corners
+        corners = self.tune(log, robot).corners
         assert corners is not None
-        x = np.stack([_smoothed(log, j, corner) for j, corner in enumerate(corners)], axis=2)
+        x = np.stack([_smooth_joint(log, j, corner) for j, corner in enumerate(corners)], axis=2)
         return self.motion_of(log, x[:, 0], x[:, 1], x[:, 2])
 
-    def tuned(self, log: Log, robot: Robot) -> Self:
+    def tune(self, log: Log, robot: Robot) -> Self:
         """Return the smoother with its corners fixed to those it chooses for `log`."""
         del robot
         if self.corners is not None:
@@ -193,13 +193,13 @@ class RtsSmoother(RowPreprocessor):
         return replace(self, corners=chosen)
 
 
-FAR = 10.0
+OUTLIER_RATIO = 10.0
 """Steps of a position against its velocity that are outliers, over their median."""
 
-SPAN = 0.25
+STEP_SPAN = 0.25
 """Time over which steps are summed [s]."""
 
-EXACT = 1e-3
+MIN_NOISE_RATIO = 1e-3
 """Least noise of steps by velocities over that of positions."""
 
 
@@ -209,19 +209,19 @@ def velocity_noise(log: Log, joint: int) -> tuple[float, float, Bool1D] | None:
     Steps of the position less the integral of the velocity, of fourth order, have no motion; what
     is proportional to the acceleration is the delay of the velocity. White noise gives sums of m of
     the others the variance :math:`2 \sigma_n^2 + (m - .41) (h \sigma_v)^2`, here for one and for
-    `SPAN`. Velocities that are wrong otherwise err alike from step to step, and no noise of the
-    positions is left: then, as without velocities, the answer is None.
+    `STEP_SPAN`. Velocities that are wrong otherwise err alike from step to step, and no noise of
+    the positions is left: then, as without velocities, the answer is None.
     """
     if log.dq is None:
         return None
     dq, h = np.pad(log.dq[:, joint], 1, mode="reflect", reflect_type="odd"), log.dt
     change = np.diff(log.dq[:, joint])
-    m = max(2, min(round(SPAN / h), change.size // 4))
+    m = max(2, min(round(STEP_SPAN / h), change.size // 4))
     d = np.diff(log.q[:, joint]) - h / 24.0 * (13.0 * (dq[1:-2] + dq[2:-1]) - dq[:-3] - dq[3:])
     gained = _sums(change, m)
     delay = float(_sums(d, m) @ gained) / max(float(gained @ gained), np.finfo(float).tiny)
     d -= delay * change
-    far = np.abs(d) > FAR * np.median(np.abs(d))
+    far = np.abs(d) > OUTLIER_RATIO * np.median(np.abs(d))
     d[far] = 0.0
     one, many = float((d**2).mean()), float((_sums(d, m) ** 2).mean())
     of_velocity = (many - one) / (m - 1)
@@ -229,7 +229,7 @@ def velocity_noise(log: Log, joint: int) -> tuple[float, float, Bool1D] | None:
     if of_position <= 0.0:
         return None
     sound = ~(np.append(far, False) | np.append(False, far))
-    return max(of_velocity / of_position, EXACT) / h**2, delay, sound
+    return max(of_velocity / of_position, MIN_NOISE_RATIO) / h**2, delay, sound
 
 
 def _sums(x: Float1D, count: int) -> Float1D:
@@ -238,7 +238,7 @@ def _sums(x: Float1D, count: int) -> Float1D:
     return np.asarray(total[count:] - total[:-count])
 
 
-class _Measured(NamedTuple):
+class _Measurements(NamedTuple):
     """What is measured of one joint, as `kalman_filter` takes it."""
 
     z: Float1D
@@ -246,14 +246,14 @@ class _Measured(NamedTuple):
     r: Float1D
 
     @classmethod
-    def of(cls, log: Log, joint: int) -> Self:
+    def from_log(cls, log: Log, joint: int) -> Self:
         """Return the positions, each followed by its velocity where that says something."""
         o, z = log.torque_time_offset, np.ascontiguousarray(log.q[:, joint])
         row, noise = [1.0, -o, 0.5 * o**2], velocity_noise(log, joint)
         if log.dq is None or noise is None:
             return cls(z, np.array([row]), np.ones(z.size))
         variance, delay, sound = noise
-        r = np.where(sound, variance, SHUT)
+        r = np.where(sound, variance, MASKED_VARIANCE)
         both = np.array([row, [0.0, 1.0, -o - delay]])
         each = (np.stack(x, axis=1).ravel() for x in ((z, log.dq[:, joint]), (np.ones(z.size), r)))
         return cls(next(each), both, next(each))
@@ -261,7 +261,7 @@ class _Measured(NamedTuple):
 
 def likelihood_corner(log: Log, joint: int) -> tuple[float, float]:
     """Return the corner [Hz] of largest innovation likelihood, and the encoder noise for it."""
-    measured = _Measured.of(log, joint)
+    measured = _Measurements.from_log(log, joint)
     work = _workspace(measured.z.size)
 
     def cost(log_corner: float) -> float:
@@ -270,8 +270,8 @@ def likelihood_corner(log: Log, joint: int) -> tuple[float, float]:
         mean = float((y**2 / S).mean())
         return float(0.5 * y.size * np.log(max(mean, 1e-300)) + 0.5 * np.log(S).sum())
 
-    upper = min(CORNERS[1], 0.25 / log.dt)
-    grid = np.linspace(np.log(CORNERS[0]), np.log(upper), 9)
+    upper = min(CORNER_RANGE[1], 0.25 / log.dt)
+    grid = np.linspace(np.log(CORNER_RANGE[0]), np.log(upper), 9)
     values = [cost(point) for point in grid]
     k = int(np.argmin(values))
     bracket = (grid[max(k - 1, 0)], grid[min(k + 1, 8)])
@@ -287,15 +287,15 @@ def _workspace(samples: int) -> tuple[Float2D, Float2D, Float2D]:
 
 
 def _run(
-    measured: _Measured, log: Log, corner: float, work: tuple[Float2D, Float2D, Float2D]
+    measured: _Measurements, log: Log, corner: float, work: tuple[Float2D, Float2D, Float2D]
 ) -> None:
     lam = log.dt * (2.0 * np.pi * corner) ** 6
     kalman_filter(measured.z, log.dt, lam, measured.H, measured.r, *work)
 
 
-def _smoothed(log: Log, joint: int, corner: float) -> Float2D:
+def _smooth_joint(log: Log, joint: int, corner: float) -> Float2D:
     """Return position, velocity and acceleration of one joint, shape (N, 3)."""
-    measured = _Measured.of(log, joint)
+    measured = _Measurements.from_log(log, joint)
     work = _workspace(measured.z.size)
     _run(measured, log, corner, work)
     x = np.empty((measured.z.size, 3))

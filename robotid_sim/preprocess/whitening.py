@@ -16,7 +16,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import RowFilter
 from robotid_sim.representation import public_value
 
-NODES = np.arange(-2, 4)
+NODE_OFFSETS = np.arange(-2, 4)
 """Samples about a time whose polynomial gives position, velocity and acceleration there."""
 
 
@@ -30,18 +30,18 @@ class Stencil:
     """Sample of the node zero, after that of the torque."""
 
     @classmethod
-    def of(cls, log: Log) -> Self:
+    def from_log(cls, log: Log) -> Self:
         """Return the differences at the times at which the torques of a log act."""
         late = np.array([log.torque_time_offset])
         if log.torque_times is not None:
             late = log.action_times - log.t
         late = late / log.dt
         shift = int(np.floor(np.median(late)))
-        x, powers = (late - shift)[:, None], np.arange(NODES.size)
+        x, powers = (late - shift)[:, None], np.arange(NODE_OFFSETS.size)
         value = x**powers
         slope = powers * x ** np.maximum(powers - 1, 0)
         bend = powers * (powers - 1) * x ** np.maximum(powers - 2, 0)
-        polynomial = np.linalg.inv(np.vander(NODES, increasing=True).astype(float))
+        polynomial = np.linalg.inv(np.vander(NODE_OFFSETS, increasing=True).astype(float))
         rows = np.stack([value, slope / log.dt, bend / log.dt**2], axis=1)
         return cls(rows @ polynomial, shift)
 
@@ -51,7 +51,9 @@ class Stencil:
         At the ends the outermost position stands for what is missing.
         """
         found = np.empty((3, *q.shape))
-        _differences(np.ascontiguousarray(q), self.weights, self.shift + int(NODES[0]), found)
+        _differences(
+            np.ascontiguousarray(q), self.weights, self.shift + int(NODE_OFFSETS[0]), found
+        )
         return found[0], found[1], found[2]
 
     def slopes(self, partial: Float) -> Float:
@@ -62,10 +64,10 @@ class Stencil:
         weights = np.broadcast_to(self.weights, (partial.shape[1], *self.weights.shape[1:]))
         return np.asarray(np.einsum("akn,kai->kni", partial, weights))
 
-    def transposed(self, slopes: Float, x: Float2D) -> Float2D:
+    def apply_transposed(self, slopes: Float, x: Float2D) -> Float2D:
         """Return the samples, shape (N, n), that torques x (N, n) with slopes (N, n, 6) go to."""
         total = np.zeros_like(x)
-        _back(np.ascontiguousarray(slopes), x, self.shift + int(NODES[0]), total)
+        _back(np.ascontiguousarray(slopes), x, self.shift + int(NODE_OFFSETS[0]), total)
         return total
 
 
@@ -94,7 +96,7 @@ def _back(slopes: Float, x: Float2D, first: int, total: Float2D) -> None:
                     total[at, j] += slopes[k, j, i] * x[k, j]
 
 
-BANDS = NODES.size - 1
+BAND_COUNT = NODE_OFFSETS.size - 1
 """Samples before a torque that share positions with it."""
 
 
@@ -107,13 +109,13 @@ class WhiteningRowFilter(RowFilter):
     """Lower bands of the Cholesky factor of the covariance over the torque's own variance, shape
     (n, 6, stop - first)."""
 
-    def filtered(self, parts: Iterable[Float]) -> Float:
+    def filter_parts(self, parts: Iterable[Float]) -> Float:
         """Return the rows of a signal in parts, whitened; see `RowFilter`."""
         assert self.factors is not None
-        return RowFilter.filtered(self, whitened(parts, self.factors))
+        return RowFilter.filter_parts(self, whiten(parts, self.factors))
 
 
-def whitened(parts: Iterable[Float], factors: Float) -> Iterator[Float]:
+def whiten(parts: Iterable[Float], factors: Float) -> Iterator[Float]:
     """Yield the parts of a signal with the factors of the joints solved for, forward.
 
     The parts, shape (M, n, ...), are consecutive ones of N samples; factors, shape (n, 6, N), are
@@ -123,11 +125,11 @@ def whitened(parts: Iterable[Float], factors: Float) -> Iterator[Float]:
     for part in parts:
         flat = part.reshape(*part.shape[:2], -1)
         if begin == 0:
-            before = np.zeros((BANDS, *flat.shape[1:]))
+            before = np.zeros((BAND_COUNT, *flat.shape[1:]))
         found = np.concatenate([before, flat])
         _solve_forward(factors, begin, found)
-        yield found[BANDS:].reshape(part.shape)
-        before, begin = found[-BANDS:], begin + len(part)
+        yield found[BAND_COUNT:].reshape(part.shape)
+        before, begin = found[-BAND_COUNT:], begin + len(part)
 
 
 @jit

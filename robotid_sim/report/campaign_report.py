@@ -8,7 +8,7 @@ from robotid_sim.campaign import statistics
 from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.outcome import CampaignForecast, CampaignResult
 from robotid_sim.campaign.plan import CampaignPlan
-from robotid_sim.campaign.run import Finished
+from robotid_sim.campaign.run import CampaignRun
 from robotid_sim.campaign.store import DONE, TrialRow
 from robotid_sim.campaign.trial_list import SharedWork
 from robotid_sim.report.figures.campaign import heat_map, spread_chart
@@ -17,13 +17,13 @@ from robotid_sim.report.text import Text
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 
-MOST_TESTED = 8
+MAX_TESTED_LEVELS = 8
 """Levels of a factor that are tested against one another."""
 
-REAL = 0.05
+SIGNIFICANCE = 0.05
 """Probability below which a difference is called real."""
 
-TIMES = 2.0
+MIN_RATIO = 2.0
 """Relative difference from which on it is said how many times as large."""
 
 
@@ -76,9 +76,9 @@ def _metric_section(plan: CampaignPlan, rows: Sequence[TrialRow], metric: str) -
 
 def _spread_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table:
     if statistics.is_continuous([row.factors[factor] for row in rows]):
-        return Table.of({factor: [], "trials": []}, f"{factor} is drawn: see the figure")
-    shown, spreads = METRICS[metric].shown, statistics.spread_by(rows, factor, metric)
-    return Table.of(
+        return Table.from_columns({factor: [], "trials": []}, f"{factor} is drawn: see the figure")
+    shown, spreads = METRICS[metric].format_value, statistics.spread_by(rows, factor, metric)
+    return Table.from_columns(
         {
             factor: [statistics.text_of(s.level) for s in spreads],
             "trials": [str(s.values.size) for s in spreads],
@@ -98,19 +98,19 @@ def _spread_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table:
 def _test_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table | None:
     """Return the paired tests of the levels of a factor; None if there are none."""
     labels = [row.factors[factor] for row in rows]
-    if statistics.is_continuous(labels) or len(set(labels)) > MOST_TESTED:
+    if statistics.is_continuous(labels) or len(set(labels)) > MAX_TESTED_LEVELS:
         return None
-    tests = statistics.paired_tests(rows, factor, metric)
+    tests = statistics.test_pairs(rows, factor, metric)
     if not tests:
         return None
-    return Table.of(
+    return Table.from_columns(
         {
             "one": [statistics.text_of(t.one) for t in tests],
             "other": [statistics.text_of(t.two) for t in tests],
             "pairs": [str(t.pairs) for t in tests],
             "other against one, median": [_difference(t) for t in tests],
             "p": [number(t.p, 2) for t in tests],
-            "real": ["yes" if t.p < REAL else "no" for t in tests],
+            "real": ["yes" if t.p < SIGNIFICANCE else "no" for t in tests],
         },
         f"{factor} in trials that differ in nothing else (Wilcoxon's signed-rank test, Holm's "
         "correction)",
@@ -119,7 +119,7 @@ def _test_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table | N
 
 
 def _difference(test: statistics.PairedTest) -> str:
-    if test.difference > TIMES:
+    if test.difference > MIN_RATIO:
         return f"{number(1.0 + test.difference, 2)} x"
     sign = "+" if test.difference > 0.0 else ""
     return f"{sign}{percent(test.difference, 2)}"
@@ -137,14 +137,14 @@ def _effects(plan: CampaignPlan, rows: Sequence[TrialRow]) -> tuple[Section, ...
         "Share of the variance of the ranks that each factor explains by itself; what is missing "
         "to 100 % is noise, and what factors do together."
     )
-    return (Section(title="What matters", text=text, tables=(Table.of(columns),)),)
+    return (Section(title="What matters", text=text, tables=(Table.from_columns(columns),)),)
 
 
 def _failures(rows: Sequence[TrialRow]) -> tuple[Section, ...]:
     found = statistics.failures(rows).most_common(20)
     if not found:
         return ()
-    table = Table.of(
+    table = Table.from_columns(
         {
             "what": [status for (status, _), _ in found],
             "reason": [reason for (_, reason), _ in found],
@@ -177,7 +177,7 @@ def summary_text(result: CampaignResult) -> Iterator[Text]:
         yield f"  {sentence}"
 
 
-def finished_text(done: Finished, out: Path) -> Iterator[Text]:
+def run_text(done: CampaignRun, out: Path) -> Iterator[Text]:
     """Return what a run has done."""
     yield (
         f"{done.new} trials were run, {done.before} were there; "

@@ -12,22 +12,22 @@ import numpy as np
 from robotid_sim.arrays import relative_std
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.certificate import Certificate
-from robotid_sim.pipeline.compare import EstimateComparison, tracking_rows
+from robotid_sim.pipeline.compare import EstimateComparison, make_tracking_rows
 from robotid_sim.pipeline.crossing import engine_title
 from robotid_sim.pipeline.result import CheckResult, StudyResult
-from robotid_sim.report.figures.excitation import EXCITATION
-from robotid_sim.report.figures.parameters import differences, pooled_differences
-from robotid_sim.report.loop_section import MILLI
+from robotid_sim.report.figures.excitation import MOTION_NAME
+from robotid_sim.report.figures.parameters import differences, plot_pooled_differences
+from robotid_sim.report.loop_section import MILLI_FACTOR
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import Replay, logs_motion
-from robotid_sim.report.sections import Recipe, closing
+from robotid_sim.report.sections import Recipe, make_closing_sections
 from robotid_sim.report.tables import check_number, check_table, number_within
 from robotid_sim.report.text import Text
 from robotid_sim.section import Section, number, percent, unit_text
 from robotid_sim.table import Table
 from robotid_sim.validation.agreement import (
-    FALSE_ALARM,
-    LEVEL,
+    CONFIDENCE_LEVEL,
+    FALSE_ALARM_RATE,
     Agreement,
     ComparedEstimate,
     Difference,
@@ -35,10 +35,10 @@ from robotid_sim.validation.agreement import (
 from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.sources import visible_magnification
 
-ROWS = 8
+MAX_ROWS = 8
 """Parameters of a pair that are shown at most."""
 
-NEAREST = 3
+NEAREST_COUNT = 3
 """Parameters that are shown where none differs."""
 
 
@@ -51,12 +51,12 @@ def comparison_report(comparison: EstimateComparison, command: str) -> Page:
         text = "Residual of an unseen motion over its RMS torque, each study's own, and the error "
         text += "of the model there (without noise)."
         sections.append(Section(title="Prediction", text=text, tables=(predicted,)))
-    if tracked := tracking_table(comparison.results):
+    if tracked := make_tracking_table(comparison.results):
         sections.append(Section(title="Closed loop", tables=(tracked,)))
     return Page(
         title=f"Comparison of {len(estimates)} estimates",
-        finding=f"{agreement.finding[0].upper()}{agreement.finding[1:]}.",
-        passed=agreement.agrees,
+        finding=f"{agreement.agreement_text[0].upper()}{agreement.agreement_text[1:]}.",
+        passed=agreement.is_agreement,
         facts=(
             ("base parameters", str(len(agreement.pairs[0].names))),
             ("false alarms", percent(agreement.false_alarm)),
@@ -76,7 +76,7 @@ def _pair_sections(pairs: Sequence[Difference]) -> list[Section]:
     """Return the differences of the one pair, or of those that differ."""
     sections = []
     for k, pair in enumerate(pairs, 1):
-        if len(pairs) > 1 and pair.agrees:
+        if len(pairs) > 1 and pair.is_agreement:
             continue
         chart, title = differences(pair), "Differences"
         if len(pairs) > 1:
@@ -99,12 +99,12 @@ def parameters_table(estimates: Sequence[ComparedEstimate]) -> Table:
             f"{number_within(float(value), float(std))} ± {number(float(half), 2)}"
             for value, std, half in values
         ]
-    return Table.of(columns, "estimate ± half of its 95 % interval", text_columns=3)
+    return Table.from_columns(columns, "estimate ± half of its 95 % interval", text_columns=3)
 
 
 def prediction_table(results: Mapping[str, StudyResult]) -> Table | None:
     """Return what the chosen estimates predict of unseen motions, by joint; None if unknown."""
-    tried = {name: result.chosen_estimate.validation for name, result in results.items()}
+    tried = {name: result.selected_estimate.validation for name, result in results.items()}
     known = {name: value for name, value in tried.items() if value is not None}
     if not known:
         return None
@@ -113,12 +113,12 @@ def prediction_table(results: Mapping[str, StudyResult]) -> Table | None:
         columns[f"residual, {name}"] = [percent(v) for v in value.torque_rms_relative]
     for name, value in known.items():
         columns[f"model error, {name}"] = [percent(v) for v in value.model_error_relative]
-    return Table.of(columns, "unseen motion, over the RMS torque")
+    return Table.from_columns(columns, "unseen motion, over the RMS torque")
 
 
-def tracking_table(results: Mapping[str, StudyResult]) -> Table | None:
+def make_tracking_table(results: Mapping[str, StudyResult]) -> Table | None:
     """Return tracking errors of the identified models by case; None without closed loops."""
-    rows = {name: tracking_rows(result) for name, result in results.items() if result.control}
+    rows = {name: make_tracking_rows(result) for name, result in results.items() if result.control}
     if not rows:
         return None
     values = {
@@ -134,8 +134,8 @@ def tracking_table(results: Mapping[str, StudyResult]) -> Table | None:
     }
     for name, of_run in values.items():
         shown = [of_run.get(key) for key in cases]
-        columns[name] = ["-" if v is None else number(MILLI * v.mean) for v in shown]
-    return Table.of(columns, "RMS tracking error of the identified model", text_columns=4)
+        columns[name] = ["-" if v is None else number(MILLI_FACTOR * v.mean) for v in shown]
+    return Table.from_columns(columns, "RMS tracking error of the identified model", text_columns=4)
 
 
 def compare_text(comparison: EstimateComparison) -> Iterator[Text]:
@@ -146,17 +146,17 @@ def compare_text(comparison: EstimateComparison) -> Iterator[Text]:
     yield f"{len(sources)} estimates of {count} base parameters"
     yield ""
     yield pair_table(agreement)
-    shown = pairs if len(pairs) == 1 else [pair for pair in pairs if not pair.agrees]
+    shown = pairs if len(pairs) == 1 else [pair for pair in pairs if not pair.is_agreement]
     for pair in shown:
         yield ""
         yield difference_table(pair)
     yield ""
-    yield f"{agreement.finding} (false alarms: {agreement.false_alarm:.0%})"
+    yield f"{agreement.agreement_text} (false alarms: {agreement.false_alarm:.0%})"
     yield from comparison.notes
     for source in sources:
         if source.context.get("warning"):
             yield f"WARNING: of {source.label}: {source.context['doubt']}"
-    for table in (prediction_table(comparison.results), tracking_table(comparison.results)):
+    for table in (prediction_table(comparison.results), make_tracking_table(comparison.results)):
         if table is not None:
             yield ""
             yield table
@@ -165,13 +165,13 @@ def compare_text(comparison: EstimateComparison) -> Iterator[Text]:
 def pair_table(agreement: Agreement) -> Table:
     """Return all pairs, each with the test of all parameters at once."""
     pairs = agreement.pairs
-    return Table.of(
+    return Table.from_columns(
         {
             "first": [pair.labels[0] for pair in pairs],
             "second": [pair.labels[1] for pair in pairs],
             "chi² / parameters": [number(pair.chi_squared / pair.rank, 3) for pair in pairs],
             "p": [number(pair.p_value, 2) for pair in pairs],
-            f"within {LEVEL:.0%}": [percent(pair.share_within) for pair in pairs],
+            f"within {CONFIDENCE_LEVEL:.0%}": [percent(pair.share_within) for pair in pairs],
             "differ": [str(int(pair.differs.sum())) for pair in pairs],
         },
         text_columns=2,
@@ -180,7 +180,7 @@ def pair_table(agreement: Agreement) -> Table:
 
 def difference_table(pair: Difference) -> Table:
     """Return the parameters that differ, or those nearest to it; [%] is of the first estimate's."""
-    count = min(int(pair.differs.sum()) or NEAREST, ROWS)
+    count = min(int(pair.differs.sum()) or NEAREST_COUNT, MAX_ROWS)
     rows, half = pair.strongest_first[:count], pair.half_width
     share = relative_std(pair.reference, pair.values)
     shown = "what differs, the strongest first"
@@ -190,13 +190,13 @@ def difference_table(pair: Difference) -> Table:
     def within(k: int, value: float) -> str:
         return number_within(float(value), float(pair.std[k]))
 
-    return Table.of(
+    return Table.from_columns(
         {
             "parameter": [pair.names[k] for k in rows],
             "grouping": [pair.groupings[k] for k in rows],
             "unit": [unit_text(pair.units[k]) for k in rows],
             "difference": [within(k, pair.values[k]) for k in rows],
-            f"{LEVEL:.0%} interval": [
+            f"{CONFIDENCE_LEVEL:.0%} interval": [
                 f"{within(k, pair.values[k] - half[k])} … {within(k, pair.values[k] + half[k])}"
                 for k in rows
             ],
@@ -208,7 +208,7 @@ def difference_table(pair: Difference) -> Table:
     )
 
 
-SHARED = (
+SHARED_ERRORS_TEXT = (
     "The engines differ in the dynamics of the bodies and in their integration. Friction, rotors, "
     "drives, the control loop and the sensors are the testbench's own and the same in both: what "
     "they do wrong no engine shows."
@@ -219,17 +219,17 @@ SHARED = (
 def certificate_report(certificate: Certificate, plant: Robot, recipe: Recipe) -> Page:
     """Return the page of a certificate."""
     first, replay = certificate.crossings[0], None
-    crossed = [proof for proof in certificate.proofs if proof.crosses]
+    crossed = [proof for proof in certificate.proofs if proof.has_other_engine]
     error = worst([proof.worst_error for proof in crossed])
     gap = worst([proof.gap_left for proof in crossed])
     many = len(certificate.crossings)
     studies = "The study has" if many == 1 else f"Each of the {many} studies has"
     if first.excitation is not None:  # as one engine runs it, with the other beside it, magnified
         logs = first.excitation.items()
-        runs = [Animation.of_log(plant, log, engine_title(name)) for name, log in logs]
+        runs = [Animation.from_log(plant, log, engine_title(name)) for name, log in logs]
         motion = logs_motion(runs)
         apart = visible_magnification(plant, [arm.difference for arm in motion.beside])
-        replay = Replay(plant, (replace(motion, name=EXCITATION, magnification=apart),))
+        replay = Replay(plant, (replace(motion, name=MOTION_NAME, magnification=apart),))
     return Page(
         title=f"Certificate of {certificate.robot} in two engines",
         finding=certificate_finding(certificate),
@@ -251,7 +251,7 @@ def certificate_report(certificate: Certificate, plant: Robot, recipe: Recipe) -
                 tables=(proof_table(certificate),),
             ),
             *_differences(certificate),
-            *closing(plant, (*first.assumptions, SHARED), "true", recipe),
+            *make_closing_sections(plant, (*first.assumptions, SHARED_ERRORS_TEXT), "true", recipe),
         ),
         replay=replay,
     )
@@ -259,7 +259,7 @@ def certificate_report(certificate: Certificate, plant: Robot, recipe: Recipe) -
 
 def certificate_finding(certificate: Certificate) -> str:
     """Return what comes out in one sentence."""
-    crossed = [proof for proof in certificate.proofs if proof.crosses]
+    crossed = [proof for proof in certificate.proofs if proof.has_other_engine]
     error = worst([proof.worst_error for proof in crossed])
     gap = worst([proof.gap_left for proof in crossed])
     parts = [f"predict its unseen torques within {percent(error, 2)}"]
@@ -295,7 +295,7 @@ def proof_table(certificate: Certificate) -> Table:
             columns[f"{name}, median"] = [percent(worst(v, np.median)) for v in values]
         columns[f"{name}, worst" if several else name] = [percent(worst(v)) for v in values]
     title = "Unseen motion (model error: worst joint) and laps in the closed loop"
-    return Table.of(columns, title, text_columns=2)
+    return Table.from_columns(columns, title, text_columns=2)
 
 
 def worst(
@@ -319,8 +319,8 @@ def _differences(certificate: Certificate) -> tuple[Section, ...]:
         Section(
             title="Difference of the estimates",
             text=text,
-            charts=(differences(first), *((pooled_differences(pairs),) if several else ())),
-            tables=(pair_table(Agreement((first,), FALSE_ALARM)), difference_table(first)),
+            charts=(differences(first), *((plot_pooled_differences(pairs),) if several else ())),
+            tables=(pair_table(Agreement((first,), FALSE_ALARM_RATE)), difference_table(first)),
         ),
     )
 

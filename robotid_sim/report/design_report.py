@@ -7,10 +7,14 @@ import numpy as np
 
 from robotid_sim.pipeline.design import DesignSummary
 from robotid_sim.pipeline.excitation import contact_notes
-from robotid_sim.report.figures.excitation import EXCITATION, design_convergence, information_shares
+from robotid_sim.report.figures.excitation import (
+    MOTION_NAME,
+    design_convergence,
+    information_shares,
+)
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import Replay, trajectory_motion
-from robotid_sim.report.sections import Recipe, closing, excitation_section
+from robotid_sim.report.sections import Recipe, excitation_section, make_closing_sections
 from robotid_sim.report.tables import accuracy_table, criteria_table
 from robotid_sim.report.text import Text, select_assumptions
 from robotid_sim.section import Section, fold, number, percent
@@ -21,7 +25,7 @@ if TYPE_CHECKING:
     from robotid_sim.excitation.explain import Explanation
 
 
-CRITERIA = (
+CRITERIA_HEADING = (
     "The same problem by other criteria; the table above has every parameter. The condition number "
     "with unit columns does not know how large a motion is: by it alone, motions become small and "
     "parameters uncertain."
@@ -30,7 +34,7 @@ CRITERIA = (
 
 def accuracy_of(summary: DesignSummary) -> Table:
     """Return the expected accuracy of every base parameter."""
-    values = summary.basis.of(summary.nominal.parameters())
+    values = summary.basis.project(summary.nominal.parameters())
     return accuracy_table(summary.basis, values, summary.std, summary.other_std)
 
 
@@ -41,13 +45,13 @@ def criteria_of(summary: DesignSummary) -> Table:
 
 def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
     """Return the report of an excitation design."""
-    nominal, basis, assessed = summary.nominal, summary.basis, summary.assessed
+    nominal, basis, assessed = summary.nominal, summary.basis, summary.first_quality
     design, path = summary.designs.designs[0], summary.designs.trajectories[0]
-    weak = int((TEN_PERCENT * np.abs(basis.of(nominal.parameters())) < summary.std).sum())
+    weak = int((MAX_RELATIVE_STD * np.abs(basis.project(nominal.parameters())) < summary.std).sum())
     criterion = summary.criterion
     convergence = design_convergence(summary.designs.designs, criterion)
     motions = [
-        trajectory_motion(nominal, each, EXCITATION if k == 1 else f"{EXCITATION} {k}")
+        trajectory_motion(nominal, each, MOTION_NAME if k == 1 else f"{MOTION_NAME} {k}")
         for k, each in enumerate(summary.designs.trajectories, start=1)
     ]
     source = f", from all {len(motions)} trajectories together" if len(motions) > 1 else ""
@@ -71,10 +75,12 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
     ]
     if summary.others:
         sections.append(
-            Section(title="Criteria side by side", text=CRITERIA, tables=(criteria_of(summary),))
+            Section(
+                title="Criteria side by side", text=CRITERIA_HEADING, tables=(criteria_of(summary),)
+            )
         )
     if summary.explanation is not None:
-        sections.append(_explained(summary.explanation))
+        sections.append(_explanation_section(summary.explanation))
     return Page(
         title=f"Excitation of {nominal.name}",
         finding=f"The design takes {criterion} from "
@@ -86,12 +92,15 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
             ("condition number", number(assessed.cond_raw, 3)),
             ("with unit columns", number(assessed.cond_normalized, 3)),
         ),
-        sections=(*sections, *map(fold, closing(nominal, summary.assumptions, "nominal", recipe))),
+        sections=(
+            *sections,
+            *map(fold, make_closing_sections(nominal, summary.assumptions, "nominal", recipe)),
+        ),
         replay=Replay(nominal, tuple(motions)),
     )
 
 
-def _explained(explanation: "Explanation") -> Section:
+def _explanation_section(explanation: "Explanation") -> Section:
     first, *rest = explanation.sentences()
     return Section(
         title="Well and weakly identifiable parameters",
@@ -151,15 +160,15 @@ def design_text(summary: DesignSummary) -> Iterator[Text]:
         yield criteria_of(summary)
     for sentence in content.get("explanation", ()):
         yield f"  {sentence}"
-    values = np.abs(summary.basis.of(summary.nominal.parameters()))
-    good = int((summary.std < TEN_PERCENT * values).sum())
+    values = np.abs(summary.basis.project(summary.nominal.parameters()))
+    good = int((summary.std < MAX_RELATIVE_STD * values).sum())
     yield (
         f"torque noise of 1 % of the RMS torque will leave {good} of {len(values)} base "
         "parameters within 10 %"
     )
 
 
-TEN_PERCENT = 0.1
+MAX_RELATIVE_STD = 0.1
 """Relative standard deviation of a parameter that is known well."""
 
 

@@ -20,24 +20,24 @@ from matplotlib.ticker import MaxNLocator
 from robotid_sim.chart import Band, Chart, Curve, Mark, Matrix, Panel, Points, Space, csv_text
 from robotid_sim.files import atomic_path, write_text
 from robotid_sim.palette import light
-from robotid_sim.report.ticks import LINEAR_WITHIN, set_ticks
+from robotid_sim.report.ticks import SYMLOG_THRESHOLD, set_ticks
 
-WIDTH = 7.16
+FIGURE_WIDTH = 7.16
 """Width of a figure [in]: two columns of a journal page."""
 
-DPI = 160
+FIGURE_DPI = 160
 
 CSS_DPI, NOTEBOOK_DPI = 96, 192
 """Pixels of a page in an inch, and those of a picture in a notebook: twice as sharp."""
 
-FONT = 8.0  # [pt]
+FONT_SIZE = 8.0  # [pt]
 
-STYLE: dict[Any, Any] = {
-    "font.size": FONT,
+FIGURE_STYLE: dict[Any, Any] = {
+    "font.size": FONT_SIZE,
     "font.family": "sans-serif",
-    "axes.titlesize": FONT,
+    "axes.titlesize": FONT_SIZE,
     "axes.titleweight": "bold",
-    "axes.labelsize": FONT,
+    "axes.labelsize": FONT_SIZE,
     "axes.edgecolor": light("muted"),
     "axes.labelcolor": light("ink"),
     "axes.titlecolor": light("ink"),
@@ -52,12 +52,12 @@ STYLE: dict[Any, Any] = {
     "ytick.color": light("muted"),
     "xtick.labelcolor": light("ink"),
     "ytick.labelcolor": light("ink"),
-    "xtick.labelsize": FONT - 1.0,
-    "ytick.labelsize": FONT - 1.0,
+    "xtick.labelsize": FONT_SIZE - 1.0,
+    "ytick.labelsize": FONT_SIZE - 1.0,
     "text.color": light("ink"),
     "text.parse_math": False,  # names are shown as they are, also with dollars
     "legend.frameon": False,
-    "legend.fontsize": FONT,
+    "legend.fontsize": FONT_SIZE,
     "svg.fonttype": "none",
     "svg.hashsalt": "robotid",  # same chart, same file
     "figure.facecolor": "none",
@@ -66,12 +66,12 @@ STYLE: dict[Any, Any] = {
 }
 
 LINE_STYLES: dict[str, Any] = {"solid": "-", "dashed": (0, (4, 2)), "dotted": (0, (1, 1.5))}
-SYMBOLS = {"circle": "o", "diamond": "D", "cross": "x", "square": "s"}
+MARKER_SYMBOLS = {"circle": "o", "diamond": "D", "cross": "x", "square": "s"}
 
-PAD = 0.05
+PADDING_WIDTH = 0.05
 """Half of what keeps two things apart, and a thing from the edge [in]."""
 
-BESIDE = 0.6
+Y_LABEL_WIDTH = 0.6
 """Width that the labels of the y axis take of a panel's part, on average [in]."""
 
 ROW, SHARED_ROW, LEGEND_ROW = 0.42, 0.16, 0.2
@@ -83,25 +83,25 @@ class NotebookFigure(Figure):
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         png = io.BytesIO()
-        with mpl.rc_context(STYLE):
+        with mpl.rc_context(FIGURE_STYLE):
             self.savefig(png, format="png", dpi=NOTEBOOK_DPI, facecolor="#ffffff")
         width, height = (round(CSS_DPI * size) for size in self.get_size_inches().tolist())
         return png.getvalue(), {"width": width, "height": height}
 
 
-def figure(chart: Chart, width: float = WIDTH) -> NotebookFigure:
+def figure(chart: Chart, width: float = FIGURE_WIDTH) -> NotebookFigure:
     """Return a chart as a matplotlib figure, which a notebook shows.
 
     `width` is in inches; text keeps its size, so that a figure for one column of a paper is drawn
     at 3.5.
     """
-    with mpl.rc_context(STYLE):
-        return _drawn(chart, width)
+    with mpl.rc_context(FIGURE_STYLE):
+        return _draw(chart, width)
 
 
-def _drawn(chart: Chart, width: float) -> NotebookFigure:
+def _draw(chart: Chart, width: float) -> NotebookFigure:
     kinds = {type(panel) for panel in chart.panels}
-    whole = any(isinstance(panel, Matrix) and not panel.square for panel in chart.panels)
+    whole = any(isinstance(panel, Matrix) and not panel.is_square for panel in chart.panels)
     if not kinds - {Space, Matrix} and not whole:
         width = min(width, chart.columns * (chart.panel_height + 1.2))
     labels = list(chart.legend()) if len(chart.legend()) > 1 else []
@@ -112,7 +112,7 @@ def _drawn(chart: Chart, width: float) -> NotebookFigure:
     FigureCanvasAgg(sheet)
     engine = sheet.get_layout_engine()
     assert isinstance(engine, ConstrainedLayoutEngine)
-    engine.set(w_pad=PAD, h_pad=PAD, hspace=0.0, wspace=0.0)
+    engine.set(w_pad=PADDING_WIDTH, h_pad=PADDING_WIDTH, hspace=0.0, wspace=0.0)
     shares = chart.column_shares or (1.0,) * chart.columns
     parts = [share / sum(shares) for share in shares]
     grid = sheet.add_gridspec(chart.rows, chart.columns, width_ratios=parts)
@@ -126,7 +126,7 @@ def _drawn(chart: Chart, width: float) -> NotebookFigure:
             axes = sheet.add_subplot(place, label=str(k))
             _draw_panel(axes, panel)
             # Before the layout, which depends on them and is most of the time of drawing.
-            set_ticks(axes.xaxis, panel.x_scale, parts[k % chart.columns] * width - BESIDE)
+            set_ticks(axes.xaxis, panel.x_scale, parts[k % chart.columns] * width - Y_LABEL_WIDTH)
             if not panel.y_ticks:
                 set_ticks(axes.yaxis, panel.y_scale, chart.panel_height)
             if not chart.is_lowest(k, chart.columns):
@@ -155,7 +155,7 @@ def _draw_panel(axes: Axes, panel: Panel) -> None:
         axes.axvline(x, color=light("true"), linewidth=0.8)
     for scale, set_scale in ((panel.x_scale, axes.set_xscale), (panel.y_scale, axes.set_yscale)):
         if scale == "symlog":
-            set_scale(scale, linthresh=LINEAR_WITHIN, linscale=1.5)
+            set_scale(scale, linthresh=SYMLOG_THRESHOLD, linscale=1.5)
         elif scale != "linear":
             set_scale(scale)
     axes.set_ylabel(panel.y_label)
@@ -187,7 +187,7 @@ def _draw_mark(axes: Axes, mark: Mark) -> None:
             color=color,
             linestyle="none",
             linewidth=1.0,
-            marker=SYMBOLS[mark.symbol],
+            marker=MARKER_SYMBOLS[mark.symbol],
             markersize=mark.size,
             markeredgewidth=0.8 if mark.symbol == "cross" else 0.0,
         )
@@ -200,7 +200,7 @@ def _handle(label: str, mark: Mark) -> Line2D | Patch:
     if isinstance(mark, Curve):
         style = LINE_STYLES[mark.style]
         return Line2D([], [], color=color, linestyle=style, linewidth=1.6, label=label)
-    symbol = SYMBOLS[mark.symbol]
+    symbol = MARKER_SYMBOLS[mark.symbol]
     return Line2D([], [], color=color, marker=symbol, linestyle="none", markersize=4, label=label)
 
 
@@ -213,7 +213,7 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
     sheet = axes.figure
     assert isinstance(sheet, Figure)
     side = min(*(0.8 * sheet.get_size_inches() - 0.6)) * 72.0  # of the matrix [pt]
-    size = round(min(FONT - 1.0, 0.85 * side / n), 2)
+    size = round(min(FONT_SIZE - 1.0, 0.85 * side / n), 2)
     upright = 0 if panel.texts else 90
     places = np.arange(len(panel.columns)) + 0.5
     axes.set_xticks(places, panel.columns, rotation=upright, fontsize=size)
@@ -227,9 +227,9 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
             for j, text in enumerate(row):
                 axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=size)
         return
-    if panel.square:
+    if panel.is_square:
         axes.set_aspect("equal")
-    ticks = [-1, -0.5, 0, 0.5, 1] if panel.square else MaxNLocator(4)
+    ticks = [-1, -0.5, 0, 0.5, 1] if panel.is_square else MaxNLocator(4)
     bar = sheet.colorbar(mesh, ax=axes, shrink=0.6, pad=0.02, ticks=ticks)
     bar.outline.set_visible(False)
 
@@ -283,12 +283,12 @@ class Drawing:
 def draw(chart: Chart) -> Drawing:
     """Return a chart drawn at the width of two columns of a paper."""
     svg, png = io.StringIO(), io.BytesIO()
-    with mpl.rc_context(STYLE):
-        sheet = _drawn(chart, WIDTH)
+    with mpl.rc_context(FIGURE_STYLE):
+        sheet = _draw(chart, FIGURE_WIDTH)
         engine = sheet.get_layout_engine()
         assert engine is not None
         engine.execute(sheet)  # once: with an engine, every file is laid out and drawn twice
         sheet.set_layout_engine(None)
-        sheet.savefig(png, format="png", dpi=DPI, facecolor="#ffffff")
+        sheet.savefig(png, format="png", dpi=FIGURE_DPI, facecolor="#ffffff")
         sheet.savefig(svg, format="svg", metadata={"Date": None, "Creator": None})
     return Drawing(svg.getvalue(), png.getvalue(), csv_text(chart))

@@ -12,7 +12,13 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.model import parameters
 from robotid_sim.pipeline.result import StudyResult
 from robotid_sim.report.figures import parameters as figures
-from robotid_sim.report.tables import CHECKS, check_limit, check_number, lack_table, model_errors
+from robotid_sim.report.tables import (
+    CHECK_MEANINGS,
+    check_limit,
+    check_number,
+    lack_table,
+    model_errors,
+)
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 
@@ -20,16 +26,16 @@ if TYPE_CHECKING:
     from robotid_sim.estimation.estimate import Estimate
     from robotid_sim.pipeline.assess import Assessment
 
-CLEAR = 10.0
+MIN_PARAMETER_RATIO = 10.0
 """A parameter stands out if it is this many standard deviations from zero."""
 
-LIMITED = 0.5
+MIN_CONTROLLED_SHARE = 0.5
 """A joint is noise-limited if less than this share of its link's and its own parameters do."""
 
 
 def well_known(estimate: Estimate) -> Bool1D:
     """Return which parameters stand out from their uncertainty: known to 10 % or better."""
-    return np.asarray(np.abs(estimate.beta) > CLEAR * estimate.std)
+    return np.asarray(np.abs(estimate.beta) > MIN_PARAMETER_RATIO * estimate.std)
 
 
 def clear_shares(estimate: Estimate, basis: BaseParameters) -> Float1D:
@@ -43,17 +49,19 @@ def clear_shares(estimate: Estimate, basis: BaseParameters) -> Float1D:
 def noise_limited(estimate: Estimate, basis: BaseParameters) -> list[str]:
     """Return the joints with mostly parameters that do not stand out from their uncertainty."""
     shares = clear_shares(estimate, basis)
-    return [n for n, s in zip(estimate.joint_names, shares, strict=True) if s < LIMITED]
+    return [
+        n for n, s in zip(estimate.joint_names, shares, strict=True) if s < MIN_CONTROLLED_SHARE
+    ]
 
 
-def finding(
+def summarize_study(
     result: StudyResult, estimate: Estimate, basis: BaseParameters, gap_left: float | None
 ) -> str:
     """Return the result of a study in one sentence; a failed verdict comes first."""
     failed = [check for check in result.verdict.checks if not check.passed]
     if failed:
         worst = failed[0]
-        what = CHECKS.get(worst.name, worst.name)
+        what = CHECK_MEANINGS.get(worst.name, worst.name)
         value = check_number(worst, worst.value)
         limit = check_limit(worst).lstrip("=≤ ")
         others = f" ({len(failed) - 1} more)" if len(failed) > 1 else ""
@@ -61,7 +69,7 @@ def finding(
     parts = []
     if gap_left is not None:
         parts.append(f"closed {percent(1.0 - gap_left)} of the tracking gap")
-    errors = model_errors(result.chosen_estimate)
+    errors = model_errors(result.selected_estimate)
     if errors:
         joint = result.robot.joint_names[int(np.argmax(errors))]
         parts.append(f"predicts unseen torques within {percent(max(errors), 2)} ({joint} worst)")
@@ -120,7 +128,7 @@ def trust_charts(assessment: Assessment) -> tuple[tuple[Chart, ...], tuple[Table
     residuals = figures.residuals_over_state(assessment.residuals, fit.plain.joint_names)
     if not weakest:
         return (residuals,), ()
-    table = Table.of(
+    table = Table.from_columns(
         {
             "direction": [direction.text for direction in reversed(weakest)],
             "best / this direction": [

@@ -18,18 +18,18 @@ from robotid_sim.report.prediction_report import (
     log_prediction_table,
     remarks,
 )
-from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
+from robotid_sim.report.replay.motions import LOG, Replay, log_motion, tie_to_motion
 from robotid_sim.report.sections import (
     Recipe,
     bodies_section,
-    closing,
     diagnosis_section,
     friction_section,
-    in_other_tools,
+    make_closing_sections,
+    make_export_sections,
+    make_preprocessing_section,
     next_section,
     parameters_section,
     prediction_section,
-    preprocessing_section,
 )
 from robotid_sim.report.tables import (
     lack_table,
@@ -38,11 +38,11 @@ from robotid_sim.report.tables import (
     residual_table,
     terms_table,
 )
-from robotid_sim.report.text import Text, reading_text
+from robotid_sim.report.text import Text, log_reading_text
 from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.section import Section, fold, number, percent, torque_unit, unit_text
 from robotid_sim.table import Table
-from robotid_sim.validation.prediction import over_measured
+from robotid_sim.validation.prediction import scale_by_measured
 
 if TYPE_CHECKING:
     from robotid_sim.diagnostics.cause import Diagnosis
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from robotid_sim.measurement.long_log import LongLog
     from robotid_sim.pipeline.assess import Assessment
 
-NAMED = 2
+MAX_NAMED_CAUSES = 2
 """Causes that are named at the top of a page."""
 
-MOST_OF_IT = 0.9
+MIN_FITTED_SHARE = 0.9
 """Share of a long log that the fit has where it is not of excerpts; edges are in no fit."""
 
 
@@ -73,7 +73,7 @@ def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
     rest += [*_sections(assessment), *what_if_section(assessment.refit, recipe)]
     sentence = f"The fit failed: {chosen.message}."
     if chosen.success:
-        left = over_measured(chosen.torque_rms, rms(fit.problem.by_joint(fit.problem.y)))
+        left = scale_by_measured(chosen.torque_rms, rms(fit.problem.unstack_rows(fit.problem.y)))
         worst = float(np.nanmax(left))
         beside = ", beside the unmodeled torque" if fit.discrepancy.notable else ""
         sentence = f"The fit leaves at most {percent(worst)} of the RMS torque of a joint{beside}; "
@@ -84,7 +84,7 @@ def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
             nominal,
             part.log,
             name,
-            None if part.predicted is None else part.predicted[0],
+            None if part.predictions is None else part.predictions[0],
             chosen.noise_std,
         )
         for name, part in zip(names, assessment.parts, strict=True)
@@ -103,8 +103,8 @@ def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
         sections=(
             *first,
             *map(fold, rest),
-            *map(fold, in_other_tools(fit.lift)),
-            *map(fold, closing(nominal, nominal.assumptions, "nominal", recipe)),
+            *map(fold, make_export_sections(fit.lift)),
+            *map(fold, make_closing_sections(nominal, nominal.assumptions, "nominal", recipe)),
         ),
         replay=Replay(nominal, tuple(motions)),
     )
@@ -116,11 +116,11 @@ def _names(assessment: Assessment) -> list[str]:
     return [LOG] if count == 1 else [f"{LOG} {k}" for k in range(1, count + 1)]
 
 
-def _tied(section: Section, name: str) -> Section:
+def _tie_charts(section: Section, name: str) -> Section:
     """Return a section of a log tied to its motion, the names of its charts unique."""
     number = name.removeprefix(LOG).strip()
     charts = (replace(c, name=f"{c.name}-{number}") if number else c for c in section.charts)
-    return in_motion(replace(section, charts=tuple(charts)), name)
+    return tie_to_motion(replace(section, charts=tuple(charts)), name)
 
 
 def causes_in_short(diagnoses: Sequence[Diagnosis]) -> str:
@@ -128,37 +128,39 @@ def causes_in_short(diagnoses: Sequence[Diagnosis]) -> str:
     causes = list(dict.fromkeys(c.sentence for found in diagnoses for c in found.causes))
     if not causes:
         return ""
-    more = f" And {len(causes) - NAMED} more." if len(causes) > NAMED else ""
-    return f" Faults were found; see What to do next. {' '.join(causes[:NAMED])}{more}"
+    more = f" And {len(causes) - MAX_NAMED_CAUSES} more." if len(causes) > MAX_NAMED_CAUSES else ""
+    return f" Faults were found; see What to do next. {' '.join(causes[:MAX_NAMED_CAUSES])}{more}"
 
 
 def _sections(assessment: Assessment) -> list[Section]:
     fit, nominal = assessment.fit, assessment.nominal
     chosen, basis = fit.chosen, fit.basis
     parts = list(zip(_names(assessment), assessment.parts, strict=True))
-    sections = [_tied(preprocessing_section(part, part.log), name) for name, part in parts]
+    sections = [
+        _tie_charts(make_preprocessing_section(part, part.log), name) for name, part in parts
+    ]
     sections += [
         parameters_section(
             chosen,
             basis,
             (residual_table(fit.estimates, nominal.joint_units),),
-            basis.of(nominal.parameters()),
+            basis.project(nominal.parameters()),
             intervals=assessment.intervals,
         )
     ]
     sections += trust_section(assessment)
     for name, part in parts:
-        if part.predicted is None:
+        if part.predictions is None:
             continue
-        section = prediction_section(*part.predicted, chosen.noise_std, "fitted", part.log.period)
+        section = prediction_section(*part.predictions, chosen.noise_std, "fitted", part.log.period)
         text = "Measured and fitted torque of the log itself; try the estimate on another log "
-        sections.append(_tied(replace(section, text=text + "with `robotid predict`."), name))
+        sections.append(_tie_charts(replace(section, text=text + "with `robotid predict`."), name))
     if chosen.success:
         sections.append(friction_section(assessment))
     return sections
 
 
-MOST_CHANGED = 5
+MAX_CHANGED_PARAMETERS = 5
 """Parameters that are named for their distance from the nominal model."""
 
 
@@ -166,9 +168,9 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
     """Return how logs were read, how well the fit predicts, what changed, and what to do next."""
     fit = assessment.fit
     chosen = fit.chosen
-    yield from reading_text(logs)
+    yield from log_reading_text(logs)
     if logs.long is not None:
-        yield _of_parts(logs.long, fit.plain)
+        yield _describe_parts(logs.long, fit.plain)
     yield (
         f"{fit.nominal.name}: {len(chosen.names)} base parameters by '{chosen.estimator}' from "
         f"{chosen.rows} rows"
@@ -178,7 +180,7 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
         yield f"FAILED: {chosen.estimator}: {chosen.message}"
         yield "run `robotid diagnose` to see which parameters the log does not excite."
         return
-    if not fit.plain.measured.all():
+    if not fit.plain.measured_joints.all():
         yield assessment.remarks[0]
     yield _joint_table(assessment)
     changed = _most_changed(assessment)
@@ -211,7 +213,7 @@ def _joint_table(assessment: Assessment) -> Table:
     """Return the residuals of the fit and the errors of the prediction of held-out data."""
     fit = assessment.fit
     chosen, units = fit.chosen, map(torque_unit, fit.nominal.joint_units)
-    of_torque = over_measured(chosen.torque_rms, rms(fit.problem.by_joint(fit.problem.y)))
+    of_torque = scale_by_measured(chosen.torque_rms, rms(fit.problem.unstack_rows(fit.problem.y)))
     columns: dict[str, Iterable[str]] = {
         "joint": chosen.joint_names,
         "fit residual": [
@@ -226,7 +228,7 @@ def _joint_table(assessment: Assessment) -> Table:
             "hold-out": map(percent, predicted.error),
             "nominal model": map(percent, predicted.nominal.torque_rms_relative),
         }
-    return Table.of(columns)
+    return Table.from_columns(columns)
 
 
 def _most_changed(assessment: Assessment) -> Table | None:
@@ -234,9 +236,9 @@ def _most_changed(assessment: Assessment) -> Table | None:
     fit, intervals = assessment.fit, assessment.intervals
     if intervals is None:
         return None
-    nominal = fit.basis.of(fit.nominal.parameters())
+    nominal = fit.basis.project(fit.nominal.parameters())
     away = np.abs(intervals.values - nominal) / intervals.std
-    order = np.argsort(-away, kind="stable")[:MOST_CHANGED]
+    order = np.argsort(-away, kind="stable")[:MAX_CHANGED_PARAMETERS]
     rows = []
     for k in order.tolist():
         ends = (intervals.values[k], intervals.lower[k], intervals.upper[k], nominal[k])
@@ -247,7 +249,7 @@ def _most_changed(assessment: Assessment) -> Table | None:
     return Table(columns, tuple(rows))
 
 
-def _of_parts(log: LongLog, rows: LinearProblem) -> str:
+def _describe_parts(log: LongLog, rows: LinearProblem) -> str:
     """Return what a long log means for what is printed."""
     reading = (
         f"The log has {log.samples} samples and is read in parts. The first {log.head.t.size} "
@@ -255,7 +257,7 @@ def _of_parts(log: LongLog, rows: LinearProblem) -> str:
         "excerpts"
     )
     share = rows.samples * rows.dt / (log.samples * log.dt)
-    if share < MOST_OF_IT:
+    if share < MIN_FITTED_SHARE:
         return f"{reading}, {share:.2g} of the log; as it lacks something, the fit is of them, too."
     return f"{reading}; all samples are in the fit."
 
@@ -269,7 +271,7 @@ def identify_details(assessment: Assessment) -> Iterator[Text]:
     if not chosen.success:
         return
     yield ""
-    yield parameter_table(chosen, fit.basis, fit.basis.of(nominal.parameters()))
+    yield parameter_table(chosen, fit.basis, fit.basis.project(nominal.parameters()))
     if fit.structure.terms:
         yield ""
         yield terms_table(fit.structure, nominal)

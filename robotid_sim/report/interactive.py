@@ -18,16 +18,21 @@ from robotid_sim.arrays import Float
 from robotid_sim.chart import Band, Chart, Curve, Mark, Matrix, Panel, Points, Space, tidy_parts
 from robotid_sim.report.ticks import apart, symlog_candidates
 
-DASHES = {"solid": "solid", "dashed": "6px,3px", "dotted": "2px,2px"}
-SYMBOLS = {"circle": "circle", "diamond": "diamond", "cross": "x-thin-open", "square": "square"}
+DASH_STYLES = {"solid": "solid", "dashed": "6px,3px", "dotted": "2px,2px"}
+MARKER_SYMBOLS = {
+    "circle": "circle",
+    "diamond": "diamond",
+    "cross": "x-thin-open",
+    "square": "square",
+}
 
-SYMLOG = 2.0
+SYMLOG_THRESHOLD = 2.0
 """Where a symlog axis turns from linear to logarithmic."""
 
-SYMLOG_APART = 0.06
+MIN_TICK_DISTANCE = 0.06
 """Least distance of ticks on a symlog axis, of its length."""
 
-PIXELS = 115.0
+PIXELS_PER_INCH = 115.0
 """Pixels an inch: a page is wider than a figure in print."""
 
 TOP, BOTTOM, BETWEEN = 0.55, 0.4, 0.36
@@ -40,18 +45,18 @@ def plotly_script() -> str:
     return script.read_text(encoding="utf-8")
 
 
-def packed(text: str) -> str:
+def pack(text: str) -> str:
     """Return a text compressed for a page: gzip in base64; the same text, the same bits."""
     return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
 
 
-def shown(text: str) -> str:
+def escape_markup(text: str) -> str:
     """Return a text as plotly shows it letter by letter: it takes tags in labels for markup."""
     return escape(text, quote=False)
 
 
 def plotly_figure(chart: Chart) -> dict[str, Any]:
-    """Return a chart as ``data``, ``layout`` and ``narrow``, and ``table`` if it `holds_data`.
+    """Return a chart as ``data``, ``layout`` and ``narrow``, and ``table`` if it `has_full_data`.
 
     ``narrow`` is the part of the layout that stacks all panels in one column; ``table`` says how
     the page makes a table of its data.
@@ -77,7 +82,7 @@ def plotly_figure(chart: Chart) -> dict[str, Any]:
         "showlegend": len(named) > 1,
     }
     figure = {"data": data, "layout": layout, "narrow": narrow | {"scenes": {}}}
-    if holds_data(chart):  # what makes a table of the traces: for each mark its texts and trace
+    if has_full_data(chart):  # what makes a table of the traces: for each mark its texts and trace
         head, parts = tidy_parts(chart.panels)
         rows, trace = [], 0
         for lead, mark in parts:
@@ -87,7 +92,7 @@ def plotly_figure(chart: Chart) -> dict[str, Any]:
     return figure
 
 
-def holds_data(chart: Chart) -> bool:
+def has_full_data(chart: Chart) -> bool:
     """Return whether a figure holds all numbers of its chart, in single precision."""
     return all(
         isinstance(panel, Panel)
@@ -102,8 +107,8 @@ def _traces(panel: Any, named: set[str]) -> list[dict[str, Any]]:
     for mark in panel.marks:
         shared = {
             "type": "scatter",
-            "x": _numbers(_placed(panel, mark.x)),
-            "name": shown(mark.label),
+            "x": _numbers(_map_to_axis(panel, mark.x)),
+            "name": escape_markup(mark.label),
             "legendgroup": mark.label,
             "showlegend": bool(mark.label) and mark.label not in named,
         }
@@ -123,27 +128,27 @@ def _traces(panel: Any, named: set[str]) -> list[dict[str, Any]]:
 def _look(mark: Mark, panel: Panel) -> dict[str, Any]:
     color = f"role:{mark.color}"
     if isinstance(mark, Curve):
-        line = {"color": color, "width": 1.5 * mark.width, "dash": DASHES[mark.style]}
+        line = {"color": color, "width": 1.5 * mark.width, "dash": DASH_STYLES[mark.style]}
         return {"mode": "lines", "line": line, "hovertemplate": "%{y:.5g} at %{x:.4g}"}
     assert isinstance(mark, Points)
-    marker = {"color": color, "size": 2.0 * mark.size, "symbol": SYMBOLS[mark.symbol]}
+    marker = {"color": color, "size": 2.0 * mark.size, "symbol": MARKER_SYMBOLS[mark.symbol]}
     look: dict[str, Any] = {"mode": "markers", "marker": marker}
     look["hovertemplate"] = "%{x:.5g}, %{y:.5g}"
     if panel.y_ticks:
         rows = zip(mark.x.tolist(), mark.y.tolist(), strict=True)
-        texts = [shown(f"{panel.y_ticks[round(y)]}: {x:.4g}") for x, y in rows]
+        texts = [escape_markup(f"{panel.y_ticks[round(y)]}: {x:.4g}") for x, y in rows]
         look |= {"text": texts, "hovertemplate": "%{text}"}
     if mark.x_error is not None:
-        ends = [_placed(panel, mark.x + sign * mark.x_error) for sign in (1.0, -1.0)]
-        here = _placed(panel, mark.x)
+        ends = [_map_to_axis(panel, mark.x + sign * mark.x_error) for sign in (1.0, -1.0)]
+        here = _map_to_axis(panel, mark.x)
         lengths = {"array": _numbers(ends[0] - here), "arrayminus": _numbers(here - ends[1])}
         look["error_x"] = {"type": "data", **lengths, "color": color, "thickness": 1.2, "width": 0}
     return look
 
 
-def _placed(panel: Panel, x: Float) -> Float:
+def _map_to_axis(panel: Panel, x: Float) -> Float:
     """Return where values stand on the x axis: plotly has no symlog, so arsinh stands in for it."""
-    return np.arcsinh(x / SYMLOG) if panel.x_scale == "symlog" else x
+    return np.arcsinh(x / SYMLOG_THRESHOLD) if panel.x_scale == "symlog" else x
 
 
 def _symlog_ticks(panel: Panel) -> Float:
@@ -154,8 +159,8 @@ def _symlog_ticks(panel: Panel) -> Float:
     low, high = (float(f([f(x) for x in ends if x.size])) for f in (np.min, np.max))
     more = float(max(reach, default=0.0))
     candidates = symlog_candidates(low - more, high + more)
-    places = _placed(panel, np.array([low - more, high + more, *candidates]))
-    least = SYMLOG_APART * (places[1] - places[0])
+    places = _map_to_axis(panel, np.array([low - more, high + more, *candidates]))
+    least = MIN_TICK_DISTANCE * (places[1] - places[0])
     return np.array(apart(candidates, places[2:], float(least)))
 
 
@@ -168,8 +173,8 @@ def _heatmap(panel: Matrix) -> list[dict[str, Any]]:
         {
             "type": "heatmap",
             "z": [[round(float(v), 4) for v in row] for row in panel.values],
-            "x": list(map(shown, panel.columns)),
-            "y": list(map(shown, panel.names)),
+            "x": list(map(escape_markup, panel.columns)),
+            "y": list(map(escape_markup, panel.names)),
             "zmin": panel.ends[0],
             "zmax": panel.ends[1],
             "colorscale": scale,
@@ -193,27 +198,27 @@ def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, A
             return x | {"tickfont": small, "type": "category"}, y | {"type": "category"}
         across = {"size": min(11.0, 420.0 / len(panel.columns))}
         x |= {"tickfont": across, "tickangle": -90, "dtick": 1}
-        if panel.square:
+        if panel.is_square:
             y |= {"scaleanchor": "x", "constrain": "domain"}
             x["constrain"] = "domain"
         return x, y
     above = k - chart.columns
     if chart.share_x and above >= 0:
         x["matches"] = "x" if above == 0 else f"x{above + 1}"
-    y["title"] = {"text": shown(panel.y_label)}
+    y["title"] = {"text": escape_markup(panel.y_label)}
     for axis, scale, most in ((x, panel.x_scale, 6), (y, panel.y_scale, 3)):
         if scale == "log":
             axis["type"] = "log"
             axis |= {"nticks": most, "exponentformat": "power"}  # in less than a decade, too
     if panel.x_scale == "symlog":
         ticks = _symlog_ticks(panel)
-        x["tickvals"] = _placed(panel, ticks).round(5).tolist()
+        x["tickvals"] = _map_to_axis(panel, ticks).round(5).tolist()
         x["ticktext"] = [f"{tick:g}" for tick in ticks]
     if panel.y_range is not None:
         y["range"] = list(panel.y_range)
     if panel.y_ticks:
         rows = list(range(len(panel.y_ticks)))
-        y |= {"tickvals": rows, "ticktext": list(map(shown, panel.y_ticks))}
+        y |= {"tickvals": rows, "ticktext": list(map(escape_markup, panel.y_ticks))}
         y |= {"range": [len(panel.y_ticks) - 0.4, -0.6], "tickfont": {"size": 10}}
     return x, y
 
@@ -236,13 +241,13 @@ def _arrangement(chart: Chart, columns: int) -> dict[str, Any]:
         x = [float(lefts[column]), float(lefts[column] + widths[column])]
         title = getattr(panel, "x_label", "") if chart.is_lowest(k, columns) else ""
         domain = [round(v, 5) for v in x]
-        axes[f"xaxis{number}"] = {"domain": domain, "title": {"text": shown(title)}}
+        axes[f"xaxis{number}"] = {"domain": domain, "title": {"text": escape_markup(title)}}
         axes[f"yaxis{number}"] = {"domain": [round(max(0.0, top - tall / inner), 5), round(top, 5)]}
         if not isinstance(panel, Space) and panel.title:
             place = {"x": x[0], "y": top, "xref": "paper", "yref": "paper", "showarrow": False}
             anchors = {"xanchor": "left", "yanchor": "bottom"}
-            annotations.append({**place, **anchors, "text": f"<b>{shown(panel.title)}</b>"})
-    height = round(PIXELS * (inner + TOP + BOTTOM))
+            annotations.append({**place, **anchors, "text": f"<b>{escape_markup(panel.title)}</b>"})
+    height = round(PIXELS_PER_INCH * (inner + TOP + BOTTOM))
     return {"axes": axes, "annotations": annotations, "height": height}
 
 
@@ -275,15 +280,15 @@ def _numbers(values: Float) -> dict[str, str]:
 SPACE_PIXELS, LOWEST = 125.0, 420
 """Pixels an inch of a panel's height, and the least height of a figure [pixels]."""
 
-EYE = {"x": 1.0, "y": -1.9, "z": 0.75}
+EYE_POSITION = {"x": 1.0, "y": -1.9, "z": 0.75}
 """Where one looks from, over the size of the box."""
-CENTER = {"x": 0.0, "y": 0.0, "z": -0.12}
+VIEW_CENTER = {"x": 0.0, "y": 0.0, "z": -0.12}
 """Where one looks to: below the middle, for what stands in front is the lowest axis."""
 
 THINNEST, MARGIN = 0.5, 1.05
 """Least side of the box, over its longest; what the box is larger by than the curves."""
 
-LONGEST = 1.35
+MAX_SIDE_RATIO = 1.35
 """Longest side of the box that is seen from EYE; else its volume is 1."""
 
 
@@ -305,7 +310,7 @@ def figure_in_space(chart: Chart) -> dict[str, Any]:
         layout[name] = {
             "domain": {"x": x, "y": y},
             "dragmode": "turntable",
-            "camera": {"eye": EYE, "center": CENTER},
+            "camera": {"eye": EYE_POSITION, "center": VIEW_CENTER},
             **_box(panel),
         }
         narrow["scenes"][name] = {"x": [0.0, 1.0], "y": below}
@@ -347,7 +352,7 @@ def _box(panel: Space) -> dict[str, Any]:
     low, high = points.min(axis=0), points.max(axis=0)
     sizes = np.maximum(high - low, THINNEST * max((high - low).max(), 1e-6))
     ends = 0.5 * (low + high) + 0.5 * MARGIN * sizes * np.array([[-1.0], [1.0]])
-    scale = min(1.0 / float(np.cbrt(np.prod(sizes))), LONGEST / sizes.max())
+    scale = min(1.0 / float(np.cbrt(np.prod(sizes))), MAX_SIDE_RATIO / sizes.max())
     shares = (scale * sizes).round(5).tolist()
     colors = {"gridcolor": "role:grid", "linecolor": "role:muted", "zerolinecolor": "role:grid"}
     axes = {

@@ -9,34 +9,34 @@ from itertools import product
 import numpy as np
 
 from robotid_sim.arrays import Bool1D, Float1D
-from robotid_sim.experiment.conditions import JOINER
+from robotid_sim.experiment.conditions import NAME_JOINER
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.excitation import contact_notes
 from robotid_sim.pipeline.validate import Validation
 from robotid_sim.report.figures import closed_loop as figures
 from robotid_sim.report.page import Page
-from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion, loop_motions
-from robotid_sim.report.sections import Recipe, closing, prediction_section
+from robotid_sim.report.replay.motions import LOG, Replay, log_motion, loop_motions, tie_to_motion
+from robotid_sim.report.sections import Recipe, make_closing_sections, prediction_section
 from robotid_sim.report.tables import check_table, prediction_table
 from robotid_sim.report.text import Text, doubt_text
 from robotid_sim.section import Section, fold, number, percent, torque_unit
 from robotid_sim.table import Table
 from robotid_sim.validation import comparison as summary
 from robotid_sim.validation.closed_loop import ClosedLoop
-from robotid_sim.validation.comparison import IDENTIFIED, NOMINAL, TRUE, UNDISTURBED
+from robotid_sim.validation.comparison import IDENTIFIED, NOMINAL, TRUE, UNDISTURBED_NAME
 from robotid_sim.validation.control_run import ControlRun
 
-MILLI = 1e3
-SMALLEST_DECIMALS = 6
+MILLI_FACTOR = 1e3
+MAX_DECIMALS = 6
 """Decimals beyond which an interval is printed with an exponent."""
 
-PEAK_RATIO = 1.2
+MAX_PEAK_RATIO = 1.2
 """Peak torque with sensors in the loop over that without, above which the page says why."""
 
-CASE = ("task", "scenario", "controller", "model")
+CASE_KEYS = ("task", "scenario", "controller", "model")
 
 
-def tracking_section(loop: ClosedLoop, units: Sequence[str]) -> Section:
+def make_tracking_section(loop: ClosedLoop, units: Sequence[str]) -> Section:
     """Return how far the tool is from its path with every model in the loop."""
     return Section(
         title="Tracking", charts=(figures.tool_errors(loop),), tables=(model_table(loop, units),)
@@ -54,7 +54,7 @@ def loop_section(loop: ClosedLoop, plant: Robot) -> Section:
         text=_text(loop),
         charts=(
             figures.joint_errors(loop, names, units),
-            *((figures.driven_path(loop),) if loop.laps else ()),
+            *((figures.plot_tool_path(loop),) if loop.laps else ()),
             figures.torque_differences(loop, names, units),
             figures.energy_differences(loop, names),
         ),
@@ -70,7 +70,7 @@ def loop_section(loop: ClosedLoop, plant: Robot) -> Section:
 
 def _text(loop: ClosedLoop) -> str:
     gains = loop.gains
-    bound = ", ".join(f"{MILLI * value:.3g}" for value in gains.error_bound)
+    bound = ", ".join(f"{MILLI_FACTOR * value:.3g}" for value in gains.error_bound)
     text = (
         f"Controllers in the engine on the true plant, bandwidth {gains.bandwidth:.4g} rad/s; "
         f"under a torque of 40 % of the peak the gains promise {bound} mrad or mm."
@@ -139,8 +139,8 @@ def model_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
         for unit in quantities if any(cases.values()) else ():
             means = {m: mean.mean for m, by_unit in cases.items() if (mean := by_unit.get(unit))}
             lead = (task, scenario, *([controller] if several else []), f"m{unit}")
-            cells = (f"{MILLI * means[m]:.4g}" if m in means else "-" for m in loop.models)
-            is_lap = scenario == UNDISTURBED and task in loop.laps
+            cells = (f"{MILLI_FACTOR * means[m]:.4g}" if m in means else "-" for m in loop.models)
+            is_lap = scenario == UNDISTURBED_NAME and task in loop.laps
             gap = means[NOMINAL] - means[TRUE] if is_lap and compared <= means.keys() else 0.0
             closed = percent((means[NOMINAL] - means[IDENTIFIED]) / gap) if gap > 0.0 else "-"
             rows.append((*lead, *cells, closed))
@@ -170,7 +170,7 @@ def tasks_table(loop: ClosedLoop) -> Table:
         ],
         "largest torque, any run [% of limit]": [number(100.0 * v, 3) for v in worst.values()],
     }
-    return Table.of(columns, "Tasks")
+    return Table.from_columns(columns, "Tasks")
 
 
 def errors_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
@@ -215,10 +215,12 @@ def steps_table(loop: ClosedLoop) -> Table:
     """Return how every case comes back from a start beside its reference: worst joint, tool."""
     quantities: dict[str, summary.Quantity] = {}
     for side, step in (("", "step"), ("tool ", "tip_step")):
-        quantities[f"{side}rise [s]"] = _of_step(step, "rise_time")
-        quantities[f"{side}settling [s]"] = _of_step(step, "settling_time")
-        quantities[f"{side}overshoot [%]"] = _of_step(step, "overshoot", 100.0)
-        quantities[f"{side}steady state [%]"] = _of_step(step, "steady_state_error", 100.0)
+        quantities[f"{side}rise [s]"] = _make_step_quantity(step, "rise_time")
+        quantities[f"{side}settling [s]"] = _make_step_quantity(step, "settling_time")
+        quantities[f"{side}overshoot [%]"] = _make_step_quantity(step, "overshoot", 100.0)
+        quantities[f"{side}steady state [%]"] = _make_step_quantity(
+            step, "steady_state_error", 100.0
+        )
     return _table(loop, quantities, "Step responses", steps=True)
 
 
@@ -226,8 +228,10 @@ def feedback_notes(loop: ClosedLoop, joint_names: Sequence[str]) -> list[str]:
     """Return why sensors in the loop raise peak torques, where they do by more than a fifth."""
     notes = []
     for run in loop.runs:
-        parts = [part for part in run.scenario.split(JOINER) if part != "feedback"]
-        without = JOINER.join(parts) or UNDISTURBED  # the scenario, without sensors in the loop
+        parts = [part for part in run.scenario.split(NAME_JOINER) if part != "feedback"]
+        without = (
+            NAME_JOINER.join(parts) or UNDISTURBED_NAME
+        )  # the scenario, without sensors in the loop
         clean = loop.find(run.model, without, run.task, run.controller)
         if clean is None or clean is run or run.run > 0 or run.model == NOMINAL:
             continue
@@ -235,7 +239,7 @@ def feedback_notes(loop: ClosedLoop, joint_names: Sequence[str]) -> list[str]:
         raised = [
             f"{name} ({r:.2g} x {peak:.3g})"
             for name, r, peak in zip(joint_names, ratio, clean.peak_torque, strict=True)
-            if r > PEAK_RATIO
+            if r > MAX_PEAK_RATIO
         ]
         if raised:
             notes.append(
@@ -248,7 +252,7 @@ def feedback_notes(loop: ClosedLoop, joint_names: Sequence[str]) -> list[str]:
     return notes
 
 
-def _of_step(step: str, metric: str, factor: float = 1.0) -> summary.Quantity:
+def _make_step_quantity(step: str, metric: str, factor: float = 1.0) -> summary.Quantity:
     def quantity(run: ControlRun) -> float | None:
         value = getattr(getattr(run, step), metric, None)  # a run may have no step
         return None if value is None else factor * value
@@ -257,7 +261,7 @@ def _of_step(step: str, metric: str, factor: float = 1.0) -> summary.Quantity:
 
 
 def _milli(quantity: summary.Quantity) -> summary.Quantity:
-    return lambda run: None if (value := quantity(run)) is None else MILLI * value
+    return lambda run: None if (value := quantity(run)) is None else MILLI_FACTOR * value
 
 
 def _sum_of(joints: Bool1D, value: Callable[[ControlRun], Float1D]) -> summary.Quantity:
@@ -270,17 +274,17 @@ def _table(
     controllers = list(dict.fromkeys(run.controller for run in loop.runs))
     tasks = [task.name for task in loop.tasks]
     # In the order of the comparison.
-    order = dict(zip(CASE, (tasks, loop.scenarios, controllers, loop.models), strict=True))
+    order = dict(zip(CASE_KEYS, (tasks, loop.scenarios, controllers, loop.models), strict=True))
     runs = [run for run in loop.runs if run.step is not None or not steps]
     runs.sort(key=lambda run: [names.index(getattr(run, key)) for key, names in order.items()])
     rows = summary.summarize(runs, quantities)
     columns: dict[str, Iterable[str]] = {
-        name: [getattr(row.case, name) for row in rows] for name in CASE
+        name: [getattr(row.case, name) for row in rows] for name in CASE_KEYS
     }
     if any(row.runs > 1 for row in rows):
         columns["runs"] = [str(row.runs) for row in rows]
     columns |= {name: [_interval(row.values[name]) for row in rows] for name in quantities}
-    return Table.of(columns, title, text_columns=len(CASE))
+    return Table.from_columns(columns, title, text_columns=len(CASE_KEYS))
 
 
 def _interval(value: summary.Interval | None) -> str:
@@ -291,7 +295,7 @@ def _interval(value: summary.Interval | None) -> str:
     if value.count < 2 or not half > 0.0:
         return number(value.mean)
     decimals = max(0, 1 - int(np.floor(np.log10(half))))
-    if decimals > SMALLEST_DECIMALS:
+    if decimals > MAX_DECIMALS:
         return f"{number(value.mean)} ± {number(half, 2)}"
     return f"{value.mean:.{decimals}f} ± {half:.{decimals}f}"
 
@@ -303,8 +307,8 @@ def validation_report(done: Validation, recipe: Recipe) -> Page:
     sections = [Section(title="Verdict", tables=(check_table(done.checks),))]
     if predicted is not None:
         section = prediction_section(*predicted, estimate.noise_std, "given")
-        sections.append(in_motion(section, LOG))
-    sections += [tracking_section(loop, plant.joint_units), fold(loop_section(loop, plant))]
+        sections.append(tie_to_motion(section, LOG))
+    sections += [make_tracking_section(loop, plant.joint_units), fold(loop_section(loop, plant))]
     motions = loop_motions(plant, loop)
     if predicted is not None and log is not None:
         motions.append(log_motion(plant, log, LOG, predicted[0], estimate.noise_std))
@@ -322,7 +326,10 @@ def validation_report(done: Validation, recipe: Recipe) -> Page:
         title=f"Validation of an estimate of {plant.name}",
         finding=finding,
         passed=done.passed,
-        sections=(*sections, *map(fold, closing(plant, plant.assumptions, "true", recipe))),
+        sections=(
+            *sections,
+            *map(fold, make_closing_sections(plant, plant.assumptions, "true", recipe)),
+        ),
         replay=Replay(plant, tuple(motions)) if motions else None,
     )
 

@@ -25,10 +25,10 @@ from robotid_sim.report.replay.data import replay_data
 from robotid_sim.report.replay.motions import Replay
 from robotid_sim.section import Section
 
-WITHOUT_REPLAY = (
+MISSING_REPLAY_TEXT = (
     "The robot in motion is left out (--no-replay): write the page without that option to see it."
 )
-REPLAY = tuple(
+REPLAY_SCRIPTS = tuple(
     f"replay{part}.js" for part in ("_camera", "_scene", "_motion", "_plots", "_log", "")
 )
 """Scripts of the replay; the last one runs what the others define."""
@@ -70,7 +70,7 @@ def write_page(
     require_writable(path)
     left_out = []
     if page.replay is not None and not replay:
-        page, left_out = dataclasses.replace(page, replay=None), [WITHOUT_REPLAY]
+        page, left_out = dataclasses.replace(page, replay=None), [MISSING_REPLAY_TEXT]
     if figures is not None:
         _write_figures(page, make_folder(figures), progress, workers)
     write_text(path, page_text(page, left_out))
@@ -89,7 +89,7 @@ def _write_figures(page: Page, folder: Path, progress: Progress, workers: int) -
 
 def page_text(page: Page, left_out: Sequence[str] = ()) -> str:
     """Return a page as HTML; `left_out` says what it does not have, and how to get it."""
-    from robotid_sim.report.interactive import holds_data, packed, plotly_figure, plotly_script
+    from robotid_sim.report.interactive import has_full_data, pack, plotly_figure, plotly_script
 
     charts = [chart for section in page.sections for chart in section.charts]
     script = plotly_script() if charts else None
@@ -97,19 +97,19 @@ def page_text(page: Page, left_out: Sequence[str] = ()) -> str:
     style, codes = _asset("page.css"), [_asset("page.js")]
     live = {}
     for part in (section.live for section in page.sections if section.live is not None):
-        live[part.name] = packed(part.data)
+        live[part.name] = pack(part.data)
         style += _asset(f"{part.style}.css")
         codes += (_asset(f"{name}.js") for name in part.scripts)
     replay = ""
     if page.replay is not None:
-        replay = packed(json.dumps(replay_data(page.replay, charts), separators=(",", ":")))
+        replay = pack(json.dumps(replay_data(page.replay, charts), separators=(",", ":")))
         style += _asset("replay.css")
-        codes += map(_asset, REPLAY)
+        codes += map(_asset, REPLAY_SCRIPTS)
     light, dark = css_variables()
     pages = Environment(
         loader=FunctionLoader(_asset), autoescape=True, trim_blocks=True, lstrip_blocks=True
     )
-    pages.filters |= {"prose": prose, "meaning": meaning}
+    pages.filters |= {"prose": prose, "meaning": explain_column}
     return pages.get_template("page.html").render(
         new_set=set,
         timed=any(getattr(panel, "clock", None) for chart in charts for panel in chart.panels),
@@ -118,9 +118,9 @@ def page_text(page: Page, left_out: Sequence[str] = ()) -> str:
         live=live,
         style=Markup(style.replace("/*light*/", light).replace("/*dark*/", dark)),
         codes=[Markup(code) for code in codes],
-        data={c.name: packed(csv_text(c)) for c in charts if not holds_data(c)},
-        plotly="" if script is None else packed(script),
-        figures=packed(json.dumps(figures, separators=(",", ":"))) if figures else "",
+        data={c.name: pack(csv_text(c)) for c in charts if not has_full_data(c)},
+        plotly="" if script is None else pack(script),
+        figures=pack(json.dumps(figures, separators=(",", ":"))) if figures else "",
         replay=replay,
         left_out=left_out,
     )
@@ -143,7 +143,7 @@ def _asset(name: str) -> str:
     return (files("robotid_sim.report") / "assets" / name).read_text(encoding="utf-8")
 
 
-TERMS = {
+TERM_MEANINGS = {
     r"NEES": "Normalized estimation error squared: the errors of all parameters over their "
     "covariance, per parameter. About 1 where the covariance is right.",
     r"Cramér-Rao": "The smallest standard deviation that an unbiased estimator can have with this "
@@ -182,7 +182,7 @@ TERMS = {
 }
 """Patterns of terms, and what they mean."""
 
-COLUMNS = {
+COLUMN_MEANINGS = {
     "parameter": "Of link or joint k: m mass; mx, my, mz first moments; Ixx to Izz inertia about "
     "the frame of the link; Fv viscous, Fc Coulomb friction, Fo offset; Ia inertia of the rotor. "
     "With R, a sum: see its grouping.",
@@ -204,10 +204,10 @@ COLUMNS = {
 }
 """What columns of tables mean, where no term says it."""
 
-_ALTERNATIVES = "|".join(f"(?P<t{k}>{term})" for k, term in enumerate(TERMS))
-_WORDS = re.compile(rf"(?<![\w-])(?:{_ALTERNATIVES})(?![\w-])")
-_MEANINGS = tuple(TERMS.values())
-_CODE = re.compile(r"(`[^`]+`)")
+_TERM_ALTERNATIVES = "|".join(f"(?P<t{k}>{term})" for k, term in enumerate(TERM_MEANINGS))
+_TERM_PATTERN = re.compile(rf"(?<![\w-])(?:{_TERM_ALTERNATIVES})(?![\w-])")
+_MEANINGS = tuple(TERM_MEANINGS.values())
+_CODE_PATTERN = re.compile(r"(`[^`]+`)")
 
 
 def prose(text: str, told: set[str] | None = None) -> Markup:
@@ -217,25 +217,25 @@ def prose(text: str, told: set[str] | None = None) -> Markup:
     the page, and is extended.
     """
     told = set() if told is None else told
-    parts = _CODE.split(text)
+    parts = _CODE_PATTERN.split(text)
     return Markup("").join(
-        Markup("<code>{}</code>").format(part[1:-1]) if k % 2 else _explained(part, told)
+        Markup("<code>{}</code>").format(part[1:-1]) if k % 2 else _mark_meanings(part, told)
         for k, part in enumerate(parts)
     )
 
 
-def meaning(column: str) -> str:
+def explain_column(column: str) -> str:
     """Return what a column of a table means, empty where its name says it."""
-    if column in COLUMNS:
-        return COLUMNS[column]
-    found = _WORDS.search(column)
-    return _meaning(found) if found else ""
+    if column in COLUMN_MEANINGS:
+        return COLUMN_MEANINGS[column]
+    found = _TERM_PATTERN.search(column)
+    return _lookup_meaning(found) if found else ""
 
 
-def _explained(text: str, told: set[str]) -> Markup:
+def _mark_meanings(text: str, told: set[str]) -> Markup:
     html, end = Markup(""), 0
-    for found in _WORDS.finditer(text):
-        means = _meaning(found)
+    for found in _TERM_PATTERN.finditer(text):
+        means = _lookup_meaning(found)
         if means not in told:
             told.add(means)
             html += escape(text[end : found.start()])
@@ -244,6 +244,6 @@ def _explained(text: str, told: set[str]) -> Markup:
     return html + escape(text[end:])
 
 
-def _meaning(found: re.Match[str]) -> str:
+def _lookup_meaning(found: re.Match[str]) -> str:
     assert found.lastgroup is not None
     return _MEANINGS[int(found.lastgroup[1:])]

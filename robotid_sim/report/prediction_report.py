@@ -11,29 +11,29 @@ import numpy as np
 from robotid_sim.arrays import Float1D
 from robotid_sim.pipeline.predict import ScoredPrediction
 from robotid_sim.report.page import Page
-from robotid_sim.report.replay.motions import LOG, Replay, in_motion, log_motion
-from robotid_sim.report.sections import Recipe, closing, prediction_section
-from robotid_sim.report.text import Text, doubt_text, reading_text
+from robotid_sim.report.replay.motions import LOG, Replay, log_motion, tie_to_motion
+from robotid_sim.report.sections import Recipe, make_closing_sections, prediction_section
+from robotid_sim.report.text import Text, doubt_text, log_reading_text
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 from robotid_sim.validation.log_prediction import LogPrediction
 
 if TYPE_CHECKING:
     from robotid_sim.estimation.estimate import Estimate
-    from robotid_sim.estimation.state_functions import Lack
+    from robotid_sim.estimation.state_functions import UnmodeledFunction
 
-LEAST_EXPLAINED = 0.8
+MIN_EXPLAINED_SHARE = 0.8
 """Share of a joint's torque that a model of use explains."""
 
-MOSTLY = 0.5
+MIN_LIMITING_SHARE = 0.5
 """Share from which something is what limits a joint."""
 
-IN_BAND = (
+BAND_TEXT = (
     "in band: share of the samples within the 90 % predictive band, which includes model error, "
     "parameter error and noise of this log."
 )
 
-COLUMNS = (
+COLUMN_TEXT = (
     "error: RMS error / RMS torque at the full rate, including noise of torque and acceleration; "
     "moving: only samples above the transition velocity; filtered: "
     "rows as in a fit{band}; nominal: error of the nominal model."
@@ -61,15 +61,15 @@ def prediction_report(done: ScoredPrediction, recipe: Recipe) -> Page:
         ),
         sections=(
             scores,
-            in_motion(torques, LOG),
-            *closing(nominal, nominal.assumptions, "nominal", recipe),
+            tie_to_motion(torques, LOG),
+            *make_closing_sections(nominal, nominal.assumptions, "nominal", recipe),
         ),
         replay=Replay(nominal, (motion,)),
     )
 
 
 def log_prediction_sections(
-    predicted: LogPrediction, estimate: Estimate, lacks: Sequence[Lack], of: str = ""
+    predicted: LogPrediction, estimate: Estimate, lacks: Sequence[UnmodeledFunction], of: str = ""
 ) -> tuple[Section, Section]:
     """Return scores and torques of a log that an estimate has not seen; `of` says what it is."""
     section = prediction_section(
@@ -87,22 +87,22 @@ def log_prediction_sections(
 def columns_of(predicted: LogPrediction) -> str:
     """Return what the columns of the table of a prediction say."""
     band = "" if predicted.cutoff is None else f", up to {number(predicted.cutoff, 3)} Hz"
-    text = COLUMNS.format(band=band)
-    return text if predicted.band is None else f"{text} {IN_BAND}"
+    text = COLUMN_TEXT.format(band=band)
+    return text if predicted.band is None else f"{text} {BAND_TEXT}"
 
 
 def log_prediction_table(predicted: LogPrediction) -> Table:
     """Return how well every joint's torque is predicted."""
     names, units = predicted.identified.joint_names, predicted.identified.torque_units
     rows = zip(predicted.torque_rms, units, strict=True)
-    inside = {} if predicted.in_band is None else {"in band": _percents(predicted.in_band)}
-    return Table.of(
+    inside = {} if predicted.coverage is None else {"in band": _percents(predicted.coverage)}
+    return Table.from_columns(
         {
             "joint": names,
             "RMS error": [f"{value:.3g} {unit}" for value, unit in rows],
             "error": _percents(predicted.error),
             "moving": _percents(predicted.error_moving),
-            "explained": _percents(predicted.explained),
+            "explained": _percents(predicted.explained_share),
             "filtered": _percents(predicted.identified.torque_rms_relative),
             "nominal": _percents(predicted.nominal.torque_rms_relative),
             **inside,
@@ -115,11 +115,11 @@ def _percents(x: Float1D) -> list[str]:
     return [percent(value) if np.isfinite(value) else "-" for value in x]
 
 
-def remarks(predicted: LogPrediction, lacks: Sequence[Lack]) -> list[str]:
+def remarks(predicted: LogPrediction, lacks: Sequence[UnmodeledFunction]) -> list[str]:
     """Return what a reader of the scores must know of single joints, one sentence each."""
     own, nominal = (part.torque_rms_relative for part in (predicted.identified, predicted.nominal))
     worse = np.array(predicted.identified.joint_names)[own > nominal].tolist()
-    sentences = [*_added_functions(predicted), *_poorly_predicted(predicted, lacks)]
+    sentences = [*_describe_functions(predicted), *_poorly_predicted(predicted, lacks)]
     if worse:
         sentences.append(
             f"The nominal model predicts {', '.join(worse)} better than the estimate. Check "
@@ -128,7 +128,7 @@ def remarks(predicted: LogPrediction, lacks: Sequence[Lack]) -> list[str]:
     return sentences
 
 
-def _added_functions(predicted: LogPrediction) -> list[str]:
+def _describe_functions(predicted: LogPrediction) -> list[str]:
     """Return a sentence on every joint whose prediction is more than that of its parameters."""
     names, sentences = predicted.identified.joint_names, []
     with_them, without = (
@@ -145,11 +145,11 @@ def _added_functions(predicted: LogPrediction) -> list[str]:
     return sentences
 
 
-def _poorly_predicted(predicted: LogPrediction, lacks: Sequence[Lack]) -> list[str]:
+def _poorly_predicted(predicted: LogPrediction, lacks: Sequence[UnmodeledFunction]) -> list[str]:
     """Return a sentence on every joint that the estimate explains badly, with what limits it."""
     names, sentences = predicted.identified.joint_names, []
-    for j in np.flatnonzero(predicted.explained < LEAST_EXPLAINED):
-        share = percent(max(predicted.explained[j], 0.0))
+    for j in np.flatnonzero(predicted.explained_share < MIN_EXPLAINED_SHARE):
+        share = percent(max(predicted.explained_share[j], 0.0))
         found = [lack.cause for lack in lacks if lack.joint == names[j]]
         sentences.append(
             f"{names[j]}: the estimate explains {share} of the torque variance; "
@@ -161,10 +161,10 @@ def _poorly_predicted(predicted: LogPrediction, lacks: Sequence[Lack]) -> list[s
 def _limit(predicted: LogPrediction, j: int) -> str:
     """Return what limits the prediction of a joint of which the fit lacks nothing by name."""
     still = 1.0 - predicted.share_moving[j]
-    if still > MOSTLY:
+    if still > MIN_LIMITING_SHARE:
         return f"it stands still {percent(still)} of the time; friction at rest is undetermined"
     slow = predicted.identified.torque_rms[j] / predicted.torque_rms[j]
-    if slow**2 < 1.0 - MOSTLY:
+    if slow**2 < 1.0 - MIN_LIMITING_SHARE:
         return "most of the rest is faster than the rows' low-pass: noise or vibration"
     return "the rest is slow and no function of the joint's own state: `robotid diagnose`"
 
@@ -172,7 +172,7 @@ def _limit(predicted: LogPrediction, j: int) -> str:
 def predict_text(done: ScoredPrediction) -> Iterator[Text]:
     """Return the scores of a prediction, and what to know of them."""
     predicted = done.prediction
-    yield from reading_text(done.logs)
+    yield from log_reading_text(done.logs)
     yield (
         f"{done.nominal.name}: {predicted.t.size} samples predicted by "
         f"'{done.estimate.chosen.estimator}'"

@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from robotid_sim.files import make_folder, write_text
-from robotid_sim.papers.claims import CHECK, NOT_JUDGED, VERDICTS, Claim
-from robotid_sim.papers.paper import Lab, Reproduction
-from robotid_sim.papers.stored import otherwise, stored_runs, stored_verdicts
+from robotid_sim.papers.claims import CHECK_VERDICT, UNJUDGED_VERDICT, VERDICTS, Claim
+from robotid_sim.papers.paper import Reproduction, ReproductionSetup
+from robotid_sim.papers.stored import load_stored_runs, load_stored_verdicts, otherwise
 from robotid_sim.pipeline.crossing import engine_title
 from robotid_sim.report.page import Page
 from robotid_sim.report.text import JunitCase, Text
@@ -25,32 +25,34 @@ HEADINGS = {
     "conditional": "Confirmed under conditions",
     "not-reproducible": "Not confirmed",
     "not-testable": "What cannot be tested",
-    NOT_JUDGED: "What needs more runs",
-    CHECK: "Checks of our own",
+    UNJUDGED_VERDICT: "What needs more runs",
+    CHECK_VERDICT: "Checks of our own",
 }
 """In the order of the page."""
 
-EXPECTED = "as expected"
+EXPECTED_TEXT = "as expected"
 """How many numbers came out where they should, whether their claim holds or not."""
 
-LEADS = {
+LEAD_TEXTS = {
     "reproduced": "Claims that come out as printed, or within what the print allows.",
     "conditional": "Claims that come out under the conditions stated, which the paper does not "
     "state or states otherwise.",
     "not-reproducible": "Claims that do not come out, with the evidence.",
     "not-testable": "Claims whose test needs what the paper does not print. Our numbers stand "
     "beside the printed ones and prove nothing.",
-    NOT_JUDGED: "Statistics of too few runs for a verdict; the command without --quick and with "
+    UNJUDGED_VERDICT: "Statistics of too few runs for a verdict; the command without --quick and "
+    "with "
     "the paper's number of runs judges them.",
-    CHECK: "What the testbench checks of itself: no claims of the paper, and not counted as such.",
+    CHECK_VERDICT: "What the testbench checks of itself: no claims of the paper, and not counted "
+    "as such.",
 }
 
-CELL = 18
+MAX_CELL_LENGTH = 18
 """Longest text of a cell but the first [characters]."""
 
 
 def reproduction_report(
-    reproduction: Reproduction, command: str, lab: Lab, versions: Mapping[str, str]
+    reproduction: Reproduction, command: str, lab: ReproductionSetup, versions: Mapping[str, str]
 ) -> Page:
     """Return the page of a paper: finding, claims by verdict, tables, figures, how to repeat it."""
     setting = f"Seed {lab.seed}, plants in {engine_title(lab.engine)}. "
@@ -62,7 +64,7 @@ def reproduction_report(
         badge=badge_of(reproduction.claims),
         facts=_counts(reproduction.claims),
         sections=(
-            *_by_verdict([("", claim) for claim in reproduction.claims]),
+            *_verdict_sections([("", claim) for claim in reproduction.claims]),
             *reproduction.sections,
             _reproduce(command, setting, versions, paper.citation),
         ),
@@ -76,18 +78,18 @@ def overview_report(
     claims = [(each.paper.name, claim) for each in reproductions for claim in each.claims]
     every = [claim for _, claim in claims]
     held, partly, lost, untested, open_ = (
-        _count(every, verdict) for verdict in (*VERDICTS, NOT_JUDGED)
+        _count(every, verdict) for verdict in (*VERDICTS, UNJUDGED_VERDICT)
     )
-    rows, columns = [], ("paper", "source", *VERDICTS, NOT_JUDGED, EXPECTED)
+    rows, columns = [], ("paper", "source", *VERDICTS, UNJUDGED_VERDICT, EXPECTED_TEXT)
     for each in reproductions:
-        counts = (str(_count(each.claims, verdict)) for verdict in (*VERDICTS, NOT_JUDGED))
-        rows.append((each.paper.name, each.paper.citation, *counts, _expected(each.claims)))
+        counts = (str(_count(each.claims, verdict)) for verdict in (*VERDICTS, UNJUDGED_VERDICT))
+        rows.append((each.paper.name, each.paper.citation, *counts, _expected_band(each.claims)))
     name = "All claims, tables and figures"
     links = [PageLink(name, f"{each.paper.name}/report.html") for each in reproductions]
     rest = f"; {open_} need more runs than these quick ones" if open_ else ""
     return Page(
         title="Papers reproduced",
-        finding=f"Of {sum(claim.printed.kind != CHECK for claim in every)} claims of "
+        finding=f"Of {sum(claim.printed.kind != CHECK_VERDICT for claim in every)} claims of "
         f"{len(reproductions)} papers, {held} are reproduced, "
         f"{partly} hold under conditions, {lost} do not hold and {untested} cannot be tested "
         f"from what is printed{rest}.",
@@ -98,24 +100,27 @@ def overview_report(
                 Section(title=each.paper.title, text=each.finding, links=(link,))
                 for each, link in zip(reproductions, links, strict=True)
             ),
-            *_over_seeds(reproductions),
-            *_by_verdict(claims),
+            *_seed_sections(reproductions),
+            *_verdict_sections(claims),
             _reproduce(command, "", versions, ""),
         ),
     )
 
 
-def _over_seeds(reproductions: Sequence[Reproduction]) -> Iterator[Section]:
+def _seed_sections(reproductions: Sequence[Reproduction]) -> Iterator[Section]:
     """Return what comes out over the stored seeds, and what came out otherwise here."""
-    if not stored_runs():
+    if not load_stored_runs():
         return
-    stored = [stored_verdicts(each.paper.name) for each in reproductions]
-    verdicts = [verdict for paper in stored for verdict in paper.values() if verdict != CHECK]
+    stored = [load_stored_verdicts(each.paper.name) for each in reproductions]
+    verdicts = [
+        verdict for paper in stored for verdict in paper.values() if verdict != CHECK_VERDICT
+    ]
     same = sum(verdict in VERDICTS for verdict in verdicts)
     rows = [row for each in reproductions for row in otherwise(each.paper.name, each.claims)]
     here = "claims below came" if rows else "claim that is judged here came"
     text = (
-        f"Stored full runs with seeds {', '.join(stored_runs())} have the same verdict on {same} "
+        f"Stored full runs with seeds {', '.join(load_stored_runs())} have the same verdict on "
+        f"{same} "
         f"of {len(verdicts)} claims. {len(rows) or 'No'} {here} out otherwise than there."
     )
     columns = ("paper", "claim", "here", "stored")
@@ -134,36 +139,36 @@ def write_tables(reproduction: Reproduction, folder: Path) -> None:
 
 
 def _counts(claims: Sequence[Claim]) -> tuple[tuple[str, str], ...]:
-    numbers = {verdict: _count(claims, verdict) for verdict in (*VERDICTS, NOT_JUDGED)}
-    counts = ((name, str(n)) for name, n in numbers.items() if n or name != NOT_JUDGED)
-    return (*counts, (EXPECTED, _expected(claims)))
+    numbers = {verdict: _count(claims, verdict) for verdict in (*VERDICTS, UNJUDGED_VERDICT)}
+    counts = ((name, str(n)) for name, n in numbers.items() if n or name != UNJUDGED_VERDICT)
+    return (*counts, (EXPECTED_TEXT, _expected_band(claims)))
 
 
 def badge_of(claims: Sequence[Claim]) -> str:
     """Return the counts of the verdicts in short, as ``3 reproduced, 9 conditional, 2 not``."""
-    words = (*VERDICTS[:2], "not", "not testable", NOT_JUDGED)
-    counts = [_count(claims, verdict) for verdict in (*VERDICTS, NOT_JUDGED)]
+    words = (*VERDICTS[:2], "not", "not testable", UNJUDGED_VERDICT)
+    counts = [_count(claims, verdict) for verdict in (*VERDICTS, UNJUDGED_VERDICT)]
     shown = zip(counts, words, strict=True)
     return ", ".join(f"{count} {word}" for count, word in shown if count)
 
 
 def _count(claims: Sequence[Claim], verdict: str) -> int:
-    return sum(claim.shown_verdict == verdict for claim in claims)
+    return sum(claim.verdict_text == verdict for claim in claims)
 
 
-def _expected(claims: Sequence[Claim]) -> str:
+def _expected_band(claims: Sequence[Claim]) -> str:
     judged = [claim.outcome for claim in claims if claim.outcome is not None]
     undecided = judged.count("undecided")
     rest = f", {undecided} undecided" if undecided else ""
     return f"{judged.count('met')} of {len(judged)}{rest}"
 
 
-def _by_verdict(claims: Sequence[tuple[str, Claim]]) -> Iterator[Section]:
+def _verdict_sections(claims: Sequence[tuple[str, Claim]]) -> Iterator[Section]:
     for verdict, heading in HEADINGS.items():
-        chosen = [(paper, claim) for paper, claim in claims if claim.shown_verdict == verdict]
+        chosen = [(paper, claim) for paper, claim in claims if claim.verdict_text == verdict]
         if chosen:
             table = _claim_table(chosen)
-            yield Section(title=heading, text=LEADS[verdict], tables=(table,))
+            yield Section(title=heading, text=LEAD_TEXTS[verdict], tables=(table,))
 
 
 def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
@@ -175,8 +180,8 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
         why = claim.reason
         if printed.missing:
             why = f"Not printed: {printed.missing}. {why}"
-        elif claim.shown_verdict == "conditional":
-            why = f"Condition: {'; '.join(claim.standing_conditions)}. {why}"
+        elif claim.verdict_text == "conditional":
+            why = f"Condition: {'; '.join(claim.remaining_conditions)}. {why}"
         lead = (paper, said, why) if several else (said, why)
         published, ours, interval, band, met = claim_cells(claim)
         value = ours if interval == "-" else f"{ours} ({interval})"
@@ -201,11 +206,11 @@ def claim_cells(claim: Claim) -> tuple[str, ...]:
     # The interval of a handful of runs says nothing but that they are few.
     ends = claim.interval if claim.judged else None
     interval = "-" if ends is None else " … ".join(number(end) for end in ends)
-    met = claim.missed or claim.outcome or "-"
-    return text(claim.printed.published), text(claim.ours), interval, expected_text(claim), met
+    met = claim.miss_text or claim.outcome or "-"
+    return text(claim.printed.published), text(claim.ours), interval, band_text(claim), met
 
 
-def expected_text(claim: Claim) -> str:
+def band_text(claim: Claim) -> str:
     """Return where the number of a claim is expected, in signs."""
     expectation = claim.printed.expectation
     if expectation is None:
@@ -236,11 +241,13 @@ def reproduce_text(done: Reproductions) -> Iterator[Text]:
         rows = []
         for verdict in HEADINGS:
             for claim in reproduction.claims:
-                if claim.shown_verdict == verdict:
+                if claim.verdict_text == verdict:
                     published, ours, _, band, met = claim_cells(claim)
                     # The page has what does not fit a cell.
                     cells = (
-                        cell if len(cell) <= CELL else f"{cell[: CELL - 1].rstrip()}…"
+                        cell
+                        if len(cell) <= MAX_CELL_LENGTH
+                        else f"{cell[: MAX_CELL_LENGTH - 1].rstrip()}…"
                         for cell in (verdict, published, ours, band, met)
                     )
                     rows.append((claim.name, *cells))

@@ -16,7 +16,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.measurement.log import Log
-from robotid_sim.model.export import lost_in_urdf
+from robotid_sim.model.export import list_urdf_losses
 from robotid_sim.model.inertia import unpack
 from robotid_sim.model.perturb import unlikely_masses
 from robotid_sim.model.robot import Robot
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from robotid_sim.pipeline.assess import Assessment, FittedLog
     from robotid_sim.pipeline.identification import Identification
 
-OPEN = (
+IDENTIFIABILITY_TEXT = (
     "Joint torques determine only linear combinations of parameters, the base parameters (see "
     "Identification). The remaining parameters come from the nominal model, with an assumed "
     "uncertainty of 20 %; the intervals include both. `identified.urdf` is one robot with these "
@@ -87,7 +87,7 @@ def excitation_section(
     )
 
 
-def preprocessing_section(part: FittedLog, log: Log, *compared: Table) -> Section:
+def make_preprocessing_section(part: FittedLog, log: Log, *compared: Table) -> Section:
     """Return what was measured, what a preprocessor made of it, and how filters compare.
 
     The truth is that of `log`, if it has one.
@@ -100,7 +100,7 @@ def preprocessing_section(part: FittedLog, log: Log, *compared: Table) -> Sectio
         text=f"{named}{log.t.size} samples at {1.0 / log.dt:g} Hz, {log.t[-1] - log.t[0]:.4g} s; "
         f"preprocessor '{part.method}'{decision}. Torque is not filtered alone: the regressor "
         "passes the same filter.",
-        charts=(torque_filters(log, part.motion, part.filtered),),
+        charts=(torque_filters(log, part.motion, part.torques_by_filter),),
         tables=(noise_table(log), *compared),
         notes=(*_plant(log), *log.provenance.get("notes", ())),
     )
@@ -199,7 +199,7 @@ def prediction_section(
     )
 
 
-GROUPS = (
+QUANTITY_GROUPS = (
     ("mass", "kg", 1.0, 1),
     ("center of mass", "mm", 1e3, 3),
     ("inertia about it", "kg m²", 1.0, 3),
@@ -212,7 +212,7 @@ def bodies_section(fit: Identification, true: Robot | None = None) -> Section:
     bodies, truths = iter(fit.bodies()), () if true is None else ("true",)
     rows = []
     for k, link in enumerate(fit.nominal.links):
-        for name, unit, factor, count in GROUPS:
+        for name, unit, factor, count in QUANTITY_GROUPS:
             part = list(islice(bodies, count))
             if not part:
                 break
@@ -223,13 +223,13 @@ def bodies_section(fit: Identification, true: Robot | None = None) -> Section:
                 ", ".join(number_within(factor * x, factor * of.std) for x, of in pairs)
                 for pairs in (list(zip(values, part, strict=True)) for values in models)
             ]
-            first = link.name if name == GROUPS[0][0] else ""
+            first = link.name if name == QUANTITY_GROUPS[0][0] else ""
             rows.append((first, f"{name} [{unit}]", _interval_text(part, factor), *cells))
     columns = ("link", "quantity", "95 % interval", "nominal", "identified.urdf", *truths)
     unlikely = [] if fit.lift is None else unlikely_masses(fit.lift.robot, fit.nominal)
     return Section(
         title="Identified robot",
-        text=OPEN,
+        text=IDENTIFIABILITY_TEXT,
         tables=(Table(columns, tuple(rows), text_columns=3),) if rows else (),
         notes=tuple(f"Unlikely: {text}." for text in unlikely),
     )
@@ -247,7 +247,7 @@ def _interval_text(part: Sequence[BodyQuantity], factor: float) -> str:
 def _body_numbers(phi: Float1D) -> dict[str, list[float]]:
     mass, center, central = unpack(phi)
     values = ([mass], center.tolist(), np.diag(central).tolist())
-    return dict(zip((name for name, *_ in GROUPS), values, strict=True))
+    return dict(zip((name for name, *_ in QUANTITY_GROUPS), values, strict=True))
 
 
 def diagnosis_section(diagnosis: Diagnosis | None) -> tuple[Section, ...]:
@@ -257,11 +257,11 @@ def diagnosis_section(diagnosis: Diagnosis | None) -> tuple[Section, ...]:
 
 def _section(diagnosis: Diagnosis) -> Section:
     title = "Diagnosis"
-    if diagnosis.healthy:
+    if diagnosis.is_healthy:
         nothing, small, *unseen = diagnosis.sentences()
         return Section(title=title, text=f"{nothing} {small}", notes=tuple(unseen))
     causes = diagnosis.causes
-    table = Table.of(
+    table = Table.from_columns(
         {
             "joint": [", ".join(cause.joints) or "all" for cause in causes],
             "finding": [cause.finding for cause in causes],
@@ -295,12 +295,12 @@ class Recipe:
     """Of Python and the packages."""
 
     @classmethod
-    def of_python(cls, call: str, seed: int = 0) -> Recipe:
+    def from_python(cls, call: str, seed: int = 0) -> Recipe:
         """Return how a page was made by a call in Python."""
         return cls(command=f"# Python\n{call}", seed=seed, settings="{}", versions=versions())
 
 
-def closing(
+def make_closing_sections(
     robot: Robot, notes: Sequence[str], limits_of: str, recipe: Recipe, *more: Section
 ) -> tuple[Section, ...]:
     """Return what was assumed about a robot, further sections, and how to reproduce the page.
@@ -330,8 +330,8 @@ def closing(
     return assumptions, *more, reproduction
 
 
-def in_other_tools(lift: Lift | None) -> tuple[Section, ...]:
+def make_export_sections(lift: Lift | None) -> tuple[Section, ...]:
     """Return what other readers of the identified URDF do not see, if there is any of it."""
-    notes = () if lift is None else lost_in_urdf(lift.robot)
+    notes = () if lift is None else list_urdf_losses(lift.robot)
     text = "`identified.urdf` loads in other tools, with its meshes beside it."
     return (Section(title="In other tools", text=text, notes=notes),) if notes else ()

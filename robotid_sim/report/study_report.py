@@ -11,11 +11,11 @@ import numpy as np
 from robotid_sim.pipeline.excitation import contact_notes
 from robotid_sim.report import sections, tables
 from robotid_sim.report.figures.excitation import design_convergence
-from robotid_sim.report.finding import finding, trust_section
-from robotid_sim.report.loop_section import loop_section, model_table, tracking_section
+from robotid_sim.report.finding import summarize_study, trust_section
+from robotid_sim.report.loop_section import loop_section, make_tracking_section, model_table
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay import motions as replay
-from robotid_sim.report.sections import Recipe, closing, in_other_tools
+from robotid_sim.report.sections import Recipe, make_closing_sections, make_export_sections
 from robotid_sim.report.text import Text, select_assumptions
 from robotid_sim.report.what_if_section import what_if_section
 from robotid_sim.section import Section, fold, number, percent
@@ -26,15 +26,15 @@ if TYPE_CHECKING:
     from robotid_sim.pipeline.study import Study
 
 
-HEADLINES = frozenset(
+HEADLINE_CHECKS = frozenset(
     ("model_predicts_validation_motion", "tracking_gap_closed", "residual_matches_noise")
 )
 """Checks that are printed also where all is well."""
 
-NEAR = 0.95
+NEAR_LIMIT_SHARE = 0.95
 """Share of a limit from which a check is near it."""
 
-RANK = "all_base_parameters_excited"
+RANK_CHECK = "all_base_parameters_excited"
 """Check whose limit is the value to reach."""
 
 
@@ -45,17 +45,17 @@ def study_report(study: Study, command: str) -> Page:
         command=command, seed=result.seed, settings=study.setup.settings, versions=result.versions
     )
     gap = None if study.loop is None else study.loop.gap_left(study.plant.joint_units)
-    worst = max(tables.model_errors(result.chosen_estimate), default=None)
+    worst = max(tables.model_errors(result.selected_estimate), default=None)
     seconds = {**result.timings, "all": sum(result.timings.values())}
     columns = {"stage": seconds, "wall time [s]": [f"{value:.2f}" for value in seconds.values()]}
-    timings = Section(title="Timings", tables=(Table.of(columns),))
+    timings = Section(title="Timings", tables=(Table.from_columns(columns),))
     return Page(
         title=f"Identification of {result.robot.name}",
-        finding=finding(result, fit.chosen, fit.basis, gap),
+        finding=summarize_study(result, fit.chosen, fit.basis, gap),
         passed=result.verdict.passed,
         facts=(
             ("joints", str(result.robot.dof)),
-            ("base parameters", str(len(result.chosen_estimate.base_parameters))),
+            ("base parameters", str(len(result.selected_estimate.base_parameters))),
             ("model error, worst joint", percent(worst, 2)),
             (f"NEES of WLS, {tables.nees_band(result)}", number(tables.nees_of(result), 3)),
             *([] if gap is None else [("tracking gap closed", percent(1.0 - gap))]),
@@ -63,10 +63,13 @@ def study_report(study: Study, command: str) -> Page:
         sections=(
             *_first_sections(study),
             *map(fold, _study_sections(study)),
-            *map(fold, _tried_sections(study, recipe)),
+            *map(fold, _fit_sections(study, recipe)),
             *([] if study.loop is None else [fold(loop_section(study.loop, study.plant))]),
-            *map(fold, in_other_tools(fit.lift)),
-            *map(fold, closing(study.plant, result.assumptions, "true", recipe, timings)),
+            *map(fold, make_export_sections(fit.lift)),
+            *map(
+                fold,
+                make_closing_sections(study.plant, result.assumptions, "true", recipe, timings),
+            ),
         ),
         replay=_replay(study),
     )
@@ -75,8 +78,8 @@ def study_report(study: Study, command: str) -> Page:
 def _replay(study: Study) -> replay.Replay:
     plant, std = study.plant, study.fit.chosen.noise_std
     motions = [replay.trajectory_motion(study.nominal, study.trajectory)]
-    for name, part in ((replay.LOG, study.fitted), (replay.UNSEEN, study.predicted)):
-        identified = None if part.predicted is None else part.predicted[0]
+    for name, part in ((replay.LOG, study.fit_log), (replay.UNSEEN, study.unseen_log)):
+        identified = None if part.predictions is None else part.predictions[0]
         motions.append(replay.log_motion(plant, part.log, name, identified, std))
     if study.loop is not None:
         motions += replay.loop_motions(plant, study.loop)
@@ -88,12 +91,12 @@ def _first_sections(study: Study) -> list[Section]:
     verdict, loop = study.result.verdict, study.loop
     checks = Section(title="Verdict", tables=(tables.check_table(verdict.checks),))
     first = [sections.bodies_section(study.fit, study.plant)]
-    if study.predicted.predicted is not None:
+    if study.unseen_log.predictions is not None:
         std = study.fit.chosen.noise_std
-        prediction = sections.prediction_section(*study.predicted.predicted, std, "unseen")
-        first.append(replay.in_motion(prediction, replay.UNSEEN))
+        prediction = sections.prediction_section(*study.unseen_log.predictions, std, "unseen")
+        first.append(replay.tie_to_motion(prediction, replay.UNSEEN))
     if loop is not None:
-        first.append(tracking_section(loop, study.plant.joint_units))
+        first.append(make_tracking_section(loop, study.plant.joint_units))
     first.append(sections.next_section(study.assessment))
     return [*first, fold(checks)] if verdict.passed else [checks, *first]
 
@@ -122,15 +125,15 @@ def _study_sections(study: Study) -> list[Section]:
             contact_notes(result.contacts),
             convergence,
         ),
-        replay.in_motion(
-            sections.preprocessing_section(study.fitted, study.log, *filters), replay.LOG
+        replay.tie_to_motion(
+            sections.make_preprocessing_section(study.fit_log, study.log, *filters), replay.LOG
         ),
         sections.parameters_section(
             fit.chosen,
             basis,
-            (tables.scored_table(result), tables.joint_table(result)),
-            basis.of(nominal.parameters()),
-            true=basis.of(study.plant.parameters()),
+            (tables.score_table(result), tables.joint_table(result)),
+            basis.project(nominal.parameters()),
+            true=basis.project(study.plant.parameters()),
             bound=study.cramer_rao_std,
             intervals=study.assessment.intervals,
         ),
@@ -139,14 +142,14 @@ def _study_sections(study: Study) -> list[Section]:
     ]
 
 
-def _tried_sections(study: Study, recipe: Recipe) -> list[Section]:
+def _fit_sections(study: Study, recipe: Recipe) -> list[Section]:
     """Return fit, friction and another fit; nothing of a fit that failed."""
-    std, fitted = study.fit.chosen.noise_std, study.fitted
-    if fitted.predicted is None:
+    std, fitted = study.fit.chosen.noise_std, study.fit_log
+    if fitted.predictions is None:
         return []
     return [
-        replay.in_motion(
-            sections.prediction_section(*fitted.predicted, std, "fitted", study.log.period),
+        replay.tie_to_motion(
+            sections.prediction_section(*fitted.predictions, std, "fitted", study.log.period),
             replay.LOG,
         ),
         sections.friction_section(study.assessment),
@@ -162,18 +165,18 @@ def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
     passed = sum(check.passed for check in checks)
     yield (
         f"{robot.name}: {verdict} in {seconds:.1f} s, {passed} of {len(checks)} checks; "
-        f"{len(result.chosen_estimate.base_parameters)} base parameters, seed {result.seed}"
+        f"{len(result.selected_estimate.base_parameters)} base parameters, seed {result.seed}"
     )
     for check in checks:
         if not check.passed:
             mark = "FAIL"
         elif is_near_limit(check):
             mark = "near its limit"
-        elif check.name in HEADLINES:
+        elif check.name in HEADLINE_CHECKS:
             mark = "ok"
         else:
             continue
-        what, limit = tables.CHECKS.get(check.name, check.name), tables.check_limit(check)
+        what, limit = tables.CHECK_MEANINGS.get(check.name, check.name), tables.check_limit(check)
         value = tables.check_number(check, check.value)
         yield f"  {mark}: {what}: {value} (limit {limit.lstrip('≤ ')}) {check.message}".rstrip()
     for note in (*select_assumptions(result.assumptions), *contact_notes(result.contacts)):
@@ -195,14 +198,18 @@ def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
 def is_near_limit(check: CheckResult) -> bool:
     """Tell whether a check has used nearly all of its limit."""
     has_margin = check.value is not None and check.lower is None and check.limit > 0.0
-    return check.name != RANK and has_margin and abs(check.value or 0.0) > NEAR * check.limit
+    return (
+        check.name != RANK_CHECK
+        and has_margin
+        and abs(check.value or 0.0) > NEAR_LIMIT_SHARE * check.limit
+    )
 
 
 def study_details(done: Study) -> Iterator[Text]:
     """Return what a study did, estimators, filters, loops and checks side by side."""
-    result, chosen = done.result, done.result.chosen_estimate
+    result, chosen = done.result, done.result.selected_estimate
     yield ""
-    yield from _setting_text(result)
+    yield from _setup_text(result)
     yield ""
     ratios = [
         abs(p.value - p.true) / p.std
@@ -217,7 +224,7 @@ def study_details(done: Study) -> Iterator[Text]:
             f"{max(ratios):.2f}{text}"
         )
         yield ""
-    shown = [tables.scored_table(result)]
+    shown = [tables.score_table(result)]
     if result.preprocessing.compared:
         noise = result.measurement.torque_noise_std
         shown.append(tables.filter_table(result.preprocessing.compared, noise))
@@ -229,7 +236,7 @@ def study_details(done: Study) -> Iterator[Text]:
         yield ""
 
 
-def _setting_text(result: StudyResult) -> Iterator[Text]:
+def _setup_text(result: StudyResult) -> Iterator[Text]:
     """Return robot, excitation and preprocessing."""
     path = result.trajectory
     for note in result.assumptions:

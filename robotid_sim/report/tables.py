@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from robotid_sim.estimation.structure import Structure
     from robotid_sim.excitation.design import ExcitationQuality
 
-NEES = "covariance_matches_error"
-CAUSES = "no_fault_found"
+NEES_CHECK = "covariance_matches_error"
+CAUSE_CHECK = "no_fault_found"
 
-CHECKS = {
+CHECK_MEANINGS = {
     "motion_within_limits": "largest motion value over its limit",
     "no_link_contact": "pairs of links in contact",
     "all_base_parameters_excited": "base parameters excited above the noise",
     "written_urdf_matches_model": "relative torque error of the reloaded URDF",
     "model_predicts_validation_motion": "model error on the validation motion / RMS torque",
     "residual_matches_noise": "residual / expected sensor noise",
-    CAUSES: "faults found by the diagnosis",
+    CAUSE_CHECK: "faults found by the diagnosis",
     "no_torque_saturation": "samples with saturated torque",
-    NEES: "normalized estimation error squared (NEES) of WLS",
+    NEES_CHECK: "normalized estimation error squared (NEES) of WLS",
     "consistent_fit_matches_least_squares": "increase of the squared residual by the constraints",
     "tracking_gap_closed": "remaining tracking gap to the true model",
     "torque_error_reduced": "torque error / torque error of the nominal model",
@@ -53,10 +53,10 @@ CHECKS = {
 }
 
 
-MOST_DECIMALS = 6
+MAX_DECIMALS = 6
 """Decimals beyond which a value is printed with an exponent."""
 
-SHARES = frozenset(
+SHARE_CHECKS = frozenset(
     (
         *(
             "motion_within_limits",
@@ -84,7 +84,7 @@ def number_within(value: float, std: float) -> str:
     if not (np.isfinite(value) and np.isfinite(std) and std > 0.0):
         return number(value)
     decimals = 1 - int(np.floor(np.log10(std)))
-    if decimals <= MOST_DECIMALS:
+    if decimals <= MAX_DECIMALS:
         return f"{value:z.{max(decimals, 0)}f}"
     if value == 0.0:
         return "0"
@@ -108,14 +108,14 @@ def _percents(values: Iterable[float]) -> list[str]:
 
 def check_table(checks: Sequence[CheckResult]) -> Table:
     """Return the checks of a verdict."""
-    what = (" ".join(filter(None, (CHECKS.get(c.name, ""), c.message))) for c in checks)
+    what = (" ".join(filter(None, (CHECK_MEANINGS.get(c.name, ""), c.message))) for c in checks)
     columns: dict[str, Iterable[str]] = {
         "check": [check.name for check in checks],
         "what": what,
         "value": [check_number(check, check.value) for check in checks],
         "limit": [check_limit(check) for check in checks],
     }
-    return Table.of(columns, text_columns=2, marks=[check.passed for check in checks])
+    return Table.from_columns(columns, text_columns=2, marks=[check.passed for check in checks])
 
 
 def check_limit(check: CheckResult) -> str:
@@ -130,7 +130,7 @@ def check_limit(check: CheckResult) -> str:
 
 def check_number(check: CheckResult, value: float | None) -> str:
     """Return a number of a check: its value or its limit, in percent where they are shares."""
-    return percent(value) if check.name in SHARES else number(value, 3)
+    return percent(value) if check.name in SHARE_CHECKS else number(value, 3)
 
 
 def nees_of(result: StudyResult) -> float | None:
@@ -140,7 +140,7 @@ def nees_of(result: StudyResult) -> float | None:
 
 def nees_band(result: StudyResult) -> str:
     """Return the band in which the NEES is expected, as the end of a phrase."""
-    checks = [check for check in result.verdict.checks if check.name == NEES]
+    checks = [check for check in result.verdict.checks if check.name == NEES_CHECK]
     return f"expected {check_limit(checks[0])}" if checks else "expected: 1"
 
 
@@ -152,7 +152,7 @@ def model_errors(estimate: EstimateResult) -> list[float]:
 
 def joint_table(result: StudyResult) -> Table:
     """Return noise, fit and prediction of the chosen estimate, joint by joint."""
-    chosen, dash = result.chosen_estimate, ["-"] * result.robot.dof
+    chosen, dash = result.selected_estimate, ["-"] * result.robot.dof
     units = [torque_unit(unit) for unit in result.robot.joint_units]
 
     def torques(values: Sequence[float | None]) -> list[str]:
@@ -168,10 +168,10 @@ def joint_table(result: StudyResult) -> Table:
         "model error": map(percent, unseen.model_error_relative) if unseen else dash,
     }
     title = f"fit by '{chosen.estimator}' and prediction of the validation motion (% of RMS torque)"
-    return Table.of(columns, title)
+    return Table.from_columns(columns, title)
 
 
-def scored_table(result: StudyResult) -> Table:
+def score_table(result: StudyResult) -> Table:
     """Return the estimators of a study side by side, scored against the truth."""
     estimates = result.estimates
     columns: dict[str, Iterable[str]] = {
@@ -185,7 +185,7 @@ def scored_table(result: StudyResult) -> Table:
         "model error": [percent(max(model_errors(e), default=None)) for e in estimates],
         "time": [f"{e.seconds:.2g} s" for e in estimates],
     }
-    return Table.of(columns, "Estimators (fit, model error: worst joint)", text_columns=3)
+    return Table.from_columns(columns, "Estimators (fit, model error: worst joint)", text_columns=3)
 
 
 def residual_table(estimates: Sequence[Estimate], joint_units: Sequence[str]) -> Table:
@@ -199,7 +199,7 @@ def residual_table(estimates: Sequence[Estimate], joint_units: Sequence[str]) ->
         measured = [float(e.torque_rms[j]) or None for e in estimates]
         residuals = [number(value, 3) for value in measured]
         columns[f"residual {name} [{torque_unit(unit)}]"] = residuals
-    return Table.of(columns, "Estimators", text_columns=2)
+    return Table.from_columns(columns, "Estimators", text_columns=2)
 
 
 def filter_table(compared: Sequence[ComparedPreprocessor], noise: Sequence[float | None]) -> Table:
@@ -220,7 +220,7 @@ def filter_table(compared: Sequence[ComparedPreprocessor], noise: Sequence[float
     }
     for j in range(len(noise)):
         columns[f"joint {j + 1}"] = [number(row[j], 3) for row in shares]
-    return Table.of(columns, "Torque filters side by side")
+    return Table.from_columns(columns, "Torque filters side by side")
 
 
 def noise_table(log: Log) -> Table:
@@ -238,7 +238,7 @@ def noise_table(log: Log) -> Table:
         columns["of RMS"] = _percents(torque / size)
         pairs = zip(encoder, log.joint_units, strict=True)
         columns["encoder noise"] = [f"{noise:.3g} m{u}" for noise, u in pairs]
-    return Table.of(columns, "Measured")
+    return Table.from_columns(columns, "Measured")
 
 
 def terms_table(structure: Structure, robot: Robot) -> Table:
@@ -265,7 +265,7 @@ def lack_table(discrepancy: Discrepancy, robot: Robot) -> Table:
     """Return the functions that the residuals are of, with their size and likely cause."""
     units = dict(zip(robot.joint_names, robot.joint_units, strict=True))
     found = discrepancy.notable
-    return Table.of(
+    return Table.from_columns(
         {
             "joint": [lack.joint for lack in found],
             "function of": [lack.quantity for lack in found],
@@ -314,7 +314,7 @@ def parameter_table(
         columns |= {"true": rounded(true), "|error| / std": _numbers(abs(beta - true) / std, 2)}
     if bound is not None:
         columns["std / bound"] = _numbers(std / bound, 3)
-    return Table.of(columns, "Base parameters", text_columns=3)
+    return Table.from_columns(columns, "Base parameters", text_columns=3)
 
 
 def prediction_table(identified: Prediction, nominal: Prediction) -> Table:
@@ -328,7 +328,7 @@ def prediction_table(identified: Prediction, nominal: Prediction) -> Table:
         "nominal model": _percents(nominal.torque_rms_relative),
         "model error, noise-free": ["-"] * dof if error is None else _percents(error),
     }
-    return Table.of(columns)
+    return Table.from_columns(columns)
 
 
 def accuracy_table(
@@ -344,7 +344,7 @@ def accuracy_table(
         "[%]": map(relative_text, std.tolist(), nominal.tolist()),
     }
     columns |= {f"by {name}": _numbers(other, 2) for name, other in compared.items()}
-    return Table.of(columns, text_columns=3)
+    return Table.from_columns(columns, text_columns=3)
 
 
 def criteria_table(assessed: Mapping[str, ExcitationQuality], std: Mapping[str, Float1D]) -> Table:
@@ -360,7 +360,7 @@ def criteria_table(assessed: Mapping[str, ExcitationQuality], std: Mapping[str, 
         ),
         "worst": _numbers(std[name].max() for name in assessed),
     }
-    return Table.of(columns)
+    return Table.from_columns(columns)
 
 
 def limits_table(robot: Robot) -> Table:
@@ -382,4 +382,4 @@ def limits_table(robot: Robot) -> Table:
         f"eps [{units_of(kinds, 'rad/s', 'm/s')}]": _numbers(j.friction.eps for j in joints),
         f"Ia [{units_of(kinds, 'kg m²', 'kg')}]": _numbers(j.rotor_inertia for j in joints),
     }
-    return Table.of(columns, "Limits and drives")
+    return Table.from_columns(columns, "Limits and drives")

@@ -14,7 +14,7 @@ import numpy as np
 
 from robotid_sim.errors import install_command
 from robotid_sim.files import write_text
-from robotid_sim.importing.match import BY_NAME
+from robotid_sim.importing.match import NAME_REASON
 from robotid_sim.model import inertia
 from robotid_sim.pipeline.result import VerdictResult
 from robotid_sim.section import number
@@ -66,13 +66,13 @@ if TYPE_CHECKING:
 Text = str | Table
 """A line, which a terminal wraps, or a table."""
 
-UNKNOWN = (
+UNKNOWN_TEXT = (
     "?: no mass, no geometry, a mesh that is missing, or the reader of meshes is: "
     + install_command("cad")
 )
-OUTSIDE = "the COM lies outside of the hull of its geometry: look at units, frames and signs"
+OUTSIDE_TEXT = "the COM lies outside of the hull of its geometry: look at units, frames and signs"
 
-FEW = 8
+MAX_NAMED_COLUMNS = 8
 """Unused columns that are named."""
 
 
@@ -93,7 +93,7 @@ def check_text(check: RobotCheck) -> Iterator[Text]:
     robot, report = check.robot, check.content()
     yield f"{robot.name}: {robot.dof} joints, {check.finding}"
     for link in report["links"]:
-        outside = OUTSIDE if link["com_inside"] is False else None
+        outside = OUTSIDE_TEXT if link["com_inside"] is False else None
         for text in filter(None, (link["reason"], link["engine"], outside)):
             yield f"  {link['name']}: {text}"
     for text in (*report.get("unlikely_masses", ()), *report["light_joints"]):
@@ -122,7 +122,7 @@ def check_details(check: RobotCheck) -> Iterator[Text]:
     links = report["links"]
     yield _body_table(links)
     if any(link["com_inside"] is None for link in links):
-        yield f"  {UNKNOWN}"
+        yield f"  {UNKNOWN_TEXT}"
     yield ""
     yield _joint_table(report["joints"])
     yield ""
@@ -152,7 +152,7 @@ def _repair_text(repair: dict[str, Any]) -> Iterator[Text]:
             "before": [number(parameter["before"], 6) for parameter in changed],
             "after": [number(parameter["after"], 6) for parameter in changed],
         }
-        yield Table.of(columns)
+        yield Table.from_columns(columns)
     changes = repair["torque_change_relative"].items()
     shares = ", ".join(f"{name} {share:.2%}" for name, share in changes)
     yield f"RMS change of the torques over random states: {shares}"
@@ -171,7 +171,7 @@ def _body_table(links: Sequence[dict[str, Any]]) -> Table:
         "triangle margin": [f"{link['triangle_margin']:.2g}" for link in links],
         "least pseudo inertia": [f"{link['pseudo_inertia_eigenvalues'][0]:.2g}" for link in links],
     }
-    return Table.of(columns, text_columns=2)
+    return Table.from_columns(columns, text_columns=2)
 
 
 def _joint_table(joints: Sequence[dict[str, Any]]) -> Table:
@@ -184,7 +184,7 @@ def _joint_table(joints: Sequence[dict[str, Any]]) -> Table:
         for key in joints[0]
         if key not in ("name", "unit")
     }
-    return Table.of(columns, text_columns=2)
+    return Table.from_columns(columns, text_columns=2)
 
 
 def check_cases(check: RobotCheck) -> list[JunitCase]:
@@ -224,13 +224,13 @@ def _table(links: Sequence[CadLink]) -> Table:
         "center of mass [m]": [" ".join(f"{x:+.4f}" for x in com) for _, com, _ in bodies],
         "principal moments [kg m^2]": [" ".join(map(number, row)) for row in moments],
     }
-    return Table.of(columns)
+    return Table.from_columns(columns)
 
 
 def diagnose_text(diagnosis: Diagnosis, logs: Logs) -> Iterator[Text]:
     """Return what was concluded when a log was read, and what is wrong with it."""
-    yield from reading_text(logs)
-    if diagnosis.healthy:
+    yield from log_reading_text(logs)
+    if diagnosis.is_healthy:
         yield from diagnosis.sentences()
         return
     for k, cause in enumerate(diagnosis.causes, start=1):
@@ -245,7 +245,7 @@ def diagnose_details(diagnosis: Diagnosis) -> Iterator[Text]:
         yield f"{k}. Evidence: {cause.evidence}."
 
 
-def reading_text(logs: Logs) -> Iterator[Text]:
+def log_reading_text(logs: Logs) -> Iterator[Text]:
     """Return what was concluded, dropped and resampled when logs were read."""
     for name, notes in logs.notes.items():
         for note in notes:
@@ -270,24 +270,26 @@ def import_text(imported: ImportedLog, robot: Robot) -> Iterator[Text]:
         "unit": units,
         "columns": list(imported.reasons.values()),
     }
-    yield Table.of(columns, text_columns=3)
-    by_name = [q for q, reason in imported.reasons.items() if reason == BY_NAME]
+    yield Table.from_columns(columns, text_columns=3)
+    by_name = [q for q, reason in imported.reasons.items() if reason == NAME_REASON]
     others = [quantity for quantity in imported.reasons if quantity not in by_name]
     if others:
         yield ""
         cells = {q: [getattr(joints[name], q) or "-" for name in robot.joint_names] for q in others}
-        yield Table.of({"joint": robot.joint_names, **cells}, text_columns=len(cells) + 1)
+        yield Table.from_columns({"joint": robot.joint_names, **cells}, text_columns=len(cells) + 1)
     yield ""
     yield from imported.notes
     if imported.unused:
-        more = len(imported.unused) - FEW
-        text = ", ".join(imported.unused[:FEW]) + (f" and {more} more" if more > 0 else "")
+        more = len(imported.unused) - MAX_NAMED_COLUMNS
+        text = ", ".join(imported.unused[:MAX_NAMED_COLUMNS]) + (
+            f" and {more} more" if more > 0 else ""
+        )
         yield f"not used: {text}"
 
 
 def payload_text(done: PayloadResult) -> Iterator[Text]:
     """Return how the logs were read, and the estimate."""
-    yield from reading_text(done.logs)
+    yield from log_reading_text(done.logs)
     yield from done.estimate.sentences()
     yield from doubt_text(done.doubt)
 
@@ -303,8 +305,8 @@ def simulate_text(done: Experiment) -> Iterator[Text]:
     }
     for name, of_joints in done.limit_use.items():
         columns[name.replace("_", " ")] = [f"{share:.0%}" for share in of_joints]
-    yield Table.of(columns)
-    for name, share in zip(plant.joint_names, done.saturated, strict=True):
+    yield Table.from_columns(columns)
+    for name, share in zip(plant.joint_names, done.saturated_share, strict=True):
         if share > 0.0:
             yield (
                 f"SATURATED: {name} is commanded more than its torque limit in "

@@ -10,25 +10,25 @@ from matplotlib.ticker import FixedLocator, Formatter, MaxNLocator, NullLocator
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Scale
 
-LINEAR_WITHIN = 4.0
+SYMLOG_THRESHOLD = 4.0
 """A symlog axis is linear up to this."""
 
-FEW = 5.0
+MIN_AXIS_RATIO = 5.0
 """Ratio of the ends of a logarithmic axis from which 1, 2 and 5 times powers of ten are enough."""
 
-CLOSEST = {"x": 0.38, "y": 0.17}
+MIN_TICK_DISTANCE = {"x": 0.38, "y": 0.17}
 """Distance between ticks that keeps their labels apart [in]."""
 
-PLAIN = (1e-4, 1e5)
+PLAIN_RANGE = (1e-4, 1e5)
 """Largest tick between which numbers are written without an exponent."""
 
-MOST = {"x": 6, "y": 9}
+MAX_INTERVALS = {"x": 6, "y": 9}
 """Intervals between the ticks of a linear axis."""
 
-STEPS = (1, 2, 2.5, 5, 10)
+TICK_STEPS = (1, 2, 2.5, 5, 10)
 """Distances between the ticks of a linear axis, but for a power of ten."""
 
-DIGITS = 12
+MAX_DIGITS = 12
 """Decimals that are tried to write ticks apart."""
 
 
@@ -42,7 +42,7 @@ class PlainNumbers(Formatter):
     def format_ticks(self, values: Sequence[float]) -> list[str]:
         """Return the labels of all ticks, as `Formatter.format_ticks`."""
         largest = max((abs(value) for value in values), default=0.0)
-        if largest == 0.0 or PLAIN[0] <= largest < PLAIN[1]:
+        if largest == 0.0 or PLAIN_RANGE[0] <= largest < PLAIN_RANGE[1]:
             decimals = _decimals(values)
             return [_minus(f"{value + 0.0:.{decimals}f}") for value in values]
         power = int(np.floor(np.log10(largest)))
@@ -51,7 +51,7 @@ class PlainNumbers(Formatter):
         return [_minus(f"{v:.{decimals}f}e{power}") if v else "0" for v in scaled]
 
 
-class EachPlain(PlainNumbers):
+class PlainLogNumbers(PlainNumbers):
     """The same where ticks are decades apart: every number has the digits that it needs."""
 
     def format_ticks(self, values: Sequence[float]) -> list[str]:
@@ -62,29 +62,29 @@ class EachPlain(PlainNumbers):
 def set_ticks(axis: Axis, scale: Scale, length: float) -> None:
     """Set the ticks of an axis whose limits are known.
 
-    A logarithmic axis that spans less than `FEW` has the ticks of a linear one: powers of ten
-    would leave it with none, and matplotlib's minor labels overprint.
+    A logarithmic axis that spans less than `MIN_AXIS_RATIO` has the ticks of a linear one: powers
+    of ten would leave it with none, and matplotlib's minor labels overprint.
 
     `length` is that of the axis [in].
     """
     which: Literal["x", "y"] = "x" if isinstance(axis, XAxis) else "y"
     low, high = sorted(axis.get_view_interval())
-    most = max(2, min(MOST[which], int(length / (1.25 * CLOSEST[which]))))
-    if scale == "symlog" and max(-low, high) > LINEAR_WITHIN:
+    most = max(2, min(MAX_INTERVALS[which], int(length / (1.25 * MIN_TICK_DISTANCE[which]))))
+    if scale == "symlog" and max(-low, high) > SYMLOG_THRESHOLD:
         candidates = symlog_candidates(low, high)
-    elif scale == "log" and high >= FEW * low:
+    elif scale == "log" and high >= MIN_AXIS_RATIO * low:
         candidates = _log_candidates(low, high)
     else:
-        axis.set_major_locator(MaxNLocator(most, steps=STEPS))
+        axis.set_major_locator(MaxNLocator(most, steps=TICK_STEPS))
         axis.set_major_formatter(PlainNumbers())
         axis.set_minor_locator(NullLocator())
         return
     transform = axis.get_transform()
     first, last = transform.transform(np.array(axis.get_view_interval()))
     places = (transform.transform(np.array(candidates)) - first) / (last - first) * length
-    at = apart(candidates, np.asarray(places), CLOSEST[which])
+    at = apart(candidates, np.asarray(places), MIN_TICK_DISTANCE[which])
     axis.set_major_locator(FixedLocator(at))
-    axis.set_major_formatter(EachPlain())
+    axis.set_major_formatter(PlainLogNumbers())
     axis.set_minor_locator(NullLocator())
 
 
@@ -98,10 +98,10 @@ def _log_candidates(low: float, high: float) -> list[float]:
 
 def symlog_candidates(low: float, high: float) -> list[float]:
     """Return ticks by importance: zero, powers of ten on both sides, then the linear part."""
-    side = _log_candidates(LINEAR_WITHIN, max(-low, high, 10.0 * LINEAR_WITHIN))
+    side = _log_candidates(SYMLOG_THRESHOLD, max(-low, high, 10.0 * SYMLOG_THRESHOLD))
     powers = [value for value in side if np.log10(value).is_integer()]
     ticks = [0.0, *(s * v for v in powers for s in (1.0, -1.0))]
-    ticks += [s * v for v in (LINEAR_WITHIN, 0.5 * LINEAR_WITHIN) for s in (1.0, -1.0)]
+    ticks += [s * v for v in (SYMLOG_THRESHOLD, 0.5 * SYMLOG_THRESHOLD) for s in (1.0, -1.0)]
     return [value for value in ticks if low <= value <= high]
 
 
@@ -117,10 +117,10 @@ def apart(candidates: Sequence[float], places: Float1D, least: float) -> list[fl
 def _decimals(values: Sequence[float]) -> int:
     """Return the decimals that write all values exactly, as far as ticks go."""
     size = max((abs(value) for value in values), default=0.0)
-    for decimals in range(DIGITS):
+    for decimals in range(MAX_DIGITS):
         if all(abs(round(value, decimals) - value) <= 1e-9 * size for value in values):
             return decimals
-    return DIGITS
+    return MAX_DIGITS
 
 
 def _minus(text: str) -> str:

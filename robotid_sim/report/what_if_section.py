@@ -13,7 +13,7 @@ from robotid_sim.pipeline.refit import Refit
 from robotid_sim.report.sections import Recipe
 from robotid_sim.section import LivePart, Section
 
-DROPPED = {
+DROPPED_OPTIONS = {
     **dict.fromkeys(("--quick", "--full", "--view", "--dry-run", "--json"), 0),
     **dict.fromkeys(("--config", "--estimator", "--report", "--urdf", "--parameters"), 1),
     **dict.fromkeys(("-o", "--out"), 1),
@@ -22,7 +22,7 @@ DROPPED = {
 """Options with the number of their values that are in the configuration already, or would write
 over what the page is of."""
 
-TO = {
+OUTPUT_OPTIONS = {
     "run": ("--out", "what-if"),
     "identify": ("--out", "what-if.json", "--parameters", "what-if.csv"),
 }
@@ -46,18 +46,18 @@ def study_text(recipe: Recipe, estimator: str) -> str:
     return toml_text({**settings, "estimation": estimation})
 
 
-def repeated(command: str) -> str:
+def command_with_config(command: str) -> str:
     """Return the command of a page with its configuration in a file, and other files to write."""
     words = shlex.split(command)
     kept: list[str] = []
     while words:
         word = words.pop(0)
         name, equals, _ = word.partition("=")
-        if name in DROPPED:
-            del words[: 0 if equals else DROPPED[name]]
+        if name in DROPPED_OPTIONS:
+            del words[: 0 if equals else DROPPED_OPTIONS[name]]
         else:
             kept.append(word)
-    written = next((TO[word] for word in kept if word in TO), ())
+    written = next((OUTPUT_OPTIONS[word] for word in kept if word in OUTPUT_OPTIONS), ())
     return shlex.join([*kept, "--config", "study.toml", *written])
 
 
@@ -110,7 +110,7 @@ def what_if_section(refit: Refit | None, recipe: Recipe) -> tuple[Section, ...]:
     content = {
         **refit.data,
         "file": study_text(recipe, refit.estimator),
-        "command": repeated(recipe.command),
+        "command": command_with_config(recipe.command),
         "estimator": refit.estimator,
     }
     section = Section(

@@ -9,24 +9,31 @@ from scipy.interpolate import BSpline
 from robotid_sim.arrays import Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError, PathError, ShapeError
-from robotid_sim.kinematics.following import POINTS, phase_spline, resting_spline
+from robotid_sim.kinematics.following import MIN_POINTS, make_rest_to_rest_spline, phase_spline
 from robotid_sim.kinematics.inverse import beyond_limits, singularity_index
 from robotid_sim.kinematics.workspace import tip_demand
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
-from robotid_sim.tasks.placement import CIRCLE, TOUCHING, Keeps, PlaneName, PlaneShape, place
+from robotid_sim.tasks.placement import (
+    CIRCLE_SHAPE,
+    CONTACT_MESSAGE,
+    Keeps,
+    PlaneName,
+    PlaneShape,
+    place,
+)
 from robotid_sim.trajectory.reference import Reference
 
 JOINT_SWING = 0.25
 """Swing of a task in joint space, over half of the range of every joint."""
 
-SWINGS = (1.0, 0.5, 0.25, 0.1)
+SWING_SHARES = (1.0, 0.5, 0.25, 0.1)
 """Shares of that swing that are tried until links keep apart."""
 
-FURTHER = 50
+FURTHER_POSES = 50
 """Poses about which a task in joint space is tried after home and the middle of the limits."""
 
-SPACE_ADVICE = "give a smaller clearance, or let links touch (design.constraints)"
+SPACE_REMEDY = "give a smaller clearance, or let links touch (design.constraints)"
 """What to do where links cannot keep apart."""
 
 
@@ -133,7 +140,7 @@ class TimedPath:
         if not self.duration > 0.0:
             raise OptionError(f"a timed path needs a duration above zero, got {self.duration} s")
         t = np.linspace(0.0, self.duration, len(self.path.points))
-        object.__setattr__(self, "_spline", resting_spline(t, self.path.points))
+        object.__setattr__(self, "_spline", make_rest_to_rest_spline(t, self.path.points))
 
     @property
     def joint_names(self) -> tuple[str, ...]:
@@ -200,22 +207,24 @@ def shape_path(
     solution = place(robot, shape, center, plane, size, keeps)
     if solution is not None:
         return JointPath(robot.joint_names, shape.name, solution.q, solution.singularity_index)
-    swing = shape.swing(np.linspace(0.0, 2.0 * np.pi, POINTS), robot.dof)
+    swing = shape.swing(np.linspace(0.0, 2.0 * np.pi, MIN_POINTS), robot.dof)
     wide = JOINT_SWING * robot.limits.half_range * swing
     # Poses within the limits, always the same for a robot.
-    random = np.random.default_rng(0).uniform(-1.0, 1.0, (FURTHER, robot.dof))
+    random = np.random.default_rng(0).uniform(-1.0, 1.0, (FURTHER_POSES, robot.dof))
     further = robot.limits.middle + random * robot.limits.half_range
-    for middle, share in product((robot.limits.middle, robot.home, *further), SWINGS):
+    for middle, share in product((robot.limits.middle, robot.home, *further), SWING_SHARES):
         points = middle + share * wide
         inside = beyond_limits(robot, points.min(axis=0)) or beyond_limits(
             robot, points.max(axis=0)
         )
         if inside is None and (keeps is None or keeps(points)):
             return joint_space_path(robot, shape.joint_name, points)
-    raise PathError(f"'{robot.name}' has no place for a {shape.name}: {TOUCHING}; {SPACE_ADVICE}")
+    raise PathError(
+        f"'{robot.name}' has no place for a {shape.name}: {CONTACT_MESSAGE}; {SPACE_REMEDY}"
+    )
 
 
-def tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
+def make_tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
     """Return the path of the default study: a circle of the tip, or an ellipse of the joints.
 
     See `shape_path` for how it is placed.
@@ -237,7 +246,7 @@ def tracking_path(robot: Robot, radius: float | None = None) -> JointPath:
     PathError
         If a radius is given and no circle of it works.
     """
-    return shape_path(robot, CIRCLE, size=radius)
+    return shape_path(robot, CIRCLE_SHAPE, size=radius)
 
 
 def fastest_lap(robot: Robot, path: JointPath, share: float, longest: float) -> Lap:

@@ -14,29 +14,41 @@ from scipy.interpolate import BSpline, make_interp_spline
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import FileFormatError, OptionError, PathError
 from robotid_sim.inputs import read_file
-from robotid_sim.kinematics.following import DENSITY, POINTS, Poses, follow_joints, resting_spline
+from robotid_sim.kinematics.following import (
+    MIN_POINTS,
+    SAMPLES_PER_POSE,
+    Poses,
+    follow_joints,
+    make_rest_to_rest_spline,
+)
 from robotid_sim.kinematics.inverse import Demand, PathSolution, beyond_limits
 from robotid_sim.kinematics.workspace import starts, tip_demand
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.path import JointPath, TimedPath
-from robotid_sim.tasks.placement import NEAR_SINGULAR, Attempt, Keeps, best_of, kept_apart
+from robotid_sim.tasks.placement import (
+    MAX_SINGULARITY_INDEX,
+    Attempt,
+    Keeps,
+    best_of,
+    check_clearance,
+)
 from robotid_sim.tasks.task import DEFAULT_PLAN, RunPlan, Task, TaskRun, lap_runs
 
 Columns = Literal["joints", "position", "pose"]
 
-POSITION = ("x", "y", "z")
-POSE = (*POSITION, "qx", "qy", "qz", "qw")
+POSITION_COLUMNS = ("x", "y", "z")
+POSE_COLUMNS = (*POSITION_COLUMNS, "qx", "qy", "qz", "qw")
 
-FEWEST_ROWS = 4
+MIN_ROWS = 4
 """Rows that a cubic spline needs."""
 
 QUATERNION_TOLERANCE = 0.01
 """Largest error of a quaternion's norm; files are rounded."""
 
-LARGEST_VALUE = 1e9
+MAX_VALUE = 1e9
 """Largest size of a joint position or a coordinate [rad or m]."""
 
 SHORTEST_STEP, LONGEST_STEP = 1e-6, 100.0
@@ -92,7 +104,7 @@ class Waypoints:
         """
         if self.t is None:
             return make_interp_spline(phases, self.values, k=3)
-        return resting_spline(phases, self.values)
+        return make_rest_to_rest_spline(phases, self.values)
 
     def place(self, phase: float, phases: Float1D) -> str:
         """Return where in the file a phase is, in words."""
@@ -128,9 +140,9 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
         ) from error
     names = [_plain(name.strip(), joint_names) for name in rows[0]] if rows else []
     columns, order = _columns(file.name, names, joint_names)
-    if len(rows) - 1 < FEWEST_ROWS:
+    if len(rows) - 1 < MIN_ROWS:
         raise FileFormatError(
-            f"{file.name}: {len(rows) - 1} row(s) below the header line, at least {FEWEST_ROWS} "
+            f"{file.name}: {len(rows) - 1} row(s) below the header line, at least {MIN_ROWS} "
             "are needed; add points"
         )
     table = _table(file.name, names, rows[1:])
@@ -149,7 +161,7 @@ def _plain(name: str, joint_names: Sequence[str]) -> str:
 
 def _columns(file: str, names: list[str], joint_names: Sequence[str]) -> tuple[Columns, list[int]]:
     """Return what the columns are, and where, in the order of joints or of POSE."""
-    allowed = f"the joints ({', '.join(joint_names)}), or x,y,z, or {','.join(POSE)}; and t"
+    allowed = f"the joints ({', '.join(joint_names)}), or x,y,z, or {','.join(POSE_COLUMNS)}; and t"
     if not names or all(_is_number(name) for name in names):
         raise FileFormatError(f"{file}: has no header line; name the columns in it: {allowed}")
     for k, name in enumerate(names):
@@ -158,16 +170,16 @@ def _columns(file: str, names: list[str], joint_names: Sequence[str]) -> tuple[C
     asked = set(names) - {"t"}
     kinds: list[tuple[Columns, tuple[str, ...]]] = [
         ("joints", tuple(joint_names)),
-        ("pose" if asked & set(POSE[3:]) else "position", POSE),
+        ("pose" if asked & set(POSE_COLUMNS[3:]) else "position", POSE_COLUMNS),
     ]
     for columns, expected in kinds:
-        needed = POSITION if columns == "position" else expected
+        needed = POSITION_COLUMNS if columns == "position" else expected
         if asked and asked <= set(expected):
             for name in needed:
                 if name not in asked:
                     raise FileFormatError(f"{file}: column '{name}' is missing; add it")
             return columns, [names.index(name) for name in needed]
-    stranger = next((n for n in names if n not in {*joint_names, *POSE, "t"}), None)
+    stranger = next((n for n in names if n not in {*joint_names, *POSE_COLUMNS, "t"}), None)
     if stranger is None:
         raise FileFormatError(
             f"{file}: columns are {','.join(names)}; give {allowed}, not a mixture"
@@ -189,10 +201,10 @@ def _table(file: str, names: list[str], rows: list[list[str]]) -> Float2D:
                     f"{file}, row {k + 1}, column '{name}': {cell.strip()!r} is no finite number; "
                     "correct it"
                 )
-            if name != "t" and abs(float(cell)) > LARGEST_VALUE:
+            if name != "t" and abs(float(cell)) > MAX_VALUE:
                 raise FileFormatError(
                     f"{file}, row {k + 1}, column '{name}': {cell.strip()} is beyond "
-                    f"{LARGEST_VALUE:.0e}; correct it"
+                    f"{MAX_VALUE:.0e}; correct it"
                 )
             table[k, j] = float(cell)
     return table
@@ -241,7 +253,7 @@ def _times(file: str, t: Float1D) -> Float1D:
     return np.asarray(t - t[0])
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class PathFile(Task):
     """Path from a CSV file: joint positions or tip poses, with or without times.
@@ -280,7 +292,7 @@ class PathFile(Task):
         if waypoints.t is None:
             return lap_runs(robot, path, plan)
         timed = TimedPath(path, float(waypoints.t[-1]))
-        t = np.linspace(0.0, timed.duration, DENSITY * len(path.points))
+        t = np.linspace(0.0, timed.duration, SAMPLES_PER_POSE * len(path.points))
         use = np.abs(timed(t).dq) / robot.limits.velocity
         if use.max() > 1.0:
             first = int((use > 1.0).any(axis=1).argmax())
@@ -297,7 +309,7 @@ class PathFile(Task):
     ) -> JointPath:
         phases = waypoints.phases(robot.limits.velocity)
         spline = waypoints.spline(phases)
-        points = max(POINTS, len(phases))
+        points = max(MIN_POINTS, len(phases))
         solve = _joint_solution if waypoints.columns == "joints" else _tip_solution
         solution = solve(robot, waypoints, spline, points, keeps)
         if solution.obstacle is not None:
@@ -315,7 +327,7 @@ def _joint_solution(
         reason = beyond_limits(robot, q)
         if reason is not None:
             raise PathError(f"{waypoints.file}, row {row}: {reason}; correct the file")
-    return kept_apart(follow_joints(robot, spline, tip_demand(robot), points), keeps)
+    return check_clearance(follow_joints(robot, spline, tip_demand(robot), points), keeps)
 
 
 def _tip_solution(
@@ -328,7 +340,7 @@ def _tip_solution(
             "every orientation; remove columns 'qx' to 'qw'"
         )
     attempts = _attempts(robot, waypoints, spline, demand)
-    best = best_of(robot, attempts, demand, NEAR_SINGULAR, keeps, points)
+    best = best_of(robot, attempts, demand, MAX_SINGULARITY_INDEX, keeps, points)
     assert best is not None
     return best[1]
 

@@ -18,27 +18,33 @@ from typing import Literal
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import PathError
-from robotid_sim.kinematics.following import POINTS, Poses, follow
+from robotid_sim.kinematics.following import MIN_POINTS, Poses, follow
 from robotid_sim.kinematics.forward import tip_pose
-from robotid_sim.kinematics.inverse import WHOLE_POSE, Demand, PathSolution
-from robotid_sim.kinematics.workspace import by_condition, motion_axes, reach, starts, tip_demand
+from robotid_sim.kinematics.inverse import POSE_DEMAND, Demand, PathSolution
+from robotid_sim.kinematics.workspace import (
+    motion_axes,
+    reach,
+    sort_by_condition,
+    starts,
+    tip_demand,
+)
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import unit_quintic
 
 PlaneName = Literal["xy", "yz", "xz"]
 
-PLANES: dict[PlaneName, tuple[int, int]] = {"xy": (0, 1), "yz": (1, 2), "xz": (0, 2)}
+PLANE_AXES: dict[PlaneName, tuple[int, int]] = {"xy": (0, 1), "yz": (1, 2), "xz": (0, 2)}
 """Axes of the root frame that span a plane: those of the two offsets."""
 
-LIFT = (0.0, 0.4)
-ACROSS = (0.2, 0.8)
-LOWER = (0.6, 1.0)
+LIFT_PHASE = (0.0, 0.4)
+TRANSFER_PHASE = (0.2, 0.8)
+LOWERING_PHASE = (0.6, 1.0)
 """When the motions of a transfer begin and end, over its time."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class PlaneShape:
     """A closed curve in a plane, and what the joints do where no tip can draw it."""
@@ -80,8 +86,8 @@ def _pick_and_place(phase: Float1D) -> Float2D:
     """Return offsets: from (-1, -1/2) over (0, 1/2) to (1, -1/2), where it rests, and back."""
     time = phase / np.pi
     time = np.where(time > 1.0, 2.0 - time, time)  # the way back is the way there
-    lifted = _minimum_jerk(time, *LIFT) - _minimum_jerk(time, *LOWER)
-    return np.column_stack([2.0 * _minimum_jerk(time, *ACROSS) - 1.0, lifted - 0.5])
+    lifted = _minimum_jerk(time, *LIFT_PHASE) - _minimum_jerk(time, *LOWERING_PHASE)
+    return np.column_stack([2.0 * _minimum_jerk(time, *TRANSFER_PHASE) - 1.0, lifted - 0.5])
 
 
 def _minimum_jerk(time: Float1D, begin: float, end: float) -> Float1D:
@@ -89,7 +95,9 @@ def _minimum_jerk(time: Float1D, begin: float, end: float) -> Float1D:
     return unit_quintic(np.clip((time - begin) / (end - begin), 0.0, 1.0))
 
 
-def _alternating(offsets: Callable[[Float1D], Float2D]) -> Callable[[Float1D, int], Float2D]:
+def _make_alternating_swing(
+    offsets: Callable[[Float1D], Float2D],
+) -> Callable[[Float1D, int], Float2D]:
     """Return the joint analog in which joints take the first and the second offset in turn."""
 
     def swing(phase: Float1D, dof: int) -> Float2D:
@@ -98,43 +106,45 @@ def _alternating(offsets: Callable[[Float1D], Float2D]) -> Callable[[Float1D, in
     return swing
 
 
-FLAT_FIRST: tuple[PlaneName, ...] = ("xy", "yz", "xz")
-UPRIGHT_FIRST: tuple[PlaneName, ...] = ("xz", "yz", "xy")
+FLAT_PLANE_ORDER: tuple[PlaneName, ...] = ("xy", "yz", "xz")
+UPRIGHT_PLANE_ORDER: tuple[PlaneName, ...] = ("xz", "yz", "xy")
 
-CIRCLE = PlaneShape("circle", "radius", "joint-ellipse", FLAT_FIRST, _circle, _ellipse_swing)
-LINE = PlaneShape("line", "half length", "joint-line", FLAT_FIRST, _line, _line_swing)
-FIGURE_EIGHT = PlaneShape(
+CIRCLE_SHAPE = PlaneShape(
+    "circle", "radius", "joint-ellipse", FLAT_PLANE_ORDER, _circle, _ellipse_swing
+)
+LINE_SHAPE = PlaneShape("line", "half length", "joint-line", FLAT_PLANE_ORDER, _line, _line_swing)
+FIGURE_EIGHT_SHAPE = PlaneShape(
     "figure-eight",
     "half width",
     "joint-figure-eight",
-    FLAT_FIRST,
+    FLAT_PLANE_ORDER,
     _figure_eight,
-    _alternating(_figure_eight),
+    _make_alternating_swing(_figure_eight),
 )
-PICK_AND_PLACE = PlaneShape(
+PICK_AND_PLACE_SHAPE = PlaneShape(
     "pick-and-place",
     "half width",
     "joint-pick-and-place",
-    UPRIGHT_FIRST,
+    UPRIGHT_PLANE_ORDER,
     _pick_and_place,
-    _alternating(_pick_and_place),
+    _make_alternating_swing(_pick_and_place),
 )
 
 
-LARGEST_INDEX = 100.0
+MAX_PLACED_SINGULARITY_INDEX = 100.0
 """Largest singularity index along a path that is placed by us."""
 
-NEAR_SINGULAR = 1000.0
+MAX_SINGULARITY_INDEX = 1000.0
 """Largest singularity index along a path that the user places: above it, the arm is near-singular
 by Fazilat, Zioui (2025), Mathematics 13(16), 2631, doi:10.3390/math13162631."""
 
-TOUCHING = "its links would touch one another or the floor, or come too near"
+CONTACT_MESSAGE = "its links would touch one another or the floor, or come too near"
 """Why a path that can be followed is none."""
 
 Keeps = Callable[[Float2D], bool]
 """Whether links keep apart in every pose of a path, shape (N, n)."""
 
-SIZES = (0.15, 0.10, 0.05)
+SIZE_SHARES = (0.15, 0.10, 0.05)
 """Sizes tried, over the reach of the arm."""
 
 
@@ -154,7 +164,7 @@ def best_of(
     demand: Demand,
     largest_index: float,
     keeps: Keeps | None = None,
-    points: int = POINTS,
+    points: int = MIN_POINTS,
 ) -> tuple[Attempt, PathSolution] | None:
     """Return the first attempt that works well, else the best; None without any.
 
@@ -165,9 +175,9 @@ def best_of(
     best, best_merit = None, (False, -1.0, False, 0.0)
     for attempt in attempts:
         solution = follow(robot, attempt.poses, attempt.q_start, demand, largest_index, points)
-        solution = kept_apart(solution, keeps)
+        solution = check_clearance(solution, keeps)
         worst = float(solution.singularity_index.max(initial=1.0))
-        if solution.obstacle is None and worst <= LARGEST_INDEX:
+        if solution.obstacle is None and worst <= MAX_PLACED_SINGULARITY_INDEX:
             return attempt, solution
         # Of two that stop at the same point, one that reaches it says more about the place.
         merit = (solution.obstacle is None, solution.share, solution.within_reach, -worst)
@@ -176,11 +186,11 @@ def best_of(
     return best
 
 
-def kept_apart(solution: PathSolution, keeps: Keeps | None) -> PathSolution:
+def check_clearance(solution: PathSolution, keeps: Keeps | None) -> PathSolution:
     """Return a solution, with an obstacle if its links do not keep apart."""
     if keeps is None or solution.obstacle is not None or keeps(solution.q):
         return solution
-    return replace(solution, obstacle=TOUCHING)
+    return replace(solution, obstacle=CONTACT_MESSAGE)
 
 
 def place(
@@ -199,13 +209,13 @@ def place(
     and no shape of it works.
     """
     demand = tip_demand(robot)
-    sizes = [share * reach(robot) for share in SIZES] if size is None else [size]
+    sizes = [share * reach(robot) for share in SIZE_SHARES] if size is None else [size]
     attempts: Iterable[Attempt] = ()
     if demand.rank >= 2 and center is None:
-        attempts = _around_configurations(robot, shape, demand, plane, sizes)
+        attempts = _try_configurations(robot, shape, demand, plane, sizes)
     elif demand.rank >= 2:
-        attempts = _around_center(robot, shape, demand, np.array(center), plane, sizes)
-    limit = LARGEST_INDEX if center is None else NEAR_SINGULAR
+        attempts = _try_center(robot, shape, demand, np.array(center), plane, sizes)
+    limit = MAX_PLACED_SINGULARITY_INDEX if center is None else MAX_SINGULARITY_INDEX
     best = best_of(robot, attempts, demand, limit, keeps)
     if best is not None and best[1].obstacle is None:
         return best[1]
@@ -235,25 +245,26 @@ def _nowhere(
             f"'{robot.name}' reaches no {name}: its tip moves along a single curve; leave size "
             "and place to the study, which then lets the joints swing"
         )
-    held = " with its orientation held," if demand == WHOLE_POSE else ""
+    held = " with its orientation held," if demand == POSE_DEMAND else ""
     return (
         f"'{robot.name}' reaches no {name}{held} within its limits and with a singularity index "
-        f"below {LARGEST_INDEX:g} (at best, {best[0].label}: {best[1].obstacle}); choose a smaller "
+        f"below {MAX_PLACED_SINGULARITY_INDEX:g} (at best, {best[0].label}: {best[1].obstacle}); "
+        f"choose a smaller "
         f"{shape.size_name} or leave it to the study"
     )
 
 
-def _around_configurations(
+def _try_configurations(
     robot: Robot, shape: PlaneShape, demand: Demand, plane: PlaneName | None, sizes: list[float]
 ) -> Iterator[Attempt]:
     planes = _planes(robot, shape, demand, plane)
-    for q in by_condition(robot, demand):
+    for q in sort_by_condition(robot, demand):
         for size in sizes:
             for axes in planes:
                 yield _attempt(shape, tip_pose(robot, q), axes, size, q)
 
 
-def _around_center(
+def _try_center(
     robot: Robot,
     shape: PlaneShape,
     demand: Demand,
@@ -272,10 +283,10 @@ def _planes(
     robot: Robot, shape: PlaneShape, demand: Demand, plane: PlaneName | None
 ) -> list[Float2D]:
     if plane is not None:
-        return [np.eye(3)[list(PLANES[plane])]]
+        return [np.eye(3)[list(PLANE_AXES[plane])]]
     if demand.rank == 2:
         return [motion_axes(robot, demand)]
-    return [np.eye(3)[list(PLANES[name])] for name in shape.planes]
+    return [np.eye(3)[list(PLANE_AXES[name])] for name in shape.planes]
 
 
 def _attempt(shape: PlaneShape, middle: Float2D, axes: Float2D, size: float, q: Float1D) -> Attempt:

@@ -10,20 +10,20 @@ from typing import ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D, freeze, readonly
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, PathError
 from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.kinematics.inverse import Demand, beyond_limits, inverse_kinematics
 from robotid_sim.kinematics.workspace import motion_axes, reach, tip_demand
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
-from robotid_sim.tasks.path import JointPath, Lap, fastest_lap, shape_path, tracking_path
+from robotid_sim.tasks.path import JointPath, Lap, fastest_lap, make_tracking_path, shape_path
 from robotid_sim.tasks.placement import (
-    CIRCLE,
-    FIGURE_EIGHT,
-    LINE,
-    PICK_AND_PLACE,
-    PLANES,
+    CIRCLE_SHAPE,
+    FIGURE_EIGHT_SHAPE,
+    LINE_SHAPE,
+    PICK_AND_PLACE_SHAPE,
+    PLANE_AXES,
     Keeps,
     PlaneName,
     PlaneShape,
@@ -118,7 +118,7 @@ def lap_runs(robot: Robot, path: JointPath, plan: RunPlan) -> list[TaskRun]:
     return runs
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class ShapeTask(Task):
     """A shape that the tip draws in a plane; see `robotid_sim.tasks.path.shape_path`."""
@@ -137,8 +137,8 @@ class ShapeTask(Task):
         if self.center is not None:
             center = readonly(self.center, shape=(3,), name=f"center of the {name}")
             object.__setattr__(self, "center", tuple(float(value) for value in center))
-        if self.plane is not None and self.plane not in PLANES:
-            planes = ", ".join(PLANES)
+        if self.plane is not None and self.plane not in PLANE_AXES:
+            planes = ", ".join(PLANE_AXES)
             raise OptionError(f"{name} in the unknown plane '{self.plane}'; planes: {planes}")
         if self.size is not None:
             size = float(readonly(self.size, shape=(), name=f"size of the {name}"))
@@ -161,43 +161,43 @@ class ShapeTask(Task):
         return lap_runs(robot, self.joint_path(robot, plan.keeps), plan)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class Circle(ShapeTask):
     """Circle of the tip, its orientation held."""
 
-    shape: ClassVar[PlaneShape] = CIRCLE
+    shape: ClassVar[PlaneShape] = CIRCLE_SHAPE
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class Line(ShapeTask):
     """Straight line of the tip along the diagonal of a plane, there and back."""
 
-    shape: ClassVar[PlaneShape] = LINE
+    shape: ClassVar[PlaneShape] = LINE_SHAPE
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class FigureEight(ShapeTask):
     """Figure-eight of the tip, the lemniscate of Gerono."""
 
-    shape: ClassVar[PlaneShape] = FIGURE_EIGHT
+    shape: ClassVar[PlaneShape] = FIGURE_EIGHT_SHAPE
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class PickAndPlace(ShapeTask):
     """Up, across and down between two points of rest, with rounded corners, and back."""
 
-    shape: ClassVar[PlaneShape] = PICK_AND_PLACE
+    shape: ClassVar[PlaneShape] = PICK_AND_PLACE_SHAPE
 
 
 STEP_SHARE = 0.01
 """Step of the tip over the reach of the arm."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class JointStep(Task):
     """Start with every joint away from a pose that is to be held."""
@@ -219,11 +219,11 @@ class JointStep(Task):
     def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
         """Return one run, in which all joints start away together."""
         sizes = [self.prismatic if p else self.revolute for p in robot.prismatic]
-        still = _still(robot, _held(robot, plan), self.seconds)
+        still = _still(robot, _hold_pose(robot, plan), self.seconds)
         return [TaskRun("joint-step", still, offset=-np.array(sizes))]
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, kw_only=True)
 class TaskStep(Task):
     """Start with the tip away from a pose that is to be held, along one axis after the other."""
@@ -247,7 +247,7 @@ class TaskStep(Task):
         """
         demand = tip_demand(robot)
         size = STEP_SHARE * reach(robot) if self.size is None else self.size
-        held = _held(robot, plan)
+        held = _hold_pose(robot, plan)
         still = _still(robot, held, self.seconds)
         runs = []
         for k, axis in enumerate(motion_axes(robot, demand)):
@@ -258,8 +258,8 @@ class TaskStep(Task):
         return runs
 
 
-def _held(robot: Robot, plan: RunPlan) -> Float1D:
-    return tracking_path(robot).points[0] if plan.start is None else plan.start
+def _hold_pose(robot: Robot, plan: RunPlan) -> Float1D:
+    return make_tracking_path(robot).points[0] if plan.start is None else plan.start
 
 
 def _still(robot: Robot, pose: Float1D, seconds: float) -> PointToPoint:

@@ -20,7 +20,7 @@ from robotid_sim.trajectory.reference import (
     unit_quintic,
 )
 
-NODES = 256
+NODE_COUNT = 256
 """Poses of a run that are solved one after the other; others are found from the nearest."""
 
 
@@ -93,8 +93,8 @@ class CartesianFourierTrajectory:
             raise OptionError(f"a trajectory needs at least one run, got {self.periods}")
         if len(self.joint_names) != self.carrier.q_start.size:
             raise OptionError("a Cartesian trajectory needs as many joint names as its arm has")
-        t = np.arange(NODES + 1) * self.base_period / NODES
-        object.__setattr__(self, "_nodes", self.carrier.along(self.point(t)[0]))
+        t = np.arange(NODE_COUNT + 1) * self.base_period / NODE_COUNT
+        object.__setattr__(self, "_nodes", self.carrier.follow(self.point(t)[0]))
 
     @property
     def duration(self) -> float:
@@ -120,7 +120,7 @@ class CartesianFourierTrajectory:
         times = np.clip(np.asarray(t, dtype=float), 0.0, self.duration)
         p, v, a = self.point(times)
         phase = np.where(times < self.duration, times / self.base_period % 1.0, 1.0)
-        q = self.carrier.near(self._nodes[np.rint(phase * NODES).astype(int)], p)
+        q = self.carrier.solve(self._nodes[np.rint(phase * NODE_COUNT).astype(int)], p)
         return Reference(q, *self.carrier.rates(q, v, a))
 
     def content(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class CartesianFourierTrajectory:
         }
 
     @classmethod
-    def of_content(cls, content: Mapping[str, Any]) -> Self:
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Return the trajectory that `content` describes, without its key ``family``."""
         values = dict(content)
         names = tuple(str(name) for name in values.pop("joint_names"))

@@ -129,7 +129,7 @@ class FourierTrajectory:
         return content
 
     @classmethod
-    def of_content(cls, content: Mapping[str, Any]) -> Self:
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
         """Return the series that `content` describes, without its key ``family``."""
         values = dict(content)
         names = tuple(str(name) for name in values.pop("joint_names"))

@@ -112,7 +112,7 @@ class HomedTrajectory:
         write_json(path, "trajectory", SCHEMA_VERSION, self.content())
 
 
-def approached(
+def add_approach(
     robot: Robot, motion: Excitation, home: Sequence[float] | Float1D | None = None
 ) -> HomedTrajectory:
     """Return a motion with an approach from home, by default that of the robot.
@@ -127,7 +127,7 @@ def approached(
     return HomedTrajectory(motion, pose, approach=time)
 
 
-def returned(robot: Robot, trajectory: Excitation) -> HomedTrajectory:
+def add_return(robot: Robot, trajectory: Excitation) -> HomedTrajectory:
     """Return a trajectory that ends where it starts, by a way back after its motion.
 
     Raises `InfeasibleError` if the motion ends outside the limits.

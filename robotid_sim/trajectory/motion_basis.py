@@ -40,11 +40,11 @@ PIECES_PER_INTERVAL = 4
 
 PIECES_PER_HARMONIC = 5
 PIECE_DEGREE = 4
-REMAINDER = 1e-3
+LIMIT_RESERVE = 1e-3
 """Share of limits kept for the interpolation of a piece: off by 5e-5 of the fastest harmonic."""
 
 
-MOST_FUNCTIONS = 50
+MAX_FUNCTIONS = 50
 """Most harmonics, control points or poses of a joint, for which a design fits into memory."""
 
 
@@ -52,11 +52,11 @@ def require_few(name: str, count: int) -> None:
     """Raise if a joint would have so many functions of time that a design runs out of memory.
 
     The limits are a matrix that grows with the square of their number: at 50 harmonics of six
-    joints the solver takes gigabytes. Raises `OptionError` if there are more than `MOST_FUNCTIONS`.
+    joints the solver takes gigabytes. Raises `OptionError` if there are more than `MAX_FUNCTIONS`.
     """
-    if count > MOST_FUNCTIONS:
+    if count > MAX_FUNCTIONS:
         raise OptionError(
-            f"design option '{name}' is {count}; give at most {MOST_FUNCTIONS}: the limits of more "
+            f"design option '{name}' is {count}; give at most {MAX_FUNCTIONS}: the limits of more "
             "do not fit into memory"
         )
 
@@ -124,7 +124,7 @@ class FourierQuinticBasis:
         """Return rows that bound a derivative at all times: control points of short pieces."""
         edges = np.linspace(0.0, self.duration, PIECES_PER_HARMONIC * self.harmonics + 1)
         rows = control_points(lambda t: self.derivative(t, order), edges, PIECE_DEGREE)
-        return rows / (1.0 - REMAINDER)
+        return rows / (1.0 - LIMIT_RESERVE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,7 +254,7 @@ def control_points(function: Callable[[Float1D], Float2D], edges: Float1D, degre
     return np.vstack([rows[0, :1], *rows[:, 1:]])
 
 
-BASES: dict[str, type[MotionBasis]] = {
+BASIS_CLASSES: dict[str, type[MotionBasis]] = {
     "b-spline": BSplineBasis,
     "fourier-quintic": FourierQuinticBasis,
     "quintic": QuinticBasis,
@@ -303,7 +303,7 @@ class RestToRest:
 
     def content(self) -> dict[str, Any]:
         """Return what the JSON form holds."""
-        family = next(name for name, basis in BASES.items() if basis is type(self.basis))
+        family = next(name for name, basis in BASIS_CLASSES.items() if basis is type(self.basis))
         return {
             "family": family,
             "joint_names": list(self.joint_names),
@@ -313,11 +313,11 @@ class RestToRest:
         }
 
     @classmethod
-    def of_content(cls, family: str, content: Mapping[str, Any]) -> Self:
+    def from_content(cls, family: str, content: Mapping[str, Any]) -> Self:
         """Return the trajectory that `content` describes, without its key ``family``."""
         values = dict(content)
         names = tuple(str(name) for name in values.pop("joint_names"))
-        return cls(names, BASES[family](**values.pop("basis")), **values)
+        return cls(names, BASIS_CLASSES[family](**values.pop("basis")), **values)
 
     def save(self, path: str | Path) -> None:
         """Write the trajectory as JSON; all bits are kept."""

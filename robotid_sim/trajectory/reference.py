@@ -19,7 +19,7 @@ from robotid_sim.model.joint import Limits
 from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
-SHORTEST = 1e-9
+MIN_DURATION = 1e-9
 """Least duration of a run [s]."""
 
 
@@ -87,9 +87,9 @@ def require_number(name: str, value: object) -> None:
 def require_duration(name: str, value: float) -> None:
     """Raise `OptionError` unless a run takes a time whose powers are numbers."""
     require_number(name, value)
-    if not value >= SHORTEST:
+    if not value >= MIN_DURATION:
         raise OptionError(
-            f"a run needs a positive duration of at least {SHORTEST:g} s, got {value} s"
+            f"a run needs a positive duration of at least {MIN_DURATION:g} s, got {value} s"
         )
 
 
@@ -199,16 +199,16 @@ def approach_duration(limits: Limits, q_start: Float1D, q_end: Float1D, share: f
     return float(np.ceil(need / APPROACH_STEP) * APPROACH_STEP)
 
 
-MOST_SAMPLES = 1e7
+MAX_SAMPLES = 1e7
 """Samples of a run: more do not fit into the memory of a usual machine."""
 
-TIMES = 2000
+TIME_COUNT = 2000
 """Times at which the use of limits is looked at."""
 
-OVER = 1.01
+MIN_EXCESS = 1.01
 """Use of a limit that is no rounding."""
 
-MANY = 1e4
+MAX_PERCENT_RATIO = 1e4
 """Use of a limit that is no longer told as a percentage."""
 
 
@@ -216,7 +216,7 @@ def limit_use(
     robot: Robot, path: Trajectory, span: tuple[float, float] | None = None
 ) -> dict[str, list[float]]:
     """Return how much of its limits a trajectory uses, joint by joint; all along, or in a span."""
-    motion = path(np.linspace(*(span or (path.start, path.duration)), TIMES))
+    motion = path(np.linspace(*(span or (path.start, path.duration)), TIME_COUNT))
     limits = robot.limits
     uses = {
         "of_position": np.abs(motion.q - limits.middle) / limits.half_range,
@@ -230,10 +230,10 @@ def require_samples(
     seconds: float, rate: float, what: str, remedy: str = "give fewer periods"
 ) -> None:
     """Raise `OptionError` if a run of some time has too many samples; it names what is so long."""
-    if not seconds * rate <= MOST_SAMPLES:
+    if not seconds * rate <= MAX_SAMPLES:
         raise OptionError(
             f"{what} runs for {seconds:.3g} s, which are {seconds * rate:.3g} samples at {rate:g} "
-            f"Hz; {remedy} or a lower rate, at most {MOST_SAMPLES:.0e} samples"
+            f"Hz; {remedy} or a lower rate, at most {MAX_SAMPLES:.0e} samples"
         )
 
 
@@ -259,9 +259,9 @@ def require_runnable(path: Excitation, robot: Robot, rate: float, where: str) ->
 def _require_within(uses: dict[str, list[float]], robot: Robot, where: str) -> None:
     for name, shares in uses.items():
         worst = int(np.argmax(shares))
-        if not shares[worst] <= OVER:
+        if not shares[worst] <= MIN_EXCESS:
             use = shares[worst]
-            size = f"{use:.0%} of" if use < MANY else f"{use:.1e} times"
+            size = f"{use:.0%} of" if use < MAX_PERCENT_RATIO else f"{use:.1e} times"
             raise OptionError(
                 f"{where}: the motion uses {size} the {name.removeprefix('of_')} "
                 f"limit of joint '{robot.joint_names[worst]}'; design one for this robot, or "

@@ -18,20 +18,20 @@ from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.cartesian_fourier import CartesianFourierTrajectory
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION, FourierTrajectory
-from robotid_sim.trajectory.homing import HomedTrajectory, approached, returned
-from robotid_sim.trajectory.motion_basis import BASES, RestToRest
+from robotid_sim.trajectory.homing import HomedTrajectory, add_approach, add_return
+from robotid_sim.trajectory.motion_basis import BASIS_CLASSES, RestToRest
 from robotid_sim.trajectory.reference import Excitation, Reference
 
-FAMILY_NAMES = ("fourier", "cartesian-fourier", "homed", *BASES)
+FAMILY_NAMES = ("fourier", "cartesian-fourier", "homed", *BASIS_CLASSES)
 """What the key ``family`` of a file may say."""
 
-LARGEST_NUMBER = 1e9
+MAX_NUMBER = 1e9
 """Largest number in a file."""
 
-POSE = 0.5
+COMPARISON_POSITION = 0.5
 """Position of every joint in which two robots are compared [rad or m]."""
 
-SAME = 1e-6
+MAX_POSE_DISTANCE = 1e-6
 """Distance of joints in that pose from which on two robots are not the same [m]."""
 
 
@@ -50,11 +50,11 @@ def load_trajectory(path: str | Path, robot: Robot | None = None) -> Excitation:
     """
     content = read_json(path, "trajectory", SCHEMA_VERSION)
     worst = max(map(abs, _numbers(content)), default=0.0)
-    if worst > LARGEST_NUMBER:
+    if worst > MAX_NUMBER:
         raise FileFormatError(f"{path} holds {worst:g}, which is no number of a motion; correct it")
     made_for = content.pop("robot", None)
     try:
-        trajectory = _of_robot(_of_content(content), robot)
+        trajectory = _check_robot(_make_excitation(content), robot)
         if robot is not None and made_for is not None:
             _require_same(made_for, robot)
         return trajectory
@@ -75,7 +75,7 @@ def _numbers(value: Any) -> Iterator[float]:
             values.extend(part.values() if isinstance(part, dict) else part)
 
 
-def _of_robot(trajectory: Excitation, robot: Robot | None) -> Excitation:
+def _check_robot(trajectory: Excitation, robot: Robot | None) -> Excitation:
     if robot is not None and trajectory.joint_names != robot.joint_names:
         raise FileFormatError(
             f"the trajectory is of another robot: its joints are "
@@ -87,14 +87,14 @@ def _of_robot(trajectory: Excitation, robot: Robot | None) -> Excitation:
 
 def _origins(robot: Robot) -> Float2D:
     """Return the origins of all joints in POSE [m], shape (n, 3)."""
-    return np.asarray(link_poses(robot, np.full(robot.dof, POSE))[:, :3, 3])
+    return np.asarray(link_poses(robot, np.full(robot.dof, COMPARISON_POSITION))[:, :3, 3])
 
 
 def _require_same(made_for: Mapping[str, Any], robot: Robot) -> None:
     """Raise unless the joints of two robots are in the same places."""
     apart = np.asarray(made_for["origins"], dtype=float) - _origins(robot)
     apart = np.linalg.norm(apart, axis=1)
-    if apart.max() > SAME:
+    if apart.max() > MAX_POSE_DISTANCE:
         joint, far = robot.joint_names[int(apart.argmax())], apart.max()
         raise FileFormatError(
             f"the trajectory is of another robot, '{made_for['name']}': joint '{joint}' of "
@@ -102,20 +102,20 @@ def _require_same(made_for: Mapping[str, Any], robot: Robot) -> None:
         )
 
 
-def _of_content(content: Mapping[str, Any]) -> Excitation:
+def _make_excitation(content: Mapping[str, Any]) -> Excitation:
     values = dict(content)
     family = values.pop("family", None)
     if family == "fourier":
-        return FourierTrajectory.of_content(values)
+        return FourierTrajectory.from_content(values)
     if family == "cartesian-fourier":
-        return CartesianFourierTrajectory.of_content(values)
+        return CartesianFourierTrajectory.from_content(values)
     if family == "homed":
         motion = values.pop("motion")
         if motion.get("family") == "homed":
             raise FileFormatError("'motion' is homed itself; give one that is of another family")
-        return HomedTrajectory(motion=_of_content(motion), **values)
-    if family in BASES:
-        return RestToRest.of_content(family, values)
+        return HomedTrajectory(motion=_make_excitation(motion), **values)
+    if family in BASIS_CLASSES:
+        return RestToRest.from_content(family, values)
     names = ", ".join(sorted(FAMILY_NAMES))
     raise FileFormatError(f"unknown trajectory family '{family}'; known: {names}")
 
@@ -123,7 +123,7 @@ def _of_content(content: Mapping[str, Any]) -> Excitation:
 QUANTITIES = ("q", "dq", "ddq")
 """Position, velocity and acceleration."""
 
-ROUNDING = 1e-9
+LIMIT_TOLERANCE = 1e-9
 """What a limit may be exceeded by, relative: rounding."""
 
 
@@ -151,8 +151,8 @@ def export_csv(
     _check(trajectory, rate, robot, quantities)
     moves = trajectory
     if trajectory.start == 0.0:
-        moves = approached(robot, trajectory)
-    moves = returned(robot, moves)
+        moves = add_approach(robot, trajectory)
+    moves = add_return(robot, moves)
     count = int(np.ceil((moves.duration - moves.start) * rate * (1.0 - 1e-12)))
     t = np.arange(count + 1) / rate
     reference = moves(moves.start + t)
@@ -194,7 +194,7 @@ def _require_limits(robot: Robot, reference: Reference, t: Float1D) -> None:
         ("acceleration", reference.ddq, limits.acceleration),
     ):
         use = np.abs(value) / limit
-        if use.max() > 1.0 + ROUNDING:
+        if use.max() > 1.0 + LIMIT_TOLERANCE:
             k, j = (int(i) for i in np.unravel_index(use.argmax(), use.shape))
             raise InfeasibleError(
                 f"joint '{robot.joint_names[j]}' uses {use[k, j]:.0%} of its {word} limit at t = "

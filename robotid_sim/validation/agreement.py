@@ -9,8 +9,8 @@ Both covariances are made from few blocks of residuals and are draws themselves:
 of 52 parameters would call too many pairs different. The statistic is taken as Hotelling's with
 unequal covariances instead, whose degrees of freedom are those of [1]_, unchanged under linear
 maps of the parameters. Parameter by parameter the quantile is Student's with the degrees of
-freedom by Welch and Satterthwaite [2]_. Both tests tolerate variances that are `TOLERATED` times
-as large; the intervals do not.
+freedom by Welch and Satterthwaite [2]_. Both tests tolerate variances that are `MAX_VARIANCE_RATIO`
+times as large; the intervals do not.
 
 Half of the false alarms go to the tests of all parameters at once, half to those of single ones;
 either half is held over all pairs (and parameters) by Holm's method [3]_, which needs no
@@ -42,10 +42,10 @@ from robotid_sim.errors import OptionError
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.representation import public_value
 
-FALSE_ALARM = 0.01
+FALSE_ALARM_RATE = 0.01
 """Share of sets of estimates of one robot that are called different, at most."""
 
-TOLERATED = 2.0
+MAX_VARIANCE_RATIO = 2.0
 """Variance, over what the covariances say, that is no alarm.
 
 Encoder harmonics, torque offsets and delays leave errors that are the same along one motion and
@@ -53,19 +53,19 @@ others along the next, which residuals show in part. With sensors of the preset 
 motions of one cell had T^2 of 2.1 times the number of parameters, where 1 is expected.
 """
 
-LEVEL = 0.95
+CONFIDENCE_LEVEL = 0.95
 """Probability that the interval of a difference covers the true one."""
 
-NEGLIGIBLE = 1e-10
+MIN_VARIANCE_RATIO = 1e-10
 """Variance of a direction, over the largest one, below which the covariance is singular there."""
 
-FEWEST = 5.0
+MIN_DEGREES_OF_FREEDOM = 5.0
 """Degrees of freedom beyond the parameters that a test of all of them needs."""
 
-NAMED = 3
+MAX_NAMED_PARAMETERS = 3
 """Parameters that a finding names of every pair."""
 
-ASSUMED_DOF = 10.0
+ASSUMED_DEGREES_OF_FREEDOM = 10.0
 """Degrees of freedom of variances whose own are unknown."""
 
 
@@ -105,12 +105,12 @@ class ComparedEstimate:
     @property
     def freedom(self) -> Float1D:
         """Degrees of freedom of every variance, known or assumed, shape (b,)."""
-        return np.full(len(self.cov), ASSUMED_DOF) if self.dof is None else self.dof
+        return np.full(len(self.cov), ASSUMED_DEGREES_OF_FREEDOM) if self.dof is None else self.dof
 
     @property
     def half_width(self) -> Float1D:
-        """Half of the interval of every parameter, at `LEVEL`, shape (b,)."""
-        return np.asarray(self.estimate.std * stdtrit(self.freedom, 0.5 + 0.5 * LEVEL))
+        """Half of the interval of every parameter, at `CONFIDENCE_LEVEL`, shape (b,)."""
+        return np.asarray(self.estimate.std * stdtrit(self.freedom, 0.5 + 0.5 * CONFIDENCE_LEVEL))
 
 
 @public_value
@@ -150,13 +150,13 @@ class Difference:
 
     @property
     def half_width(self) -> Float1D:
-        """Half of the interval of a difference, at `LEVEL`."""
-        return np.asarray(self.std * stdtrit(self.dof, 0.5 + 0.5 * LEVEL))
+        """Half of the interval of a difference, at `CONFIDENCE_LEVEL`."""
+        return np.asarray(self.std * stdtrit(self.dof, 0.5 + 0.5 * CONFIDENCE_LEVEL))
 
     @property
     def p_values(self) -> Float1D:
-        """Probability of a larger difference of every parameter, with `TOLERATED` variances."""
-        return np.asarray(2.0 * stdtr(self.dof, -np.abs(self.z) / np.sqrt(TOLERATED)))
+        """P-value of the difference of every parameter, variances times `MAX_VARIANCE_RATIO`."""
+        return np.asarray(2.0 * stdtr(self.dof, -np.abs(self.z) / np.sqrt(MAX_VARIANCE_RATIO)))
 
     @property
     def p_chi_squared(self) -> float:
@@ -165,11 +165,11 @@ class Difference:
 
     @property
     def p_value(self) -> float | None:
-        """The same with covariances from few blocks [1] and `TOLERATED`; None if too few."""
+        """P-value with covariances from few blocks [1] and `MAX_VARIANCE_RATIO`; None if too few."""
         if self.f_dof is None:
             return None
         # nu of [1] is f_dof + rank - 1
-        ratio = self.f_dof / (TOLERATED * self.rank * (self.f_dof + self.rank - 1.0))
+        ratio = self.f_dof / (MAX_VARIANCE_RATIO * self.rank * (self.f_dof + self.rank - 1.0))
         return float(fdtrc(self.rank, self.f_dof, ratio * self.chi_squared))
 
     @property
@@ -178,7 +178,7 @@ class Difference:
         return float((np.abs(self.values) <= self.half_width).mean())
 
     @property
-    def agrees(self) -> bool:
+    def is_agreement(self) -> bool:
         """Whether nothing differs."""
         return not (self.differs_jointly or self.differs.any())
 
@@ -188,15 +188,15 @@ class Difference:
         return [int(k) for k in np.lexsort((-np.abs(self.z), self.p_values))]
 
     @property
-    def finding(self) -> str:
+    def difference_text(self) -> str:
         """What differs, in words, the strongest first; empty if nothing does."""
-        if self.agrees:
+        if self.is_agreement:
             return ""
         half, order = self.half_width, self.strongest_first
         most = [
             f"{self.names[k]} by {self.values[k]:.4g} {self.units[k]} ("
             f"{self.values[k] - half[k]:.4g} to {self.values[k] + half[k]:.4g})"
-            for k in order[:NAMED]
+            for k in order[:MAX_NAMED_PARAMETERS]
             if self.differs[k] or not self.differs.any()
         ]
         text = ", ".join(most)
@@ -227,7 +227,7 @@ class Difference:
         ]
         return {
             "estimates": list(self.labels),
-            "agrees": self.agrees,
+            "agrees": self.is_agreement,
             "differs_jointly": self.differs_jointly,
             "chi_squared": self.chi_squared,
             "rank": self.rank,
@@ -249,35 +249,35 @@ class Agreement:
     """Share of sets of estimates of one robot that are called different, at most."""
 
     @property
-    def agrees(self) -> bool:
+    def is_agreement(self) -> bool:
         """Whether no pair differs."""
-        return all(pair.agrees for pair in self.pairs)
+        return all(pair.is_agreement for pair in self.pairs)
 
     @property
-    def finding(self) -> str:
+    def agreement_text(self) -> str:
         """What comes out, in words."""
-        if self.agrees:
+        if self.is_agreement:
             return "same robot within their intervals"
-        differing = [pair for pair in self.pairs if not pair.agrees]
+        differing = [pair for pair in self.pairs if not pair.is_agreement]
         if len(self.pairs) == 1:
-            return f"they differ: {differing[0].finding}"
-        by_pair = [f"{' and '.join(pair.labels)}: {pair.finding}" for pair in differing]
+            return f"they differ: {differing[0].difference_text}"
+        by_pair = [f"{' and '.join(pair.labels)}: {pair.difference_text}" for pair in differing]
         return f"they differ in {len(differing)} of {len(self.pairs)} pairs. " + ". ".join(by_pair)
 
     def content(self) -> dict[str, Any]:
         """Return the comparison as JSON values."""
         return {
-            "agrees": self.agrees,
-            "finding": self.finding,
+            "agrees": self.is_agreement,
+            "finding": self.agreement_text,
             "false_alarm": self.false_alarm,
-            "level": LEVEL,
-            "tolerated_variance": TOLERATED,
+            "level": CONFIDENCE_LEVEL,
+            "tolerated_variance": MAX_VARIANCE_RATIO,
             "pairs": [pair.content() for pair in self.pairs],
         }
 
 
 def compare_estimates(
-    estimates: Sequence[ComparedEstimate], *, false_alarm: float = FALSE_ALARM
+    estimates: Sequence[ComparedEstimate], *, false_alarm: float = FALSE_ALARM_RATE
 ) -> Agreement:
     """Return whether independent estimates of the same parameters are of one robot.
 
@@ -327,7 +327,7 @@ def _difference(one: ComparedEstimate, two: ComparedEstimate) -> Difference:
     spread = variances[0] ** 2 / one.freedom + variances[1] ** 2 / two.freedom
     # What makes independent variables of unit variance, shape (rank, b).
     sizes, directions = np.linalg.eigh(cov / np.outer(std, std))
-    counted = sizes > NEGLIGIBLE * sizes[-1]
+    counted = sizes > MIN_VARIANCE_RATIO * sizes[-1]
     whitener = np.asarray((directions[:, counted] / np.sqrt(sizes[counted])).T / std)
     rank = len(whitener)
     return Difference(
@@ -358,4 +358,4 @@ def _f_dof(pair: tuple[ComparedEstimate, ComparedEstimate], whitener: Float2D) -
         # [1]
         spread += (np.trace(part @ part) + np.trace(part) ** 2) / (compared.blocks - 1)
     rest = float((r + r**2) / spread - r + 1.0)
-    return rest if rest >= FEWEST else None
+    return rest if rest >= MIN_DEGREES_OF_FREEDOM else None

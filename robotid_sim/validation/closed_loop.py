@@ -20,14 +20,14 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.parallel import map_tasks
 from robotid_sim.progress import Portion, Progress, silent
 from robotid_sim.representation import public_value
-from robotid_sim.streams import named_stream
+from robotid_sim.streams import make_stream
 from robotid_sim.tasks.task import TaskRun
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.comparison import (
     IDENTIFIED,
     NOMINAL,
     TRUE,
-    UNDISTURBED,
+    UNDISTURBED_NAME,
     Comparison,
     loop_gains,
     task_runs,
@@ -36,11 +36,11 @@ from robotid_sim.validation.control_run import (
     ControlRun,
     FailedRun,
     LoopTask,
-    closed_loop_log,
+    record_loop,
     run_loop,
 )
 
-SERIAL_SECONDS = 60.0
+MAX_SERIAL_TIME = 60.0
 """Simulated time below which starting processes takes longer than the loops [s]."""
 
 _Case = tuple[str, str, str, str, int]
@@ -104,7 +104,7 @@ class ClosedLoop:
         The share is 0 if the third model tracks as well as the true one, None if a run is missing.
         Units are by joint.
         """
-        compared = self._compared(units, lambda run: run.rms_error, model)
+        compared = self._compare_models(units, lambda run: run.rms_error, model)
         tiny = float(np.finfo(float).tiny)
         left = [
             (after - true) / max(before - true if before > true else true, tiny)
@@ -112,24 +112,24 @@ class ClosedLoop:
         ]
         return max(left, default=None)
 
-    def tells_models_apart(self, units: Sequence[str]) -> bool:
+    def is_sensitive_to_model(self, units: Sequence[str]) -> bool:
         """Return whether a lap does, joints of one unit; under a controller without model none."""
-        compared = self._compared(units, lambda run: run.rms_error, IDENTIFIED)
+        compared = self._compare_models(units, lambda run: run.rms_error, IDENTIFIED)
         return not compared or any(len(set(errors)) > 1 for errors in compared)
 
     def mismatch_left(self, units: Sequence[str]) -> float | None:
         """Return the identified model's torque error over the nominal's, joints of one unit."""
-        compared = self._compared(units, lambda run: run.torque_error, IDENTIFIED)
+        compared = self._compare_models(units, lambda run: run.torque_error, IDENTIFIED)
         tiny = float(np.finfo(float).tiny)
         return max((after / max(before, tiny) for _, before, after in compared), default=None)
 
-    def _compared(
+    def _compare_models(
         self, units: Sequence[str], value: Callable[[ControlRun], Float1D], model: str
     ) -> list[tuple[float, float, float]]:
         """Return a value of true, nominal and a third model, RMS over joints of one unit."""
         compared = []
         for task in self.laps:
-            runs = [self.find(m, UNDISTURBED, task) for m in (TRUE, NOMINAL, model)]
+            runs = [self.find(m, UNDISTURBED_NAME, task) for m in (TRUE, NOMINAL, model)]
             values = [value(run) for run in runs if run is not None]
             if len(values) < len(runs):
                 return []
@@ -141,7 +141,7 @@ class ClosedLoop:
 
 
 @one_blas_thread()
-def closed_loop(
+def run_closed_loops(
     cell: Cell,
     nominal: Robot,
     models: Models,
@@ -196,14 +196,14 @@ def closed_loop(
         always[NOMINAL] = nominal
     runs: Sequence[ControlRun | FailedRun] = (*known.runs, *known.failures) if known else ()
     done = {_case(run): run for run in runs if run.model not in models}
-    first = [undisturbed_task(cell, gains, task, rng, comparison) for task in tasks]
+    first = [make_undisturbed_task(cell, gains, task, rng, comparison) for task in tasks]
     # These decide the disturbance of the others; they are too few to start processes for.
     _run(first, done, 1, lambda loops: progress("control", 0.2 * loops))
-    references = [_completed(done[_case(task)]) for task in first]
+    references = [_complete_run(done[_case(task)]) for task in first]
     rest = _other_tasks(first, references, nominal, {**always, **models}, rng, comparison)
     # Those who have had loops run before have processes.
     seconds = sum(task.trajectory.duration for task in rest)
-    count = workers if known or seconds >= SERIAL_SECONDS else 1
+    count = workers if known or seconds >= MAX_SERIAL_TIME else 1
     _run(
         rest,
         done,
@@ -240,7 +240,7 @@ def _run(
     done |= {_case(task): run for task, run in zip(left, results, strict=True)}
 
 
-def undisturbed_task(
+def make_undisturbed_task(
     cell: Cell, gains: LoopGains, task: TaskRun, rng: np.random.Generator, comparison: Comparison
 ) -> LoopTask:
     """Return the undisturbed run of a task with first controller and true model, not done yet.
@@ -265,7 +265,7 @@ def undisturbed_task(
     )
 
 
-def _completed(run: ControlRun | FailedRun) -> ControlRun:
+def _complete_run(run: ControlRun | FailedRun) -> ControlRun:
     if isinstance(run, ControlRun):
         return run
     error = SimulationDiverged(str(run), float("nan"), "")
@@ -283,7 +283,7 @@ def _other_tasks(
 ) -> list[LoopTask]:
     """Return all runs but those that come first."""
     laps = [run.peak_torque for run in references if run.step is None]
-    always = {UNDISTURBED: (Undisturbed(),)} if comparison.undisturbed else {}
+    always = {UNDISTURBED_NAME: (Undisturbed(),)} if comparison.undisturbed else {}
     main = comparison.controllers.items()
     extra = [item for item in comparison.baselines.items() if item[0] not in comparison.controllers]
     tasks = []
@@ -298,7 +298,7 @@ def _other_tasks(
             for (controller, factory), name in cases:
                 case = replace(task, controller=controller, factory=factory, model_name=name)
                 tasks += _repetitions(case, models[name], scenario, size, rng, comparison.runs)
-    key = (first[0].controller, TRUE, UNDISTURBED)
+    key = (first[0].controller, TRUE, UNDISTURBED_NAME)
     return [t for t in tasks if (t.controller, t.model_name, t.scenario.name) != key]
 
 
@@ -315,7 +315,7 @@ def _repetitions(
     is_random = not isinstance(model, Robot) or any(part.random for part in parts)
     tasks = []
     for run in range(runs if is_random else 1):
-        child = named_stream(rng, f"run {run}", name)
+        child = make_stream(rng, f"run {run}", name)
         drawn = compose(name, parts, size, child)
         tasks.append(
             replace(
@@ -358,7 +358,7 @@ def task_motions(
 ) -> TaskMotions:
     """Run one task undisturbed with every model and return what the plant does.
 
-    These are runs of `closed_loop` with the same arguments, of its first controller.
+    These are runs of `run_closed_loops` with the same arguments, of its first controller.
 
     The models are what the controller believes, by name. The task is a run, such as
     ``circle-fast``; of a path such as ``circle`` it is the first run. Raises `UnknownNameError` if
@@ -369,15 +369,15 @@ def task_motions(
     runs = task_runs(nominal, comparison)
     tasks = [run for run in runs if name in (run.name, run.path.task if run.path else None)]
     if not tasks:
-        raise UnknownNameError.of("task", name, [run.name for run in runs])
+        raise UnknownNameError.from_names("task", name, [run.name for run in runs])
     task = tasks[0]
     gains = loop_gains(nominal, runs, comparison, cell.rate)
-    true = undisturbed_task(cell, gains, task, rng, comparison)
+    true = make_undisturbed_task(cell, gains, task, rng, comparison)
     logs = {}
     for k, (label, model) in enumerate(models.items()):
         progress("control", k / len(models))
         try:
-            logs[label] = closed_loop_log(replace(true, model=model, model_name=label))
+            logs[label] = record_loop(replace(true, model=model, model_name=label))
         except (SimulationDiverged, ControllerError) as error:
             error.args = (f"{task.name} with the {label} model: {error}", *error.args[1:])
             raise

@@ -10,7 +10,7 @@ from scipy.special import stdtrit
 
 from robotid_sim.arrays import Float2D, rms
 from robotid_sim.control.controller import ControllerFactory
-from robotid_sim.control.gains import BANDWIDTH, ERROR, LoopGains
+from robotid_sim.control.gains import DEFAULT_BANDWIDTH, DEFAULT_TRACKING_ERROR, LoopGains
 from robotid_sim.control.sliding_mode import SlidingMode
 from robotid_sim.errors import OptionError
 from robotid_sim.experiment.conditions import Condition, SinusoidalTorque, Undisturbed
@@ -18,25 +18,25 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 from robotid_sim.tasks.task import Circle, RunPlan, Task, TaskRun
 from robotid_sim.trajectory.reference import Reference, require_samples
-from robotid_sim.validation.control_run import TRACE_SAMPLES, ControlRun
+from robotid_sim.validation.control_run import MAX_TRACE_SAMPLES, ControlRun
 
 TRUE, NOMINAL, IDENTIFIED = "true", "nominal", "identified"
 """Names of the models that every comparison has."""
 
-UNDISTURBED = "undisturbed"
+UNDISTURBED_NAME = "undisturbed"
 
 
-class Room(Protocol):
+class ClearanceCheck(Protocol):
     """What tells whether links keep apart."""
 
-    def keeps(self, q: Float2D) -> bool:
+    def is_clear(self, q: Float2D) -> bool:
         """Return whether they do in every pose of a path, shape (N, n)."""
 
 
 class TaskSpace(Protocol):
     """The space in which a robot may move, such as `robotid_sim.engine.free_space.FreeSpace`."""
 
-    def open(self) -> AbstractContextManager[Room]:
+    def open(self) -> AbstractContextManager[ClearanceCheck]:
         """Give what tells it."""
 
 
@@ -53,7 +53,10 @@ class Comparison:
     """Controllers that run with the identified model only, on the first fast path."""
     tasks: Mapping[str, Task] = field(default_factory=lambda: {"circle": Circle()})
     scenarios: Mapping[str, Sequence[Condition]] = field(
-        default_factory=lambda: {UNDISTURBED: (Undisturbed(),), "sinusoidal": (SinusoidalTorque(),)}
+        default_factory=lambda: {
+            UNDISTURBED_NAME: (Undisturbed(),),
+            "sinusoidal": (SinusoidalTorque(),),
+        }
     )
     """Conditions that hold together, by the name of the scenario."""
     undisturbed: bool = True
@@ -64,11 +67,11 @@ class Comparison:
     """Where paths keep links apart; None for anywhere."""
     slow_lap: float | None = None
     """Time of the slow lap of every path [s]; None for the fast lap only."""
-    bandwidth: float = BANDWIDTH
+    bandwidth: float = DEFAULT_BANDWIDTH
     """Smallest bandwidth [rad/s]; raised until the error bound holds, see `LoopGains`."""
-    error: float = ERROR
+    error: float = DEFAULT_TRACKING_ERROR
     """Tracking error to keep under the disturbance [rad or m]."""
-    trace_samples: int = TRACE_SAMPLES
+    trace_samples: int = MAX_TRACE_SAMPLES
     """Most samples of a run that its trace holds."""
 
     def __post_init__(self) -> None:
@@ -88,7 +91,7 @@ def task_runs(nominal: Robot, comparison: Comparison) -> list[TaskRun]:
     if comparison.space is None:
         return _task_runs(nominal, comparison.tasks, RunPlan(slow_lap=comparison.slow_lap))
     with comparison.space.open() as room:
-        shared = RunPlan(slow_lap=comparison.slow_lap, keeps=room.keeps)
+        shared = RunPlan(slow_lap=comparison.slow_lap, keeps=room.is_clear)
         return _task_runs(nominal, comparison.tasks, shared)
 
 
@@ -131,7 +134,7 @@ def loop_gains(
     )
 
 
-CONFIDENCE = 0.95
+CONFIDENCE_LEVEL = 0.95
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,12 +147,12 @@ class Interval:
     count: int
 
     @classmethod
-    def of(cls, values: Sequence[float]) -> "Interval":
+    def from_values(cls, values: Sequence[float]) -> "Interval":
         """Return the interval of the mean of `values`."""
         count, mean = len(values), float(np.mean(values))
         if count < 2:
             return cls(mean, 0.0, count)
-        quantile = float(stdtrit(count - 1, 0.5 + 0.5 * CONFIDENCE))
+        quantile = float(stdtrit(count - 1, 0.5 + 0.5 * CONFIDENCE_LEVEL))
         return cls(mean, quantile * float(np.std(values, ddof=1)) / count**0.5, count)
 
 
@@ -194,28 +197,28 @@ def summarize(runs: Iterable[ControlRun], quantities: Mapping[str, Quantity]) ->
 def _interval(runs: Sequence[ControlRun], value: Quantity) -> Interval | None:
     values = [value(run) for run in runs]
     numbers = [v for v in values if v is not None]
-    return Interval.of(numbers) if len(numbers) == len(values) else None
+    return Interval.from_values(numbers) if len(numbers) == len(values) else None
 
 
 def rms_of_unit(units: Sequence[str], unit: str) -> Quantity:
     """Return the quantity: RMS tracking error of all joints of one unit."""
-    return lambda run: float(rms(run.rms_error[_of(units, unit)]))
+    return lambda run: float(rms(run.rms_error[_has_unit(units, unit)]))
 
 
 def largest_of_unit(units: Sequence[str], unit: str) -> Quantity:
     """Return the quantity: largest tracking error among the joints of one unit."""
-    return lambda run: float(run.max_error[_of(units, unit)].max())
+    return lambda run: float(run.max_error[_has_unit(units, unit)].max())
 
 
 def torque_of_unit(units: Sequence[str], unit: str) -> Quantity:
     """Return the quantity: root of the sum of mean squares of the torques of one unit."""
-    return lambda run: float(np.linalg.norm(run.torque_rms[_of(units, unit)]))
+    return lambda run: float(np.linalg.norm(run.torque_rms[_has_unit(units, unit)]))
 
 
 def torque_rate_of_unit(units: Sequence[str], unit: str) -> Quantity:
     """Return the quantity: root of the sum of mean squares of the torque rates of one unit."""
-    return lambda run: float(np.linalg.norm(run.torque_variation[_of(units, unit)]))
+    return lambda run: float(np.linalg.norm(run.torque_variation[_has_unit(units, unit)]))
 
 
-def _of(units: Sequence[str], unit: str) -> list[bool]:
+def _has_unit(units: Sequence[str], unit: str) -> list[bool]:
     return [u == unit for u in units]

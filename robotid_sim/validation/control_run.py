@@ -9,10 +9,10 @@ import numpy as np
 from pydantic import Field, PlainSerializer, PlainValidator, TypeAdapter
 
 from robotid_sim.arrays import Bool1D, Float1D, Float2D, readonly, rms
-from robotid_sim.control.controller import ControllerFactory, Delayed
+from robotid_sim.control.controller import ControllerFactory, DelayedController
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.observer import VelocityObserver
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import ControllerError, RankDeficientError, SimulationDiverged
 from robotid_sim.experiment.rollout import Cell, rollout
@@ -25,19 +25,19 @@ from robotid_sim.trajectory.reference import Reference, Trajectory
 from robotid_sim.validation import metrics
 from robotid_sim.validation.metrics import Share, StepMetrics, step_metrics
 
-SMALL_TORQUE = 1e-3
+MIN_TORQUE_SHARE = 1e-3
 """Torques below this share of the largest joint's are no yardstick for a mismatch."""
 
-TRACE_SAMPLES = 1000
+MAX_TRACE_SAMPLES = 1000
 """Most samples of a run that are kept for figures, unless asked otherwise."""
 
-SMALL_START = 0.05
+MIN_START_SHARE = 0.05
 """A joint that starts nearer to its reference, over the joint farthest from it, has no step."""
 
-OBSERVER_RATIO = 1.75
+OBSERVER_BANDWIDTH_RATIO = 1.75
 """Bandwidth of the velocity observer over that of the loop."""
 
-OBSERVER_HIGHEST = 0.25
+MAX_OBSERVER_BANDWIDTH = 0.25
 """Highest bandwidth of the observer over the sample rate [rad]."""
 
 
@@ -64,7 +64,7 @@ class LoopTask:
     """Which repetition this is, from 0."""
     traced: bool = True
     """Whether to keep the time series."""
-    trace_samples: int = TRACE_SAMPLES
+    trace_samples: int = MAX_TRACE_SAMPLES
     """Most samples of it that are kept."""
 
 
@@ -92,7 +92,7 @@ class Trace:
         return np.asarray(np.linalg.norm(self.tip - self.tip_reference, axis=1))
 
 
-def _unchanged(value: Any) -> Any:
+def _identity(value: Any) -> Any:
     return value
 
 
@@ -171,7 +171,7 @@ class ControlRun:
         default_factory=lambda: np.empty(0)
     )
     """RMS torque error of the model along the reference [N m]."""
-    trace: Annotated[Trace | None, PlainValidator(_unchanged), Field(exclude=True)] = None
+    trace: Annotated[Trace | None, PlainValidator(_identity), Field(exclude=True)] = None
     """Time series for figures; None unless asked for."""
 
     @property
@@ -193,14 +193,14 @@ class ControlRun:
 
     def content(self) -> dict[str, Any]:
         """Return the run as JSON values."""
-        content: dict[str, Any] = _JSON.dump_python(self, mode="json", by_alias=True)
+        content: dict[str, Any] = _JSON_ADAPTER.dump_python(self, mode="json", by_alias=True)
         return content
 
 
-_JSON = TypeAdapter(ControlRun)
+_JSON_ADAPTER = TypeAdapter(ControlRun)
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class FailedRun:
     """A run that ended before its time: the loop diverged, or the controller gave no torque."""
@@ -224,7 +224,7 @@ class FailedRun:
 def run_loop(task: LoopTask) -> ControlRun | FailedRun:
     """Run one loop in the engine and return its metrics, or how it failed."""
     try:
-        return _measured(task, closed_loop_log(task))
+        return _measure_run(task, record_loop(task))
     except (SimulationDiverged, ControllerError, RankDeficientError) as error:
         log = getattr(error, "log", None)
         assert log is None or isinstance(log, Log)
@@ -239,17 +239,17 @@ def run_loop(task: LoopTask) -> ControlRun | FailedRun:
         )
 
 
-def closed_loop_log(task: LoopTask) -> Log:
+def record_loop(task: LoopTask) -> Log:
     """Run one loop in the engine and return its clean log."""
     cell, scenario = task.cell, task.scenario
     robot = scenario.plant(cell.plant)
     controller = task.factory(task.model, task.gains)
     if scenario.delay:
-        controller = Delayed(controller)
+        controller = DelayedController(controller)
     observer = None
     if scenario.feedback is not None:
-        highest = OBSERVER_HIGHEST * cell.rate
-        bandwidth = min(OBSERVER_RATIO * task.gains.bandwidth, highest)
+        highest = MAX_OBSERVER_BANDWIDTH * cell.rate
+        bandwidth = min(OBSERVER_BANDWIDTH_RATIO * task.gains.bandwidth, highest)
         observer = VelocityObserver(task.model, cell.rate, bandwidth)
     with cell.open(robot) as plant:
         return rollout(
@@ -257,7 +257,7 @@ def closed_loop_log(task: LoopTask) -> Log:
         )
 
 
-def _measured(task: LoopTask, log: Log) -> ControlRun:
+def _measure_run(task: LoopTask, log: Log) -> ControlRun:
     assert log.truth is not None
     assert log.tau_cmd is not None
     reference, applied, dt = task.trajectory(log.t), log.truth.tau, log.dt
@@ -269,7 +269,7 @@ def _measured(task: LoopTask, log: Log) -> ControlRun:
     distance = np.linalg.norm(tip_reference - tip, axis=1)
     peak = np.abs(applied).max(axis=0)
     step = _worst(
-        [step_metrics(log.t, e) for e in error.T[_moved(error[0])]] if task.is_step else []
+        [step_metrics(log.t, e) for e in error.T[_is_displaced(error[0])]] if task.is_step else []
     )
     return ControlRun(
         controller=task.controller,
@@ -289,10 +289,10 @@ def _measured(task: LoopTask, log: Log) -> ControlRun:
         **step,
         tip_step=_tip_step(log.t, tip_reference - tip) if task.is_step else None,
         energy=metrics.absolute_energy(applied, log.q),
-        energy_signed=metrics.signed_energy(applied, log.q),
+        energy_signed=metrics.compute_signed_energy(applied, log.q),
         torque_rms=rms(applied),
         torque_variation=metrics.torque_variation(applied, dt),
-        chattering_index=metrics.chattering_index(applied, dt, needed),
+        chattering_index=metrics.compute_chattering_index(applied, dt, needed),
         peak_torque=peak,
         peak_ratio=peak / robot.limits.effort,
         saturated=float((applied != log.tau_cmd).any(axis=1).sum() * dt),
@@ -304,7 +304,7 @@ def _measured(task: LoopTask, log: Log) -> ControlRun:
 def _torque_error(model: Robot, reference: Reference, true: Float2D) -> tuple[Float1D, Float1D]:
     """Return the RMS torque error of a model along the reference, absolute and relative."""
     error = rms(joint_torque(model, reference.q, reference.dq, reference.ddq) - true)
-    size = np.maximum(rms(true), SMALL_TORQUE * rms(true).max())
+    size = np.maximum(rms(true), MIN_TORQUE_SHARE * rms(true).max())
     return error, error / np.maximum(size, np.finfo(float).tiny)
 
 
@@ -329,9 +329,9 @@ def _trace(log: Log, error: Float2D, tip: Float2D, tip_reference: Float2D, most:
     )
 
 
-def _moved(start: Float1D) -> Bool1D:
+def _is_displaced(start: Float1D) -> Bool1D:
     """Return which joints start away from their reference, far enough to be judged by it."""
-    return np.asarray(np.abs(start) > SMALL_START * np.abs(start).max())
+    return np.asarray(np.abs(start) > MIN_START_SHARE * np.abs(start).max())
 
 
 def _worst(joints: Sequence[StepMetrics]) -> dict[str, float | None]:

@@ -38,10 +38,10 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.problem import Estimator, LinearProblem, build_problem
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
-from robotid_sim.measurement.sensors import Sensor, measured_again, settled
+from robotid_sim.measurement.sensors import Sensor, fix_sensors, replicate_measurement
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.preprocessor import Preprocessor
-from robotid_sim.validation.agreement import LEVEL, Difference
+from robotid_sim.validation.agreement import CONFIDENCE_LEVEL, Difference
 from robotid_sim.validation.prediction import clean_log
 
 
@@ -86,16 +86,16 @@ def residual_noise(
     joint that creeps through one shows nothing but the bend of its friction curve there.
 
     `plant` and the truth of `log` serve for scoring only; the preprocessor holds everything that it
-    learnt from the log fixed, see `Preprocessor.tuned`. `motion` and `problem` are what it made of
+    learnt from the log fixed, see `Preprocessor.tune`. `motion` and `problem` are what it made of
     the log, and each of `rngs` makes a further replicate.
     """
     # Sensors are of the same cell, not of another one of its kind.
-    clean, own = clean_log(log), settled(sensors, log)
-    parts = [_left_by_fit(plant, estimator, motion, problem)]
+    clean, own = clean_log(log), fix_sensors(sensors, log)
+    parts = [_compute_residuals(plant, estimator, motion, problem)]
     for k, rng in enumerate(rngs, start=1):
-        again = preprocessor(measured_again(clean, own, rng, k / (len(rngs) + 1.0)), nominal)
+        again = preprocessor(replicate_measurement(clean, own, rng, k / (len(rngs) + 1.0)), nominal)
         rows_again = build_problem(again, nominal, problem.basis)
-        parts.append(_left_by_fit(plant, estimator, again, rows_again))
+        parts.append(_compute_residuals(plant, estimator, again, rows_again))
     residuals, rows = (list(each) for each in zip(*parts, strict=True))
     spread = np.std(np.array(rows), axis=0, ddof=1)
     share = np.maximum(spread / np.maximum(rms(spread), np.finfo(float).tiny), 1.0)
@@ -104,21 +104,23 @@ def residual_noise(
     return ResidualNoise(estimated, rms(spread / share), len(rows))
 
 
-def _left_by_fit(
+def _compute_residuals(
     plant: Robot, estimator: Estimator, motion: Motion, problem: LinearProblem
 ) -> tuple[Float2D, Float2D]:
     """Return the residuals of a fit, and what the true model leaves of the rows."""
     beta = estimator.fit(problem, np.random.default_rng(0)).beta
     model = joint_torque(plant, motion.q, motion.dq, motion.ddq)
     if motion.row_filter is not None:
-        model = motion.row_filter.apply(model[motion.row_filter.used])
-    return problem.by_joint(problem.y - problem.W @ beta), problem.by_joint(problem.y) - model
+        model = motion.row_filter.apply(model[motion.row_filter.sample_slice])
+    return problem.unstack_rows(problem.y - problem.W @ beta), problem.unstack_rows(
+        problem.y
+    ) - model
 
 
-TOLERATED = 1.5
+MAX_NEES_RATIO = 1.5
 """NEES beyond what chance explains that is no alarm: intervals a fifth too narrow."""
 
-NEGLIGIBLE = 1.05
+MAX_RESIDUAL_RATIO = 1.05
 """Residual over the expected one that harms no parameter."""
 
 
@@ -133,7 +135,7 @@ def nees_range(problem: LinearProblem, estimate: Estimate, false_alarm: float) -
     """Return where the NEES per parameter of a least-squares estimate lies [1].
 
     The rows give the number of blocks; the share `false_alarm` of sound runs may lie outside. The
-    range is widened by `TOLERATED`.
+    range is widened by `MAX_NEES_RATIO`.
     """
     b = len(estimate.beta)
     B = row_blocks_of(problem, block_of(estimate)) * problem.dof
@@ -141,15 +143,15 @@ def nees_range(problem: LinearProblem, estimate: Estimate, false_alarm: float) -
     scale = B / rest
     half = 0.5 * false_alarm
     return Range(
-        float(fdtri(b, rest, half)) * scale / TOLERATED,
-        float(fdtri(b, rest, 1.0 - half)) * scale * TOLERATED,
+        float(fdtri(b, rest, half)) * scale / MAX_NEES_RATIO,
+        float(fdtri(b, rest, 1.0 - half)) * scale * MAX_NEES_RATIO,
     )
 
 
 def difference_range(pairs: Sequence[Difference], false_alarm: float) -> Range:
     """Return where the squared difference per direction lies, the mean over independent pairs.
 
-    It is widened by `TOLERATED`; the share `false_alarm` of sound runs may lie outside.
+    It is widened by `MAX_NEES_RATIO`; the share `false_alarm` of sound runs may lie outside.
     """
     ranks = np.array([pair.rank for pair in pairs], dtype=float)
     freedom = np.array([pair.f_dof for pair in pairs], dtype=float)
@@ -162,39 +164,39 @@ def difference_range(pairs: Sequence[Difference], false_alarm: float) -> Range:
     second = 4.0 + 2.0 * (first + 2.0) / max(spread * first - 2.0, 1e-9)
     scale, half = mean * (second - 2.0) / second, 0.5 * false_alarm
     return Range(
-        float(fdtri(first, second, half)) * scale / TOLERATED,
-        float(fdtri(first, second, 1.0 - half)) * scale * TOLERATED,
+        float(fdtri(first, second, half)) * scale / MAX_NEES_RATIO,
+        float(fdtri(first, second, 1.0 - half)) * scale * MAX_NEES_RATIO,
     )
 
 
 def share_limit(pairs: Sequence[Difference], false_alarm: float) -> float:
     """Return the least share, 0 to 1, of differences of independent pairs within their intervals.
 
-    Pairs of more parameters count more; variances may be `TOLERATED` times as large as stated. The
-    share `false_alarm` of sound sets of pairs may fall short.
+    Pairs of more parameters count more; variances may be `MAX_NEES_RATIO` times as large as stated.
+    The share `false_alarm` of sound sets of pairs may fall short.
     """
     counts = np.array([len(pair.names) for pair in pairs], dtype=float)
     independent = np.array([pair.independent for pair in pairs])
-    share = 2.0 * float(ndtr(ndtri(0.5 + 0.5 * LEVEL) / np.sqrt(TOLERATED))) - 1.0
+    share = 2.0 * float(ndtr(ndtri(0.5 + 0.5 * CONFIDENCE_LEVEL) / np.sqrt(MAX_NEES_RATIO))) - 1.0
     weights = counts / counts.sum()
     std = np.sqrt(share * (1.0 - share) * float((weights**2 / independent).sum()))
     return max(0.0, share + float(ndtri(false_alarm)) * float(std))
 
 
-def constrained_cost(problem: LinearProblem, constrained: Estimate, free: Estimate) -> float:
+def compute_constraint_cost(problem: LinearProblem, constrained: Estimate, free: Estimate) -> float:
     """Return by how much constraints raise the weighted squared residual, per parameter.
 
     In units of the noise variance of the free fit, not below zero.
     """
     costs = []
     for beta in (constrained.beta, free.beta):
-        left = problem.by_joint(problem.y - problem.W @ beta) / free.noise_std
+        left = problem.unstack_rows(problem.y - problem.W @ beta) / free.noise_std
         costs.append(float((left**2).sum()))
     return max(0.0, costs[0] - costs[1]) / len(free.beta)
 
 
-def constrained_limit(problem: LinearProblem, false_alarm: float) -> float:
-    """Return what `constrained_cost` does not exceed in sound runs [2].
+def compute_constraint_limit(problem: LinearProblem, false_alarm: float) -> float:
+    """Return what `compute_constraint_cost` does not exceed in sound runs [2].
 
     The share `false_alarm` of them may.
     """
@@ -206,8 +208,8 @@ def residual_limit(problem: LinearProblem, noise: ResidualNoise, false_alarm: fl
     """Return what the largest ratio of residual to expected noise does not exceed in sound runs.
 
     The joint is the worst of all, replicates of the noise give the freedom, and the share
-    `false_alarm` of sound runs may exceed it. It is `NEGLIGIBLE` for many rows.
+    `false_alarm` of sound runs may exceed it. It is `MAX_RESIDUAL_RATIO` for many rows.
     """
     rows, R = problem.samples - problem.basis.rank / problem.dof, noise.replicates
     freedom = max(rows, 1.0) * R, max(rows, 1.0) * (R - 1)
-    return float(NEGLIGIBLE * np.sqrt(fdtri(*freedom, 1.0 - false_alarm / problem.dof)))
+    return float(MAX_RESIDUAL_RATIO * np.sqrt(fdtri(*freedom, 1.0 - false_alarm / problem.dof)))

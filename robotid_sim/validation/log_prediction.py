@@ -7,30 +7,34 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Bool2D, Float1D, Float2D, linear_at, rms
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.errors import FileFormatError
-from robotid_sim.estimation.friction_fit import with_eps
+from robotid_sim.estimation.friction_fit import set_eps
 from robotid_sim.estimation.problem import rows_of
-from robotid_sim.estimation.state_functions import QUANTITIES, Lack, lacking_torque
+from robotid_sim.estimation.state_functions import (
+    QUANTITIES,
+    UnmodeledFunction,
+    compute_unmodeled_torque,
+)
 from robotid_sim.measurement.log import Log
-from robotid_sim.model.joint_terms import OF_TIME, JointTerm
+from robotid_sim.model.joint_terms import TIME_KINDS, JointTerm
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.preprocessor import Preprocessor
 from robotid_sim.validation.prediction import (
     Prediction,
-    over_measured,
+    add_torque,
     predict_all,
-    stacked_predictions,
-    with_torque,
+    scale_by_measured,
+    stack_predictions,
 )
 from robotid_sim.validation.predictive_band import ModelError, half_width, spread_of
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class LogPrediction:
     """Torques of a log beside those of a model along its motion; scores have the shape (n,)."""
@@ -51,7 +55,7 @@ class LogPrediction:
     """Samples at which a joint is faster than its friction velocity, shape (N, n)."""
     message: str
     """What preprocessing decided and did."""
-    added: tuple[Lack, ...] = ()
+    added: tuple[UnmodeledFunction, ...] = ()
     """What the model lacked in the fit and is predicted beside the parameters."""
     band: Float2D | None = None
     """Half the width of the 90 % band [N m], shape (N, n), if the error of the model is known."""
@@ -79,13 +83,13 @@ class LogPrediction:
         return np.asarray(self.moving.mean(axis=0))
 
     @property
-    def explained(self) -> Float1D:
+    def explained_share(self) -> Float1D:
         """Share of the variance of the measured torque that the estimate explains; at most 1."""
         residual = self.measured - self.predicted
-        return 1.0 - over_measured((residual**2).mean(axis=0), self.measured.var(axis=0))
+        return 1.0 - scale_by_measured((residual**2).mean(axis=0), self.measured.var(axis=0))
 
     @property
-    def in_band(self) -> Float1D | None:
+    def coverage(self) -> Float1D | None:
         """Share of the samples in the 90 % band, None without one; NaN where no torque is known."""
         if self.band is None:
             return None
@@ -95,7 +99,7 @@ class LogPrediction:
 
     def content(self) -> dict[str, Any]:
         """Return the scores as JSON values."""
-        inside = {} if self.in_band is None else {"in_band": _numbers(self.in_band)}
+        inside = {} if self.coverage is None else {"in_band": _numbers(self.coverage)}
         return inside | {
             "samples": self.t.size,
             "preprocessing": self.message,
@@ -103,7 +107,7 @@ class LogPrediction:
             "error": _numbers(self.error),
             "error_moving": _numbers(self.error_moving),
             "share_moving": self.share_moving.tolist(),
-            "explained": _numbers(self.explained),
+            "explained": _numbers(self.explained_share),
             "error_filtered": _numbers(self.identified.torque_rms_relative),
             "error_filtered_parameters_only": _numbers(self.parameters.torque_rms_relative),
             "error_filtered_nominal": _numbers(self.nominal.torque_rms_relative),
@@ -121,7 +125,7 @@ def predict_log(
     nominal: Robot,
     basis: BaseParameters,
     preprocessor: Preprocessor,
-    lacks: Sequence[Lack] = (),
+    lacks: Sequence[UnmodeledFunction] = (),
     terms: Sequence[JointTerm] = (),
     error: ModelError | None = None,
 ) -> LogPrediction:
@@ -129,38 +133,39 @@ def predict_log(
 
     The log is one that it has not seen, virtual or of a machine; the nominal has the friction
     velocities of the estimate, and the preprocessor makes the motion from positions alone, see
-    `by_positions`. Of what the model lacked and of the terms of joints, functions of the state are
+    `ignore_velocities`. Of what the model lacked and of the terms of joints, functions of the state
+    are
     predicted, those of time not. With the error of the model there is a band about the prediction.
     """
     log.require_robot(nominal).require_torques()
     blind = replace(log, truth=None)
-    tuned = preprocessor.tuned(blind, nominal)
+    tuned = preprocessor.tune(blind, nominal)
     motion = tuned(blind, nominal)
-    both = [beta, basis.of(nominal.parameters())]
+    both = [beta, basis.project(nominal.parameters())]
     parameters, before = predict_all(both, blind, motion, nominal, basis)
-    model = nominal.with_parameters(basis.completed(beta, nominal.parameters()), formal=True)
+    model = nominal.with_parameters(basis.complete(beta, nominal.parameters()), formal=True)
     added = tuple(lack for lack in lacks if lack.knots and QUANTITIES[lack.quantity].stays)
-    lasting = tuple(term for term in terms if term.kind not in OF_TIME)
+    lasting = tuple(term for term in terms if term.kind not in TIME_KINDS)
     modeled = terms_torque(model, lasting, motion.q, motion.dq, motion.ddq)
     if lasting:
-        parameters = with_torque(parameters, rows_of(motion, modeled))
-    lacking = lacking_torque(added, motion, model)
-    used = slice(None) if motion.row_filter is None else motion.row_filter.used
+        parameters = add_torque(parameters, rows_of(motion, modeled))
+    lacking = compute_unmodeled_torque(added, motion, model)
+    used = slice(None) if motion.row_filter is None else motion.row_filter.sample_slice
     q, dq, ddq = motion.q[used], motion.dq[used], motion.ddq[used]
     slow = np.array([joint.friction.eps for joint in nominal.joints])
     predicted: Float2D = joint_torque(model, q, dq, ddq) + (modeled + lacking)[used]
     spread = np.zeros_like(q) if error is None else spread_of(error, motion, model, basis)[used]
     t = motion.t[used] - log.torque_time_offset + (tuned.delay or 0.0)
     measured = motion.tau[used]
-    if log.recorded is not None:
-        stamps, torques = log.recorded
+    if log.recording is not None:
+        stamps, torques = log.recording
         within = (stamps >= t[0]) & (stamps <= t[-1])
         at, measured = stamps[within], torques[within]
         predicted, dq, spread = (linear_at(at, t, x) for x in (predicted, dq, spread))
         t = at
     residual = measured - predicted
     return LogPrediction(
-        identified=with_torque(parameters, rows_of(motion, lacking)),
+        identified=add_torque(parameters, rows_of(motion, lacking)),
         parameters=parameters,
         nominal=before,
         t=t,
@@ -174,7 +179,7 @@ def predict_log(
     )
 
 
-def pooled(parts: Sequence[LogPrediction]) -> LogPrediction:
+def pool_predictions(parts: Sequence[LogPrediction]) -> LogPrediction:
     """Return predictions of several logs of one robot as one, samples one after the other."""
     first = parts[0]
     if len(parts) == 1:
@@ -183,9 +188,9 @@ def pooled(parts: Sequence[LogPrediction]) -> LogPrediction:
     arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in stacks}
     bands = [part.band for part in parts if part.band is not None]
     return LogPrediction(
-        identified=stacked_predictions([part.identified for part in parts]),
-        parameters=stacked_predictions([part.parameters for part in parts]),
-        nominal=stacked_predictions([part.nominal for part in parts]),
+        identified=stack_predictions([part.identified for part in parts]),
+        parameters=stack_predictions([part.parameters for part in parts]),
+        nominal=stack_predictions([part.nominal for part in parts]),
         added=first.added,
         cutoff=first.cutoff,
         message="; ".join(dict.fromkeys(part.message for part in parts)),
@@ -194,7 +199,7 @@ def pooled(parts: Sequence[LogPrediction]) -> LogPrediction:
     )
 
 
-def by_positions(preprocessor: Preprocessor, delay: float | None) -> Preprocessor:
+def ignore_velocities(preprocessor: Preprocessor, delay: float | None) -> Preprocessor:
     """Return the preprocessor as predictions take it.
 
     A motion that is estimated together with the torques would know what is to be predicted. The
@@ -206,7 +211,7 @@ def by_positions(preprocessor: Preprocessor, delay: float | None) -> Preprocesso
     return replace(preprocessor, method=method, delay=delay)
 
 
-def with_friction_velocity(nominal: Robot, context: Mapping[str, Any]) -> Robot:
+def apply_saved_eps(nominal: Robot, context: Mapping[str, Any]) -> Robot:
     """Return the nominal robot with the friction velocities that an estimate file holds, if any."""
     eps = context.get("transition_velocity")
     if eps is None:
@@ -216,10 +221,10 @@ def with_friction_velocity(nominal: Robot, context: Mapping[str, Any]) -> Robot:
         raise FileFormatError(
             f"the estimate's friction_velocity needs {nominal.dof} positive numbers, got {eps}"
         )
-    return with_eps(nominal, values)
+    return set_eps(nominal, values)
 
 
-def with_gravity(nominal: Robot, context: Mapping[str, Any]) -> Robot:
+def apply_saved_gravity(nominal: Robot, context: Mapping[str, Any]) -> Robot:
     """Return the nominal robot with the gravity that an estimate file holds, if any.
 
     It decides what the base parameters are, where a log has shown that the base is tilted.
@@ -237,4 +242,4 @@ def _relative(measured: Float2D, predicted: Float2D, use: Bool2D) -> Float1D:
     error = np.where(use, measured - predicted, 0.0)
     size = np.where(use, measured, 0.0)
     found = np.sqrt((error**2).sum(axis=0) / counts)
-    return over_measured(found, np.sqrt((size**2).sum(axis=0) / counts))
+    return scale_by_measured(found, np.sqrt((size**2).sum(axis=0) / counts))

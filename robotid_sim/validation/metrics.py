@@ -7,12 +7,12 @@ import numpy as np
 from pydantic import AfterValidator, Field, PlainSerializer
 
 from robotid_sim.arrays import Float, Float1D, Float2D
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 
-SETTLED = 0.02
+SETTLING_SHARE = 0.02
 """Share of the step that a settled response stays within."""
 
-CHATTER = 50.0
+CHATTERING_FREQUENCY = 50.0
 """Frequency above which torque changes count as chatter [Hz]."""
 
 Share = Annotated[
@@ -21,7 +21,7 @@ Share = Annotated[
 """A share, in percent where it is JSON."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class StepMetrics:
     """How a response comes to its setpoint; None where it does not within the record.
@@ -47,14 +47,14 @@ def step_metrics(t: Float1D, error: Float1D) -> StepMetrics:
     way = 1.0 - error / error[0]
     rise = None
     if (way >= 0.9).any():
-        rise = _crossing(t, way, 0.9) - _crossing(t, way, 0.1)
-    outside = np.flatnonzero(np.abs(1.0 - way) > SETTLED)
+        rise = _find_crossing(t, way, 0.9) - _find_crossing(t, way, 0.1)
+    outside = np.flatnonzero(np.abs(1.0 - way) > SETTLING_SHARE)
     settling: float | None = 0.0
     if outside.size:
         last = int(outside[-1])
         settling = None
         if last < t.size - 1:  # between the last sample outside and the next
-            edge = 1.0 + np.copysign(SETTLED, way[last] - 1.0)
+            edge = 1.0 + np.copysign(SETTLING_SHARE, way[last] - 1.0)
             share = (edge - way[last]) / (way[last + 1] - way[last])
             settling = float(t[last] + share * (t[last + 1] - t[last]))
     tail = way[-max(1, t.size // 10) :]
@@ -66,7 +66,7 @@ def step_metrics(t: Float1D, error: Float1D) -> StepMetrics:
     )
 
 
-def _crossing(t: Float1D, way: Float1D, level: float) -> float:
+def _find_crossing(t: Float1D, way: Float1D, level: float) -> float:
     """Return when `way` first reaches `level`, interpolated."""
     k = int(np.argmax(way >= level))
     if k == 0:
@@ -75,14 +75,14 @@ def _crossing(t: Float1D, way: Float1D, level: float) -> float:
     return float(t[k - 1] + share * (t[k] - t[k - 1]))
 
 
-def chattering_index(tau: Float2D, dt: float, needed: Float2D | None = None) -> Float1D:
+def compute_chattering_index(tau: Float2D, dt: float, needed: Float2D | None = None) -> Float1D:
     """Return the share of torque-rate energy above 50 Hz of every joint, shape (n,).
 
     Of the torque that perfect tracking needs, shape (N, n), the energy above 50 Hz is no chatter:
     friction turns around within milliseconds where a joint reverses, and no controller can help it.
     Only what the applied torque has beyond it counts.
     """
-    fast = np.fft.rfftfreq(len(tau) - 1, dt) > CHATTER
+    fast = np.fft.rfftfreq(len(tau) - 1, dt) > CHATTERING_FREQUENCY
     energy = _rate_energy(tau)
     chatter, total = energy[fast].sum(axis=0), energy.sum(axis=0)
     if needed is not None:
@@ -119,7 +119,7 @@ def absolute_energy(tau: Float2D, q: Float2D) -> Float1D:
     return np.asarray(np.abs(step_work(tau, q)).sum(axis=0))
 
 
-def signed_energy(tau: Float2D, q: Float2D) -> Float1D:
+def compute_signed_energy(tau: Float2D, q: Float2D) -> Float1D:
     """Return the net work of every drive, integral of tau dq [J], shape (n,)."""
     return np.asarray(step_work(tau, q).sum(axis=0))
 

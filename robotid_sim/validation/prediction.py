@@ -57,7 +57,7 @@ def predict_all(
     The estimates have not seen the log, of which the truth gives the model error.
     """
     problem = build_problem(motion, nominal, basis)
-    measured = problem.by_joint(problem.y)
+    measured = problem.unstack_rows(problem.y)
     units = tuple("N" if unit == "m" else "N m" for unit in log.joint_units)
     size, truth = rms(measured), None
     if log.truth is not None:
@@ -67,10 +67,10 @@ def predict_all(
         standard = standard_torque(nominal, *state, truth.tau)
     rows = []
     for beta in betas:
-        predicted = problem.by_joint(problem.W @ beta)
+        predicted = problem.unstack_rows(problem.W @ beta)
         residual = rms(measured - predicted)
         error = None if truth is None else rms(standard - W @ beta) / rms(truth.tau)
-        scores = (residual, over_measured(residual, size), error)
+        scores = (residual, scale_by_measured(residual, size), error)
         rows.append(
             Prediction(log.joint_names, units, motion.row_times, measured, predicted, *scores)
         )
@@ -81,23 +81,23 @@ def predictions(
     beta: Float1D, log: Log, motion: Motion, nominal: Robot, basis: BaseParameters
 ) -> tuple[Prediction, Prediction]:
     """Return what the estimate and what the nominal model predict on a log; see `predict_all`."""
-    before = basis.of(nominal.parameters())
+    before = basis.project(nominal.parameters())
     identified, old = predict_all([beta, before], log, motion, nominal, basis)
     return identified, old
 
 
-def stacked_predictions(parts: Sequence[Prediction]) -> Prediction:
+def stack_predictions(parts: Sequence[Prediction]) -> Prediction:
     """Return predictions of several logs of one robot as one, rows one after the other."""
     stacks = ("t", "measured", "predicted")
     t, measured, predicted = (
         np.concatenate([getattr(part, name) for part in parts]) for name in stacks
     )
     residual, first = rms(measured - predicted), parts[0]
-    scores = (residual, over_measured(residual, rms(measured)), None)
+    scores = (residual, scale_by_measured(residual, rms(measured)), None)
     return Prediction(first.joint_names, first.torque_units, t, measured, predicted, *scores)
 
 
-def with_torque(prediction: Prediction, torque: Float2D) -> Prediction:
+def add_torque(prediction: Prediction, torque: Float2D) -> Prediction:
     """Return a prediction with a torque added, rows as of the prediction, shape (N, n)."""
     predicted = prediction.predicted + torque
     residual = rms(prediction.measured - predicted)
@@ -105,12 +105,12 @@ def with_torque(prediction: Prediction, torque: Float2D) -> Prediction:
         prediction,
         predicted=predicted,
         torque_rms=residual,
-        torque_rms_relative=over_measured(residual, rms(prediction.measured)),
+        torque_rms_relative=scale_by_measured(residual, rms(prediction.measured)),
         model_error_relative=None,
     )
 
 
-def over_measured(x: Float1D, size: Float1D) -> Float1D:
+def scale_by_measured(x: Float1D, size: Float1D) -> Float1D:
     """Return x over the size of measured torques, NaN for joints without a measured torque."""
     return np.divide(x, size, out=np.full_like(x, np.nan), where=size > 0.0)
 
@@ -170,22 +170,22 @@ def compare_torque_filters(
     were `fitted` serve again if it makes the same motion.
     """
     clean = clean_log(log).tau_meas
-    kalman = KalmanTorque(motion=motion, rows=rows).tuned(log, nominal)
+    kalman = KalmanTorque(motion=motion, rows=rows).tune(log, nominal)
     smoothed = replace(motion, rows=rows)(log, nominal)
-    if fitted is not None and _same(fitted[0], smoothed):
+    if fitted is not None and _is_same_motion(fitted[0], smoothed):
         problem = fitted[1]
     else:
         problem = build_problem(smoothed, nominal, basis)
-    causal = kalman.filtered(log, nominal)
+    causal = kalman.filter_torque(log, nominal)
     torques = {
         "none": log.tau_meas,
         "five-point": five_point_cubic(log.tau_meas),
         "kalman-literal": causal,
         "kalman-compensated": causal,
-        "rts": replace(kalman, form="smoother").filtered(log, nominal),
+        "rts": replace(kalman, form="smoother").filter_torque(log, nominal),
     }
     row_filter, scores = smoothed.row_filter, []
-    use = slice(None) if row_filter is None else row_filter.used
+    use = slice(None) if row_filter is None else row_filter.sample_slice
     for name, tau in torques.items():
         if name == "kalman-compensated":
             filtered = build_problem(kalman(log, nominal), nominal, basis)
@@ -198,7 +198,7 @@ def compare_torque_filters(
     return scores
 
 
-def _same(first: Motion, second: Motion) -> bool:
+def _is_same_motion(first: Motion, second: Motion) -> bool:
     """Return whether two motions give the same rows."""
     arrays = all(
         np.array_equal(getattr(first, name), getattr(second, name))

@@ -23,28 +23,28 @@ from scipy.linalg import block_diag
 from scipy.special import ndtri
 
 from robotid_sim.arrays import Float1D, Float2D, parts_of
-from robotid_sim.docstrings import documented
+from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.dynamics.dynamics import regressor_parts
-from robotid_sim.estimation.discrepancy import FRICTION, Discrepancy, allowing_for
+from robotid_sim.estimation.discrepancy import FRICTION_SYMBOLS, Discrepancy, weigh_discrepancy
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.reduction import triangular_factor
 from robotid_sim.estimation.state_functions import (
     QUANTITIES,
     JointStates,
-    Lack,
     RandomFunction,
+    UnmodeledFunction,
     joint_states,
 )
-from robotid_sim.measurement.motion import Motion, ungated
+from robotid_sim.measurement.motion import Motion, remove_gate
 from robotid_sim.model.robot import Robot
 
-LEVEL = 0.9
+BAND_LEVEL = 0.9
 """Share of the samples that a band should hold."""
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True)
 class UncertainFunction:
     """A function of the state of one joint that a model lacks, as far as its values are open."""
@@ -62,7 +62,7 @@ class UncertainFunction:
         return np.asarray(values - np.array(self.mean))
 
 
-@documented
+@document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class ModelError:
     """How far the torques of a fit may be off below the cut-off of its rows."""
@@ -92,7 +92,7 @@ def error_of(problem: LinearProblem, beta: Float1D, found: Discrepancy, std: Flo
     # is an error of its parameters.
     left_out = found.left_out.columns if found.left_out is not None else None
     known = [part for part in (left_out, problem.random) if part is not None and part.size]
-    rows = replace(allowing_for(problem, found), random=np.hstack(known) if known else None)
+    rows = replace(weigh_discrepancy(problem, found), random=np.hstack(known) if known else None)
     cov = WeightedLeastSquares().fit(rows, np.random.default_rng(0)).cov
     found = found.whole
     b, sizes = problem.basis.rank, [len(function.knots) for function in found.functions]
@@ -102,13 +102,13 @@ def error_of(problem: LinearProblem, beta: Float1D, found: Discrepancy, std: Flo
     ends: list[Float2D] = [np.zeros((b, 0))]
     functions = []
     for lack, function, part in zip(found.lacks, found.functions, parts[1:], strict=True):
-        for symbol, value in zip(FRICTION, lack.friction, strict=True):
+        for symbol, value in zip(FRICTION_SYMBOLS, lack.friction, strict=True):
             name = f"{symbol}{problem.joint_names.index(lack.joint) + 1}"
             if name in problem.basis.names:
                 roots[0][problem.basis.names.index(name), -1] += value
         if QUANTITIES[lack.quantity].stays:
             of_values = function.root @ part
-            uncertain, beyond = _with_open_ends(lack, function, of_values[:, -1])
+            uncertain, beyond = _extend_ends(lack, function, of_values[:, -1])
             of_knots, seen = np.zeros((len(beyond), part.shape[1])), ~beyond.any(axis=1)
             of_knots[seen] = of_values
             of_knots[seen, -1] -= lack.values or 0.0
@@ -129,7 +129,7 @@ def _joint_posterior(
     """
     b, columns = problem.basis.rank, found.columns[:, found.columns.shape[1] - count :]
     residual = problem.y - problem.W @ beta
-    rows = problem.by_joint(np.column_stack([problem.W, columns, residual]))
+    rows = problem.unstack_rows(np.column_stack([problem.W, columns, residual]))
     rows = (rows / found.noise_std[:, None]).reshape(-1, b + count + 1)
     R = triangular_factor(np.vstack([rows, np.eye(b + count + 1)[b:-1]]))
     mean = np.linalg.solve(R[:-1, :-1], R[:-1, -1])
@@ -144,8 +144,8 @@ def _joint_posterior(
     return mean, root
 
 
-def _with_open_ends(
-    lack: Lack, function: RandomFunction, values: Float1D
+def _extend_ends(
+    lack: UnmodeledFunction, function: RandomFunction, values: Float1D
 ) -> tuple[UncertainFunction, Float2D]:
     """Return a function with knots beyond those that a fit has seen, and its deviation there.
 
@@ -172,16 +172,16 @@ def _with_open_ends(
 def half_width(residual: Float2D, motion: Motion, model_std: Float1D, spread: Float2D) -> Float2D:
     """Return half the width of the band about every predicted torque [N m], shape (N, n).
 
-    It holds a share `LEVEL` of the samples. The residual, measured minus predicted, is of the
+    It holds a share `BAND_LEVEL` of the samples. The residual, measured minus predicted, is of the
     samples that the motion's row filter uses; the RMS error of the model is that below the cut-off
     of the rows, and the spread the standard deviation of the prediction by its parameters.
     """
     row_filter = motion.row_filter
     assert row_filter is not None
-    every = replace(ungated(row_filter), first=0, stop=len(residual), step=1, edge=0)
+    every = replace(remove_gate(row_filter), first=0, stop=len(residual), step=1, edge=0)
     inner = slice(row_filter.edge, len(residual) - row_filter.edge)
     above = np.abs(residual - every.apply(residual))[inner]
-    noise, factor = np.quantile(above, LEVEL, axis=0), ndtri(0.5 + 0.5 * LEVEL)
+    noise, factor = np.quantile(above, BAND_LEVEL, axis=0), ndtri(0.5 + 0.5 * BAND_LEVEL)
     return np.asarray(np.sqrt(noise**2 + factor**2 * (model_std**2 + spread**2)))
 
 

@@ -13,8 +13,8 @@ import numpy as np
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.engine.engines import ENGINES, is_installed
-from robotid_sim.engine.free_space import assumed_floor
-from robotid_sim.engine.proximity import FLOOR, Proximity
+from robotid_sim.engine.free_space import assume_floor
+from robotid_sim.engine.proximity import FLOOR_NAME, Proximity
 from robotid_sim.errors import OptionError, RobotIdError
 from robotid_sim.kinematics.forward import tip_pose
 from robotid_sim.measurement.log import Log
@@ -24,13 +24,13 @@ from robotid_sim.trajectory.reference import PointToPoint, Trajectory, approach_
 from robotid_sim.viewer import colors
 from robotid_sim.viewer.colors import Rgb
 
-RATE = 60.0
+SAMPLE_RATE = 60.0
 """Samples kept per second: two per frame of a film, so that half speed is smooth too."""
 
-MOST_ANIMATIONS = len(colors.ANIMATIONS)
+MAX_ANIMATIONS = len(colors.ANIMATION_COLORS)
 """Most motions that are shown together: beyond, ghosts and colors are hard to tell apart."""
 
-SWEEP_SHARE = 0.5
+SWEEP_LIMIT_SHARE = 0.5
 """Share of the velocity and acceleration limits that a joint sweep uses."""
 
 
@@ -71,20 +71,22 @@ class Animation:
         freeze(self, (self.t.size, self.robot.dof), "q", "dq", "tau", "error", optional=True)
 
     @classmethod
-    def of_log(cls, robot: Robot, log: Log, name: str = "log") -> Self:
+    def from_log(cls, robot: Robot, log: Log, name: str = "log") -> Self:
         """Return what a log recorded.
 
         Velocities are the measured ones, else differences of the thinned positions. Raises
         `LogError` if the log is of another robot.
         """
         log.require_robot(robot)
-        t = thinned(log.t)
-        q, tau = (interpolated(t, log.t, channel) for channel in (log.q, log.tau_meas))
-        dq = np.gradient(q, t, axis=0) if log.dq is None else interpolated(t, log.t, log.dq)
+        t = reduce_times(log.t)
+        q, tau = (interpolate(t, log.t, channel) for channel in (log.q, log.tau_meas))
+        dq = np.gradient(q, t, axis=0) if log.dq is None else interpolate(t, log.t, log.dq)
         return cls(name, robot, t, q, dq, tau)
 
     @classmethod
-    def of_trajectory(cls, robot: Robot, trajectory: Trajectory, name: str = "trajectory") -> Self:
+    def from_trajectory(
+        cls, robot: Robot, trajectory: Trajectory, name: str = "trajectory"
+    ) -> Self:
         """Return a reference motion with the torques that the robot needs for it.
 
         Raises `OptionError` if the trajectory is of another robot.
@@ -94,7 +96,7 @@ class Animation:
                 f"the trajectory is for joints {', '.join(trajectory.joint_names)}; robot "
                 f"'{robot.name}' has {', '.join(robot.joint_names)}"
             )
-        t = thinned(np.array([trajectory.start, trajectory.duration]), dense=True)
+        t = reduce_times(np.array([trajectory.start, trajectory.duration]), dense=True)
         reference = trajectory(t)
         tau = joint_torque(robot, reference.q, reference.dq, reference.ddq)
         return cls(name, robot, t, reference.q, reference.dq, tau)
@@ -113,9 +115,9 @@ class Animation:
             low, high = home.copy(), home.copy()
             low[j], high[j] = limits.lower[j], limits.upper[j]
             for a, b in ((home, low), (low, high), (high, home)):
-                length = approach_duration(limits, a, b, SWEEP_SHARE)
+                length = approach_duration(limits, a, b, SWEEP_LIMIT_SHARE)
                 leg = PointToPoint(robot.joint_names, a, b, start, start + length)
-                t = start + np.arange(round(length * RATE)) / RATE
+                t = start + np.arange(round(length * SAMPLE_RATE)) / SAMPLE_RATE
                 reference = leg(t)
                 parts.append((t, reference.q, reference.dq, reference.ddq))
                 start += length
@@ -134,7 +136,7 @@ class Animation:
         """Last time [s]."""
         return float(self.t[-1])
 
-    def at(self, time: float) -> JointState:
+    def state_at(self, time: float) -> JointState:
         """Return the state at a time [s], interpolated; before and after, the first or last."""
         t = float(np.clip(time, self.start, self.end))
         k = min(int(np.searchsorted(self.t, t, side="right")) - 1, self.t.size - 2)
@@ -153,8 +155,8 @@ class Animation:
 
 def require_showable(count: int) -> None:
     """Raise `OptionError` if so many motions cannot be shown together."""
-    if count > MOST_ANIMATIONS:
-        raise OptionError(f"at most {MOST_ANIMATIONS} motions can be shown together, got {count}")
+    if count > MAX_ANIMATIONS:
+        raise OptionError(f"at most {MAX_ANIMATIONS} motions can be shown together, got {count}")
 
 
 def animation_colors(animations: Sequence[Animation]) -> list[Rgb]:
@@ -163,7 +165,7 @@ def animation_colors(animations: Sequence[Animation]) -> list[Rgb]:
     Raises `OptionError` if there are too many.
     """
     require_showable(len(animations))
-    return [a.color or color for a, color in zip(animations, colors.ANIMATIONS, strict=False)]
+    return [a.color or color for a, color in zip(animations, colors.ANIMATION_COLORS, strict=False)]
 
 
 def position_share(robot: Robot, q: Float) -> Float:
@@ -181,18 +183,18 @@ def torque_share(robot: Robot, tau: Float) -> Float:
     return np.asarray(tau / robot.limits.effort)  # the limit is infinite there
 
 
-def thinned(t: Float1D, *, dense: bool = False) -> Float1D:
+def reduce_times(t: Float1D, *, dense: bool = False) -> Float1D:
     """Return times for display: the given ones, or a grid of RATE if they are denser than that."""
-    count = int(np.ceil((t[-1] - t[0]) * RATE)) + 1
+    count = int(np.ceil((t[-1] - t[0]) * SAMPLE_RATE)) + 1
     return np.linspace(t[0], t[-1], count) if dense or t.size > count else t
 
 
-def interpolated(t: Float1D, times: Float1D, channel: Float2D) -> Float2D:
+def interpolate(t: Float1D, times: Float1D, channel: Float2D) -> Float2D:
     """Return a channel that was sampled at `times` at other times `t`; both in [s]."""
     return np.column_stack([np.interp(t, times, column) for column in channel.T])
 
 
-NEAR = 0.01
+CONTACT_CUTOFF = 0.01
 """Distances above this do not matter here [m]."""
 
 _log = logging.getLogger(__name__)
@@ -211,7 +213,7 @@ class ContactTimes:
         freeze(self, (None,), "t")
 
     @classmethod
-    def of(cls, animation: Animation) -> Self:
+    def from_animation(cls, animation: Animation) -> Self:
         """Find the contacts of an animation by the convex hulls of the links.
 
         Links that touch at home already do not count. The floor is where the base stands. Of a
@@ -223,21 +225,21 @@ class ContactTimes:
             return cls(animation.t, touching)
         bodies = {link.name: k for k, link in enumerate(robot.links)} | {robot.base: robot.dof}
         try:
-            floor, _ = assumed_floor(robot, robot.home)
-            with Proximity(robot, floor=floor, cutoff=NEAR) as proximity:
+            floor, _ = assume_floor(robot, robot.home)
+            with Proximity(robot, floor=floor, cutoff=CONTACT_CUTOFF) as proximity:
                 apart = proximity(robot.home)[0] > 0.0
-                inside = (proximity.along(animation.q)[0] < 0.0) & apart
+                inside = (proximity.measure(animation.q)[0] < 0.0) & apart
                 pairs = proximity.pairs
         except RobotIdError as error:
             _log.warning("contacts are not shown: %s", error)
             return cls(animation.t, touching)
         for pair, when in zip(pairs, inside.T, strict=True):
             for name in (pair.first, pair.second):
-                if name != FLOOR:
+                if name != FLOOR_NAME:
                     touching[:, bodies[name]] |= when
         return cls(animation.t, touching)
 
-    def at(self, time: float) -> frozenset[int]:
+    def contacts_at(self, time: float) -> frozenset[int]:
         """Return the bodies that touch at a time [s]; -1 is the base."""
         k = int(np.clip(np.searchsorted(self.t, time), 0, self.t.size - 1))
         return self._numbers(self.touching[k])

@@ -15,13 +15,13 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import colors, robot_visuals
 from robotid_sim.viewer.animation import Animation
 
-AROUND_BASE = 0.1
+BASE_MARGIN_SHARE = 0.1
 """Share of the reach around the base that is always in the picture."""
 
-POSES = 120
+POSE_COUNT = 120
 """Poses of a motion that the camera is fitted to."""
 
-DIRECTIONS = np.asarray(trimesh.creation.icosphere(subdivisions=1).vertices)
+UNIT_VECTORS = np.asarray(trimesh.creation.icosphere(subdivisions=1).vertices)
 """Unit vectors spread evenly over the sphere, shape (42, 3)."""
 
 _log = logging.getLogger(__name__)
@@ -37,9 +37,9 @@ def visuals_and_bounds(
     robot = animations[0].robot
     parts, surface = drawable(robot)
     if any(animation.color for animation in animations[1:]):
-        parts = [replace(part, rgba=colors.rgba(colors.REFERENCE)) for part in parts]
-    poses = [a.q[:: max(1, a.t.size // POSES)] for a in animations]
-    return parts, motion_points(robot, with_masses(surface, models), np.vstack(poses))
+        parts = [replace(part, rgba=colors.rgba(colors.REFERENCE_COLOR)) for part in parts]
+    poses = [a.q[:: max(1, a.t.size // POSE_COUNT)] for a in animations]
+    return parts, motion_points(robot, add_ellipsoid_points(surface, models), np.vstack(poses))
 
 
 def drawable(robot: Robot) -> tuple[list[robot_visuals.VisualPart], dict[int, Float2D]]:
@@ -78,14 +78,16 @@ def surface_points(robot: Robot, parts: Sequence[robot_visuals.VisualPart]) -> d
     return {body: np.vstack(points) for body, points in surface.items()}
 
 
-def with_masses(surface: Mapping[int, Float2D], models: Iterable[Robot]) -> dict[int, Float2D]:
+def add_ellipsoid_points(
+    surface: Mapping[int, Float2D], models: Iterable[Robot]
+) -> dict[int, Float2D]:
     """Return the surface points and points on the inertia ellipsoids of models."""
     clouds = {body: [points] for body, points in surface.items()}
     for model in models:
         for body, link in enumerate(model.links):
             if ellipsoid := robot_visuals.inertia_ellipsoid(link.phi):
                 axes = ellipsoid.rotation * ellipsoid.semi_axes
-                clouds.setdefault(body, []).append(ellipsoid.center + DIRECTIONS @ axes.T)
+                clouds.setdefault(body, []).append(ellipsoid.center + UNIT_VECTORS @ axes.T)
     return {body: np.vstack(points) for body, points in clouds.items()}
 
 
@@ -95,10 +97,10 @@ def motion_points(robot: Robot, surface: Mapping[int, Float2D], q: Float2D) -> F
     The surroundings of the base are always among it.
     """
     outer = {
-        body: points[np.unique((points @ DIRECTIONS.T).argmax(axis=0))]
+        body: points[np.unique((points @ UNIT_VECTORS.T).argmax(axis=0))]
         for body, points in surface.items()
     }
-    near = AROUND_BASE * robot_visuals.reach(robot)
+    near = BASE_MARGIN_SHARE * robot_visuals.reach(robot)
     swept = [np.diag([near, near, 0.0]), np.diag([-near, -near, 0.0])]
     swept += [outer.pop(-1)] if -1 in outer else []
     for sample in q:

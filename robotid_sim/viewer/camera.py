@@ -15,7 +15,7 @@ NEAREST, FARTHEST = 0.02, 20.0
 FAR_FOV = 3.0
 """Field of view of a camera with nearly parallel rays [deg]."""
 
-CLEARED = 1.0 - 1e-6
+BACKGROUND_DEPTH = 1.0 - 1e-6
 """Depth buffer from which on there is nothing but background."""
 
 
@@ -49,7 +49,7 @@ class Camera:
     """Vertical field of view [deg]."""
 
     @classmethod
-    def fitted(
+    def fit(
         cls,
         points: Float2D,
         name: str,
@@ -127,8 +127,10 @@ class Camera:
         The software renderer clears its buffer to a value slightly below 1.
         """
         near, far = self.clip_planes()
-        nearest = np.minimum(np.asarray(buffer, dtype=float), CLEARED)
-        return np.where(buffer < CLEARED, far * near / (far - (far - near) * nearest), np.inf)
+        nearest = np.minimum(np.asarray(buffer, dtype=float), BACKGROUND_DEPTH)
+        return np.where(
+            buffer < BACKGROUND_DEPTH, far * near / (far - (far - near) * nearest), np.inf
+        )
 
     def project(self, points: Float) -> tuple[Float, Float]:
         """Return pixel positions, shape (..., 2), origin top left, and depths [m], shape (...)."""

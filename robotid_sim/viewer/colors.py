@@ -10,48 +10,52 @@ Rgb = tuple[int, int, int]
 Rgba = tuple[float, float, float, float]
 """Red, green, blue and opacity of 0 to 1, as Bullet takes them."""
 
-INK: Rgb = rgb("ink")
-WHITE: Rgb = (255, 255, 255)
-MUTED: Rgb = (108, 115, 124)
-TRACK: Rgb = (224, 228, 233)
-PANEL: Rgb = (252, 253, 254)
-SKY: tuple[Rgb, Rgb] = ((250, 251, 253), (216, 223, 231))
+INK_COLOR: Rgb = rgb("ink")
+WHITE_COLOR: Rgb = (255, 255, 255)
+MUTED_COLOR: Rgb = (108, 115, 124)
+TRACK_COLOR: Rgb = (224, 228, 233)
+PANEL_COLOR: Rgb = (252, 253, 254)
+SKY_COLORS: tuple[Rgb, Rgb] = ((250, 251, 253), (216, 223, 231))
 """Background of a picture at the top and at the bottom."""
-WINDOW_SKY: Rgb = (236, 240, 245)
+WINDOW_SKY_COLOR: Rgb = (236, 240, 245)
 """Background of the window."""
-GRID: Rgb = (158, 168, 180)
+GRID_COLOR: Rgb = (158, 168, 180)
 
-POSITION: Rgb = (70, 84, 104)
-VELOCITY: Rgb = (86, 150, 205)
-PATH: Rgb = rgb("joint-2")
-ANIMATIONS = (PATH, *(rgb(f"joint-{k}") for k in (3, 4, 5, 6)))
+POSITION_COLOR: Rgb = (70, 84, 104)
+VELOCITY_COLOR: Rgb = (86, 150, 205)
+PATH_COLOR: Rgb = rgb("joint-2")
+ANIMATION_COLORS = (PATH_COLOR, *(rgb(f"joint-{k}") for k in (3, 4, 5, 6)))
 """Of the motion and of those beside it; none is that of a model."""
-REFERENCE: Rgb = (214, 217, 221)
+REFERENCE_COLOR: Rgb = (214, 217, 221)
 """A robot beside which ghosts in the colors of models stand, some of which are those of robots."""
-LIMIT: Rgb = rgb("warning")
+LIMIT_COLOR: Rgb = rgb("warning")
 """A limit that is exceeded."""
-CONTACT: Rgb = (214, 24, 38)
+CONTACT_COLOR: Rgb = (214, 24, 38)
 """A body that touches another one."""
-AXES: tuple[Rgb, ...] = ((214, 38, 41), (43, 161, 43), (31, 102, 230))
+AXIS_COLORS: tuple[Rgb, ...] = ((214, 38, 41), (43, 161, 43), (31, 102, 230))
 """The axes x, y, z of a frame."""
 
-MODELS: dict[str, Rgb] = {name: rgb(name) for name in ("true", "nominal", "identified")}
-SPARE: tuple[Rgb, ...] = (rgb("joint-2"), rgb("joint-3"), rgb("joint-4"))
+MODEL_COLORS: dict[str, Rgb] = {name: rgb(name) for name in ("true", "nominal", "identified")}
+SPARE_COLORS: tuple[Rgb, ...] = (rgb("joint-2"), rgb("joint-3"), rgb("joint-4"))
 
-_WARMTH = np.array([[226, 228, 230], [253, 216, 140], [245, 140, 60], [190, 20, 30]], dtype=float)
+_WARMTH_COLORS = np.array(
+    [[226, 228, 230], [253, 216, 140], [245, 140, 60], [190, 20, 30]], dtype=float
+)
 """Neutral to warm, lighter to darker, so that it reads without color vision too."""
 
 
 def warm(share: float) -> Rgb:
     """Return the color of a share of a limit: neutral at 0, dark red at 1."""
-    place = min(abs(share), 1.0) * (len(_WARMTH) - 1)
-    red, green, blue = (np.interp(place, range(len(_WARMTH)), column) for column in _WARMTH.T)
+    place = min(abs(share), 1.0) * (len(_WARMTH_COLORS) - 1)
+    red, green, blue = (
+        np.interp(place, range(len(_WARMTH_COLORS)), column) for column in _WARMTH_COLORS.T
+    )
     return round(red), round(green), round(blue)
 
 
 def model_color(name: str, index: int) -> Rgb:
     """Return the color of a model by its name, else by its place among the models."""
-    return MODELS.get(name, SPARE[index % len(SPARE)])
+    return MODEL_COLORS.get(name, SPARE_COLORS[index % len(SPARE_COLORS)])
 
 
 def rgba(color: Sequence[int], alpha: float = 1.0) -> Rgba:

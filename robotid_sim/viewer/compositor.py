@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 from PIL import Image, ImageDraw
 
 from robotid_sim.arrays import Bool2D, Float1D, Float2D
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.closing import Closeable
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import colors, overlays
 from robotid_sim.viewer.animation import (
@@ -22,21 +22,27 @@ from robotid_sim.viewer.camera import Camera, Margins
 from robotid_sim.viewer.colors import Rgb
 from robotid_sim.viewer.joint_panel import JointCurves, JointPanel, legend
 from robotid_sim.viewer.overlays import Floor, Shadow, backdrop, light_camera, light_for
-from robotid_sim.viewer.renderer import DrawnRobot, PixelBox, RenderedImage, Renderer, open_renderer
+from robotid_sim.viewer.renderer import (
+    PixelBox,
+    RenderedImage,
+    RenderedRobot,
+    Renderer,
+    open_renderer,
+)
 from robotid_sim.viewer.robot_visuals import reach
 from robotid_sim.viewer.view_settings import ViewSettings
 
 GHOST_OPACITY, FADED = 0.42, 0.38
 MODEL_OPACITY = 0.6
 """Opacity of ghosts of their own colors, which stand nearer to the robot than others."""
-PATCH = 24
+PATCH_PIXELS = 24
 """Pixels by which the rendered part of the picture is larger than the robot."""
 
 
 class _RobotImage:
     """A robot in front of the camera, and the part of the picture that it filled last."""
 
-    def __init__(self, renderer: Renderer, posed: DrawnRobot) -> None:
+    def __init__(self, renderer: Renderer, posed: RenderedRobot) -> None:
         self.renderer, self.posed = renderer, posed
         self._box: PixelBox | None = None
 
@@ -48,13 +54,13 @@ class _RobotImage:
         """
         whole = (0, 0, camera.width, camera.height)
         image = self.renderer.render(camera, light, scale, self._box)
-        if image.box != whole and _touches(image, whole):
+        if image.box != whole and _is_at_edge(image, whole):
             image = self.renderer.render(camera, light, scale)
-        self._box = _around(image, whole)
+        self._box = _crop_around(image, whole)
         return image
 
 
-class Compositor(Closing):
+class Compositor(Closeable):
     """Takes pictures of an animation without a display; use it in a ``with`` block.
 
     Animations after the first are shown as ghosts, the last one in front. `models` are those whose
@@ -75,7 +81,9 @@ class Compositor(Closing):
         self._colors = {n: colors.model_color(n, k) for k, n in enumerate(self._models)}
         self.parts, points = visuals_and_bounds(animations, self._models.values())
         unit = self._unit = min(settings.height / 480.0, settings.width / 560.0)
-        self._contacts = ContactTimes.of(self.animation) if "contacts" in settings.layers else None
+        self._contacts = (
+            ContactTimes.from_animation(self.animation) if "contacts" in settings.layers else None
+        )
         notes = legend(animations, (models or {}) if named else {})
         self._joint = settings.joint_of(robot)
         for scale in (unit, *unit * np.linspace(0.95, 0.5, 10)):  # the largest for which they fit
@@ -87,10 +95,10 @@ class Compositor(Closing):
             corner = np.array([widest, total]) + 10.0 * unit * (1 + len(sizes))
             if corner[1] <= settings.height:
                 break
-        self.camera = beside(points, settings, corner)
+        self.camera = fit_beside_corner(points, settings, corner)
         self._light = light_for(self.camera)
         self._light_camera = light_camera(self._light, points)
-        self.backdrop = backdrop(self.camera, Floor.below(points))
+        self.backdrop = backdrop(self.camera, Floor.from_points(points))
         self._shadow = Shadow(self.camera, self._light_camera)
         self._paths = [
             overlays.PathOverlay(self.camera, a.t, a.tool_path(), color)
@@ -118,7 +126,7 @@ class Compositor(Closing):
 
     def frame(self, time: float, scale: float = 2.0) -> Image.Image:
         """Return the picture at a time [s], rendered `scale` times as large and smoothed."""
-        state, layers = self.animation.at(time), self.settings.layers
+        state, layers = self.animation.state_at(time), self.settings.layers
         self._robot.posed.pose(state.q)
         if "torque" in layers and state.tau is not None:
             shares = torque_share(self.animation.robot, state.tau)
@@ -126,14 +134,14 @@ class Compositor(Closing):
             warm = {k: colors.rgba(colors.warm(float(share))) for k, share in tones.items()}
             self._robot.posed.paint(warm)
         elif self._contacts:
-            red, own = colors.rgba(colors.CONTACT), self._contacts.ever
-            touching = self._contacts.at(state.t)
+            red, own = colors.rgba(colors.CONTACT_COLOR), self._contacts.ever
+            touching = self._contacts.contacts_at(state.t)
             self._robot.posed.paint({k: red if k in touching else None for k in own})
         picture = self.backdrop.copy()
         self._shadow.cast(picture, self._renderer.render(self._light_camera, self._light))
         image = self._robot.render(self.camera, self._light, scale)
         opacity = FADED if "inertia" in layers else 1.0
-        ghosts = self._rendered_ghosts(image, time)
+        ghosts = self._render_ghosts(image, time)
         alpha = [MODEL_OPACITY if a.color else GHOST_OPACITY for _, a, _ in self._ghosts]
         for (ghost, front), share in zip(ghosts, alpha, strict=True):
             _lay(picture, ghost, ghost.pixels, ghost.body & ~front, share)
@@ -148,7 +156,7 @@ class Compositor(Closing):
         """Disconnect from the engine."""
         self._renderer.close()
 
-    def _rendered_ghosts(
+    def _render_ghosts(
         self, image: RenderedImage, time: float
     ) -> list[tuple[RenderedImage, Bool2D]]:
         """Return the ghosts in their colors, and where they are in front of the robot's image."""
@@ -156,7 +164,7 @@ class Compositor(Closing):
         self._robot.posed.show(visible=False)
         for other, animation, color in self._ghosts:
             other.posed.show(visible=True)
-            other.posed.pose(animation.at(time).q)
+            other.posed.pose(animation.state_at(time).q)
             ghost = other.render(self.camera, self._light, image.scale)
             other.posed.show(visible=False)
             gray = ghost.pixels[..., :3].mean(axis=-1, keepdims=True)
@@ -164,7 +172,7 @@ class Compositor(Closing):
             pixels = np.dstack([tint.astype(np.uint8), ghost.pixels[..., 3]])
             rows, columns = np.indices(ghost.depth.shape)
             uv = np.stack([columns, rows], axis=-1) / ghost.scale + ghost.box[:2]
-            front = ghost.depth < image.depth_at(uv) * (1.0 - overlays.BIAS)
+            front = ghost.depth < image.depth_at(uv) * (1.0 - overlays.DEPTH_BIAS)
             rendered.append((ghost._replace(pixels=pixels), front))
         self._robot.posed.show(visible=True)
         return rendered
@@ -195,20 +203,20 @@ class Compositor(Closing):
         width, top = picture.width, picture.height - max(2, round(3 * self._unit))
         done = self.animation.share_of(state.t)
         marked = self._contacts.spans() if self._contacts else []
-        spans = [(0.0, 1.0, colors.TRACK), (0.0, done, colors.PATH)]
+        spans = [(0.0, 1.0, colors.TRACK_COLOR), (0.0, done, colors.PATH_COLOR)]
         share = self.animation.share_of
-        spans += [(share(start), share(end), colors.CONTACT) for start, end in marked]
+        spans += [(share(start), share(end), colors.CONTACT_COLOR) for start, end in marked]
         pen = ImageDraw.Draw(picture)
         for left, right, color in spans:
             pen.rectangle((round(left * width), top, round(right * width), picture.height), color)
 
 
-def beside(points: Float2D, settings: ViewSettings, corner: Float1D) -> Camera:
+def fit_beside_corner(points: Float2D, settings: ViewSettings, corner: Float1D) -> Camera:
     """Return the nearest camera that keeps points out of the top left corner of its picture."""
     width, height = settings.width, settings.height
     for share in np.linspace(0.0, 1.0, 12):
         margins = Margins(left=0.05 + share * float(corner[0]) / width, bottom=0.06)
-        camera = Camera.fitted(points, settings.camera, width, height, margins=margins)
+        camera = Camera.fit(points, settings.camera, width, height, margins=margins)
         uv, _ = camera.project(points)
         if not (uv < corner).all(axis=1).any():
             break
@@ -234,14 +242,14 @@ def _lay(
     picture.paste(body.convert("RGB"), (left, top), mask)
 
 
-def _touches(image: RenderedImage, whole: PixelBox) -> bool:
+def _is_at_edge(image: RenderedImage, whole: PixelBox) -> bool:
     """Return whether the body reaches an edge of the image that is not one of the picture."""
     edges = (image.body[:, 0], image.body[0], image.body[:, -1], image.body[-1])
     inner = (a != b for a, b in zip(image.box, whole, strict=True))
     return any(inside and edge.any() for inside, edge in zip(inner, edges, strict=True))
 
 
-def _around(image: RenderedImage, whole: PixelBox) -> PixelBox | None:
+def _crop_around(image: RenderedImage, whole: PixelBox) -> PixelBox | None:
     """Return the part around the body of an image with some room; even, for whole pixels."""
     columns, rows = (np.flatnonzero(image.body.any(axis=axis)) for axis in (0, 1))
     if not columns.size:
@@ -249,6 +257,6 @@ def _around(image: RenderedImage, whole: PixelBox) -> PixelBox | None:
     left, top = image.box[:2]
     low = (left + columns[0] / image.scale, top + rows[0] / image.scale)
     high = (left + columns[-1] / image.scale, top + rows[-1] / image.scale)
-    a, b = (max(0, 2 * int((value - PATCH) // 2)) for value in low)
-    c, d = (2 * int((value + PATCH) // 2 + 1) for value in high)
+    a, b = (max(0, 2 * int((value - PATCH_PIXELS) // 2)) for value in low)
+    c, d = (2 * int((value + PATCH_PIXELS) // 2 + 1) for value in high)
     return a, b, min(c, whole[2]), min(d, whole[3])

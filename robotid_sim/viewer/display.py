@@ -9,14 +9,14 @@ from collections.abc import Callable
 from robotid_sim.engine.engines import is_installed
 from robotid_sim.errors import MissingExtraError, OptionError
 
-WORKS = "robotid-display-works"
+DISPLAY_TOKEN = "robotid-display-works"
 """Token of a child process that opened a window; its return code means nothing.
 
 Without a display PyBullet ends the whole process with code 1; on an X server without OpenGL with
 code 0.
 """
 
-TIMEOUT = 30.0  # [s]
+DISPLAY_TIMEOUT = 30.0  # [s]
 
 
 def has_name() -> bool:
@@ -24,9 +24,9 @@ def has_name() -> bool:
     return not sys.platform.startswith("linux") or bool(os.environ.get("DISPLAY"))
 
 
-def display_works(timeout: float = TIMEOUT) -> bool:
+def is_display_available(timeout: float = DISPLAY_TIMEOUT) -> bool:
     """Return whether a child process could open PyBullet's window."""
-    return has_name() and WORKS in child_output(try_display, timeout)
+    return has_name() and DISPLAY_TOKEN in child_output(try_display, timeout)
 
 
 def child_output(function: Callable[[], None], timeout: float) -> str:
@@ -70,7 +70,7 @@ def require_display() -> None:
     a display.
     """
     require_window()
-    if not display_works():
+    if not is_display_available():
         raise OptionError(no_display())
 
 
@@ -90,7 +90,7 @@ def try_display() -> None:
 
     exit_at_once()
     if pybullet.connect(pybullet.GUI, options="--width=64 --height=64") >= 0:
-        print(f"\n{WORKS}", flush=True)  # noqa: T201 - the parent reads it
+        print(f"\n{DISPLAY_TOKEN}", flush=True)  # noqa: T201 - the parent reads it
         pybullet.disconnect()
 
 

@@ -8,7 +8,7 @@ from PIL import Image, ImageDraw, ImageFont
 from robotid_sim.viewer import colors
 from robotid_sim.viewer.colors import Rgb
 
-OVERSAMPLING = 2
+OVERSAMPLING_FACTOR = 2
 
 Point = tuple[float, float]
 UnitBox = tuple[float, float, float, float]
@@ -36,12 +36,12 @@ class FlatDrawing:
 
     def __init__(self, size: tuple[int, int], scale: float) -> None:
         self.size, self.scale = size, scale
-        self.unit = scale * OVERSAMPLING
-        sheet = (size[0] * OVERSAMPLING, size[1] * OVERSAMPLING)
-        self._sheet = Image.new("RGB", sheet, colors.PANEL)
+        self.unit = scale * OVERSAMPLING_FACTOR
+        sheet = (size[0] * OVERSAMPLING_FACTOR, size[1] * OVERSAMPLING_FACTOR)
+        self._sheet = Image.new("RGB", sheet, colors.PANEL_COLOR)
         self.pen = ImageDraw.Draw(self._sheet)
         edge = (0, 0, sheet[0] - 1, sheet[1] - 1)
-        self.pen.rectangle(edge, outline=colors.TRACK, width=OVERSAMPLING)
+        self.pen.rectangle(edge, outline=colors.TRACK_COLOR, width=OVERSAMPLING_FACTOR)
 
     def copy(self) -> "FlatDrawing":
         """Return a copy to draw on."""
@@ -51,7 +51,7 @@ class FlatDrawing:
 
     def picture(self) -> Image.Image:
         """Return what is drawn."""
-        return self._sheet.reduce(OVERSAMPLING)
+        return self._sheet.reduce(OVERSAMPLING_FACTOR)
 
     def text(self, at: Point, text: str, size: float, color: Rgb, anchor: str = "la") -> None:
         """Write a text; `anchor` as Pillow has it."""

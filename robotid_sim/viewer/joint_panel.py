@@ -17,7 +17,7 @@ from robotid_sim.viewer.animation import (
     ContactTimes,
     JointState,
     animation_colors,
-    interpolated,
+    interpolate,
     position_share,
     torque_share,
     velocity_share,
@@ -25,17 +25,17 @@ from robotid_sim.viewer.animation import (
 from robotid_sim.viewer.colors import Rgb
 from robotid_sim.viewer.drawing import FlatDrawing, plain, text_width
 
-WIDTH = 228
+PANEL_WIDTH = 228
 """Width of the panel [units]; a unit is a pixel of a picture 480 pixels high."""
-ROW = 22
-HEAD = 72
-GAP = 8
-BAR = (11.0, 17.0)
+ROW_HEIGHT = 22
+HEAD_HEIGHT = 72
+GAP_WIDTH = 8
+BAR_RANGE = (11.0, 17.0)
 """Top and bottom of a bar in its row [units]; its number is above it."""
-WARNING = 17
+WARNING_HEIGHT = 17
 """Height of the line for contacts [units]."""
 
-COLUMNS = {"position": ("rad", "m"), "velocity": ("rad/s", "m/s"), "torque": ("N m", "N")}
+COLUMN_UNITS = {"position": ("rad", "m"), "velocity": ("rad/s", "m/s"), "torque": ("N m", "N")}
 """Columns and their units, of joints that turn and of those that slide."""
 
 
@@ -90,19 +90,21 @@ class JointPanel:
     ) -> None:
         self.animation = animation
         self._contacts = contacts if contacts and contacts.ever else None
-        self._columns = list(COLUMNS)[: 2 if animation.tau is None else 3]
+        self._columns = list(COLUMN_UNITS)[: 2 if animation.tau is None else 3]
         self._names = short_names(animation.robot.joint_names)
         self._bars = 12 + 8 + max(text_width(name, 10.5) for name in self._names)
-        self._foot = HEAD + ROW * animation.robot.dof + 6 + 15 * len(notes) + 4 * bool(notes)
-        height = self._foot + WARNING * (self._contacts is not None)
-        self.size = (round(WIDTH * scale), round(height * scale))
+        self._foot = (
+            HEAD_HEIGHT + ROW_HEIGHT * animation.robot.dof + 6 + 15 * len(notes) + 4 * bool(notes)
+        )
+        height = self._foot + WARNING_HEIGHT * (self._contacts is not None)
+        self.size = (round(PANEL_WIDTH * scale), round(height * scale))
         self._base, self._notes = FlatDrawing(self.size, scale), notes
         self._draw_base(self._base)
 
     def draw(self, state: JointState) -> Image.Image:
         """Return the panel at a state."""
         drawing = self._base.copy()
-        drawing.text((12, 25), f"t = {state.t:.2f} s", 12.5, colors.INK)
+        drawing.text((12, 25), f"t = {state.t:.2f} s", 12.5, colors.INK_COLOR)
         robot = self.animation.robot
         values = [state.q, state.dq] if state.tau is None else [state.q, state.dq, state.tau]
         shares = [position_share, velocity_share, torque_share]
@@ -114,24 +116,30 @@ class JointPanel:
             ):
                 top, bottom = self._bar(joint)
                 at = zero + 0.5 * (right - left) * float(np.clip(part, -1.0, 1.0))
-                color = (colors.POSITION, colors.VELOCITY, colors.warm(part))[column]
-                color = colors.LIMIT if abs(part) > 1.0 else color
+                color = (colors.POSITION_COLOR, colors.VELOCITY_COLOR, colors.warm(part))[column]
+                color = colors.LIMIT_COLOR if abs(part) > 1.0 else color
                 middle = (zero - 0.5, top, zero + 0.5, bottom)
                 if column == 0:
-                    drawing.bar(middle, colors.GRID)
+                    drawing.bar(middle, colors.GRID_COLOR)
                     drawing.bar((at - 2.0, top - 1.0, at + 2.0, bottom + 1.0), color)
                 else:
                     drawing.bar((min(zero, at), top, max(zero, at), bottom), color)
-                    drawing.bar(middle, colors.MUTED)
-                place = (zero, HEAD + ROW * joint + 9.5)
-                drawing.text(place, short_number(value), 9.0, colors.INK, anchor="mb")
-        touching = self._contacts.at(state.t) if self._contacts else ()
+                    drawing.bar(middle, colors.MUTED_COLOR)
+                place = (zero, HEAD_HEIGHT + ROW_HEIGHT * joint + 9.5)
+                drawing.text(place, short_number(value), 9.0, colors.INK_COLOR, anchor="mb")
+        touching = self._contacts.contacts_at(state.t) if self._contacts else ()
         if touching:
             links = {-1: robot.base, **{k: link.name for k, link in enumerate(robot.links)}}
             text = "CONTACT: " + ", ".join(short_names([links[k] for k in sorted(touching)]))
-            if text_width(text, 10.5) >= WIDTH - 24:
+            if text_width(text, 10.5) >= PANEL_WIDTH - 24:
                 text = f"CONTACT: {len(touching)} links"
-            drawing.text((12, self._foot + 0.3 * WARNING), text, 10.5, colors.CONTACT, anchor="lm")
+            drawing.text(
+                (12, self._foot + 0.3 * WARNING_HEIGHT),
+                text,
+                10.5,
+                colors.CONTACT_COLOR,
+                anchor="lm",
+            )
         return drawing.picture()
 
     def _draw_base(self, drawing: FlatDrawing) -> None:
@@ -139,47 +147,51 @@ class JointPanel:
         title = plain(robot.name)
         if title != plain(self.animation.name):
             title = f"{title}: {plain(self.animation.name)}"
-        drawing.text((12, 8), title[:32], 12.5, colors.INK)
+        drawing.text((12, 8), title[:32], 12.5, colors.INK_COLOR)
         for column, name in enumerate(self._columns):
             left, right = self._track(column)
-            turns, slides = COLUMNS[name]
+            turns, slides = COLUMN_UNITS[name]
             units = dict.fromkeys(slides if sliding else turns for sliding in robot.prismatic)
             for above, text in ((43, name), (54, ", ".join(units))):
-                drawing.text((0.5 * (left + right), above), text, 9.5, colors.MUTED, anchor="ma")
+                drawing.text(
+                    (0.5 * (left + right), above), text, 9.5, colors.MUTED_COLOR, anchor="ma"
+                )
         for joint, name in enumerate(self._names):
-            y = HEAD + ROW * (joint + 0.5)
-            drawing.text((12, y), name, 10.5, colors.INK, anchor="lm")
+            y = HEAD_HEIGHT + ROW_HEIGHT * (joint + 0.5)
+            drawing.text((12, y), name, 10.5, colors.INK_COLOR, anchor="lm")
             for column in range(len(self._columns)):
                 left, right = self._track(column)
                 top, bottom = self._bar(joint)
-                drawing.bar((left, top, right, bottom), colors.TRACK)
+                drawing.bar((left, top, right, bottom), colors.TRACK_COLOR)
         for k, (text, color) in enumerate(self._notes):
-            y = HEAD + ROW * self.animation.robot.dof + 12 + 15 * k
+            y = HEAD_HEIGHT + ROW_HEIGHT * self.animation.robot.dof + 12 + 15 * k
             drawing.bar((12, y - 2.5, 24, y + 2.5), color)
-            drawing.text((30, y), plain(text), 10.5, colors.INK, anchor="lm")
+            drawing.text((30, y), plain(text), 10.5, colors.INK_COLOR, anchor="lm")
 
     @staticmethod
     def _bar(joint: int) -> tuple[float, float]:
         """Return top and bottom of a joint's bars [units]."""
-        return HEAD + ROW * joint + BAR[0], HEAD + ROW * joint + BAR[1]
+        return HEAD_HEIGHT + ROW_HEIGHT * joint + BAR_RANGE[
+            0
+        ], HEAD_HEIGHT + ROW_HEIGHT * joint + BAR_RANGE[1]
 
     def _track(self, column: int) -> tuple[float, float]:
         """Return left and right end of a column's bars [units]."""
         start, count = self._bars, len(self._columns)
-        width = (WIDTH - 12 - start - GAP * (count - 1)) / count
-        left = start + column * (width + GAP)
+        width = (PANEL_WIDTH - 12 - start - GAP_WIDTH * (count - 1)) / count
+        left = start + column * (width + GAP_WIDTH)
         return left, left + width
 
 
 CURVES_HEAD, PLOT, CURVES_GAP = 36, 40, 16
 """Heights of the title, of a plot and of the room between plots [units]."""
 LEFT, RIGHT = 42, 12
-LARGEST = 1.1
+PLOT_RANGE_RATIO = 1.1
 """A plot reaches that much beyond the largest value."""
 
-LEFT_OVER, ERROR = "torque less model", "tracking error"
+RESIDUAL_NAME, ERROR = "torque less model", "tracking error"
 
-UNITS = COLUMNS | {LEFT_OVER: COLUMNS["torque"], ERROR: ("mrad", "mm")}
+CURVE_UNITS = COLUMN_UNITS | {RESIDUAL_NAME: COLUMN_UNITS["torque"], ERROR: ("mrad", "mm")}
 
 Curves = Mapping[Rgb, Float2D]
 """Values of all joints over time, shape (N, n), by color."""
@@ -202,12 +214,12 @@ class JointCurves:
         self.animation = animation
         tau = animation.tau
         self._plots: dict[str, Curves] = {
-            "position": {colors.POSITION: animation.q},
-            "velocity": {colors.VELOCITY: animation.dq},
+            "position": {colors.POSITION_COLOR: animation.q},
+            "velocity": {colors.VELOCITY_COLOR: animation.dq},
         }
         tones = animation_colors([animation, *beside])[1:]
         errors: dict[Rgb, Float2D] = {
-            color: 1e3 * interpolated(animation.t, other.t, other.error)
+            color: 1e3 * interpolate(animation.t, other.t, other.error)
             for other, color in zip(beside, tones, strict=True)
             if other.error is not None
         }
@@ -216,12 +228,12 @@ class JointCurves:
         elif tau is not None:
             self._plots["torque"] = {colors.warm(2.0 / 3.0): tau}
         if tau is not None and models and not errors:
-            self._plots[LEFT_OVER] = {
-                colors.model_color(name, k): tau - needed_torque(model, animation)
+            self._plots[RESIDUAL_NAME] = {
+                colors.model_color(name, k): tau - compute_needed_torque(model, animation)
                 for k, (name, model) in enumerate(models.items())
             }
         height = CURVES_HEAD + (PLOT + CURVES_GAP) * len(self._plots)
-        self.size = (round(WIDTH * scale), round(height * scale))
+        self.size = (round(PANEL_WIDTH * scale), round(height * scale))
         self._scale, self._base, self._joint = scale, FlatDrawing(self.size, scale), -1
 
     def draw(self, time: float, joint: int) -> Image.Image:
@@ -233,13 +245,13 @@ class JointCurves:
         x = self._x(np.array([time]))[0]
         for k in range(len(self._plots)):
             top = CURVES_HEAD + (PLOT + CURVES_GAP) * k
-            drawing.bar((x - 0.5, top, x + 0.5, top + PLOT), colors.INK)
+            drawing.bar((x - 0.5, top, x + 0.5, top + PLOT), colors.INK_COLOR)
         return drawing.picture()
 
     def _draw_base(self, drawing: FlatDrawing, joint: int) -> None:
         robot, t = self.animation.robot, self.animation.t
         limits, slides = robot.limits, robot.prismatic[joint]
-        drawing.text((12, 7), plain(robot.joint_names[joint])[:32], 12.5, colors.INK)
+        drawing.text((12, 7), plain(robot.joint_names[joint])[:32], 12.5, colors.INK_COLOR)
         bounds = {
             "position": (limits.lower[joint], limits.upper[joint]),
             "velocity": (-limits.velocity[joint], limits.velocity[joint]),
@@ -249,34 +261,36 @@ class JointCurves:
             top = CURVES_HEAD + (PLOT + CURVES_GAP) * k
             values = [0.0, *np.concatenate([curve[:, joint] for curve in curves.values()])]
             low, high = min(values), max(values)
-            half = 0.5 * max((high - low) * LARGEST, 1e-9)
+            half = 0.5 * max((high - low) * PLOT_RANGE_RATIO, 1e-9)
             span = (0.5 * (low + high) - half, 0.5 * (low + high) + half)
             inside = [v for v in bounds.get(name, ()) if span[0] < v < span[1]]
-            drawing.bar((LEFT, top, WIDTH - RIGHT, top + PLOT), colors.WHITE)
+            drawing.bar((LEFT, top, PANEL_WIDTH - RIGHT, top + PLOT), colors.WHITE_COLOR)
             for number, value in enumerate((0.0, *inside)):
                 height = top + PLOT * float(_share(np.array([value]), span)[0])
-                tone = colors.LIMIT if number else colors.GRID
-                drawing.bar((LEFT, height, WIDTH - RIGHT, height + 0.6), tone)
+                tone = colors.LIMIT_COLOR if number else colors.GRID_COLOR
+                drawing.bar((LEFT, height, PANEL_WIDTH - RIGHT, height + 0.6), tone)
             for value, height, anchor in ((span[1], top, "ra"), (span[0], top + PLOT, "rb")):
                 place = (LEFT - 3, height)
-                drawing.text(place, short_number(value), 9.0, colors.MUTED, anchor=anchor)
+                drawing.text(place, short_number(value), 9.0, colors.MUTED_COLOR, anchor=anchor)
             for color, curve in curves.items():
                 y = top + PLOT * _share(curve[:, joint], span)
                 points = (np.column_stack([self._x(t), y]) * drawing.unit).ravel().tolist()
                 drawing.pen.line(points, fill=color, width=round(1.2 * drawing.unit), joint="curve")
-            title = f"{name} [{UNITS[name][slides]}]"
-            drawing.text((LEFT, top - 2), title, 9.0, colors.MUTED, anchor="lb")
+            title = f"{name} [{CURVE_UNITS[name][slides]}]"
+            drawing.text((LEFT, top - 2), title, 9.0, colors.MUTED_COLOR, anchor="lb")
         foot = CURVES_HEAD + (PLOT + CURVES_GAP) * len(self._plots) - 3
-        for x, time, anchor in ((LEFT, t[0], "lb"), (WIDTH - RIGHT, t[-1], "rb")):
-            drawing.text((x, foot), f"{short_number(time)} s", 9.0, colors.MUTED, anchor=anchor)
+        for x, time, anchor in ((LEFT, t[0], "lb"), (PANEL_WIDTH - RIGHT, t[-1], "rb")):
+            drawing.text(
+                (x, foot), f"{short_number(time)} s", 9.0, colors.MUTED_COLOR, anchor=anchor
+            )
 
     def _x(self, t: Float1D) -> Float1D:
         """Return the places of times [units]."""
         first, last = self.animation.start, self.animation.end
-        return np.asarray(LEFT + (WIDTH - LEFT - RIGHT) * (t - first) / (last - first))
+        return np.asarray(LEFT + (PANEL_WIDTH - LEFT - RIGHT) * (t - first) / (last - first))
 
 
-def needed_torque(model: Robot, animation: Animation) -> Float2D:
+def compute_needed_torque(model: Robot, animation: Animation) -> Float2D:
     """Return the torque that a model needs for the motion of an animation [N m], shape (N, n)."""
     ddq = np.gradient(animation.dq, animation.t, axis=0)
     return joint_torque(model, animation.q, animation.dq, ddq)

@@ -99,7 +99,7 @@ class MujocoScene:
         return added
 
     @property
-    def built(self) -> tuple["mujoco.MjModel", "mujoco.MjData"]:
+    def model_and_data(self) -> tuple["mujoco.MjModel", "mujoco.MjData"]:
         """Model and data, the same until a robot is added.
 
         Raises `RobotIdError` if MuJoCo refuses a mesh.
@@ -114,28 +114,28 @@ class MujocoScene:
 
     def update(self) -> tuple["mujoco.MjModel", "mujoco.MjData"]:
         """Return model and data with all robots in their state."""
-        model, data = self.built
+        model, data = self.model_and_data
         for robot in self._robots:
             robot.write(model, data)
         mujoco.mj_kinematics(model, data)
         return model, data
 
 
-BACKEND = "MUJOCO_GL"
+BACKEND_VARIABLE = "MUJOCO_GL"
 """Environment variable by which MuJoCo's users choose what draws."""
 
-LIBRARIES = {"egl": "EGL", "osmesa": "OSMesa"}
+BACKEND_LIBRARIES = {"egl": "EGL", "osmesa": "OSMesa"}
 """What draws without a display on Linux, the first choice first, and its library."""
 
-ELSEWHERE = {"darwin": "cgl", "win32": "glfw"}
+PLATFORM_BACKENDS = {"darwin": "cgl", "win32": "glfw"}
 """What draws on other systems."""
 
-REMEDY = "install libegl1 or libosmesa6, or set MUJOCO_GL"
+LIBRARY_REMEDY = "install libegl1 or libosmesa6, or set MUJOCO_GL"
 
 AMBIENT, DIFFUSE, SPECULAR = 0.42, 0.62, 0.06
 """Light from all sides, from its direction, and reflected."""
 
-START = 64
+START_PIXELS = 64
 """Width and height of the first buffer [pixels]; it grows with the pictures."""
 
 
@@ -227,24 +227,24 @@ def backend() -> str:
 
     Raises `OptionError` if there is none.
     """
-    named = os.environ.get(BACKEND, "").lower()
-    if named in (*LIBRARIES, *ELSEWHERE.values()):
+    named = os.environ.get(BACKEND_VARIABLE, "").lower()
+    if named in (*BACKEND_LIBRARIES, *PLATFORM_BACKENDS.values()):
         return named
     if not sys.platform.startswith("linux"):
-        return ELSEWHERE.get(sys.platform, "glfw")
-    for name, library in LIBRARIES.items():
+        return PLATFORM_BACKENDS.get(sys.platform, "glfw")
+    for name, library in BACKEND_LIBRARIES.items():
         if ctypes.util.find_library(library):
             return name
-    raise OptionError(f"MuJoCo cannot draw without EGL or OSMesa; {REMEDY}")
+    raise OptionError(f"MuJoCo cannot draw without EGL or OSMesa; {LIBRARY_REMEDY}")
 
 
 def gl_context(kind: str) -> Any:
     """Return an OpenGL context of a kind, ready to be drawn with; raise `OptionError` if none."""
     try:
-        context = importlib.import_module(f"mujoco.{kind}").GLContext(START, START)
+        context = importlib.import_module(f"mujoco.{kind}").GLContext(START_PIXELS, START_PIXELS)
         context.make_current()
     except Exception as error:  # PyOpenGL and drivers fail by errors of every kind
         reason = str(error).strip().splitlines()
         because = f" ({reason[0]})" if reason else ""
-        raise OptionError(f"MuJoCo cannot draw by {kind}{because}; {REMEDY}") from error
+        raise OptionError(f"MuJoCo cannot draw by {kind}{because}; {LIBRARY_REMEDY}") from error
     return context

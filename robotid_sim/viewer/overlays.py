@@ -15,14 +15,14 @@ from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import colors
 from robotid_sim.viewer.camera import Camera
-from robotid_sim.viewer.colors import AXES, WHITE, Rgb
-from robotid_sim.viewer.drawing import OVERSAMPLING
+from robotid_sim.viewer.colors import AXIS_COLORS, WHITE_COLOR, Rgb
+from robotid_sim.viewer.drawing import OVERSAMPLING_FACTOR
 from robotid_sim.viewer.renderer import RenderedImage
 from robotid_sim.viewer.robot_visuals import inertia_ellipsoid
 
 AHEAD, HIDDEN = 0.35, 0.28
 """Opacity of a path that is still to come, and factor for what is behind the robot."""
-BIAS = 0.01
+DEPTH_BIAS = 0.01
 """Share of the depth by which a line must lie behind the robot to count as hidden."""
 
 
@@ -33,9 +33,9 @@ class OverlayCanvas:
     """
 
     def __init__(self, camera: Camera, unit: float) -> None:
-        size = (camera.width * OVERSAMPLING, camera.height * OVERSAMPLING)
-        self.camera, self._unit = camera, unit * OVERSAMPLING
-        self._sheet = Image.new("RGBA", size, (*WHITE, 0))
+        size = (camera.width * OVERSAMPLING_FACTOR, camera.height * OVERSAMPLING_FACTOR)
+        self.camera, self._unit = camera, unit * OVERSAMPLING_FACTOR
+        self._sheet = Image.new("RGBA", size, (*WHITE_COLOR, 0))
         self._pen = ImageDraw.Draw(self._sheet)
 
     def line(self, uv: Float2D, color: Rgb, width: float, opacity: float = 1.0) -> None:
@@ -50,18 +50,18 @@ class OverlayCanvas:
 
     def dot(self, uv: Float1D, color: Rgb, radius: float) -> None:
         """Draw a round mark with a white rim."""
-        for r, fill in ((radius + 1.2, WHITE), (radius, color)):
+        for r, fill in ((radius + 1.2, WHITE_COLOR), (radius, color)):
             self._pen.circle(_places(uv), r * self._unit, (*fill, 255))
 
     def lay_on(self, picture: Image.Image) -> None:
         """Lay the sheet on a picture."""
-        sheet = self._sheet.reduce(OVERSAMPLING)
+        sheet = self._sheet.reduce(OVERSAMPLING_FACTOR)
         picture.paste(sheet, (0, 0), sheet)
 
 
 def _places(uv: Float) -> list[float]:
     """Return pixels of the picture as places on the sheet."""
-    return (np.clip(uv, -1e4, 1e4) * OVERSAMPLING).ravel().tolist()
+    return (np.clip(uv, -1e4, 1e4) * OVERSAMPLING_FACTOR).ravel().tolist()
 
 
 class PathOverlay:
@@ -73,7 +73,7 @@ class PathOverlay:
 
     def draw(self, canvas: OverlayCanvas, image: RenderedImage, time: float) -> None:
         """Draw the path at a time; `image` is the robot in front of it."""
-        hidden = self._depth * (1.0 - BIAS) > image.depth_at(self._uv)
+        hidden = self._depth * (1.0 - DEPTH_BIAS) > image.depth_at(self._uv)
         now = int(np.clip(np.searchsorted(self._times, time), 1, self._times.size - 1))
         tip = np.array([np.interp(time, self._times, uv) for uv in self._uv.T])
         ahead = np.vstack([tip, self._uv[now:]])
@@ -94,7 +94,7 @@ def draw_frames(canvas: OverlayCanvas, robot: Robot, q: Float1D, size: float) ->
     """Draw the axes of every link frame and of the tip: x red, y green, z blue."""
     poses = link_poses(robot, q)
     for T in [*poses, poses[-1] @ robot.T_last_tip]:
-        for axis, color in zip(T[:3, :3].T, AXES, strict=True):
+        for axis, color in zip(T[:3, :3].T, AXIS_COLORS, strict=True):
             uv, _ = canvas.camera.project(np.array([T[:3, 3], T[:3, 3] + size * axis]))
             canvas.line(uv, color, 1.8)
 
@@ -140,18 +140,18 @@ def _outline(camera: Camera, center: Float1D, axes: Float2D) -> Float2D:
         return np.asarray(uv[:: len(uv) // 2])
 
 
-SHADOW = 0.34
+SHADOW_OPACITY = 0.34
 """Opacity of the shadow on the floor."""
 SHADOW_COLOR = (60, 70, 85)
 SHADOW_PIXELS = 256
-SOFTNESS = 2.2
+BLUR_PIXELS = 2.2
 """Blur of the shadow's edge [pixels of the silhouette]."""
 
-LIGHT = np.array([-0.55, 1.0, -0.45])
+LIGHT_DIRECTION = np.array([-0.55, 1.0, -0.45])
 """Direction to the light: right, up, away from the camera along the floor."""
 
-STEPS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # [m]
-FADE = 3.0
+GRID_STEPS = (0.05, 0.1, 0.25, 0.5, 1.0, 2.5)  # [m]
+FADE_RATE = 3.0
 """How fast the grid fades with the distance from the motion."""
 
 
@@ -167,11 +167,11 @@ class Floor:
     """Distance of the grid lines [m]."""
 
     @classmethod
-    def below(cls, points: Float2D) -> "Floor":
+    def from_points(cls, points: Float2D) -> "Floor":
         """Return the floor for a motion that sweeps these points, shape (N, 3)."""
         low, high = points.min(axis=0), points.max(axis=0)
         size = max(float(np.linalg.norm(high - low)), 1e-3)
-        step = next((step for step in STEPS if size / step < 12.0), size / 8.0)
+        step = next((step for step in GRID_STEPS if size / step < 12.0), size / 8.0)
         return cls(0.5 * (low + high)[:2], size, step)
 
     def lines(self) -> list[Float2D]:
@@ -188,7 +188,7 @@ class Floor:
     def strength(self, points: Float2D) -> Float1D:
         """Return how much of the grid is left at points, 1 in the middle, 0 far away."""
         far = np.linalg.norm(points[:, :2] - self.middle, axis=1) / self.size
-        return np.asarray(np.exp(-FADE * far**2))
+        return np.asarray(np.exp(-FADE_RATE * far**2))
 
 
 def light_for(camera: Camera) -> Float1D:
@@ -196,7 +196,7 @@ def light_for(camera: Camera) -> Float1D:
     right, _, back = camera.axes.T
     # The camera looks that way along the floor.
     level = (0.0, 1.0, 0.0) if abs(back[2]) > 0.98 else (-right[1], right[0], 0.0)
-    light = LIGHT @ np.array([right, (0.0, 0.0, 1.0), level])
+    light = LIGHT_DIRECTION @ np.array([right, (0.0, 0.0, 1.0), level])
     return np.asarray(light / np.linalg.norm(light))
 
 
@@ -211,21 +211,23 @@ def light_camera(light: Float1D, points: Float2D) -> Camera:
 
 def backdrop(camera: Camera, floor: Floor) -> Image.Image:
     """Return the background: a gradient, and the grid on the floor."""
-    top, bottom = (np.array(color, dtype=float) for color in colors.SKY)
+    top, bottom = (np.array(color, dtype=float) for color in colors.SKY_COLORS)
     share = np.linspace(0.0, 1.0, camera.height)[:, None, None] ** 1.5
     sky = np.broadcast_to(top + (bottom - top) * share, (camera.height, camera.width, 3))
     picture = Image.fromarray(sky.round().astype(np.uint8)).convert("RGBA")
-    big = replace(camera, width=camera.width * OVERSAMPLING, height=camera.height * OVERSAMPLING)
-    lines = Image.new("RGBA", (big.width, big.height), (*colors.GRID, 0))
+    big = replace(
+        camera, width=camera.width * OVERSAMPLING_FACTOR, height=camera.height * OVERSAMPLING_FACTOR
+    )
+    lines = Image.new("RGBA", (big.width, big.height), (*colors.GRID_COLOR, 0))
     pen = ImageDraw.Draw(lines)
     for points in floor.lines():
         uv, depth = big.project(points)
         alpha = (170.0 * floor.strength(points)).astype(int)
         seen = (alpha > 2) & (depth > 0.0) & (np.abs(uv).max(axis=1) < 1e5)
         for k in np.flatnonzero(seen[:-1] & seen[1:]):
-            color = (*colors.GRID, int(alpha[k]))
-            pen.line((*uv[k], *uv[k + 1]), fill=color, width=OVERSAMPLING)
-    return Image.alpha_composite(picture, lines.reduce(OVERSAMPLING)).convert("RGB")
+            color = (*colors.GRID_COLOR, int(alpha[k]))
+            pen.line((*uv[k], *uv[k + 1]), fill=color, width=OVERSAMPLING_FACTOR)
+    return Image.alpha_composite(picture, lines.reduce(OVERSAMPLING_FACTOR)).convert("RGB")
 
 
 class Shadow:
@@ -244,8 +246,8 @@ class Shadow:
 
     def cast(self, picture: Image.Image, silhouette: RenderedImage) -> None:
         """Darken the picture where the shadow falls."""
-        seen = np.where(np.isfinite(silhouette.depth), 255.0 * SHADOW, 0.0).astype(np.uint8)
-        soft = np.asarray(Image.fromarray(seen).filter(ImageFilter.GaussianBlur(SOFTNESS)))
+        seen = np.where(np.isfinite(silhouette.depth), 255.0 * SHADOW_OPACITY, 0.0).astype(np.uint8)
+        soft = np.asarray(Image.fromarray(seen).filter(ImageFilter.GaussianBlur(BLUR_PIXELS)))
         mask = np.zeros(self._size[0] * self._size[1], dtype=np.uint8)
         mask[self._pixels] = soft.ravel()[self._cells]
         picture.paste(SHADOW_COLOR, (0, 0), Image.frombuffer("L", self._size, mask.tobytes()))

@@ -16,25 +16,25 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.inputs import MAX_MESH_SIZE, read_file
 from robotid_sim.model.geometry import transform
 
-SEGMENTS = 40
+CIRCLE_SEGMENTS = 40
 """Segments of a circle."""
-BEVEL = 0.06
+BEVEL_WIDTH = 0.06
 """Width of a bevel over the smallest dimension."""
 
 
 def box(x: float, y: float, z: float) -> trimesh.Trimesh:
     """Return a box with beveled edges, its middle at the origin."""
-    bevel = BEVEL * min(x, y, z)
+    bevel = BEVEL_WIDTH * min(x, y, z)
     blocks = [trimesh.creation.box([x, y, z] - 2.0 * bevel * (1.0 - axis)) for axis in np.eye(3)]
     corners = np.vstack([block.vertices for block in blocks])
-    return _shaded(trimesh.convex.convex_hull(corners))
+    return _shade(trimesh.convex.convex_hull(corners))
 
 
 def cylinder(radius: float, length: float) -> trimesh.Trimesh:
     """Return a cylinder about z with beveled edges, its middle at the origin."""
-    h, c = 0.5 * length, BEVEL * min(2.0 * radius, length)
+    h, c = 0.5 * length, BEVEL_WIDTH * min(2.0 * radius, length)
     upper = [(radius, h - c), (radius - c, h), (0.0, h)]
-    return _revolved([*((r, -z) for r, z in reversed(upper)), *upper])
+    return _revolve([*((r, -z) for r, z in reversed(upper)), *upper])
 
 
 def sphere(radius: float) -> trimesh.Trimesh:
@@ -44,19 +44,19 @@ def sphere(radius: float) -> trimesh.Trimesh:
 
 def capsule(radius: float, length: float) -> trimesh.Trimesh:
     """Return a cylinder about z with half spheres at its ends; `length` is without them."""
-    angle = np.linspace(0.0, 0.5 * np.pi, SEGMENTS // 4 + 1)
+    angle = np.linspace(0.0, 0.5 * np.pi, CIRCLE_SEGMENTS // 4 + 1)
     upper = np.column_stack([radius * np.cos(angle), radius * np.sin(angle) + 0.5 * length])
     upper[-1, 0] = 0.0
     lower = upper[: 0 if length == 0.0 else None : -1] * (1.0, -1.0)
-    return _revolved([*lower, *upper])
+    return _revolve([*lower, *upper])
 
 
-def _revolved(profile: Sequence[Sequence[float]]) -> trimesh.Trimesh:
+def _revolve(profile: Sequence[Sequence[float]]) -> trimesh.Trimesh:
     """Return the surface of revolution of points (radius, z) from the lower to the upper end."""
-    return _shaded(trimesh.creation.revolve(np.array(profile), sections=SEGMENTS))
+    return _shade(trimesh.creation.revolve(np.array(profile), sections=CIRCLE_SEGMENTS))
 
 
-def _shaded(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
+def _shade(mesh: trimesh.Trimesh) -> trimesh.Trimesh:
     """Return the mesh with a normal per face and vertex at its edges, one elsewhere."""
     shaded: trimesh.Trimesh = mesh.smooth_shaded
     return shaded

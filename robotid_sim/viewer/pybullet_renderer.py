@@ -17,7 +17,7 @@ import trimesh
 from numpy.typing import NDArray
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.engine.client import EngineClient, EngineError, captured_output
+from robotid_sim.engine.client import EngineClient, EngineError, capture_output
 from robotid_sim.engine.private_urdf import joint_element, origin_element
 from robotid_sim.errors import FileFormatError, OptionError, RobotIdError
 from robotid_sim.kinematics.forward import link_poses, tip_pose
@@ -31,7 +31,7 @@ from robotid_sim.viewer.display import child_output
 from robotid_sim.viewer.renderer import PixelBox, RenderedImage, Renderer
 from robotid_sim.viewer.robot_visuals import VisualPart
 
-ELSEWHERE = (0.0, 0.0, -1e4)
+HIDDEN_POSITION = (0.0, 0.0, -1e4)
 """Where a hidden robot stands [m]; taking it away would cost a load to bring it back."""
 
 
@@ -46,7 +46,7 @@ class PosedRobot:
         self.parts, self.visible = tuple(parts), True
         self._place: tuple[float, ...] = (0.0, 0.0, 0.0)
         self._client = client
-        with tempfile.TemporaryDirectory() as folder, captured_output() as printed:
+        with tempfile.TemporaryDirectory() as folder, capture_output() as printed:
             path = Path(folder) / "robot.urdf"
             try:
                 path.write_text(_urdf(robot, parts, Path(folder)), encoding="utf-8")
@@ -74,7 +74,7 @@ class PosedRobot:
     def show(self, *, visible: bool) -> None:
         """Show or hide the robot."""
         if visible != self.visible:
-            self._stand(self._place if visible else ELSEWHERE)
+            self._stand(self._place if visible else HIDDEN_POSITION)
             self.visible = visible
 
     def shift(self, place: Float1D) -> None:
@@ -136,13 +136,13 @@ PROBE_PIXELS = 160
 """Width of the pictures that measure the size of a robot."""
 
 EGL_MODULE = "eglRenderer"
-EGL_WORKS = "robotid-egl-works"
+EGL_TOKEN = "robotid-egl-works"
 """Token of a child process that has seen a picture by EGL."""
 PROBE_TIMEOUT = 20.0  # [s]
-PROGRAMS = ("llvmpipe", "softpipe", "swrast", "software")
+SOFTWARE_DEVICES = ("llvmpipe", "softpipe", "swrast", "software")
 """Names of OpenGL devices that are no graphics cards; Bullet's own renderer is as fast."""
 
-AMBIENT = {"software": 0.42, "egl": 0.15}
+AMBIENT_LIGHTS = {"software": 0.42, "egl": 0.15}
 """Light from all sides; the two renderers mean different things by it."""
 DIFFUSE, SPECULAR = 0.62, 0.06
 
@@ -190,7 +190,7 @@ class PyBulletRenderer(Renderer):
             self.kind = "egl" if is_graphics_card(egl_device()) else "software"
         elif kind == "egl" and egl_device() is None:
             raise OptionError("EGL does not work on this machine; use --renderer software")
-        with captured_output():
+        with capture_output():
             self.client = EngineClient()
             if self.kind == "egl":
                 _load_egl(self.client)  # before any body, else pictures miss that body
@@ -206,19 +206,19 @@ class PyBulletRenderer(Renderer):
         hardware, client = self.kind == "egl", self.client
         options = {
             "lightDirection": light.tolist(),
-            "lightAmbientCoeff": AMBIENT[self.kind],
+            "lightAmbientCoeff": AMBIENT_LIGHTS[self.kind],
             "lightDiffuseCoeff": DIFFUSE,
             "lightSpecularCoeff": SPECULAR,
             "shadow": int(hardware),  # costs the software renderer three times as long
             "flags": client.ER_NO_SEGMENTATION_MASK,
             "renderer": client.ER_BULLET_HARDWARE_OPENGL if hardware else client.ER_TINY_RENDERER,
         }
-        with captured_output() if hardware else nullcontext():  # drivers name themselves
+        with capture_output() if hardware else nullcontext():  # drivers name themselves
             return camera_image(client, camera, box, scale, **options)[0]
 
     def close(self) -> None:
         """Disconnect from the engine."""
-        with captured_output():
+        with capture_output():
             self.client.close()
 
 
@@ -263,12 +263,12 @@ def egl_device(timeout: float = PROBE_TIMEOUT) -> str | None:
         return None
     text = child_output(try_egl, timeout)
     device = re.search(r"(?:GL_RENDERER|Renderer) *= *(.+)", text)
-    return device[1].strip() if device and EGL_WORKS in text else None
+    return device[1].strip() if device and EGL_TOKEN in text else None
 
 
 def is_graphics_card(device: str | None) -> bool:
     """Return whether a device is more than a program that draws."""
-    return device is not None and not any(name in device.lower() for name in PROGRAMS)
+    return device is not None and not any(name in device.lower() for name in SOFTWARE_DEVICES)
 
 
 def try_egl() -> None:
@@ -280,7 +280,7 @@ def try_egl() -> None:
     camera = Camera(np.array([0.0, -4.0, 0.0]), 0.0, 0.0, 4.0, 64, 64)
     body = camera_image(client, camera, renderer=client.ER_BULLET_HARDWARE_OPENGL)[0].body
     if body[32, 32] and not body[0, 0]:
-        print(f"\n{EGL_WORKS}", flush=True)  # noqa: T201 - the parent reads it
+        print(f"\n{EGL_TOKEN}", flush=True)  # noqa: T201 - the parent reads it
 
 
 def _load_egl(client: EngineClient) -> None:

@@ -18,15 +18,15 @@ from robotid_sim.viewer.animation import Animation, require_showable
 from robotid_sim.viewer.compositor import Compositor
 from robotid_sim.viewer.view_settings import ViewSettings, require_speed
 
-FORMATS = (".png", ".gif", ".mp4")
+FILE_SUFFIXES = (".png", ".gif", ".mp4")
 
-FASTEST_GIF = 50.0
+MAX_GIF_RATE = 50.0
 """Viewers slow down frames that are shorter than 20 ms."""
 
 SHARP, SMOOTH = 3.0, 1.5
 """Oversampling of a single picture, and of the frames of a film."""
 
-PALETTE_FRAMES = 6
+PALETTE_FRAME_COUNT = 6
 """Frames that the colors of a GIF are chosen from."""
 
 
@@ -50,15 +50,15 @@ def require_recordable(
     draw, `FileFormatError` if the folder does not exist or cannot be written.
     """
     suffix = Path(path).suffix.lower()
-    if suffix not in FORMATS:
-        names = ", ".join(FORMATS)
+    if suffix not in FILE_SUFFIXES:
+        names = ", ".join(FILE_SUFFIXES)
         raise OptionError(f"cannot record to {path}: '{suffix}' is no format; known: {names}")
     require_speed(speed)
     width, height = settings.width, settings.height
     if not 0.1 <= fps <= 240.0:
         raise OptionError(f"{fps:g} frames per second are not usable; give 0.1 to 240")
-    if suffix == ".gif" and fps > FASTEST_GIF:
-        raise OptionError(f"a GIF shows at most {FASTEST_GIF:g} frames per second, not {fps:g}")
+    if suffix == ".gif" and fps > MAX_GIF_RATE:
+        raise OptionError(f"a GIF shows at most {MAX_GIF_RATE:g} frames per second, not {fps:g}")
     if suffix == ".mp4" and (width % 2 or height % 2):
         raise OptionError(f"an MP4 needs even width and height, not {width}x{height}")
     if suffix == ".mp4":
@@ -107,9 +107,9 @@ def record(
             compositor.frame(moment, SHARP).save(temporary, optimize=True)
         else:
             times = start + np.arange(count) * speed / fps
-            frames = (compositor.frame(t, SMOOTH) for t in _counted(times, progress))
+            frames = (compositor.frame(t, SMOOTH) for t in _count_frames(times, progress))
             if suffix == ".gif":
-                few = times[:: max(1, count // PALETTE_FRAMES)]
+                few = times[:: max(1, count // PALETTE_FRAME_COUNT)]
                 samples = [compositor.frame(t, 1.0) for t in few]
                 _write_gif(frames, count, samples, temporary, fps)
             else:
@@ -117,7 +117,7 @@ def record(
         return Recording(Path(path), count, compositor.renderer)
 
 
-def _counted(times: np.ndarray[Any, Any], progress: Progress) -> Iterator[float]:
+def _count_frames(times: np.ndarray[Any, Any], progress: Progress) -> Iterator[float]:
     for k, time in enumerate(times):
         progress("record", k / times.size)
         yield float(time)

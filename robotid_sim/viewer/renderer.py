@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robotid_sim.arrays import Bool2D, Float, Float1D, Float2D
-from robotid_sim.engine.closing import Closing
+from robotid_sim.engine.closing import Closeable
 from robotid_sim.engine.engines import engine_named
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer.camera import Camera
@@ -19,7 +19,7 @@ from robotid_sim.viewer.robot_visuals import VisualPart
 PixelBox = tuple[int, int, int, int]
 """Part of a picture [pixels]: left, top, right, bottom."""
 
-RENDERERS = {
+RENDERER_CLASSES = {
     "pybullet": "robotid_sim.viewer.pybullet_renderer:PyBulletRenderer",
     "mujoco": "robotid_sim.viewer.mujoco_renderer:MujocoRenderer",
 }
@@ -50,7 +50,7 @@ class RenderedImage(NamedTuple):
         return np.where(inside, self.depth[cell[..., 1], cell[..., 0]], np.inf)
 
 
-class DrawnRobot(Protocol):
+class RenderedRobot(Protocol):
     """Parts on the bodies of a robot, as a renderer has them."""
 
     def pose(self, q: Float1D) -> None:
@@ -63,14 +63,14 @@ class DrawnRobot(Protocol):
         """Give all parts of some bodies a color, or for None their own; -1 is the base."""
 
 
-class Renderer(Closing):
+class Renderer(Closeable):
     """What takes pictures; use it in a ``with`` block."""
 
     kind: str
     """What draws: ``software``, ``egl`` or another way of the engine."""
 
     @abstractmethod
-    def add(self, robot: Robot, parts: Sequence[VisualPart]) -> DrawnRobot:
+    def add(self, robot: Robot, parts: Sequence[VisualPart]) -> RenderedRobot:
         """Return a robot that is in all pictures from now on, while it is shown."""
 
     @abstractmethod
@@ -90,5 +90,5 @@ def open_renderer(kind: str = "auto") -> Renderer:
     Raises `MissingExtraError` if no engine is installed, `OptionError` if it cannot draw in this
     way on this machine.
     """
-    renderer: Renderer = pkgutil.resolve_name(RENDERERS[engine_named(None)])(kind)
+    renderer: Renderer = pkgutil.resolve_name(RENDERER_CLASSES[engine_named(None)])(kind)
     return renderer

@@ -16,19 +16,19 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.model.side_car import base_shapes
 from robotid_sim.model.solid import Solid, read_mesh
 from robotid_sim.viewer import primitive_meshes
-from robotid_sim.viewer.colors import AXES, Rgba, rgba
+from robotid_sim.viewer.colors import AXIS_COLORS, Rgba, rgba
 from robotid_sim.viewer.primitive_meshes import segment
 
 MESH_FORMATS = (".stl", ".obj", ".dae")
 """What Bullet reads."""
 
-PLAIN: Rgba = (0.7, 0.7, 0.7, 1.0)
+PLAIN_COLOR: Rgba = (0.7, 0.7, 0.7, 1.0)
 """The reader's color of a shape that has none."""
-SHELLS: tuple[Rgba, Rgba] = ((0.90, 0.91, 0.93, 1.0), (0.62, 0.67, 0.74, 1.0))
+SHELL_COLORS: tuple[Rgba, Rgba] = ((0.90, 0.91, 0.93, 1.0), (0.62, 0.67, 0.74, 1.0))
 """Colors of uncolored bodies, in turn, so that neighbors can be told apart."""
 JOINT_COLOR: Rgba = (0.27, 0.30, 0.35, 1.0)
 
-PRIMITIVES: dict[str, Callable[..., trimesh.Trimesh]] = {
+PRIMITIVE_MESHES: dict[str, Callable[..., trimesh.Trimesh]] = {
     kind: getattr(primitive_meshes, kind) for kind in ("box", "cylinder", "sphere", "capsule")
 }
 """Meshes by the kind of a `GeometryShape`, called with its sizes."""
@@ -46,7 +46,7 @@ class VisualPart:
     mesh: trimesh.Trimesh | Path
     """Triangles, or a file that Bullet reads."""
     scale: tuple[float, ...] = (1.0, 1.0, 1.0)
-    rgba: Rgba = PLAIN
+    rgba: Rgba = PLAIN_COLOR
 
 
 def robot_parts(robot: Robot, *, files: bool = True) -> list[VisualPart]:
@@ -84,7 +84,7 @@ def part_solid(part: VisualPart, *, placed: bool = False) -> Solid:
     mesh = part.mesh
     solid = read_mesh(mesh) if isinstance(mesh, Path) else Solid(mesh.vertices, mesh.faces)
     sized = np.diag([*part.scale, 1.0])
-    return solid.transformed(part.T_body_part @ sized if placed else sized)
+    return solid.transform(part.T_body_part @ sized if placed else sized)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -138,7 +138,7 @@ def frame_parts(robot: Robot, size: float) -> list[VisualPart]:
     return [
         VisualPart(body, T @ segment(np.zeros(3), size * axis)[0], rod, rgba=rgba(color))
         for body, T in frames
-        for axis, color in zip(np.eye(3), AXES, strict=True)
+        for axis, color in zip(np.eye(3), AXIS_COLORS, strict=True)
     ]
 
 
@@ -170,14 +170,14 @@ def stand_in(robot: Robot, body: int) -> Iterator[VisualPart]:
     if np.linalg.norm(end) > 1e-6:
         frame, length = segment(np.zeros(3), end)
         bar = primitive_meshes.capsule(thick, length)
-        yield VisualPart(body, frame, bar, rgba=SHELLS[(body + 1) % 2])
+        yield VisualPart(body, frame, bar, rgba=SHELL_COLORS[(body + 1) % 2])
     if body + 1 < robot.dof and robot.joints[body + 1].prismatic:
         joint, thick = robot.joints[body + 1], 0.9 * thick
         T = joint.T_parent_joint
         axis = T[:3, :3] @ joint.axis
         frame, length = segment(*(T[:3, 3] + axis * x for x in (joint.lower, joint.upper)))
         rail = primitive_meshes.box(thick, thick, length + 3.0 * thick)
-        yield VisualPart(body, frame, rail, rgba=SHELLS[(body + 1) % 2])
+        yield VisualPart(body, frame, rail, rgba=SHELL_COLORS[(body + 1) % 2])
 
 
 def _bar_ends(robot: Robot) -> list[Float1D]:
@@ -198,12 +198,14 @@ def _drawable(
 
 
 def _part(body: int, shape: GeometryShape, *, files: bool) -> VisualPart | None:
-    uncolored = shape.rgba == PLAIN or shape.collision
-    color = SHELLS[(body + 1) % 2] if uncolored else shape.rgba
+    uncolored = shape.rgba == PLAIN_COLOR or shape.collision
+    color = SHELL_COLORS[(body + 1) % 2] if uncolored else shape.rgba
     if shape.mesh is None:
-        if shape.kind not in PRIMITIVES or not all(size > 0.0 for size in shape.size):
+        if shape.kind not in PRIMITIVE_MESHES or not all(size > 0.0 for size in shape.size):
             return None
-        return VisualPart(body, shape.T_body_shape, PRIMITIVES[shape.kind](*shape.size), rgba=color)
+        return VisualPart(
+            body, shape.T_body_shape, PRIMITIVE_MESHES[shape.kind](*shape.size), rgba=color
+        )
     if not files:
         return None
     path = shape.mesh

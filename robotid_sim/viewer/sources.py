@@ -32,13 +32,13 @@ from robotid_sim.streams import Streams
 from robotid_sim.trajectory.reference import Excitation, require_runnable
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 from robotid_sim.validation.closed_loop import TaskMotions, task_motions
-from robotid_sim.validation.comparison import TRUE, UNDISTURBED
+from robotid_sim.validation.comparison import TRUE, UNDISTURBED_NAME
 from robotid_sim.viewer import viewer
-from robotid_sim.viewer.animation import Animation, interpolated, require_showable, thinned
+from robotid_sim.viewer.animation import Animation, interpolate, reduce_times, require_showable
 from robotid_sim.viewer.colors import model_color
 from robotid_sim.viewer.view_settings import WINDOW, ViewSettings
 
-SAME_RUN = 0.01
+RMS_TOLERANCE = 0.01
 """Largest relative difference of RMS errors between a run and its repetition."""
 
 _log = logging.getLogger(__name__)
@@ -59,14 +59,14 @@ def show_motion(
     width, height = map(int, WINDOW.split("x"))
     settings = ViewSettings(width=width, height=height)
     if isinstance(motion, Log):
-        shown = Animation.of_log(robot, motion, name)
+        shown = Animation.from_log(robot, motion, name)
     else:
-        shown = Animation.of_trajectory(robot, motion, name)
+        shown = Animation.from_trajectory(robot, motion, name)
     viewer.show(shown, settings, models=models)
 
 
 @dataclass(frozen=True)
-class ShownMotions:
+class ViewerMotions:
     """Motions of a robot with the models that a window can switch to."""
 
     plant: Robot
@@ -76,7 +76,7 @@ class ShownMotions:
     models: Mapping[str, Robot]
 
     @classmethod
-    def of(
+    def from_inputs(
         cls,
         plant: Robot,
         study: StudyConfig,
@@ -89,17 +89,19 @@ class ShownMotions:
         *,
         true: bool,
         engine_needed: bool,
-    ) -> "ShownMotions":
+    ) -> "ViewerMotions":
         """Return the motions of a trajectory, a task, logs or a result."""
         models = {} if result is None else read_models(plant, result, study, true=true)
         motions = None
         if trajectory is not None:
-            shown = [simulated(plant, trajectory, study, progress, engine_needed=engine_needed)]
+            shown = [
+                simulate_animation(plant, trajectory, study, progress, engine_needed=engine_needed)
+            ]
         elif task is not None and result is not None:
             motions = task_of_result(models, result, task, study, progress)
-            shown = tracking_animations(plant, motions, magnification)
+            shown = make_tracking_animations(plant, motions, magnification)
         else:
-            shown = recorded(plant, log or ([] if result is None else [result / "log.h5"]))
+            shown = load_animations(plant, log or ([] if result is None else [result / "log.h5"]))
         return cls(plant, shown, motions, models)
 
     def show(self, settings: ViewSettings, speed: float) -> None:
@@ -156,7 +158,7 @@ def folders_of(
     return folder, result
 
 
-def recorded(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
+def load_animations(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
     """Return what logs hold, the first one as the motion; without any a sweep of every joint."""
     if not paths:
         return [Animation.sweep(plant)]
@@ -164,7 +166,7 @@ def recorded(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
     stems = [path.stem for path in paths]
     names = stems if len(set(stems)) == len(stems) else [str(path) for path in paths]
     pairs = zip(paths, names, strict=True)
-    return [Animation.of_log(plant, load_log(path), name) for path, name in pairs]
+    return [Animation.from_log(plant, load_log(path), name) for path, name in pairs]
 
 
 def model_in(folder: Path) -> Path:
@@ -176,17 +178,17 @@ def model_in(folder: Path) -> Path:
     raise FileFormatError(f"{folder} holds no identified.urdf or nominal.urdf; give a URDF")
 
 
-def simulated(
+def simulate_animation(
     plant: Robot, trajectory: Path, study: StudyConfig, progress: Progress, *, engine_needed: bool
 ) -> Animation:
     """Return the virtual experiment on a trajectory file; the trajectory where no engine is."""
     path = load_trajectory(trajectory, plant)
     if not engine_needed and not any(map(is_installed, ENGINES)):
-        return Animation.of_trajectory(plant, path, trajectory.stem)
+        return Animation.from_trajectory(plant, path, trajectory.stem)
     cell = build_cell(plant, build_nominal(plant, study), study)
     require_runnable(path, plant, cell.rate, str(trajectory))
     log = run_experiment(cell, path, Streams(study.seed)("measure"), progress=progress)
-    return Animation.of_log(plant, log, trajectory.stem)
+    return Animation.from_log(plant, log, trajectory.stem)
 
 
 def read_models(
@@ -252,28 +254,28 @@ def _is_as_recorded(motions: TaskMotions, file: Path) -> bool:
     recorded = {  # the first run of each
         run.model: run.rms_error
         for run in reversed(runs)
-        if (run.controller, run.scenario) == (motions.controller, UNDISTURBED)
+        if (run.controller, run.scenario) == (motions.controller, UNDISTURBED_NAME)
         and run.task == motions.task.name
     }
     return all(
-        model in recorded and np.allclose(rms(error), recorded[model], rtol=SAME_RUN, atol=0.0)
+        model in recorded and np.allclose(rms(error), recorded[model], rtol=RMS_TOLERANCE, atol=0.0)
         for model, error in motions.errors().items()
     )
 
 
-SHOWN_ERROR = 0.2
+MAX_DISPLAYED_ERROR = 0.2
 """Largest error of a joint that turns after magnification [rad]."""
 
-SHOWN_SHARE = SHOWN_ERROR / (2.0 * np.pi)
+MAX_DISPLAYED_SHARE = MAX_DISPLAYED_ERROR / (2.0 * np.pi)
 """The same of a joint that slides, over its range: 0.2 rad are that share of a turn."""
 
 MAGNIFICATIONS = tuple(digit * 10.0**k for k in range(6) for digit in (1.0, 2.0, 5.0))
 """Those that are chosen from; beyond the last one, errors are rounding."""
 
-ROUNDING = 1e-9
+ERROR_TOLERANCE = 1e-9
 
 
-def tracking_animations(
+def make_tracking_animations(
     robot: Robot, motions: TaskMotions, magnification: float | None = None
 ) -> list[Animation]:
     r"""Return the reference of a task, and its motion with every model, the error magnified.
@@ -292,14 +294,14 @@ def tracking_animations(
         K = visible_magnification(robot, errors.values())
     if not 0.0 < K < np.inf:
         raise OptionError(f"a magnification of {K:g} is not usable; give one above zero")
-    t = thinned(next(iter(motions.logs.values())).t)
+    t = reduce_times(next(iter(motions.logs.values())).t)
     reference = motions.task.trajectory(t)
     tau = joint_torque(robot, reference.q, reference.dq, reference.ddq)
     name = f"{motions.task.name} reference"
     shown = [Animation(name, robot, t, reference.q, reference.dq, tau)]
     for index, (model, log) in enumerate(motions.logs.items()):
         # The error, not the motion: chords of that are off the reference, which K would magnify.
-        error = interpolated(t, log.t, errors[model])
+        error = interpolate(t, log.t, errors[model])
         title = model if K == 1.0 else f"{model}, error x {K:g}"
         q = reference.q + K * error
         dq = reference.dq + K * np.gradient(error, t, axis=0)
@@ -311,11 +313,11 @@ def tracking_animations(
 def visible_magnification(robot: Robot, errors: Iterable[Float2D]) -> float:
     """Return the largest of 1, 2, 5, 10, ... with which errors stay in bounds; at least 1.
 
-    Joints are then shown at most `SHOWN_ERROR` from their reference, those that slide `SHOWN_SHARE`
-    of their range; `errors` have the shape (N, n) each.
+    Joints are then shown at most `MAX_DISPLAYED_ERROR` from their reference, those that slide
+    `MAX_DISPLAYED_SHARE` of their range; `errors` have the shape (N, n) each.
     """
-    allowed = np.full(robot.dof, SHOWN_ERROR)
+    allowed = np.full(robot.dof, MAX_DISPLAYED_ERROR)
     slides = np.array(robot.prismatic)
-    allowed[slides] = SHOWN_SHARE * 2.0 * robot.limits.half_range[slides]
+    allowed[slides] = MAX_DISPLAYED_SHARE * 2.0 * robot.limits.half_range[slides]
     largest = max(float((np.abs(e) / allowed).max()) for e in errors)
-    return max(K for K in MAGNIFICATIONS if K == 1.0 or K * largest <= 1.0 + ROUNDING)
+    return max(K for K in MAGNIFICATIONS if K == 1.0 or K * largest <= 1.0 + ERROR_TOLERANCE)

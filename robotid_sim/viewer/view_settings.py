@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 SMALLEST, LARGEST = 16, 4096  # [pixels]
 
-DIRECTIONS = {
+VIEW_ANGLES = {
     "front": (90.0, -8.0),
     "side": (0.0, -8.0),
     "top": (90.0, -89.0),
@@ -34,9 +34,9 @@ DEFAULT_LAYERS = frozenset({"panel", "path", "contacts"})
 WINDOW_LAYERS = ("path", "contacts", "frames", "inertia", "torque")
 """Layers of PyBullet's window; numbers and curves are for pictures and the page."""
 
-RENDERERS = ("auto", "egl", "software")
+RENDERER_NAMES = ("auto", "egl", "software")
 
-FPS = 30.0
+FRAME_RATE = 30.0
 """Frames per second of a film."""
 
 WINDOW, PICTURE = "1280x800", "640x480"
@@ -45,9 +45,9 @@ WINDOW, PICTURE = "1280x800", "640x480"
 
 def direction(name: str) -> tuple[float, float]:
     """Return yaw and pitch [deg] of a view direction by name."""
-    if name not in DIRECTIONS:
-        raise UnknownNameError.of("camera", name, DIRECTIONS)
-    return DIRECTIONS[name]
+    if name not in VIEW_ANGLES:
+        raise UnknownNameError.from_names("camera", name, VIEW_ANGLES)
+    return VIEW_ANGLES[name]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,16 +75,16 @@ class ViewSettings:
             )
         direction(self.camera)
         for name in sorted(self.layers - set(LAYERS)):
-            raise UnknownNameError.of("layer", name, LAYERS)
-        if self.renderer not in RENDERERS:
-            raise UnknownNameError.of("renderer", self.renderer, RENDERERS)
+            raise UnknownNameError.from_names("layer", name, LAYERS)
+        if self.renderer not in RENDERER_NAMES:
+            raise UnknownNameError.from_names("renderer", self.renderer, RENDERER_NAMES)
 
     def joint_of(self, robot: "Robot") -> int:
         """Return the index of the joint whose curves are shown; raise if there is none such."""
         if self.joint is None:
             return 0
         if self.joint not in robot.joint_names:
-            raise UnknownNameError.of("joint", self.joint, robot.joint_names)
+            raise UnknownNameError.from_names("joint", self.joint, robot.joint_names)
         return robot.joint_names.index(self.joint)
 
 

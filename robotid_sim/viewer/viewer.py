@@ -14,7 +14,7 @@ from robotid_sim.viewer.animation import Animation, require_showable
 from robotid_sim.viewer.display import has_name, no_display, require_window
 from robotid_sim.viewer.view_settings import ViewSettings
 
-OPENING = 120.0
+OPENING_TIMEOUT = 120.0
 """Time for the window to open [s]."""
 
 
@@ -68,7 +68,7 @@ def show(
 def _reports(child: "subprocess.Popen[bytes]") -> list[str]:
     """Return the lines that the window's process reports; end it if it does not open."""
     assert child.stdout is not None
-    timeout = threading.Timer(OPENING, child.kill)
+    timeout = threading.Timer(OPENING_TIMEOUT, child.kill)
     timeout.start()
     with child:
         try:

@@ -18,7 +18,7 @@ from robotid_sim.errors import RobotIdError
 from robotid_sim.model.robot import Robot
 from robotid_sim.signals import end_with_parent
 from robotid_sim.viewer.animation import Animation
-from robotid_sim.viewer.colors import WINDOW_SKY
+from robotid_sim.viewer.colors import WINDOW_SKY_COLOR
 from robotid_sim.viewer.display import exit_at_once
 from robotid_sim.viewer.view_settings import WINDOW_LAYERS, ViewSettings
 from robotid_sim.viewer.window_scene import WindowScene
@@ -26,13 +26,13 @@ from robotid_sim.viewer.window_scene import WindowScene
 OPENED, CLOSED, FAILED = "opened", "closed", "failed"
 """What the process reports to its parent."""
 
-TICK = 1.0 / 60.0
+TICK_TIME = 1.0 / 60.0
 """Time between two states [s]."""
 
-HIDDEN = ("RGB_BUFFER", "DEPTH_BUFFER", "SEGMENTATION_MARK")
+HIDDEN_PREVIEWS = ("RGB_BUFFER", "DEPTH_BUFFER", "SEGMENTATION_MARK")
 """Previews of PyBullet's GUI."""
 
-FASTEST = 4.0
+MAX_SPEED = 4.0
 """Right end of the slider of the speed [seconds of motion per second]."""
 
 
@@ -52,7 +52,7 @@ class PlaybackControls:
         # PyBullet cuts the first letter; a larger lower end makes a button of a slider.
         add, shown = client.addUserDebugParameter, set(layers)
         self._time = add(" time [s]", start, end, start)
-        self._speed = add(" speed", 0.0, max(FASTEST, speed), speed)
+        self._speed = add(" speed", 0.0, max(MAX_SPEED, speed), speed)
         self._button = add(" play / pause", 1, 0, 0)
         self._switches = {name: add(f" {name}", 0, 1, int(name in shown)) for name in WINDOW_LAYERS}
         self._last = self._read()
@@ -97,11 +97,11 @@ class WindowInput:
 
 def open_window(settings: ViewSettings) -> EngineClient:
     """Return a client with a window that draws nothing yet, which makes loading fast."""
-    sky = zip(("red", "green", "blue"), WINDOW_SKY, strict=True)
+    sky = zip(("red", "green", "blue"), WINDOW_SKY_COLOR, strict=True)
     background = " ".join(f"--background_color_{name}={value / 255.0}" for name, value in sky)
     client = EngineClient(f"--width={settings.width} --height={settings.height} {background}")
     exit_at_once()  # again, for the display's libraries have asked for clean-up by now
-    for name in (*(f"{name}_PREVIEW" for name in HIDDEN), "MOUSE_PICKING", "RENDERING"):
+    for name in (*(f"{name}_PREVIEW" for name in HIDDEN_PREVIEWS), "MOUSE_PICKING", "RENDERING"):
         client.configureDebugVisualizer(getattr(client, f"COV_ENABLE_{name}"), 0)
     return client
 
@@ -113,8 +113,8 @@ def play(client: EngineClient, scene: WindowScene, controls: PlaybackControls) -
     while client.isConnected() and os.getppid() == parent:
         before, last = last, time.perf_counter()
         controls.advance(last - before)
-        scene.update(scene.animation.at(controls.time), controls.layers)
-        time.sleep(max(0.0, TICK - (time.perf_counter() - last)))
+        scene.update(scene.animation.state_at(controls.time), controls.layers)
+        time.sleep(max(0.0, TICK_TIME - (time.perf_counter() - last)))
 
 
 def main(parent: int) -> None:

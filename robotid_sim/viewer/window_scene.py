@@ -29,7 +29,7 @@ from robotid_sim.viewer.pybullet_renderer import PosedRobot
 from robotid_sim.viewer.robot_visuals import VisualPart, frame_parts, inertia_parts, reach
 from robotid_sim.viewer.view_settings import ViewSettings
 
-FOV = 90.0
+FIELD_OF_VIEW = 90.0
 """Field of view of PyBullet's window [deg]."""
 
 SIDE, TOP, BOTTOM = 260, 60, 135
@@ -37,17 +37,17 @@ SIDE, TOP, BOTTOM = 260, 60, 135
 
 GHOST_OPACITY, FADED = 0.4, 0.25
 
-BEHIND = 0.006
+GHOST_SHIFT = 0.006
 """Shift of a ghost over the distance of the camera: where it is in the robot's place, which is its
 normal case beside a reference, it would shimmer otherwise."""
 
-LINES = 400
+MAX_LINES = 400
 """Lines of all paths together; every one takes PyBullet 2 ms."""
 
-TONES = 24
+TONE_COUNT = 24
 """Steps of the torque color."""
 
-TEXT_EVERY = 0.1
+TEXT_INTERVAL = 0.1
 """Time between changes of the text [s of motion]."""
 
 
@@ -70,13 +70,13 @@ class WindowScene:
         parts, points = visuals_and_bounds(animations, bounding)
         tones, size = animation_colors(animations), reach(robot)
         self._robots = {1.0: PosedRobot(client, robot, parts)}
-        self._robots[FADED] = PosedRobot(client, robot, _tinted(parts, None, FADED))
+        self._robots[FADED] = PosedRobot(client, robot, _tint(parts, None, FADED))
         self._painted: dict[float, dict[int, Rgb | None]] = {
             opacity: dict.fromkeys(range(-1, robot.dof)) for opacity in self._robots
         }
         moving = [part for part in parts if part.body >= 0]
         self._ghosts = [
-            PosedRobot(client, robot, _tinted(moving, tone, GHOST_OPACITY)) for tone in tones[1:]
+            PosedRobot(client, robot, _tint(moving, tone, GHOST_OPACITY)) for tone in tones[1:]
         ]
         self._frames = PosedRobot(client, robot, frame_parts(robot, 0.12 * size))
         self._masses = []
@@ -84,9 +84,9 @@ class WindowScene:
             color = colors.rgba(colors.model_color(name, k))
             ellipsoids = inertia_parts(model, color, dot=0.014 * size)
             self._masses.append(PosedRobot(client, model, ellipsoids))
-        self._contacts = ContactTimes.of(self.animation)
+        self._contacts = ContactTimes.from_animation(self.animation)
         self._paths = [
-            (_evenly_spaced(animation.tool_path(), LINES // len(animations) + 1).tolist(), tone)
+            (_evenly_spaced(animation.tool_path(), MAX_LINES // len(animations) + 1).tolist(), tone)
             for animation, tone in zip(animations, tones, strict=True)
         ]
         self._lines: list[int] = []
@@ -100,7 +100,7 @@ class WindowScene:
             robot.show(visible=alpha == opacity)
             robot.pose(state.q)
         for animation, ghost in zip(self._animations[1:], self._ghosts, strict=True):
-            ghost.pose(animation.at(state.t).q)
+            ghost.pose(animation.state_at(state.t).q)
         for layer, robots in (("frames", [self._frames]), ("inertia", self._masses)):
             for robot in robots:
                 robot.show(visible=layer in layers)
@@ -118,15 +118,15 @@ class WindowScene:
             ]
             client.configureDebugVisualizer(client.COV_ENABLE_RENDERING, 1)
         shown = self.animation.robot
-        time = TEXT_EVERY * round(state.t / TEXT_EVERY)
+        time = TEXT_INTERVAL * round(state.t / TEXT_INTERVAL)
         text = f"{shown.name}: {self.animation.name}, {time:z.1f} s"
-        if "contacts" in layers and (red := self._contacts.at(state.t)):
+        if "contacts" in layers and (red := self._contacts.contacts_at(state.t)):
             names = (shown.base if body < 0 else shown.links[body].name for body in sorted(red))
             text += f", contact: {', '.join(names)}"
         if text != self._text:
             old = {"replaceItemUniqueId": self._text_item} if self._text else {}
             self._text_item = self._client.addUserDebugText(
-                text, self._text_place, colors.rgba(colors.INK)[:3], 1.3, **old
+                text, self._text_place, colors.rgba(colors.INK_COLOR)[:3], 1.3, **old
             )
             self._text = text
 
@@ -140,25 +140,25 @@ class WindowScene:
         )
         free = Margins(side, side, top, bottom)
         seen = np.vstack([points, above])
-        camera = Camera.fitted(seen, settings.camera, width, height, fov=FOV, margins=free)
+        camera = Camera.fit(seen, settings.camera, width, height, fov=FIELD_OF_VIEW, margins=free)
         self._client.resetDebugVisualizerCamera(
             camera.distance, camera.yaw, camera.pitch, camera.target.tolist()
         )
         right, _, back = camera.axes.T
         self._text_place = (above - 0.35 * camera.distance * right).tolist()  # where it begins
         for ghost in self._ghosts:
-            ghost.shift(-BEHIND * camera.distance * back)
+            ghost.shift(-GHOST_SHIFT * camera.distance * back)
 
     def _paint(self, state: JointState, layers: set[str], opacity: float) -> None:
         """Give one body the color that it should have, the one that has waited longest."""
         robot, painted = self.animation.robot, self._painted[opacity]
         if "torque" in layers and state.tau is not None:
-            steps = np.round(TONES * torque_share(robot, state.tau)) / TONES
+            steps = np.round(TONE_COUNT * torque_share(robot, state.tau)) / TONE_COUNT
             wanted: dict[int, Rgb | None] = dict(enumerate(map(colors.warm, steps)))
             wanted[-1] = colors.warm(0.0)  # the base bears no torque of its own
         else:
-            red = self._contacts.at(state.t) if "contacts" in layers else frozenset[int]()
-            wanted = {body: colors.CONTACT if body in red else None for body in painted}
+            red = self._contacts.contacts_at(state.t) if "contacts" in layers else frozenset[int]()
+            wanted = {body: colors.CONTACT_COLOR if body in red else None for body in painted}
         for body in list(painted):
             if painted[body] != wanted[body]:
                 del painted[body]
@@ -175,7 +175,7 @@ def _evenly_spaced(path: Float2D, count: int) -> Float2D:
     return np.column_stack([np.interp(even, along, axis) for axis in path.T])
 
 
-def _tinted(parts: Sequence[VisualPart], color: Rgb | None, opacity: float) -> list[VisualPart]:
+def _tint(parts: Sequence[VisualPart], color: Rgb | None, opacity: float) -> list[VisualPart]:
     """Return the parts in one color, or their own, and translucent."""
     if color is None:
         return [replace(part, rgba=(*part.rgba[:3], opacity)) for part in parts]

@@ -19,13 +19,13 @@ from sampling import sampled
 
 from robotid_sim.campaign import backend, group_work
 from robotid_sim.campaign import run as campaign_run
-from robotid_sim.campaign.backend import LateError, limited
+from robotid_sim.campaign.backend import TimeLimitError, limit_seconds
 from robotid_sim.campaign.plan import load_plan
 from robotid_sim.campaign.run import run_campaign
 from robotid_sim.campaign.store import DONE, FAILED, LATE, LOST, Store
 from robotid_sim.campaign.trial_list import Effort, trials_of
 from robotid_sim.errors import FileFormatError, OptionError
-from robotid_sim.result_folder import locked
+from robotid_sim.result_folder import lock_folder
 
 
 def rows_in(folder):
@@ -57,8 +57,8 @@ def test_finished_trials_are_not_run_again(finished, monkeypatch) -> None:
     def work(*_args):
         raise AssertionError("a trial was run again")
 
-    monkeypatch.setattr(group_work, "_made", work)
-    monkeypatch.setattr(group_work.DoGroup, "_rows", work)
+    monkeypatch.setattr(group_work, "_make_motions", work)
+    monkeypatch.setattr(group_work.GroupRunner, "_rows", work)
     done = run_campaign(short_plan(), finished)
     assert (done.new, done.before) == (0, 8)
     assert told(rows_in(finished)) == before
@@ -77,8 +77,8 @@ def test_more_seeds_run_only_what_is_new(finished, tmp_path) -> None:
 def test_what_trials_took_is_what_further_ones_are_expected_to_take() -> None:
     plan = short_plan()
     trials = trials_of(plan)
-    assert Effort.of(trials, plan, [1.0, 4.0]).seconds == 2.5 * len(trials)
-    assert Effort.of(trials, plan).seconds > 0.0
+    assert Effort.from_trials(trials, plan, [1.0, 4.0]).seconds == 2.5 * len(trials)
+    assert Effort.from_trials(trials, plan).seconds > 0.0
 
 
 @pytest.mark.slow
@@ -102,14 +102,14 @@ def test_a_cluster_finds_the_same(finished, tmp_path) -> None:
 
 @pytest.mark.slow
 def test_an_estimator_that_raises_costs_its_own_rows_only(finished, tmp_path, monkeypatch) -> None:
-    estimated = group_work.DoGroup._estimated
+    estimated = group_work.GroupRunner._estimate_rows
 
     def broken(self, trials, *rest):
         if any(trial.factors["estimator"] == "ols" for trial in trials):
             raise ValueError("no fit today")
         return estimated(self, trials, *rest)
 
-    monkeypatch.setattr(group_work.DoGroup, "_estimated", broken)
+    monkeypatch.setattr(group_work.GroupRunner, "_estimate_rows", broken)
     run_campaign(short_plan(), tmp_path)
     good, bad = told(rows_in(finished)), told(rows_in(tmp_path))
     assert {row[4] for row in bad if row[1]["estimator"] == "ols"} == {"ValueError: no fit today"}
@@ -137,7 +137,7 @@ def test_a_trial_past_its_time_is_ended_and_recorded(tmp_path, monkeypatch) -> N
         return group_work.make_motions(trial, needs_loop=needs_loop, limit=None)
 
     run_campaign(short_plan(seeds=1), tmp_path)
-    monkeypatch.setattr(group_work.DoGroup, "_estimated", sleep)
+    monkeypatch.setattr(group_work.GroupRunner, "_estimate_rows", sleep)
     monkeypatch.setattr(campaign_run, "make_motions", unlimited)
     began = time.monotonic()
     run_campaign(short_plan(time_limit=0.3), tmp_path)
@@ -147,9 +147,9 @@ def test_a_trial_past_its_time_is_ended_and_recorded(tmp_path, monkeypatch) -> N
 
 
 def test_a_limit_of_time_lets_go_of_what_was_in_time() -> None:
-    with limited(10.0):
+    with limit_seconds(10.0):
         pass
-    with pytest.raises(LateError), limited(0.05):
+    with pytest.raises(TimeLimitError), limit_seconds(0.05):
         forever()
 
 
@@ -163,17 +163,17 @@ def test_work_whose_process_dies_is_begun_again_and_given_up(tmp_path, monkeypat
     begun, each_task = [], backend.each_task
 
     def dying(function, tasks, *rest, apart, batch_size):
-        if not isinstance(function, group_work.DoGroup):
+        if not isinstance(function, group_work.GroupRunner):
             return each_task(function, tasks, *rest, apart=apart, batch_size=batch_size)
         assert (apart, batch_size) == (True, "auto")
         begun.append(len(tasks))
-        raise backend.lost_worker()[0]("a worker was killed")
+        raise backend.worker_errors()[0]("a worker was killed")
 
     run_campaign(short_plan(seeds=1), tmp_path)
     monkeypatch.setattr(backend, "each_task", dying)
     run_campaign(short_plan(), tmp_path)
-    last_alone = [*[2] * (backend.TRIES - 1), 1]
-    assert begun == [*last_alone, *[1] * backend.TRIES]
+    last_alone = [*[2] * (backend.MAX_ATTEMPTS - 1), 1]
+    assert begun == [*last_alone, *[1] * backend.MAX_ATTEMPTS]
     with Store(tmp_path, write=False) as store:
         assert store.counts() == {DONE: 4, LOST: 4}
 
@@ -200,7 +200,7 @@ def test_a_folder_that_cannot_be_written_is_one_line(folder) -> None:
 
 @pytest.mark.slow
 def test_a_second_run_into_a_folder_is_refused(finished) -> None:
-    with locked(finished), pytest.raises(OptionError, match="another run writes into"):
+    with lock_folder(finished), pytest.raises(OptionError, match="another run writes into"):
         run_campaign(short_plan(seeds=3), finished)
 
 

@@ -13,8 +13,8 @@ from robots import DATA
 
 from robotid_sim.campaign.factors import factor_of
 from robotid_sim.campaign.plan import load_plan, plan_of
-from robotid_sim.campaign.shipped_plans import shipped_plans
-from robotid_sim.campaign.store import ARRAYS, DONE, FAILED, NAME, Store, TrialRow
+from robotid_sim.campaign.shipped_plans import list_shipped_plans
+from robotid_sim.campaign.store import ARRAY_FILE, DONE, FAILED, FILE_NAME, Store, TrialRow
 from robotid_sim.campaign.trial_list import RobotFiles, SharedWork, groups_of, trials_of
 from robotid_sim.errors import FileFormatError, RobotIdError
 
@@ -31,8 +31,8 @@ def test_rows_come_back_as_they_were(tmp_path) -> None:
         assert (first.key, first.seconds, first.metrics["model_error"]) == ("a", 1.5, 0.1)
         assert (second.status, second.error) == (FAILED, "it broke")
         assert store.counts() == {DONE: 1, FAILED: 1}
-        assert store.finished() == {"a", "b"}
-        assert store.finished(again=[FAILED]) == {"a"}
+        assert store.list_finished_trials() == {"a", "b"}
+        assert store.list_finished_trials(again=[FAILED]) == {"a"}
         assert store.is_whole()
 
 
@@ -40,7 +40,7 @@ def test_arrays_are_kept_beside_the_rows(tmp_path) -> None:
     with Store(tmp_path, write=True) as store:
         for value in (1.0, 2.0):  # a trial whose row was lost is run again
             store.add([row("a", arrays={"beta": np.full(3, value)})])
-    with h5py.File(tmp_path / ARRAYS) as file:
+    with h5py.File(tmp_path / ARRAY_FILE) as file:
         assert file["a/beta"][()].tolist() == [2.0, 2.0, 2.0]
 
 
@@ -49,7 +49,7 @@ def test_rows_of_a_group_are_written_together_or_not_at_all(tmp_path) -> None:
         unwritable = replace(row("b"), error=object())  # nothing that SQLite can hold
         with pytest.raises(FileFormatError, match="what is finished stays"):
             store.add([row("a"), unwritable])
-        assert store.finished() == set()
+        assert store.list_finished_trials() == set()
 
 
 def test_others_read_while_one_writes(tmp_path) -> None:
@@ -57,7 +57,7 @@ def test_others_read_while_one_writes(tmp_path) -> None:
         writer.add([row("a")])
         with Store(tmp_path, write=False) as reader:
             writer.add([row("b")])
-            assert reader.finished() == {"a", "b"}
+            assert reader.list_finished_trials() == {"a", "b"}
 
 
 def test_a_store_of_another_schema_is_refused(tmp_path) -> None:
@@ -70,7 +70,7 @@ def test_a_store_of_another_schema_is_refused(tmp_path) -> None:
 def test_what_is_no_store_is_said(tmp_path) -> None:
     with pytest.raises(FileFormatError, match="holds no campaign"):
         Store(tmp_path, write=False)
-    (tmp_path / NAME).write_text("no database at all, but text of some length")
+    (tmp_path / FILE_NAME).write_text("no database at all, but text of some length")
     with pytest.raises(FileFormatError, match="file is not a database"):
         Store(tmp_path, write=True)
 
@@ -82,14 +82,14 @@ def test_a_full_disk_is_one_line_and_breaks_nothing(tmp_path) -> None:
         store._rows.execute(f"PRAGMA max_page_count = {pages}")
         with pytest.raises(FileFormatError, match="database or disk is full"):
             store.add([row(f"k{k}", error="x" * 5000) for k in range(50)])
-        assert store.finished() == {"a"}
+        assert store.list_finished_trials() == {"a"}
         assert store.is_whole()
 
 
 def test_the_file_is_read_by_sqlite_alone(tmp_path) -> None:
     with Store(tmp_path, write=True) as store:
         store.add([row("a")])
-    table = sqlite3.connect(tmp_path / NAME)
+    table = sqlite3.connect(tmp_path / FILE_NAME)
     assert table.execute("SELECT key, model_error FROM trial").fetchall() == [("a", 0.1)]
     table.close()
 
@@ -138,10 +138,10 @@ def test_ranges_have_equal_steps_or_ratios() -> None:
 
 def test_trials_share_what_their_levels_leave_alone() -> None:
     trials = trials_of(short_plan())
-    assert SharedWork.of(trials) == SharedWork(trials=8, bases=1, logs=4, fits=4)
+    assert SharedWork.from_trials(trials) == SharedWork(trials=8, bases=1, logs=4, fits=4)
     assert [len(group) for group in groups_of(trials)] == [2, 2, 2, 2]
     moved = trials_of(short_plan(factors={"design.periods": [2, 3]}))
-    assert SharedWork.of(moved).bases == 2
+    assert SharedWork.from_trials(moved).bases == 2
 
 
 def test_a_level_of_several_keys_sets_them_all() -> None:
@@ -202,7 +202,7 @@ def test_noted_digests_stand_for_files_that_are_gone(arm) -> None:
     assert keys(plan) != before
 
 
-@pytest.mark.parametrize("name", shipped_plans())
+@pytest.mark.parametrize("name", list_shipped_plans())
 def test_a_shipped_plan_can_be_built_whole_and_quick(name) -> None:
     plan = load_plan(name)
     assert len(trials_of(plan)) > len(trials_of(plan.quick())) > 0
@@ -247,10 +247,10 @@ def test_the_content_of_a_nominal_file_counts(tmp_path) -> None:
     path, digests = tmp_path / "nominal.urdf", []
     for text in ("one", "other"):
         path.write_text(text)
-        digests.append(RobotFiles().of("irb140", path))
+        digests.append(RobotFiles().digest_files("irb140", path))
     assert digests[0].keys() == digests[1].keys() == {"nominal"}
     assert digests[0] != digests[1]
-    assert RobotFiles().of("irb140", None) == {}
+    assert RobotFiles().digest_files("irb140", None) == {}
 
 
 def test_files_that_a_mujoco_file_includes_count(tmp_path) -> None:
@@ -259,8 +259,8 @@ def test_files_that_a_mujoco_file_includes_count(tmp_path) -> None:
     scene.write_text("<mujoco><include file='parts/arm.xml'/></mujoco>")
     (parts / "arm.xml").write_text("<mujoco><include\n file='parts/wrist.xml'/></mujoco>")
     (parts / "wrist.xml").write_text("<mujoco/>")
-    before = RobotFiles().of(str(scene), None)
-    assert RobotFiles().of(str(scene), None) == before
+    before = RobotFiles().digest_files(str(scene), None)
+    assert RobotFiles().digest_files(str(scene), None) == before
     (parts / "arm.xml").write_text("<mujoco/>")
-    assert RobotFiles().of(str(scene), None).keys() == before.keys()
-    assert RobotFiles().of(str(scene), None) != before
+    assert RobotFiles().digest_files(str(scene), None).keys() == before.keys()
+    assert RobotFiles().digest_files(str(scene), None) != before

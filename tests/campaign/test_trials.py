@@ -106,10 +106,10 @@ def test_other_parameters_are_run_and_both_results_stay(tmp_path) -> None:
 def test_a_broken_store_is_named_and_left_as_it_is(tmp_path) -> None:
     store = tmp_path / "store"
     run_trials(trials(tmp_path, [1]), store)
-    (store / campaign.NAME).write_bytes(b"broken" * 1000)
+    (store / campaign.FILE_NAME).write_bytes(b"broken" * 1000)
     with pytest.raises(FileFormatError, match=r"trials\.sqlite: file is not a database"):
         run_trials(trials(tmp_path, [1]), store)
-    assert (store / campaign.NAME).read_bytes() == b"broken" * 1000
+    assert (store / campaign.FILE_NAME).read_bytes() == b"broken" * 1000
 
 
 @pytest.mark.slow
@@ -136,7 +136,7 @@ def test_what_only_shows_results_throws_no_trial_away(tmp_path, monkeypatch) -> 
             (tmp_path / name).write_text(text)
         return code_fingerprint.__wrapped__(__name__)
 
-    monkeypatch.setattr(campaign, "PACKAGE", tmp_path / "package")
+    monkeypatch.setattr(campaign, "PACKAGE_FOLDER", tmp_path / "package")
     monkeypatch.setattr(campaign, "catalog_folder", lambda: tmp_path / "urdf")
     before = fingerprint()
     for name in ("report/page.py", "claims.toml", "__pycache__/deep.pyc"):

@@ -80,7 +80,7 @@ def robotid() -> Callable[..., Done]:
     def run(*words: object) -> Done:
         out, err = io.StringIO(), io.StringIO()
         # Lines of progress come after some time, of a busy machine where an idle one has none.
-        without = patch.object(progress_display, "PAUSE", math.inf)
+        without = patch.object(progress_display, "MIN_LINE_INTERVAL", math.inf)
         with redirect_stdout(out), redirect_stderr(err), without:
             code = main([str(word) for word in words])
         return Done(code, out.getvalue(), err.getvalue())

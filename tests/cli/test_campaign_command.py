@@ -12,8 +12,8 @@ from robots import DATA
 from sampling import sampled
 
 from robotid_sim.campaign.plan import load_plan
-from robotid_sim.campaign.shipped_plans import shipped_plans
-from robotid_sim.campaign.store import DONE, NAME, Store
+from robotid_sim.campaign.shipped_plans import list_shipped_plans
+from robotid_sim.campaign.store import DONE, FILE_NAME, Store
 
 PLAN = """
 title = "t"
@@ -136,12 +136,12 @@ def test_a_campaign_is_read_when_its_robot_is_gone(robotid, tmp_path) -> None:
     ],
 )
 def test_a_damaged_store_is_one_line(robotid, copied, tmp_path, change, words) -> None:
-    with closing(sqlite3.connect(copied / NAME)) as store:
+    with closing(sqlite3.connect(copied / FILE_NAME)) as store:
         store.execute(change)
         store.commit()
     table = tmp_path / "rows.csv"
     for rest in (("status", copied), ("summary", copied), ("export", copied, "--out", table)):
-        require_refused(robotid("campaign", *rest), f"{copied / NAME} is damaged: {words}")
+        require_refused(robotid("campaign", *rest), f"{copied / FILE_NAME} is damaged: {words}")
     write_plan(tmp_path / "p.toml", seeds="[0, 1]")
     plan = ("campaign", "run", tmp_path / "p.toml", "--out", copied)
     if "robot files" not in change:  # written anew
@@ -204,11 +204,11 @@ def test_a_plan_without_a_robot_says_so_plainly(robotid, tmp_path) -> None:
     assert done.err.endswith("or a factor robot\n")
 
 
-SHORT = {*shipped_plans()} - {"cad", "duration", "encoder"}
+SHORT = {*list_shipped_plans()} - {"cad", "duration", "encoder"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", sampled(shipped_plans(), *SHORT))
+@pytest.mark.parametrize("name", sampled(list_shipped_plans(), *SHORT))
 def test_a_shipped_plan_runs_and_answers(ran, tmp_path, monkeypatch, name) -> None:
     monkeypatch.chdir(tmp_path)
 

@@ -8,7 +8,7 @@ from results import sealed
 from robots import DATA
 
 from robotid_sim.cli.commands import COMMANDS
-from robotid_sim.cli.file_roles import OUTPUTS
+from robotid_sim.cli.file_roles import OUTPUT_PARAMETERS
 from robotid_sim.cli.help import load_command
 from robotid_sim.pipeline import study as pipeline_study
 from robotid_sim.result_folder import MANIFEST
@@ -143,7 +143,7 @@ def test_every_path_of_a_command_is_known_to_be_read_or_written() -> None:
         for parameter in load_command(command).params
         if any(word in str(parameter.metavar).split() for word in ("FILE", "FOLDER", "DIR"))
     }
-    assert names <= read | set(OUTPUTS)
+    assert names <= read | set(OUTPUT_PARAMETERS)
 
 
 @pytest.mark.parametrize(

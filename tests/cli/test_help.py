@@ -13,8 +13,8 @@ from sources import PACKAGE
 
 from robotid_sim.cli.commands import COMMANDS
 from robotid_sim.cli.help import load_command
-from robotid_sim.cli.schema import NAMES
-from robotid_sim.pipeline.schemas import SCHEMAS, schema
+from robotid_sim.cli.schema import SCHEMA_NAMES
+from robotid_sim.pipeline.schemas import SCHEMA_SOURCES, schema
 
 EXAMPLES = [(name, words) for name, text in COMMANDS.items() for words in text.examples]
 
@@ -147,7 +147,7 @@ def test_the_list_is_of_all_commands(robotid) -> None:
 SITE = PACKAGE.parent / "docs" / "reference" / "schemas"
 
 
-@pytest.mark.parametrize("name", SCHEMAS)
+@pytest.mark.parametrize("name", SCHEMA_SOURCES)
 def test_the_site_has_the_schema_that_the_command_prints(robotid, name) -> None:
     printed = robotid("schema", name).content
     assert printed == schema(name)
@@ -155,7 +155,7 @@ def test_the_site_has_the_schema_that_the_command_prints(robotid, name) -> None:
 
 
 def test_the_command_knows_all_of_them() -> None:
-    assert tuple(SCHEMAS) == NAMES
+    assert tuple(SCHEMA_SOURCES) == SCHEMA_NAMES
 
 
 def test_what_a_study_writes_has_the_entries_of_its_schema(quick_study) -> None:

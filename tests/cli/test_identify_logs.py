@@ -372,7 +372,7 @@ def test_the_others_are_identified_as_with_it(ran, whole, tmp_path, absent) -> N
     assert context["torque_measured"] == log.torque_measured.tolist()
     basis = base_parameters(robot, measured=log.torque_measured)
     assert estimate.names == basis.names
-    ratio = (estimate.beta - basis.of(robot.parameters())) / estimate.std
+    ratio = (estimate.beta - basis.project(robot.parameters())) / estimate.std
     assert np.abs(ratio).max() < 4.5
     assert np.mean(np.abs(ratio) < 1.96) > 0.85
     done = ran("diagnose", nominal, tmp_path / "log.h5")

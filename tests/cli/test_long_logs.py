@@ -74,8 +74,8 @@ def made(rows, lacking=0.0):
 @pytest.fixture
 def short_parts(monkeypatch):
     """Parts of 10,000 samples."""
-    monkeypatch.setattr(module, "PART", 20_000)
-    monkeypatch.setattr(module, "LONG", 50_000)
+    monkeypatch.setattr(module, "PART_SIZE", 20_000)
+    monkeypatch.setattr(module, "MIN_LONG_SIZE", 50_000)
 
 
 @pytest.fixture
@@ -101,15 +101,15 @@ def test_parts_have_the_rows_of_the_whole_log(both):
     _, fit, long, basis = both(log)
     use = fit.preprocessor
     rows = build_problem(use(log, fit.nominal), fit.nominal, basis)
-    grid = long_logs._Grid.of(long, use)
+    grid = long_logs._Grid.from_log(long, use)
     # The first row of the whole log is `edge`, a step, behind the first sample in use.
     assert round(use.rows.edge / log.dt) == grid.step
     inside = slice(grid.margin - 1, grid.margin - 1 + grid.rows)
-    W, y = (rows.by_joint(x)[inside] for x in (rows.W, rows.y))
+    W, y = (rows.unstack_rows(x)[inside] for x in (rows.W, rows.y))
     size = np.sqrt((W**2).mean(axis=(0, 1)))
     assert grid.rows > 0.95 * rows.samples
-    np.testing.assert_allclose(fit.plain.by_joint(fit.plain.W) / size, W / size, atol=1e-5)
-    np.testing.assert_allclose(fit.plain.by_joint(fit.plain.y), y, atol=1e-5 * np.abs(y).max())
+    np.testing.assert_allclose(fit.plain.unstack_rows(fit.plain.W) / size, W / size, atol=1e-5)
+    np.testing.assert_allclose(fit.plain.unstack_rows(fit.plain.y), y, atol=1e-5 * np.abs(y).max())
     own = WeightedLeastSquares().fit(
         replace(fit.plain, W=W.reshape(-1, basis.rank), y=y.ravel()), np.random.default_rng(0)
     )
@@ -128,13 +128,13 @@ def test_estimate_in_parts_is_that_in_memory(both):
 
 @pytest.mark.slow
 def test_excerpts_show_what_the_model_lacks(both, monkeypatch):
-    monkeypatch.setattr(long_logs, "SEARCHED", 1000)
+    monkeypatch.setattr(long_logs, "SEARCH_ROWS", 1000)
     whole, parts, _, _ = both(made(60_000, lacking=0.05))
     found = {(lack.joint, lack.quantity) for lack in parts.discrepancy.lacks}
     expected = {(lack.joint, lack.quantity) for lack in whole.discrepancy.lacks}
     assert expected & found >= {("joint_1", "position"), ("joint_2", "position")}
     assert len(parts.discrepancy.columns) == len(parts.plain.y)
-    truth = parts.basis.of(arm().parameters())
+    truth = parts.basis.project(arm().parameters())
     assert (np.abs(parts.chosen.beta - truth) < 3.0 * parts.chosen.std).all()
 
 
@@ -142,12 +142,12 @@ def test_excerpts_show_what_the_model_lacks(both, monkeypatch):
 def test_a_fit_of_excerpts_knows_that_they_repeat(both, monkeypatch):
     """What the model lacks comes again with every period: it is one error, not as many."""
     whole, _, _, _ = both(made(60_000, lacking=0.05))
-    monkeypatch.setattr(long_logs, "SEARCHED", 1250)
+    monkeypatch.setattr(long_logs, "SEARCH_ROWS", 1250)
     _, parts, _, _ = both(made(60_000, lacking=0.05))
     rows = parts.plain
     assert (rows.samples, rows.period) == (600, 10.0)
     assert len(parts.motion.row_times) == rows.samples
-    y, count = rows.by_joint(rows.y), round(rows.period / rows.dt)
+    y, count = rows.unstack_rows(rows.y), round(rows.period / rows.dt)
     assert np.abs(y[count:] - y[:-count]).std() < 0.02 < 0.1 * y.std()
     ratio = parts.chosen.std / whole.chosen.std
     assert 0.5 < np.median(ratio) < 2.0
@@ -160,15 +160,15 @@ def test_a_fit_of_excerpts_knows_that_they_repeat(both, monkeypatch):
 def test_identify_says_which_rows_the_fit_has(
     robotid, tmp_path, short_parts, monkeypatch, lacking, words
 ):
-    monkeypatch.setattr("robotid_sim.importing.reading.LONG", 50_000)
-    monkeypatch.setattr(long_logs, "SEARCHED", 1250)
+    monkeypatch.setattr("robotid_sim.importing.reading.MIN_LONG_SIZE", 50_000)
+    monkeypatch.setattr(long_logs, "SEARCH_ROWS", 1250)
     save_log(made(60_000, lacking=lacking), tmp_path / "log.h5")
     done = robotid("identify", "twolink", tmp_path / "log.h5", "-o", tmp_path / "e.json")
     assert words in done.text
 
 
 def test_copy_of_a_csv_has_the_bits_of_the_csv(tmp_path, monkeypatch):
-    monkeypatch.setattr(module, "LINES", 999)
+    monkeypatch.setattr(module, "LINES_PER_READ", 999)
     log = made(3000)
     save_log(log, tmp_path / "log.csv")
     copy = load_log(copy_of_csv(tmp_path / "log.csv", tmp_path))
@@ -187,7 +187,7 @@ def test_copy_of_a_csv_has_the_bits_of_the_csv(tmp_path, monkeypatch):
     ],
 )
 def test_faults_of_a_long_csv_are_named(tmp_path, monkeypatch, row, text, message):
-    monkeypatch.setattr(module, "LINES", 1000)
+    monkeypatch.setattr(module, "LINES_PER_READ", 1000)
     path = tmp_path / "log.csv"
     save_log(made(3000), path)
     lines = path.read_text().splitlines()
@@ -225,7 +225,7 @@ def test_only_long_logs_are_read_in_parts(tmp_path, short_parts, monkeypatch):
     for name in ("broken.h5", "absent.csv"):
         with pytest.raises(FileFormatError):
             read_logs(tmp_path / name, arm())
-    monkeypatch.setattr("robotid_sim.importing.reading.LONG", 50_000)
+    monkeypatch.setattr("robotid_sim.importing.reading.MIN_LONG_SIZE", 50_000)
     assert read_logs(tmp_path / "long.h5", arm()).long.samples == 60_000
 
 

@@ -10,7 +10,7 @@ import pytest
 import readme_run
 from PIL import Image
 
-from robotid_sim.cli.openblas import CORETYPE, KERNELS
+from robotid_sim.cli.openblas import CORETYPE_VARIABLE, KERNELS
 
 ROOT = Path(__file__).parents[2]
 TIME = re.compile(r"\b\d+(?:\.\d+)?(?= s\b)")
@@ -25,7 +25,7 @@ elsewhere: numbers agree within this factor there, or within that much."""
 
 
 def agree(shown: str, printed: str) -> bool:
-    if os.environ.get(CORETYPE) == KERNELS:  # set for all tests where they work
+    if os.environ.get(CORETYPE_VARIABLE) == KERNELS:  # set for all tests where they work
         return shown == printed
     one, other = float(shown), float(printed)
     return abs(one - other) <= max(SMALL, (FACTOR - 1.0) * min(abs(one), abs(other)))

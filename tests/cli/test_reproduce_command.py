@@ -11,8 +11,8 @@ from robotid_sim.campaign.trials import Trial
 from robotid_sim.chart import Chart, Curve, Panel
 from robotid_sim.files import read_json
 from robotid_sim.papers import PAPERS
-from robotid_sim.papers.claims import measured
-from robotid_sim.papers.paper import Lab, Paper, Reproduction
+from robotid_sim.papers.claims import collect_measured
+from robotid_sim.papers.paper import Paper, Reproduction, ReproductionSetup
 from robotid_sim.papers.sheet import ClaimSheet
 from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.table import Table
@@ -61,7 +61,7 @@ class Dice(Paper):
             ),
         )
 
-    def reproduce(self, lab: Lab) -> Reproduction:
+    def reproduce(self, lab: ReproductionSetup) -> Reproduction:
         runs = lab.runs_of(6, 2)
         parameters = [{"seed": lab.seed, "run": k, "calls": self.calls} for k in range(runs)]
         trials = [Trial(f"run-{p['run']}", f"{__name__}:draw", p) for p in parameters]
@@ -70,8 +70,8 @@ class Dice(Paper):
         line = Curve(np.arange(runs), np.array(values), "draws", "identified")
         panel = Panel(marks=(line,), x_label="run [-]", y_label="value [-]")
         chart = Chart(name="fig-1", title="", caption="", panels=(panel,))
-        mean = measured(float(np.mean(values)), interval_of_mean(values), center=7)
-        measurements = {"mean": mean, "spread": measured(0.1)}
+        mean = collect_measured(float(np.mean(values)), interval_of_mean(values), center=7)
+        measurements = {"mean": mean, "spread": collect_measured(0.1)}
         return self.reproduction(lab, measurements, {"center": 7}, [chart], [table])
 
 

@@ -98,7 +98,7 @@ def test_identifying_loads_few_of_our_modules() -> None:
 def test_parts_of_an_installed_plugin_are_listed(robotid, monkeypatch, tmp_path) -> None:
     (tmp_path / "installed_searches.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(tmp_path)
-    entry = EntryPoint("searches", "installed_searches", plugins.GROUP)
+    entry = EntryPoint("searches", "installed_searches", plugins.ENTRY_POINT_GROUP)
     monkeypatch.setattr(plugins, "entry_points", lambda group: [entry])
     for owner, attribute in (
         (plugins, "_loaded"),
@@ -181,7 +181,7 @@ CONFIGURATION = '"blas": {{"openblas configuration": r"OpenBLAS {} DYNAMIC_ARCH 
 @pytest.fixture
 def on_any_processor(monkeypatch) -> None:
     """Let the processor have what is needed, and nobody have chosen."""
-    monkeypatch.delenv(openblas.CORETYPE, raising=False)
+    monkeypatch.delenv(openblas.CORETYPE_VARIABLE, raising=False)
     monkeypatch.setattr(openblas, "processor_flags", lambda: openblas.NEEDED)
 
 
@@ -203,11 +203,11 @@ def state_versions(packages: Path, numpy: str, scipy: str) -> None:
 
 
 def test_a_processor_works_with_the_kernels_that_others_have(monkeypatch) -> None:
-    monkeypatch.delenv(openblas.CORETYPE, raising=False)
+    monkeypatch.delenv(openblas.CORETYPE_VARIABLE, raising=False)
     words = [sys.executable, "-c", WORK]
     done = subprocess.run(words, capture_output=True, text=True, check=True)
     versions = [openblas.openblas_of(package) for package in ("numpy", "scipy")]
-    known = all(version is not None and version <= openblas.NEWEST for version in versions)
+    known = all(version is not None and version <= openblas.MAX_VERSION for version in versions)
     if openblas.processor_flags() >= openblas.NEEDED and known:
         assert done.stdout.split() == [openblas.KERNELS]
     else:
@@ -217,20 +217,20 @@ def test_a_processor_works_with_the_kernels_that_others_have(monkeypatch) -> Non
 def test_these_tests_work_with_the_kernels_of_the_program() -> None:
     parts = threadpool_info()
     taken = {part["architecture"] for part in parts if part["internal_api"] == "openblas"}
-    if openblas.CORETYPE in os.environ:
-        assert taken == {os.environ[openblas.CORETYPE]}
+    if openblas.CORETYPE_VARIABLE in os.environ:
+        assert taken == {os.environ[openblas.CORETYPE_VARIABLE]}
     else:
         assert openblas.common_kernels() == {}
 
 
 def test_kernels_that_a_user_chose_stay(on_any_processor, monkeypatch) -> None:
-    monkeypatch.setenv(openblas.CORETYPE, "Nehalem")
+    monkeypatch.setenv(openblas.CORETYPE_VARIABLE, "Nehalem")
     assert openblas.common_kernels() == {}
 
 
 @pytest.mark.parametrize("flags", [set(), {"avx", "sse4_2"}, {"avx2"}])
 def test_a_processor_without_the_instructions_keeps_its_kernels(monkeypatch, flags) -> None:
-    monkeypatch.delenv(openblas.CORETYPE, raising=False)
+    monkeypatch.delenv(openblas.CORETYPE_VARIABLE, raising=False)
     monkeypatch.setattr(openblas, "processor_flags", lambda: flags)
     assert openblas.common_kernels() == {}
 
@@ -250,7 +250,7 @@ def test_an_openblas_that_crashes_with_them_keeps_its_kernels(
     on_any_processor, packages, numpy, scipy, heeds
 ) -> None:
     state_versions(packages, numpy, scipy)
-    chosen = {openblas.CORETYPE: openblas.KERNELS} if heeds else {}
+    chosen = {openblas.CORETYPE_VARIABLE: openblas.KERNELS} if heeds else {}
     assert openblas.common_kernels() == chosen
 
 

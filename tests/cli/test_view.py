@@ -263,7 +263,7 @@ def test_a_picture_has_every_model_in_its_color(ran, study_result, tmp_path) -> 
     names = ran(*words, *task).content["shown"]
     assert names[0] == "circle-fast reference"
     factors = {name.partition(", error x ")[2] for name in names[1:]}
-    assert [name.partition(",")[0] for name in names[1:]] == list(colors.MODELS)
+    assert [name.partition(",")[0] for name in names[1:]] == list(colors.MODEL_COLORS)
     assert len(factors) == 1
     assert float(factors.pop()) >= 50.0
     pixels = np.asarray(Image.open(picture).convert("RGB"), dtype=int)
@@ -278,7 +278,7 @@ def test_the_ghosts_are_the_runs_of_the_study(shown, study_result) -> None:
     folder, _ = study_result
     runs = json.loads((folder / "result.json").read_text())["control"]
     reference, *ghosts = seen["animations"]
-    assert list(seen["models"]) == [ghost.name for ghost in ghosts] == list(colors.MODELS)
+    assert list(seen["models"]) == [ghost.name for ghost in ghosts] == list(colors.MODEL_COLORS)
     for ghost in ghosts:
         run = next(
             run
@@ -306,7 +306,7 @@ def test_a_failed_fit_leaves_two_models(shown, study_result) -> None:
         shutil.move(folder / "kept", folder / "identified.urdf")
         sealed(folder)
     assert done.err == ""
-    assert [a.color for a in seen["animations"]] == [None, *list(colors.MODELS.values())[:2]]
+    assert [a.color for a in seen["animations"]] == [None, *list(colors.MODEL_COLORS.values())[:2]]
 
 
 @pytest.mark.pybullet

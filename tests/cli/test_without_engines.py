@@ -11,7 +11,7 @@ import pytest
 from robots import DATA
 
 import robotid_sim
-from robotid_sim.engine.engines import pybullet_has_wheels
+from robotid_sim.engine.engines import is_pybullet_available
 
 ROOT = Path(robotid_sim.__file__).parents[1]
 
@@ -19,7 +19,7 @@ ARM = str(DATA / "2r.urdf")
 
 pytestmark = pytest.mark.slow
 
-REMEDY = f"pip install {'pybullet' if pybullet_has_wheels() else 'mujoco'}"
+REMEDY = f"pip install {'pybullet' if is_pybullet_available() else 'mujoco'}"
 
 HIDING = """
 import sys

@@ -14,8 +14,8 @@ from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.experiment.rollout import rollout
 from robotid_sim.model.perturb import perturb
-from robotid_sim.tasks.path import Lap, tracking_path
-from robotid_sim.validation.metrics import chattering_index
+from robotid_sim.tasks.path import Lap, make_tracking_path
+from robotid_sim.validation.metrics import compute_chattering_index
 
 RATE = 1000.0  # [Hz]
 MODEL_BASED = tuple(name for name in CONTROLLERS if CONTROLLERS[name].uses_feedforward)
@@ -97,12 +97,12 @@ def tracked(plant_robot, law, lap):
         log = rollout(plant, law, lap)
     error = log.q - lap(log.t).q
     clipped = bool((log.tau_meas != log.tau_cmd).any())
-    return np.sqrt((error**2).mean(axis=0)), chattering_index(log.tau_meas, log.dt), clipped
+    return np.sqrt((error**2).mean(axis=0)), compute_chattering_index(log.tau_meas, log.dt), clipped
 
 
 @pytest.fixture(scope="module")
 def lap(arm):
-    return Lap(tracking_path(arm), 3.2)
+    return Lap(make_tracking_path(arm), 3.2)
 
 
 def gains_for(nominal, lap):

@@ -8,10 +8,10 @@ from loops import DT, INERTIA, loop_gains, regulate, some_state, turntable_robot
 from robots import TIPS, urdf_path
 
 from robotid_sim.control import CONTROLLERS
-from robotid_sim.control.controller import Controller, Delayed, Setpoint
+from robotid_sim.control.controller import Controller, DelayedController, Setpoint
 from robotid_sim.control.linear_feedback import (
-    FASTEST,
-    SLOWEST,
+    MAX_BANDWIDTH_RATIO,
+    MIN_BANDWIDTH,
     ComputedTorque,
     GravityPd,
     Pid,
@@ -39,28 +39,28 @@ from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.verdict import limits_used
-from robotid_sim.tasks.path import Lap, tracking_path
+from robotid_sim.tasks.path import Lap, make_tracking_path
 from robotid_sim.trajectory.reference import PointToPoint
 
 
 @pytest.mark.parametrize("name", ["irb140", "irb120", "rs010n", "ur5", "panda", "iiwa"])
 def test_industrial_arms_have_the_slowest(name):
-    assert excitation_bandwidth(Robot.from_urdf(urdf_path(name)), 1000.0) == SLOWEST
+    assert excitation_bandwidth(Robot.from_urdf(urdf_path(name)), 1000.0) == MIN_BANDWIDTH
 
 
 def test_links_of_50_g_have_the_fastest_that_the_rate_admits():
     arm = Robot.from_urdf(urdf_path("so100"))
     for rate in (500.0, 1000.0):
-        assert excitation_bandwidth(arm, rate) == FASTEST * rate
-    assert excitation_bandwidth(arm, 1e5) < FASTEST * 1e5
+        assert excitation_bandwidth(arm, rate) == MAX_BANDWIDTH_RATIO * rate
+    assert excitation_bandwidth(arm, 1e5) < MAX_BANDWIDTH_RATIO * 1e5
 
 
 def test_dry_friction_without_a_rotor_needs_the_fastest_too():
     """The gripper of a Z1 has 1 N m of dry friction on 3e-4 kg m^2."""
     arm = Robot.from_urdf(urdf_path("z1"))
-    assert excitation_bandwidth(arm, 1000.0) == FASTEST * 1000.0
+    assert excitation_bandwidth(arm, 1000.0) == MAX_BANDWIDTH_RATIO * 1000.0
     smooth = Robot.from_urdf(urdf_path("z1"), urdf_friction=False)
-    assert excitation_bandwidth(smooth, 1000.0) == SLOWEST
+    assert excitation_bandwidth(smooth, 1000.0) == MIN_BANDWIDTH
 
 
 def test_friction_counts_as_inertia_where_there_is_less():
@@ -88,7 +88,7 @@ def test_feedback_alone_counts_on_the_added_inertia():
 
 def test_without_gravity_nothing_is_needed():
     arm = Robot.from_urdf(urdf_path("so100"), gravity=[0.0, 0.0, 0.0])
-    assert excitation_bandwidth(arm, 1000.0) == SLOWEST
+    assert excitation_bandwidth(arm, 1000.0) == MIN_BANDWIDTH
 
 
 @pytest.mark.parametrize(
@@ -277,24 +277,24 @@ def counts(controller, count):
 
 
 def test_commands_come_one_sample_late_and_the_first_is_held():
-    assert counts(Delayed(Counter()), 5) == [1.0, 1.0, 2.0, 3.0, 4.0]
+    assert counts(DelayedController(Counter()), 5) == [1.0, 1.0, 2.0, 3.0, 4.0]
 
 
 def test_reset_forgets_the_waiting_command_and_resets_the_controller():
-    delayed = Delayed(Counter())
+    delayed = DelayedController(Counter())
     first = counts(delayed, 3)
     delayed.reset()
     assert counts(delayed, 3) == first
 
 
 def test_delays_add_up():
-    assert counts(Delayed(Delayed(Counter())), 5) == [1.0, 1.0, 1.0, 2.0, 3.0]
+    assert counts(DelayedController(DelayedController(Counter())), 5) == [1.0, 1.0, 1.0, 2.0, 3.0]
 
 
 def test_a_loop_with_delay_tracks_a_little_worse(arm):
     motion = PointToPoint(arm.joint_names, arm.home, arm.home + 0.3, 0.0, 0.5)
     errors = []
-    for controller in (ComputedTorque(arm), Delayed(ComputedTorque(arm))):
+    for controller in (ComputedTorque(arm), DelayedController(ComputedTorque(arm))):
         with Plant(arm) as plant:
             log = rollout(plant, controller, motion)
         errors.append(np.abs(log.q - motion(log.t).q).max())
@@ -308,7 +308,7 @@ RATE = 1000.0
 def log(arm):
     """A lap of the small arm, with true state and applied torque."""
     with Plant(arm) as plant:
-        return rollout(plant, ComputedTorque(arm), Lap(tracking_path(arm), 3.0))
+        return rollout(plant, ComputedTorque(arm), Lap(make_tracking_path(arm), 3.0))
 
 
 def observed(log, observer, noise=0.0, seed=0, lost=0.0):

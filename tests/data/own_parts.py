@@ -18,7 +18,7 @@ from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.experiment.conditions import CONDITIONS, Condition
 from robotid_sim.experiment.scenario import Constant
 from robotid_sim.measurement import SENSORS
-from robotid_sim.measurement.sensors import Sensor, applied
+from robotid_sim.measurement.sensors import Sensor, record_sensor
 from robotid_sim.model.friction_law import FRICTION_LAWS, FrictionLaw, coefficients_of
 from robotid_sim.optim.optimizer import OPTIMIZERS, Optimizer
 from robotid_sim.preprocess import PREPROCESSORS
@@ -39,7 +39,7 @@ class TorqueBias(Sensor):
 
     def __call__(self, log, rng):
         size = np.sqrt((log.tau_meas**2).mean(axis=0))
-        return applied(self, log, tau_meas=log.tau_meas + self.share * size)
+        return record_sensor(self, log, tau_meas=log.tau_meas + self.share * size)
 
 
 @PREPROCESSORS.register("own-smoother")
@@ -57,8 +57,8 @@ class OwnSmoother(Preprocessor):
     def __call__(self, log, robot):
         return self._smoother(log, robot)
 
-    def tuned(self, log, robot):
-        return self if self.inner else replace(self, inner=self._smoother.tuned(log, robot))
+    def tune(self, log, robot):
+        return self if self.inner else replace(self, inner=self._smoother.tune(log, robot))
 
 
 @ESTIMATORS.register("own-ridge")

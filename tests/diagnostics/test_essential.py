@@ -8,7 +8,7 @@ import pytest
 from robotid_sim.diagnostics.essential import essential_parameters
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import restricted
+from robotid_sim.estimation.problem import select_columns
 
 
 def fit(problem):
@@ -40,7 +40,7 @@ def test_it_drops_some_and_keeps_the_rest(problem, essential):
 
 
 def test_the_estimate_is_the_fit_of_those_kept(problem, essential):
-    wanted = fit(restricted(problem, essential.essential))
+    wanted = fit(select_columns(problem, essential.essential))
     np.testing.assert_array_equal(essential.estimate.beta, wanted.beta)
     np.testing.assert_array_equal(essential.beta[list(essential.essential)], wanted.beta)
     assert np.count_nonzero(essential.beta) == len(essential.essential)

@@ -12,7 +12,7 @@ from scipy.stats import t as student
 from robotid_sim.arrays import relative_std
 from robotid_sim.diagnostics.intervals import confidence_intervals, correlation, information_shares
 from robotid_sim.errors import OptionError
-from robotid_sim.estimation.block_sandwich import SATURATED
+from robotid_sim.estimation.block_sandwich import MAX_LEVERAGE
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.estimation.reduction import reduce_rows
@@ -96,12 +96,12 @@ def test_white_intervals_are_those_of_student(fitted):
 @pytest.mark.parametrize("at_a_time", [7, 2000])
 def test_variance_and_freedom_are_those_of_the_definition(fitted, monkeypatch, at_a_time):
     """Bell and McCaffrey's formulas with dense matrices."""
-    monkeypatch.setattr("robotid_sim.estimation.block_sandwich.AT_A_TIME", at_a_time)
+    monkeypatch.setattr("robotid_sim.estimation.block_sandwich.MAX_BLOCKS_IN_MEMORY", at_a_time)
     problem, estimate = fitted
     length, count = 10, problem.samples // 10
     w = 1.0 / estimate.noise_std
-    X = problem.by_joint(problem.W) * w[:, None]
-    r = problem.by_joint(problem.y - problem.W @ estimate.beta) * w
+    X = problem.unstack_rows(problem.W) * w[:, None]
+    r = problem.unstack_rows(problem.y - problem.W @ estimate.beta) * w
     X = X.swapaxes(0, 1).reshape(-1, X.shape[2])  # by joint, then by time: blocks are contiguous
     r = r.T.ravel()
     A = np.linalg.inv(X.T @ X)
@@ -110,7 +110,7 @@ def test_variance_and_freedom_are_those_of_the_definition(fitted, monkeypatch, a
     for B in range(problem.dof * count):
         rows = slice(B * length, (B + 1) * length)
         values, vectors = np.linalg.eigh(H[rows, rows])
-        assert values.max() < SATURATED
+        assert values.max() < MAX_LEVERAGE
         root = vectors @ np.diag(1.0 / np.sqrt(1.0 - values)) @ vectors.T
         score = A @ X[rows].T @ root @ r[rows]
         meat = meat + np.outer(score, score)
@@ -181,7 +181,7 @@ def test_shares_are_what_the_variance_grows_by(problem) -> None:
 
 def test_equal_stretches_share_equally(problem) -> None:
     use = halves(problem, 3)[0]
-    rows, torques = problem.by_joint(problem.W)[use], problem.by_joint(problem.y)[use]
+    rows, torques = problem.unstack_rows(problem.W)[use], problem.unstack_rows(problem.y)[use]
     W, y = np.tile(rows, (5, 1, 1)), np.tile(torques, (5, 1))
     width = W.shape[2]
     same = replace(problem, W=W.reshape(-1, width), y=y.ravel(), recordings=(), period=None)

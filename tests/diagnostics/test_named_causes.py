@@ -10,21 +10,21 @@ from measured import measured
 from robots import example_path, urdf_path
 
 from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.diagnostics.accepted import Accepted
+from robotid_sim.diagnostics.accepted import AcceptedCause
 from robotid_sim.diagnostics.cause import Cause
 from robotid_sim.diagnostics.contradictions import contradictions
 from robotid_sim.diagnostics.diagnosis import diagnose
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.diagnostics.informed import Plausibility
 from robotid_sim.diagnostics.recording_causes import (
-    clipped_torques,
     coarse_positions,
+    find_clipped_torques,
+    find_recording_causes,
     frozen_positions,
-    recording_causes,
+    replace_by_backlash,
     sample_noise,
-    with_backlash,
 )
-from robotid_sim.diagnostics.search import preferred, search
+from robotid_sim.diagnostics.search import search, select_candidate
 from robotid_sim.diagnostics.torque_causes import torque_causes
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
@@ -68,7 +68,7 @@ def torque(cell, change):
 def evidence_of(cell, *, torque_scale):
     """Return the rows of a log whose torques are wrong by factors, one a joint."""
     log = cell.changed(tau_meas=cell.log.tau_meas * np.array(torque_scale))
-    return Evidence.of(RtsSmoother()(log, cell.nominal), cell.nominal, cell.basis)
+    return Evidence.from_motion(RtsSmoother()(log, cell.nominal), cell.nominal, cell.basis)
 
 
 def position(cell, change):
@@ -79,7 +79,7 @@ def position(cell, change):
 
 def test_nothing_speaks_against_a_sound_log(cell, small_cell):
     for one in (cell, small_cell):
-        assert diagnose(one.log, one.nominal, one.basis).healthy
+        assert diagnose(one.log, one.nominal, one.basis).is_healthy
 
 
 @pytest.mark.parametrize(
@@ -127,18 +127,18 @@ def test_what_is_not_worth_a_word_explains_what_others_would_be_taken_for(cell, 
 
 def test_a_tie_is_the_likelier_ones_and_the_nominal_model_tells_torque_constants_apart(small_cell):
     evidence = evidence_of(small_cell, torque_scale=(0.9, 1.0))
-    fit = evidence.held_out().fit(np.arange(evidence.plain))
+    fit = evidence.sum_by_block().fit(np.arange(evidence.plain))
     scales = [c for c in torque_causes(evidence, fit) if c.kind == "torque-scale"]
     coupling = replace(scales[0], kind="coupled-joints", partner=1, corrected=None)
     values = (np.array([-0.1]), np.array([0.1]))
     gains = np.full(8, 20.0)
     none = (np.ones(2), np.ones(2))
-    rivals = [Accepted(c, v, gains, none) for c, v in zip(scales, values, strict=True)]
-    less = Accepted(coupling, values[0], 0.9 * gains, none)
+    rivals = [AcceptedCause(c, v, gains, none) for c, v in zip(scales, values, strict=True)]
+    less = AcceptedCause(coupling, values[0], 0.9 * gains, none)
     for order in ([less, *rivals], [*rivals[::-1], less]):
-        assert preferred(evidence, order) is rivals[0]
+        assert select_candidate(evidence, order) is rivals[0]
     more = replace(less, gains=1.1 * gains)
-    assert preferred(evidence, [*rivals, more]) is more
+    assert select_candidate(evidence, [*rivals, more]) is more
 
 
 def test_a_delay_is_measured(cell):
@@ -272,11 +272,11 @@ def test_a_joint_without_torque_says_nothing_of_the_scale_of_another(small_cell,
         log = small_cell.changed(tau_meas=tau)
         basis = base_parameters(small_cell.nominal, measured=log.torque_measured)
         motion = RtsSmoother()(log, small_cell.nominal)
-        evidence = Evidence.of(motion, small_cell.nominal, basis)
-        rough = evidence.with_friction().rough()
-        plausibility = Plausibility.of(rough)
+        evidence = Evidence.from_motion(motion, small_cell.nominal, basis)
+        rough = evidence.add_friction().rough()
+        plausibility = Plausibility.from_evidence(rough)
         scaled = replace(Correction.none(2), torque=np.diag([factor, 1.0]))
-        gains.append(plausibility(rough.corrected(scaled)) - plausibility(rough))
+        gains.append(plausibility(rough.apply_correction(scaled)) - plausibility(rough))
     assert max(gains) < 0.0
 
 
@@ -313,7 +313,7 @@ def test_several_wrong_signs_are_those_and_no_other(cell, wrong):
 
 def test_a_sound_log_of_an_arm_with_rounded_right_angles_has_no_gross_error():
     cell = measured(Robot.from_urdf(example_path("so_arm_description/urdf/so100.urdf")))
-    assert diagnose(cell.log, cell.nominal, cell.basis).healthy
+    assert diagnose(cell.log, cell.nominal, cell.basis).is_healthy
 
 
 def test_torques_in_newton_millimeters_are_said_to_be(cell):
@@ -394,23 +394,23 @@ def test_outliers_at_any_time_stay_outliers(robot):
     motion = motion_of(robot)
     marks = np.random.default_rng(0).random(motion.q.shape) < 0.02
     causes = (outlier("shoulder"), outlier("elbow"))
-    assert with_backlash(causes, marks, motion, robot) == causes
+    assert replace_by_backlash(causes, marks, motion, robot) == causes
 
 
 def test_without_outliers_nothing_is_named(robot):
     motion = motion_of(robot)
-    assert with_backlash((), np.zeros(motion.q.shape, dtype=bool), motion, robot) == ()
+    assert replace_by_backlash((), np.zeros(motion.q.shape, dtype=bool), motion, robot) == ()
 
 
 def kinds(log):
-    causes = recording_causes(log, find_faults(log)).causes
+    causes = find_recording_causes(log, find_faults(log)).causes
     return {(cause.kind, cause.joints) for cause in causes}
 
 
 def test_a_sound_log_shows_nothing(cell, small_cell):
     for one in (cell, small_cell):
         assert kinds(one.log) == set()
-        assert not recording_causes(one.log, find_faults(one.log)).bad.any()
+        assert not find_recording_causes(one.log, find_faults(one.log)).bad.any()
 
 
 @pytest.mark.parametrize("share", [0.01, 0.2])
@@ -425,12 +425,12 @@ def test_a_clipped_torque_has_its_joint_and_its_samples(cell):
     tau[:, 1] = np.minimum(tau[:, 1], limit)
     log = cell.changed(tau_meas=tau)
     assert kinds(log) == {("torque-clipped", cell.log.joint_names[1:2])}
-    np.testing.assert_array_equal(clipped_torques(tau)[:, 1], tau[:, 1] == limit)
+    np.testing.assert_array_equal(find_clipped_torques(tau)[:, 1], tau[:, 1] == limit)
 
 
 def test_a_coarse_torque_is_not_clipped(cell):
     tau = cell.log.tau_meas
-    assert not clipped_torques(np.round(tau / np.ptp(tau, axis=0), 2)).any()
+    assert not find_clipped_torques(np.round(tau / np.ptp(tau, axis=0), 2)).any()
 
 
 def test_outliers_of_either_channel(cell):

@@ -115,7 +115,7 @@ class TestWorstDirection:
         problem = data.problem(data.white(np.random.default_rng(0)))
         estimate = fit(problem)
         found = worst_direction(problem, estimate)
-        X = problem.by_joint(problem.W) / estimate.noise_std[:, None]
+        X = problem.unstack_rows(problem.W) / estimate.noise_std[:, None]
         X = X.reshape(len(problem.y), -1)
         X /= np.linalg.norm(X, axis=0)
         assert np.linalg.norm(X @ found.weights) == pytest.approx(found.singular_values[-1])
@@ -130,6 +130,6 @@ class TestWorstDirection:
         y = (data.tau + data.white(np.random.default_rng(0))).ravel()
         problem = LinearProblem(W, y, data.basis, data.robot.joint_names, data.dt)
         found = worst_direction(problem, fit(problem))
-        assert {name for name, _ in found.leading} == {names[one], names[other]}
+        assert {name for name, _ in found.leading_parameters} == {names[one], names[other]}
         assert found.ratio > 500.0
         assert any("Fv1" in text for text in found.sentences())

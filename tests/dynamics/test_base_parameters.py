@@ -12,10 +12,10 @@ from sampling import sampled
 from scipy.linalg import null_space
 
 from robotid_sim.dynamics.base_parameters import (
-    RATIO,
+    MAX_DECELERATION_RATIO,
     BaseParameters,
     base_parameters,
-    grouped,
+    group_columns,
     light_joints,
     random_states,
 )
@@ -28,7 +28,7 @@ from robotid_sim.model.inertia import pack
 from robotid_sim.model.joint import Joint
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.papers.rocr6.model import TABLE_2, FirstThree
+from robotid_sim.papers.rocr6.model import TABLE_2, FirstThreeJoints
 
 # Inertial ranks published for these kinematics.
 INERTIAL_RANKS = {"ppp": 3, "scara": 8, "rp": 4, "irb140": 36, "iiwa": 43, "panda": 43}
@@ -117,7 +117,7 @@ def test_base_parameters_give_the_torques_of_the_full_ones(robot: Robot) -> None
         phi = np.zeros(14 * robot.dof)
         phi[base.considered] = np.random.default_rng(seed).normal(size=base.considered.size)
         want = W @ phi[base.considered]
-        got = W_b @ base.of(phi)
+        got = W_b @ base.project(phi)
         # Coefficients below 1e-9 of the largest are dropped, so 1e-8 of the torques may be lost.
         assert np.abs(got - want).max() <= 1e-8 * np.abs(want).max()
 
@@ -144,7 +144,7 @@ def test_plant_and_nominal_have_the_same_base(robot: Robot) -> None:
 
 def test_three_classes_partition_the_considered_parameters(named) -> None:
     _, _, base = named
-    classes = (base.identifiable_alone, base.no_effect, base.in_combination)
+    classes = (base.identifiable_alone, base.no_effect, base.combined_symbols)
     together = [symbol for group in classes for symbol in group]
     assert sorted(together) == sorted(base.symbols[c] for c in base.considered)
     assert len(together) == len(set(together))
@@ -189,7 +189,7 @@ def test_planar_arm_has_the_textbook_groupings() -> None:
     rows = rows[np.abs(rows).sum(axis=1) > 0]
     textbook = np.array([[1.0, 0.0, 0.25], [0.0, 1.0, 0.5]])
     assert np.linalg.matrix_rank(np.vstack([rows, textbook]), tol=1e-9) == 2
-    assert set(base.in_combination) == set(keys)
+    assert set(base.combined_symbols) == set(keys)
 
 
 def test_groupings_of_irb140_spell_out_the_map(irb140: Robot) -> None:
@@ -219,7 +219,7 @@ def test_grouping_of_the_torque_regressor_is_the_base(named) -> None:
     _, robot, base = named
     W = torque_regressor(robot, *random_states(robot), base.considered)
     units = parameters.units(robot.prismatic)
-    found = grouped(W.reshape(-1, base.considered.size), base.considered, base.symbols, units)
+    found = group_columns(W.reshape(-1, base.considered.size), base.considered, base.symbols, units)
     np.testing.assert_array_equal(found.columns, base.columns)
     np.testing.assert_array_equal(found.B, base.B)
     assert found.units == base.units
@@ -243,10 +243,12 @@ def test_the_joint_is_named_with_its_ratio() -> None:
     arm = Robot.from_urdf(urdf_path("2r"))
     elbow, lower = arm.joints[1], arm.links[1].phi
     least = lower[9]  # the axis is z: its inertia is the same in all configurations
-    border = RATIO * least * elbow.acceleration
+    border = MAX_DECELERATION_RATIO * least * elbow.acceleration
     assert light_joints(rubbing(arm, 1, 0.99 * border)) == []
     (text,) = light_joints(rubbing(arm, 1, 2.0 * border))
-    assert text.startswith(f"{elbow.name}: dry friction alone stops it at {2.0 * RATIO:.3g} times")
+    assert text.startswith(
+        f"{elbow.name}: dry friction alone stops it at {2.0 * MAX_DECELERATION_RATIO:.3g} times"
+    )
 
 
 def test_links_without_inertia_are_not_told_here() -> None:
@@ -347,7 +349,7 @@ def test_rx90_has_the_table_of_khalil_and_dombre() -> None:
 
 def test_table_of_the_rocr6_has_these_leads() -> None:
     """Its frames have their axes along z, those of the URDF along y: the roles are permuted."""
-    arm = FirstThree()
+    arm = FirstThreeJoints()
     frames = [T[:3, :3] for T in arm.published.frames]
     axes = [R.T @ joint.axis for R, joint in zip(frames, arm.robot.joints, strict=True)]
     np.testing.assert_allclose(np.abs(axes), [[0.0, 0.0, 1.0]] * 3, atol=1e-9)
@@ -395,7 +397,7 @@ def test_roles_follow_the_axis_in_the_link_frame(axis, kept, left_over) -> None:
     base = textbook_base(robot, base_parameters(robot, ()))
     leads = {base.symbols[c] for c in base.columns}
     assert {lead for lead in leads if lead.endswith("2")} == kept
-    assert left_over in base.in_combination
+    assert left_over in base.combined_symbols
 
 
 def test_prismatic_joint_gives_its_moments_of_inertia_to_the_link_before() -> None:
@@ -406,7 +408,7 @@ def test_prismatic_joint_gives_its_moments_of_inertia_to_the_link_before() -> No
     leads = [base.symbols[c] for c in base.columns]
     assert [lead for lead in leads if lead.endswith("3")] == ["m3", "mx3", "my3", "mz3"]
     moments = {f"{symbol}3" for symbol in ("Ixx", "Ixy", "Iyy", "Ixz", "Iyz", "Izz")}
-    assert moments <= set(base.in_combination)
+    assert moments <= set(base.combined_symbols)
 
 
 @pytest.mark.parametrize("name", ROBOTS)
@@ -480,7 +482,7 @@ def test_default_basis_is_that_of_the_robot(irb140: Robot) -> None:
 
 def test_grouping_its_own_columns_changes_nothing(irb140: Robot) -> None:
     basis = base_parameters(irb140)
-    same = basis.regrouped(basis.columns, parameters.units(irb140.prismatic))
+    same = basis.change_leads(basis.columns, parameters.units(irb140.prismatic))
     np.testing.assert_array_equal(same.B, basis.B)
     assert (same.names, same.units) == (basis.names, basis.units)
     np.testing.assert_array_equal(basis.map_to(same), np.eye(basis.rank))
@@ -490,10 +492,10 @@ def test_dependent_columns_cannot_lead(irb140: Robot) -> None:
     basis = base_parameters(irb140)
     units = parameters.units(irb140.prismatic)
     with pytest.raises(RankDeficientError, match="52 independent columns make this base"):
-        basis.regrouped(basis.columns[:-1], units)
+        basis.change_leads(basis.columns[:-1], units)
     mass = [0, *basis.columns[1:]]  # m1 has no effect
     with pytest.raises(RankDeficientError, match=r"m1, .* cannot lead"):
-        basis.regrouped(mass, units)
+        basis.change_leads(mass, units)
 
 
 def test_map_to_another_base_is_refused(irb140: Robot) -> None:

@@ -47,7 +47,7 @@ def test_arguments_stay_as_they_are(name: str, irb140: Robot) -> None:
 def test_long_batch_in_threads_equals_short_ones_bit_for_bit(irb140: Robot) -> None:
     rng = np.random.default_rng(2)
     batch = rng.uniform(-1, 1, (3, 20_000, 6))  # ten times the size that gets a thread
-    assert batch.shape[1] >= 2 * compiled.SMALLEST_PART
+    assert batch.shape[1] >= 2 * compiled.MIN_SAMPLES_PER_THREAD
     whole = torque_regressor(irb140, *batch)
     for start in range(0, 20_000, 1000):
         part = slice(start, start + 1000)
@@ -63,7 +63,7 @@ def test_parts_cover_a_batch_once(cores: int, monkeypatch: pytest.MonkeyPatch) -
         def work(part: slice, seen: np.ndarray = seen) -> None:
             seen[part] += 1
 
-        compiled.in_threads(work, samples)
+        compiled.run_in_threads(work, samples)
         assert (seen == 1).all()
 
 
@@ -74,7 +74,7 @@ def test_error_in_a_thread_reaches_the_caller(monkeypatch: pytest.MonkeyPatch) -
         raise ArithmeticError(part.start)
 
     with pytest.raises(ArithmeticError):
-        compiled.in_threads(fail, 20_000)
+        compiled.run_in_threads(fail, 20_000)
 
 
 def test_lists_and_strided_arrays_are_accepted(irb140: Robot) -> None:

@@ -148,7 +148,7 @@ def test_joint_that_moves_no_inertia_is_an_error_with_the_remedy() -> None:
 def test_drive_torque_is_the_component_of_the_wrench_along_the_axis(robot: Robot) -> None:
     batch = np.random.default_rng(0).uniform(-1.0, 1.0, (3, 5, robot.dof))
     W = wrench_regressor(robot, *batch)
-    Y = torque_regressor(robot, *batch)[:, :, : parameters.N_INERTIAL * robot.dof]
+    Y = torque_regressor(robot, *batch)[:, :, : parameters.INERTIAL_COUNT * robot.dof]
     axes, slides = robot.geometry[:, 3:6], robot.geometry[:, 6] == 1.0
     for j in range(robot.dof):
         part = W[:, j, :3] if slides[j] else W[:, j, 3:]
@@ -159,7 +159,7 @@ def test_drive_torque_is_the_component_of_the_wrench_along_the_axis(robot: Robot
 def test_at_rest_the_base_carries_the_weight_of_all_links(irb140: Robot) -> None:
     rest = np.zeros(irb140.dof)
     W = wrench_regressor(irb140, rest, rest, rest)
-    inertial = irb140.parameters()[: parameters.N_INERTIAL * irb140.dof]
+    inertial = irb140.parameters()[: parameters.INERTIAL_COUNT * irb140.dof]
     force = W[0, :3] @ inertial
     weight = sum(link.phi[0] for link in irb140.links) * np.linalg.norm(irb140.gravity)
     np.testing.assert_allclose(np.linalg.norm(force), weight, rtol=1e-12)

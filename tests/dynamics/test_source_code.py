@@ -179,6 +179,6 @@ def test_what_nothing_needs_is_not_written() -> None:
     first = code.let("first", call("sin", Term("q1")) * 2.0)
     code.let("unused", first + 1.0)
     vector = code.let("v", numbers([1.0, 0.0, 2.0]) * first)
-    assert [name for name, _ in code.needed_for(vector)] == ["first", "vz"]
+    assert [name for name, _ in code.list_assignments(vector)] == ["first", "vz"]
     assert vector[0].text == "first"
     assert vector[1] == 0.0

@@ -17,8 +17,8 @@ from robotid_sim.dynamics.term_torques import terms_torque
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import UrdfError
 from robotid_sim.experiment.rollout import rollout
-from robotid_sim.model.export import lost_in_urdf, write_urdf
-from robotid_sim.model.joint_terms import KINDS, JointTerm
+from robotid_sim.model.export import list_urdf_losses, write_urdf
+from robotid_sim.model.joint_terms import TERM_KINDS, JointTerm
 from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import PointToPoint
 
@@ -35,16 +35,16 @@ CONSTANTS = {"transition-velocity": 0.1, "stribeck": 0.12, "presliding": 4e-3}
 
 def term(robot, kind, joint=4):
     """Return a term of a joint with numbers of a sensible size."""
-    values = NUMBERS.get(kind, (0.4, 0.3)[: len(KINDS[kind].symbols)])
-    shape = KINDS[kind].shape
+    values = NUMBERS.get(kind, (0.4, 0.3)[: len(TERM_KINDS[kind].symbols)])
+    shape = TERM_KINDS[kind].shape
     constant = None if shape is None else CONSTANTS.get(kind, shape.tried[0])
-    partner = robot.joint_names[joint - 1] if KINDS[kind].coupled else None
+    partner = robot.joint_names[joint - 1] if TERM_KINDS[kind].coupled else None
     return JointTerm(kind, robot.joint_names[joint], values, constant, partner)
 
 
 def with_all(robot):
     """Return a robot with a term of every kind."""
-    return replace(robot, terms=tuple(term(robot, kind) for kind in KINDS))
+    return replace(robot, terms=tuple(term(robot, kind) for kind in TERM_KINDS))
 
 
 @pytest.fixture(scope="module")
@@ -65,8 +65,8 @@ def test_a_file_keeps_them(irb140, tmp_path):
     assert read.terms == robot.terms
     write_urdf(replace(read, terms=()), tmp_path / "none.urdf")
     assert Robot.from_urdf(tmp_path / "none.urdf").terms == ()
-    assert any("stribeck of joint_5" in text for text in lost_in_urdf(robot))
-    assert not any("Terms" in text for text in lost_in_urdf(irb140))
+    assert any("stribeck of joint_5" in text for text in list_urdf_losses(robot))
+    assert not any("Terms" in text for text in list_urdf_losses(irb140))
 
 
 def test_a_shorter_chain_has_those_of_its_joints(irb140, tmp_path):
@@ -96,7 +96,7 @@ def test_a_file_with_a_wrong_one_is_refused(irb140, tmp_path, attributes, said):
     assert f"{file}:" in str(error.value)
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TERM_KINDS)
 def test_state_by_state_they_are_those_of_the_whole_motion(irb140, state, kind):
     one = term(irb140, kind)
     running, t = RunningTerms(irb140, [one]), np.linspace(0.0, 0.6, len(state[0]))
@@ -106,7 +106,7 @@ def test_state_by_state_they_are_those_of_the_whole_motion(irb140, state, kind):
     assert np.abs(whole).max() > 1e-3
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("kind", TERM_KINDS)
 def test_forward_dynamics_inverts_inverse_dynamics(irb140, state, kind):
     robot = replace(irb140, terms=(term(irb140, kind),))
     q, dq, ddq = (part[200] for part in state)
@@ -114,7 +114,7 @@ def test_forward_dynamics_inverts_inverse_dynamics(irb140, state, kind):
     np.testing.assert_allclose(forward_dynamics(robot, q, dq, tau), ddq, atol=1e-8)
 
 
-@pytest.mark.parametrize("kind", [kind for kind in KINDS if kind != "warming"])
+@pytest.mark.parametrize("kind", [kind for kind in TERM_KINDS if kind != "warming"])
 def test_controllers_compensate_them(irb140, state, kind):
     robot = replace(irb140, terms=(term(irb140, kind),))
     whole = terms_torque(irb140, robot.terms, *state)

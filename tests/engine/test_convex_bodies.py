@@ -9,7 +9,7 @@ from robots import urdf_path
 from sampling import sampled
 from scipy.spatial.transform import Rotation
 
-from robotid_sim.engine.convex_bodies import MARGIN
+from robotid_sim.engine.convex_bodies import MESH_MARGIN
 from robotid_sim.engine.engines import ENGINES, convex_bodies_of, is_installed
 from robotid_sim.engine.proximity import Proximity, base_bottom
 from robotid_sim.errors import FileFormatError
@@ -18,7 +18,7 @@ from robotid_sim.model.robot import Robot
 
 STILL = (0.0, 0.0, 0.0, 1.0)
 
-ROUNDED = (3.0**0.5 - 1.0) * MARGIN
+ROUNDED = (3.0**0.5 - 1.0) * MESH_MARGIN
 """What PyBullet's rounded corners of a box are short of sharp ones [m]; cylinders less."""
 
 AGREED = 1e-4
@@ -63,7 +63,7 @@ def test_a_sphere_above_a_floor(engine) -> None:
             closest = bodies.closest(0, 1, 1.0)
             assert closest.distance == pytest.approx(height, abs=1e-6)
             np.testing.assert_allclose(closest.normal, [0.0, 0.0, 1.0], atol=1e-6)
-            np.testing.assert_allclose(closest.second, [0.1, 0.2, 50.0], atol=2.0 * MARGIN)
+            np.testing.assert_allclose(closest.second, [0.1, 0.2, 50.0], atol=2.0 * MESH_MARGIN)
             back = bodies.closest(1, 0, 1.0)
             np.testing.assert_allclose(back.normal, [0.0, 0.0, -1.0], atol=1e-6)
         bodies.place(0, [0.0, 0.0, 52.0], STILL)
@@ -80,7 +80,7 @@ def test_objects_and_groups_of_a_file_are_hulls_of_their_own(engine, word, tmp_p
         apart = bodies.closest(0, 1, 1.0).distance
     hollow, filled = np.hypot(0.45, 0.25) - 0.05, 0.2
     expected = filled if word == "usemtl" else hollow  # a material is no object
-    assert apart == pytest.approx(expected - MARGIN, abs=1e-5)
+    assert apart == pytest.approx(expected - MESH_MARGIN, abs=1e-5)
 
 
 @pytest.mark.parametrize("engine", INSTALLED)
@@ -92,11 +92,11 @@ def test_boxes_hold_their_bodies(engine, tmp_path) -> None:
         for k, expected in enumerate(half):
             low, high = bodies.box(k)
             assert (high >= np.array(expected) - 1e-7).all()
-            np.testing.assert_allclose(high, expected, atol=3.0 * MARGIN)
+            np.testing.assert_allclose(high, expected, atol=3.0 * MESH_MARGIN)
             np.testing.assert_allclose(low, -high)
         low, high = bodies.box(len(half))
-        np.testing.assert_allclose(low, [0.15, -0.1, -0.15], atol=3.0 * MARGIN)
-        np.testing.assert_allclose(high, [0.25, 0.1, -0.05], atol=3.0 * MARGIN)
+        np.testing.assert_allclose(low, [0.15, -0.1, -0.15], atol=3.0 * MESH_MARGIN)
+        np.testing.assert_allclose(high, [0.25, 0.1, -0.05], atol=3.0 * MESH_MARGIN)
 
 
 @pytest.mark.parametrize("engine", INSTALLED)
@@ -135,7 +135,7 @@ def test_an_stl_file_of_text_is_as_good_as_a_binary_one(engine, tmp_path) -> Non
             bodies.place(0, [0.0, 0.0, 0.0], STILL)
             bodies.place(1, [0.3, 0.0, 0.0], STILL)
             found.append(bodies.closest(0, 1, 1.0).distance)
-    assert found[1] == pytest.approx(0.15 - MARGIN, abs=AGREED)
+    assert found[1] == pytest.approx(0.15 - MESH_MARGIN, abs=AGREED)
     assert found[1] == pytest.approx(found[0], abs=1e-8)  # single precision
 
 
@@ -152,7 +152,7 @@ def test_a_flat_mesh_has_a_distance_in_mujoco(tmp_path) -> None:
     shapes = [shape("mesh", 1.0, 1.0, 1.0, mesh=path), SHAPES["sphere"]]
     with convex_bodies_of("mujoco", shapes) as bodies:
         bodies.place(1, [0.5, 0.5, 0.15], STILL)
-        assert bodies.closest(0, 1, 1.0).distance == pytest.approx(0.1 - MARGIN, abs=2e-5)
+        assert bodies.closest(0, 1, 1.0).distance == pytest.approx(0.1 - MESH_MARGIN, abs=2e-5)
 
 
 @pytest.mark.pybullet
@@ -191,7 +191,7 @@ def test_both_engines_measure_the_same_distances_of_a_robot(name) -> None:
         Proximity(robot, floor=0.0, engine="mujoco") as theirs,
     ):
         assert theirs.pairs == ours.pairs
-        (d, slopes), (other, others) = ours.along(q), theirs.along(q)
+        (d, slopes), (other, others) = ours.measure(q), theirs.measure(q)
     bottoms = base_bottom(robot, "pybullet"), base_bottom(robot, "mujoco")
     near = d < ours.cutoff
     assert near.sum() > 40

@@ -9,7 +9,7 @@ from robots import urdf_path
 
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.engine import engines
-from robotid_sim.engine.engines import ENGINES, default_engine, engine_named, pybullet_has_wheels
+from robotid_sim.engine.engines import ENGINES, default_engine, engine_named, is_pybullet_available
 from robotid_sim.engine.plant import Plant
 from robotid_sim.engine.proximity import Proximity
 from robotid_sim.errors import (
@@ -256,7 +256,7 @@ def test_an_engine_that_is_not_installed_is_told_with_the_remedy(irb140, without
 
 def test_without_any_engine_the_first_is_asked_for(irb140, without) -> None:
     without(*ENGINES)
-    best = "pybullet" if pybullet_has_wheels() else "mujoco"
+    best = "pybullet" if is_pybullet_available() else "mujoco"
     with pytest.raises(
         MissingExtraError, match=f"no physics engine is installed: pip install {best}"
     ):

@@ -267,7 +267,7 @@ def fitted(robot, law):
     basis = base_parameters(robot)
     W = torque_regressor(robot, truth.q, truth.dq, truth.ddq, basis.columns)
     beta = np.linalg.lstsq(W.reshape(-1, basis.rank), truth.tau.ravel())[0]
-    true = basis.of(robot.parameters())
+    true = basis.project(robot.parameters())
     return {n: (b, t) for n, b, t in zip(basis.names, beta, true, strict=True) if n[:2] in "Fv Fc"}
 
 

@@ -9,11 +9,11 @@ from robots import DATA, urdf_path
 from scipy.spatial.transform import Rotation
 
 from robotid_sim.dynamics import kernels
-from robotid_sim.engine.convex_bodies import MARGIN, boxes_apart
-from robotid_sim.engine.proximity import CUTOFF, Proximity, base_bottom, is_bodiless
+from robotid_sim.engine.convex_bodies import MESH_MARGIN, boxes_apart
+from robotid_sim.engine.proximity import DISTANCE_CUTOFF, Proximity, base_bottom, is_bodiless
 from robotid_sim.errors import FileFormatError
 from robotid_sim.kinematics.forward import tip_pose
-from robotid_sim.kinematics.workspace import THICKNESS, reach
+from robotid_sim.kinematics.workspace import CAPSULE_THICKNESS, reach
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
 
@@ -43,7 +43,7 @@ def test_gradients_are_the_slopes_away_from_changes_of_the_feature(proximity):
         for j in range(q.size):
             slope, bend = slopes(lambda x: proximity(x)[0], q, j)
             # Within a feature the two sides differ by curvature alone; facets of a mesh are small.
-            smooth = (bend < 1e-4) & (distance > 0.01) & (distance < 0.9 * CUTOFF)
+            smooth = (bend < 1e-4) & (distance > 0.01) & (distance < 0.9 * DISTANCE_CUTOFF)
             checked += int(smooth.sum())
             np.testing.assert_allclose(gradient[smooth, j], slope[smooth], atol=1e-4)
     assert checked > 20
@@ -77,8 +77,8 @@ def test_distance_to_the_floor_is_the_height_of_the_lowest_corner(irb140):
         at_high = dict(zip(high.pairs, high(q)[0], strict=True))
     assert names
     for pair, distance in at_high.items():
-        if pair.second == "floor" and distance < CUTOFF - 0.1:
-            assert at_low[pair] - distance == pytest.approx(0.1, abs=2.0 * MARGIN)
+        if pair.second == "floor" and distance < DISTANCE_CUTOFF - 0.1:
+            assert at_low[pair] - distance == pytest.approx(0.1, abs=2.0 * MESH_MARGIN)
 
 
 def bare(robot):
@@ -90,7 +90,7 @@ def bare(robot):
 def test_capsules_stand_for_a_robot_without_geometry():
     rng = np.random.default_rng(0)
     arm = bare(load_robot("irb140"))
-    limits, radius = arm.limits, THICKNESS * reach(arm)
+    limits, radius = arm.limits, CAPSULE_THICKNESS * reach(arm)
     assert is_bodiless(arm)
     assert base_bottom(arm) is None
     with Proximity(arm, floor=0.0) as proximity:
@@ -99,14 +99,14 @@ def test_capsules_stand_for_a_robot_without_geometry():
             poses = kernels.link_poses(arm.geometry, q)
             ends = np.array([*poses[1:, :3, 3], tip_pose(arm, q)[:3, 3]])
             lowest = np.minimum(poses[:, 2, 3], ends[:, 2]) - radius
-            expected = np.minimum(lowest[1:], CUTOFF)
-            np.testing.assert_allclose(proximity(q)[0][height], expected, atol=2.0 * MARGIN)
+            expected = np.minimum(lowest[1:], DISTANCE_CUTOFF)
+            np.testing.assert_allclose(proximity(q)[0][height], expected, atol=2.0 * MESH_MARGIN)
 
 
 @pytest.mark.parametrize(("name", "height"), [("irb140", 0.0), ("rocr6", 0.0), ("iiwa", 0.0)])
 def test_the_lowest_point_of_a_base_is_where_it_stands(name, height):
     robot = Robot.from_urdf(urdf_path(name))
-    assert base_bottom(robot) == pytest.approx(height, abs=2.0 * MARGIN)
+    assert base_bottom(robot) == pytest.approx(height, abs=2.0 * MESH_MARGIN)
 
 
 @pytest.mark.slow
@@ -115,12 +115,15 @@ def test_an_overlap_has_a_way_out_with_exact_gradients(irb140):
     with Proximity(irb140, floor=0.0, cutoff=0.04) as proximity:
         for _ in range(60):
             q = rng.uniform(limits.lower, limits.upper)
-            (true, _), (pushed, gradient) = proximity.along(q[None]), proximity.pushed(q[None])
+            (true, _), (pushed, gradient) = (
+                proximity.measure(q[None]),
+                proximity.measure_pushed(q[None]),
+            )
             apart = true[0] >= 0.0
             np.testing.assert_array_equal(pushed[0, apart], true[0, apart])
             assert (pushed[0, ~apart] <= true[0, ~apart]).all()
             for j in range(q.size):
-                slope, bend = slopes(lambda x: proximity.pushed(x[None])[0][0], q, j)
+                slope, bend = slopes(lambda x: proximity.measure_pushed(x[None])[0][0], q, j)
                 smooth = (bend < 1e-4) & (true[0] < -1e-3)
                 tried += int(smooth.sum())
                 np.testing.assert_allclose(gradient[0, smooth, j], slope[smooth], atol=2e-4)

@@ -7,7 +7,7 @@ import pytest
 
 from robotid_sim.engine import bullet
 from robotid_sim.engine.bullet import open_clients
-from robotid_sim.engine.client import captured_output
+from robotid_sim.engine.client import capture_output
 from robotid_sim.engine.plant import Plant
 from robotid_sim.errors import RobotIdError, ShapeError
 from robotid_sim.model.robot import Robot
@@ -49,7 +49,7 @@ def test_body_that_the_engine_changed_is_noticed(irb140: Robot, monkeypatch) -> 
 
 def test_captured_text_is_kept_and_the_descriptors_come_back(capfd) -> None:
     def speak() -> None:
-        with captured_output() as captured:
+        with capture_output() as captured:
             texts.append(captured)
             subprocess.run(["sh", "-c", "echo out; echo err >&2"], check=True)
             raise ArithmeticError

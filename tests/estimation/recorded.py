@@ -27,7 +27,7 @@ class Recorded:
     def __init__(self, robot, *, rate=250.0, period=6.0):
         self.robot, self.dt = robot, 1.0 / rate
         self.basis = base_parameters(robot)
-        self.beta = self.basis.of(robot.parameters())
+        self.beta = self.basis.project(robot.parameters())
         options = FourierOptions(period=period, periods=1)
         rng = np.random.default_rng(0)
         trajectory = random_design(robot, self.basis, rng, options=options, candidates=50)

@@ -10,7 +10,7 @@ from sampling import sampled
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.estimation.body_intervals import QUANTITIES, estimate_bodies
-from robotid_sim.model.perturb import SCALE, perturb
+from robotid_sim.model.perturb import DEFAULT_SCALE, perturb
 from robotid_sim.model.robot import Robot
 
 
@@ -23,7 +23,7 @@ def estimated(nominal, plant, basis, rng, noise, samples=400):
     scale = np.tile(noise * size, samples)
     rows = W[:, basis.columns] / scale[:, None]
     cov = np.linalg.inv(rows.T @ rows)
-    beta = basis.of(plant.parameters()) + cov @ rows.T @ rng.standard_normal(len(rows))
+    beta = basis.project(plant.parameters()) + cov @ rows.T @ rng.standard_normal(len(rows))
     return SimpleNamespace(beta=beta, cov=cov, std=np.sqrt(np.diag(cov)))
 
 
@@ -53,7 +53,7 @@ def test_what_no_torque_shows_is_as_uncertain_as_the_nominal_model(irb140) -> No
     assert [(of.name, of.unit) for of in told[: len(QUANTITIES)]] == list(QUANTITIES)
     mass = told[0]  # of the first link, which turns about a vertical axis
     assert (mass.link, mass.name, mass.identifiable) == (irb140.links[0].name, "mass", False)
-    assert mass.std == pytest.approx(SCALE * mass.nominal, rel=1e-3)
+    assert mass.std == pytest.approx(DEFAULT_SCALE * mass.nominal, rel=1e-3)
     assert mass.value == pytest.approx(mass.nominal, rel=1e-2)
 
 

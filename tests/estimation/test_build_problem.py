@@ -14,13 +14,17 @@ from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import LogError, ShapeError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.friction_fit import finer_rows
-from robotid_sim.estimation.held_out import FREEDOM, HeldOut, worth
-from robotid_sim.estimation.least_squares import LARGEST, WeightedLeastSquares, weights_by_log
+from robotid_sim.estimation.held_out import DEGREES_OF_FREEDOM, HeldOut, worth
+from robotid_sim.estimation.least_squares import (
+    MAX_WEIGHT_RATIO,
+    WeightedLeastSquares,
+    weights_by_log,
+)
 from robotid_sim.estimation.problem import build_problem
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
-from robotid_sim.measurement.joined_motion import JoinedRowFilter, joined
+from robotid_sim.measurement.joined_motion import JoinedRowFilter, join_motions
 from robotid_sim.measurement.log import Truth
-from robotid_sim.measurement.motion import Motion, gated
+from robotid_sim.measurement.motion import Motion, add_gate
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.catalog import load_robot
@@ -46,7 +50,7 @@ def exact_motion(virtual):
 
 def test_rows_of_exact_motion_satisfy_the_equation(virtual, exact_motion):
     problem = build_problem(exact_motion, virtual.nominal, virtual.basis)
-    beta = virtual.basis.of(virtual.plant.parameters())
+    beta = virtual.basis.project(virtual.plant.parameters())
     residual = np.abs(problem.y - problem.W @ beta)
     assert residual.max() < 1e-9 * np.abs(problem.y).max()  # rounding of filters in series
 
@@ -65,7 +69,9 @@ def test_motion_robot_and_basis_are_of_one_robot(virtual, exact_motion, irb140):
 def test_torque_rows_are_the_filtered_torque(virtual, exact_motion):
     problem = build_problem(exact_motion, virtual.nominal, virtual.basis)
     rows = exact_motion.row_filter
-    np.testing.assert_array_equal(problem.y, rows.apply(exact_motion.tau[rows.used]).ravel())
+    np.testing.assert_array_equal(
+        problem.y, rows.apply(exact_motion.tau[rows.sample_slice]).ravel()
+    )
     assert problem.dt == pytest.approx(0.1, rel=1e-9)  # rows at 10 Hz
     assert problem.samples == 292  # 30 s less 0.3 s of tail and 0.1 s of edge, each twice
     assert problem.joint_names == virtual.plant.joint_names
@@ -73,7 +79,7 @@ def test_torque_rows_are_the_filtered_torque(virtual, exact_motion):
 
 def test_regressor_rows_are_the_filtered_regressor(virtual, exact_motion):
     problem = build_problem(exact_motion, virtual.nominal, virtual.basis)
-    rows, use = exact_motion.row_filter, exact_motion.row_filter.used
+    rows, use = exact_motion.row_filter, exact_motion.row_filter.sample_slice
     motion = (getattr(exact_motion, name)[use] for name in ("q", "dq", "ddq"))
     W = torque_regressor(virtual.nominal, *motion, virtual.basis.columns)
     wanted = rows.apply(W).reshape(-1, virtual.basis.rank)
@@ -131,13 +137,13 @@ def test_filtering_the_torque_alone_would_bias(virtual):
     motion = RtsSmoother()(log, virtual.nominal)
     right = build_problem(motion, virtual.nominal, virtual.basis)
     rows = motion.row_filter
-    use = np.arange(log.t.size)[rows.used][rows.rows]
+    use = np.arange(log.t.size)[rows.sample_slice][rows.rows]
     mask = np.isin(np.arange(log.t.size), use)
     unfiltered = build_problem(
         replace(motion, row_filter=None, mask=mask), virtual.nominal, virtual.basis
     )
     wrong = replace(right, W=unfiltered.W)
-    beta = virtual.basis.of(virtual.plant.parameters())
+    beta = virtual.basis.project(virtual.plant.parameters())
     wls = ESTIMATORS.build("wls")
     estimates = [wls.fit(problem, np.random.default_rng(0)) for problem in (right, wrong)]
     std = estimates[0].std
@@ -175,13 +181,13 @@ HALVES = slice(0, 2500), slice(3100, 6000)
 
 def test_rows_are_those_of_each_log_and_exact(lab):
     motions = [part_of(lab, rows) for rows in HALVES]
-    problem = build_problem(joined(motions), lab.nominal, lab.basis)
+    problem = build_problem(join_motions(motions), lab.nominal, lab.basis)
     each = [build_problem(motion, lab.nominal, lab.basis) for motion in motions]
     np.testing.assert_allclose(problem.W, np.vstack([part.W for part in each]), atol=1e-10)
     np.testing.assert_allclose(problem.y, np.concatenate([part.y for part in each]), atol=1e-10)
-    beta = lab.basis.of(lab.plant.parameters())
+    beta = lab.basis.project(lab.plant.parameters())
     np.testing.assert_allclose(problem.W @ beta, problem.y, atol=1e-11 * np.abs(problem.y).max())
-    whole = joined(motions)
+    whole = join_motions(motions)
     assert whole.row_times.size == problem.samples == log_of(whole).size
     finer = finer_rows(whole)
     assert build_problem(finer, lab.nominal, lab.basis).samples == log_of(finer).size
@@ -189,16 +195,16 @@ def test_rows_are_those_of_each_log_and_exact(lab):
 
 def test_one_log_is_itself_and_gates_stay(lab):
     one, other = (part_of(lab, rows) for rows in HALVES)
-    assert joined([one]) is one
+    assert join_motions([one]) is one
     shut = np.ones(one.q.shape, dtype=bool)
     shut[1200:1300, 1] = False
     assert one.row_filter is not None
-    closed = replace(one, row_filter=gated(one.row_filter, shut))
+    closed = replace(one, row_filter=add_gate(one.row_filter, shut))
     tau = closed.tau.copy()
     tau[1200:1300, 1] = 1e6  # of a broken sensor
-    problem = build_problem(joined([replace(closed, tau=tau), other]), lab.nominal, lab.basis)
+    problem = build_problem(join_motions([replace(closed, tau=tau), other]), lab.nominal, lab.basis)
     np.testing.assert_allclose(
-        problem.W @ lab.basis.of(lab.plant.parameters()), problem.y, atol=1e-9
+        problem.W @ lab.basis.project(lab.plant.parameters()), problem.y, atol=1e-9
     )
 
 
@@ -208,23 +214,23 @@ def test_logs_weigh_by_their_noise_joint_by_joint(lab):
         part_of(lab, rows, std, seed)
         for seed, (rows, std) in enumerate(zip(HALVES, noise, strict=True))
     ]
-    whole = joined(motions)
+    whole = join_motions(motions)
     problem = build_problem(whole, lab.nominal, lab.basis)
     weights = weights_by_log(problem, log_of(whole))
     np.testing.assert_allclose(weights[1] / weights[0], noise[0] / noise[1], rtol=0.25)
     rows = build_problem(weighted(whole, weights), lab.nominal, lab.basis)
-    left = rows.by_joint(rows.y - rows.W @ WeightedLeastSquares().fit(rows).beta)
+    left = rows.unstack_rows(rows.y - rows.W @ WeightedLeastSquares().fit(rows).beta)
     spread = [left[log_of(whole) == k].std(axis=0) for k in (0, 1)]
     np.testing.assert_allclose(spread[0], spread[1], rtol=0.25)
 
 
 def test_weights_make_the_estimate_better_than_either_log_and_than_equal_ones(lab):
-    beta = lab.basis.of(lab.plant.parameters())
+    beta = lab.basis.project(lab.plant.parameters())
     errors = {"one": [], "equal": [], "weighted": []}
     for seed in range(10):
         pairs = zip(HALVES, ((1.0, 1.0), (0.05, 0.05)), strict=True)
         motions = [part_of(lab, rows, std, 10 * seed + k) for k, (rows, std) in enumerate(pairs)]
-        whole = joined(motions)
+        whole = join_motions(motions)
         problem = build_problem(whole, lab.nominal, lab.basis)
         weights = weights_by_log(problem, log_of(whole))
         tried = {"one": motions[1], "equal": whole, "weighted": weighted(whole, weights)}
@@ -238,10 +244,10 @@ def test_weights_make_the_estimate_better_than_either_log_and_than_equal_ones(la
 
 def test_a_log_without_noise_does_not_become_all_of_the_fit(lab):
     motions = [part_of(lab, HALVES[0], (1.0, 1.0)), part_of(lab, HALVES[1])]
-    whole = joined(motions)
+    whole = join_motions(motions)
     problem = build_problem(whole, lab.nominal, lab.basis)
     weights = weights_by_log(problem, log_of(whole))
-    assert weights.max() <= LARGEST
+    assert weights.max() <= MAX_WEIGHT_RATIO
     assert np.isfinite(weights).all()
 
 
@@ -249,9 +255,9 @@ def test_logs_of_other_rates_are_refused(lab):
     one, other = (part_of(lab, rows) for rows in HALVES)
     slow = replace(other, t=2.0 * other.t)
     with pytest.raises(LogError, match="logs of 250 and 125 Hz cannot be fitted together"):
-        joined([one, slow])
+        join_motions([one, slow])
     with pytest.raises(LogError, match="only motions of the same joints"):
-        joined([one, replace(other, row_filter=None)])
+        join_motions([one, replace(other, row_filter=None)])
 
 
 def rows(seed=0, extra=0.0):
@@ -264,7 +270,7 @@ def rows(seed=0, extra=0.0):
     use[40:50, 1] = False
     fold = np.repeat(np.arange(8), 20)
     whole = np.concatenate([A, y[:, :, None]], axis=2) * use[:, :, None]
-    return A, y, use, fold, HeldOut.of(whole, fold, use, np.full(2, 1e-9))
+    return A, y, use, fold, HeldOut.from_columns(whole, fold, use, np.full(2, 1e-9))
 
 
 def direct(A, y, use, floor=1e-9):
@@ -294,8 +300,8 @@ def test_a_score_is_that_of_the_block_by_the_fit_to_the_others():
         beta, sigma = direct(A[~out][:, :, :4], y[~out], use[~out])
         m = use[out].sum(axis=0)
         squares = (use[out] * (y[out] - A[out][:, :, :4] @ beta) ** 2).sum(axis=0)
-        spread = np.log1p(squares / (FREEDOM * sigma**2))
-        expected = (-m * np.log(sigma) - 0.5 * (FREEDOM + m) * spread).sum()
+        spread = np.log1p(squares / (DEGREES_OF_FREEDOM * sigma**2))
+        expected = (-m * np.log(sigma) - 0.5 * (DEGREES_OF_FREEDOM + m) * spread).sum()
         np.testing.assert_allclose(scores[f], expected, rtol=1e-6)
 
 
@@ -311,7 +317,7 @@ def test_a_column_that_counts_gains_and_one_that_does_not_loses():
 def test_dependent_columns_do_no_harm():
     A, y, use, fold, _ = rows()
     twice = np.concatenate([A, A[:, :, :1], y[:, :, None]], axis=2) * use[:, :, None]
-    held = HeldOut.of(twice, fold, use, np.full(2, 1e-9))
+    held = HeldOut.from_columns(twice, fold, use, np.full(2, 1e-9))
     plain, both = held.score(np.arange(5)), held.score(np.arange(6))
     np.testing.assert_allclose(plain, both, rtol=1e-2)  # a parameter more for the noise
 

@@ -5,7 +5,12 @@ import pytest
 from robots import urdf_path
 
 from robotid_sim.dynamics.base_parameters import base_parameters
-from robotid_sim.estimation.cone_program import CONE_MARGIN, HEAVIEST, THINNEST, ConsistentProgram
+from robotid_sim.estimation.cone_program import (
+    CONE_MARGIN,
+    MAX_WEIGHT,
+    MIN_NOMINAL_EIGENVALUE,
+    ConsistentProgram,
+)
 from robotid_sim.estimation.consistent import lift
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.export import write_urdf
@@ -37,7 +42,7 @@ class Case:
         self.R = np.linalg.qr(rng.standard_normal((3 * rank, rank)), mode="r")
         size = np.abs(self.basis.B) @ np.abs(self.nominal.parameters()) + 1e-3
         self.R = 20.0 * self.R / size
-        self.beta = self.basis.of(self.true) + noise * size * rng.standard_normal(rank)
+        self.beta = self.basis.project(self.true) + noise * size * rng.standard_normal(rank)
         self.program = ConsistentProgram(self.nominal, self.basis)
 
     @property
@@ -53,11 +58,13 @@ class Case:
             T = scaling(start)
             J, J0 = (T @ inertia.pseudo_inertia(p) @ T for p in (phi[body], start))
             values, vectors = np.linalg.eigh(J0)
-            made.append([J, vectors @ np.diag(np.maximum(values, THINNEST)) @ vectors.T])
+            made.append(
+                [J, vectors @ np.diag(np.maximum(values, MIN_NOMINAL_EIGENVALUE)) @ vectors.T]
+            )
         return made
 
     def objective(self, phi, pull, divergence=0.0):
-        misfit = self.R @ (self.basis.of(phi) - self.beta)
+        misfit = self.R @ (self.basis.project(phi) - self.beta)
         away = ((phi - self.nominal.parameters())[self.program.free]) / self.program.scale
         total = misfit @ misfit + pull * (away @ away)
         for J, J0 in self.bodies(phi) if divergence else ():
@@ -69,7 +76,7 @@ class Case:
         away = np.zeros(phi.size)
         free = self.program.free
         away[free] = (phi - self.nominal.parameters())[free] / self.program.scale**2
-        misfit = self.R.T @ (self.R @ (self.basis.of(phi) - self.beta))
+        misfit = self.R.T @ (self.R @ (self.basis.project(phi) - self.beta))
         return 2.0 * (self.basis.B.T @ misfit + pull * away)
 
     def body_gradient(self, g, k):
@@ -104,7 +111,7 @@ def test_the_nearest_robot_satisfies_the_optimality_conditions(name, noise, pull
     case = Case(name, 1, noise)
     phi = case.program.nearest(case.beta, case.R, pull=pull)
     assert_feasible(case, phi)
-    pull *= max(1.0, np.linalg.norm(case.R @ case.program.B, 2) ** 2 / HEAVIEST)
+    pull *= max(1.0, np.linalg.norm(case.R @ case.program.B, 2) ** 2 / MAX_WEIGHT)
     g = case.gradient(phi, pull)
     start = case.gradient(case.nominal.parameters(), pull)
     for k, (J, _) in enumerate(case.bodies(phi)):
@@ -188,7 +195,7 @@ def test_exact_base_parameters_are_met_by_the_nearest_robot(name):
     std = 1e-2 * np.abs(case.beta) + 1e-6
     phi = case.program.exact(case.beta)
     assert_feasible(case, phi)
-    assert np.abs((case.basis.of(phi) - case.beta) / std).max() < SOLVER
+    assert np.abs((case.basis.project(phi) - case.beta) / std).max() < SOLVER
     free, scale, start = case.program.free, case.program.scale, case.nominal.parameters()
     mine, other = (np.linalg.norm((p - start)[free] / scale) for p in (phi, case.true))
     assert mine <= other * (1.0 + SOLVER)  # the true robot is one of those it chooses from
@@ -220,7 +227,7 @@ def test_lift_is_exact_where_a_robot_exists(name):
     assert lifted.distance < SOLVER
     assert "exactly the estimated base parameters" in lifted.message
     assert lifted.robot.inconsistencies() == [None] * case.dof
-    found = case.basis.of(lifted.robot.parameters())
+    found = case.basis.project(lifted.robot.parameters())
     np.testing.assert_allclose(found, case.beta, atol=SOLVER * np.sqrt(np.diag(cov)).max())
 
 
@@ -238,7 +245,7 @@ def test_lift_takes_the_nearest_robot_otherwise_and_says_so(name):
     case.beta, case.R = beta, np.linalg.inv(np.linalg.cholesky(cov))
     phi = lifted.robot.parameters()
     assert_feasible(case, phi)
-    error = (case.basis.of(phi) - beta) / np.sqrt(np.diag(cov))
+    error = (case.basis.project(phi) - beta) / np.sqrt(np.diag(cov))
     assert lifted.distance == pytest.approx(np.sqrt((error**2).mean()), rel=1e-9)
     best = case.objective(phi, 1e-6)
     assert best < case.objective(case.true, 1e-6)

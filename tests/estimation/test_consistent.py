@@ -15,7 +15,7 @@ from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.cone_program import CONE_MARGIN
 from robotid_sim.estimation.consistent import Consistent, lift
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem, extended
+from robotid_sim.estimation.problem import LinearProblem, extend_problem
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.perturb import perturb
@@ -74,7 +74,7 @@ def best(problem, free):
 
 
 def cost(problem, beta, noise_std):
-    return float(noise_std**-2.0 @ reduce_rows(problem).squared_residuals(beta))
+    return float(noise_std**-2.0 @ reduce_rows(problem).compute_squared_residuals(beta))
 
 
 def smallest_eigenvalue(phi, nominal):
@@ -104,7 +104,9 @@ def test_a_hundred_noisy_problems_of_a_hundred_are_solved(trials):
         for j in range(trials.robot.dof):
             Fv, Fc, _, Ia = phi[parameters.joint_slice(j, trials.robot.dof)]
             assert min(Fv, Fc, Ia) >= 0.0
-        np.testing.assert_allclose(estimate.beta, problem.basis.of(phi), rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(
+            estimate.beta, problem.basis.project(phi), rtol=1e-12, atol=1e-12
+        )
         assert problem.nominal.with_parameters(phi).inconsistencies() == [None] * trials.robot.dof
         least, own = (
             cost(problem, b, free.noise_std) for b in (best(problem, free), estimate.beta)
@@ -112,7 +114,7 @@ def test_a_hundred_noisy_problems_of_a_hundred_are_solved(trials):
         assert own >= least * (1.0 - 1e-12)
         lifted = lift(free.beta, free.cov, problem.nominal, problem.basis)
         impossible += not lifted.exact
-        other = cost(problem, problem.basis.of(lifted.robot.parameters()), free.noise_std)
+        other = cost(problem, problem.basis.project(lifted.robot.parameters()), free.noise_std)
         # The pull of 1e-6 on some 70 parameters of order 1.
         assert own <= other + 1e-3
     assert impossible > 50  # so that the constraints are what is tried here
@@ -179,7 +181,7 @@ def with_spring(trials, seed, noise, stiffness=40.0):
     column = np.zeros((SAMPLES, trials.robot.dof))
     column[:, 0] = trials.state[0][:, 0]
     spring = replace(problem, y=problem.y + stiffness * column.ravel())
-    return extended(spring, column.reshape(-1, 1), ["k1"], ["N m/rad"]), plant
+    return extend_problem(spring, column.reshape(-1, 1), ["k1"], ["N m/rad"]), plant
 
 
 def test_a_spring_is_fitted_beside_a_robot_that_can_exist(trials):
@@ -200,7 +202,7 @@ def test_a_spring_of_unknown_stiffness_leaves_no_more_than_a_known_one(trials):
         known, scale = trials.problem(seed, 1e-3)[0], least_squares(problem).noise_std
         costs = []
         for each in (problem, known):
-            left = each.by_joint(each.y - each.W @ fit(each, divergence=0.0).beta)
+            left = each.unstack_rows(each.y - each.W @ fit(each, divergence=0.0).beta)
             costs.append(((left / scale) ** 2).sum())
         # The fits weigh joints by their own residuals, which differ a little.
         assert costs[0] < 1.001 * costs[1]
@@ -211,7 +213,7 @@ def test_noise_free_data_give_the_true_robot(trials):
         problem, plant = trials.problem(seed, noise=0.0)
         estimate, free = fit(problem), least_squares(problem)
         assert estimate.success, (seed, estimate.message)
-        true = problem.basis.of(plant.parameters())
+        true = problem.basis.project(plant.parameters())
         np.testing.assert_allclose(estimate.beta, true, rtol=1e-6, atol=1e-6)
         assert lift(free.beta, free.cov, problem.nominal, problem.basis).exact
 
@@ -277,12 +279,12 @@ def test_a_parameter_at_its_bound_has_a_one_sided_interval(arm):
         estimate = fit(problem)
         intervals = confidence_intervals(problem, estimate)
         coulomb = [k for k, name in enumerate(estimate.names) if name.startswith("Fc")]
-        ended_names = np.array(estimate.names)[estimate.at_bound]
+        ended_names = np.array(estimate.names)[estimate.is_at_bound]
         assert {name[:2] for name in ended_names} <= {"Fv", "Fc", "Ia"}
-        zero = [k for k in coulomb if estimate.at_bound[k]]
+        zero = [k for k in coulomb if estimate.is_at_bound[k]]
         ended += len(zero)
         assert (intervals.lower[zero] == 0.0).all()
         assert (intervals.upper[zero] > 0.0).all()
-        held.append(intervals.covers(trials.basis.of(frictionless.parameters()))[coulomb])
+        held.append(intervals.covers(trials.basis.project(frictionless.parameters()))[coulomb])
     assert 20 < ended < 60  # of 80, half are below zero by chance
     assert np.mean(held) > 0.93

@@ -10,15 +10,20 @@ from sampling import sampled
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.estimation.discrepancy import (
     Discrepancy,
-    allowing_for,
-    freed,
-    widening,
-    with_values,
+    add_function_values,
+    compute_widening,
+    weigh_discrepancy,
+    whiten_by_columns,
 )
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
-from robotid_sim.estimation.state_functions import QUANTITIES, Lack, hats, lacking_torque
+from robotid_sim.estimation.state_functions import (
+    QUANTITIES,
+    UnmodeledFunction,
+    compute_unmodeled_torque,
+    hats,
+)
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.friction_law import Stribeck
 from robotid_sim.model.robot import Robot
@@ -58,7 +63,7 @@ def test_a_model_that_lacks_nothing_leaves_the_problem_as_it_is(case):
         discrepancy = find_discrepancy(problem, motion, case.robot)
         found += bool(discrepancy.lacks)
         if not discrepancy.lacks:
-            assert allowing_for(problem, discrepancy) is problem
+            assert weigh_discrepancy(problem, discrepancy) is problem
     assert found <= 1
 
 
@@ -110,7 +115,7 @@ def test_a_torque_that_periods_repeat_is_no_noise(case):
         assert (name, "phase") in {(lack.joint, lack.quantity) for lack in repeated.lacks}
         assert "phase" not in {lack.quantity for lack in alone.lacks}
         covered = confidence_intervals(
-            (allowed := allowing_for(problem, repeated)), wls(allowed)
+            (allowed := weigh_discrepancy(problem, repeated)), wls(allowed)
         ).covers(case.beta)
         assert covered.mean() > 0.9
 
@@ -134,7 +139,7 @@ def test_intervals_that_allow_for_it_cover(case):
     for seed in range(SEEDS):
         motion, plain = fitted(case, lack, seed)
         discrepancy = find_discrepancy(plain, motion, case.robot)
-        problem = allowing_for(plain, discrepancy)
+        problem = weigh_discrepancy(plain, discrepancy)
         for rows, covered, off in ((plain, plain_hits, before), (problem, hits, errors)):
             estimate = wls(rows)
             covered.append(confidence_intervals(rows, estimate).covers(case.beta))
@@ -143,7 +148,7 @@ def test_intervals_that_allow_for_it_cover(case):
     assert np.mean(hits) >= 0.9
     inertial = case.basis.inertial_rank
     assert np.median(np.array(errors)[:, :inertial]) < np.median(np.array(before)[:, :inertial])
-    wider = widening(problem, plain, wls(problem).noise_std)
+    wider = compute_widening(problem, plain, wls(problem).noise_std)
     assert np.median(wider) < 2.0
     assert wider.max() > 5.0  # the friction of the joints
 
@@ -157,7 +162,9 @@ def test_stated_errors_of_the_torque_constants_are_in_the_intervals(case):
         gain = 1.0 + 0.02 * rng.standard_normal()
         motion = case.motion(gain * case.tau + case.white(rng))
         plain = build_problem(motion, case.robot, case.basis)
-        stated = allowing_for(plain, find_discrepancy(plain, motion, case.robot, gain_std=0.02))
+        stated = weigh_discrepancy(
+            plain, find_discrepancy(plain, motion, case.robot, gain_std=0.02)
+        )
         both = [confidence_intervals(rows, wls(rows)) for rows in (plain, stated)]
         covered.append([intervals.covers(case.beta).mean() for intervals in both])
     without, with_it = np.mean(covered, axis=0)
@@ -168,7 +175,7 @@ def test_stated_errors_of_the_torque_constants_are_in_the_intervals(case):
 def test_rows_are_freed_by_the_inverse_root_of_their_covariance(case):
     rng = np.random.default_rng(0)
     rows, columns = rng.standard_normal((30, 2, 4)), rng.standard_normal((30, 2, 3))
-    result = freed(rows, columns)
+    result = whiten_by_columns(rows, columns)
     for j in range(2):
         V = np.eye(30) + columns[:, j] @ columns[:, j].T
         values, vectors = np.linalg.eigh(V)
@@ -222,7 +229,7 @@ def test_intervals_cover_where_periods_repeat_what_no_function_explains(case):
         motion, plain = repeated(case, seed, 0.7)
         discrepancy = find_discrepancy(plain, motion, case.robot)
         assert discrepancy.repeats
-        problem = allowing_for(plain, discrepancy)
+        problem = weigh_discrepancy(plain, discrepancy)
         for rows, covered in ((plain, plain_hits), (problem, hits)):
             covered.append(confidence_intervals(rows, wls(rows)).covers(case.beta).mean())
     assert np.mean(plain_hits) < 0.88
@@ -230,14 +237,14 @@ def test_intervals_cover_where_periods_repeat_what_no_function_explains(case):
 
 
 def test_what_no_one_could_measure_is_not_said():
-    large, small = (Lack("elbow", "time", 1.0, over, 9.0) for over in (0.5, 1e-6))
+    large, small = (UnmodeledFunction("elbow", "time", 1.0, over, 9.0) for over in (0.5, 1e-6))
     found = Discrepancy((large, small), np.zeros((4, 2)), np.ones(1))
     assert found.notable == (large,)
 
 
 def model_of(case, beta):
     """Return the robot with base parameters."""
-    phi = case.basis.completed(beta, case.robot.parameters())
+    phi = case.basis.complete(beta, case.robot.parameters())
     return case.robot.with_parameters(phi, formal=True)
 
 
@@ -246,9 +253,9 @@ def valued(case, torque):
     motion = case.motion(torque + case.white(np.random.default_rng(0)))
     plain = build_problem(motion, case.robot, case.basis)
     found = find_discrepancy(plain, motion, case.robot)
-    problem = allowing_for(plain, found)
+    problem = weigh_discrepancy(plain, found)
     beta = wls(problem).beta
-    return motion, beta, with_values(found, plain, beta, motion, model_of(case, beta))
+    return motion, beta, add_function_values(found, plain, beta, motion, model_of(case, beta))
 
 
 def half(motion, part):
@@ -265,12 +272,12 @@ def test_a_stribeck_peak_is_predicted_where_no_parameter_has_it(case, joint):
     seen, unseen = half(motion, slice(0, cut)), half(motion, slice(cut, None))
     plain = build_problem(seen, case.robot, case.basis)
     found = find_discrepancy(plain, seen, case.robot)
-    beta = wls(allowing_for(plain, found)).beta
+    beta = wls(weigh_discrepancy(plain, found)).beta
     model = model_of(case, beta)
-    found = with_values(found, plain, beta, seen, model)
+    found = add_function_values(found, plain, beta, seen, model)
     rows = build_problem(unseen, case.robot, case.basis)
-    alone = (rows.by_joint(rows.W @ beta) - (case.tau + lack)[cut:])[:, joint]
-    both = alone + lacking_torque(found.lacks, unseen, model)[:, joint]
+    alone = (rows.unstack_rows(rows.W @ beta) - (case.tau + lack)[cut:])[:, joint]
+    both = alone + compute_unmodeled_torque(found.lacks, unseen, model)[:, joint]
     assert np.sqrt((both**2).mean()) < 0.3 * np.sqrt((alone**2).mean())
     assert np.sqrt((both**2).mean()) < 0.5 * case.noise[joint]
 
@@ -292,9 +299,11 @@ def test_functions_of_the_position_have_their_mean_where_the_parameters_do(case)
     torque = 10.0 * case.noise[1] * np.sin(3.0 * q)
     motion, beta, found = valued(case, case.tau + own(case, 1, torque))
     model = model_of(case, beta)
-    predicted = lacking_torque([lack for lack in found.lacks if lack.values], motion, model)[:, 1]
+    predicted = compute_unmodeled_torque(
+        [lack for lack in found.lacks if lack.values], motion, model
+    )[:, 1]
     plain = build_problem(motion, case.robot, case.basis)
-    total = plain.by_joint(plain.W @ beta)[:, 1] + predicted
+    total = plain.unstack_rows(plain.W @ beta)[:, 1] + predicted
     assert np.sqrt(((total - case.tau[:, 1] - torque) ** 2).mean()) < 0.5 * case.noise[1]
 
 
@@ -307,7 +316,7 @@ def test_what_belongs_to_one_motion_alone_has_no_values(case):
         assert bool(lack.values) <= QUANTITIES[lack.quantity].stays
     motion = case.motion(case.tau)
     only = [lack for lack in found.lacks if lack.quantity == "time"]
-    assert not lacking_torque(only, motion, case.robot).any()
+    assert not compute_unmodeled_torque(only, motion, case.robot).any()
 
 
 @pytest.mark.slow
@@ -321,7 +330,9 @@ def test_functions_that_foretell_no_other_part_of_the_log_have_no_values(case):
     plain = build_problem(motion, case.robot, case.basis)
     bare = replace(found, lacks=tuple(replace(x, knots=(), values=()) for x in found.lacks))
     model = model_of(case, case.beta)
-    assert not any(lack.values for lack in with_values(bare, plain, case.beta, motion, model).lacks)
+    assert not any(
+        lack.values for lack in add_function_values(bare, plain, case.beta, motion, model).lacks
+    )
 
 
 @pytest.mark.slow

@@ -114,7 +114,7 @@ def bound_std(run, noise):
 def scores(request, experiment):
     """Return NEES per dimension, errors over the bound, hits of the 95 % intervals, noise ratio."""
     run = experiment(request.getfixturevalue(request.param))
-    truth = run.basis.of(run.plant.parameters())
+    truth = run.basis.project(run.plant.parameters())
     noise = 0.01 * np.sqrt((run.log.tau_meas[run.log.t >= 0.0] ** 2).mean(axis=0))
     std = bound_std(run, noise)
     nees, errors, hits = [], [], []

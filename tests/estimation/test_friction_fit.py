@@ -15,7 +15,7 @@ from robotid_sim.estimation.friction_fit import (
     estimate_eps,
     finer_rows,
     revise_eps,
-    with_eps,
+    set_eps,
 )
 from robotid_sim.estimation.gravity_fit import (
     gravity_columns,
@@ -59,7 +59,7 @@ def fit(motion, nominal, basis):
 @pytest.fixture(scope="module", params=[2.0, 0.5])
 def fits(request, data):
     """Return per seed what is estimated from a wrong eps, and the fit with the known one."""
-    wrong = with_eps(data.robot, request.param * data.robot.eps)
+    wrong = set_eps(data.robot, request.param * data.robot.eps)
     motions = [noisy(data, seed) for seed in SEEDS]
     return [(estimate_eps(m, wrong, data.basis), fit(m, data.robot, data.basis)) for m in motions]
 
@@ -88,13 +88,13 @@ class TestEps:
 
     def test_the_linear_part_is_weighted_least_squares_at_the_estimate(self, data, fits):
         found, motion = fits[0][0], noisy(data, SEEDS[0])
-        again = fit(motion, with_eps(data.robot, found.eps), data.basis)
+        again = fit(motion, set_eps(data.robot, found.eps), data.basis)
         assert (np.abs(found.estimate.beta - again.beta) / again.std).max() < 0.03
 
 
 @pytest.mark.parametrize("factor", [0.15, 30.0, 300.0])
 def test_eps_is_found_from_decades_away(data, factor):
-    wrong = with_eps(data.robot, factor * data.robot.eps)
+    wrong = set_eps(data.robot, factor * data.robot.eps)
     found = estimate_eps(noisy(data, 0), wrong, data.basis)
     assert all(found.shown)
     assert not any(found.one_sided)
@@ -116,7 +116,7 @@ def test_a_sign_that_switches_at_once_is_one_sided(data):
     assert limits.any()
     assert np.isnan(found.std[limits]).all()
     assert "or less in the log, 0.03 in the model" in found.sentences()[int(limits.argmax())]
-    known = fit(motion, with_eps(robot, 1e-3 * robot.eps), data.basis)
+    known = fit(motion, set_eps(robot, 1e-3 * robot.eps), data.basis)
     assert found.estimate.noise_std == pytest.approx(known.noise_std, rel=0.05)
 
 
@@ -130,7 +130,7 @@ class TestRevision:
     def test_wrong_ones_are_found_where_they_are(self, data, factor):
         eps = np.array(data.robot.eps)
         eps[[1, 4]] *= factor
-        found = revise_eps(noisy(data, 0), with_eps(data.robot, eps), data.basis)
+        found = revise_eps(noisy(data, 0), set_eps(data.robot, eps), data.basis)
         assert np.flatnonzero(found.shown).tolist() == [1, 4]
         np.testing.assert_allclose(found.eps, data.robot.eps, rtol=0.15)
 
@@ -140,10 +140,10 @@ class TestRevision:
 
     def test_intervals_hold_what_is_unknown_of_it(self, data):
         """Errors of the velocities alone, over many seeds, are those of the random effects."""
-        wrong = with_eps(data.robot, 2.0 * data.robot.eps)
+        wrong = set_eps(data.robot, 2.0 * data.robot.eps)
         motion = noisy(data, 0)
         found = revise_eps(motion, wrong, data.basis)
-        rows = build_problem(motion, with_eps(wrong, found.eps), data.basis)
+        rows = build_problem(motion, set_eps(wrong, found.eps), data.basis)
         columns = eps_errors(found, rows, motion, found.estimate.beta)
         assert columns.shape == (len(rows.y), data.robot.dof)
         exact = build_problem(motion, data.robot, data.basis)
@@ -156,7 +156,7 @@ class TestRevision:
 def test_joints_without_coulomb_friction_keep_their_eps(exact, iiwa):
     data = exact(iiwa, 100.0)
     assert all(joint.friction.Fc == 0.0 for joint in iiwa.joints)
-    wrong = with_eps(iiwa, 2.0 * iiwa.eps)
+    wrong = set_eps(iiwa, 2.0 * iiwa.eps)
     found = estimate_eps(noisy(data, 0), wrong, data.basis)
     assert sum(found.shown) <= 1  # a friction that is all noise may be significant by chance
     hidden = ~np.array(found.shown)
@@ -197,7 +197,7 @@ def test_projection_is_the_residual_of_the_whole_fit(arm, exact):
 class TestSuspicion:
     @pytest.mark.parametrize("factor", [2.0, 0.5])
     def test_a_wrong_eps_is_named(self, data, factor):
-        wrong = with_eps(data.robot, factor * data.robot.eps)
+        wrong = set_eps(data.robot, factor * data.robot.eps)
         suspicion = suspect_friction(noisy(data, 0), wrong, data.basis)
         above = suspicion.noise_given / (LONG * data.noise)  # what the check of the residuals sees
         assert above.max() > 2.0
@@ -207,7 +207,7 @@ class TestSuspicion:
     def test_one_wrong_joint_is_told_from_the_others(self, data):
         eps = np.array(data.robot.eps)
         eps[3] *= 2.0
-        suspicion = suspect_friction(noisy(data, 0), with_eps(data.robot, eps), data.basis)
+        suspicion = suspect_friction(noisy(data, 0), set_eps(data.robot, eps), data.basis)
         assert suspicion.suspects == (data.robot.joint_names[3],)
 
     @pytest.mark.parametrize("seed", range(4))
@@ -236,7 +236,7 @@ def run(request, experiment):
 
 @pytest.fixture(scope="module", params=sampled((2.0, 0.5), 2.0))
 def wrong(request, run):
-    return with_eps(run.nominal, request.param * run.nominal.eps)
+    return set_eps(run.nominal, request.param * run.nominal.eps)
 
 
 @pytest.fixture(scope="module")
@@ -246,7 +246,7 @@ def logs(run):
 
 @pytest.mark.slow
 def test_the_check_of_the_residuals_fails_and_eps_is_named(run, wrong, logs):
-    preprocessor = RtsSmoother().tuned(logs[0], wrong)
+    preprocessor = RtsSmoother().tune(logs[0], wrong)
     rngs = [np.random.default_rng([9, k]) for k in range(5)]
     motion = preprocessor(logs[0], wrong)
     problem = build_problem(motion, wrong, run.basis)
@@ -262,7 +262,7 @@ def test_the_check_of_the_residuals_fails_and_eps_is_named(run, wrong, logs):
 
 @pytest.mark.slow
 def test_it_is_estimated_and_costs_the_linear_parameters_little(run, wrong, logs):
-    truth = run.basis.of(run.plant.parameters())
+    truth = run.basis.project(run.plant.parameters())
     eps, found, known = [], [], []
     for log in logs:
         motion = RtsSmoother()(log, wrong)
@@ -270,7 +270,7 @@ def test_it_is_estimated_and_costs_the_linear_parameters_little(run, wrong, logs
         assert revised.success
         assert all(revised.shown)
         best = fit(motion, run.nominal, run.basis)
-        own = fit(motion, with_eps(wrong, revised.eps), run.basis)
+        own = fit(motion, set_eps(wrong, revised.eps), run.basis)
         eps.append(revised.eps / run.plant.eps - 1.0)
         found.append((own.beta - truth) / best.std)
         known.append((best.beta - truth) / best.std)
@@ -347,7 +347,7 @@ def test_a_slow_clock_is_gravity_of_another_strength(case):
     assert fit.excess == pytest.approx(c**-2 - 1.0, abs=0.003)
     problem = build_problem(slow, fit.nominal, fit.basis)
     beta = WeightedLeastSquares().fit(problem).beta
-    true = fit.basis.of(case.robot.parameters())
+    true = fit.basis.project(case.robot.parameters())
     moments = [k for k, name in enumerate(fit.basis.names) if name.startswith("m")]
     std = WeightedLeastSquares().fit(problem).std[moments]
     far = np.abs(beta[moments] - c**2 * true[moments])

@@ -4,9 +4,9 @@ from dataclasses import replace
 
 import numpy as np
 
-from robotid_sim.estimation.instrumental import NONE_KNOWN, InstrumentalVariables
+from robotid_sim.estimation.instrumental import MISSING_INSTRUMENTS_MESSAGE, InstrumentalVariables
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import extended, restricted, stacked, with_rows_changed
+from robotid_sim.estimation.problem import extend_problem, map_rows, select_columns, stack_problems
 from robotid_sim.preprocess.periods import Periods
 
 SEEDS = 40
@@ -41,7 +41,7 @@ def test_its_deviations_are_those_of_its_errors(data):
 def test_it_solves_the_normal_equations_of_the_instruments(data):
     problem = noisy(data, 0)
     found = InstrumentalVariables(rounds=20).fit(problem)
-    left = problem.by_joint(problem.y - problem.W @ found.beta)
+    left = problem.unstack_rows(problem.y - problem.W @ found.beta)
     weight = np.tile(1.0 / (left**2).mean(axis=0), problem.samples)
     Z, W = problem.instruments * weight[:, None], problem.W
     wanted = np.linalg.solve(Z.T @ W, Z.T @ problem.y)
@@ -53,20 +53,20 @@ def test_without_instruments_it_is_least_squares_and_says_so(data):
     problem = data.problem(data.white(np.random.default_rng(0)))
     found, wls = InstrumentalVariables().fit(problem), WeightedLeastSquares().fit(problem)
     np.testing.assert_array_equal(found.beta, wls.beta)
-    assert found.message == NONE_KNOWN
+    assert found.message == MISSING_INSTRUMENTS_MESSAGE
 
 
 def test_instruments_follow_what_is_done_to_a_problem(data):
     problem = noisy(data, 0)
-    some = restricted(problem, [0, 2])
+    some = select_columns(problem, [0, 2])
     np.testing.assert_array_equal(some.instruments, problem.instruments[:, [0, 2]])
-    more = extended(problem, problem.W[:, :1] ** 2, ["x"], ["1"])
+    more = extend_problem(problem, problem.W[:, :1] ** 2, ["x"], ["1"])
     np.testing.assert_array_equal(more.instruments[:, -1:], problem.W[:, :1] ** 2)
-    both = stacked([problem, problem])
+    both = stack_problems([problem, problem])
     np.testing.assert_array_equal(both.instruments, np.vstack([problem.instruments] * 2))
-    assert stacked([problem, replace(problem, instruments=None)]).instruments is None
+    assert stack_problems([problem, replace(problem, instruments=None)]).instruments is None
     random = replace(problem, random=problem.W[:, :2])
-    twice = with_rows_changed(random, lambda rows: 2.0 * rows)
+    twice = map_rows(random, lambda rows: 2.0 * rows)
     for name in ("W", "y", "instruments", "random"):
         np.testing.assert_array_equal(getattr(twice, name), 2.0 * getattr(random, name))
 
@@ -74,7 +74,7 @@ def test_instruments_follow_what_is_done_to_a_problem(data):
 def test_periods_of_others_leave_the_own_out():
     x = np.arange(14.0)[:, None] ** 2
     periods = Periods(first=2, samples=4, count=3)
-    found = periods.of_others(x)
+    found = periods.average_others(x)
     np.testing.assert_allclose(found[2:6], 0.5 * (x[6:10] + x[10:14]))
     np.testing.assert_allclose(found[6:10], 0.5 * (x[2:6] + x[10:14]))
     np.testing.assert_allclose(found[:2], periods.mean(x)[[2, 3]])

@@ -19,7 +19,11 @@ from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.least_squares import OrdinaryLeastSquares, WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
-from robotid_sim.estimation.restricted import NAME, RestrictedLeastSquares, known_before
+from robotid_sim.estimation.restricted import (
+    ESTIMATOR_NAME,
+    RestrictedLeastSquares,
+    project_nominal,
+)
 from robotid_sim.model.perturb import perturb
 
 BOTH = [OrdinaryLeastSquares(), WeightedLeastSquares()]
@@ -61,7 +65,7 @@ def test_residuals_and_noise_are_those_of_the_rows(exact, arm):
     data = exact(arm)
     problem = noisy(data)
     estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
-    squares = (problem.by_joint(problem.y - problem.W @ estimate.beta) ** 2).sum(axis=0)
+    squares = (problem.unstack_rows(problem.y - problem.W @ estimate.beta) ** 2).sum(axis=0)
     free = problem.samples - data.basis.rank / problem.dof
     np.testing.assert_allclose(estimate.torque_rms, np.sqrt(squares / problem.samples), rtol=1e-8)
     np.testing.assert_allclose(estimate.noise_std, np.sqrt(squares / free), rtol=1e-8)
@@ -117,8 +121,8 @@ def test_permuting_joints_permutes_the_noise_and_keeps_the_parameters(exact, irb
     order = np.random.default_rng(1).permutation(problem.dof)
     turned = replace(
         problem,
-        W=problem.by_joint(problem.W)[:, order].reshape(problem.W.shape),
-        y=problem.by_joint(problem.y)[:, order].ravel(),
+        W=problem.unstack_rows(problem.W)[:, order].reshape(problem.W.shape),
+        y=problem.unstack_rows(problem.y)[:, order].ravel(),
         joint_names=tuple(problem.joint_names[j] for j in order),
     )
     one, two = (estimator.fit(p, np.random.default_rng(0)) for p in (problem, turned))
@@ -181,8 +185,8 @@ def test_reduction_keeps_the_cost_of_every_joint(exact, arm):
     reduction = reduce_rows(problem)
     for seed in range(3):
         beta = np.random.default_rng(seed).standard_normal(problem.basis.rank)
-        direct = (problem.by_joint(problem.y - problem.W @ beta) ** 2).sum(axis=0)
-        np.testing.assert_allclose(reduction.squared_residuals(beta), direct, rtol=1e-12)
+        direct = (problem.unstack_rows(problem.y - problem.W @ beta) ** 2).sum(axis=0)
+        np.testing.assert_allclose(reduction.compute_squared_residuals(beta), direct, rtol=1e-12)
 
 
 def test_fewer_samples_than_columns_per_joint_still_reduce(exact, arm):
@@ -190,9 +194,9 @@ def test_fewer_samples_than_columns_per_joint_still_reduce(exact, arm):
     few = LinearProblem(
         data.W[:16], data.tau.ravel()[:16], data.basis, data.robot.joint_names, data.dt
     )  # 8 samples of 2 joints for 11 parameters
-    direct = (few.by_joint(few.y) ** 2).sum(axis=0)
+    direct = (few.unstack_rows(few.y) ** 2).sum(axis=0)
     zero = np.zeros(data.basis.rank)
-    np.testing.assert_allclose(reduce_rows(few).squared_residuals(zero), direct, rtol=1e-12)
+    np.testing.assert_allclose(reduce_rows(few).compute_squared_residuals(zero), direct, rtol=1e-12)
 
 
 def test_a_block_longer_than_the_log_is_one_block(exact, arm):
@@ -231,7 +235,7 @@ def fit(problem, **options):
 
 def of_samples(problem, use):
     """Return the problem of some samples."""
-    W, y = problem.by_joint(problem.W)[use], problem.by_joint(problem.y)[use]
+    W, y = problem.unstack_rows(problem.W)[use], problem.unstack_rows(problem.y)[use]
     return replace(problem, W=W.reshape(-1, W.shape[2]), y=y.ravel())
 
 
@@ -274,23 +278,23 @@ def test_times_are_those_of_the_log(problem):
 
 def test_a_joint_without_weight_leaves_what_the_others_do_not_show_at_nominal_values(problem):
     own = fit(problem, joint_weights={"elbow": 0.0})
-    rows = problem.by_joint(problem.W)[:, 0]
-    y = problem.by_joint(problem.y)[:, 0]
-    before = known_before(problem).beta
+    rows = problem.unstack_rows(problem.W)[:, 0]
+    y = problem.unstack_rows(problem.y)[:, 0]
+    before = project_nominal(problem).beta
     unseen = [k for k, name in enumerate(own.names) if name in ("Fv2", "Fc2", "Ia2")]
     assert all(own.names[k] in own.message for k in unseen)
     assert (own.beta[unseen] == before[unseen]).all()
     shown = np.setdiff1d(np.arange(len(before)), unseen)
     wanted = np.linalg.lstsq(rows[:, shown], y - rows[:, unseen] @ before[unseen], rcond=None)[0]
     assert close(own.beta[shown], wanted, EXACT)
-    assert (own.std[unseen] == known_before(problem).std[unseen]).all()
+    assert (own.std[unseen] == project_nominal(problem).std[unseen]).all()
     assert not own.unbiased
 
 
 def test_a_joint_that_counts_twice_moves_the_others_parameters(problem):
     one, two = fit(problem), fit(problem, joint_weights={"elbow": 2.0})
     own = [
-        float((problem.by_joint(problem.y - problem.W @ e.beta)[:, 1] ** 2).sum())
+        float((problem.unstack_rows(problem.y - problem.W @ e.beta)[:, 1] ** 2).sum())
         for e in (one, two)
     ]
     assert own[1] < own[0]
@@ -316,7 +320,7 @@ def test_fixed_parameters_stay_and_the_others_fit_the_rest(problem):
 @pytest.mark.parametrize(("ridge", "prior"), [(1e-2, None), (0.0, 0.05), (1e-3, 0.2)])
 def test_ridge_and_prior_solve_their_normal_equations(problem, ridge, prior):
     own = fit(problem, ridge=ridge, prior=prior)
-    known = known_before(problem)
+    known = project_nominal(problem)
     weight = np.tile(own.weights, problem.samples)
     X, z = weight[:, None] * problem.W, weight * problem.y
     left = X.T @ (z - X @ own.beta) - ridge * (X**2).sum(axis=0) * own.beta
@@ -327,7 +331,7 @@ def test_ridge_and_prior_solve_their_normal_equations(problem, ridge, prior):
 
 
 def test_a_prior_pulls_to_the_nominal_robot_and_narrows_intervals(problem):
-    known, plain = known_before(problem).beta, fit(problem)
+    known, plain = project_nominal(problem).beta, fit(problem)
     sure, vague = (fit(problem, prior=share) for share in (1e-5, 1e5))
     assert close(vague.beta, plain.beta, EXACT)
     assert np.abs(sure.beta - known).max() < 1e-2 * np.abs(plain.beta - known).max()
@@ -339,7 +343,7 @@ def test_a_prior_pulls_to_the_nominal_robot_and_narrows_intervals(problem):
 def test_a_prior_tells_of_what_the_rows_do_not_show(problem):
     own = fit(problem, joint_weights={"elbow": 0.0}, prior=0.1)
     k = own.names.index("Fv2")
-    known = known_before(problem)
+    known = project_nominal(problem)
     assert own.beta[k] == pytest.approx(known.beta[k], rel=1e-9)  # nothing else bears on it
     assert own.std[k] == pytest.approx(0.1 * known.std[k], rel=1e-9)
     assert "the prior decides" in own.message
@@ -374,7 +378,7 @@ def test_failure_is_data(problem):
 )
 def test_bad_options_are_named(options, text):
     with pytest.raises(OptionError, match=text):
-        ESTIMATORS.build(NAME, **options)
+        ESTIMATORS.build(ESTIMATOR_NAME, **options)
 
 
 @pytest.mark.parametrize(

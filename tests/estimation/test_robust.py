@@ -62,7 +62,7 @@ def test_gaussian_noise_costs_it_some_percent_and_wild_rows_do_not_lead_it(
 def test_residuals_are_those_of_the_measured_torques(data):
     problem = data.problem(wild(data, np.random.default_rng(0)))
     found = RobustLeastSquares().fit(problem)
-    residual = problem.by_joint(problem.y - problem.W @ found.beta)
+    residual = problem.unstack_rows(problem.y - problem.W @ found.beta)
     assert found.torque_rms == pytest.approx(np.sqrt((residual**2).mean(axis=0)))
     assert (found.noise_std < 0.5 * found.torque_rms).all()
     assert found.criterion == "huber"

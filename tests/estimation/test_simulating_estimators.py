@@ -8,18 +8,23 @@ from recorded import Recorded
 
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.errors import OptionError, ShapeError
-from robotid_sim.estimation.block_sandwich import NO_SAMPLE, block_samples
+from robotid_sim.estimation.block_sandwich import PADDING_INDEX, block_samples
 from robotid_sim.estimation.extended_kalman import ExtendedKalman
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.output_error import (
     InputError,
     OutputError,
-    holding,
     likely_torque_noise,
+    make_observer,
 )
-from robotid_sim.estimation.prediction_error import settled
-from robotid_sim.estimation.problem import restricted, stacked
-from robotid_sim.estimation.simulation import NOT_RECORDED, constant_gains, predict, simulated_robot
+from robotid_sim.estimation.prediction_error import find_settled_samples
+from robotid_sim.estimation.problem import select_columns, stack_problems
+from robotid_sim.estimation.simulation import (
+    MISSING_RECORDING_MESSAGE,
+    constant_gains,
+    make_simulated_robot,
+    predict,
+)
 
 SEEDS = range(6)
 
@@ -77,9 +82,9 @@ def test_input_error_is_the_torque_that_is_missing(data):
     (recording,) = data.problem().recordings
     missing = 0.01 * recording.tau.std(axis=0)
     less = replace(recording, tau=recording.tau - missing)
-    observer = holding(data.robot, less, 50.0)
+    observer = make_observer(data.robot, less, 50.0)
     motion = predict(data.robot, less, observer.gains)
-    added = observer.weighted(slice(None), motion.innovations)[settled(50.0, less)]
+    added = observer.weigh(slice(None), motion.innovations)[find_settled_samples(50.0, less)]
     np.testing.assert_allclose(added.mean(axis=0), missing, rtol=0.1)  # friction answers too
     assert (added.std(axis=0) < 0.3 * missing).all()
 
@@ -88,7 +93,7 @@ def test_likelihood_finds_the_torque_noise_of_a_shaken_loop(data):
     problem = data.problem(0, feedback=True)
     recording = problem.recordings[0]
     gains = constant_gains(50.0, recording)
-    robot = simulated_robot(problem, data.beta)
+    robot = make_simulated_robot(problem, data.beta)
     motion = predict(robot, recording, gains)
     found = likely_torque_noise(robot, recording, motion, gains, data.basis.columns)
     np.testing.assert_allclose(found, data.torque_noise, rtol=0.3)
@@ -98,7 +103,7 @@ def test_constant_gains_hold_a_motion_once_they_have_forgotten_what_they_missed(
     (recording,) = data.problem().recordings  # at 250 Hz
     sound = recording.sound.copy()
     sound[[200, *range(500, 510)], 0] = False
-    held = settled(10.0, replace(recording, sound=sound))
+    held = find_settled_samples(10.0, replace(recording, sound=sound))
     (at,) = np.nonzero(~held)
     start, single, gap = np.split(at, np.nonzero(np.diff(at) > 1)[0] + 1)
     assert (start[0], start[-1]) == (0, 124)
@@ -122,10 +127,10 @@ def test_samples_that_are_not_sound_have_no_say(data, method):
 def test_blocks_hold_a_phase_of_all_periods(data):
     rows = replace(data.problem(), recordings=(), period=2.0, repeats=True)
     samples = block_samples(rows, 0.1)
-    held = np.sort(samples[samples != NO_SAMPLE])
+    held = np.sort(samples[samples != PADDING_INDEX])
     np.testing.assert_array_equal(held, np.arange(rows.samples))
     for block in samples:
-        times = rows.dt * block[block != NO_SAMPLE]
+        times = rows.dt * block[block != PADDING_INDEX]
         np.testing.assert_array_equal(np.unique(times // 2.0), [0.0, 1.0, 2.0])
         assert np.ptp(times % 2.0) < 0.1
     apart = block_samples(replace(rows, repeats=False), 0.1)
@@ -135,7 +140,7 @@ def test_blocks_hold_a_phase_of_all_periods(data):
 @names
 def test_two_logs_tell_more_than_one(data, method):
     problems = [data.problem(seed) for seed in (0, 1)]
-    both, single = method.fit(stacked(problems)), method.fit(problems[0])
+    both, single = method.fit(stack_problems(problems)), method.fit(problems[0])
     ratio = np.median(both.std / single.std)
     assert 0.6 < ratio < 0.85  # 1 / sqrt 2
 
@@ -143,10 +148,10 @@ def test_two_logs_tell_more_than_one(data, method):
 @names
 def test_without_a_recording_it_is_least_squares_and_says_so(data, method):
     problem = data.problem(0)
-    for less in (replace(problem, recordings=()), restricted(problem, [0, 1, 2])):
+    for less in (replace(problem, recordings=()), select_columns(problem, [0, 1, 2])):
         found, wls = method.fit(less), WeightedLeastSquares().fit(less)
         assert found.success
-        assert found.message == NOT_RECORDED
+        assert found.message == MISSING_RECORDING_MESSAGE
         np.testing.assert_array_equal(found.beta, wls.beta)
 
 

@@ -8,7 +8,7 @@ import pytest
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.errors import LogError, ShapeError
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, fit_stream
-from robotid_sim.estimation.problem import build_problem, extended, stacked, with_rows_changed
+from robotid_sim.estimation.problem import build_problem, extend_problem, map_rows, stack_problems
 from robotid_sim.estimation.recursive import RecursiveLeastSquares
 from robotid_sim.estimation.reduction import reduce_parts, reduce_rows
 
@@ -47,7 +47,7 @@ def test_factors_of_parts_say_what_those_of_the_whole_say(problem):
     assert parts.samples == whole.samples
     beta = np.ones(problem.basis.rank)
     np.testing.assert_allclose(
-        parts.squared_residuals(beta), whole.squared_residuals(beta), rtol=1e-12
+        parts.compute_squared_residuals(beta), whole.compute_squared_residuals(beta), rtol=1e-12
     )
 
 
@@ -71,14 +71,14 @@ def test_an_empty_stream_is_refused():
 
 def test_stacked_rows_are_those_of_a_longer_log(problem):
     parts = parts_of(problem, 100)
-    again = stacked(parts)
+    again = stack_problems(parts)
     np.testing.assert_array_equal(again.W, problem.W)
     np.testing.assert_array_equal(again.y, problem.y)
-    other = extended(parts[0], np.ones((600, 1)), ["a"], ["1"])
+    other = extend_problem(parts[0], np.ones((600, 1)), ["a"], ["1"])
     with pytest.raises(ShapeError, match="stacked"):
-        stacked([parts[0], other])
+        stack_problems([parts[0], other])
     with pytest.raises(ShapeError, match="columns have shape"):
-        extended(problem, np.ones((3, 1)), ["a"], ["1"])
+        extend_problem(problem, np.ones((3, 1)), ["a"], ["1"])
 
 
 SEEDS = range(60)
@@ -107,7 +107,7 @@ def test_with_forgetting_it_is_least_squares_of_rows_that_fade(data):
     problem = noisy(data, 0)
     age = data.dt * np.arange(problem.samples)[::-1]
     weight = np.exp(-0.5 * age / FORGETTING)
-    faded = with_rows_changed(problem, lambda rows: rows * weight[:, None, None])
+    faded = map_rows(problem, lambda rows: rows * weight[:, None, None])
     found = RecursiveLeastSquares(forgetting=FORGETTING, rounds=20).fit(problem)
     batch = WeightedLeastSquares(rounds=20).fit(faded)
     # The freedom that sets the noise counts faded rows, so that weights differ a little.

@@ -12,24 +12,24 @@ from robotid_sim.dynamics.term_torques import TermStates, term_columns, terms_to
 from robotid_sim.errors import LogError, OptionError, UnknownNameError
 from robotid_sim.estimation.held_out import HeldOut
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import build_problem, extended
+from robotid_sim.estimation.problem import build_problem, extend_problem
 from robotid_sim.estimation.selection import (
-    FINALISTS,
+    FINALIST_COUNT,
     Hypothesis,
-    Remainder,
+    ResidualProjection,
     consecutive,
     finalists,
     gains_beside,
     is_no_worse,
-    needed,
     outcomes,
+    select_groups,
 )
-from robotid_sim.estimation.structure import NO_TERMS, with_term_values
+from robotid_sim.estimation.structure import EMPTY_STRUCTURE, set_term_values
 from robotid_sim.estimation.structure_search import choose_structure
-from robotid_sim.estimation.term_fit import TermRows, fitted_terms
+from robotid_sim.estimation.term_fit import TermRows, fit_terms
 from robotid_sim.model import parameters
 from robotid_sim.model.friction_law import FRICTION_LAWS
-from robotid_sim.model.joint_terms import ALL, KINDS, SOUGHT, JointTerm, checked_kinds
+from robotid_sim.model.joint_terms import ALL, FITTED_KINDS, TERM_KINDS, JointTerm, select_kinds
 
 SEEDS = 10
 
@@ -100,7 +100,7 @@ def test_a_term_is_found_with_its_numbers_and_nothing_else(case, law):
 @pytest.mark.slow
 def test_nothing_is_added_where_nothing_is(case):
     found = [choose_structure(*fitted(case, (), s)[::-1], case.robot, [ALL]) for s in range(SEEDS)]
-    assert all(one is NO_TERMS for one in found)
+    assert all(one is EMPTY_STRUCTURE for one in found)
 
 
 @pytest.mark.slow
@@ -126,8 +126,8 @@ def test_a_joint_may_have_several_harmonics(case):
 
 def test_only_the_kinds_that_are_asked_for_are_tried(case):
     motion, problem = fitted(case, [term_of(case, "cogging", 4)])
-    assert choose_structure(problem, motion, case.robot, ["stribeck"]) is NO_TERMS
-    assert choose_structure(problem, motion, case.robot, []) is NO_TERMS
+    assert choose_structure(problem, motion, case.robot, ["stribeck"]) is EMPTY_STRUCTURE
+    assert choose_structure(problem, motion, case.robot, []) is EMPTY_STRUCTURE
     with pytest.raises(UnknownNameError, match="cogs"):
         choose_structure(problem, motion, case.robot, ["cogs"])
 
@@ -138,11 +138,11 @@ def test_beside_terms_the_other_parameters_are_those_of_a_fit_with_all(case, law
     motion, problem = fitted(case, [term_of(case, law, 4)])
     found = choose_structure(problem, motion, case.robot, [ALL])
     names = [f"x{k}" for k in range(found.columns.shape[1])]
-    whole = wls(extended(problem, found.columns, names, ["1"] * len(names)))
-    beside, b = wls(found.beside(problem)), case.basis.rank
+    whole = wls(extend_problem(problem, found.columns, names, ["1"] * len(names)))
+    beside, b = wls(found.project_rows(problem)), case.basis.rank
     assert (np.abs(beside.beta - whole.beta[:b]) / whole.std[:b]).max() < 0.05
     np.testing.assert_allclose(beside.std, whole.std[:b], rtol=0.15)
-    again = with_term_values(found, problem, beside.beta, beside.noise_std)
+    again = set_term_values(found, problem, beside.beta, beside.noise_std)
     values = [value for term in again.robot_terms() for value in term.values]
     np.testing.assert_allclose(values, whole.beta[b:], rtol=0.02, atol=1e-4)
 
@@ -172,9 +172,9 @@ def test_constants_settle_wherever_their_search_stopped(case, law):
     joint = case.robot.joints[4]
     term = OTHERS[law](joint) if law in OTHERS else term_of(case, law, 4)
     motion, problem = fitted(case, [term])
-    rows = TermRows.of(problem, motion, case.robot, case.beta)
+    rows = TermRows.from_problem(problem, motion, case.robot, case.beta)
     low, high = (
-        fitted_terms(rows, [rows.candidate(term.kind, 4, None, factor * term.shape)]).terms[0]
+        fit_terms(rows, [rows.candidate(term.kind, 4, None, factor * term.shape)]).terms[0]
         for factor in (0.8, 1.2)
     )
     assert abs(low.term.shape - high.term.shape) < 0.05 * low.shape_std
@@ -183,12 +183,12 @@ def test_constants_settle_wherever_their_search_stopped(case, law):
 
 
 def test_a_constant_at_a_bound_of_its_search_is_said_to_be(case):
-    name, least = case.robot.joint_names[4], KINDS["presliding"].shape.bounds[0]
+    name, least = case.robot.joint_names[4], TERM_KINDS["presliding"].shape.bounds[0]
     for distance, at_bound in ((0.5 * least, True), (3e-3, False)):
         motion, problem = fitted(case, [JointTerm("presliding", name, (1.0,), distance)])
-        rows = TermRows.of(problem, motion, case.robot, case.beta)
+        rows = TermRows.from_problem(problem, motion, case.robot, case.beta)
         start = rows.candidate("presliding", 4, None, max(distance, 1.05 * least))
-        (found,) = fitted_terms(rows, [start]).terms
+        (found,) = fit_terms(rows, [start]).terms
         assert found.at_bound == found.content()["at_bound"] == at_bound
         assert (found.term.shape == least) == at_bound
         assert any("at a bound" in text for text in found.numbers("rad")) == at_bound
@@ -197,7 +197,9 @@ def test_a_constant_at_a_bound_of_its_search_is_said_to_be(case):
 @pytest.mark.parametrize(("joint", "shown"), [(0, False), (1, False), (2, True)])
 def test_a_rotor_that_no_torque_shows_widens_the_interval_of_the_load(case, joint, shown):
     """On the first two joints only the sum of rotor and links shows; the gear bears the links'."""
-    place = parameters.joint_slice(joint, case.robot.dof).start + parameters.JOINT.index("Ia")
+    place = parameters.joint_slice(joint, case.robot.dof).start + parameters.JOINT_SYMBOLS.index(
+        "Ia"
+    )
     phi = case.robot.parameters()
     phi[place] = 0.5
     term = JointTerm("load-dependent-friction", case.robot.joint_names[joint], (0.08,))
@@ -227,7 +229,7 @@ class TestTorques:
 
     def test_coupled_joints_conserve_power(self, case):
         """A rotor that turns with both joints holds energy of both: its matrix is symmetric."""
-        states = TermStates.of(case.robot, *case.state)
+        states = TermStates.from_motion(case.robot, *case.state)
         for side in (1.0, -1.0):
             columns = term_columns("coupled-joints", states, 5, side, 4)
             _, dq, ddq = case.state
@@ -275,14 +277,16 @@ def test_a_term_of_a_joint_that_is_not_there_is_refused(irb140):
 
 
 def test_all_stands_for_every_kind():
-    assert checked_kinds(["none"]) == checked_kinds([]) == ()
-    assert checked_kinds([ALL]) == SOUGHT == tuple(k for k in KINDS if k != "counterbalance")
-    assert checked_kinds(["stribeck", "offset"]) == ("offset", "stribeck")
+    assert select_kinds(["none"]) == select_kinds([]) == ()
+    assert (
+        select_kinds([ALL]) == FITTED_KINDS == tuple(k for k in TERM_KINDS if k != "counterbalance")
+    )
+    assert select_kinds(["stribeck", "offset"]) == ("offset", "stribeck")
 
 
 def test_a_table_is_not_looked_for():
     with pytest.raises(OptionError, match="no fit looks for the term 'counterbalance'"):
-        checked_kinds(["counterbalance"])
+        select_kinds(["counterbalance"])
 
 
 N, DOF = 400, 2
@@ -302,13 +306,15 @@ def held(rows):
     A, y = rows
     fold = np.arange(N) * 8 // N
     use = np.ones((N, DOF), dtype=bool)
-    return HeldOut.of(np.concatenate([A, y[:, :, None]], axis=2), fold, use, np.full(DOF, 1e-6))
+    return HeldOut.from_columns(
+        np.concatenate([A, y[:, :, None]], axis=2), fold, use, np.full(DOF, 1e-6)
+    )
 
 
 def test_a_first_look_gains_what_least_squares_does(rows):
     A, y = rows
     weights = np.full((N, DOF), 3.0)
-    remainder = Remainder.of(A[:, :, :3], weights)
+    remainder = ResidualProjection.from_columns(A[:, :, :3], weights)
     gains = remainder.gains(y, [A[:, :, 3:4], A[:, :, 4:6]])
     flat, target = A.reshape(-1, 6), y.ravel()
     for gain, columns in zip(gains, ([0, 1, 2, 3], [0, 1, 2, 4, 5]), strict=True):
@@ -319,7 +325,7 @@ def test_a_first_look_gains_what_least_squares_does(rows):
 
 def test_columns_that_the_model_has_gain_nothing(rows):
     A, y = rows
-    remainder = Remainder.of(A[:, :, :3], np.ones((N, DOF)))
+    remainder = ResidualProjection.from_columns(A[:, :, :3], np.ones((N, DOF)))
     assert remainder.gains(y, [A[:, :, :2]]) == pytest.approx([0.0])
 
 
@@ -327,7 +333,7 @@ def test_finalists_are_the_best_above_the_margin():
     hypotheses = [Hypothesis("term", k, np.zeros((1, 1, 1))) for k in range(20)]
     gains = np.arange(20.0)
     assert [h.joint for h in finalists(hypotheses, gains, 2.0)] == list(
-        range(19, 19 - FINALISTS, -1)
+        range(19, 19 - FINALIST_COUNT, -1)
     )
     assert [h.joint for h in finalists(hypotheses, gains, 17.5)] == [19, 18]
 
@@ -343,7 +349,9 @@ def test_columns_are_judged_by_blocks_that_are_left_out(held):
 def test_what_the_others_explain_goes(held):
     groups = consecutive(1, [2, 1, 1, 1])
     every = np.arange(6)
-    kept = needed(held, every, groups, lambda gain: (bool(gain.sum() > 10.0), float(gain.sum())))
+    kept = select_groups(
+        held, every, groups, lambda gain: (bool(gain.sum() > 10.0), float(gain.sum()))
+    )
     assert kept == [0, 2]
     gains = gains_beside(held, every, groups)
     assert [bool(gain.sum() > 10.0) for gain in gains] == [True, False, True, False]

@@ -11,12 +11,12 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.errors import InconsistentInertiaError, OptionError, UnknownNameError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.consistent import Consistent, draw_robots
-from robotid_sim.estimation.fitness import BLOCK, HUBER, make_fitness
+from robotid_sim.estimation.fitness import BLOCK_SIZE, HUBER_CORNER, make_fitness
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.reduction import reduce_rows
 from robotid_sim.estimation.swarm import SwarmEstimator, physical_box
 from robotid_sim.model.catalog import load_robot
-from robotid_sim.model.perturb import SCALE, perturb
+from robotid_sim.model.perturb import DEFAULT_SCALE, perturb
 from robotid_sim.optim.optimizer import OPTIMIZERS
 from robotid_sim.pipeline.fit_plan import FitPlan
 from robotid_sim.pipeline.stages import fit_logs
@@ -87,7 +87,7 @@ def test_physical_box_holds_robots_like_the_nominal(robot, seed) -> None:
     basis = base_parameters(robot)
     other = perturb(robot, np.random.default_rng(seed))
     lower, upper = physical_box(robot, basis)
-    beta, slack = basis.of(other.parameters()), 1e-9 * np.abs(upper - lower)
+    beta, slack = basis.project(other.parameters()), 1e-9 * np.abs(upper - lower)
     assert (lower - slack <= beta).all()
     assert (beta <= upper + slack).all()
 
@@ -147,13 +147,15 @@ def definition(loss, residual):
             return (residual**2).sum()
         case "absolute":
             return size.sum()
-    return np.where(size <= HUBER, size**2 / 2, HUBER * (size - HUBER / 2)).sum()
+    return np.where(
+        size <= HUBER_CORNER, size**2 / 2, HUBER_CORNER * (size - HUBER_CORNER / 2)
+    ).sum()
 
 
 @pytest.mark.parametrize("loss", LOSSES)
 def test_costs_of_a_population_equal_the_definition_row_by_row(case, loss) -> None:
     problem, reduction, weights = case
-    assert len(problem.W) > 2 * BLOCK  # several blocks
+    assert len(problem.W) > 2 * BLOCK_SIZE  # several blocks
     fitness = make_fitness(loss, problem, reduction, weights)
     X = candidates(problem, fitness.minimum())
     rows = np.tile(weights, problem.samples)
@@ -174,7 +176,7 @@ def test_minimum_has_least_cost(case, loss) -> None:
 @pytest.mark.parametrize("loss", ["absolute", "huber"])
 def test_robust_minimum_is_nearer_to_the_truth_than_least_squares(exact, arm, case, loss) -> None:
     problem, reduction, weights = case
-    true = exact(arm).basis.of(arm.parameters())
+    true = exact(arm).basis.project(arm.parameters())
     W = problem.W
     errors = [
         np.linalg.norm(W @ (make_fitness(name, problem, reduction, weights).minimum() - true))
@@ -229,7 +231,7 @@ def test_all_can_exist_and_the_seed_decides(drawn_fit):
 
 
 def test_base_parameters_are_as_uncertain_as_the_estimate(drawn_fit):
-    beta = np.array([drawn_fit.basis.of(robot.parameters()) for robot in draws(drawn_fit)])
+    beta = np.array([drawn_fit.basis.project(robot.parameters()) for robot in draws(drawn_fit)])
     ratio = (beta - drawn_fit.chosen.beta) / drawn_fit.chosen.std
     # What constraints keep from one side is drawn closer, and shifted.
     assert np.abs(np.median(ratio.mean(axis=0))) < 0.1
@@ -244,7 +246,7 @@ def test_what_the_torques_do_not_show_is_as_uncertain_as_the_nominal(drawn_fit):
         return masses.std(axis=0) / masses.mean(axis=0)
 
     # The mass of the first link turns with nothing but its own axis: no torque shows it.
-    assert 0.25 * SCALE < spreads(SCALE)[0] < SCALE
+    assert 0.25 * DEFAULT_SCALE < spreads(DEFAULT_SCALE)[0] < DEFAULT_SCALE
     assert spreads(0.02)[0] < 0.03
 
 

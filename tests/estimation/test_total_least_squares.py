@@ -7,8 +7,12 @@ import pytest
 
 from robotid_sim.diagnostics.intervals import confidence_intervals
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
-from robotid_sim.estimation.problem import LinearProblem, stacked
-from robotid_sim.estimation.total_least_squares import DROWNED, NO_PERIODS, TotalLeastSquares
+from robotid_sim.estimation.problem import LinearProblem, stack_problems
+from robotid_sim.estimation.total_least_squares import (
+    MISSING_PERIODS_MESSAGE,
+    NOISE_MESSAGE,
+    TotalLeastSquares,
+)
 
 SEEDS = range(40)
 PERIODS = 4
@@ -79,14 +83,14 @@ def test_with_an_exact_regressor_it_is_least_squares(data):
 def test_without_periods_it_is_least_squares_and_says_so(data, period):
     problem = replace(noisy(data, 0), period=period)
     found = TotalLeastSquares().fit(problem)
-    assert found.message == NO_PERIODS
+    assert found.message == MISSING_PERIODS_MESSAGE
     np.testing.assert_array_equal(found.beta, WeightedLeastSquares().fit(problem).beta)
 
 
 def test_rows_of_several_logs_are_no_motion_that_repeats(data):
     problem = noisy(data, 0)
-    assert stacked([problem]).period == problem.period
-    assert stacked([problem, problem]).period is None
+    assert stack_problems([problem]).period == problem.period
+    assert stack_problems([problem, problem]).period is None
 
 
 def test_a_regressor_of_noise_fails_with_a_message(data):
@@ -96,4 +100,4 @@ def test_a_regressor_of_noise_fails_with_a_message(data):
     W[:, 0] = rng.standard_normal(len(W))
     found = TotalLeastSquares().fit(replace(noisy(data, 0), W=W))
     assert not found.success
-    assert found.message == DROWNED
+    assert found.message == NOISE_MESSAGE

@@ -14,18 +14,24 @@ from robotid_sim.errors import InfeasibleError, OptionError, ShapeError
 from robotid_sim.excitation.constraints import TipBox, TipPlane, TorqueLimit, violations
 from robotid_sim.excitation.design import random_feasible, torque_ratios
 from robotid_sim.excitation.draws import feasible_draws
-from robotid_sim.excitation.optimal import improved, optimal_design
-from robotid_sim.excitation.penalties import WAY, WEIGHTS, Clearance, Penalty, softly
-from robotid_sim.excitation.plan import HELD, ROOMY, DesignPlan, GradientSearch, with_held_home
+from robotid_sim.excitation.optimal import optimal_design, optimize
+from robotid_sim.excitation.penalties import PENALTY_WEIGHTS, WAY_SHARES, Clearance, Penalty, softly
+from robotid_sim.excitation.plan import (
+    MAX_HOLDING_SHARE,
+    MAX_REPLACEMENT_SHARE,
+    DesignPlan,
+    GradientSearch,
+    choose_home,
+)
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.rest_to_rest_space import QuinticOptions
 from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.kinematics.forward import tip_position
-from robotid_sim.model.catalog import published_plant
+from robotid_sim.model.catalog import make_published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.excitation import design_excitation, in_space
+from robotid_sim.pipeline.excitation import add_clearance, design_excitation
 
 
 def motion_of(robot, seed=0, count=5):
@@ -115,9 +121,9 @@ def test_violations_name_what_when_and_by_how_much(irb140):
 def test_clearance_asks_the_engine(irb140):
     with Proximity(irb140, floor=0.0) as proximity:
         names = tuple(map(str, proximity.pairs))
-        constraint = Clearance(proximity.along, names, clearance=0.05)
+        constraint = Clearance(proximity.measure, names, clearance=0.05)
         motion = motion_of(irb140, count=20)
-        distance, gradient = proximity.along(motion[0])
+        distance, gradient = proximity.measure(motion[0])
         np.testing.assert_allclose(constraint.values(motion), distance / 0.1)
         np.testing.assert_allclose(constraint.slopes(motion)[0], gradient / 0.1)
         found = violations([constraint], np.arange(20.0), motion)
@@ -164,7 +170,7 @@ def penalty_of(problem: ExcitationProblem, weight: float = 10.0) -> Penalty:
 
 def test_the_gradient_is_that_of_the_value(problem):
     rng, penalty = np.random.default_rng(1), penalty_of(problem)
-    x = problem.within_limits(problem.space.random(rng))
+    x = problem.shrink_to_limits(problem.space.random(rng))
     assert penalty.value(x) > 0.0
     step = 1e-6 * rng.standard_normal((4, x.size))
     slopes = [(penalty.value(x + s) - penalty.value(x - s)) / 2.0 for s in step]
@@ -175,16 +181,16 @@ def test_what_keeps_everything_costs_nothing(problem):
     (draw, *_) = feasible_draws(problem, np.random.default_rng(0), 5)
     smaller = problem.rest + 0.5 * (draw.x - problem.rest)
     penalty = penalty_of(problem)
-    assert problem.keeps(smaller)
+    assert problem.is_feasible(smaller)
     assert penalty.value(smaller) == 0.0
     assert not penalty.gradient(smaller).any()
 
 
 def test_times_between_the_samples_join_them(problem):
     penalty = penalty_of(problem)
-    x = problem.within_limits(problem.space.random(np.random.default_rng(1)))
+    x = problem.shrink_to_limits(problem.space.random(np.random.default_rng(1)))
     box = next(k for k, c in enumerate(penalty.constraints) if isinstance(c, TipBox))
-    added = np.setdiff1d(penalty.refined(x)[box], penalty.stations[box])
+    added = np.setdiff1d(penalty.refine_stations(x)[box], penalty.stations[box])
     assert added.size > 0
     constraint = penalty.constraints[box]
     motion = problem.grid_of(constraint.checked).motion(x)
@@ -198,9 +204,9 @@ def test_points_of_the_way_from_home_join_them(problem):
     box = next(k for k, c in enumerate(penalty.constraints) if isinstance(c, TipBox))
     constraint, points = penalty.constraints[box], 0
     for _ in range(5):
-        x = problem.within_limits(problem.space.random(rng))
-        added = np.setdiff1d(penalty.refined(x)[box], penalty.stations[box])
-        shares = WAY[added[added >= constraint.checked] - constraint.checked]
+        x = problem.shrink_to_limits(problem.space.random(rng))
+        added = np.setdiff1d(penalty.refine_stations(x)[box], penalty.stations[box])
+        shares = WAY_SHARES[added[added >= constraint.checked] - constraint.checked]
         if not shares.size:
             continue
         start = problem.grid_of(constraint.checked).motion(x)[0][0]
@@ -212,7 +218,7 @@ def test_points_of_the_way_from_home_join_them(problem):
 
 
 @pytest.mark.parametrize(
-    ("seen", "weights"), [(0.0, [*WEIGHTS, 1e6, 1e6, 1e6]), (0.1, [1e3, 1e4, 1e6, 1e6])]
+    ("seen", "weights"), [(0.0, [*PENALTY_WEIGHTS, 1e6, 1e6, 1e6]), (0.1, [1e3, 1e4, 1e6, 1e6])]
 )
 def test_rounds_begin_again_if_what_they_see_stays_as_deep(problem, monkeypatch, seen, weights):
     """Not if a new overlap, which no round has seen, happens to be as deep as the last."""
@@ -225,7 +231,7 @@ def test_rounds_begin_again_if_what_they_see_stays_as_deep(problem, monkeypatch,
     monkeypatch.setattr(ExcitationProblem, "descend", descend)
     monkeypatch.setattr(Penalty, "excess", lambda self, x: 0.1)
     monkeypatch.setattr(Penalty, "excess_at_stations", lambda self, x: seen)
-    monkeypatch.setattr(ExcitationProblem, "keeps", lambda self, x: False)
+    monkeypatch.setattr(ExcitationProblem, "is_feasible", lambda self, x: False)
     softly(problem, problem.rest, problem.criterion, 25, lambda _: None)
     assert tried == weights
 
@@ -236,13 +242,13 @@ def test_links_are_kept_apart_at_little_cost(problem, seed):
     arm, basis, plan = problem.nominal, problem.basis, DesignPlan(family=problem.options)
     free = plan.problem(arm, basis)
     (draw, *_) = feasible_draws(free, np.random.default_rng(seed), 20)
-    best = improved(free, 25, draw.x).value
-    with in_space(arm, replace(plan, clearance=0.02, floor=0.0)) as (kept, _):
+    best = optimize(free, 25, draw.x).value
+    with add_clearance(arm, replace(plan, clearance=0.02, floor=0.0)) as (kept, _):
         safe = kept.problem(arm, basis)
-        assert not safe.keeps(draw.x)
+        assert not safe.is_feasible(draw.x)
         (start, *_) = feasible_draws(safe, np.random.default_rng(seed), 20)
         x, _, _ = softly(safe, start.x, safe.criterion, 25, lambda _: None)
-        assert safe.keeps(x)
+        assert safe.is_feasible(x)
     # D-optimality is log det of the covariance: a fifth for the std of a parameter.
     assert safe.value(x) - best < 2.0 * basis.rank * np.log(1.2)
 
@@ -276,29 +282,29 @@ def use(robot):
 
 
 def test_a_home_that_is_held_stays(irb140):
-    assert with_held_home(irb140, RATIO) is irb140
-    almost = weak(irb140, 0.99 * HELD * RATIO)
-    assert with_held_home(almost, RATIO) is almost
+    assert choose_home(irb140, RATIO) is irb140
+    almost = weak(irb140, 0.99 * MAX_HOLDING_SHARE * RATIO)
+    assert choose_home(almost, RATIO) is almost
 
 
 def test_another_home_is_found_and_said(irb140):
     arm = weak(irb140, 1.3)
-    held = with_held_home(arm, RATIO)
+    held = choose_home(arm, RATIO)
     assert use(arm) == pytest.approx(1.3)
-    assert use(held) <= ROOMY * RATIO
+    assert use(held) <= MAX_REPLACEMENT_SHARE * RATIO
     assert (held.home > arm.limits.lower).all()
     assert (held.home < arm.limits.upper).all()
     assert "home is (" in held.assumptions[-1]
     assert "joint 'joint_2' needs 130%" in held.assumptions[-1]
-    assert held.home.tobytes() == with_held_home(arm, RATIO).home.tobytes()
+    assert held.home.tobytes() == choose_home(arm, RATIO).home.tobytes()
     assert held.fingerprint() == arm.fingerprint()  # names of parameters do not depend on it
     np.testing.assert_array_equal(held.with_parameters(held.parameters()).home, held.home)
 
 
 def test_an_arm_that_no_pose_holds_is_refused_by_name():
-    sunk = replace(published_plant("irb140"), gravity=np.array([0.0, 0.0, -4000.0]))
+    sunk = replace(make_published_plant("irb140"), gravity=np.array([0.0, 0.0, -4000.0]))
     with pytest.raises(InfeasibleError, match=r"no pose of 'irb140' is held.*joint 'joint_\d'"):
-        with_held_home(sunk, RATIO)
+        choose_home(sunk, RATIO)
 
 
 @pytest.mark.slow
@@ -306,7 +312,7 @@ def test_draws_of_an_arm_that_cannot_hold_zero_keep_the_torque_limits(irb140):
     arm = weak(irb140, 1.3)
     with pytest.raises(InfeasibleError):
         random_feasible(arm, np.random.default_rng(0), FourierOptions())
-    held = with_held_home(arm, RATIO)
+    held = choose_home(arm, RATIO)
     trajectory = random_feasible(held, np.random.default_rng(0), FourierOptions())
     assert torque_ratios(held, trajectory).max() <= RATIO
     start = trajectory(np.array([trajectory.start])).q[0]
@@ -315,7 +321,7 @@ def test_draws_of_an_arm_that_cannot_hold_zero_keep_the_torque_limits(irb140):
 
 @pytest.mark.slow
 def test_other_families_shrink_to_it_too(irb140):
-    held = with_held_home(weak(irb140, 1.3), RATIO)
+    held = choose_home(weak(irb140, 1.3), RATIO)
     plan = DesignPlan(family=QuinticOptions(), search=GradientSearch(candidates=2, starts=0))
     found = optimal_design(held, base_parameters(held), np.random.default_rng(0), plan)
     assert not found.violated

@@ -14,7 +14,7 @@ from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.criteria import DOptimality
 from robotid_sim.excitation.criteria_spectrum import ConditionNumber, parameter_sizes
 from robotid_sim.excitation.design import excitation_quality, random_designs, torque_scale
-from robotid_sim.excitation.information import expected_std, planned_information
+from robotid_sim.excitation.information import compute_expected_std, compute_information
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.excitation.problem import ExcitationProblem
@@ -48,7 +48,7 @@ def test_gradient_along_the_motion_of_any_robot_equals_differences(robot, criter
 
 def test_torque_sensitivity_equals_richardson_differences(robot):
     problem = problem_of(robot, DOptimality())
-    nominal, motion = problem.nominal, problem.space.on_grid(80).motion(start_of(problem))
+    nominal, motion = problem.nominal, problem.space.make_grid(80).motion(start_of(problem))
     rng = np.random.default_rng(0)
     slopes = torque_sensitivity(nominal, motion)
     for k, slope in enumerate(slopes):
@@ -147,7 +147,7 @@ def model(request):
 
 
 def setting(model, given):
-    """Return what `Criterion.given` takes, by name."""
+    """Return what `Criterion.set_data` takes, by name."""
     nominal, basis = model
     rng = np.random.default_rng(5)
     noise = rng.uniform(0.1, 2.0, nominal.dof)
@@ -165,7 +165,7 @@ def setting(model, given):
 @pytest.mark.parametrize("given", ["plain", "noise", "prior", "both", "two motions"])
 @pytest.mark.parametrize("name", CASES)
 def test_gradient_along_the_motion_equals_richardson_differences(model, name, given):
-    criterion = CASES[name].given(**setting(model, given))
+    criterion = CASES[name].set_data(**setting(model, given))
     problem = ExcitationProblem(*model, FourierOptions(), criterion)
     x, rng = start_of(problem), np.random.default_rng(3)
     gradient = problem.gradient(x)
@@ -176,19 +176,19 @@ def test_gradient_along_the_motion_equals_richardson_differences(model, name, gi
 
 
 def test_torque_jacobian_of_two_motions_equals_richardson_differences(model):
-    criterion = CASES["d-optimality"].given(motions=2)
+    criterion = CASES["d-optimality"].set_data(motions=2)
     require_jacobian_of_torque(ExcitationProblem(*model, FourierOptions(), criterion))
 
 
 def test_two_motions_keep_limits_and_trajectories_each_for_itself(model):
     options = FourierOptions()
-    both = ExcitationProblem(*model, options, CASES["d-optimality"].given(motions=2))
+    both = ExcitationProblem(*model, options, CASES["d-optimality"].set_data(motions=2))
     alone = ExcitationProblem(*model, options, CASES["d-optimality"])
     one, two = (start_of(alone, seed) for seed in (0, 1))
     x = np.concatenate([one, 3.0 * two])
-    mended = both.within_limits(x)
-    np.testing.assert_array_equal(mended[: one.size], alone.within_limits(one))
-    np.testing.assert_array_equal(mended[one.size :], alone.within_limits(3.0 * two))
+    mended = both.shrink_to_limits(x)
+    np.testing.assert_array_equal(mended[: one.size], alone.shrink_to_limits(one))
+    np.testing.assert_array_equal(mended[one.size :], alone.shrink_to_limits(3.0 * two))
     rows = both.kinematic_constraints()[0].A @ x
     np.testing.assert_allclose(rows, np.r_[alone.limits @ one, 3.0 * (alone.limits @ two)])
     again = both.coordinates(both.trajectories(x))
@@ -201,7 +201,7 @@ def test_two_equal_motions_have_the_information_per_sample_of_one(model):
     x = start_of(ExcitationProblem(*model, FourierOptions(), CASES["d-optimality"]))
     for name in CRITERIA:
         one = ExcitationProblem(*model, FourierOptions(), CASES[name])
-        two = ExcitationProblem(*model, FourierOptions(), CASES[name].given(motions=2))
+        two = ExcitationProblem(*model, FourierOptions(), CASES[name].set_data(motions=2))
         assert two.value(np.r_[x, x]) == pytest.approx(one.value(x), rel=1e-9), name
 
 
@@ -214,7 +214,7 @@ def test_noise_of_every_motion_is_its_own(model):
         scale = problem.torque_scale**2 + ((W @ problem.criterion.beta) ** 2).mean(axis=0)
         rows = (W / np.sqrt(scale)[:, None]).reshape(-1, W.shape[2])
         information.append(rows.T @ rows / len(W))
-    together = replace(problem, criterion=problem.criterion.given(motions=2))
+    together = replace(problem, criterion=problem.criterion.set_data(motions=2))
     expected = -np.linalg.slogdet(0.5 * sum(information))[1]
     assert together.value(np.r_[one, two]) == pytest.approx(expected, rel=1e-9)
 
@@ -320,7 +320,7 @@ def test_known_noise_replaces_the_torque_scale(name):
 def test_a_prior_of_zeros_changes_nothing(name):
     W = regressor()
     criterion = CRITERIA.build(name, beta=BETA, floor=1.0)
-    given = criterion.given(prior=np.zeros((5, 5)), samples=1000.0)
+    given = criterion.set_data(prior=np.zeros((5, 5)), samples=1000.0)
     for before, after in zip(criterion(W, SCALE), given(W, SCALE), strict=True):
         np.testing.assert_allclose(after, before, rtol=1e-9, atol=1e-12)
 
@@ -331,7 +331,7 @@ def test_a_prior_never_makes_the_result_less_accurate(name):
     for _ in range(20):
         W, prior = rng.standard_normal((20, 3, 5)), random_root(5, rng)
         criterion = CRITERIA.build(name, beta=BETA)
-        given = criterion.given(prior=1e4 * prior, samples=1000.0)
+        given = criterion.set_data(prior=1e4 * prior, samples=1000.0)
         assert given(W, SCALE)[0] < criterion(W, SCALE)[0]
 
 
@@ -339,7 +339,9 @@ def test_a_prior_adds_to_the_information_of_as_many_samples_as_the_log_will_have
     W = regressor()
     rows = (W / NOISE[:, None]).reshape(-1, 5)
     total = PRIOR.T @ PRIOR + SAMPLES / len(W) * rows.T @ rows
-    criterion = CRITERIA.build("d-optimality").given(noise_std=NOISE, prior=PRIOR, samples=SAMPLES)
+    criterion = CRITERIA.build("d-optimality").set_data(
+        noise_std=NOISE, prior=PRIOR, samples=SAMPLES
+    )
     log_det = 5 * np.log(SAMPLES) - criterion(W, SCALE)[0]
     assert log_det == pytest.approx(np.linalg.slogdet(total)[1], rel=ROUNDING)
 
@@ -349,7 +351,7 @@ def test_prior_rows_stand_below_the_regressor_of_a_condition_number():
     rows = (W / NOISE[:, None]).reshape(-1, 5) * np.sqrt(SAMPLES / len(W))
     stacked = np.vstack([rows, PRIOR])
     criterion = CRITERIA.build("condition-number")
-    given = criterion.given(noise_std=NOISE, prior=PRIOR, samples=SAMPLES)
+    given = criterion.set_data(noise_std=NOISE, prior=PRIOR, samples=SAMPLES)
     cond = np.exp(given(W, SCALE)[0])
     assert cond == pytest.approx(np.linalg.cond(stacked), rel=ROUNDING)
 
@@ -361,7 +363,7 @@ def test_a_prior_of_full_rank_makes_up_for_a_regressor_without(name):
     criterion = CRITERIA.build(name, floor=1.0)
     assert criterion(W, SCALE)[0] == np.inf
     assert not criterion(W, SCALE)[1].any()
-    given = criterion.given(prior=random_root(5, np.random.default_rng(0)), samples=10.0)
+    given = criterion.set_data(prior=random_root(5, np.random.default_rng(0)), samples=10.0)
     assert np.isfinite(given(W, SCALE)[0])
 
 
@@ -411,8 +413,8 @@ def test_normalized_condition_number_is_blind_to_the_size_of_the_motion(
     noise = 0.01 * torque_scale(nominal)
 
     def merits(trajectory):
-        std = expected_std(nominal, basis, trajectory, noise_std=noise)
-        log_det = planned_information(nominal, basis, [trajectory]).log_det
+        std = compute_expected_std(nominal, basis, trajectory, noise_std=noise)
+        log_det = compute_information(nominal, basis, [trajectory]).log_det
         return np.exp(np.log(std).mean()), log_det
 
     results = [

@@ -18,8 +18,8 @@ from robotid_sim.excitation.design import (
     random_feasible,
     torque_scale,
 )
-from robotid_sim.excitation.explain import CONFOUNDED, explain
-from robotid_sim.excitation.information import log_samples, planned_information
+from robotid_sim.excitation.explain import MAX_CONFOUNDING_FACTOR, explain
+from robotid_sim.excitation.information import compute_information, log_samples
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.excitation.problem import ExcitationProblem
@@ -229,7 +229,7 @@ def test_confounded_parameters_name_each_other():
     assert found["a"].factor == pytest.approx(1.0 / np.sqrt(1.0 - 0.999**2), rel=0.05)
     assert [name for name, _ in found["a"].partners] == ["b"]
     assert found["a"].partners[0][1] < -0.99
-    assert found["a"].factor > CONFOUNDED > found["c"].factor
+    assert found["a"].factor > MAX_CONFOUNDING_FACTOR > found["c"].factor
     assert "confounded" in str(found["a"])
     assert "with b (-1.00)" in str(found["a"])
 
@@ -283,7 +283,7 @@ def test_a_motion_that_does_not_determine_everything_is_refused():
 
 SMALL = DesignPlan(search=GradientSearch(starts=1, candidates=20, iterations=30))
 GRID = 0.5
-"""What log det changes by from the grid of the criterion to that of `planned_information`."""
+"""What log det changes by from the grid of the criterion to that of `compute_information`."""
 
 
 @pytest.fixture(scope="module")
@@ -301,7 +301,7 @@ def test_a_sequence_of_one_is_the_design(arm):
     result = optimal_sequence(arm, basis, seeded(), replace(SMALL, count=1))
     assert same(result.trajectories[0], alone.trajectory)
     assert result.value == pytest.approx(alone.value_after, rel=1e-9)
-    expected = planned_information(arm, basis, [alone.trajectory]).log_det
+    expected = compute_information(arm, basis, [alone.trajectory]).log_det
     assert result.log_dets == pytest.approx([expected], rel=1e-12)
 
 
@@ -310,7 +310,7 @@ def test_every_trajectory_of_a_sequence_is_designed_given_those_before(arm, pair
     basis, result, _ = pair
     rng = seeded()
     first = optimal_design(arm, basis, rng, SMALL)
-    known = planned_information(arm, basis, [first.trajectory])
+    known = compute_information(arm, basis, [first.trajectory])
     second = optimal_design(arm, basis, rng, replace(SMALL, prior=known))
     assert same(result.trajectories[0], first.trajectory)
     assert same(result.trajectories[1], second.trajectory)
@@ -341,10 +341,10 @@ def test_together_is_at_least_as_good_as_in_sequence(arm, pair):
 
 def test_existing_data_count_from_the_first_trajectory_on(arm, pair):
     basis, earlier, _ = pair
-    known = planned_information(arm, basis, earlier.trajectories)
+    known = compute_information(arm, basis, earlier.trajectories)
     result = optimal_sequence(arm, basis, seeded(1), replace(SMALL, count=1, prior=known))
     assert result.log_dets[0] > known.log_det
-    total = known + planned_information(arm, basis, result.trajectories)
+    total = known + compute_information(arm, basis, result.trajectories)
     assert result.log_dets[0] == pytest.approx(total.log_det, rel=1e-12)
 
 
@@ -355,7 +355,7 @@ def test_condition_numbers_have_sequences_too(arm):
         arm, basis, seeded(), replace(SMALL, count=2, jointly=True, criterion=criterion)
     )
     assert result.value <= result.value_in_sequence
-    total = planned_information(arm, basis, result.trajectories)
+    total = compute_information(arm, basis, result.trajectories)
     cond = np.linalg.cond(total.root)
     assert cond == pytest.approx(np.exp(result.value), rel=0.05)  # another grid
 
@@ -453,7 +453,7 @@ def test_a_second_trajectory_given_the_first_beats_an_independent_one(irb140):
             ).trajectory
             for _ in range(2)
         ]
-        independent = planned_information(nominal, basis, apart).log_det
+        independent = compute_information(nominal, basis, apart).log_det
         result = optimal_sequence(
             nominal,
             basis,
@@ -461,7 +461,7 @@ def test_a_second_trajectory_given_the_first_beats_an_independent_one(irb140):
             DesignPlan(count=2, jointly=True, search=GradientSearch(starts=1)),
         )
         one_by_one = [design.trajectory for design in result.designs]
-        given = planned_information(nominal, basis, one_by_one).log_det
+        given = compute_information(nominal, basis, one_by_one).log_det
         in_sequence.append(given - independent)
         together.append(result.log_dets[-1] - independent)
     assert np.mean(in_sequence) > 0.75

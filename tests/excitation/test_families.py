@@ -12,7 +12,7 @@ from robotid_sim.excitation import FAMILIES
 from robotid_sim.excitation.space import LinearSpace, NonlinearSpace
 from robotid_sim.kinematics.inverse import beyond_limits
 from robotid_sim.model.robot import Robot
-from robotid_sim.trajectory.homing import HomedTrajectory, approached, returned
+from robotid_sim.trajectory.homing import HomedTrajectory, add_approach, add_return
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 
 PERIOD = 10.0
@@ -131,7 +131,7 @@ def test_bounds_of_linear_families_are_tight(irb140):
 
 def test_gradient_and_jacobian_agree_with_differences(space):
     x = space.random(seeded(), 0.7)
-    grid = space.on_grid(40)
+    grid = space.make_grid(40)
     weights = seeded(1).standard_normal((3, 40, space.robot.dof))
 
     def value(point):
@@ -151,7 +151,7 @@ def test_gradient_and_jacobian_agree_with_differences(space):
 
 def test_grid_is_the_trajectory(space):
     x = space.random(seeded())
-    grid, reference = space.on_grid(50), space.trajectory(x)(np.arange(50) * PERIOD / 50)
+    grid, reference = space.make_grid(50), space.trajectory(x)(np.arange(50) * PERIOD / 50)
     for part, name in zip(grid.motion(x), ("q", "dq", "ddq"), strict=True):
         np.testing.assert_allclose(part, getattr(reference, name), atol=1e-10)
 
@@ -247,7 +247,7 @@ def test_a_trajectory_of_another_space_has_no_coordinates_here(irb140):
 
 
 def test_the_way_back_ends_where_the_approach_started(space):
-    trajectory = returned(space.robot, space.trajectory(space.random(seeded())))
+    trajectory = add_return(space.robot, space.trajectory(space.random(seeded())))
     limits = space.robot.limits
     ends = trajectory(np.array([trajectory.start, trajectory.duration, trajectory.duration + 9.0]))
     np.testing.assert_array_equal(ends.q, np.array([space.robot.home] * 3))
@@ -256,7 +256,7 @@ def test_the_way_back_ends_where_the_approach_started(space):
     back = trajectory(np.linspace(motion.duration, trajectory.duration, 2000))
     assert (np.abs(back.dq) <= 0.5 * limits.velocity).all()
     assert (np.abs(back.ddq) <= 0.5 * limits.acceleration).all()
-    assert returned(space.robot, trajectory).duration == trajectory.duration
+    assert add_return(space.robot, trajectory).duration == trajectory.duration
     assert trajectory.period == motion.period
 
 
@@ -264,7 +264,7 @@ def test_a_home_of_ones_own_is_where_it_starts(irb140):
     space = FAMILIES.build("quintic").space(irb140)
     run = space.trajectory(space.random(seeded())).motion
     home = np.full(6, 0.3)
-    trajectory = approached(irb140, run, home)
+    trajectory = add_approach(irb140, run, home)
     np.testing.assert_array_equal(trajectory(np.array([trajectory.start])).q[0], home)
 
 

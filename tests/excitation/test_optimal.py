@@ -18,7 +18,7 @@ from robotid_sim.excitation.design import (
     random_designs,
     random_feasible,
 )
-from robotid_sim.excitation.information import assumed_noise, expected_std
+from robotid_sim.excitation.information import assume_noise, compute_expected_std
 from robotid_sim.excitation.optimal import optimal_design
 from robotid_sim.excitation.plan import DesignPlan, GradientSearch
 from robotid_sim.excitation.space import FourierOptions
@@ -181,11 +181,11 @@ class Impatient(Criterion):
     patience: int
     calls: list[int] = field(default_factory=lambda: [0])
 
-    def of_root(self, R, count):
+    def differentiate(self, R, count):
         self.calls[0] += 1
         if self.calls[0] == self.patience:
             raise KeyboardInterrupt
-        return DOptimality().of_root(R, count)
+        return DOptimality().differentiate(R, count)
 
 
 @pytest.mark.slow
@@ -226,7 +226,7 @@ def test_ctrl_c_between_starts_keeps_those_that_are_done(arm):
 def test_expected_std_is_the_cramer_rao_bound_of_the_whole_log(arm):
     basis = base_parameters(arm)
     trajectory = random_feasible(arm, seeded(), OPTIONS)
-    noise = assumed_noise(arm, trajectory)
+    noise = assume_noise(arm, trajectory)
     t = np.arange(0.0, trajectory.duration, 1e-3)
     reference = trajectory(t)
     tau = joint_torque(arm, reference.q, reference.dq, reference.ddq)
@@ -234,12 +234,16 @@ def test_expected_std_is_the_cramer_rao_bound_of_the_whole_log(arm):
     W = torque_regressor(arm, reference.q, reference.dq, reference.ddq, basis.columns)
     flat = (W / noise[:, None]).reshape(-1, basis.rank)
     bound = np.sqrt(np.diag(np.linalg.inv(flat.T @ flat)))
-    np.testing.assert_allclose(expected_std(arm, basis, trajectory), bound, rtol=2e-2)  # its grid
-    double = expected_std(arm, basis, trajectory, noise_std=2.0 * noise, dt=4e-3)
-    np.testing.assert_allclose(double, 4.0 * expected_std(arm, basis, trajectory), rtol=1e-9)
+    np.testing.assert_allclose(
+        compute_expected_std(arm, basis, trajectory), bound, rtol=2e-2
+    )  # its grid
+    double = compute_expected_std(arm, basis, trajectory, noise_std=2.0 * noise, dt=4e-3)
+    np.testing.assert_allclose(
+        double, 4.0 * compute_expected_std(arm, basis, trajectory), rtol=1e-9
+    )
 
 
 def test_expected_std_is_infinite_without_motion(arm):
     trajectory = random_feasible(arm, seeded(), OPTIONS)
     still = replace(trajectory, a=0.0 * trajectory.a, b=0.0 * trajectory.b)
-    assert np.isinf(expected_std(arm, base_parameters(arm), still)).all()
+    assert np.isinf(compute_expected_std(arm, base_parameters(arm), still)).all()

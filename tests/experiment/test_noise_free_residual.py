@@ -37,7 +37,7 @@ def relative_residual(run, offset):
         edge=100,
         cutoff=CUTOFF * log.dt,
     )
-    wanted, found = (low_pass.apply(x[low_pass.used]) for x in (motion.tau, tau))
+    wanted, found = (low_pass.apply(x[low_pass.sample_slice]) for x in (motion.tau, tau))
     return np.sqrt(((found - wanted) ** 2).mean(axis=0) / (wanted**2).mean(axis=0))
 
 

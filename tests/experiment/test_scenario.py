@@ -16,7 +16,7 @@ from robotid_sim.experiment.rollout import rollout
 from robotid_sim.experiment.scenario import Constant, Impulses, Scenario, Sinusoidal
 from robotid_sim.measurement.log import Log
 from robotid_sim.pipeline.build import build_conditions
-from robotid_sim.streams import named_stream
+from robotid_sim.streams import make_stream
 from robotid_sim.trajectory.reference import PointToPoint
 
 AMPLITUDE = np.array([4.0, 1.5])  # [N m]
@@ -193,7 +193,7 @@ def setting(arm) -> LoopSize:
 
 def made(name, setting, seed=0, **options):
     parts = build_conditions(name, options)
-    return compose(name, parts, setting, named_stream(seed, name))
+    return compose(name, parts, setting, make_stream(seed, name))
 
 
 @pytest.mark.parametrize("name", list(CONDITIONS))

@@ -14,7 +14,11 @@ from rosbags.rosbag1 import Writer as Writer1
 from rosbags.rosbag2 import StoragePlugin, Writer
 from rosbags.typesys import Stores, get_types_from_msg, get_typestore
 
-from robotid_sim.importing.readers import DYNAMIC_JOINT_STATE, INTERFACE_VALUE, JOINT_STATE
+from robotid_sim.importing.readers import (
+    DYNAMIC_JOINT_STATE_TYPE,
+    INTERFACE_VALUE_TYPE,
+    JOINT_STATE_TYPE,
+)
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.catalog import load_robot
 
@@ -117,7 +121,7 @@ def joint_state(store, log, k, *, stamped=True, effort=True, joints=None):
     extra = {"seq": k} if "seq" in kinds["std_msgs/msg/Header"].__dataclass_fields__ else {}
     header = kinds["std_msgs/msg/Header"](stamp=stamp, frame_id="", **extra)
     names = [*reversed(log.joint_names), EXTRA[0]]
-    return kinds[JOINT_STATE](
+    return kinds[JOINT_STATE_TYPE](
         header=header,
         name=names,
         position=np.append(log.q[k, ::-1], EXTRA[1]),
@@ -131,9 +135,9 @@ def write_bag2(folder, log, plugin, *, topics=("/joint_states",), **options):
     store = get_typestore(Stores.ROS2_HUMBLE)
     with Writer(folder, version=9, storage_plugin=plugin) as writer:
         for topic in topics:
-            connection = writer.add_connection(topic, JOINT_STATE, typestore=store)
+            connection = writer.add_connection(topic, JOINT_STATE_TYPE, typestore=store)
             for k, t in enumerate(log.t):
-                raw = store.serialize_cdr(joint_state(store, log, k, **options), JOINT_STATE)
+                raw = store.serialize_cdr(joint_state(store, log, k, **options), JOINT_STATE_TYPE)
                 writer.write(connection, round(1e9 * t) + 1_700_000_000 * 10**9, raw)
     return folder
 
@@ -142,9 +146,9 @@ def write_bag1(path, log):
     """Write a ROS 1 bag."""
     store = get_typestore(Stores.ROS1_NOETIC)
     with Writer1(path) as writer:
-        connection = writer.add_connection("/joint_states", JOINT_STATE, typestore=store)
+        connection = writer.add_connection("/joint_states", JOINT_STATE_TYPE, typestore=store)
         for k, t in enumerate(log.t):
-            raw = store.serialize_ros1(joint_state(store, log, k), JOINT_STATE)
+            raw = store.serialize_ros1(joint_state(store, log, k), JOINT_STATE_TYPE)
             writer.write(connection, round(1e9 * t), raw)
     return path
 
@@ -153,30 +157,30 @@ def write_dynamic(folder, log):
     """Write a ROS 2 bag of DynamicJointState, as ros2_control publishes them."""
     store = get_typestore(Stores.ROS2_HUMBLE)
     store.register(
-        get_types_from_msg("string[] interface_names\nfloat64[] values\n", INTERFACE_VALUE)
+        get_types_from_msg("string[] interface_names\nfloat64[] values\n", INTERFACE_VALUE_TYPE)
     )
     lines = "std_msgs/Header header\nstring[] joint_names\n"
     lines += "control_msgs/InterfaceValue[] interface_values\n"
-    store.register(get_types_from_msg(lines, DYNAMIC_JOINT_STATE))
+    store.register(get_types_from_msg(lines, DYNAMIC_JOINT_STATE_TYPE))
     kinds = store.types
     with Writer(folder, version=9, storage_plugin=StoragePlugin.SQLITE3) as writer:
         connection = writer.add_connection(
-            "/dynamic_joint_states", DYNAMIC_JOINT_STATE, typestore=store
+            "/dynamic_joint_states", DYNAMIC_JOINT_STATE_TYPE, typestore=store
         )
         for k in range(log.t.size):
             values = [
-                kinds[INTERFACE_VALUE](
+                kinds[INTERFACE_VALUE_TYPE](
                     interface_names=["position", "velocity", "effort"],
                     values=np.array([log.q[k, j], log.dq[k, j], log.tau_meas[k, j]]),
                 )
                 for j in range(log.dof)
             ]
-            message = kinds[DYNAMIC_JOINT_STATE](
+            message = kinds[DYNAMIC_JOINT_STATE_TYPE](
                 header=joint_state(store, log, k).header,
                 joint_names=list(log.joint_names),
                 interface_values=values,
             )
-            raw = store.serialize_cdr(message, DYNAMIC_JOINT_STATE)
+            raw = store.serialize_cdr(message, DYNAMIC_JOINT_STATE_TYPE)
             writer.write(connection, round(1e9 * log.t[k]), raw)
     return folder
 

@@ -284,10 +284,10 @@ def test_jitter_is_resampled_within_the_error_of_interpolation(tmp_path, jitter)
     assert np.abs(imported.q - 1.4 * np.sin(2.0 * imported.t[:, None] + np.arange(2))).max() < 2e-7
     linear = 30.0 * np.cos(3.0 * imported.t[:, None] - np.arange(2))
     assert np.abs(imported.tau_meas - linear).max() < (2.0 * 0.005) ** 2 / 8 * 270.0
-    times, torques = imported.cut(slice(50, None)).recorded
+    times, torques = imported.cut(slice(50, None)).recording
     np.testing.assert_array_equal(times, t)
     np.testing.assert_array_equal(torques, tau)
-    assert replace(imported, tau_meas=-imported.tau_meas).recorded is None
+    assert replace(imported, tau_meas=-imported.tau_meas).recording is None
     assert imported.t[0] == t[0]
     assert imported.t[-1] == t[-1]
     assert abs(imported.dt - 0.005) < 1e-4

@@ -133,6 +133,6 @@ def test_few_uneven_samples_give_the_truth_within_their_deviation(machine, tmp_p
     log = read_logs([path], nominal)[0]
     assert (log.torque_times is None) == (most < 0.03)
     fit = fit_logs(log, nominal, basis, PLAN, np.random.default_rng(0)).chosen
-    truth = basis.of(machine.cell.plant.parameters())
+    truth = basis.project(machine.cell.plant.parameters())
     assert (np.abs(fit.beta - truth) < 3.0 * fit.std).all()
     assert np.abs((fit.beta - truth) / fit.std).mean() < 1.3

@@ -11,12 +11,18 @@ from robots import DATA, urdf_path
 
 from robotid_sim.arrays import linear_at
 from robotid_sim.errors import LogError
-from robotid_sim.importing.foreign_log import ForeignLog, ordered, segments, smooth_at, uniform_grid
+from robotid_sim.importing.foreign_log import (
+    ForeignLog,
+    segments,
+    select_ordered_rows,
+    smooth_at,
+    uniform_grid,
+)
 from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.importer import import_log, import_segments
 from robotid_sim.importing.match import match
 from robotid_sim.importing.reading import read_log, read_logs
-from robotid_sim.importing.units import UNITS, parsed, time_rank, unit_in
+from robotid_sim.importing.units import UNITS, parse_column, time_rank, unit_in
 from robotid_sim.measurement.log import not_uniform_after
 from robotid_sim.model.catalog import load_robot
 
@@ -129,7 +135,7 @@ JOINTS = ("joint_1", "joint_10", "elbow_joint", "q3")
     ],
 )
 def test_a_name_says_quantity_joint_and_unit(name, quantity, joint, number, unit) -> None:
-    column = parsed(name, JOINTS)
+    column = parse_column(name, JOINTS)
     assert (column.quantity, column.unit) == (quantity, unit)
     if quantity is not None:
         assert (column.joint, column.number) == (joint, number)
@@ -251,7 +257,7 @@ def test_nothing_is_extrapolated() -> None:
 
 def test_a_burst_of_late_samples_keeps_what_is_apart() -> None:
     t = np.array([0.0, 1.0, 2.0, 2.04, 2.08, 2.12, 3.0, 4.0])
-    keep, notes = ordered(t)
+    keep, notes = select_ordered_rows(t)
     assert t[keep].tolist() == [0.0, 1.0, 2.0, 2.12, 3.0, 4.0]
     assert notes == ["2 samples with the time of the sample before are dropped"]
 

@@ -15,7 +15,7 @@ from rosbags.typesys import Stores, get_typestore
 from robotid_sim.errors import LogError, RobotIdError
 from robotid_sim.importing.import_map import ImportMap
 from robotid_sim.importing.importer import import_log
-from robotid_sim.importing.readers import JOINT_STATE
+from robotid_sim.importing.readers import JOINT_STATE_TYPE
 from robotid_sim.model.catalog import load_robot
 
 NAMES = ("t", "q.{joint}", "", "tau.{joint}")
@@ -104,7 +104,7 @@ def two_publishers(log, folder):
     store = get_typestore(Stores.ROS2_HUMBLE)
     kinds = store.types
     with Writer(folder / "bag", version=9, storage_plugin=StoragePlugin.SQLITE3) as writer:
-        connection = writer.add_connection("/joint_states", JOINT_STATE, typestore=store)
+        connection = writer.add_connection("/joint_states", JOINT_STATE_TYPE, typestore=store)
         for k, t in enumerate(log.t):
             zeros = np.zeros(3)
             messages = [(list(log.joint_names), log.q[k], log.tau_meas[k])]
@@ -112,10 +112,10 @@ def two_publishers(log, folder):
             for names, q, tau in messages:
                 stamp = kinds["builtin_interfaces/msg/Time"](sec=0, nanosec=round(1e9 * t))
                 header = kinds["std_msgs/msg/Header"](stamp=stamp, frame_id="")
-                state = kinds[JOINT_STATE](
+                state = kinds[JOINT_STATE_TYPE](
                     header=header, name=names, position=q, velocity=np.zeros(len(q)), effort=tau
                 )
-                raw = store.serialize_cdr(state, JOINT_STATE)
+                raw = store.serialize_cdr(state, JOINT_STATE_TYPE)
                 writer.write(connection, round(1e9 * t), raw)
     return folder / "bag"
 

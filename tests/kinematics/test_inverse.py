@@ -7,7 +7,7 @@ from robots import urdf_path
 from robotid_sim.kinematics.following import follow, follow_joints, phase_spline
 from robotid_sim.kinematics.forward import tip_jacobian, tip_pose, tip_position
 from robotid_sim.kinematics.inverse import (
-    WHOLE_POSE,
+    POSE_DEMAND,
     Demand,
     inverse_kinematics,
     pose_error,
@@ -121,7 +121,7 @@ def test_solve_path_stops_where_the_singularity_index_is_too_large(six):
     index = solve_path(six, poses, start).singularity_index
     limit = 0.5 * (index.max() + index.min())
     first = int((index > limit).argmax())
-    solution = solve_path(six, poses, start, WHOLE_POSE, limit)
+    solution = solve_path(six, poses, start, POSE_DEMAND, limit)
     assert len(solution.q) == first
     wanted = f"has a singularity index of {index[first]:.3g}, above {limit:g} (near-singular)"
     assert solution.obstacle is not None

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from robotid_sim.errors import FileFormatError, LogError, ShapeError
-from robotid_sim.measurement.files import VERSION, load_log, save_log
-from robotid_sim.measurement.log import FEWEST, Log, Truth, loop_noise
+from robotid_sim.measurement.files import SCHEMA_VERSION, load_log, save_log
+from robotid_sim.measurement.log import MIN_NOISE_SAMPLES, Log, Truth, loop_noise
 from robotid_sim.measurement.sensors import PRESETS, measure
 from robotid_sim.pipeline.build import build_sensors
 from robotid_sim.pipeline.config import load_config
@@ -121,7 +121,7 @@ def test_newer_and_other_schemas_are_refused(tmp_path, log):
     path = tmp_path / "log.h5"
     save_log(log, path)
     for tag, message in (
-        (f"robotid/log/{VERSION + 1}", "newer"),
+        (f"robotid/log/{SCHEMA_VERSION + 1}", "newer"),
         ("robotid/robot/1", "no log file"),
     ):
         with h5py.File(path, "a") as file:
@@ -130,7 +130,7 @@ def test_newer_and_other_schemas_are_refused(tmp_path, log):
 
 
 def test_newer_csv_is_refused(tmp_path, log):
-    path = edited_csv(tmp_path, log, "robotid/log/2", f"robotid/log/{VERSION + 1}")
+    path = edited_csv(tmp_path, log, "robotid/log/2", f"robotid/log/{SCHEMA_VERSION + 1}")
     assert "newer" in refused(path, FileFormatError)
 
 
@@ -510,4 +510,4 @@ def test_quantized_positions_say_nothing(clean, step) -> None:
 def test_a_short_log_says_nothing(clean) -> None:
     shaken = noisy(clean, 1e-4, 0.1, gain=2000.0)
     assert loop_noise(shaken) is not None
-    assert loop_noise(shaken.cut(slice(0, FEWEST - 1))) is None
+    assert loop_noise(shaken.cut(slice(0, MIN_NOISE_SAMPLES - 1))) is None

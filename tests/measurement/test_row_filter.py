@@ -7,7 +7,7 @@ import pytest
 from scipy.signal import butter, sosfiltfilt
 
 from robotid_sim.errors import LogError, OptionError, ShapeError
-from robotid_sim.measurement.motion import DENSE, Motion, RowFilter, gated
+from robotid_sim.measurement.motion import MAX_DENSE_STEP, Motion, RowFilter, add_gate
 
 FILTER = RowFilter(first=100, stop=1900, step=20, edge=50, cutoff=0.02)
 ROUNDING = 1e-12
@@ -27,7 +27,7 @@ def test_apply_is_a_zero_phase_butterworth_then_decimation():
     np.testing.assert_allclose(FILTER.apply(x), want, atol=1e-9)
 
 
-@pytest.mark.parametrize("step", [1, DENSE - 1, DENSE, 97])
+@pytest.mark.parametrize("step", [1, MAX_DENSE_STEP - 1, MAX_DENSE_STEP, 97])
 def test_rows_do_not_depend_on_the_step(step):
     x = signal(8, (2,))
     every, some = replace(FILTER, step=1), replace(FILTER, step=step)
@@ -49,7 +49,7 @@ def test_constants_pass_and_fast_signals_do_not():
 
 
 def test_rows_count_is_what_the_slices_say():
-    used = np.arange(2000)[FILTER.used]
+    used = np.arange(2000)[FILTER.sample_slice]
     assert (used[0], used[-1]) == (100, 1899)
     assert len(FILTER.apply(signal(6))) == len(used[FILTER.rows]) == 85
 
@@ -68,8 +68,10 @@ def test_every_joint_may_have_a_cutoff_of_its_own():
     np.testing.assert_allclose(own[:, 1], slow.apply(x)[:, 1], rtol=0.0, atol=1e-12)
     gate = np.ones((2000, 3), dtype=bool)
     gate[700:800, 1] = False
-    shut = gated(replace(FILTER, cutoffs=(0.02, 0.01, 0.02)), gate).apply(x)
-    np.testing.assert_allclose(shut[:, 1], gated(slow, gate).apply(x)[:, 1], rtol=0.0, atol=1e-12)
+    shut = add_gate(replace(FILTER, cutoffs=(0.02, 0.01, 0.02)), gate).apply(x)
+    np.testing.assert_allclose(
+        shut[:, 1], add_gate(slow, gate).apply(x)[:, 1], rtol=0.0, atol=1e-12
+    )
 
 
 def test_cutoffs_of_joints_are_as_many_as_these_and_none_above_the_common_one():

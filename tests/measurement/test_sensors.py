@@ -22,16 +22,16 @@ from robotid_sim.measurement.encoder_sensors import (
 )
 from robotid_sim.measurement.files import load_log, save_log
 from robotid_sim.measurement.log import Log, Truth
-from robotid_sim.measurement.motion import between_samples
+from robotid_sim.measurement.motion import interpolate_samples
 from robotid_sim.measurement.recording_faults import DroppedSamples, Outliers
 from robotid_sim.measurement.sensors import (
     PRESETS,
-    PROVENANCE,
+    PROVENANCE_KEY,
     describe_presets,
+    fix_sensors,
     measure,
-    measured_again,
     preset,
-    settled,
+    replicate_measurement,
 )
 from robotid_sim.measurement.torque_sensors import (
     MotorCurrent,
@@ -68,8 +68,8 @@ class TestContract:
     def test_provenance_names_it_with_its_options_as_a_file_would_give_them_back(self, log, name):
         sensor = build(name)
         out = measure(log, (sensor, sensor), np.random.default_rng(0))
-        assert {**out.provenance, PROVENANCE: None} == {**log.provenance, PROVENANCE: None}
-        first, second = out.provenance[PROVENANCE]
+        assert {**out.provenance, PROVENANCE_KEY: None} == {**log.provenance, PROVENANCE_KEY: None}
+        first, second = out.provenance[PROVENANCE_KEY]
         assert first["sensor"] == second["sensor"] == type(sensor).__name__
         for field in fields(sensor):
             value = getattr(sensor, field.name)
@@ -165,7 +165,9 @@ def test_a_replicate_is_rounded_at_other_places_and_other_sensors_draw_the_same(
     step = np.array([1e-3, 1e-3, 1e-2])
     sensors = (EncoderNoise(), rounding, TorqueNoise())
     plain = measure(log, sensors, np.random.default_rng(1))
-    same, other = (measured_again(log, sensors, np.random.default_rng(1), k) for k in (0.0, 0.3))
+    same, other = (
+        replicate_measurement(log, sensors, np.random.default_rng(1), k) for k in (0.0, 0.3)
+    )
     np.testing.assert_array_equal(same.q, plain.q)
     np.testing.assert_array_equal(other.tau_meas, plain.tau_meas)
     assert other.provenance == plain.provenance
@@ -275,7 +277,7 @@ def test_a_replicate_of_the_same_cell_differs_in_its_noise_only():
     cell = tuple(SENSORS.build(name) for name in (*lasting, "torque-noise"))
     cell = (cell[0], replace(cell[1], noise=0.0), *cell[2:4], replace(cell[4], relative=0.001))
     seen = measure(log, cell, np.random.default_rng(0))
-    again = measure(log, settled(cell, seen), np.random.default_rng(1))
+    again = measure(log, fix_sensors(cell, seen), np.random.default_rng(1))
     other = measure(log, cell, np.random.default_rng(1))
     rms = np.sqrt((log.tau_meas**2).mean(axis=0))
     same, new = (np.abs(x.tau_meas - seen.tau_meas).max(axis=0) / rms for x in (again, other))
@@ -284,7 +286,7 @@ def test_a_replicate_of_the_same_cell_differs_in_its_noise_only():
     np.testing.assert_array_equal(again.q, seen.q)
     assert np.abs(other.q - seen.q).max() > 1e-5
     one_sensor_less = replace(seen, provenance={})
-    assert settled(cell, one_sensor_less) == cell
+    assert fix_sensors(cell, one_sensor_less) == cell
 
 
 def test_given_phases_are_used_and_checked(log):
@@ -345,7 +347,7 @@ def test_presets_run_on_every_robot_and_grow_from_nothing_to_harsh(name, tmp_pat
     for level in ("lab", "industrial", "harsh"):
         seen = measure(log, sensors_of(level), np.random.default_rng(0))
         assert seen.truth is log.truth
-        assert len(seen.provenance[PROVENANCE]) == len(PRESETS[level])
+        assert len(seen.provenance[PROVENANCE_KEY]) == len(PRESETS[level])
         worse = np.std(seen.q - log.q, axis=0), np.std(seen.tau_meas - log.tau_meas, axis=0)
         assert (worse[0] > position).all()
         assert (worse[1] > torque).all()
@@ -407,7 +409,7 @@ def rms(x):
 
 
 def drawn(log):
-    return log.provenance[PROVENANCE][-1]["drawn"]
+    return log.provenance[PROVENANCE_KEY][-1]["drawn"]
 
 
 def test_colored_noise_has_its_size_and_its_memory():
@@ -548,9 +550,9 @@ def test_interpolation_is_as_good_as_it_says(bandwidth, error):
     x = np.exp(1j * 2.0 * np.pi * bandwidth * t)[:, None]
     middle = np.arange(10, 980) + 0.5
     for part in (x.real, x.imag):
-        assert np.abs(between_samples(part, np.arange(1000.0)) - part).max() == 0.0
+        assert np.abs(interpolate_samples(part, np.arange(1000.0)) - part).max() == 0.0
     exact = np.exp(1j * 2.0 * np.pi * bandwidth * middle * DT)[:, None]
-    found = between_samples(x.real, middle) + 1j * between_samples(x.imag, middle)
+    found = interpolate_samples(x.real, middle) + 1j * interpolate_samples(x.imag, middle)
     assert 0.5 * error < np.abs(found - exact).max() <= error
 
 
@@ -559,9 +561,9 @@ def test_interpolation_is_exact_for_polynomials_of_degree_7_even_at_the_ends():
         return np.stack([(k / 20.0 - 1.0) ** m for m in range(8)], axis=1)
 
     position = np.array([0.0, 0.3, 1.5, 20.5, 38.7, 39.0])
-    found = between_samples(polynomials(np.arange(40.0)), position)
+    found = interpolate_samples(polynomials(np.arange(40.0)), position)
     np.testing.assert_allclose(found, polynomials(position), atol=1e-13)
-    outside = between_samples(polynomials(np.arange(40.0)), np.array([-3.0, 50.0]))
+    outside = interpolate_samples(polynomials(np.arange(40.0)), np.array([-3.0, 50.0]))
     np.testing.assert_allclose(outside, polynomials(np.array([0.0, 39.0])), atol=1e-13)
 
 

@@ -34,7 +34,7 @@ def assert_moments(found: Solid, volume: float, com, central: np.ndarray, rtol=E
     size = np.ptp(found.vertices, axis=0).max()
     np.testing.assert_allclose(c, com, rtol=0.0, atol=max(rtol, EXACT) * size)
     np.testing.assert_allclose(tensor, central, rtol=0.0, atol=rtol * np.abs(central).max())
-    moved = found.transformed(PLACE)
+    moved = found.transform(PLACE)
     R = PLACE[:3, :3]
     mass, c, tensor = inertia.unpack(moved.parameters(mass=2.0))
     assert mass == pytest.approx(2.0, rel=EXACT)
@@ -52,7 +52,7 @@ def ngon(n: int, radius: float) -> np.ndarray:
 def prism(polygon, length: float) -> Solid:
     """Return a prism along z about the origin over a convex polygon in x, y, shape (n, 2)."""
     ends = [np.column_stack([polygon, np.full(len(polygon), h)]) for h in (length / 2, -length / 2)]
-    return Solid.of_mesh(trimesh.convex.convex_hull(np.vstack(ends)))
+    return Solid.from_mesh(trimesh.convex.convex_hull(np.vstack(ends)))
 
 
 def prism_tensor(n: int, radius: float, length: float) -> tuple[float, np.ndarray]:
@@ -117,7 +117,7 @@ def test_capsule_and_hulls_are_closed() -> None:
 
 
 def shifted(made: Solid, *by: float) -> Solid:
-    return made.transformed(transform(np.eye(3), np.array(by)))
+    return made.transform(transform(np.eye(3), np.array(by)))
 
 
 def test_union_counts_overlaps_once() -> None:
@@ -139,12 +139,12 @@ def test_moments_add_up_over_parts_and_follow_the_frame() -> None:
         union([a, b]).moments(), a.moments() + b.moments(), rtol=1e-9, atol=1e-12
     )
     np.testing.assert_allclose(
-        b.transformed(PLACE).moments(), PLACE @ b.moments() @ PLACE.T, rtol=1e-11, atol=1e-14
+        b.transform(PLACE).moments(), PLACE @ b.moments() @ PLACE.T, rtol=1e-11, atol=1e-14
     )
 
 
 def test_scaled_and_mirrored_solids_keep_their_volume_positive() -> None:
-    flipped = prism([(0, 0), (3, 0), (0, 1)], 1.0).transformed(np.diag([-1.0, 2.0, 1.0, 1.0]))
+    flipped = prism([(0, 0), (3, 0), (0, 1)], 1.0).transform(np.diag([-1.0, 2.0, 1.0, 1.0]))
     assert flipped.volume == pytest.approx(3.0)
     assert flipped.parameters(mass=1.0)[1] == pytest.approx(-1.0)
 
@@ -304,12 +304,12 @@ def obj(path: Path, made: Solid) -> None:
 def test_meshed_primitives_read_back_exactly(write, suffix: str, tmp_path: Path) -> None:
     for k, made in enumerate((box(0.1, 0.2, 0.3), cylinder(0.05, 0.2, 32), sphere(0.1))):
         path = tmp_path / f"{k}{suffix}"
-        write(path, made.transformed(PLACE))
+        write(path, made.transform(PLACE))
         back = read_mesh(path)
         assert back.open_edges == 0
         # An STL reader keeps single precision of some 1e-7.
         np.testing.assert_allclose(
-            back.moments(), made.transformed(PLACE).moments(), rtol=1e-6, atol=1e-12
+            back.moments(), made.transform(PLACE).moments(), rtol=1e-6, atol=1e-12
         )
 
 

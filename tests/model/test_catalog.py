@@ -21,12 +21,12 @@ from robotid_sim.kinematics.forward import link_poses, tip_pose
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.cad import link_solid, vertices
 from robotid_sim.model.catalog import (
+    list_published_sets,
+    load_published_parameters,
+    load_published_print,
     load_robot,
-    published_links,
-    published_parameters,
-    published_plant,
-    published_print,
-    published_sets,
+    make_published_links,
+    make_published_plant,
 )
 from robotid_sim.model.catalog_files import catalog, catalog_folder, describe_catalog, find_urdf
 from robotid_sim.model.diagnosis import diagnose
@@ -34,7 +34,7 @@ from robotid_sim.model.export import write_urdf
 from robotid_sim.model.mesh_files import resolve_mesh
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.settings import STATUSES, read_settings
-from robotid_sim.model.side_car import fixed_links
+from robotid_sim.model.side_car import list_fixed_links
 from robotid_sim.model.solid import read_mesh
 
 
@@ -136,7 +136,7 @@ def name(request: pytest.FixtureRequest) -> str:
 
 
 def fixed_shapes(robot: Robot) -> dict[str, tuple]:
-    return {name: shapes for name, _, shapes in fixed_links(robot)}
+    return {name: shapes for name, _, shapes in list_fixed_links(robot)}
 
 
 def test_kernels_engine_and_pinocchio_agree_on_the_torques(name, pinocchio_model) -> None:
@@ -236,7 +236,7 @@ forearm of the IRB 140 is folded back at zero in the paper, half a turn from her
 
 @pytest.mark.parametrize("arm", ARMS)
 def test_published_parameters_are_given_in_the_frames_of_the_papers_table(arm: str) -> None:
-    robot, frames = load_robot(arm), published_parameters(arm).frames
+    robot, frames = load_robot(arm), load_published_parameters(arm).frames
     step = modified_dh if arm == "rocr6" else standard_dh
     for q in states(robot, 20)[0]:
         T = np.eye(4)
@@ -399,7 +399,7 @@ ENGINE_SETS = {
 def test_published_tensors_are_refused_with_the_reason_and_repaired(
     arm: str, set_: str, reasons, tmp_path
 ) -> None:
-    published = published_parameters(arm, set_)
+    published = load_published_parameters(arm, set_)
     chain = load_robot(arm, tip=published.tip)
     formal = chain.with_parameters(published.phi, formal=True)
     for found, wanted in zip(formal.inconsistencies(), reasons, strict=True):
@@ -417,7 +417,7 @@ def test_published_tensors_are_refused_with_the_reason_and_repaired(
             ):
                 use()
         assert list(tmp_path.iterdir()) == []
-    mended = formal.repaired()
+    mended = formal.repair()
     assert mended.inconsistencies() == [None] * 3
     with Plant(mended):
         pass
@@ -425,9 +425,9 @@ def test_published_tensors_are_refused_with_the_reason_and_repaired(
 
 @pytest.mark.parametrize("arm", ARMS)
 def test_published_sets_are_listed_with_the_default_first(arm: str) -> None:
-    sets = published_sets(arm)
+    sets = list_published_sets(arm)
     assert all(sets.values())
-    default = published_parameters(arm)
+    default = load_published_parameters(arm)
     assert default.name == next(iter(sets))
     assert default.summary == sets[default.name]
     assert "doi:" in default.source
@@ -435,13 +435,13 @@ def test_published_sets_are_listed_with_the_default_first(arm: str) -> None:
 
 def test_unknown_published_set_lists_the_known_ones() -> None:
     with pytest.raises(UnknownNameError, match=r"'tabel' of robot 'irb140'.*table-2, table-3-"):
-        published_parameters("irb140", "tabel")
+        load_published_parameters("irb140", "tabel")
     with pytest.raises(UnknownNameError, match=r"'twolink' has no published.*irb120, irb140"):
-        published_sets("twolink")
+        list_published_sets("twolink")
 
 
 def test_irb140_has_exactly_the_published_joint_dynamics() -> None:
-    ours, published = published_links("irb140"), published_parameters("irb140")
+    ours, published = make_published_links("irb140"), load_published_parameters("irb140")
     formal = ours.with_parameters(published.phi, formal=True)
     batch = states(ours)
     want = rigid_body_torque(formal, *batch)
@@ -451,10 +451,10 @@ def test_irb140_has_exactly_the_published_joint_dynamics() -> None:
 
 
 def test_irb140_has_the_torques_of_equations_10_to_13_in_the_printed_frames() -> None:
-    published = published_parameters("irb140")
-    arm = published_links("irb140").with_parameters(published.phi, formal=True)
+    published = load_published_parameters("irb140")
+    arm = make_published_links("irb140").with_parameters(published.phi, formal=True)
     rows = [(0.07, -np.pi / 2, 0.352, 0.0), (-0.36, 0.0, 0.0, np.pi / 2), (0.0, -np.pi / 2, 0.0, 0)]
-    printed = published_print("irb140")
+    printed = load_published_print("irb140")
     for q in states(arm, 50)[0]:
         M, G, T = np.zeros((3, 3)), np.zeros(3), np.eye(4)
         axes, origins = [], []
@@ -489,12 +489,12 @@ def central_inertia(entries: dict[str, float]) -> np.ndarray:
 
 @pytest.mark.parametrize("arm", ARMS)
 def test_the_plant_of_a_paper_has_its_links_and_the_wrist_of_the_catalog(arm: str) -> None:
-    plant, catalog, links = published_plant(arm), load_robot(arm), published_links(arm)
+    plant, catalog, links = make_published_plant(arm), load_robot(arm), make_published_links(arm)
     for k, (ours, own) in enumerate(zip(plant.links, catalog.links, strict=True)):
         want = links.links[k].phi if k < links.dof else own.phi
         np.testing.assert_allclose(ours.phi, want, atol=1e-12 * np.abs(want).max())
-    tip = published_parameters(arm).tip
-    locked, wrist = published_plant(arm, tip), load_robot(arm, tip=tip)
+    tip = load_published_parameters(arm).tip
+    locked, wrist = make_published_plant(arm, tip), load_robot(arm, tip=tip)
     on_it = wrist.links[-1].phi - catalog.links[links.dof - 1].phi
     np.testing.assert_allclose(locked.links[-1].phi, links.links[-1].phi + on_it, atol=1e-9)
 
@@ -515,9 +515,9 @@ def paper_grouping(robot: Robot, frames, leads: str) -> np.ndarray:
     basis = base_parameters(robot)
     blocks = np.zeros((10 * robot.dof, 10 * robot.dof))
     for k, T in enumerate(frames):
-        columns = [inertia.transformed(unit, T) for unit in np.eye(10)]
+        columns = [inertia.transform(unit, T) for unit in np.eye(10)]
         blocks[10 * k : 10 * k + 10, 10 * k : 10 * k + 10] = np.column_stack(columns)
-    names = [f"{s}{k + 1}" for k in range(robot.dof) for s in parameters.INERTIAL]
+    names = [f"{s}{k + 1}" for k in range(robot.dof) for s in parameters.INERTIAL_SYMBOLS]
     B = basis.B[: basis.inertial_rank, : 10 * robot.dof]
     return np.linalg.solve((B @ blocks)[:, [names.index(lead) for lead in leads.split()]], B)
 
@@ -529,9 +529,11 @@ def paper_grouping(robot: Robot, frames, leads: str) -> np.ndarray:
 def test_nearest_robots_are_as_far_from_the_print_as_stated(
     arm: str, set_: str, distance: float, largest: float
 ) -> None:
-    published = published_parameters(arm, set_)
+    published = load_published_parameters(arm, set_)
     # rs010n: the three links alone; rocr6 was measured with its wrist on.
-    ours = published_links(arm) if arm == "rs010n" else published_plant(arm, published.tip)
+    ours = (
+        make_published_links(arm) if arm == "rs010n" else make_published_plant(arm, published.tip)
+    )
     B = paper_grouping(ours, published.frames, GROUPINGS[arm])
     beta = B @ published.phi[:30]
     printed = np.array(TABLE[arm].split(), dtype=float)
@@ -539,7 +541,7 @@ def test_nearest_robots_are_as_far_from_the_print_as_stated(
     error = B @ ours.parameters()[:30] - beta
     assert np.linalg.norm(error) == pytest.approx(distance, rel=2e-3)
     assert np.abs(error).max() == pytest.approx(largest, rel=2e-3)
-    summary = published_sets(arm)[ENGINE_SETS[arm]]
+    summary = list_published_sets(arm)[ENGINE_SETS[arm]]
     assert f"{distance:g} from its 15 base parameters, largest {largest:g}" in summary
 
 
@@ -548,7 +550,7 @@ def test_bodies_for_the_engine_are_what_the_script_finds(arm: str, capsys) -> No
     script = runpy.run_path(str(SCRIPTS / "nearest_feasible.py"), run_name="script")
     script["main"](arm)
     found = tomllib.loads(capsys.readouterr().out)["sets"]
-    kept = published_print(arm, ENGINE_SETS[arm])
+    kept = load_published_print(arm, ENGINE_SETS[arm])
     for link, values in next(iter(found.values())).items():
         ours, theirs = (
             inertia.pack(
@@ -561,7 +563,7 @@ def test_bodies_for_the_engine_are_what_the_script_finds(arm: str, capsys) -> No
 
 
 def test_rocr6_has_the_published_friction() -> None:
-    published, robot = published_parameters("rocr6"), load_robot("rocr6")
+    published, robot = load_published_parameters("rocr6"), load_robot("rocr6")
     drives = published.phi[30:].reshape(3, 4)
     for joint, (Fv, Fc, Fo, Ia) in zip(robot.joints[:3], drives, strict=True):
         assert (joint.friction.Fv, joint.friction.Fc) == (Fv, Fc)
@@ -571,7 +573,7 @@ def test_rocr6_has_the_published_friction() -> None:
 
 @pytest.mark.parametrize("arm", ["irb140", "rs010n", "rocr6"])
 def test_formal_parameters_serve_dynamics(arm: str) -> None:
-    published = published_parameters(arm)
+    published = load_published_parameters(arm)
     chain = load_robot(arm, tip=published.tip)
     formal = chain.with_parameters(published.phi, formal=True)
     q = states(formal, 50)[0]

@@ -19,7 +19,7 @@ from robotid_sim.dynamics.dynamics import gravity_torque, joint_torque, rigid_bo
 from robotid_sim.errors import FileFormatError, InconsistentInertiaError, OptionError
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model import inertia, parameters
-from robotid_sim.model.export import lost_in_urdf, write_urdf
+from robotid_sim.model.export import list_urdf_losses, write_urdf
 from robotid_sim.model.geometry import Link, transform
 from robotid_sim.model.joint import Friction, Joint
 from robotid_sim.model.joint_terms import JointTerm
@@ -772,12 +772,12 @@ def test_a_transmission_of_the_file_keeps_its_reduction(source) -> None:
 
 
 def test_what_urdf_loses_is_said_of_what_is_there(irb140, iiwa) -> None:
-    rotors, friction = lost_in_urdf(irb140)
+    rotors, friction = list_urdf_losses(irb140)
     assert rotors.startswith(
         "URDF has no place for rotor inertia, up to 0.1 kg m² at joint_4: Drake"
     )
     assert "PyBullet and Drake the viscous part alone" in friction
     bare = iiwa.with_parameters(np.r_[iiwa.parameters()[:70], np.zeros(28)])
-    assert lost_in_urdf(bare) == ()
-    (meshes,) = lost_in_urdf(Robot.from_urdf(urdf_path("kinova")))
+    assert list_urdf_losses(bare) == ()
+    (meshes,) = list_urdf_losses(Robot.from_urdf(urdf_path("kinova")))
     assert ".dae" in meshes

@@ -21,10 +21,10 @@ from robotid_sim.model.friction_law import (
     SmoothCoulomb,
     StickSlip,
     Stribeck,
-    checked_coefficients,
     coefficients_of,
     column,
     describe_law,
+    evaluate_coefficients,
 )
 from robotid_sim.model.joint_terms import require_terms_of
 from robotid_sim.model.robot import Robot
@@ -46,7 +46,7 @@ def test_any_robot_can_take_every_law(robot):
         factor = 4.0 if name == "transition-velocity" else 1.0  # what this law is about
         np.testing.assert_array_equal(column(rows, "eps"), factor * of_robot(robot, "eps"))
         require_terms_of(law.terms(robot), robot.joint_names)
-        checked = checked_coefficients(law, robot)
+        checked = evaluate_coefficients(law, robot)
         assert checked.tobytes() == rows.tobytes(), name
         assert checked.flags.writeable  # presliding takes its share from them
 
@@ -152,7 +152,7 @@ def test_wrong_coefficients_name_the_law_where_a_plant_is_built_and_in_its_check
 
 def test_an_offset_of_friction_may_be_negative():
     law, robot = Wrong(rows=with_column("Fo", -1.0)), load_robot("twolink")
-    assert column(checked_coefficients(law, robot), "Fo")[1] == -1.0
+    assert column(evaluate_coefficients(law, robot), "Fo")[1] == -1.0
 
 
 def test_a_law_derived_from_the_smooth_one_has_its_own_coefficients():

@@ -10,7 +10,7 @@ from robotid_sim.model import inertia
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.geometry import rotation_from_rpy, rpy_from_rotation, transform
 from robotid_sim.model.parameters import inertial_slice
-from robotid_sim.model.perturb import FACTOR, TOTAL, unlikely_masses
+from robotid_sim.model.perturb import MAX_MASS_RATIO, MAX_TOTAL_MASS_DIFFERENCE, unlikely_masses
 
 ROUNDING = 1e-13  # a few roundings of numbers of order one
 
@@ -70,7 +70,7 @@ def test_change_of_frame_agrees_with_pinocchio() -> None:
     for _ in range(50):
         phi, R, p = random_body(rng), random_rotation(rng), rng.normal(size=3)
         theirs = pin.SE3(R, p).act(pin.Inertia.FromDynamicParameters(phi)).toDynamicParameters()
-        ours = inertia.transformed(phi, transform(R, p))
+        ours = inertia.transform(phi, transform(R, p))
         np.testing.assert_allclose(ours, theirs, atol=1e-12)  # offsets of 1 m square the sizes
 
 
@@ -204,7 +204,7 @@ def test_frame_map_changes_the_frame_of_every_body() -> None:
         T[:3, 3] = rng.normal(size=3)
         frames.append(T)
     phi = rng.normal(size=(2, 10))
-    expected = [inertia.transformed(p, T) for p, T in zip(phi, frames, strict=True)]
+    expected = [inertia.transform(p, T) for p, T in zip(phi, frames, strict=True)]
     found = inertia.frame_map(frames) @ phi.ravel()
     np.testing.assert_allclose(found, np.concatenate(expected), atol=1e-12)
 
@@ -226,7 +226,7 @@ def test_a_robot_is_like_itself(robot):
     assert unlikely_masses(robot, robot) == []
 
 
-@pytest.mark.parametrize("factor", [1.05 * FACTOR, 0.95 / FACTOR])
+@pytest.mark.parametrize("factor", [1.05 * MAX_MASS_RATIO, 0.95 / MAX_MASS_RATIO])
 def test_a_light_or_heavy_link_is_named_alone(robot, factor):
     last = robot.dof - 1  # far less than the total allows
     (text,) = unlikely_masses(scaled(robot, {last: factor}), robot)
@@ -240,7 +240,9 @@ def test_what_lies_within_is_no_matter(robot):
     assert unlikely_masses(scaled(robot, factors), robot) == []
 
 
-@pytest.mark.parametrize("factor", [1.05 + TOTAL, 0.95 - TOTAL])
+@pytest.mark.parametrize(
+    "factor", [1.05 + MAX_TOTAL_MASS_DIFFERENCE, 0.95 - MAX_TOTAL_MASS_DIFFERENCE]
+)
 def test_the_total_counts_too(robot, factor):
     (text,) = unlikely_masses(scaled(robot, dict.fromkeys(range(robot.dof), factor)), robot)
     assert text.startswith("all links together: ")

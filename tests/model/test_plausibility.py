@@ -76,18 +76,18 @@ def test_one_link_of_another_decade_is_named(irb140) -> None:
     assert fault.remedy == "multiply it by 0.001, or correct it"
 
 
-@pytest.mark.parametrize("entry", inertia.ENTRIES)
+@pytest.mark.parametrize("entry", inertia.TENSOR_ENTRIES)
 @pytest.mark.parametrize("factor", [1000.0, 100.0])
 def test_a_decimal_point_is_named_with_the_number_that_fits(irb140, entry, factor) -> None:
     mass, com, _ = inertia.unpack(irb140.links[1].phi)
     central = np.array([[0.3, 0.02, 0.01], [0.02, 0.4, 0.015], [0.01, 0.015, 0.5]])
     wrong = central.copy()
-    i, k = inertia.ENTRIES[entry]
+    i, k = inertia.TENSOR_ENTRIES[entry]
     wrong[i, k] = wrong[k, i] = factor * central[i, k]
     links = list(irb140.links)
     links[1] = replace(links[1], phi=inertia.pack(mass, com, wrong))
     robot = replace(irb140, links=tuple(links), formal=True)
-    _, _, repaired = inertia.unpack(robot.repaired().links[1].phi)
+    _, _, repaired = inertia.unpack(robot.repair().links[1].phi)
     np.testing.assert_allclose(repaired, central, rtol=1e-9)
     with pytest.raises(InconsistentInertiaError, match=f"{entry} = .* a decimal point\\?"):
         replace(robot, formal=False)

@@ -134,7 +134,7 @@ def test_payload_gives_the_torques_of_a_fixed_link(irb140: Robot, tmp_path: Path
 def test_payload_without_tensor_is_a_point_mass(irb140: Robot) -> None:
     loaded = irb140.with_payload(2.0, (0.1, 0.0, 0.0))
     added = loaded.links[-1].phi - irb140.links[-1].phi
-    at_tip = inertia.transformed(added, np.linalg.inv(irb140.T_last_tip))
+    at_tip = inertia.transform(added, np.linalg.inv(irb140.T_last_tip))
     np.testing.assert_allclose(
         at_tip, inertia.pack(2.0, np.array([0.1, 0.0, 0.0]), np.zeros((3, 3))), atol=1e-14
     )
@@ -178,7 +178,7 @@ def test_repair_changes_only_impossible_bodies(irb140: Robot) -> None:
     phi = irb140.parameters()
     phi[parameters.inertial_slice(3)][4:] = [0.01, 0.0, 0.01, 0.0, 0.0, 0.9]
     broken = irb140.with_parameters(phi, formal=True)
-    repaired = broken.repaired()
+    repaired = broken.repair()
     assert repaired.inconsistencies() == [None] * 6
     assert not repaired.formal
     for k in (0, 1, 2, 4, 5):
@@ -368,7 +368,7 @@ def test_locked_joint_is_fused_at_zero(tmp_path: Path) -> None:
     T = transform(rotation_from_rpy(np.array([0.3, 0.2, 0.1])), np.array([0.2, 0.0, 0.0]))
     arm = inertia.pack(1.0, np.zeros(3), np.diag([0.02, 0.03, 0.04]))
     hand = inertia.pack(0.5, np.zeros(3), np.diag([0.02, 0.03, 0.04]))
-    want = arm + inertia.transformed(hand, T)
+    want = arm + inertia.transform(hand, T)
     np.testing.assert_allclose(robot.links[0].phi, want, atol=EXACT)
 
 

@@ -11,13 +11,13 @@ import pytest
 from robotid_sim.errors import InconsistentInertiaError, RobotIdError, UnknownNameError, UrdfError
 from robotid_sim.model import inertia
 from robotid_sim.model.diagnosis import (
-    ENGINE_BOUNDARY,
-    ENGINE_MASSLESS,
-    ENGINE_NEGATIVE,
-    ENGINE_ZEROED,
+    BOUNDARY_WARNING,
+    MASSLESS_WARNING,
+    NEGATIVE_WARNING,
+    ZEROED_WARNING,
     diagnose,
     diagnose_body,
-    in_hull,
+    is_in_hull,
     repair_report,
     summary,
 )
@@ -509,11 +509,11 @@ def test_a_good_body_has_nothing_to_say() -> None:
 @pytest.mark.parametrize(
     ("link", "reason", "engine"),
     [
-        (body(central=TOO_LONG), "triangle", ENGINE_ZEROED),
-        (body(central=np.diag([-0.01, 0.02, 0.02])), "negative principal", ENGINE_ZEROED),
-        (Link("b", -inertia.pack(1.0, np.zeros(3), BOX)), "negative", ENGINE_NEGATIVE),
-        (Link("b", np.zeros(10)), None, ENGINE_MASSLESS),
-        (body(central=np.diag([0.01, 0.02, 0.03])), None, ENGINE_BOUNDARY),
+        (body(central=TOO_LONG), "triangle", ZEROED_WARNING),
+        (body(central=np.diag([-0.01, 0.02, 0.02])), "negative principal", ZEROED_WARNING),
+        (Link("b", -inertia.pack(1.0, np.zeros(3), BOX)), "negative", NEGATIVE_WARNING),
+        (Link("b", np.zeros(10)), None, MASSLESS_WARNING),
+        (body(central=np.diag([0.01, 0.02, 0.03])), None, BOUNDARY_WARNING),
     ],
 )
 def test_bad_bodies_say_why_and_what_the_engine_would_do(link, reason, engine) -> None:
@@ -565,9 +565,9 @@ def test_collision_shapes_decide_where_there_are_some() -> None:
 
 def test_com_on_the_surface_is_inside_and_flat_points_have_no_hull() -> None:
     corners = np.array([[x, y, z] for x in (0, 1) for y in (0, 1) for z in (0, 1)], dtype=float)
-    assert in_hull(corners, np.array([1.0, 0.5, 0.5])) is True
-    assert in_hull(corners, np.array([1.001, 0.5, 0.5])) is False
-    assert in_hull(corners[:4] * [0.0, 1.0, 1.0], np.zeros(3)) is None
+    assert is_in_hull(corners, np.array([1.0, 0.5, 0.5])) is True
+    assert is_in_hull(corners, np.array([1.001, 0.5, 0.5])) is False
+    assert is_in_hull(corners[:4] * [0.0, 1.0, 1.0], np.zeros(3)) is None
 
 
 def test_shapes_that_coincide_have_a_hull_at_once() -> None:
@@ -588,7 +588,7 @@ def test_repair_report_names_what_moved(irb140) -> None:
     phi = irb140.parameters().copy()
     phi[9] += 40.0  # Izz of link 1
     broken = irb140.with_parameters(phi, formal=True)
-    fixed = broken.repaired()
+    fixed = broken.repair()
     change = np.tile([1.0, 0, 0, 0, 0, 0], (4, 1))
     report = repair_report(broken, fixed, change, np.full(6, 2.0))
     assert report.distance[0] > 0.01

@@ -5,11 +5,11 @@ import pytest
 from standard_functions import sphere
 
 from robotid_sim.errors import UnknownNameError
-from robotid_sim.optim.minimize import SETTINGS, minimize, setting
+from robotid_sim.optim.minimize import PUBLISHED_SETTINGS, load_setting, minimize
 from robotid_sim.optim.optimizer import OPTIMIZERS
-from robotid_sim.optim.qpso import LARGEST_CONTRACTION
+from robotid_sim.optim.qpso import MAX_CONTRACTION
 from robotid_sim.optim.stability import (
-    Moving,
+    MovingOptimizer,
     order2_limit,
     pid_map,
     spectral_radius,
@@ -19,7 +19,7 @@ from robotid_sim.optim.stability import (
 from robotid_sim.papers.twolink import model
 from robotid_sim.papers.twolink.trials import TorqueCriterion
 
-WITH_VELOCITY = [name for name in OPTIMIZERS if isinstance(OPTIMIZERS.build(name), Moving)]
+WITH_VELOCITY = [name for name in OPTIMIZERS if isinstance(OPTIMIZERS.build(name), MovingOptimizer)]
 
 STABLE_THROUGHOUT = {"bso", "constriction-pso", "pso", "rwpso", "sedsabso"}
 
@@ -131,7 +131,7 @@ def test_large_gains_are_unstable_in_discrete_time_although_routh_hurwitz_holds(
 @pytest.mark.parametrize("name", WITH_VELOCITY)
 def test_every_default_ends_inside_the_order_2_region(name):
     along = stability(OPTIMIZERS.build(name))
-    assert along.settles
+    assert along.is_stable
     assert along.order1[-1] < 1.0
     assert (along.flags == ()) == (name in STABLE_THROUGHOUT)
     if name in STABLE_THROUGHOUT:
@@ -155,9 +155,9 @@ def test_linearly_decreasing_inertia_enters_the_region_when_it_passes_one_half()
 def test_constriction_is_stable_of_order_2_beyond_4_07():
     for c in (4.08, 4.1, 4.5, 6.0, 12.0):
         swarm = OPTIMIZERS.build("constriction-pso", c1=c / 2.0, c2=c / 2.0)
-        assert stability(swarm, steps=1).settles
+        assert stability(swarm, steps=1).is_stable
     swarm = OPTIMIZERS.build("constriction-pso", c1=2.03, c2=2.03)
-    assert not stability(swarm, steps=1).settles
+    assert not stability(swarm, steps=1).is_stable
 
 
 def test_no_inertia_makes_the_pulls_of_the_published_rwpso_stable():
@@ -167,10 +167,10 @@ def test_no_inertia_makes_the_pulls_of_the_published_rwpso_stable():
 
 def test_the_delta_well_contracts_below_its_critical_coefficient():
     swarm = OPTIMIZERS.build("qpso-delta")
-    assert swarm.alpha_end < swarm.alpha_start < LARGEST_CONTRACTION
+    assert swarm.alpha_end < swarm.alpha_start < MAX_CONTRACTION
     # ln of the factor alpha ln(1/u) by which the distance to the well changes, in the mean
     jump = np.random.default_rng(0).exponential(size=1_000_000)
-    drift = np.log(LARGEST_CONTRACTION) + np.log(jump).mean()
+    drift = np.log(MAX_CONTRACTION) + np.log(jump).mean()
     assert abs(drift) < 4.0 * np.log(jump).std() / 1000.0  # four standard errors
 
 
@@ -185,17 +185,17 @@ OUTSIDE_THROUGHOUT = {
 }
 
 
-@pytest.mark.parametrize("name", SETTINGS)
+@pytest.mark.parametrize("name", PUBLISHED_SETTINGS)
 class TestSetting:
     def test_it_names_its_source(self, name):
-        found = SETTINGS[name]
+        found = PUBLISHED_SETTINGS[name]
         assert "doi:10." in found.paper
         assert found.paper.split(",")[0].lower() == name.split("-")[0]
         assert f"({name.split('-')[1]})" in found.paper
         assert found.place
 
     def test_it_holds_options_of_its_method_and_searches(self, name):
-        found, fun = SETTINGS[name], sphere(3)
+        found, fun = PUBLISHED_SETTINGS[name], sphere(3)
         optimizer = found.build()
         assert OPTIMIZERS.name_of(optimizer) == found.method
         for option, value in found.options.items():
@@ -206,34 +206,38 @@ class TestSetting:
         assert result.success
 
     def test_the_flag_is_that_of_its_spectral_radii(self, name):
-        flagged = "outside the order-2 stability region throughout" in SETTINGS[name].flags
+        flagged = (
+            "outside the order-2 stability region throughout" in PUBLISHED_SETTINGS[name].flags
+        )
         assert flagged == (name in OUTSIDE_THROUGHOUT)
 
 
 def test_inertia_above_one_is_flagged_in_the_mean():
-    assert setting("tang-2023-pso").flags[0] == "outside the order-1 stability region throughout"
-    assert setting("umar-2021-mupso").flags[0] == (
+    assert (
+        load_setting("tang-2023-pso").flags[0] == "outside the order-1 stability region throughout"
+    )
+    assert load_setting("umar-2021-mupso").flags[0] == (
         "outside the order-1 stability region for 60 % of the run"
     )
 
 
 def test_a_setting_that_is_stable_has_no_flag():
-    assert setting("umar-2021-spso").flags == ()
+    assert load_setting("umar-2021-spso").flags == ()
 
 
 def test_changes_override_what_is_printed():
-    optimizer = setting("tang-2023-rwpso").build(form="literal", population=10)
+    optimizer = load_setting("tang-2023-rwpso").build(form="literal", population=10)
     assert (optimizer.form, optimizer.population, optimizer.c2) == ("literal", 10, 3.0)
 
 
 def test_the_published_budget_of_sedsabso_pays_for_its_600_iterations():
-    found = setting("kou-2022-sedsabso")
+    found = load_setting("kou-2022-sedsabso")
     assert found.build().iterations(found.max_evals) == 600
 
 
 def test_an_unknown_setting_lists_the_known_ones():
     with pytest.raises(UnknownNameError, match="unknown setting 'umar'; known: fazilat-2025-pso"):
-        setting("umar")
+        load_setting("umar")
 
 
 LOWER, UPPER = np.array([-1.0, 2.0, -30.0]), np.array([2.0, 5.0, 10.0])
@@ -416,7 +420,7 @@ RATIO = 1e-3
 
 def median_cost(rho, seeds, method, **options):
     """Return the median cost that a swarm of the paper's size reaches on exact data."""
-    cost = TorqueCriterion.of_run(model.integrate([rho])[0]).excess
+    cost = TorqueCriterion.from_run(model.integrate([rho])[0]).excess
     options = {"population": 20, **options}
     return np.median(
         [

@@ -11,12 +11,12 @@ from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.files import read_json
 from robotid_sim.papers import PAPERS
 from robotid_sim.papers.claims import (
-    OUT_OF_BAND,
+    BAND_MISS_TEXT,
     Claim,
     PrintedClaim,
     claim_row,
+    collect_measured,
     judge,
-    measured,
     write_claims,
 )
 from robotid_sim.papers.sheet import ClaimSheet, PrintedElement, read_sheet
@@ -36,7 +36,7 @@ def claim(ours=7.5, interval=None, *, judged: bool = True, facts=None, **changes
     }
     given = {name: value for name, value in {**content, **changes}.items() if value != ""}
     printed = PrintedClaim(**given)
-    return printed.judge(measured(ours, interval, **(facts or {})), judged=judged)
+    return printed.judge(collect_measured(ours, interval, **(facts or {})), judged=judged)
 
 
 @pytest.mark.parametrize(
@@ -53,17 +53,17 @@ def claim(ours=7.5, interval=None, *, judged: bool = True, facts=None, **changes
 )
 def test_a_range_says_what_lies_in_it(text, inside, outside) -> None:
     part = ClaimRange.parse(text)
-    assert all(part.holds(value) for value in inside)
-    assert not any(part.holds(value) for value in (*outside, float("nan"), "lost", None))
+    assert all(part.is_met(value) for value in inside)
+    assert not any(part.is_met(value) for value in (*outside, float("nan"), "lost", None))
 
 
 def test_a_range_may_need_all_of_the_interval() -> None:
     number, whole = (ClaimRange.parse(text) for text in ("above 1", "above 1 with its interval"))
-    assert number.holds(1.1, (0.9, 1.3))
-    assert not whole.holds(1.1, (0.9, 1.3))
-    assert whole.holds(1.1, (1.01, 1.3))
-    assert whole.holds(1.1)
-    assert not ClaimRange.parse("below 1 with its interval").holds(0.9, (0.8, 1.01))
+    assert number.is_met(1.1, (0.9, 1.3))
+    assert not whole.is_met(1.1, (0.9, 1.3))
+    assert whole.is_met(1.1, (1.01, 1.3))
+    assert whole.is_met(1.1)
+    assert not ClaimRange.parse("below 1 with its interval").is_met(0.9, (0.8, 1.01))
 
 
 @pytest.mark.parametrize("text", ["> 1", "above", "1 - 2", "above one", "above 1 with interval"])
@@ -103,16 +103,16 @@ RANDOM = {"nulls": {"random search": "random"}}
 )
 def test_a_verdict_follows_from_the_number_the_rule_and_the_conditions(changes, verdict) -> None:
     assert claim(**changes).verdict == verdict
-    assert claim(**changes).shown_verdict == verdict
-    assert claim(**changes, judged=False).shown_verdict == "not judged"
+    assert claim(**changes).verdict_text == verdict
+    assert claim(**changes, judged=False).verdict_text == "not judged"
     assert claim_row(claim(**changes, judged=False))["verdict"] == "not judged"
 
 
 def test_conditions_that_stand_are_listed_with_the_nulls_that_meet_the_rule() -> None:
-    assert claim(**HELD).standing_conditions == HELD["conditions"]
+    assert claim(**HELD).remaining_conditions == HELD["conditions"]
     equal = claim(facts={"random": 7.0}, **RANDOM)
-    assert equal.met_by == ("random search",)
-    assert equal.standing_conditions == ("random search meets it too, with 7",)
+    assert equal.nulls_that_pass == ("random search",)
+    assert equal.remaining_conditions == ("random search meets it too, with 7",)
 
 
 @pytest.mark.parametrize(
@@ -140,8 +140,8 @@ def test_a_claim_that_cannot_be_judged_is_refused(changes, message) -> None:
 @pytest.mark.parametrize("number", [7.0, "not evaluable"])
 def test_a_claim_whose_test_needs_what_is_not_printed_has_no_verdict(number, judged) -> None:
     untested = claim(ours=number, judged=judged, band="", missing="the log")
-    assert untested.shown_verdict == "not-testable"
-    assert (untested.outcome, untested.met_by) == (None, ())
+    assert untested.verdict_text == "not-testable"
+    assert (untested.outcome, untested.nulls_that_pass) == (None, ())
     assert claim_row(untested)["missing"] == "the log"
 
 
@@ -159,9 +159,9 @@ def test_no_claim_is_reproduced_with_a_missed_band() -> None:
         if tried.verdict == "reproduced":
             met += 1
             assert tried.outcome == "met"
-            assert tried.standing_conditions == ()
+            assert tried.remaining_conditions == ()
         elif tried.verdict == "conditional" and tried.outcome != "met":
-            assert OUT_OF_BAND in tried.standing_conditions
+            assert BAND_MISS_TEXT in tried.remaining_conditions
     assert met > 20
     with pytest.raises(TypeError):
         Claim(printed=claim().printed, ours=1, facts={}, verdict="reproduced")
@@ -199,14 +199,14 @@ def test_no_claim_is_reproduced_with_a_missed_band() -> None:
 )
 def test_a_band_is_met_missed_or_undecided(changes, outcome, missed) -> None:
     found = claim(**changes)
-    assert (found.outcome, found.missed) == (outcome, missed)
-    assert found.within == {"met": True, None: None}.get(outcome, False)
-    assert claim(ours=float("nan")).within is False
+    assert (found.outcome, found.miss_text) == (outcome, missed)
+    assert found.is_within == {"met": True, None: None}.get(outcome, False)
+    assert claim(ours=float("nan")).is_within is False
 
 
 def test_a_check_of_our_own_is_no_claim() -> None:
     rank = claim(ours=15.0, kind="check", band="", holds="exactly 15")
-    assert rank.shown_verdict == claim_row(rank)["kind"] == "check"
+    assert rank.verdict_text == claim_row(rank)["kind"] == "check"
 
 
 def test_claims_are_written_with_their_outcome(tmp_path) -> None:
@@ -223,7 +223,7 @@ def test_claims_are_written_with_their_outcome(tmp_path) -> None:
 def test_file_and_measurements_must_name_the_same_claims() -> None:
     rest = {"claim": "c", "published": 1, "band": "above 1", "reason": "{why}"}
     printed = [PrintedClaim(name=name, **rest) for name in "ab"]
-    values = {name: measured(2.0, why="so") for name in "ab"}
+    values = {name: collect_measured(2.0, why="so") for name in "ab"}
     assert [c.reason for c in judge(printed, values, ALWAYS)] == ["so", "so"]
     with pytest.raises(OptionError, match="claim 'b' is in the file but not measured"):
         judge(printed, {"a": values["a"]}, ALWAYS)
@@ -232,7 +232,7 @@ def test_file_and_measurements_must_name_the_same_claims() -> None:
     with pytest.raises(OptionError, match="claim 'a' stands twice"):
         judge([*printed, printed[0]], values, ALWAYS)
     with pytest.raises(OptionError, match="claim 'a': its reason or a null needs 'why'"):
-        judge(printed, {name: measured(2.0) for name in "ab"}, ALWAYS)
+        judge(printed, {name: collect_measured(2.0) for name in "ab"}, ALWAYS)
 
 
 @pytest.mark.parametrize(
@@ -342,7 +342,7 @@ def judged(paper: str, name: str, ours: float, **facts) -> Claim:
     named = {part for _, part, _, _ in Formatter().parse(printed.reason) if part}
     named |= {*printed.rule, *printed.fully, *facts_of_nulls(printed)}
     return printed.judge(
-        measured(ours, (ours, ours), **{**dict.fromkeys(named - {"ours"}, 1.0), **facts}),
+        collect_measured(ours, (ours, ours), **{**dict.fromkeys(named - {"ours"}, 1.0), **facts}),
         judged=True,
     )
 
@@ -357,10 +357,10 @@ def test_a_method_that_is_as_good_as_its_null_does_not_reproduce_a_claim(paper, 
     for fact in facts_of_nulls(printed):
         same = judged(paper, name, inside, **{fact: inside})
         assert same.verdict != "reproduced"
-        assert same.met_by
+        assert same.nulls_that_pass
         beaten = judged(paper, name, inside, **{fact: outside})
-        assert not beaten.met_by
-        assert len(beaten.standing_conditions) < len(same.standing_conditions)
+        assert not beaten.nulls_that_pass
+        assert len(beaten.remaining_conditions) < len(same.remaining_conditions)
         assert judged(paper, name, outside).verdict == "not-reproducible"
 
 
@@ -372,7 +372,7 @@ def test_every_band_can_be_missed_and_then_nothing_is_reproduced(paper, name) ->
     assert ends
     for end in ends:
         for value in (end - max(1.0, 3.0 * abs(end)), end + max(1.0, 3.0 * abs(end))):
-            if not band.holds(value):
+            if not band.is_met(value):
                 missed = judged(paper, name, value)
                 assert missed.outcome == "missed"
                 assert missed.verdict != "reproduced"

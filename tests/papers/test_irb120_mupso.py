@@ -9,8 +9,8 @@ from kept_trials import kept_names
 
 from robotid_sim.papers import PAPERS
 from robotid_sim.papers.irb120 import model, trials
-from robotid_sim.papers.irb120.paper import SINGLE, compute_rows
-from robotid_sim.papers.paper import Lab
+from robotid_sim.papers.irb120.paper import SINGLE_DRAW_NAME, compute_rows
+from robotid_sim.papers.paper import ReproductionSetup
 from robotid_sim.papers.trial_table import TrialTable
 
 NAME = "irb120-mupso"
@@ -28,7 +28,7 @@ EXCITING = (0.21, -0.31, -0.39, -0.41, -0.33, 0.57, 0.31)
     [
         (model.JOINT_TORQUES, 15, (6, 15, 9)),
         ("moments along z of frame i, through joint i", 19, (11, 13, 6)),
-        (model.AS_PRINTED, 22, (21, 2, 7)),
+        (model.PRINTED_SELECTOR_NAME, 22, (21, 2, 7)),
         ("wrench at the base", 20, (9, 17, 4)),
         ("moment vectors at the 3 joints", 23, (17, 8, 5)),
         (model.WRENCHES, 26, (26, 0, 4)),
@@ -38,7 +38,7 @@ def test_no_measurement_gives_the_published_identifiability(measured, rank, coun
     base = model.rank_analysis()[measured]
     assert base.rank == rank
     assert model.counts(base) == counts
-    assert counts != model.IDENTIFIABILITY
+    assert counts != model.IDENTIFIABLE_PARAMETERS
 
 
 def test_joint_torques_show_six_parameters_alone_in_the_frames_of_the_paper() -> None:
@@ -73,11 +73,11 @@ def test_ideal_values_of_table_4_have_other_first_moments() -> None:
     values = model.ideal_values().items()
     other = {name for name, (ideal, true) in values if abs(ideal - true) >= 1.0}
     assert other == {"my1", "mx2", "my2", "mz2", "mx3", "mz3"}
-    assert model.rank_of([row[0] for row in model.PRINTED["table_4"]]) == 14
+    assert model.rank_of([row[0] for row in model.PRINTED_VALUES["table_4"]]) == 14
 
 
 def test_every_value_that_is_not_printed_makes_another_problem() -> None:
-    main = model.READINGS[model.MAIN_READING]
+    main = model.READINGS[model.MAIN_READING_NAME]
     for name, meant in model.UNPRINTED.items():
         changed = [field for field in main if meant[field] != main[field]]
         assert len(changed) == 1
@@ -86,12 +86,12 @@ def test_every_value_that_is_not_printed_makes_another_problem() -> None:
 
 
 def test_published_coefficients_leave_the_reach_and_do_not_start_at_rest() -> None:
-    for motion in model.published_motions().values():
+    for motion in model.load_published_motions().values():
         assert motion["followed"] == "no"
         assert motion["scale"] < 0.1
         assert motion["start_speed"] == pytest.approx(0.92781)
     reach = 0.58  # of the wrist center from the shoulder [m]
-    assert sum(model.PRINTED["optimum"]["a"]) > reach
+    assert sum(model.PRINTED_VALUES["optimum"]["a"]) > reach
 
 
 def test_a_search_is_repeated_bit_for_bit_and_keeps_the_limits() -> None:
@@ -116,15 +116,15 @@ def test_gradient_counts_its_evaluations_and_beats_its_draws() -> None:
 
 def conditions(**means: dict[str, float]) -> TrialTable:
     """Return runs of all methods with a spread of 0.5 about given means by study, 7 for others."""
-    spread = np.random.default_rng(0).normal(0.0, 0.5, (len(model.METHODS), 20))
+    spread = np.random.default_rng(0).normal(0.0, 0.5, (len(model.METHOD_NAMES), 20))
     rows = {
         (study.replace("_", " "), "", name): [
             {"condition": levels.get(name, 7.0) + offset} for offset in offsets
         ]
         for study, levels in means.items()
-        for name, offsets in zip(model.METHODS, spread, strict=True)
+        for name, offsets in zip(model.METHOD_NAMES, spread, strict=True)
     }
-    return TrialTable(rows) | TrialTable.computed(means="")
+    return TrialTable(rows) | TrialTable.from_computed(means="")
 
 
 def test_the_best_of_six_is_judged_by_what_the_runs_can_tell() -> None:
@@ -141,13 +141,13 @@ def test_the_best_of_six_is_judged_by_what_the_runs_can_tell() -> None:
 
 def test_a_motion_that_the_arm_cannot_follow_is_not_driven():
     x = model.problem().space.random(np.random.default_rng(0))
-    assert trials.drivable(x.tolist())
-    assert not trials.drivable((5.0 * x).tolist())
+    assert trials.is_drivable(x.tolist())
+    assert not trials.is_drivable((5.0 * x).tolist())
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory) -> Lab:
-    return Lab(tmp_path_factory.mktemp("irb120"), quick=True, runs=4, workers=2)
+def lab(tmp_path_factory) -> ReproductionSetup:
+    return ReproductionSetup(tmp_path_factory.mktemp("irb120"), quick=True, runs=4, workers=2)
 
 
 @pytest.mark.slow
@@ -157,12 +157,12 @@ def test_quick_reproduction_makes_all_tables_and_keeps_the_exact_claims(lab) -> 
     assert found.passed
     assert claims["identifiability"].ours == 15
     assert claims["identifiability"].verdict == "not-reproducible"
-    assert claims["identified-equals-ideal"].within
-    assert claims["condition-number-mean"].shown_verdict == "not-testable"
+    assert claims["identified-equals-ideal"].is_within
+    assert claims["condition-number-mean"].verdict_text == "not-testable"
     assert 4.0 < claims["condition-number-minimum"].ours < 12.0
     tables = found.tables
     methods = [row[0] for row in tables["table-3"].rows]
-    assert methods[:-3] == list(model.METHODS)
+    assert methods[:-3] == list(model.METHOD_NAMES)
     assert methods[-1] == "gradient, best of 3 starts"
     assert len(tables["table-4-base"].rows) == 15
     assert len(tables["table-4-printed"].rows) == 22
@@ -186,7 +186,7 @@ def by_random_search(table: TrialTable) -> Mapping[tuple[str, str, str], list]:
     chance = [
         {**run, "mutations": 0, "mutated_at_10": 0, "helped": 0, "best_at": 3} for run in runs
     ]
-    driven = table.runs("engine", SINGLE)
+    driven = table.runs("engine", SINGLE_DRAW_NAME)
     return {MUPSO: chance, ("penalty", "", "MuPSO"): chance, ("engine", "", "MuPSO"): driven}
 
 
@@ -229,7 +229,7 @@ EXPECTED = {
 @pytest.mark.parametrize("put", EXPECTED)
 def test_verdicts_change_with_what_is_put_in_place_of_the_method(table, put) -> None:
     changed = table | TrialTable(put(table))
-    effort = {name: changed.runs("computed")[0][name] for name in model.PRINTED["effort"]}
+    effort = {name: changed.runs("computed")[0][name] for name in model.PRINTED_VALUES["effort"]}
     found = verdicts_of(NAME, changed | compute_rows(changed, 0, effort))
     expected = by_claim(EXPECTED[put])
     assert {name: found[name] for name in expected} == expected

@@ -6,9 +6,9 @@ import pytest
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.kinematics.forward import tip_jacobian, tip_pose
 from robotid_sim.kinematics.inverse import singularity_index as index_of_urdf
-from robotid_sim.model.catalog import load_robot, published_print
+from robotid_sim.model.catalog import load_published_print, load_robot
 from robotid_sim.papers.irb140 import kinematics
-from robotid_sim.papers.irb140.model import NAMES, mape, parameter_vector
+from robotid_sim.papers.irb140.model import PARAMETER_NAMES, mape, parameter_vector
 from robotid_sim.papers.irb140.paper import cad_step, visible_directions
 
 POSES = np.random.default_rng(0).uniform(-np.pi, np.pi, (50, 6))
@@ -20,7 +20,9 @@ def robot():
 
 
 def test_home_and_zero_pose_are_those_of_the_table() -> None:
-    assert kinematics.position(kinematics.HOME) == pytest.approx([0.515, 0.0, 0.712], abs=1e-12)
+    assert kinematics.position(kinematics.HOME_ANGLES) == pytest.approx(
+        [0.515, 0.0, 0.712], abs=1e-12
+    )
     assert kinematics.position(np.zeros(6)) == pytest.approx([-0.375, 0.0, 0.712], abs=1e-12)
 
 
@@ -53,16 +55,16 @@ def test_the_closed_form_is_the_product_of_the_transforms() -> None:
 
 
 def test_the_table_describes_the_urdf(robot) -> None:
-    tools = kinematics.dh_frames(POSES + kinematics.HOME)[-1]
+    tools = kinematics.dh_frames(POSES + kinematics.HOME_ANGLES)[-1]
     for ours, q in zip(tools, POSES, strict=True):
         assert np.abs(ours - tip_pose(robot, q)).max() < 1e-14
 
 
 def test_jacobian_and_singularity_index_are_those_of_the_urdf(robot) -> None:
-    jacobians, _ = kinematics.jacobian(POSES + kinematics.HOME)
+    jacobians, _ = kinematics.jacobian(POSES + kinematics.HOME_ANGLES)
     for ours, q in zip(jacobians, POSES, strict=True):
         assert np.abs(ours - tip_jacobian(robot, q)).max() < 1e-14
-        index = singularity_index(q + kinematics.HOME)
+        index = singularity_index(q + kinematics.HOME_ANGLES)
         assert index == pytest.approx(index_of_urdf(robot, q), rel=1e-9)
 
 
@@ -72,12 +74,12 @@ def test_the_comparison_on_the_page_finds_no_difference() -> None:
     assert found["jacobian"] < 1e-14
     assert found["kappa_difference"] < 1e-9
     least, median, most = found["kappa"]
-    assert 1.0 < least < median < kinematics.SINGULAR < most
+    assert 1.0 < least < median < kinematics.MAX_SINGULARITY_INDEX < most
     assert 0.0 < found["singular"] < 0.1
 
 
 def test_a_straight_wrist_is_singular() -> None:
-    q = kinematics.HOME + np.array([0.1, 0.2, 0.3, 0.4, 0.0, 0.5])
+    q = kinematics.HOME_ANGLES + np.array([0.1, 0.2, 0.3, 0.4, 0.0, 0.5])
     assert singularity_index(q) > 1e12
     q[4] = 0.8
     assert singularity_index(q) < 1000.0
@@ -92,9 +94,9 @@ def test_table_3_means_these_errors(column, com, inertia) -> None:
 
 
 def test_the_parameters_are_the_printed_ones() -> None:
-    reference = dict(zip(NAMES, parameter_vector("reference"), strict=True))
+    reference = dict(zip(PARAMETER_NAMES, parameter_vector("reference"), strict=True))
     assert (reference["Xc1"], reference["Iyz1"], reference["Izz3"]) == (0.27787, 5.07, 0.5)
-    assert published_print("irb140")["link_2"]["mass"] == 25.0
+    assert load_published_print("irb140")["link_2"]["mass"] == 25.0
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from sampling import sampled
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import MissingExtraError
-from robotid_sim.model.catalog import load_robot, published_robot
+from robotid_sim.model.catalog import load_robot, make_published_robot
 from robotid_sim.model.inertia import inconsistency
 from robotid_sim.papers import find_paper
 from robotid_sim.papers.irb140 import control, inverse_network, kinematics
@@ -18,22 +18,22 @@ from robotid_sim.papers.irb140.control import SCENARIOS
 from robotid_sim.papers.irb140.model import (
     ITERATIONS,
     PARTICLES,
-    ROBOT,
-    SETS,
+    PUBLISHED_SETS,
+    ROBOT_NAME,
     mape,
     parameter_vector,
 )
-from robotid_sim.papers.irb140.paper import CLAMPS, EQUAL_SHARES, EQUAL_STEPS, WIDE, with_computed
+from robotid_sim.papers.irb140.paper import CLAMPS, EQUAL_SHARES, EQUAL_STEPS, WIDE, add_computed
 from robotid_sim.papers.irb140.swarms import (
-    METHODS,
+    METHOD_SETTINGS,
     QUBIT_CLAMP,
     ParameterDistance,
-    clamped,
+    clamp_steps,
     search,
     torque_map,
     unseen_states,
 )
-from robotid_sim.papers.paper import Lab
+from robotid_sim.papers.paper import ReproductionSetup
 from robotid_sim.papers.trial_table import TrialTable
 
 
@@ -50,7 +50,7 @@ def test_the_cost_is_zero_at_the_answer_and_grows_outside_the_box() -> None:
         assert cost.reach == pytest.approx(2.0, abs=0.05)
 
 
-@pytest.mark.parametrize("method", sampled(METHODS, "pso", "qubit", mark=pytest.mark.slow))
+@pytest.mark.parametrize("method", sampled(METHOD_SETTINGS, "pso", "qubit", mark=pytest.mark.slow))
 def test_every_search_is_repeatable_and_keeps_its_budget(method) -> None:
     found, again = (search(method, "relative", 0.1, 1, 3)["runs"][0] for _ in range(2))
     assert found["evaluations"] == 18_000
@@ -74,9 +74,9 @@ def test_printed_settings_fly_away() -> None:
 
 
 def test_a_clamp_is_a_share_of_what_the_particles_fly_in() -> None:
-    assert clamped("pso", 0.1)[1]["velocity_limit"] == 0.1
-    assert clamped("qubit", 0.1)[1]["velocity_limit"] == pytest.approx(0.05 * np.pi)
-    assert clamped("qubit", QUBIT_CLAMP)[1]["velocity_limit"] == pytest.approx(0.1)
+    assert clamp_steps("pso", 0.1)[1]["velocity_limit"] == 0.1
+    assert clamp_steps("qubit", 0.1)[1]["velocity_limit"] == pytest.approx(0.05 * np.pi)
+    assert clamp_steps("qubit", QUBIT_CLAMP)[1]["velocity_limit"] == pytest.approx(0.1)
     default, wider = (search("qubit", "relative", 0.5, 1, 0, clamp) for clamp in (None, 0.4))
     assert wider["runs"][0]["cost"] != default["runs"][0]["cost"]
 
@@ -120,24 +120,24 @@ def test_the_loss_of_an_inverse_network_has_the_gradient_that_it_says() -> None:
 
 
 def test_torques_of_many_candidates_are_those_of_the_formal_robot() -> None:
-    robot = load_robot(ROBOT)
+    robot = load_robot(ROBOT_NAME)
     states = unseen_states(robot, 0)
-    columns = [parameter_vector(column) for column in SETS]
+    columns = [parameter_vector(column) for column in PUBLISHED_SETS]
     torques = torque_map(robot, states)(np.array(columns))
-    for tau, name in zip(torques, SETS.values(), strict=True):
-        formal = published_robot(ROBOT, name)
+    for tau, name in zip(torques, PUBLISHED_SETS.values(), strict=True):
+        formal = make_published_robot(ROBOT_NAME, name)
         expected = joint_torque(formal, states.q, states.dq, states.ddq)[:, :3]
         assert np.allclose(tau, expected, atol=1e-10)
 
 
-@pytest.mark.parametrize("column", SETS)
+@pytest.mark.parametrize("column", PUBLISHED_SETS)
 def test_an_arm_has_the_torques_of_its_column_and_can_exist(column) -> None:
-    robot = load_robot(ROBOT)
+    robot = load_robot(ROBOT_NAME)
     arm = control.equivalent(robot, base_parameters(robot, ()), column)
     states = unseen_states(robot, 0)
     apart, formal = (
         joint_torque(model, states.q, states.dq, states.ddq)
-        for model in (arm, published_robot(ROBOT, SETS[column]))
+        for model in (arm, make_published_robot(ROBOT_NAME, PUBLISHED_SETS[column]))
     )
     assert np.abs(apart - formal).max() < 1e-6 * np.abs(formal).max()
     assert all(inconsistency(link.phi) is None for link in arm.links)
@@ -151,7 +151,7 @@ def test_a_missing_extra_is_named_before_any_work(monkeypatch) -> None:
 
 @pytest.mark.slow
 def test_the_quick_reproduction_says_what_holds(tmp_path) -> None:
-    lab = Lab(tmp_path, quick=True, workers=2)
+    lab = ReproductionSetup(tmp_path, quick=True, workers=2)
     found = find_paper("irb140-qpso").reproduce(lab)
     claims = {claim.name: claim for claim in found.claims}
     assert len(claims) == len(found.claims)
@@ -161,7 +161,7 @@ def test_the_quick_reproduction_says_what_holds(tmp_path) -> None:
     for scenario in ("nominal", "disturbed"):
         for part in ("torque-closest", "torque-settled", "energy-closest"):
             claim = claims[f"{part}-{scenario}"]
-            assert claim.printed.band.holds(claim.ours)
+            assert claim.printed.band.is_met(claim.ours)
     assert claims["qpso-beats-pso-mape-com"].interval[0] > 1.0
     assert claims["equal-clamps-mape-inertia"].interval[1] < 1.0
     assert claims["network-validation"].ours <= 0.61
@@ -173,7 +173,7 @@ def test_the_quick_reproduction_says_what_holds(tmp_path) -> None:
     judged = verdicts_of("irb140-qpso", table)
     assert {judged[name] for name in SEARCHED.split()} == {CONDITIONAL}
     for put, verdict, names in REPLACED:
-        changed = with_computed(table | TrialTable(put(table)))
+        changed = add_computed(table | TrialTable(put(table)))
         found = verdicts_of("irb140-qpso", changed)
         assert {found[name] for name in names.split()} == {verdict}, put.__name__
 

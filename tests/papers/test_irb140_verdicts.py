@@ -7,18 +7,18 @@ import pytest
 from judging import CONDITIONAL, FAILED, REPRODUCED, UNTESTED, printed_claims
 
 from robotid_sim.papers import find_paper
-from robotid_sim.papers.claims import OUT_OF_BAND, Claim, measured
+from robotid_sim.papers.claims import BAND_MISS_TEXT, Claim, collect_measured
 from robotid_sim.papers.irb140.control import MODELS, SCENARIOS
 from robotid_sim.papers.irb140.paper import (
     CLAMPS,
     SMALL,
     WIDE,
-    compared_models,
+    compare_models,
     constants,
     pairs_of_clamps,
     sums_of_print,
 )
-from robotid_sim.papers.irb140.swarms import METHODS, PSO_CLAMP, QUBIT_CLAMP
+from robotid_sim.papers.irb140.swarms import METHOD_SETTINGS, PSO_CLAMP, QUBIT_CLAMP
 from robotid_sim.papers.trial_table import TrialTable
 
 RUNS = 8
@@ -67,7 +67,7 @@ def results(
     given = errors or {}
     rows = {
         ("search", box, method): searched(0.1 if method == "delta-well" else 5.0)
-        for method in METHODS
+        for method in METHOD_SETTINGS
         for box in (WIDE, SMALL)
     }
     rows |= {
@@ -80,11 +80,11 @@ def results(
         for scenario, runs in (("nominal", 1), ("disturbed", RUNS))
         for model in MODELS
     }
-    table = TrialTable(rows) | TrialTable.of(sums_of_print().items())
-    table |= TrialTable.computed(**constants())
-    table |= TrialTable.of(pairs_of_clamps(table).items())
+    table = TrialTable(rows) | TrialTable.from_results(sums_of_print().items())
+    table |= TrialTable.from_computed(**constants())
+    table |= TrialTable.from_results(pairs_of_clamps(table).items())
     for scenario in SCENARIOS:
-        table |= TrialTable.of(compared_models(table, scenario).items())
+        table |= TrialTable.from_results(compare_models(table, scenario).items())
     return table
 
 
@@ -97,27 +97,27 @@ def claims_on(table: TrialTable, *names: str) -> dict[str, Claim]:
     ("name", "value", "verdict"),
     [
         # The printed number itself holds; far from it nothing does, wherever its interval reaches.
-        ("iterations-pso", measured(44.0, (40.0, 49.0)), CONDITIONAL),
-        ("iterations-pso", measured(47.0, (44.0, 50.0)), CONDITIONAL),
-        ("iterations-pso", measured(75.0, (48.0, 80.0)), FAILED),
+        ("iterations-pso", collect_measured(44.0, (40.0, 49.0)), CONDITIONAL),
+        ("iterations-pso", collect_measured(47.0, (44.0, 50.0)), CONDITIONAL),
+        ("iterations-pso", collect_measured(75.0, (48.0, 80.0)), FAILED),
         # Early stagnation is that of a swarm that flies away.
-        ("pso-stagnates-early", measured(2.0, nearest=1e9), CONDITIONAL),
-        ("pso-stagnates-early", measured(2.0, nearest=0.5), FAILED),
-        ("pso-stagnates-early", measured(12.0, nearest=1e9), FAILED),
+        ("pso-stagnates-early", collect_measured(2.0, nearest=1e9), CONDITIONAL),
+        ("pso-stagnates-early", collect_measured(2.0, nearest=0.5), FAILED),
+        ("pso-stagnates-early", collect_measured(12.0, nearest=1e9), FAILED),
         # Smoother means more than alike, and on every joint.
-        ("torque-smoother-nominal", measured(2.5, rougher=0), CONDITIONAL),
-        ("torque-smoother-nominal", measured(2.5, rougher=1), FAILED),
-        ("torque-smoother-nominal", measured(0.4, rougher=0), FAILED),
+        ("torque-smoother-nominal", collect_measured(2.5, rougher=0), CONDITIONAL),
+        ("torque-smoother-nominal", collect_measured(2.5, rougher=1), FAILED),
+        ("torque-smoother-nominal", collect_measured(0.4, rougher=0), FAILED),
         # A printed number holds where its last digits allow it.
-        ("fitness-reduction", measured(51.2, off=0.0), REPRODUCED),
-        ("fitness-reduction", measured(51.2, off=0.01), FAILED),
+        ("fitness-reduction", collect_measured(51.2, off=0.0), REPRODUCED),
+        ("fitness-reduction", collect_measured(51.2, off=0.01), FAILED),
     ],
 )  # fmt: skip
 def test_rules_judge_by_all_that_a_claim_needs(name, value, verdict) -> None:
     texts = ("runs", "joint", "after", "qubit_clamp", "equal", "low", "high")
     (printed,) = (claim for claim in find_paper("irb140-qpso").sheet.claim if claim.name == name)
     facts = {**dict.fromkeys(texts, 1.0), **value.facts}
-    claim = printed.judge(measured(value.ours, value.interval, **facts), judged=True)
+    claim = printed.judge(collect_measured(value.ours, value.interval, **facts), judged=True)
     assert claim.verdict == verdict
 
 
@@ -138,7 +138,7 @@ def test_a_search_without_a_difference_has_no_order() -> None:
     ).values():
         assert (claim.ours, claim.verdict) == (pytest.approx(1.0), FAILED)
     others = ("delta-well-beats-pso-com", "pso-stagnates-early", "time-per-iteration")
-    verdicts = [claim.shown_verdict for claim in claims_on(results(), *others).values()]
+    verdicts = [claim.verdict_text for claim in claims_on(results(), *others).values()]
     assert verdicts == [REPRODUCED, CONDITIONAL, UNTESTED]
     assert claims_on(results(), "pso-flies-away")["pso-flies-away"].outcome == "met"
 
@@ -154,7 +154,7 @@ def test_torques_are_judged_over_the_lap_and_after_it_has_settled(scenario) -> N
     assert (whole.ours, whole.outcome, whole.verdict) == (pytest.approx(4.0), "met", REPRODUCED)
     assert (settled.ours, settled.outcome) == (pytest.approx(1.5), "missed")
     assert settled.verdict == CONDITIONAL  # the order holds, not the factor
-    assert settled.standing_conditions == (OUT_OF_BAND,)
+    assert settled.remaining_conditions == (BAND_MISS_TEXT,)
     assert (whole.interval is None) == (scenario == "nominal")
 
 

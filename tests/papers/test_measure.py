@@ -8,8 +8,8 @@ import pytest
 
 from robotid_sim.errors import OptionError
 from robotid_sim.papers.statistics import (
-    ALONE,
-    BESIDE,
+    COMPARISON_STATISTICS,
+    SAMPLE_STATISTICS,
     are_outliers,
     deviation,
     geometric_ratio,
@@ -29,7 +29,7 @@ TABLE = TrialTable(
         for case, scale in (("easy", 1.0), ("hard", 2.0))
         for method, costs in COSTS.items()
     }
-) | TrialTable.computed(rank=15)
+) | TrialTable.from_computed(rank=15)
 
 
 def measure(**content) -> tuple:
@@ -84,7 +84,7 @@ def test_what_is_compared_within_a_run_is_reduced_afterwards() -> None:
 
 def test_a_result_of_several_studies_is_taken_apart() -> None:
     result = {"studies": {"x": {"methods": {"a": {"runs": [{"n": 1}, {"n": 2}]}}}, "y": {"n": 3}}}
-    rows = TrialTable.of(take_apart(("all", "case", ""), result)).rows
+    rows = TrialTable.from_results(take_apart(("all", "case", ""), result)).rows
     assert rows == {("x", "case", "a"): [{"n": 1}, {"n": 2}], ("y", "case", ""): [{"n": 3}]}
 
 
@@ -99,7 +99,7 @@ def test_a_table_takes_from_its_rows_what_its_columns_do_not_say() -> None:
     printed = PrintedTable(
         name="t", title="{n} runs", rows=[{"study": "s", "case": "easy"}], columns=columns
     )
-    beside = TABLE | TrialTable.printed({"t": {"a": {"cost": 2.25}}})
+    beside = TABLE | TrialTable.from_printed({"t": {"a": {"cost": 2.25}}})
     table = printed.build(beside, {"n": 4}, {"a": "Method A"})
     assert table.title == "4 runs"
     assert table.columns[:3] == ("method", "rank", "printed")
@@ -170,13 +170,15 @@ def test_a_geometric_ratio_is_that_of_geometric_means() -> None:
 def test_outliers_lie_beyond_the_reach_of_the_quartiles() -> None:
     values = np.append(np.arange(9.0), 100.0)
     assert are_outliers(values).tolist() == [False] * 9 + [True]
-    value, (low, high) = BESIDE["difference of outlier shares"](values, np.arange(10.0))
+    value, (low, high) = COMPARISON_STATISTICS["difference of outlier shares"](
+        values, np.arange(10.0)
+    )
     assert value == pytest.approx(0.1)
     assert low < 0.0 < value < high
 
 
 def test_runs_that_never_reach_something_are_left_out_of_its_mean() -> None:
-    statistic = ALONE["mean where reached"]
+    statistic = SAMPLE_STATISTICS["mean where reached"]
     assert statistic(np.array([1.0, np.nan, 3.0])) == (2.0, None)
     assert np.isnan(statistic(np.array([np.nan]))[0])
 
@@ -184,4 +186,4 @@ def test_runs_that_never_reach_something_are_left_out_of_its_mean() -> None:
 def test_a_single_run_has_no_spread() -> None:
     assert deviation([3.0]) == 0.0
     assert deviation([1.0, 3.0]) == pytest.approx(np.sqrt(2.0))
-    assert np.isnan(ALONE["sample deviation"](np.array([3.0]))[0])
+    assert np.isnan(SAMPLE_STATISTICS["sample deviation"](np.array([3.0]))[0])

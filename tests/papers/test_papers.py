@@ -14,9 +14,15 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.papers import PAPERS, describe_papers, find_paper, stored
-from robotid_sim.papers.claims import Measured, PrintedClaim, measured
-from robotid_sim.papers.driving import ENCODER_NOISE, LOW_PASS, drive, tracking_error, with_encoders
-from robotid_sim.papers.paper import Lab, Paper, Reproduction
+from robotid_sim.papers.claims import MeasuredValue, PrintedClaim, collect_measured
+from robotid_sim.papers.driving import (
+    ENCODER_NOISE,
+    LOW_PASS_FILTER,
+    compute_tracking_error,
+    drive,
+    make_sensors,
+)
+from robotid_sim.papers.paper import Paper, Reproduction, ReproductionSetup
 from robotid_sim.papers.trial_table import ClaimRange
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
@@ -47,9 +53,9 @@ def test_an_unknown_paper_is_named_with_the_known_ones() -> None:
 
 
 def test_effort_is_what_was_asked_for_else_the_papers_else_the_quick_one(tmp_path) -> None:
-    assert Lab(tmp_path).runs_of(30, 2) == 30
-    assert Lab(tmp_path, quick=True).runs_of(30, 2) == 2
-    assert Lab(tmp_path, quick=True, runs=5).runs_of(30, 2) == 5
+    assert ReproductionSetup(tmp_path).runs_of(30, 2) == 30
+    assert ReproductionSetup(tmp_path, quick=True).runs_of(30, 2) == 2
+    assert ReproductionSetup(tmp_path, quick=True, runs=5).runs_of(30, 2) == 5
 
 
 @pytest.mark.parametrize(
@@ -58,7 +64,7 @@ def test_effort_is_what_was_asked_for_else_the_papers_else_the_quick_one(tmp_pat
 def test_a_reproduction_passes_only_with_every_judged_band_met(interval, outcome) -> None:
     band = ClaimRange.parse("2 to 3")
     printed = PrintedClaim(name="n", claim="c", published=1, band=band, reason="r")
-    met, out = (printed.judge(Measured(x, interval, {}), judged=True) for x in (2.5, 0.7))
+    met, out = (printed.judge(MeasuredValue(x, interval, {}), judged=True) for x in (2.5, 0.7))
     assert out.outcome == outcome
     shared = {"paper": find_paper("irb140-qpso"), "finding": "f", "sections": ()}
     assert Reproduction(**shared, claims=(met,)).passed
@@ -67,7 +73,7 @@ def test_a_reproduction_passes_only_with_every_judged_band_met(interval, outcome
 
 
 def test_the_site_has_the_table_of_the_stored_runs() -> None:
-    runs = stored.stored_runs()
+    runs = stored.load_stored_runs()
     page = (Path(__file__).parents[2] / "docs/papers/index.md").read_text(encoding="utf-8")
     assert papers_table.table(runs) in page
     assert papers_table.counts(runs) in page
@@ -78,19 +84,19 @@ def test_the_site_has_the_table_of_the_stored_runs() -> None:
 
 
 def test_the_table_says_where_a_verdict_depends_on_the_seed() -> None:
-    assert stored.over_seeds("aba") == "depends on the seed: a 2 of 3, b 1 of 3"
-    assert stored.over_seeds("aaa") == "a"
+    assert stored.verdict_over_seeds("aba") == "depends on the seed: a 2 of 3, b 1 of 3"
+    assert stored.verdict_over_seeds("aaa") == "a"
     assert stored.value_over_seeds([1.0, 2.0, 3.0], "%") == "1 … 3 %"
     assert stored.value_over_seeds(["lost", "lost"], "") == "lost"
 
 
 def test_what_comes_out_otherwise_than_in_the_stored_runs_is_listed(monkeypatch) -> None:
     runs = {seed: {"p": {"n": {"verdict": "reproduced"}}} for seed in "012"}
-    monkeypatch.setattr(stored, "stored_runs", lambda: runs)
+    monkeypatch.setattr(stored, "load_stored_runs", lambda: runs)
     rule = {"expected": "above 1", "holds": "above 1"}
     same, other, new = (
         PrintedClaim(name=name, claim="c", published=1, reason="r", **rule).judge(
-            measured(ours), judged=True
+            collect_measured(ours), judged=True
         )
         for name, ours in (("n", 2.0), ("n", 0.0), ("m", 0.0))
     )
@@ -125,8 +131,8 @@ def test_a_driven_motion_is_followed_and_seen_with_noise() -> None:
     path = FourierTrajectory(names, np.zeros(robot.dof), a, 0.0 * a, base_period=2.0, periods=1)
     clean = drive(robot, path, 500.0)
     assert clean.dt * 500.0 == 1.0
-    assert (tracking_error(clean, path) < 1e-3).all()
-    noisy = measure(clean, with_encoders("torque-noise", relative=0.01), np.random.default_rng(0))
+    assert (compute_tracking_error(clean, path) < 1e-3).all()
+    noisy = measure(clean, make_sensors("torque-noise", relative=0.01), np.random.default_rng(0))
     assert (noisy.q - clean.q).std() < 1.2 * ENCODER_NOISE
-    assert np.abs(LOW_PASS(noisy, robot).q - clean.q).max() < 1e-2
+    assert np.abs(LOW_PASS_FILTER(noisy, robot).q - clean.q).max() < 1e-2
     assert (noisy.tau_meas != clean.tau_meas).all()

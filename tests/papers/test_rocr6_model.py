@@ -15,40 +15,40 @@ from robotid_sim.model.parameters import inertial_slice
 from robotid_sim.papers.driving import FunctionPath
 from robotid_sim.papers.rocr6.cell import (
     filter_errors,
-    filtered_torques,
+    filter_torques,
+    measure_tracking,
     recursive_kalman,
     rows_of,
-    tracked,
 )
 from robotid_sim.papers.rocr6.model import (
     AS_PRINTED,
-    GAINS,
-    NOISE,
-    OPTIONS,
+    FOURIER_OPTIONS,
     PAPER_DIVISOR,
-    PRINTED,
-    ROBOT,
+    PRINTED_GAINS,
+    PRINTED_VALUES,
+    ROBOT_NAME,
     TABLE_2,
     TABLE_3,
-    FirstThree,
+    TORQUE_NOISE,
+    FirstThreeJoints,
+    compute_weighted_estimates,
     design,
+    find_settling_generation,
     noise_by_the_paper,
     noisy_problem,
     nominal_six,
     search,
     search_run,
-    settled_after,
-    stacked,
+    stack_regressor,
     trajectory_of,
-    weighted_estimates,
 )
 from robotid_sim.papers.rocr6.paper import base_ranks, second_moment_determinant
 from robotid_sim.preprocess.kalman_torque import kalman_torque
 
 
 @pytest.fixture(scope="module")
-def arm() -> FirstThree:
-    return FirstThree()
+def arm() -> FirstThreeJoints:
+    return FirstThreeJoints()
 
 
 @pytest.fixture(scope="module")
@@ -95,16 +95,16 @@ def test_link_3_of_table_2_cannot_exist(arm) -> None:
     assert inconsistency(arm.robot.parameters()[inertial_slice(2)])
 
 
-@pytest.mark.parametrize("method", GAINS)
+@pytest.mark.parametrize("method", PRINTED_GAINS)
 def test_printed_gains_follow_from_table_3(method) -> None:
     gains = 100.0 * (1.0 - np.divide(TABLE_3["WLS-RWPSO"], TABLE_3[method]))
-    np.testing.assert_allclose(gains, GAINS[method], atol=0.1)
+    np.testing.assert_allclose(gains, PRINTED_GAINS[method], atol=0.1)
 
 
 def test_excitation_is_one_period_of_five_harmonics_within_limits(arm, three) -> None:
     trajectory = trajectory_of(three["excitation"])
     assert (trajectory.harmonics, trajectory.base_period, trajectory.periods) == (5, 20.0, 1)
-    motion = trajectory(np.linspace(0.0, OPTIONS.period, 2001))
+    motion = trajectory(np.linspace(0.0, FOURIER_OPTIONS.period, 2001))
     limits = arm.robot.limits
     assert (np.abs(motion.q - limits.middle) <= limits.half_range).all()
     assert (np.abs(motion.dq) <= limits.velocity).all()
@@ -114,7 +114,7 @@ def test_excitation_is_one_period_of_five_harmonics_within_limits(arm, three) ->
 def test_no_search_beats_least_squares_in_training(three) -> None:
     found = search_run(three["excitation"], three["verification"], seed=0, run=0)["methods"]
     least = found["LS"]["fitness"]
-    for name in PRINTED["searches"]:
+    for name in PRINTED_VALUES["searches"]:
         assert found[name]["fitness"] >= least * (1.0 - 1e-12), name
     assert found["WLS-PSO without clamp and walls"]["fitness"] > 1.5 * least
     for name in ("PSO", "RWPSO"):
@@ -131,8 +131,8 @@ def test_swarm_stays_in_ten_percent_of_its_center() -> None:
 
 
 def test_search_is_settled_when_most_of_its_fall_is_done() -> None:
-    assert settled_after(np.array([10.0, 5.0, 0.2, 0.09, 0.0])) == 4
-    assert settled_after(np.array([1.0, 1.0, 1.0])) == 1
+    assert find_settling_generation(np.array([10.0, 5.0, 0.2, 0.09, 0.0])) == 4
+    assert find_settling_generation(np.array([1.0, 1.0, 1.0])) == 1
 
 
 @pytest.fixture(scope="module")
@@ -141,7 +141,7 @@ def recorded(arm, three) -> tuple[Log, Motion]:
     t = np.arange(-500, 20_000) * 1e-3
     at = trajectory_of(three["excitation"])(t)
     tau = joint_torque(arm.robot, at.q, at.dq, at.ddq)
-    noise = np.array(NOISE) * np.random.default_rng(0).standard_normal(tau.shape)
+    noise = np.array(TORQUE_NOISE) * np.random.default_rng(0).standard_normal(tau.shape)
     names, units = arm.robot.joint_names, arm.robot.joint_units
     truth = Truth(at.q, at.dq, at.ddq, tau)
     log = Log(t, at.q, tau + noise, joint_names=names, joint_units=units, truth=truth)
@@ -156,7 +156,7 @@ def test_rows_are_two_thousand_samples_after_the_approach(recorded) -> None:
 
 def test_five_points_leave_seventeen_thirtyfifths_of_the_variance(arm, recorded) -> None:
     log, motion = recorded
-    errors = filter_errors(log, filtered_torques(log, motion, arm.robot))["filters all"]["methods"]
+    errors = filter_errors(log, filter_torques(log, motion, arm.robot))["filters all"]["methods"]
     raw, cubic, kalman = (np.array(errors[f]["rms"]) for f in ("raw", "five-point", "Kalman"))
     np.testing.assert_allclose(cubic / raw, np.sqrt(17.0 / 35.0), rtol=0.02)
     assert (kalman < 0.1 * raw).all()  # the model it trusts is the true one here
@@ -176,20 +176,20 @@ def test_the_recursion_becomes_the_steady_filter(gain) -> None:
 
 @pytest.fixture(scope="module")
 def reduction(arm, three):
-    W = stacked(arm, trajectory_of(three["excitation"]))
+    W = stack_regressor(arm, trajectory_of(three["excitation"]))
     return reduce_rows(noisy_problem(arm, W, np.random.default_rng(1)))
 
 
 def test_both_divisors_give_the_noise(reduction) -> None:
     beta, _ = reduction.solve(np.ones(3))
     ours, paper = noise_std(reduction, beta, beta.size), noise_by_the_paper(reduction, beta)
-    np.testing.assert_allclose(ours, NOISE, rtol=0.05)
+    np.testing.assert_allclose(ours, TORQUE_NOISE, rtol=0.05)
     np.testing.assert_allclose(paper, ours, rtol=0.01)
     assert (paper != ours).all()
 
 
 def test_readings_of_the_weights_differ_as_their_weights(reduction) -> None:
-    betas = weighted_estimates(reduction)
+    betas = compute_weighted_estimates(reduction)
     distance = {name: np.linalg.norm(beta - betas["WLS"]) for name, beta in betas.items()}
     assert distance[PAPER_DIVISOR] < 0.01 * distance["LS"]
     assert distance[AS_PRINTED] > distance["LS"] > 0.0
@@ -199,7 +199,7 @@ def test_readings_of_the_weights_differ_as_their_weights(reduction) -> None:
 def test_a_controller_tracks_better_with_the_true_model() -> None:
     whole = trajectory_of(design(6, 1, 0)["verification"])
     path = FunctionPath(whole.joint_names, whole, 0.5, whole.start)
-    plant = load_robot(ROBOT)
-    true, nominal = (tracked(plant, model, path) for model in (plant, nominal_six(0)))
+    plant = load_robot(ROBOT_NAME)
+    true, nominal = (measure_tracking(plant, model, path) for model in (plant, nominal_six(0)))
     assert np.linalg.norm(true["rms"]) < 0.1 * np.linalg.norm(nominal["rms"])
     assert all(a >= b for a, b in zip(true["largest"], true["rms"], strict=True))

@@ -10,11 +10,16 @@ from judging import CONDITIONAL, FAILED, REPRODUCED, by_claim, verdicts_of
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.papers import find_paper
-from robotid_sim.papers.claims import measured
-from robotid_sim.papers.paper import Lab
+from robotid_sim.papers.claims import collect_measured
+from robotid_sim.papers.paper import ReproductionSetup
 from robotid_sim.papers.rocr6 import cell, model
-from robotid_sim.papers.rocr6.model import BOX, FirstThree, stacked, trajectory_of
-from robotid_sim.papers.rocr6.paper import SIX, THREE, with_computed
+from robotid_sim.papers.rocr6.model import (
+    BOX_HALF_WIDTH,
+    FirstThreeJoints,
+    stack_regressor,
+    trajectory_of,
+)
+from robotid_sim.papers.rocr6.paper import SIX, THREE, add_computed
 from robotid_sim.papers.trial_table import TrialTable
 
 NAME, METHOD = "rocr6-wlsrwpso", "WLS-RWPSO"
@@ -29,14 +34,16 @@ def test_a_gain_over_the_start_is_against_what_is_expected() -> None:
     }
     for name, expected in outcomes.items():
         (printed,) = (claim for claim in find_paper(NAME).sheet.claim if claim.name == name)
-        claims = [printed.judge(measured(g, best="PSO", runs=5), judged=True) for g in gains]
+        claims = [
+            printed.judge(collect_measured(g, best="PSO", runs=5), judged=True) for g in gains
+        ]
         assert [claim.verdict for claim in claims] == [FAILED, FAILED, FAILED, REPRODUCED]
         assert [claim.outcome for claim in claims] == expected
 
 
 @pytest.fixture(scope="module")
-def lab(tmp_path_factory) -> Lab:
-    return Lab(folder=tmp_path_factory.mktemp("rocr6"), quick=True, workers=2)
+def lab(tmp_path_factory) -> ReproductionSetup:
+    return ReproductionSetup(folder=tmp_path_factory.mktemp("rocr6"), quick=True, workers=2)
 
 
 @pytest.mark.slow
@@ -53,7 +60,7 @@ def test_quick_reproduction_puts_least_squares_before_the_swarms(lab) -> None:
     assert claims["known-start-weighted"].ours < 1e-6
     assert claims["training-gain"].ours > 0.0
     assert claims["kalman-better"].ours < 0.8
-    assert claims["generations-rwpso"].shown_verdict == "not judged"
+    assert claims["generations-rwpso"].verdict_text == "not judged"
     tables = found.tables
     rms = {row[0]: np.array(row[1:7], dtype=float) for row in tables["table-3"].rows}
     assert (rms["WLS"] <= rms["WLS-RWPSO"] * 1.01).all()
@@ -68,17 +75,18 @@ class Laboratory:
     """What it takes to score any parameters as the trials do."""
 
     def __init__(self, table: TrialTable) -> None:
-        self.table, self.arm = table, FirstThree()
+        self.table, self.arm = table, FirstThreeJoints()
         three, six = (table.runs("design", "", joints)[0] for joints in "36")
         self.W, self.unseen = (
-            stacked(self.arm, trajectory_of(three[name])) for name in ("excitation", "verification")
+            stack_regressor(self.arm, trajectory_of(three[name]))
+            for name in ("excitation", "verification")
         )
-        nominal, plant = model.nominal_six(0), load_robot(model.ROBOT)
-        basis = base_parameters(nominal, cell.PARAMETERS)
+        nominal, plant = model.nominal_six(0), load_robot(model.ROBOT_NAME)
+        basis = base_parameters(nominal, cell.JOINT_SYMBOLS)
         self.verification = six["verification"]
         (log,) = cell.clean_logs(0, self.verification)
         self.six = cell.exact_problem(log, nominal, basis)
-        self.true_six = basis.of(plant.parameters())
+        self.true_six = basis.project(plant.parameters())
 
     def three_joints(self, points: np.ndarray, like: Mapping[str, Any], k: int) -> dict[str, Any]:
         """Return the row of a search on joints 1 to 3 that tries some points."""
@@ -97,7 +105,7 @@ class Laboratory:
             "fitness": float(costs.min()),
             "unseen_rms": np.sqrt((errors**2).mean(axis=0)).tolist(),
             "curve": curve.tolist(),
-            "generations": model.settled_after(curve) if curve.size > 1 else 1,
+            "generations": model.find_settling_generation(curve) if curve.size > 1 else 1,
             "deviations": ((beta - arm.true) / std).tolist(),
         }
 
@@ -121,7 +129,7 @@ def replaced(
         (study, "", method): [change(run, k) for k, run in enumerate(table.runs(study, method))]
         for (study, method), change in changes.items()
     }
-    return with_computed(table | TrialTable({**rows, ("tracking", "", METHOD): tracking}))
+    return add_computed(table | TrialTable({**rows, ("tracking", "", METHOD): tracking}))
 
 
 def random_search(lab: Laboratory) -> TrialTable:
@@ -129,7 +137,12 @@ def random_search(lab: Laboratory) -> TrialTable:
 
     def around(study: str, count: int, k: int) -> np.ndarray:
         center = np.array(table.runs(study, "WLS")[k]["parameters"])
-        return center * (1.0 + np.random.default_rng(k).uniform(-BOX, BOX, (count, center.size)))
+        return center * (
+            1.0
+            + np.random.default_rng(k).uniform(
+                -BOX_HALF_WIDTH, BOX_HALF_WIDTH, (count, center.size)
+            )
+        )
 
     def six(run: Mapping[str, Any], k: int) -> dict[str, Any]:
         return lab.six_joints(around(SIX, 1, k)[0], run)
@@ -152,7 +165,7 @@ def pso_with_large_weight(lab: Laboratory) -> TrialTable:
         ("weighted", "", WEIGHTED[1]): table.runs("weighted", "WLS-PSO, weighted"),
         ("tracking", "", METHOD): table.runs("tracking", "WLS-PSO"),
     }
-    return with_computed(table | TrialTable(rows))
+    return add_computed(table | TrialTable(rows))
 
 
 def the_truth(lab: Laboratory) -> TrialTable:

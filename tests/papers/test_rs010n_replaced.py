@@ -9,7 +9,7 @@ from judging import CONDITIONAL, FAILED, REPRODUCED, UNTESTED, by_claim, verdict
 from robotid_sim.excitation.draws import feasible_draws
 from robotid_sim.papers.rs010n import engine, model
 from robotid_sim.papers.rs010n.engine import CLAMPED, FREE
-from robotid_sim.papers.rs010n.paper import computed
+from robotid_sim.papers.rs010n.paper import add_computed
 from robotid_sim.papers.trial_table import TrialTable, take_apart
 
 pytestmark = pytest.mark.slow
@@ -37,7 +37,7 @@ def table() -> TrialTable:
             for run in range(RUNS)
         ]
         for variant in (FREE, CLAMPED)
-        for method in (*model.PRINTED, *(LITERAL if variant == CLAMPED else ()))
+        for method in (*model.PRINTED_METHODS, *(LITERAL if variant == CLAMPED else ()))
     }
     rows |= {("search", FREE, method): rows["search", CLAMPED, method] for method in LITERAL}
     rows |= {("beetles", "", method): rows["search", CLAMPED, method] for method in (METHOD, "BSO")}
@@ -47,7 +47,7 @@ def table() -> TrialTable:
     rows |= {("beetles", "", part): whole for part in model.SETTINGS["ablations"]}
     size = {"run": 0, "population": 10, "generations": 2}
     for width in (1.0, 0.3, 0.1):
-        penalized = engine.penalized_excitation(seed=0, width=width, **size)
+        penalized = engine.search_penalized_excitation(seed=0, width=width, **size)
         rows["penalty", "", f"± {width:g}"] = [penalized]
     at = np.array(x)
     best = {"x": x, "limit_use": model.limit_use(at), **model.condition_numbers(at)}
@@ -56,8 +56,8 @@ def table() -> TrialTable:
         rows["excitation", "", name] = [engine.random_excitation(seed=0, draws=draws)]
     rows["engine log", "", ""] = [{"exact_error": 0.0, "samples": 1, "deviation": 0.0}]
     batch = take_apart(("", "", ""), engine.compensation(seed=0, run=0, count=RUNS, x=x))
-    found = TrialTable(rows) | TrialTable.of(batch)
-    return found | computed(found, best)
+    found = TrialTable(rows) | TrialTable.from_results(batch)
+    return found | add_computed(found, best)
 
 
 def changed(table: TrialTable, rows: Mapping[tuple[str, str, str], list], engine_set: str = METHOD):

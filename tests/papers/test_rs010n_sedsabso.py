@@ -8,14 +8,14 @@ from judging import printed_claims
 
 from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.estimation.fitness import AbsoluteFitness
-from robotid_sim.model.catalog import published_parameters
+from robotid_sim.model.catalog import load_published_parameters
 from robotid_sim.optim.bso import AnnealedBeetleSwarm
 from robotid_sim.papers import PAPERS
 from robotid_sim.papers.claims import Claim
-from robotid_sim.papers.paper import Lab
+from robotid_sim.papers.paper import ReproductionSetup
 from robotid_sim.papers.rs010n import engine, model
 from robotid_sim.papers.rs010n.engine import CLAMPED, MisprintedBeetleSwarm
-from robotid_sim.papers.rs010n.paper import impossible_links, printed_columns
+from robotid_sim.papers.rs010n.paper import impossible_links, judge_printed_columns
 from robotid_sim.papers.trial_table import TrialTable
 
 PRINT = 0.005  # half a unit of the last printed digit
@@ -31,7 +31,7 @@ def test_corrected_label_gives_the_theoretical_value(row: int) -> None:
 
 
 def test_label_of_row_9_as_printed_does_not() -> None:
-    phi = published_parameters("rs010n", "table-5").phi
+    phi = load_published_parameters("rs010n", "table-5").phi
     masses = phi[10] + phi[20]
     lever = model.theoretical()[8] - masses * model.A2
     assert lever + masses * model.A2**2 == pytest.approx(49.02, abs=PRINT)
@@ -44,7 +44,7 @@ def test_36_parameters_make_21() -> None:
 
 
 def test_rows_of_table_5_carry_all_torques() -> None:
-    phi = published_parameters("rs010n", "table-5").phi
+    phi = load_published_parameters("rs010n", "table-5").phi
     Y = torque_regressor(model.arm(), *some_motion())[:, :, :30]
     W = model.regressor(*some_motion())
     np.testing.assert_allclose(W @ model.theoretical(), Y @ phi[:30], atol=1e-11)
@@ -67,12 +67,12 @@ def test_coulomb_column_is_the_sign_of_the_velocity() -> None:
 
 
 def test_printed_errors_and_what_robots_can_have() -> None:
-    sets = printed_columns(random_fitness())
-    found = {m: (sets[m]["mean_error"], sets[m]["largest_error"]) for m in model.PRINTED}
+    sets = judge_printed_columns(random_fitness())
+    found = {m: (sets[m]["mean_error"], sets[m]["largest_error"]) for m in model.PRINTED_METHODS}
     assert found["SEDSABSO"] == pytest.approx((0.1445, 0.39), abs=1e-4)
     assert found["BSO"] == pytest.approx((0.2312, 1.02), abs=1e-4)
     assert found["LDWPSO"] == pytest.approx((0.4564, 1.87), abs=1e-4)
-    assert [sets[name]["best_rows"] for name in model.PRINTED] == [11, 7, 3]
+    assert [sets[name]["best_rows"] for name in model.PRINTED_METHODS] == [11, 7, 3]
     assert sets["theoretical"]["second_moment"] == pytest.approx(-0.525)
     assert sets["LDWPSO"]["least_inertia"] < 0.0 < sets["theoretical"]["least_inertia"]
     assert len(impossible_links()) == 2
@@ -119,7 +119,7 @@ def test_a_search_is_worth_its_effort_only_beside_as_many_draws(genetic, outcome
         ("excitation", "", name): [{"unit": unit, "evaluations": 10}]
         for name, unit in units.items()
     }
-    table = TrialTable(rows) | TrialTable.computed(limit_use=1.0, si=100.0)
+    table = TrialTable(rows) | TrialTable.from_computed(limit_use=1.0, si=100.0)
     claims = printed_claims("rs010n-sedsabso", table, "excitation", "excitation-against-random")
     assert claims["excitation-against-random"].outcome == outcome
     assert claims["excitation"].outcome == "met"
@@ -137,7 +137,7 @@ def clamped(**fitness: np.ndarray) -> dict[str, Claim]:
         )
         for name, values in of_case.items()
     }
-    table = TrialTable(rows) | TrialTable.computed(still=0, still_bso=0)
+    table = TrialTable(rows) | TrialTable.from_computed(still=0, still_bso=0)
     return printed_claims("rs010n-sedsabso", table, "order-with-clamp", "beetles-with-clamp")
 
 
@@ -147,7 +147,7 @@ def test_order_with_clamp_follows_from_means_and_their_intervals() -> None:
     assert found["order-with-clamp"].verdict == "not-reproducible"
     assert found["order-with-clamp"].outcome == "met"
     assert found["beetles-with-clamp"].verdict == "conditional"
-    assert found["beetles-with-clamp"].met_by  # SEDSABSO without disturbances is as good
+    assert found["beetles-with-clamp"].nulls_that_pass  # SEDSABSO without disturbances is as good
     found = clamped(SEDSABSO=5.1 * noise, BSO=5.0 * noise[::-1], LDWPSO=noise)
     assert found["order-with-clamp"].outcome == "met"
     assert found["beetles-with-clamp"].verdict == "not-reproducible"
@@ -167,9 +167,11 @@ def test_one_misprint_at_a_time(equation: int) -> None:
 
 def test_the_printed_penalty_is_paid_outside_of_table_3() -> None:
     rest = np.full(model.problem().space.size, 1e-3)
-    inside, outside = engine.penalized_cost(np.array([rest, 1e4 * rest]))
-    assert inside < engine.PENALTY < outside
-    found = engine.penalized_excitation(seed=0, run=0, width=1.0, population=8, generations=2)
+    inside, outside = engine.compute_penalized_cost(np.array([rest, 1e4 * rest]))
+    assert inside < engine.PENALTY_WEIGHT < outside
+    found = engine.search_penalized_excitation(
+        seed=0, run=0, width=1.0, population=8, generations=2
+    )
     assert found["feasible"] == "no"
     assert found["limit_use"] > 1.0
 
@@ -177,14 +179,14 @@ def test_the_printed_penalty_is_paid_outside_of_table_3() -> None:
 @pytest.mark.slow
 @pytest.mark.nightly
 def test_quick_reproduction_finds_what_holds_and_what_does_not(tmp_path: Path) -> None:
-    found = PAPERS["rs010n-sedsabso"].reproduce(Lab(tmp_path, quick=True, workers=2))
+    found = PAPERS["rs010n-sedsabso"].reproduce(ReproductionSetup(tmp_path, quick=True, workers=2))
     claims = {claim.name: claim for claim in found.claims}
     assert found.passed
     assert claims["population"].ours == 29_467 / 600
-    assert claims["theoretical-values"].within
+    assert claims["theoretical-values"].is_within
     assert claims["engine"].ours < 1e-9
     assert claims["order-without-clamp"].ours < 1.0
-    assert claims["order-with-clamp"].shown_verdict == "not judged"
+    assert claims["order-with-clamp"].verdict_text == "not judged"
     tables = found.tables
     assert len(tables["table-5"].rows) == 21
     named = zip(model.TABLE_5["label"], model.TABLE_5["unit"], strict=True)
@@ -193,5 +195,5 @@ def test_quick_reproduction_finds_what_holds_and_what_does_not(tmp_path: Path) -
     assert [row[0] for row in rows][-2:] == ["L1 optimum (LP)", "least squares"]
     charts = [chart.name for section in found.sections for chart in section.charts]
     assert charts == ["figure-3", "figure-5", "figure-6", "compensation"]
-    assert [row[0] for row in tables["compensation"].rows][-3:] == list(model.PRINTED)
+    assert [row[0] for row in tables["compensation"].rows][-3:] == list(model.PRINTED_METHODS)
     assert len(tables["beetles"].rows) == 2 + len(model.SETTINGS["ablations"])

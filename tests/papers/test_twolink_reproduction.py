@@ -11,17 +11,17 @@ from judging import CONDITIONAL, FAILED, REPRODUCED, by_claim, printed_claims, v
 from robotid_sim.cli.app import main
 from robotid_sim.engine.engines import default_engine
 from robotid_sim.papers import find_paper
-from robotid_sim.papers.paper import Lab
+from robotid_sim.papers.paper import ReproductionSetup
 from robotid_sim.papers.reproduce import reproduce
 from robotid_sim.papers.trial_table import Measure, TrialTable
 from robotid_sim.papers.twolink import model
-from robotid_sim.papers.twolink.paper import RHOS, VARIANT, with_computed
+from robotid_sim.papers.twolink.paper import RHO_VALUES, VARIANT_NAME, add_computed
 from robotid_sim.papers.twolink.trials import (
     LOADED,
     TorqueCriterion,
     costs_in_engine,
     criterion_of,
-    loaded_criterion,
+    make_loaded_criterion,
     score_load,
 )
 
@@ -62,13 +62,13 @@ def test_being_the_best_is_judged_against_least_squares_too(changes, verdict) ->
         for method, error in errors.items()
         for average in ("medians", "means")
     }
-    table = TrialTable(rows) | TrialTable.computed(left="")
+    table = TrialTable(rows) | TrialTable.from_computed(left="")
     assert printed_claims(NAME, table, "validation-noise")["validation-noise"].verdict == verdict
 
 
 def test_costs_in_the_engine_are_those_of_the_quadratic_form() -> None:
     criterion = criterion_of("noisy", 1.0, 3, default_engine())
-    points = np.array([model.TRUE, criterion.least_squares, model.TRUE + 0.1])
+    points = np.array([model.TRUE_PARAMETERS, criterion.least_squares, model.TRUE_PARAMETERS + 0.1])
     found = [run["excess"] for run in costs_in_engine(1.0, points.tolist(), seed=3)["runs"]]
     expected = criterion.excess(points) / criterion.floor
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
@@ -90,12 +90,12 @@ def test_quick_reproduction_keeps_the_exact_facts_by_command_and_python(folder, 
     (found,) = done.each
     claims = {claim.name: claim for claim in found.claims}
     assert found.passed
-    assert claims["lambda"].within is True
+    assert claims["lambda"].is_within is True
     assert claims["y-identity"].verdict == CONDITIONAL
     assert claims["elpidso-better-than-ls"].ours == 0
     assert claims["elpidso-better-than-ls"].verdict == FAILED
     assert claims["ls-worst-1e-6-rad"].ours > 30.0
-    assert claims["wilcoxon"].shown_verdict == "not judged"
+    assert claims["wilcoxon"].verdict_text == "not judged"
     assert {f"table-{k}" for k in range(1, 10)} <= set(found.tables)
     rows = found.tables["runs"].rows
     assert len([row for row in rows if row[0] == "noisy"]) == 5 * 3 * 4
@@ -107,7 +107,7 @@ def test_quick_reproduction_keeps_the_exact_facts_by_command_and_python(folder, 
 
 @pytest.fixture(scope="module")
 def table(folder) -> TrialTable:
-    return find_paper(NAME).run(Lab(folder / "trials", quick=True, runs=4, workers=2))
+    return find_paper(NAME).run(ReproductionSetup(folder / "trials", quick=True, runs=4, workers=2))
 
 
 def row(criterion: TorqueCriterion, points: np.ndarray, like: Mapping[str, Any]) -> dict[str, Any]:
@@ -124,7 +124,7 @@ def guessed(criterion: TorqueCriterion, like: Mapping[str, Any], k: int) -> dict
 
 
 def true(criterion: TorqueCriterion, like: Mapping[str, Any], _: int) -> dict[str, Any]:
-    return {**row(criterion, model.TRUE[None], like), "excess": 0.0, "curve": [0.0] * 80}
+    return {**row(criterion, model.TRUE_PARAMETERS[None], like), "excess": 0.0, "curve": [0.0] * 80}
 
 
 def searches(table: TrialTable, *names: str, found: Callable[..., Any]) -> TrialTable:
@@ -136,7 +136,7 @@ def searches(table: TrialTable, *names: str, found: Callable[..., Any]) -> Trial
                 for k, run in enumerate(table.runs(name, "ELPIDSO", rho))
             ]
             for name in names
-            for rho in RHOS
+            for rho in RHO_VALUES
         }
     )
 
@@ -148,7 +148,7 @@ def variants(table: TrialTable, other: str, **changes: float) -> TrialTable:
             ("variants", rho, name): [
                 {**run, **changes} for run in table.runs("variants", other, rho)
             ]
-            for rho in RHOS
+            for rho in RHO_VALUES
             for name in ("ELPIDSO", "drawn velocities")
         }
     )
@@ -159,7 +159,7 @@ def loaded(table: TrialTable, found: Callable[..., Any]) -> TrialTable:
     rows = {}
     for load in table.cases("loaded"):
         (content,) = table.runs("loaded", "true", load)
-        goal = loaded_criterion(load, 0)
+        goal = make_loaded_criterion(load, 0)
         rows["loaded", load, LOADED] = [
             score_load({**run, "parameters": found(goal, content, k)}, content["parameters"])
             for k, run in enumerate(table.runs("loaded", LOADED, load))
@@ -176,9 +176,9 @@ def random_search(table: TrialTable) -> TrialTable:
 def without_parts(table: TrialTable) -> TrialTable:
     other = {
         ("short", rho, "ELPIDSO"): [
-            {**run, "error": 0.0} for run in table.runs("short", VARIANT, rho)
+            {**run, "error": 0.0} for run in table.runs("short", VARIANT_NAME, rho)
         ]
-        for rho in RHOS
+        for rho in RHO_VALUES
     }
     return TrialTable(other) | variants(table, "without I, D")
 
@@ -216,6 +216,6 @@ OTHERS = ("lambda", "y-identity", "routh-hurwitz", "spso-better-than-ga", "ls-ba
 @pytest.mark.slow
 @pytest.mark.parametrize("put", EXPECTED)
 def test_verdicts_follow_what_stands_in_place_of_the_method(table, put) -> None:
-    found = verdicts_of(NAME, with_computed(table | put(table)))
+    found = verdicts_of(NAME, add_computed(table | put(table)))
     expected = by_claim(EXPECTED[put]) | {name: verdicts_of(NAME, table)[name] for name in OTHERS}
     assert {name: found[name] for name in expected} == expected

@@ -13,7 +13,7 @@ from robotid_sim.pipeline.certificate import Certificate, certificate, judge
 from robotid_sim.pipeline.config import StudyConfig, load_config
 from robotid_sim.report.comparison_report import certificate_report
 from robotid_sim.report.sections import Recipe
-from robotid_sim.report.tables import CHECKS
+from robotid_sim.report.tables import CHECK_MEANINGS
 
 pytestmark = pytest.mark.slow
 
@@ -75,7 +75,7 @@ def test_the_verdict_has_every_check_in_words(done) -> None:
         ),
         *("estimates_agree_jointly", "differences_within_intervals"),
     ]
-    assert set(names) <= set(CHECKS)
+    assert set(names) <= set(CHECK_MEANINGS)
 
 
 def with_difference(crossing, factor):

@@ -17,7 +17,7 @@ from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.friction_law import FRICTION_LAWS
 from robotid_sim.pipeline.build import build_part, build_sensors, build_setup
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.fit_plan import build_fit, chosen_name, loop_noise_sentence
+from robotid_sim.pipeline.fit_plan import build_fit, choose_estimate, loop_noise_sentence
 from robotid_sim.pipeline.scoring import compare_preprocessing
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.trust import fit_remarks
@@ -58,7 +58,7 @@ def fit(shaken):
 def test_output_error_is_chosen_where_the_loop_is_shaken_and_errs_less(fit, arm) -> None:
     assert fit.chosen.estimator == "output-error"
     assert fit.lift is not None
-    errors = {e.estimator: e.beta - fit.basis.of(arm.parameters()) for e in fit.estimates}
+    errors = {e.estimator: e.beta - fit.basis.project(arm.parameters()) for e in fit.estimates}
     size = {name: np.linalg.norm(error / fit.chosen.std) for name, error in errors.items()}
     assert 3.0 * size["output-error"] < size["wls"]
     (sentence,) = [text for text in fit_remarks(fit) if "controller saw" in text]
@@ -69,9 +69,9 @@ def test_output_error_is_chosen_where_the_loop_is_shaken_and_errs_less(fit, arm)
 def test_where_it_cannot_simulate_the_estimate_of_the_plan_is_taken(fit) -> None:
     plan = build_fit(load_config(None))
     estimates = {estimate.estimator: estimate for estimate in fit.estimates}
-    assert chosen_name(plan, estimates, fit.loop_noise, fit.problem) == "output-error"
+    assert choose_estimate(plan, estimates, fit.loop_noise, fit.problem) == "output-error"
     without = replace(fit.problem, recordings=())
-    assert chosen_name(plan, estimates, fit.loop_noise, without) == plan.chosen
+    assert choose_estimate(plan, estimates, fit.loop_noise, without) == plan.chosen
     assert "gives no result" in loop_noise_sentence(fit.loop_noise, plan.chosen)
 
 
@@ -98,11 +98,11 @@ def still(robot):
 
 def test_a_preset_is_its_sensors_and_a_listed_sensor_changes_it() -> None:
     lab = load_config(None, {"preset": "lab"})
-    assert lab.measuring() == PRESETS["lab"]
+    assert lab.list_sensors() == PRESETS["lab"]
     louder = load_config(None, {"preset": "lab", "sensors": {"torque-noise": {"relative": 0.5}}})
-    assert list(louder.measuring()) == list(PRESETS["lab"])
-    assert louder.measuring()["torque-noise"] == {"relative": 0.5}
-    assert load_config(None).measuring() == {"encoder-noise": {}, "torque-noise": {}}
+    assert list(louder.list_sensors()) == list(PRESETS["lab"])
+    assert louder.list_sensors()["torque-noise"] == {"relative": 0.5}
+    assert load_config(None).list_sensors() == {"encoder-noise": {}, "torque-noise": {}}
     assert build_sensors(load_config(None, {"preset": "ideal"})) == ()
 
 

@@ -7,7 +7,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import BaseModel, ValidationError
 
-from robotid_sim.config_section import LARGEST, ConfigSection, OpenEnd
+from robotid_sim.config_section import MAX_NUMBER, ConfigSection, OpenEnd
 from robotid_sim.errors import FileFormatError, OptionError
 from robotid_sim.importing import import_map
 from robotid_sim.pipeline import config_tables as tables
@@ -145,7 +145,7 @@ def test_all_tables_are_walked() -> None:
 
 @pytest.mark.parametrize(("section", "name"), FIELDS, ids=[f"{s.__name__}.{n}" for s, n in FIELDS])
 def test_a_number_has_a_range_and_is_one(section, name) -> None:
-    values = [math.nan, 2.0 * LARGEST, -2.0 * LARGEST, 1e300, True, "many"]
+    values = [math.nan, 2.0 * MAX_NUMBER, -2.0 * MAX_NUMBER, 1e300, True, "many"]
     if f"{section.__name__}.{name}" not in OPEN:
         values += [math.inf, -math.inf]
     for value in values:

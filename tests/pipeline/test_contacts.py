@@ -12,7 +12,12 @@ from robotid_sim.engine.proximity import Proximity
 from robotid_sim.model.catalog_files import catalog
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.excitation import ADVICE, contact_notes, contacts, design_excitation
+from robotid_sim.pipeline.excitation import (
+    CONTACT_REMEDY,
+    contact_notes,
+    contacts,
+    design_excitation,
+)
 from robotid_sim.pipeline.verdict import verdict
 from robotid_sim.trajectory.reference import Reference
 
@@ -72,7 +77,7 @@ def test_a_motion_into_the_base_is_found_where_it_is_deepest(irb140, folded):
     assert deepest.depth_m > 0.01
     first, advice = contact_notes(found)
     assert first.startswith("CONTACT in excitation: link_")
-    assert advice == ADVICE
+    assert advice == CONTACT_REMEDY
 
 
 def test_a_robot_of_one_link_touches_nothing():

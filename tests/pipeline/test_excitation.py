@@ -116,7 +116,7 @@ def test_links_keep_their_distance_as_the_engine_confirms(irb140):
     t = np.linspace(path.start, run_time(path), 800)
     nominal = build_nominal(irb140, config)
     with Proximity(nominal, floor=0.0) as proximity:
-        distance, _ = proximity.along(path(t).q)
+        distance, _ = proximity.measure(path(t).q)
         at_home, _ = proximity(nominal.home)
     assert (distance > 0.0).all()
     assert (distance >= np.minimum(0.02, 0.8 * at_home) - 1e-4).all()
@@ -148,8 +148,8 @@ def test_prior_data_of_trajectory_and_log_change_the_design(arm, tmp_path):
         build_design(nominal, basis, configured(prior=[str(tmp_path / name)])).prior
         for name in ("first.json", "first.h5")
     )
-    assert planned.determined
-    assert measured.determined
+    assert planned.is_full_rank
+    assert measured.is_full_rank
     after = designed(arm, configured(prior=[str(tmp_path / "first.json")])).trajectories[0]
     assert np.abs(dense(after).q - dense(first).q).max() > 0.1
 

@@ -16,8 +16,12 @@ from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.excitation.design import random_feasible
 from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.measurement.files import load_log, save_log
-from robotid_sim.model.catalog import published_parameters, published_plant, published_robot
-from robotid_sim.model.export import lost_in_urdf, write_urdf
+from robotid_sim.model.catalog import (
+    load_published_parameters,
+    make_published_plant,
+    make_published_robot,
+)
+from robotid_sim.model.export import list_urdf_losses, write_urdf
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_cell, build_models
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal
@@ -26,7 +30,7 @@ from robotid_sim.pipeline.config_tables import ControlConfig
 from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
-from robotid_sim.pipeline.validate import compared_models, refits_of
+from robotid_sim.pipeline.validate import collect_models, refits_of
 from robotid_sim.streams import Streams
 
 BRIEF = {"evaluations": 2000}
@@ -46,7 +50,7 @@ def models(quick_study):
         refits = refits_of(fit.problem, every, others, runs, np.random.default_rng(1))
         estimates = [*fit.estimates, *extra]
         robot, basis = fit.lift.robot, fit.basis
-        return compared_models(robot, estimates, study.nominal, basis, others, refits)
+        return collect_models(robot, estimates, study.nominal, basis, others, refits)
 
     return make
 
@@ -60,13 +64,13 @@ def test_an_estimate_is_taken_as_it_is(quick_study, models):
     study, _ = quick_study
     model = models("wls")["wls"]
     wls = next(e for e in study.fit.estimates if e.estimator == "wls")
-    np.testing.assert_allclose(study.fit.basis.of(model.parameters()), wls.beta, atol=1e-9)
+    np.testing.assert_allclose(study.fit.basis.project(model.parameters()), wls.beta, atol=1e-9)
 
 
 def test_a_published_set_is_in_the_first_links_and_nowhere_else(quick_study, models):
     study, _ = quick_study
     model = models("published:table-3-pso")["published:table-3-pso"]
-    published = published_parameters("irb140", "table-3-pso")
+    published = load_published_parameters("irb140", "table-3-pso")
     np.testing.assert_array_equal(model.links[1].phi, published.phi[10:20])
     np.testing.assert_array_equal(model.links[4].phi, study.plant.links[4].phi)
     assert model.formal
@@ -80,7 +84,7 @@ def test_the_reference_set_has_the_torques_of_the_papers_plant(quick_study, mode
     model = models("published:table-2")["published:table-2"]
     state = motion(study.plant)
     np.testing.assert_allclose(
-        joint_torque(model, *state), joint_torque(published_plant("irb140"), *state), atol=1e-6
+        joint_torque(model, *state), joint_torque(make_published_plant("irb140"), *state), atol=1e-6
     )
 
 
@@ -109,9 +113,9 @@ def test_models_that_cannot_be_made_are_named(quick_study):
 @pytest.mark.slow
 def test_published_estimates_of_the_quantum_swarm_are_nearer_to_the_reference():
     """Table 3 of Fazilat, Zioui (2025) as formal controller models, plant = reference."""
-    reference = published_plant("irb140")
+    reference = make_published_plant("irb140")
     sets = {"qpso": "table-3-qpso", "pso": "table-3-pso"}
-    models = {name: published_robot("irb140", key) for name, key in sets.items()}
+    models = {name: make_published_robot("irb140", key) for name, key in sets.items()}
     plan = comparison(slow_lap=15.0)
     loop = loop_of(reference, reference, models, 0, plan, workers=2)
     assert loop.laps == ("circle-fast", "circle-slow")
@@ -181,7 +185,7 @@ def test_a_fit_that_knows_them_finds_the_parameters(robot, case):
     basis = build_basis(nominal, config)
     fit = fit_logs(replace(log, truth=None), nominal, basis, build_fit(config), Streams(0)("fit"))
     intervals = fit.intervals()
-    true = basis.of(robot.parameters())
+    true = basis.project(robot.parameters())
     assert intervals.covers(true).mean() >= 0.8
     assert (np.abs(intervals.values - true) <= 4.0 * intervals.std).all()
     assert fit.lift.robot.terms == robot.terms
@@ -200,6 +204,6 @@ def test_files_keep_them_to_the_bit(robot, case, tmp_path):
     bits = (terms_torque(model, model.terms, *state).tobytes() for model in (read, robot))
     assert len(set(bits)) == 1
     assert np.abs(joint_torque(read, *state) - joint_torque(robot, *state)).max() < EXACT
-    assert any("counterbalance of shoulder" in text for text in lost_in_urdf(robot))
+    assert any("counterbalance of shoulder" in text for text in list_urdf_losses(robot))
     save_log(case[2], tmp_path / "log.h5")
     assert load_log(tmp_path / "log.h5").truth.tau.tobytes() == truth.tau.tobytes()

@@ -100,7 +100,7 @@ def test_identify_with_data_held_out(printed, chain, tmp_path) -> None:
 
 def test_diagnose(printed, chain) -> None:
     done = rid.diagnose(chain.logs(chain.log), chain.nominal)
-    expected = (0 if done.healthy else 1, of_python({"robot": ROBOT, **done.content()}))
+    expected = (0 if done.is_healthy else 1, of_python({"robot": ROBOT, **done.content()}))
     assert printed("diagnose", ROBOT, chain.log) == expected
 
 

@@ -22,7 +22,7 @@ from robotid_sim.excitation.plan import SwarmSearch
 from robotid_sim.experiment.conditions import CONDITIONS
 from robotid_sim.measurement import SENSORS
 from robotid_sim.measurement.encoder_sensors import EncoderNoise
-from robotid_sim.measurement.sensors import measure, measured_again
+from robotid_sim.measurement.sensors import measure, replicate_measurement
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.friction_law import FRICTION_LAWS
@@ -401,7 +401,7 @@ def test_a_wrong_array_of_a_sensor_names_the_sensor(sensor, reason):
     said = rf"^sensor {type(sensor).__name__} makes no valid log: {reason} .*its __call__$"
     for sense in (
         lambda: measure(log, sensor, rng),
-        lambda: measured_again(log, (sensor,), rng, 0.5),
+        lambda: replicate_measurement(log, (sensor,), rng, 0.5),
     ):
         with pytest.raises(LogError, match=said) as caught:
             sense()

@@ -25,7 +25,7 @@ from robotid_sim.pipeline.build import build_setup, load_kernels
 from robotid_sim.pipeline.build_robot import build_nominal, build_robot
 from robotid_sim.pipeline.config import StudyConfig, load_config
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.identification import COLUMNS, parameter_rows, table_beside
+from robotid_sim.pipeline.identification import CSV_COLUMNS, parameter_rows, table_beside
 from robotid_sim.pipeline.nominal import torque_mismatch
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
@@ -236,7 +236,7 @@ def rows(quick_study) -> list[dict[str, str]]:
     _, folder = quick_study
     with (folder / "parameters.csv").open(encoding="utf-8", newline="") as file:
         reader = csv.DictReader(file)
-        assert tuple(reader.fieldnames or ()) == COLUMNS
+        assert tuple(reader.fieldnames or ()) == CSV_COLUMNS
         return list(reader)
 
 
@@ -255,7 +255,7 @@ def test_base_rows_are_the_chosen_estimate(quick_study, rows) -> None:
     assert [row["grouping"] for row in base] == list(fit.basis.groupings)
     assert [row["unit"] for row in base] == list(fit.chosen.units)
     np.testing.assert_array_equal(numbers(base, "value"), fit.chosen.beta)
-    nominal = fit.basis.of(fit.nominal.parameters())
+    nominal = fit.basis.project(fit.nominal.parameters())
     np.testing.assert_array_equal(numbers(base, "nominal"), nominal)
 
 
@@ -263,13 +263,13 @@ def test_intervals_hold_the_truth(quick_study, rows) -> None:
     whole, _ = quick_study
     base = of_kind(rows, "base")
     lower, upper, std = (numbers(base, name) for name in ("lower", "upper", "std"))
-    half, sided = 0.5 * (upper - lower), ~whole.fit.chosen.at_bound
+    half, sided = 0.5 * (upper - lower), ~whole.fit.chosen.is_at_bound
     assert sided.sum() > 45
     assert (lower[~sided] == 0.0).all()
     assert (half > 1.9 * std)[sided].all()  # Student's t has wider tails than 1.96
     middle = 0.5 * (lower + upper)
     np.testing.assert_allclose(middle[sided], numbers(base, "value")[sided], atol=1e-9)
-    true = whole.fit.basis.of(whole.plant.parameters())
+    true = whole.fit.basis.project(whole.plant.parameters())
     held = np.mean((lower <= true) & (true <= upper))
     assert held > 0.85  # 95 % of 52, of one seed
 
@@ -303,7 +303,7 @@ def test_without_a_robot_or_intervals_cells_are_empty(quick_study) -> None:
     fit = quick_study[0].fit
     bare = replace(fit, lift=None, chosen=replace(fit.chosen, cov=None, cov_white=None))
     for row in parameter_rows(bare).rows:
-        cells = dict(zip(COLUMNS, row, strict=True))
+        cells = dict(zip(CSV_COLUMNS, row, strict=True))
         assert cells["value"] == "" or cells["kind"] == "base"
         assert cells["std"] == cells["lower"] == ""
         assert cells["nominal"]

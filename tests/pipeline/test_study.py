@@ -25,12 +25,12 @@ from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.build_robot import build_nominal
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.fit_plan import build_fit
-from robotid_sim.pipeline.fitted_motion import recording_of
+from robotid_sim.pipeline.fitted_motion import make_recording
 from robotid_sim.pipeline.result import StudyResult
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.rts import RtsSmoother
-from robotid_sim.report.tables import CHECKS
+from robotid_sim.report.tables import CHECK_MEANINGS
 
 VERDICT = [
     *(
@@ -77,7 +77,9 @@ CERTIFICATE = (
 def test_verdict_has_every_check_and_passes(quick_irb140) -> None:
     result, _ = quick_irb140
     assert [c.name for c in result.verdict.checks] == VERDICT
-    assert {*VERDICT, *CERTIFICATE} == set(CHECKS)  # so that a page says in words what each is
+    assert {*VERDICT, *CERTIFICATE} == set(
+        CHECK_MEANINGS
+    )  # so that a page says in words what each is
     assert result.verdict.passed
 
 
@@ -320,7 +322,7 @@ def test_a_log_of_the_engine_is_identified_by_simulation(run, log, plan, name):
     fit = fit_logs(log, run.nominal, run.basis, chosen, np.random.default_rng(0))
     assert fit.chosen.success, fit.chosen.message
     assert fit.chosen.message == ""
-    true = run.basis.of(run.plant.parameters())
+    true = run.basis.project(run.plant.parameters())
     assert confidence_intervals(fit.problem, fit.chosen).covers(true).mean() > 0.8
     assert not fit.doubt
 
@@ -338,10 +340,10 @@ def test_torques_stand_by_the_position_at_which_their_step_begins(run, log, offs
     late = replace(log, torque_time_offset=offset * log.dt)
     smoother = RtsSmoother(corners=(20.0,) * log.dof)
     motion = smoother(late, run.nominal)
-    recording = recording_of(late, smoother, motion, run.nominal)
+    recording = make_recording(late, smoother, motion, run.nominal)
     assert recording.lead == pytest.approx(lead * log.dt, abs=1e-9)
     first = motion.row_filter.first
-    np.testing.assert_array_equal(recording.q, log.q[motion.row_filter.used])
+    np.testing.assert_array_equal(recording.q, log.q[motion.row_filter.sample_slice])
     np.testing.assert_array_equal(recording.tau[0], log.tau_meas[first - moved])
 
 
@@ -349,20 +351,20 @@ def test_times_of_the_torques_that_are_not_even_are_met(run, log):
     shifted = replace(log, torque_times=log.t + 0.5 * log.dt)
     smoother = RtsSmoother(corners=(20.0,) * log.dof)
     motion = smoother(shifted, run.nominal)
-    recording = recording_of(
+    recording = make_recording(
         replace(shifted, torque_time_offset=0.0), smoother, motion, run.nominal
     )
     assert recording.lead == 0.0
-    np.testing.assert_allclose(recording.tau, log.tau_meas[motion.row_filter.used])
+    np.testing.assert_allclose(recording.tau, log.tau_meas[motion.row_filter.sample_slice])
 
 
 def test_faults_are_not_sound_and_a_joint_without_torque_is_not_simulated(run, log, plan):
     q = log.q.copy()
     q[3000, 0] += 0.5
     spiked = replace(log, q=q)
-    tuned = Adaptive().tuned(spiked, run.nominal)
+    tuned = Adaptive().tune(spiked, run.nominal)
     motion = tuned(spiked, run.nominal)
-    recording = recording_of(spiked, tuned, motion, run.nominal)
+    recording = make_recording(spiked, tuned, motion, run.nominal)
     at = 3000 - motion.row_filter.first
     assert not recording.sound[at, 0]
     assert recording.sound.mean() > 0.99

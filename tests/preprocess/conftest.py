@@ -64,7 +64,7 @@ def known(run, log: Log) -> Known:
     use = log.t >= 0.0
     noise = NOISE * np.sqrt((log.tau_meas[use] ** 2).mean(axis=0))
     bound = cramer_rao(exact_problem(log, run.nominal, run.basis, log.period), noise)
-    true = run.basis.of(run.plant.parameters())
+    true = run.basis.project(run.plant.parameters())
     return Known(run.plant, run.nominal, run.basis, log, true, np.sqrt(np.diag(bound)))
 
 

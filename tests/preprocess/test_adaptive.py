@@ -20,15 +20,15 @@ from robotid_sim.measurement.torque_sensors import TorqueDelay, TorqueNoise
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.preprocess.adaptive import (
-    ABOVE,
     BY_JOINT,
+    CUTOFF_RATIO,
     LOWEST,
     Adaptive,
-    explained,
+    find_explained_band,
     rows_by_joint,
 )
 from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables
-from robotid_sim.preprocess.faults import find_faults, repaired
+from robotid_sim.preprocess.faults import find_faults, repair_log
 from robotid_sim.preprocess.periods import FourierFit
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.preprocess.rts import RtsSmoother
@@ -45,7 +45,7 @@ def noisy(log, *sensors, seed=0, encoder=1e-4):
 def test_engine_data_get_motion_and_torque_together_to_the_bit(engine, arm):
     case = engine(arm)
     log = noisy(case.log)
-    tuned = Adaptive().tuned(log, case.nominal)
+    tuned = Adaptive().tune(log, case.nominal)
     assert (tuned.method, tuned.delay) == ("errors-in-variables", 0.0)
     one, two = tuned(log, case.nominal), ErrorsInVariables()(log, case.nominal)
     assert one.ddq.tobytes() == two.ddq.tobytes()
@@ -69,7 +69,7 @@ def test_faults_and_delay_are_found_said_and_undone(engine, arm):
     case = engine(arm)
     faults = (TorqueDelay(samples=2.5), Outliers(), DroppedSamples())
     log = noisy(case.log, *faults)
-    tuned = Adaptive().tuned(log, case.nominal)
+    tuned = Adaptive().tune(log, case.nominal)
     assert tuned.delay / log.dt == pytest.approx(2.5, abs=0.15)
     lost = log.provenance["measured_by"][-1]["drawn"]["lost"]
     assert f"{lost} lost samples" in tuned.message
@@ -88,7 +88,7 @@ def test_faults_and_delay_are_found_said_and_undone(engine, arm):
 def test_what_is_given_is_not_decided(engine, arm):
     case = engine(arm)
     log = noisy(case.log, Outliers())
-    given = Adaptive(method="fourier-fit", delay=2e-3, outliers=0.0).tuned(log, case.nominal)
+    given = Adaptive(method="fourier-fit", delay=2e-3, outliers=0.0).tune(log, case.nominal)
     assert (given.method, given.delay) == ("fourier-fit", 2e-3)
     assert "delay given" in given.message
     assert "faulty" not in given.message
@@ -162,15 +162,19 @@ def band(low, high, size):
 def test_a_band_ends_where_a_model_leaves_more_than_it_explains():
     rest = band(0.0, 80.0, 1.0)
     model = [band(0.0, end, 2.0) for end in (1.25, 5.0, 20.0, 80.0)]
-    ends = explained(np.column_stack(model), np.column_stack([rest] * 4), RATE)
+    ends = find_explained_band(np.column_stack(model), np.column_stack([rest] * 4), RATE)
     assert ends.tolist() == [1.25, 5.0, 20.0, 40.0]
 
 
 def test_what_is_explained_again_above_a_gap_does_not_count():
     model = band(0.0, 2.5, 2.0) + band(5.0, 20.0, 2.0)
-    assert explained(model[:, None], band(0.0, 80.0, 1.0)[:, None], RATE).tolist() == [2.5]
+    assert find_explained_band(model[:, None], band(0.0, 80.0, 1.0)[:, None], RATE).tolist() == [
+        2.5
+    ]
     nothing = band(5.0, 20.0, 2.0)
-    assert explained(nothing[:, None], band(0.0, 80.0, 1.0)[:, None], RATE).tolist() == [LOWEST]
+    assert find_explained_band(nothing[:, None], band(0.0, 80.0, 1.0)[:, None], RATE).tolist() == [
+        LOWEST
+    ]
 
 
 def test_rows_come_as_often_as_the_fastest_joint_needs(engine, arm):
@@ -182,7 +186,7 @@ def test_rows_come_as_often_as_the_fastest_joint_needs(engine, arm):
     assert rows.cutoff == max(rows.cutoffs)
     assert rows.rate == 2.0 * rows.cutoff
     assert rows.edge == pytest.approx(0.1 * max(1.0, 5.0 / min(rows.cutoffs)))
-    assert min(rows.cutoffs) >= ABOVE * LOWEST
+    assert min(rows.cutoffs) >= CUTOFF_RATIO * LOWEST
     quiet = rows_by_joint(motion, case.nominal, Rows())
     assert all(a >= b for a, b in zip(quiet.cutoffs, rows.cutoffs, strict=True))
 
@@ -190,7 +194,7 @@ def test_rows_come_as_often_as_the_fastest_joint_needs(engine, arm):
 @pytest.mark.slow
 def test_the_adaptive_preprocessor_says_how_far_the_rows_of_joints_go(engine, arm):
     case = engine(arm)
-    tuned = Adaptive(low_pass=BY_JOINT, method="rts").tuned(case.log, case.nominal)
+    tuned = Adaptive(low_pass=BY_JOINT, method="rts").tune(case.log, case.nominal)
     assert f"rows of joints up to {tuned.rows.cutoffs[0]:g}" in tuned.message
     motion = tuned(case.log, case.nominal)
     assert motion.row_filter.cutoffs == tuned.rows.cycles(case.log.dt)
@@ -224,7 +228,7 @@ def drawn(log):
 def test_engine_data_without_faults_have_none(engine, arm, sensors):
     log = measure(engine(arm).log, sensors, np.random.default_rng(1))
     assert not find_faults(log).any
-    assert repaired(log, find_faults(log)) is log
+    assert repair_log(log, find_faults(log)) is log
 
 
 @pytest.mark.slow
@@ -290,7 +294,7 @@ def test_repaired_positions_are_as_good_as_measured_ones(engine, arm):
     log = measured(clean, Outliers(position=0.05), DroppedSamples())
     faults = find_faults(log)
     bad = faults.position | faults.lost[:, None]
-    error = (repaired(log, faults).q - clean.q)[bad]
+    error = (repair_log(log, faults).q - clean.q)[bad]
     assert bad.sum() > 300
     # Interpolation over a gap passes 1.2 to 2 times the noise of its neighbors.
     assert np.sqrt((error**2).mean()) < 2.0e-4

@@ -57,7 +57,7 @@ def yardstick(virtual, measured):
     """True base parameters and the Cramer-Rao standard deviations of their estimates."""
     noise = np.std(measured.tau_meas - virtual.log.tau_meas, axis=0)
     bound = cramer_rao(exact_problem(virtual.log, virtual.nominal, virtual.basis, 10.0), noise)
-    return virtual.basis.of(virtual.plant.parameters()), np.sqrt(np.diag(bound))
+    return virtual.basis.project(virtual.plant.parameters()), np.sqrt(np.diag(bound))
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +87,7 @@ def test_compensated_form_leaves_exact_parameters_exact(robot, exact_motion):
     nominal, basis, motion = exact_motion(robot)
     shared = replace(ROWS, gains=(GAIN,) * robot.dof)
     beta = fit(build_problem(replace(motion, row_filter=shared), nominal, basis))
-    true = basis.of(robot.parameters())
+    true = basis.project(robot.parameters())
     np.testing.assert_allclose(beta, true, rtol=1e-8, atol=1e-8)
 
 
@@ -98,7 +98,7 @@ def test_literal_form_is_biased_by_the_wrong_prediction(robot, exact_motion):
         [kalman_torque(z, v, GAIN) for z, v in zip(motion.tau.T, u.T, strict=True)]
     )
     beta = fit(build_problem(replace(motion, tau=tau, row_filter=ROWS), nominal, basis))
-    true, wrong = (basis.of(r.parameters()) for r in (robot, nominal))
+    true, wrong = (basis.project(r.parameters()) for r in (robot, nominal))
     # A first-order low-pass of 8 Hz takes some per cent off a motion of 1 Hz, and the prediction
     # puts as much of the nominal model in its place.
     pulled = np.linalg.norm(beta - true) / np.linalg.norm(wrong - true)
@@ -172,7 +172,10 @@ def test_prediction_halves_the_torque_noise(virtual, measured):
     def ratio(mask):
         kalman, five = (
             np.sqrt((((x - clean) / noise)[mask] ** 2).mean())
-            for x in (KalmanTorque().filtered(measured, virtual.nominal), five_point_cubic(tau))
+            for x in (
+                KalmanTorque().filter_torque(measured, virtual.nominal),
+                five_point_cubic(tau),
+            )
         )
         return kalman / five
 
@@ -206,25 +209,25 @@ def test_filtered_is_the_filter_with_the_torque_of_the_nominal_model(small):
     kalman = KalmanTorque(form="literal", gains=(0.1, 0.2))
     half = RtsSmoother(corner_factor=1.0)(log, nominal)
     u = joint_torque(nominal, half.q, half.dq, half.ddq)
-    np.testing.assert_allclose(kalman.predicted(log, nominal), u, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(kalman.predict_torque(log, nominal), u, rtol=1e-9, atol=1e-9)
     wanted = [kalman_torque(log.tau_meas[:, j], u[:, j], k) for j, k in enumerate((0.1, 0.2))]
-    found = kalman.filtered(log, nominal)
+    found = kalman.filter_torque(log, nominal)
     np.testing.assert_allclose(found, np.transpose(wanted), rtol=1e-9, atol=1e-9)
     np.testing.assert_array_equal(kalman(log, nominal).tau, found)
 
 
 def test_gains_are_chosen_once_and_kept(small):
     log, nominal = small
-    tuned = KalmanTorque().tuned(log, nominal)
+    tuned = KalmanTorque().tune(log, nominal)
     assert all(0.01 < gain < 0.9 for gain in tuned.gains)
-    assert tuned.tuned(log, nominal) is tuned
-    assert tuned.motion.corners == RtsSmoother().tuned(log, nominal).corners
+    assert tuned.tune(log, nominal) is tuned
+    assert tuned.motion.corners == RtsSmoother().tune(log, nominal).corners
 
 
 def test_a_better_nominal_is_trusted_more(small, arm):
     log, nominal = small
-    right = KalmanTorque().tuned(log, arm).gains
-    wrong = KalmanTorque().tuned(log, nominal).gains
+    right = KalmanTorque().tune(log, arm).gains
+    wrong = KalmanTorque().tune(log, nominal).gains
     assert all(a < b for a, b in zip(right, wrong, strict=True))
 
 
@@ -261,7 +264,7 @@ def test_an_identified_prediction_is_closer_than_that_of_the_nominal(small, expe
     log, nominal = small
     use = log.t >= log.period
     errors = [
-        np.abs(KalmanTorque(prediction=x).predicted(log, nominal) - log.truth.tau)[use].mean()
+        np.abs(KalmanTorque(prediction=x).predict_torque(log, nominal) - log.truth.tau)[use].mean()
         for x in ("identified", "nominal")
     ]
     assert errors[0] < 0.3 * errors[1]
@@ -288,7 +291,7 @@ def test_sensors_of_a_laboratory_are_filtered_better_than_by_five_points(
         # What the sensor is off by for good no filter can see.
         np.sqrt((((x - clean - offset) / noise)[away] ** 2).mean())
         for x in (
-            KalmanTorque(**options).filtered(log, case.nominal),
+            KalmanTorque(**options).filter_torque(log, case.nominal),
             five_point_cubic(log.tau_meas),
         )
     )

@@ -33,7 +33,7 @@ def measured(periodic, arm):
 def test_the_mean_has_less_noise_and_one_period_of_rows(periodic, arm, measured):
     case = periodic(arm)
     motion = PeriodAveraging()(measured, case.nominal)
-    use = motion.row_filter.used
+    use = motion.row_filter.sample_slice
     noise = (measured.tau_meas - case.log.tau_meas)[use].std(axis=0)
     left = (motion.tau - case.log.tau_meas)[use].std(axis=0)
     np.testing.assert_allclose(left, noise / np.sqrt(2.0), rtol=0.05)  # 10,000 samples: 1 %
@@ -44,7 +44,7 @@ def test_the_mean_has_less_noise_and_one_period_of_rows(periodic, arm, measured)
 def test_any_smoother_takes_the_mean(periodic, arm, measured, method):
     case = periodic(arm)
     averaging = PeriodAveraging(method=method, rows=Rows(outliers=8.0, low_velocity=0.1))
-    ratio = case.ratio(averaging.tuned(measured, case.nominal)(measured, case.nominal))
+    ratio = case.ratio(averaging.tune(measured, case.nominal)(measured, case.nominal))
     assert np.sqrt((ratio**2).mean()) < 3.0
 
 
@@ -120,7 +120,7 @@ def test_rows_begin_with_the_second_period(arm):
 
 def test_the_order_comes_from_the_data(arm):
     for noise in (1e-5, 1e-4, 1e-3):
-        assert FourierFit().tuned(series_log(noise), arm).orders == (5, 5)
+        assert FourierFit().tune(series_log(noise), arm).orders == (5, 5)
 
 
 def test_noise_shrinks_as_its_share_of_the_harmonics(arm):
@@ -146,12 +146,12 @@ def test_many_small_harmonics_show_only_together():
 
 
 def test_harmonics_above_the_highest_frequency_are_left_out(arm):
-    assert FourierFit(highest=0.5).tuned(series_log(1e-6), arm).orders == (2, 2)
+    assert FourierFit(highest=0.5).tune(series_log(1e-6), arm).orders == (2, 2)
 
 
 def test_a_log_of_one_period_is_left_to_the_smoother(arm):
     log = series_log(1e-4, periods=1)
-    tuned = FourierFit().tuned(log, arm)
+    tuned = FourierFit().tune(log, arm)
     one, two = tuned(log, arm), RtsSmoother()(log, arm)
     np.testing.assert_array_equal(one.ddq, two.ddq)
 

@@ -83,7 +83,7 @@ class TestFilters:
         )
 
     def test_tuned_is_linear(self, virtual, measured, name):
-        tuned = PREPROCESSORS.build(name).tuned(measured, virtual.nominal)
+        tuned = PREPROCESSORS.build(name).tune(measured, virtual.nominal)
         noise = replace(measured, q=measured.q - virtual.log.q, tau_meas=measured.tau_meas)
         parts = [tuned(log, virtual.nominal) for log in (virtual.log, noise)]
         whole = tuned(measured, virtual.nominal)
@@ -140,7 +140,7 @@ class TestExactMotion:
             tau_cmd=None,
             truth=None,
         )
-        tuned = PREPROCESSORS.build(name).tuned(case.log, case.nominal)
+        tuned = PREPROCESSORS.build(name).tune(case.log, case.nominal)
         assert np.abs(case.ratio(tuned(log, case.nominal))).max() < 0.05
 
 

@@ -21,7 +21,7 @@ from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.errors_in_variables import ErrorsInVariables, inertia_of, slopes_of
 from robotid_sim.preprocess.preprocessor import Rows
 from robotid_sim.preprocess.rts import RtsSmoother, likelihood_corner, velocity_noise
-from robotid_sim.preprocess.whitening import NODES, Stencil, WhiteningRowFilter, factor_of
+from robotid_sim.preprocess.whitening import NODE_OFFSETS, Stencil, WhiteningRowFilter, factor_of
 
 ALL_ROWS = Rows(cutoff=5.0, rate=10.0, tail=0.0, edge=0.0)
 
@@ -188,16 +188,16 @@ def test_factor_multiplies_the_corner_of_largest_likelihood(experiment, arm):
     noisy = EncoderNoise()(virtual.log, np.random.default_rng(0))
     likely = np.array([likelihood_corner(noisy, j)[0] for j in range(noisy.dof)])
     for factor in (1.0, 3.0):
-        tuned = RtsSmoother(corner_factor=factor).tuned(noisy, virtual.nominal)
+        tuned = RtsSmoother(corner_factor=factor).tune(noisy, virtual.nominal)
         np.testing.assert_allclose(tuned.corners, factor * likely, rtol=1e-12)
-    default = RtsSmoother().tuned(noisy, virtual.nominal)
+    default = RtsSmoother().tune(noisy, virtual.nominal)
     np.testing.assert_allclose(default.corners, 2.0 * likely, rtol=1e-12)
 
 
 def test_fixed_corners_are_taken_as_they_are(experiment, arm):
     virtual = experiment(arm)
     fixed = RtsSmoother(corners=(10.0, 20.0), corner_factor=7.0)
-    assert fixed.tuned(virtual.log, virtual.nominal) is fixed
+    assert fixed.tune(virtual.log, virtual.nominal) is fixed
 
 
 def test_motion_is_that_of_the_torque_time():
@@ -337,7 +337,7 @@ def test_shut_samples_have_no_say(engine, arm):
     sound[12_000:12_200] = False
     tau = np.where(sound, log.tau_meas, 1e3)
     wild = type(log)(**{**{f: getattr(log, f) for f in log.__slots__}, "tau_meas": tau})
-    tuned = ErrorsInVariables().tuned(log, case.nominal)
+    tuned = ErrorsInVariables().tune(log, case.nominal)
     right = case.ratio(tuned.motion(log, case.nominal, sound))
     shut = case.ratio(tuned.motion(wild, case.nominal, sound))
     np.testing.assert_allclose(shut, right, atol=0.5)
@@ -345,8 +345,8 @@ def test_shut_samples_have_no_say(engine, arm):
 
 def test_a_tuned_one_keeps_model_and_noise(engine, arm):
     case = engine(arm)
-    tuned = ErrorsInVariables().tuned(noisy(case, 0), case.nominal)
-    again = tuned.tuned(noisy(case, 1), case.nominal)
+    tuned = ErrorsInVariables().tune(noisy(case, 0), case.nominal)
+    again = tuned.tune(noisy(case, 1), case.nominal)
     assert again is tuned
     assert tuned.noise is not None
     np.testing.assert_allclose(tuned.noise.position, 1e-4, rtol=0.05)
@@ -398,7 +398,7 @@ def test_more_rounds_leave_no_more_where_inertia_is_coupled(engine, irb140, coup
     else:
         case = with_coupled_motors(engine(irb140))
     log = noisy(case)
-    tuned = ErrorsInVariables().tuned(log, case.nominal)
+    tuned = ErrorsInVariables().tune(log, case.nominal)
 
     def left(rounds):
         motion = replace(tuned, rounds=rounds)(log, case.nominal)
@@ -431,19 +431,21 @@ def log(offset, uneven):
 def test_differences_of_a_quintic_are_exact_at_the_torque_times(offset, uneven):
     it = log(offset, uneven)
     inner = slice(8, -8)
-    for found, exact in zip(Stencil.of(it).motion(it.q), quintic(it.action_times), strict=True):
+    for found, exact in zip(
+        Stencil.from_log(it).motion(it.q), quintic(it.action_times), strict=True
+    ):
         assert np.allclose(found[inner], exact[inner], rtol=0.0, atol=1e-8)
 
 
 @pytest.mark.parametrize("uneven", [False, True])
 def test_slopes_are_those_of_a_torque_by_its_samples(uneven):
     it, rng = log(0.3 * DT, uneven), np.random.default_rng(0)
-    stencil, partial = Stencil.of(it), rng.standard_normal((3, it.t.size, 1))
+    stencil, partial = Stencil.from_log(it), rng.standard_normal((3, it.t.size, 1))
     slopes = stencil.slopes(partial)
-    assert slopes.shape == (it.t.size, 1, NODES.size)
+    assert slopes.shape == (it.t.size, 1, NODE_OFFSETS.size)
     n = np.zeros_like(it.q)
     n[8:-8] = rng.standard_normal((it.t.size - 16, 1))
     torque = sum(p * x for p, x in zip(partial, stencil.motion(n), strict=True))
     x = rng.standard_normal(n.shape)
-    adjoint = stencil.transposed(slopes, x)
+    adjoint = stencil.apply_transposed(slopes, x)
     assert (adjoint * n).sum() == pytest.approx((x * torque).sum(), rel=1e-9)

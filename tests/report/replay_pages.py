@@ -7,7 +7,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 from robotid_sim.chart import Chart, Clock, Curve, Panel
 from robotid_sim.model.robot import Robot
 from robotid_sim.report.page import Page
-from robotid_sim.report.replay.motions import Replay, ReplayMotion, tracking_motion
+from robotid_sim.report.replay.motions import Replay, ReplayMotion, make_tracking_motion
 from robotid_sim.section import Section
 from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.viewer.animation import Animation
@@ -33,7 +33,7 @@ def page_of(robot: Robot) -> Page:
         model: (model, t, np.outer(t, np.full(robot.dof, k * 1e-3)))
         for k, model in enumerate(("true", "nominal", "identified"))
     }
-    lap = tracking_motion(robot, "lap", path, errors)
+    lap = make_tracking_motion(robot, "lap", path, errors)
     sweep = ReplayMotion("sweep", Animation.sweep(robot))
     sections = (
         Section(title="Plots", charts=(plot("both", Clock("lap"), Clock("sweep", 1.0, 0.5)),)),

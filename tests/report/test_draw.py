@@ -15,7 +15,7 @@ from sampling import sampled
 
 from robotid_sim import palette
 from robotid_sim.chart import Band, Chart, Curve, Matrix, Panel, Points, Space
-from robotid_sim.report.draw import DPI, WIDTH, draw, figure
+from robotid_sim.report.draw import FIGURE_DPI, FIGURE_WIDTH, draw, figure
 
 COLUMN = 3.5
 """Width of one column of a paper [in]."""
@@ -129,7 +129,7 @@ def test_files_are_valid_and_say_the_labels(make) -> None:
     drawing = drawn(make)
     etree.fromstring(drawing.svg.encode())
     picture = Image.open(io.BytesIO(drawing.png))
-    assert picture.width == pytest.approx(figure(chart).get_figwidth() * DPI, abs=1.0)
+    assert picture.width == pytest.approx(figure(chart).get_figwidth() * FIGURE_DPI, abs=1.0)
     assert picture.getpixel((0, 0))[:3] == (255, 255, 255)  # opaque: a viewer may be dark
     shown = "".join(etree.fromstring(drawing.svg.encode()).itertext())
     for panel in chart.panels:
@@ -147,10 +147,12 @@ def test_same_chart_same_bits(make) -> None:
 @pytest.mark.parametrize(
     ("make", "width"),
     sampled(
-        product((lines, intervals, matrix, wide_matrix, band, hard, spread), (COLUMN, WIDTH)),
+        product(
+            (lines, intervals, matrix, wide_matrix, band, hard, spread), (COLUMN, FIGURE_WIDTH)
+        ),
         (hard, COLUMN),
         (spread, COLUMN),
-        (matrix, WIDTH),
+        (matrix, FIGURE_WIDTH),
         mark=pytest.mark.slow,
     ),
 )
@@ -208,4 +210,4 @@ def test_a_matrix_of_one_color_begins_with_the_paper() -> None:
     mesh = made.axes[0].collections[0]
     np.testing.assert_array_equal(mesh.cmap(0.0), np.ones(4))
     assert to_hex(mesh.cmap(1.0)) == palette.light("identified")
-    assert made.get_figwidth() == WIDTH
+    assert made.get_figwidth() == FIGURE_WIDTH

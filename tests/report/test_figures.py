@@ -10,7 +10,7 @@ from robotid_sim.diagnostics.directions import weakest_directions, worst_directi
 from robotid_sim.estimation.problem import rows_of
 from robotid_sim.estimation.state_functions import joint_states
 from robotid_sim.excitation.design import excitation_quality
-from robotid_sim.pipeline.trust import binned_residuals
+from robotid_sim.pipeline.trust import bin_residuals
 from robotid_sim.report.figures.closed_loop import (
     energy_differences,
     joint_errors,
@@ -19,7 +19,7 @@ from robotid_sim.report.figures.closed_loop import (
 )
 from robotid_sim.report.figures.excitation import design_convergence, excitation, tool_path
 from robotid_sim.report.figures.parameters import (
-    SURE,
+    MAX_MEAN_RATIO,
     base_parameters,
     correlation,
     friction,
@@ -155,13 +155,13 @@ def changed(fit, of_state):
 )
 def test_residuals_over_the_state_show_what_the_model_lacks(study, panel, of_state) -> None:
     fit = study.fit
-    for shown in residuals_over_state(binned_residuals(fit), fit.plain.joint_names).panels:
-        assert max(np.abs(mark.y).max() for mark in shown.marks) < SURE
-    residuals_of = binned_residuals(changed(fit, of_state))
+    for shown in residuals_over_state(bin_residuals(fit), fit.plain.joint_names).panels:
+        assert max(np.abs(mark.y).max() for mark in shown.marks) < MAX_MEAN_RATIO
+    residuals_of = bin_residuals(changed(fit, of_state))
     shown = residuals_over_state(residuals_of, fit.plain.joint_names).panels[panel]
     sizes = [np.abs(mark.y).max() for mark in shown.marks]
-    assert sizes[1] > SURE
-    assert max(sizes[:1] + sizes[2:]) < SURE
+    assert sizes[1] > MAX_MEAN_RATIO
+    assert max(sizes[:1] + sizes[2:]) < MAX_MEAN_RATIO
 
 
 def test_singular_values_mark_the_directions_of_the_table(study) -> None:
@@ -209,7 +209,7 @@ def test_prediction_shows_the_residual_whose_rms_is_stated(study) -> None:
 
 def test_base_parameters_are_scaled_by_the_bound(study) -> None:
     estimate, basis = study.fit.chosen, study.fit.basis
-    true, nominal = (basis.of(r.parameters()) for r in (study.plant, study.nominal))
+    true, nominal = (basis.project(r.parameters()) for r in (study.plant, study.nominal))
     bound = 2.0 * estimate.std
     chart = base_parameters(estimate, nominal, true, bound)
     points = marks(chart, "consistent, 95 % interval")[0]

@@ -12,8 +12,8 @@ import pytest
 from test_draw import CHARTS, band, intervals, lines, space
 
 from robotid_sim.chart import Chart, Matrix, Panel, Points
-from robotid_sim.palette import ROLES
-from robotid_sim.report.interactive import LONGEST, SYMLOG, packed, plotly_figure
+from robotid_sim.palette import ROLE_COLORS
+from robotid_sim.report.interactive import MAX_SIDE_RATIO, SYMLOG_THRESHOLD, pack, plotly_figure
 
 FLAT = [make for make in CHARTS if make is not space]
 
@@ -45,7 +45,7 @@ def test_a_path_in_a_plane_lies_inside_a_box_of_one_scale() -> None:
     assert (ends[:, 0] < flat.min(axis=0)).all()
     assert (ends[:, 1] > flat.max(axis=0)).all()
     shares = np.array([scene["aspectratio"][axis] for axis in "xyz"])
-    assert shares.max() <= LONGEST
+    assert shares.max() <= MAX_SIDE_RATIO
     assert shares.min() > 0.4 * shares.max()
     sizes = np.ptp(ends, axis=1)
     np.testing.assert_allclose(sizes / sizes.max(), shares / shares.max(), rtol=1e-3)
@@ -56,7 +56,7 @@ def test_figure_is_json_with_known_color_roles(make) -> None:
     text = json.dumps(plotly_figure(make()), allow_nan=False)
     roles = set(re.findall(r'"role:([a-z0-9-]+)', text))
     assert roles
-    assert roles <= {*ROLES, "paper"}
+    assert roles <= {*ROLE_COLORS, "paper"}
     assert not re.search(r'"#[0-9a-f]{6}"', text)
 
 
@@ -100,8 +100,8 @@ def test_intervals_keep_order_and_ends_on_the_stretched_axis() -> None:
 
 def test_packed_text_comes_back_and_is_the_same_every_time() -> None:
     text = "λ" * 1000
-    assert gzip.decompress(base64.b64decode(packed(text))).decode() == text
-    assert packed(text) == packed(text)
+    assert gzip.decompress(base64.b64decode(pack(text))).decode() == text
+    assert pack(text) == pack(text)
 
 
 def test_named_rows_may_hold_any_number_of_points() -> None:
@@ -118,7 +118,7 @@ def test_symlog_ticks_stand_apart_however_wide_the_axis() -> None:
         panel = Panel(marks=marks, x_scale="symlog", y_ticks=("b", "c"))
         figure = plotly_figure(Chart(name="c", title="c", caption="c", panels=(panel,)))
         at = np.array(figure["layout"]["xaxis"]["tickvals"])
-        ends = np.arcsinh(np.array(x) / SYMLOG)
+        ends = np.arcsinh(np.array(x) / SYMLOG_THRESHOLD)
         assert len(at) >= 3
         assert np.diff(at).min() >= 0.059 * (ends[1] - ends[0])
         texts = figure["layout"]["xaxis"]["ticktext"]

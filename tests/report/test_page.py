@@ -21,7 +21,14 @@ from test_draw import band, lines, space
 
 from robotid_sim.chart import Chart, Curve, Matrix, Panel, Points, Space, csv_text
 from robotid_sim.errors import FileFormatError
-from robotid_sim.report.page import COLUMNS, TERMS, Page, meaning, prose, write_page
+from robotid_sim.report.page import (
+    COLUMN_MEANINGS,
+    TERM_MEANINGS,
+    Page,
+    explain_column,
+    prose,
+    write_page,
+)
 from robotid_sim.report.reproduction_report import badge_of
 from robotid_sim.report.study_report import study_report
 from robotid_sim.section import Section
@@ -260,8 +267,8 @@ def test_report_of_a_study_is_complete_and_small(quick_study, tmp_path) -> None:
     for check in study.result.verdict.checks:
         assert check.name in shown
     explained = {element.get("title") for element in tree.cssselect("abbr, th button[title]")}
-    assert len(explained & set(TERMS.values())) >= 12
-    assert len(explained & set(COLUMNS.values())) >= 8
+    assert len(explained & set(TERM_MEANINGS.values())) >= 12
+    assert len(explained & set(COLUMN_MEANINGS.values())) >= 8
     rows = [r for r in tree.cssselect("tr") if r.text_content().startswith("consistent")]
     assert rows
 
@@ -292,6 +299,6 @@ def test_a_text_stays_what_it_was() -> None:
 
 
 def test_columns_have_the_meaning_of_their_name_or_of_a_term_in_it() -> None:
-    assert meaning("std") == COLUMNS["std"]
-    assert meaning("of RMS torque") == TERMS["RMS"]
-    assert meaning("joint") == ""
+    assert explain_column("std") == COLUMN_MEANINGS["std"]
+    assert explain_column("of RMS torque") == TERM_MEANINGS["RMS"]
+    assert explain_column("joint") == ""

@@ -22,21 +22,21 @@ from robotid_sim.report.page import Page, page_text, write_page
 from robotid_sim.report.replay.data import (
     COARSE,
     FINE,
-    MOST_SAMPLES,
+    MAX_SAMPLES,
     body_meshes,
     replay_data,
-    simplified,
+    simplify,
 )
 from robotid_sim.report.replay.motions import (
-    FULL_RESIDUAL,
-    BesideArm,
+    MAX_RESIDUAL_RATIO,
+    GhostArm,
     Replay,
     ReplayMotion,
-    in_motion,
     log_motion,
     logs_motion,
     loop_motions,
-    tracking_motion,
+    make_tracking_motion,
+    tie_to_motion,
     trajectory_motion,
 )
 from robotid_sim.report.study_report import study_report
@@ -95,7 +95,7 @@ def test_many_triangles_become_few_on_the_same_surface() -> None:
     for _ in range(5):
         box = box.subdivide()
     solids = [Solid(m.vertices, m.faces) for m in (ball, box)]
-    few_ball, few_box = simplified(solids, 3000)
+    few_ball, few_box = simplify(solids, 3000)
     assert 1500 < len(few_ball.faces) + len(few_box.faces) <= 3000
     np.testing.assert_allclose(np.linalg.norm(few_ball.vertices, axis=1), 0.2, atol=1e-3)
     assert few_ball.volume == pytest.approx(solids[0].volume, rel=0.01)
@@ -106,7 +106,7 @@ def test_many_triangles_become_few_on_the_same_surface() -> None:
 def test_few_triangles_stay_as_they_are() -> None:
     box = trimesh.creation.box([1.0, 1.0, 1.0])
     solid = Solid(box.vertices, box.faces)
-    assert simplified([solid], 12) == [solid]
+    assert simplify([solid], 12) == [solid]
 
 
 def test_a_robot_without_shapes_shows_its_inertia(arm) -> None:
@@ -161,7 +161,7 @@ def test_long_motions_are_thinned_to_share_a_page(arm) -> None:
     motions = [log_motion(arm, log_of(arm, t), f"log {k}") for k in (1, 2)]
     data = replay_data(Replay(arm, tuple(motions)))
     counts = [numbers(motion["t"], "<f8").size for motion in data["motions"]]
-    assert all(0.4 * MOST_SAMPLES < count <= MOST_SAMPLES / 2 for count in counts)
+    assert all(0.4 * MAX_SAMPLES < count <= MAX_SAMPLES / 2 for count in counts)
 
 
 def test_the_residual_is_over_three_standard_deviations(arm) -> None:
@@ -171,15 +171,15 @@ def test_the_residual_is_over_three_standard_deviations(arm) -> None:
     predicted = Prediction(arm.joint_names, units, t, left, 0.0 * left, zero, zero, None)
     log = log_of(arm, np.linspace(0.0, 2.0, 101))
     motion = log_motion(arm, log, "log", predicted, np.array([0.1, 2.0]))
-    shares = np.outer(log.t, (0.3, 6.0)) / (FULL_RESIDUAL * np.array([0.1, 2.0]))
+    shares = np.outer(log.t, (0.3, 6.0)) / (MAX_RESIDUAL_RATIO * np.array([0.1, 2.0]))
     np.testing.assert_allclose(motion.residual, np.minimum(shares, 1.0), atol=1e-12)
 
 
 def test_further_logs_are_ghosts_at_their_own_times(arm) -> None:
     t = np.linspace(0.0, 3.0, 151)
     animations = [
-        Animation.of_log(arm, log_of(arm, t), "a"),
-        Animation.of_log(arm, log_of(arm, t[:100], 2.0), "b"),
+        Animation.from_log(arm, log_of(arm, t), "a"),
+        Animation.from_log(arm, log_of(arm, t[:100], 2.0), "b"),
     ]
     motion = logs_motion(animations)
     assert motion.own == animations[0].name
@@ -193,11 +193,11 @@ def test_errors_of_models_are_magnified_until_they_are_seen(arm) -> None:
     path = PointToPoint(arm.joint_names, start, end, 0.0, 2.0)
     t = np.linspace(0.0, 2.0, 401)
     errors = {"nominal": ("nominal", t, np.outer(t, (1e-3, 5e-4)))}
-    motion = tracking_motion(arm, "lap", path, errors)
+    motion = make_tracking_motion(arm, "lap", path, errors)
     np.testing.assert_allclose(motion.animation.q, path(motion.animation.t).q)
     assert motion.magnification == 100.0
     assert motion.beside[0].difference[-1] == pytest.approx([2e-3, 1e-3])
-    assert tracking_motion(arm, "lap", path, errors, 7.0).magnification == 7.0
+    assert make_tracking_motion(arm, "lap", path, errors, 7.0).magnification == 7.0
 
 
 def test_a_periodic_trajectory_is_shown_once(arm) -> None:
@@ -232,7 +232,9 @@ def test_time_axes_are_tied_to_the_motions_of_the_page(arm, tmp_path) -> None:
 
 
 def test_a_section_is_put_into_a_motion() -> None:
-    section = in_motion(Section(title="S", charts=(timed("one", Clock(unit=1e-3)), lines())), "log")
+    section = tie_to_motion(
+        Section(title="S", charts=(timed("one", Clock(unit=1e-3)), lines())), "log"
+    )
     assert section.charts[0].panels[0].clock == Clock("log", unit=1e-3)
     assert all(panel.clock is None for panel in section.charts[1].panels)
 
@@ -257,7 +259,7 @@ def test_names_of_robots_and_logs_cannot_break_the_page(arm) -> None:
     joints = (replace(arm.joints[0], name=nasty), arm.joints[1])
     robot = replace(arm, name=nasty, joints=joints)
     motion = replace(
-        sweep(robot, nasty), beside=(BesideArm(nasty, "true", 0.0 * sweep(robot).animation.q),)
+        sweep(robot, nasty), beside=(GhostArm(nasty, "true", 0.0 * sweep(robot).animation.q),)
     )
     text = page_text(page_of(robot, motion))
     assert "alert" not in text

@@ -10,9 +10,9 @@ from robotid_sim.pipeline.result import CheckResult
 from robotid_sim.report.figures.torques import prediction
 from robotid_sim.report.finding import (
     clear_shares,
-    finding,
     limits_of_noise,
     noise_limited,
+    summarize_study,
     trust_section,
 )
 from robotid_sim.report.loop_section import lucky_notes
@@ -64,7 +64,7 @@ def test_values_end_where_the_second_digit_of_their_deviation_is(value, std, tex
 
 def test_base_parameters_stand_with_their_intervals(study) -> None:
     fit, intervals = study.fit, study.fit.intervals()
-    before = fit.basis.of(study.nominal.parameters())
+    before = fit.basis.project(study.nominal.parameters())
     table = parameter_table(fit.chosen, fit.basis, before, intervals=intervals)
     column = table.columns.index("95 % interval")
     ends = np.array([[float(end) for end in row[column].split(" … ")] for row in table.rows])
@@ -91,7 +91,7 @@ def test_a_nominal_model_that_tracks_better_is_named_and_explained(study) -> Non
 
 def test_finding_states_gap_error_and_known_parameters(study) -> None:
     basis, chosen = study.fit.basis, study.fit.chosen
-    text = finding(study.result, chosen, basis, 0.04)
+    text = summarize_study(study.result, chosen, basis, 0.04)
     assert text.startswith("Identification closed 96 % of the tracking gap")
     assert text.endswith(".")
     assert "\n" not in text
@@ -100,7 +100,7 @@ def test_finding_states_gap_error_and_known_parameters(study) -> None:
 
 
 def test_finding_without_a_loop_has_no_gap(study) -> None:
-    text = finding(study.result, study.fit.chosen, study.fit.basis, None)
+    text = summarize_study(study.result, study.fit.chosen, study.fit.basis, None)
     assert "gap" not in text
     assert "predicts unseen torques" in text
 
@@ -110,7 +110,7 @@ def test_failed_verdict_comes_first(study) -> None:
     checks[4] = checks[4].model_copy(update={"passed": False, "value": 0.02})
     judged = study.result.verdict.model_copy(update={"passed": False, "checks": checks})
     result = study.result.model_copy(update={"verdict": judged})
-    text = finding(result, study.fit.chosen, study.fit.basis, 0.04)
+    text = summarize_study(result, study.fit.chosen, study.fit.basis, 0.04)
     assert text.startswith("Failed: model error on the validation motion / RMS torque")
     assert "2 %, limit 0.6 %" in text
 
@@ -123,10 +123,10 @@ def test_joint_with_uncertain_parameters_is_noise_limited(study) -> None:
     noisy = replace(chosen, cov=cov)
     assert clear_shares(noisy, basis)[5] == 0.0
     assert "joint_6" in noise_limited(noisy, basis)
-    assert "joint_6 fewer than half" in finding(study.result, noisy, basis, 0.0)
+    assert "joint_6 fewer than half" in summarize_study(study.result, noisy, basis, 0.0)
     assert "joint_1" not in noise_limited(noisy, basis)
     unknown = replace(chosen, cov=np.diag((10.0 * chosen.beta) ** 2))
-    assert "of no joint half of its own" in finding(study.result, unknown, basis, 0.0)
+    assert "of no joint half of its own" in summarize_study(study.result, unknown, basis, 0.0)
 
 
 @pytest.mark.parametrize(

@@ -13,17 +13,22 @@ from robots import urdf_path
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.reduction import Reduction, triangular_factor
-from robotid_sim.estimation.restricted import NAME, RestrictedLeastSquares, within
+from robotid_sim.estimation.restricted import ESTIMATOR_NAME, RestrictedLeastSquares, is_within
 from robotid_sim.measurement.joined_motion import JoinedRowFilter
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.config import StudyConfig, load_config
 from robotid_sim.pipeline.fit_plan import build_fit
-from robotid_sim.pipeline.refit import packed_factors, refit_data, refit_of, windows_of
+from robotid_sim.pipeline.refit import pack_factors, refit_data, refit_of, windows_of
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.pipeline.trust import fit_remarks
 from robotid_sim.report.page import Page, write_page
 from robotid_sim.report.sections import Recipe
-from robotid_sim.report.what_if_section import repeated, study_text, toml_text, what_if_section
+from robotid_sim.report.what_if_section import (
+    command_with_config,
+    study_text,
+    toml_text,
+    what_if_section,
+)
 from robotid_sim.streams import Streams
 
 
@@ -73,7 +78,7 @@ def test_the_factors_of_all_windows_give_the_estimate(fit) -> None:
     beta, _ = Reduction(factors, samples).solve(1.0 / whole.noise_std)
     np.testing.assert_allclose(beta, whole.beta, rtol=1e-6)  # weights of the round before
     np.testing.assert_allclose(
-        Reduction(factors, samples).squared_residuals(whole.beta) / samples,
+        Reduction(factors, samples).compute_squared_residuals(whole.beta) / samples,
         whole.torque_rms**2,
         rtol=1e-9,
     )
@@ -96,7 +101,7 @@ def test_windows_are_parts_of_periods_and_cover_all_rows(fit) -> None:
     windows = windows_of(fit)
     times = fit.problem.times
     assert [w.group for w in windows] == [f"period {k}" for k in (1, 1, 1, 2, 2, 2, 3, 3, 3)]
-    inside = np.array([within(times, [[w.low, w.high]]) for w in windows])
+    inside = np.array([is_within(times, [[w.low, w.high]]) for w in windows])
     assert (inside.sum(axis=0) == 1).all()
     assert (windows[2].high, windows[3].low) == (8.0, 8.0)
 
@@ -119,14 +124,14 @@ def test_windows_of_several_logs_are_parts_of_them(run) -> None:
     assert isinstance(both.motion.row_filter, JoinedRowFilter)
     windows = windows_of(both)
     assert [w.group for w in windows] == ["log 1"] * 5 + ["log 2"] * 5
-    first = within(both.problem.times, [[windows[0].low, windows[4].high]])
+    first = is_within(both.problem.times, [[windows[0].low, windows[4].high]])
     assert (first == (both.motion.row_filter.log_of == 0)).all()
 
 
 def test_factors_of_few_rows_are_trapezoids(fit) -> None:
     use = np.zeros(fit.problem.samples, dtype=bool)
     use[:3] = True
-    columns, text = packed_factors(fit.problem, [use])
+    columns, text = pack_factors(fit.problem, [use])
     entries = sum(sum(len(own) + 1 - row for row in range(3)) for own in columns)
     assert len(np.frombuffer(base64.b64decode(text))) == entries
 
@@ -180,11 +185,11 @@ def test_a_configuration_comes_back_with_the_further_estimator(fit, tmp_path) ->
             },
         },
     )
-    options = f"\n[estimation.options.{NAME}]\nwithout = [[0.0, 8.0]]\nprior = 0.1\n"
-    after = restored(study_text(recipe(before), NAME), tmp_path, options)
-    assert after.estimation.estimators == ("wls", "robust", NAME)
-    assert after.estimation.chosen == NAME
-    estimator = build_fit(after).estimators[NAME]
+    options = f"\n[estimation.options.{ESTIMATOR_NAME}]\nwithout = [[0.0, 8.0]]\nprior = 0.1\n"
+    after = restored(study_text(recipe(before), ESTIMATOR_NAME), tmp_path, options)
+    assert after.estimation.estimators == ("wls", "robust", ESTIMATOR_NAME)
+    assert after.estimation.chosen == ESTIMATOR_NAME
+    estimator = build_fit(after).estimators[ESTIMATOR_NAME]
     assert estimator == RestrictedLeastSquares(without=[[0.0, 8.0]], prior=0.1)
     kept = {"estimation"}
     assert before.model_dump(exclude=kept) == after.model_dump(exclude=kept)
@@ -215,4 +220,4 @@ def test_toml_holds_what_json_does() -> None:
     ],
 )
 def test_the_command_is_repeated_beside_its_files(command, again) -> None:
-    assert repeated(command) == f"robotid {again}"
+    assert command_with_config(command) == f"robotid {again}"

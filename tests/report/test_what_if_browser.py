@@ -14,7 +14,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 
 from robotid_sim.cli.app import main
 from robotid_sim.estimation.estimate import load_chosen
-from robotid_sim.estimation.restricted import NAME
+from robotid_sim.estimation.restricted import ESTIMATOR_NAME
 from robotid_sim.measurement.files import save_log
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build_robot import build_basis, build_nominal_of_log
@@ -143,7 +143,7 @@ def test_ten_what_ifs_of_irb140_are_those_of_python(browser, quick_study, tmp_pa
     for k in range(10):
         made = refit(browser, random_choices(data, rng, k))
         (tmp_path / "study.toml").write_text(made["text"], encoding="utf-8")
-        estimator = build_fit(load_config(tmp_path / "study.toml")).estimators[NAME]
+        estimator = build_fit(load_config(tmp_path / "study.toml")).estimators[ESTIMATOR_NAME]
         estimate = estimator.fit(fit.problem)
         assert estimate.success, estimate.message
         agrees(made, estimate)
@@ -180,7 +180,7 @@ def test_the_configuration_gives_the_same_numbers_by_the_command_line(opened, ar
     words = ("identify", arm.folder / "arm.urdf", arm.folder / "log.h5", "--config", file)
     assert main([str(word) for word in (*words, "-o", out)]) in (0, 1)  # in doubt by one joint
     _, chosen, _ = load_chosen(out)
-    assert chosen.estimator == NAME
+    assert chosen.estimator == ESTIMATOR_NAME
     assert chosen.options["fixed"] == {"Fv1": 0.75}
     assert chosen.options["joint_weights"] == {NASTY[1]: 0}
     shown = opened.execute_script(
@@ -276,7 +276,7 @@ def test_the_configuration_is_copied(opened) -> None:
     WebDriverWait(opened, WAIT).until(
         lambda d: "Copied." in d.find_element(By.ID, "live-what-if").text
     )
-    assert f'chosen = "{NAME}"' in opened.execute_script(
+    assert f'chosen = "{ESTIMATOR_NAME}"' in opened.execute_script(
         "return document.getElementById('what-if-file').value"
     )
 

@@ -14,7 +14,7 @@ from robotid_sim.kinematics.inverse import singularity_index
 from robotid_sim.kinematics.workspace import tip_demand
 from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
-from robotid_sim.tasks.path import JointPath, Lap, fastest_lap, tracking_path
+from robotid_sim.tasks.path import JointPath, Lap, fastest_lap, make_tracking_path
 
 CIRCLES = with_files("irb140", "iiwa", "panda", "ur5")
 SMALL = ("twolink", "ppp", "scara", "rp")
@@ -29,7 +29,7 @@ spans of 0.052 rad errs by 0.052^6 of its sixth derivative."""
 def paths():
     """Robot and path by name."""
     robots = {name: Robot.from_urdf(urdf_path(name)) for name in (*CIRCLES, *SMALL, "2r")}
-    return {name: (robot, tracking_path(robot)) for name, robot in robots.items()}
+    return {name: (robot, make_tracking_path(robot)) for name, robot in robots.items()}
 
 
 @pytest.mark.parametrize("name", CIRCLES)
@@ -100,7 +100,7 @@ def test_it_stays_a_circle_between_the_solved_poses(paths, name):
 @pytest.mark.parametrize("name", CIRCLES)
 def test_a_wanted_radius_is_the_circles(paths, name):
     robot, _ = paths[name]
-    path = tracking_path(robot, 0.04)
+    path = make_tracking_path(robot, 0.04)
     poses = np.array([tip_pose(robot, q) for q in path.points])
     assert_circle(poses, 1e-9)
     # 120 poses at steps of 3 degrees: the extremes are among them.
@@ -112,8 +112,8 @@ def test_a_wanted_radius_is_the_circles(paths, name):
 )
 def test_the_path_depends_on_kinematics_and_limits_alone(paths, name):
     robot, path = paths[name]
-    again = tracking_path(Robot.from_urdf(urdf_path(name)))
-    other = tracking_path(perturb(robot, np.random.default_rng(3)))
+    again = make_tracking_path(Robot.from_urdf(urdf_path(name)))
+    other = make_tracking_path(perturb(robot, np.random.default_rng(3)))
     np.testing.assert_array_equal(again.points, path.points)
     np.testing.assert_array_equal(other.points, path.points)
     assert again.task == other.task == path.task

@@ -14,7 +14,7 @@ from robotid_sim.kinematics.inverse import singularity_index
 from robotid_sim.kinematics.workspace import reach, tip_demand
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks import TASKS
-from robotid_sim.tasks.path import Lap, fastest_lap, tracking_path
+from robotid_sim.tasks.path import Lap, fastest_lap, make_tracking_path
 from robotid_sim.tasks.task import RunPlan, TaskRun
 
 SIX = with_files("irb140", "irb120", "rs010n", "rocr6", "iiwa", "panda")
@@ -136,7 +136,7 @@ def test_a_tip_without_a_plane_leaves_the_task_to_the_joints(placed, shape, join
 
 def test_tracking_path_is_the_circle(irb140, placed):
     np.testing.assert_array_equal(
-        tracking_path(irb140).points, placed["irb140", "circle"][1].points
+        make_tracking_path(irb140).points, placed["irb140", "circle"][1].points
     )
 
 
@@ -305,7 +305,7 @@ def test_joint_step_starts_below_the_start_of_the_circle(name):
     wanted = [-0.002 if prismatic else -0.02 for prismatic in robot.prismatic]
     np.testing.assert_array_equal(run.offset, wanted)
     reference = run.trajectory(np.array([0.0, 0.7, 1.5]))
-    np.testing.assert_array_equal(reference.q, np.tile(tracking_path(robot).points[0], (3, 1)))
+    np.testing.assert_array_equal(reference.q, np.tile(make_tracking_path(robot).points[0], (3, 1)))
     assert not reference.dq.any()
     assert not reference.ddq.any()
     assert (run.trajectory.start, run.trajectory.duration) == (0.0, 1.5)

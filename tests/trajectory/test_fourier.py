@@ -208,7 +208,7 @@ def test_the_tip_keeps_its_orientation_on_six_joints(irb140):
 def test_gradients_with_held_orientation_are_exact(irb140):
     space = CartesianFourierOptions(follow="tip").space(irb140)
     x, h = space.random(np.random.default_rng(0), 0.6), 1e-3
-    grid, weights = space.on_grid(30), np.random.default_rng(1).standard_normal((3, 30, 6))
+    grid, weights = space.make_grid(30), np.random.default_rng(1).standard_normal((3, 30, 6))
 
     def value(point):
         return sum((w * part).sum() for w, part in zip(weights, grid.motion(point), strict=True))
@@ -231,7 +231,7 @@ def test_swarm_finds_the_published_level_of_conditioning(forearm, space):
     # Published: 4.73 at best and 7.16 on average of 50 particles and 30 steps; random draws and
     # greedy steps from the best of them get near in less.
     columns = base_parameters(forearm).columns[:15]  # without friction
-    rng, grid = np.random.default_rng(0), space.on_grid(60)
+    rng, grid = np.random.default_rng(0), space.make_grid(60)
 
     def condition(x):
         W = torque_regressor(forearm, *grid.motion(x), columns).reshape(-1, 15)
@@ -250,7 +250,7 @@ def test_a_path_out_of_reach_is_named(space):
     x = np.zeros(space.size)
     x[0] = 1.0 / space.radius  # a circle of a meter
     with pytest.raises(PathError, match=r"point 1 of 50 at \(1\.35, 0, 0\.45\) is out of reach"):
-        space.on_grid(50).motion(x)
+        space.make_grid(50).motion(x)
     with pytest.raises(PathError, match="out of reach"):
         space.trajectory(x)
     assert np.isinf(space.limit_values(x)).all()
@@ -274,7 +274,7 @@ def test_an_arm_that_cannot_carry_a_point_is_refused(arm, forearm):
 def test_a_nonlinear_grid_pulls_back_at_a_point(space):
     none = np.zeros((20, 3))
     with pytest.raises(OptionError, match="at a point x"):
-        space.on_grid(20).pull_back(none, none, none)
+        space.make_grid(20).pull_back(none, none, none)
 
 
 def test_coordinates_are_in_units_of_the_largest_circle(space):

@@ -17,7 +17,7 @@ from robotid_sim.excitation.design import default_path
 from robotid_sim.model.robot import Robot
 from robotid_sim.tasks.path_file import PathFile, read_waypoints
 from robotid_sim.trajectory.fourier import SCHEMA_VERSION, FourierTrajectory
-from robotid_sim.trajectory.homing import returned
+from robotid_sim.trajectory.homing import add_return
 from robotid_sim.trajectory.trajectory_files import export_csv, load_trajectory, save_trajectory
 
 
@@ -214,7 +214,7 @@ def test_table_runs_from_home_to_home_at_rest(irb140, trajectory, tmp_path):
 def test_table_is_the_trajectory_with_its_way_back(irb140, trajectory, tmp_path):
     export_csv(trajectory, tmp_path / "robot.csv", RATE, irb140)
     comments, _, rows = table(tmp_path / "robot.csv")
-    whole = returned(irb140, trajectory)
+    whole = add_return(irb140, trajectory)
     reference = whole(whole.start + rows[:, 0])
     expected = np.hstack([reference.q, reference.dq, reference.ddq])
     np.testing.assert_array_equal(rows[:, 1:], expected)  # all bits
@@ -228,7 +228,7 @@ def test_positions_alone_are_a_path_file(irb140, tmp_path):
     trajectory = space.trajectory(space.random(np.random.default_rng(0)))
     export_csv(trajectory, tmp_path / "path.csv", 20.0, irb140, quantities=("q",))
     rows = read_waypoints(tmp_path / "path.csv", irb140.joint_names)
-    whole = returned(irb140, trajectory)
+    whole = add_return(irb140, trajectory)
     np.testing.assert_array_equal(rows.values, whole(whole.start + rows.t).q)
     run = PathFile(path=str(tmp_path / "path.csv")).runs(irb140)[0].trajectory
     t = np.linspace(0.0, run.duration, 500)

@@ -13,12 +13,17 @@ from robotid_sim.estimation.consistent import Consistent
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
-from robotid_sim.validation.agreement import TOLERATED, ComparedEstimate, compare_estimates, holm
+from robotid_sim.validation.agreement import (
+    MAX_VARIANCE_RATIO,
+    ComparedEstimate,
+    compare_estimates,
+    holm,
+)
 from robotid_sim.validation.comparison import Interval, summarize
 from robotid_sim.validation.honesty import (
     ResidualNoise,
-    constrained_cost,
-    constrained_limit,
+    compute_constraint_cost,
+    compute_constraint_limit,
     nees_range,
     residual_limit,
 )
@@ -71,7 +76,7 @@ def test_statistics_are_those_of_the_textbook() -> None:
 
 def test_exact_covariances_make_the_test_chi_squared() -> None:
     # chi-squared of 4 exceeds 9.4877 with probability 0.05
-    delta = np.array([np.sqrt(2.0 * 9.4877 * TOLERATED), 0.0, 0.0, 0.0])
+    delta = np.array([np.sqrt(2.0 * 9.4877 * MAX_VARIANCE_RATIO), 0.0, 0.0, 0.0])
     (pair,) = compare_estimates([certain(np.zeros(B)), certain(delta)]).pairs
     assert pair.p_value == pytest.approx(0.05, rel=1e-3)
 
@@ -104,7 +109,7 @@ def test_directions_without_variance_are_left_out() -> None:
     beta = np.array([0.1, -0.1, 0.0, 0.0])
     (pair,) = compare_estimates([certain(np.zeros(B), cov), certain(beta, cov)]).pairs
     assert pair.rank == B - 1
-    assert pair.agrees
+    assert pair.is_agreement
 
 
 def test_too_few_blocks_leave_the_single_parameters() -> None:
@@ -122,7 +127,7 @@ def test_a_small_difference_of_all_is_no_difference_of_one() -> None:
     (pair,) = agreement.pairs
     assert pair.differs_jointly
     assert not pair.differs.any()
-    assert "all parameters at once, none by itself" in agreement.finding
+    assert "all parameters at once, none by itself" in agreement.agreement_text
 
 
 def test_holm_rejects_step_by_step() -> None:
@@ -133,8 +138,8 @@ def test_holm_rejects_step_by_step() -> None:
 
 def test_fits_of_one_robot_agree_and_their_intervals_hold(fits) -> None:
     agreements = [compare_estimates(list(two)) for two in zip(fits[::2], fits[1::2], strict=True)]
-    assert all(agreement.agrees for agreement in agreements)
-    assert compare_estimates(fits[:5]).agrees
+    assert all(agreement.is_agreement for agreement in agreements)
+    assert compare_estimates(fits[:5]).is_agreement
     assert len(compare_estimates(fits[:5]).pairs) == 10
     within = np.mean([agreement.pairs[0].share_within for agreement in agreements])
     assert 0.92 < within <= 1.0  # 30 pairs: 95 % to within two standard deviations and more
@@ -150,18 +155,18 @@ def test_what_differs_is_named_first_and_alone(fits) -> None:
     other = replace(fits[1], estimate=replace(estimate, beta=moved))
     agreement = compare_estimates([fits[0], other])
     (pair,) = agreement.pairs
-    assert not agreement.agrees
+    assert not agreement.is_agreement
     assert [pair.names[i] for i in np.flatnonzero(pair.differs)] == ["Fc2"]
     assert pair.strongest_first[0] == k
-    assert agreement.finding.startswith("they differ: Fc2 by ")
+    assert agreement.agreement_text.startswith("they differ: Fc2 by ")
 
 
 def test_the_pairs_of_the_odd_one_out_are_named(fits) -> None:
     estimate = fits[2].estimate
     odd = replace(fits[2], estimate=replace(estimate, beta=estimate.beta + 20.0 * estimate.std))
     agreement = compare_estimates([fits[0], fits[1], odd])
-    assert [pair.agrees for pair in agreement.pairs] == [True, False, False]
-    assert agreement.finding.startswith("they differ in 2 of 3 pairs. fit 0 and fit 2: ")
+    assert [pair.is_agreement for pair in agreement.pairs] == [True, False, False]
+    assert agreement.agreement_text.startswith("they differ in 2 of 3 pairs. fit 0 and fit 2: ")
 
 
 def test_what_cannot_be_compared_is_refused() -> None:
@@ -192,7 +197,7 @@ class Run:
 
 def test_interval_is_that_of_student():
     values = np.random.default_rng(0).normal(3.0, 2.0, 12)
-    found = Interval.of(values)
+    found = Interval.from_values(values)
     low, high = stats.t.interval(0.95, 11, loc=values.mean(), scale=stats.sem(values))
     assert found.mean == pytest.approx(values.mean())
     assert found.half_width == pytest.approx(0.5 * (high - low))
@@ -201,13 +206,13 @@ def test_interval_is_that_of_student():
 
 def test_intervals_cover_the_mean_as_often_as_they_say():
     draws = np.random.default_rng(1).normal(0.0, 1.0, (2000, 5))
-    intervals = [Interval.of(row) for row in draws]
+    intervals = [Interval.from_values(row) for row in draws]
     covered = np.mean([abs(interval.mean) <= interval.half_width for interval in intervals])
     assert covered == pytest.approx(0.95, abs=0.015)  # three standard deviations of 2000 draws
 
 
 def test_a_single_run_has_no_spread():
-    assert Interval.of([2.5]) == Interval(2.5, 0.0, 1)
+    assert Interval.from_values([2.5]) == Interval(2.5, 0.0, 1)
 
 
 def test_rows_come_in_the_order_of_their_cases():
@@ -260,13 +265,15 @@ def test_constraints_that_hold_cost_no_more_than_chance(trials):
     for problem in problems[:100]:
         free = fit(problem)
         costs.append(
-            constrained_cost(problem, Consistent().fit(problem, np.random.default_rng(0)), free)
+            compute_constraint_cost(
+                problem, Consistent().fit(problem, np.random.default_rng(0)), free
+            )
         )
-    limit = constrained_limit(problems[0], RATE)
+    limit = compute_constraint_limit(problems[0], RATE)
     assert (np.array(costs) <= limit).mean() >= 1.0 - 2.0 * RATE
     negative = replace(problems[0], y=-problems[0].y)  # a torque of the wrong sign
     wrong = Consistent().fit(negative, np.random.default_rng(0))
-    assert constrained_cost(negative, wrong, fit(negative)) > 10.0 * limit
+    assert compute_constraint_cost(negative, wrong, fit(negative)) > 10.0 * limit
 
 
 def test_the_limit_of_the_residual_follows_from_the_replicates(trials):

@@ -13,7 +13,7 @@ from studies import cell_of, comparison, loop_of
 
 from robotid_sim.arrays import rms
 from robotid_sim.control.controller import ModelController
-from robotid_sim.control.gains import DISTURBANCE, LoopGains
+from robotid_sim.control.gains import DEFAULT_DISTURBANCE, LoopGains
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import ControllerError, OptionError, SimulationDiverged, UnknownNameError
 from robotid_sim.measurement.log import Log
@@ -21,7 +21,7 @@ from robotid_sim.model.perturb import perturb
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.config_tables import VerdictLimits
 from robotid_sim.pipeline.verdict import loop_checks
-from robotid_sim.tasks.path import fastest_lap, tracking_path
+from robotid_sim.tasks.path import fastest_lap, make_tracking_path
 from robotid_sim.validation.closed_loop import task_motions
 from robotid_sim.validation.comparison import Comparison
 from robotid_sim.validation.control_run import ControlRun
@@ -115,16 +115,18 @@ def test_only_steps_have_step_metrics(arm, small):
 
 def test_gains_come_from_the_nominal_model(small):
     loop, nominal, _ = small
-    lap = fastest_lap(nominal, tracking_path(nominal), 0.6, 4.0)
+    lap = fastest_lap(nominal, make_tracking_path(nominal), 0.6, 4.0)
     reference = lap(np.arange(0.0, lap.duration, 1e-3))
-    wanted = LoopGains.from_specification(nominal, reference, rate=1000.0, disturbance=DISTURBANCE)
+    wanted = LoopGains.from_specification(
+        nominal, reference, rate=1000.0, disturbance=DEFAULT_DISTURBANCE
+    )
     assert loop.gains.bandwidth == wanted.bandwidth
     np.testing.assert_array_equal(loop.gains.gain, wanted.gain)
 
 
 def test_true_model_has_no_mismatch_and_the_others_have_theirs(arm, small):
     loop, nominal, found = small
-    lap = fastest_lap(nominal, tracking_path(nominal), 0.6, 4.0)
+    lap = fastest_lap(nominal, make_tracking_path(nominal), 0.6, 4.0)
     t = np.arange(round(lap.duration * 1e3)) * 1e-3
     state = (lap(t).q, lap(t).dq, lap(t).ddq)
     true = joint_torque(arm, *state)

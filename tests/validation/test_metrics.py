@@ -17,10 +17,10 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.validation.metrics import (
     absolute_energy,
-    chattering_index,
+    compute_chattering_index,
+    compute_signed_energy,
     integral_absolute_error,
     integral_time_absolute_error,
-    signed_energy,
     step_metrics,
     step_work,
     torque_variation,
@@ -88,31 +88,31 @@ def sinusoid(frequency, seconds=5.0, dt=1e-3):
 @pytest.mark.parametrize(("frequency", "wanted"), [(1.0, 0.0), (10.0, 0.0), (100.0, 1.0)])
 def test_chattering_index_is_the_share_above_50_hz(frequency, wanted):
     # A window of 5 s leaks beyond 40 Hz from the line with the 6th power of 1 / (200 lines).
-    assert chattering_index(sinusoid(frequency), 1e-3) == pytest.approx(wanted, abs=1e-9)
+    assert compute_chattering_index(sinusoid(frequency), 1e-3) == pytest.approx(wanted, abs=1e-9)
 
 
 def test_chattering_index_weighs_by_the_square_of_the_rate():
     tau = sinusoid(10.0) + 0.1 * sinusoid(100.0)
     # Rates of a sampled sinusoid go with sin(pi f dt).
     slow, fast = np.sin(np.pi * 0.01) ** 2, (0.1 * np.sin(np.pi * 0.1)) ** 2
-    assert chattering_index(tau, 1e-3) == pytest.approx(fast / (slow + fast), abs=1e-9)
+    assert compute_chattering_index(tau, 1e-3) == pytest.approx(fast / (slow + fast), abs=1e-9)
 
 
 def test_chattering_index_looks_at_every_joint_alone_and_takes_a_torque_at_rest():
     tau = np.hstack([sinusoid(10.0), sinusoid(100.0), np.full((5000, 1), 3.0)])
-    np.testing.assert_allclose(chattering_index(tau, 1e-3), [0.0, 1.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(compute_chattering_index(tau, 1e-3), [0.0, 1.0, 0.0], atol=1e-9)
 
 
 def test_fast_torque_that_the_motion_needs_is_no_chatter():
     needed = sinusoid(10.0) + 0.1 * sinusoid(100.0)
     late = np.roll(needed, 7, axis=0)  # a loop reverses a little later than its reference
-    assert chattering_index(late, 1e-3, needed) == pytest.approx(0.0, abs=1e-3)
+    assert compute_chattering_index(late, 1e-3, needed) == pytest.approx(0.0, abs=1e-3)
     noisy = needed + 0.5 * sinusoid(200.0)
     slow, fast, noise = (
         (a * np.sin(np.pi * f * 1e-3)) ** 2 for a, f in ((1.0, 10.0), (0.1, 100.0), (0.5, 200.0))
     )
     wanted = noise / (slow + fast + noise)
-    assert chattering_index(noisy, 1e-3, needed) == pytest.approx(wanted, abs=1e-6)
+    assert compute_chattering_index(noisy, 1e-3, needed) == pytest.approx(wanted, abs=1e-6)
 
 
 def test_torque_variation_of_a_ramp_is_its_slope():
@@ -142,9 +142,9 @@ def swing(seconds, dt=1e-3):
 def test_net_energy_of_a_swing_is_the_potential_energy_gained():
     _, angle, tau, size = swing(2.0)
     # Torque held over a sample: the left rectangle rule, error dt / 2 * (tau(T) - tau(0)) dq: 1e-3.
-    assert signed_energy(tau[:, None], angle[:, None]) == pytest.approx(size, rel=1e-3)
+    assert compute_signed_energy(tau[:, None], angle[:, None]) == pytest.approx(size, rel=1e-3)
     back = np.concatenate([angle, angle[::-1]])[:, None], np.concatenate([tau, tau[::-1]])[:, None]
-    assert signed_energy(back[1], back[0]) == pytest.approx(0.0, abs=2e-3 * size)
+    assert compute_signed_energy(back[1], back[0]) == pytest.approx(0.0, abs=2e-3 * size)
 
 
 def test_absolute_energy_of_a_slow_swing_counts_both_ways():
@@ -170,7 +170,7 @@ def test_the_engine_gives_a_pendulum_the_energy_of_the_closed_form():
     work = np.cumsum(step_work(log.truth.tau, log.q)[:, 0])
     # The work of a held torque is exact; what the engine loses is of order dt / 4: 0.2 ms.
     assert np.abs(work - wanted[1:]).max() < 1e-3 * wanted.max()
-    assert signed_energy(log.truth.tau, log.q) == pytest.approx(2.0 * 9.81 * 0.5, rel=1e-3)
+    assert compute_signed_energy(log.truth.tau, log.q) == pytest.approx(2.0 * 9.81 * 0.5, rel=1e-3)
 
 
 def test_integrals_of_a_decaying_error_are_the_closed_form():

@@ -10,7 +10,7 @@ from sampling import sampled
 
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import torque_regressor
-from robotid_sim.estimation.discrepancy import allowing_for, with_values
+from robotid_sim.estimation.discrepancy import add_function_values, weigh_discrepancy
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem
@@ -22,13 +22,13 @@ from robotid_sim.model.catalog import load_robot
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.excitation import design_excitation
-from robotid_sim.pipeline.identify import measured_error, predicted
+from robotid_sim.pipeline.identify import measure_error, predict_fit
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.streams import Streams
 from robotid_sim.validation.honesty import residual_noise
 from robotid_sim.validation.predictive_band import (
-    LEVEL,
+    BAND_LEVEL,
     ModelError,
     error_of,
     half_width,
@@ -55,7 +55,7 @@ def test_the_band_holds_its_share_of_noise_and_of_a_model_error(model):
     spread = np.zeros((samples, 2))
     half = half_width(noise + slow, motion_of(samples), np.full(2, model), spread)
     # What is slow is not quite Gaussian, nor all below the cut-off.
-    assert (np.abs(noise + slow) < half).mean() == pytest.approx(LEVEL, abs=0.05)
+    assert (np.abs(noise + slow) < half).mean() == pytest.approx(BAND_LEVEL, abs=0.05)
     wide = half_width(noise, motion_of(samples), np.full(2, model), spread + 5.0)
     assert (wide > half).all()
 
@@ -82,12 +82,12 @@ def test_the_spread_grows_where_a_motion_is_faster_than_that_of_the_fit(irb140, 
     motion = case.motion(case.tau + lack + case.white(np.random.default_rng(0)))
     plain = build_problem(motion, case.robot, case.basis)
     found = find_discrepancy(plain, motion, case.robot)
-    problem = allowing_for(plain, found)
+    problem = weigh_discrepancy(plain, found)
     estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     assert [(lack.joint, lack.quantity) for lack in found.lacks] == [("joint_4", "speed")]
-    phi = case.basis.completed(estimate.beta, case.robot.parameters())
+    phi = case.basis.complete(estimate.beta, case.robot.parameters())
     model = case.robot.with_parameters(phi, formal=True)
-    found = with_values(found, plain, estimate.beta, motion, model)
+    found = add_function_values(found, plain, estimate.beta, motion, model)
     assert all(lack.values for lack in found.lacks)
     (function,) = found.functions
     of_value = np.sqrt((function.root[0] ** 2).sum())
@@ -131,7 +131,7 @@ def test_bands_hold_on_unseen_motions_with_friction_that_the_model_lacks(name, l
     log = replace(run_experiment(setup.cell, path, streams("a")), truth=None)
     unseen = replace(run_experiment(setup.cell, setup.unseen, streams("b")), truth=None)
     fit = fit_logs(log, setup.nominal, setup.basis, setup.fit, streams("i"))
-    found = predicted(fit, unseen, setup.fit, measured_error(fit, [log], setup.fit)).in_band
+    found = predict_fit(fit, unseen, setup.fit, measure_error(fit, [log], setup.fit)).coverage
     if (name, law, solver) == ("rs010n", "asymmetric", "random"):
         # Along this slow motion the offsets of the first joints are nearly gravity's: errors are
         # up to 47 % of the torque, of one seed to the next, and bands hold them (94 % in seven).

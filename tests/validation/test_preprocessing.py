@@ -44,8 +44,8 @@ def bound(virtual, log):
 
 @pytest.fixture(scope="module")
 def scores(virtual, log, bound):
-    true = virtual.basis.of(virtual.plant.parameters())
-    motion = RtsSmoother().tuned(log, virtual.nominal)
+    true = virtual.basis.project(virtual.plant.parameters())
+    motion = RtsSmoother().tune(log, virtual.nominal)
     found = compare_torque_filters(
         log, virtual.nominal, virtual.basis, true, bound, WeightedLeastSquares(), Rows(), motion
     )
@@ -55,7 +55,7 @@ def scores(virtual, log, bound):
 
 @pytest.mark.slow
 def test_no_filter_scores_the_torque_noise(log, scores):
-    use = RtsSmoother().rows.filter_for(log).used
+    use = RtsSmoother().rows.filter_for(log).sample_slice
     noise = rms((log.tau_meas - log.truth.tau)[use])
     np.testing.assert_allclose(scores["none"].torque_error, noise, rtol=1e-12)
 
@@ -83,7 +83,7 @@ def test_literal_and_compensated_share_the_filter_and_only_one_is_biased(scores)
 
 @pytest.mark.slow
 def test_parameter_errors_are_those_of_the_preprocessors_themselves(virtual, log, bound, scores):
-    true, std = virtual.basis.of(virtual.plant.parameters()), np.sqrt(np.diag(bound))
+    true, std = virtual.basis.project(virtual.plant.parameters()), np.sqrt(np.diag(bound))
     cases = {
         "none": RtsSmoother(),
         "kalman-literal": KalmanTorque(form="literal"),
@@ -98,25 +98,25 @@ def test_parameter_errors_are_those_of_the_preprocessors_themselves(virtual, log
 
 
 def test_prediction_of_the_true_model_leaves_the_noise_and_no_model_error(virtual, log):
-    true = virtual.basis.of(virtual.plant.parameters())
+    true = virtual.basis.project(virtual.plant.parameters())
     found = predict(true, log, virtual.nominal, virtual.basis, RtsSmoother())
     assert (found.model_error_relative < 1e-9).all()  # the equation of motion, to rounding
     problem = build_problem(RtsSmoother()(log, virtual.nominal), virtual.nominal, virtual.basis)
-    size = rms(problem.by_joint(problem.y))
+    size = rms(problem.unstack_rows(problem.y))
     np.testing.assert_allclose(found.torque_rms_relative, found.torque_rms / size, rtol=1e-12)
     # White noise of 1 % behind a low-pass at a hundredth of the sample rate: a tenth of it.
     assert (found.torque_rms_relative < 0.005).all()
 
 
 def test_prediction_of_the_nominal_model_shows_its_error(virtual, log):
-    wrong = virtual.basis.of(virtual.nominal.parameters())
+    wrong = virtual.basis.project(virtual.nominal.parameters())
     found = predict(wrong, log, virtual.nominal, virtual.basis, RtsSmoother())
     assert (found.model_error_relative > 0.03).all()
     np.testing.assert_allclose(found.torque_rms_relative, found.model_error_relative, rtol=0.3)
 
 
 def test_a_log_of_a_machine_has_no_model_error_and_no_clean_form(virtual, log):
-    true = virtual.basis.of(virtual.plant.parameters())
+    true = virtual.basis.project(virtual.plant.parameters())
     blind = replace(log, truth=None)
     found = predict(true, blind, virtual.nominal, virtual.basis, RtsSmoother())
     assert found.model_error_relative is None

@@ -17,7 +17,7 @@ from robotid_sim.trajectory.reference import PointToPoint
 from robotid_sim.validation.closed_loop import TaskMotions
 from robotid_sim.viewer import colors
 from robotid_sim.viewer.animation import (
-    RATE,
+    SAMPLE_RATE,
     Animation,
     ContactTimes,
     position_share,
@@ -26,7 +26,7 @@ from robotid_sim.viewer.animation import (
 )
 from robotid_sim.viewer.compositor import Compositor
 from robotid_sim.viewer.joint_panel import JointPanel
-from robotid_sim.viewer.sources import tracking_animations, visible_magnification
+from robotid_sim.viewer.sources import make_tracking_animations, visible_magnification
 from robotid_sim.viewer.view_settings import ViewSettings
 
 TEXT = 1e-9  # limits of a URDF are text
@@ -86,8 +86,8 @@ def a_log(robot: Robot, *, rate: float = 1000.0, velocity: bool = False) -> Log:
 
 def test_a_log_is_thinned_to_what_can_be_seen(arm) -> None:
     log = a_log(arm)
-    shown = Animation.of_log(arm, log, "run")
-    assert shown.t.size <= 2.0 * RATE + 2
+    shown = Animation.from_log(arm, log, "run")
+    assert shown.t.size <= 2.0 * SAMPLE_RATE + 2
     assert (shown.start, shown.end) == (log.t[0], log.t[-1])
     np.testing.assert_allclose(shown.q[:, 0], np.sin(2.0 * np.pi * shown.t), atol=1e-5)
     np.testing.assert_allclose(shown.tau[:, 0], 10.0 * np.cos(2.0 * np.pi * shown.t), atol=1e-4)
@@ -95,42 +95,42 @@ def test_a_log_is_thinned_to_what_can_be_seen(arm) -> None:
 
 def test_a_slow_log_keeps_its_samples(arm) -> None:
     log = a_log(arm, rate=20.0)
-    np.testing.assert_array_equal(Animation.of_log(arm, log).t, log.t)
+    np.testing.assert_array_equal(Animation.from_log(arm, log).t, log.t)
 
 
 @pytest.mark.parametrize(("velocity", "tolerance"), [(True, 1e-3), (False, 0.05)])
 def test_velocity_is_measured_or_differentiated(arm, velocity, tolerance) -> None:
-    shown = Animation.of_log(arm, a_log(arm, velocity=velocity))
+    shown = Animation.from_log(arm, a_log(arm, velocity=velocity))
     expected = 2.0 * np.pi * np.cos(2.0 * np.pi * shown.t)
     np.testing.assert_allclose(shown.dq[1:-1, 0], expected[1:-1], atol=tolerance)
 
 
 def test_a_log_of_another_robot_is_refused(arm, irb140) -> None:
     with pytest.raises(LogError, match="another robot"):
-        Animation.of_log(irb140, a_log(arm))
+        Animation.from_log(irb140, a_log(arm))
 
 
 def test_a_trajectory_shows_the_torque_it_needs(arm) -> None:
     path = PointToPoint(arm.joint_names, np.zeros(2), np.array([1.0, -0.5]), 0.0, 2.0)
-    shown = Animation.of_trajectory(arm, path)
+    shown = Animation.from_trajectory(arm, path)
     reference = path(shown.t)
     np.testing.assert_array_equal(shown.q, reference.q)
     tau = joint_torque(arm, reference.q, reference.dq, reference.ddq)
     np.testing.assert_allclose(shown.tau, tau)
     with pytest.raises(OptionError, match="joints"):
-        Animation.of_trajectory(arm, replace(path, joint_names=("a", "b")))
+        Animation.from_trajectory(arm, replace(path, joint_names=("a", "b")))
 
 
 def test_states_between_samples_are_interpolated(arm) -> None:
     t = np.array([0.0, 1.0, 3.0])
     q = np.array([[0.0, 0.0], [1.0, 2.0], [3.0, 0.0]])
     shown = Animation("x", arm, t, q, q, q)
-    np.testing.assert_allclose(shown.at(0.5).q, [0.5, 1.0])
-    np.testing.assert_allclose(shown.at(2.0).tau, [2.0, 1.0])
-    np.testing.assert_allclose(shown.at(-5.0).q, q[0])
-    np.testing.assert_allclose(shown.at(5.0).dq, q[-1])
-    assert shown.at(5.0).t == 3.0
-    assert Animation("x", arm, t, q, q).at(1.0).tau is None
+    np.testing.assert_allclose(shown.state_at(0.5).q, [0.5, 1.0])
+    np.testing.assert_allclose(shown.state_at(2.0).tau, [2.0, 1.0])
+    np.testing.assert_allclose(shown.state_at(-5.0).q, q[0])
+    np.testing.assert_allclose(shown.state_at(5.0).dq, q[-1])
+    assert shown.state_at(5.0).t == 3.0
+    assert Animation("x", arm, t, q, q).state_at(1.0).tau is None
 
 
 def test_times_must_increase(arm) -> None:
@@ -164,7 +164,7 @@ def test_the_tool_path_is_that_of_the_tip(irb140) -> None:
 
 @pytest.fixture(scope="module")
 def contacts(sweep) -> ContactTimes:
-    return ContactTimes.of(sweep)
+    return ContactTimes.from_animation(sweep)
 
 
 def red(picture) -> int:
@@ -181,12 +181,12 @@ def test_contacts_are_those_of_every_pose_by_itself(sweep, contacts) -> None:
             inside = [p for p, d in zip(proximity.pairs, distances, strict=True) if d < 0.0]
             names = {name for pair in inside for name in (pair.first, pair.second)} - {"floor"}
             numbers = {bodies.index(name) if name in bodies else -1 for name in names}
-            assert contacts.at(sweep.t[k]) == numbers
+            assert contacts.contacts_at(sweep.t[k]) == numbers
     assert contacts.ever >= {3, 4, 5}
 
 
 def test_spans_hold_every_sample_that_touches(sweep, contacts) -> None:
-    touching = np.array([bool(contacts.at(t)) for t in sweep.t])
+    touching = np.array([bool(contacts.contacts_at(t)) for t in sweep.t])
     spans = contacts.spans()
     assert len(spans) > 1
     inside = np.any([(sweep.t >= a) & (sweep.t <= b) for a, b in spans], axis=0)
@@ -194,10 +194,10 @@ def test_spans_hold_every_sample_that_touches(sweep, contacts) -> None:
 
 
 def test_a_robot_without_geometry_that_cannot_touch_has_no_contacts() -> None:
-    found = ContactTimes.of(Animation.sweep(Robot.from_urdf(DATA / "2r.urdf")))
+    found = ContactTimes.from_animation(Animation.sweep(Robot.from_urdf(DATA / "2r.urdf")))
     assert not found.ever
     assert found.spans() == []
-    assert found.at(0.0) == frozenset()
+    assert found.contacts_at(0.0) == frozenset()
 
 
 @pytest.mark.slow
@@ -216,7 +216,7 @@ def test_links_are_red_while_they_touch_and_have_their_own_color_after(sweep, co
 def test_the_panel_says_so(sweep, contacts) -> None:
     start, end = contacts.spans()[0]
     panel = JointPanel(sweep, contacts=contacts)
-    named = [red(panel.draw(sweep.at(t))) for t in (start - 0.5, end)]
+    named = [red(panel.draw(sweep.state_at(t))) for t in (start - 0.5, end)]
     assert named[0] == 0
     assert named[1] > 20
 
@@ -250,7 +250,7 @@ def motions_of(robot: Robot, **errors: np.ndarray) -> TaskMotions:
 def test_errors_are_magnified_and_nothing_else_is(arm) -> None:
     largest = np.array([2e-4, -3e-5])
     motions = motions_of(arm, true=0.0 * largest, nominal=largest)
-    reference, true, nominal = tracking_animations(arm, motions, 250.0)
+    reference, true, nominal = make_tracking_animations(arm, motions, 250.0)
     expected = reference_of(arm)(reference.t)
     np.testing.assert_array_equal(reference.q, expected.q)
     np.testing.assert_array_equal(reference.dq, expected.dq)
@@ -269,13 +269,13 @@ def test_errors_are_magnified_and_nothing_else_is(arm) -> None:
 def test_names_say_the_factor_and_colors_the_model(arm) -> None:
     error = np.array([1e-4, 1e-4])
     motions = motions_of(arm, true=error, nominal=error, identified=error)
-    shown = tracking_animations(arm, motions, 500.0)
+    shown = make_tracking_animations(arm, motions, 500.0)
     assert [a.name for a in shown] == [
         "wave reference",
         *(f"{model}, error x 500" for model in ("true", "nominal", "identified")),
     ]
-    assert [a.color for a in shown] == [None, *colors.MODELS.values()]
-    assert tracking_animations(arm, motions, 1.0)[2].name == "nominal"
+    assert [a.color for a in shown] == [None, *colors.MODEL_COLORS.values()]
+    assert make_tracking_animations(arm, motions, 1.0)[2].name == "nominal"
 
 
 @pytest.mark.parametrize(
@@ -294,7 +294,7 @@ def test_names_say_the_factor_and_colors_the_model(arm) -> None:
 def test_the_largest_error_is_shown_as_some_degrees(arm, error, factor) -> None:
     motions = motions_of(arm, true=np.zeros(2), nominal=np.array([0.3 * error, -error]))
     assert visible_magnification(arm, motions.errors().values()) == factor
-    assert tracking_animations(arm, motions)[1].name.removeprefix("true") == (
+    assert make_tracking_animations(arm, motions)[1].name.removeprefix("true") == (
         "" if factor == 1.0 else f", error x {factor:g}"
     )
 
@@ -313,12 +313,12 @@ def test_a_sliding_joint_is_measured_by_its_range() -> None:
 @pytest.mark.parametrize("factor", [0.0, -1.0, np.inf, np.nan])
 def test_a_factor_must_be_positive_and_finite(arm, factor) -> None:
     with pytest.raises(OptionError, match="a magnification of"):
-        tracking_animations(arm, motions_of(arm, true=np.zeros(2)), factor)
+        make_tracking_animations(arm, motions_of(arm, true=np.zeros(2)), factor)
 
 
 def test_too_many_models_and_other_robots_are_refused(arm, irb140) -> None:
     motions = motions_of(arm, **{f"m{k}": np.zeros(2) for k in range(5)})
     with pytest.raises(OptionError, match="at most 5 motions can be shown together, got 6"):
-        tracking_animations(arm, motions)
+        make_tracking_animations(arm, motions)
     with pytest.raises(LogError, match="another robot"):
-        tracking_animations(irb140, motions)
+        make_tracking_animations(irb140, motions)

@@ -16,12 +16,12 @@ def no_name(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("no_name")
 def test_without_a_name_there_is_no_display() -> None:
-    assert not display.display_works()
+    assert not display.is_display_available()
 
 
 def test_a_name_without_a_server_is_no_display(monkeypatch) -> None:
     monkeypatch.setenv("DISPLAY", ":8765")
-    assert not display.display_works()
+    assert not display.is_display_available()
 
 
 @pytest.mark.usefixtures("no_name", "pybullet")
@@ -46,7 +46,7 @@ def test_without_pybullet_there_is_no_window(arm, monkeypatch) -> None:
 
 def test_a_child_that_hangs_is_no_display(monkeypatch) -> None:
     monkeypatch.setenv("DISPLAY", ":8765")
-    assert not display.display_works(timeout=0.01)
+    assert not display.is_display_available(timeout=0.01)
 
 
 @pytest.mark.gui
@@ -54,7 +54,7 @@ def test_a_child_that_hangs_is_no_display(monkeypatch) -> None:
 def test_a_virtual_display_works(monkeypatch) -> None:
     with virtual_display() as name:
         monkeypatch.setenv("DISPLAY", name)
-        assert display.display_works()
+        assert display.is_display_available()
         display.require_display()
 
 
@@ -62,4 +62,4 @@ def test_a_virtual_display_works(monkeypatch) -> None:
 def test_a_display_without_opengl_does_not_work(monkeypatch) -> None:
     with virtual_display(opengl=False) as name:
         monkeypatch.setenv("DISPLAY", name)
-        assert not display.display_works()
+        assert not display.is_display_available()

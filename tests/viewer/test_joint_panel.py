@@ -8,7 +8,7 @@ import pytest
 from robotid_sim.model.perturb import perturb
 from robotid_sim.viewer import colors
 from robotid_sim.viewer.animation import Animation
-from robotid_sim.viewer.joint_panel import JointCurves, needed_torque
+from robotid_sim.viewer.joint_panel import JointCurves, compute_needed_torque
 
 
 def pixels(picture) -> np.ndarray:
@@ -28,7 +28,7 @@ def test_a_mark_moves_with_time_and_curves_change_with_the_joint(sweep) -> None:
 @pytest.mark.slow
 def test_a_model_needs_the_torque_of_its_own_dynamics(sweep) -> None:
     def error(robot) -> float:
-        return float(np.sqrt(((needed_torque(robot, sweep) - sweep.tau) ** 2).mean()))
+        return float(np.sqrt(((compute_needed_torque(robot, sweep) - sweep.tau) ** 2).mean()))
 
     size = float(np.sqrt((sweep.tau**2).mean()))
     assert error(sweep.robot) < 2e-3 * size
@@ -42,18 +42,20 @@ def test_models_add_a_plot_in_their_colors(sweep) -> None:
     )
     assert compared.size[1] > alone.size[1]
     shown = pixels(compared.draw(0.0, 1))[alone.size[1] :]
-    near = np.abs(shown - colors.MODELS["nominal"]).max(axis=-1) < 40
+    near = np.abs(shown - colors.MODEL_COLORS["nominal"]).max(axis=-1) < 40
     assert near.sum() > 20
 
 
 def test_tracking_errors_take_the_place_of_torques(sweep) -> None:
     error = 1e-3 * np.sin(sweep.t)[:, None] * np.ones(sweep.robot.dof)
-    ghost = replace(sweep, error=error, color=colors.MODELS["identified"])
+    ghost = replace(sweep, error=error, color=colors.MODEL_COLORS["identified"])
     models = {"nominal": perturb(sweep.robot, np.random.default_rng(0))}
     curves = JointCurves(sweep, 2.0, models, [ghost])
     assert curves.size == JointCurves(sweep, 2.0).size  # a plot for a plot
     shown = pixels(curves.draw(0.0, 1))
-    near = [np.abs(shown - colors.MODELS[n]).max(axis=-1) < 40 for n in ("identified", "nominal")]
+    near = [
+        np.abs(shown - colors.MODEL_COLORS[n]).max(axis=-1) < 40 for n in ("identified", "nominal")
+    ]
     assert near[0].sum() > 50
     assert near[1].sum() == 0
     rows = np.flatnonzero(near[0].any(axis=1))

@@ -3,7 +3,7 @@
 import pytest
 
 from robotid_sim.viewer.view_settings import LAYERS, WINDOW_LAYERS
-from robotid_sim.viewer.window import FASTEST, PlaybackControls
+from robotid_sim.viewer.window import MAX_SPEED, PlaybackControls
 
 FIRST, LAST = -2.0, 8.0
 """A motion with an approach [s]."""
@@ -88,10 +88,10 @@ def test_the_slider_of_the_speed_is_seconds_of_motion_per_second(controls, slide
 
 
 def test_a_speed_beyond_the_usual_ones_is_on_the_slider(sliders) -> None:
-    controls = PlaybackControls(sliders, 0.0, 1000.0, (), 2.0 * FASTEST)
+    controls = PlaybackControls(sliders, 0.0, 1000.0, (), 2.0 * MAX_SPEED)
     controls.advance(1.0)
-    assert controls.time == pytest.approx(2.0 * FASTEST)
-    sliders.move("speed", 2.0 * FASTEST)
+    assert controls.time == pytest.approx(2.0 * MAX_SPEED)
+    sliders.move("speed", 2.0 * MAX_SPEED)
 
 
 def test_every_layer_of_the_window_has_a_slider(controls, sliders) -> None:

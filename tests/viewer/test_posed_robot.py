@@ -9,7 +9,7 @@ from robotid_sim.errors import RobotIdError
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model.robot import Robot
 from robotid_sim.viewer import primitive_meshes
-from robotid_sim.viewer.pybullet_renderer import ELSEWHERE, PosedRobot
+from robotid_sim.viewer.pybullet_renderer import HIDDEN_POSITION, PosedRobot
 from robotid_sim.viewer.robot_visuals import frame_parts, inertia_parts, robot_parts
 
 ENGINE = 1e-6
@@ -50,7 +50,7 @@ def test_a_hidden_posed_stands_elsewhere(arm) -> None:
         posed = PosedRobot(client, arm, robot_parts(arm))
         posed.pose(arm.home)
         posed.show(visible=False)
-        assert body_poses(posed, client)[0, 2, 3] == pytest.approx(ELSEWHERE[2])
+        assert body_poses(posed, client)[0, 2, 3] == pytest.approx(HIDDEN_POSITION[2])
         posed.show(visible=True)
         np.testing.assert_allclose(
             body_poses(posed, client), link_poses(arm, arm.home), atol=ENGINE

@@ -75,7 +75,7 @@ def test_the_path_is_drawn_where_it_projects(sweep) -> None:
         bare = film.backdrop
     behind = uv[sweep.t < 19.9][::5]
     row, column = behind[:, 1].astype(int), behind[:, 0].astype(int)
-    strong = colored(frame, colors.PATH, 60)
+    strong = colored(frame, colors.PATH_COLOR, 60)
     near = np.max([strong[row + i, column + j] for i in (-1, 0, 1) for j in (-1, 0, 1)], axis=0)
     assert near.mean() > 0.8  # the rest is behind the arm
     ahead = uv[sweep.t > 20.1][::5]
@@ -84,7 +84,7 @@ def test_the_path_is_drawn_where_it_projects(sweep) -> None:
     assert apart.sum() > 50
     change = np.abs(pixels(frame) - pixels(bare)).max(axis=-1)[row, column]
     assert np.median(change) > 10
-    assert colored(frame, colors.PATH, 40)[row, column].mean() < 0.1  # the tool's mark
+    assert colored(frame, colors.PATH_COLOR, 40)[row, column].mean() < 0.1  # the tool's mark
 
 
 def test_the_tool_is_at_the_end_of_the_path(sweep) -> None:
@@ -93,7 +93,7 @@ def test_the_tool_is_at_the_end_of_the_path(sweep) -> None:
         frame = film.frame(12.0)
         uv, _ = film.camera.project(sweep.tool_path()[np.searchsorted(sweep.t, 12.0)])
     u, v = (round(float(value)) for value in uv)
-    assert colored(frame, colors.PATH)[v - 2 : v + 3, u - 2 : u + 3].any()
+    assert colored(frame, colors.PATH_COLOR)[v - 2 : v + 3, u - 2 : u + 3].any()
 
 
 @pytest.mark.usefixtures("each_engine")
@@ -141,8 +141,8 @@ def test_layers_show_what_they_promise(sweep, irb140) -> None:
     plain = shown()
     masses = shown("inertia")
     for name in ("nominal", "identified"):
-        assert colored(masses, colors.MODELS[name], 40).sum() > 50
-    assert not colored(plain, colors.MODELS["identified"], 40).any()
+        assert colored(masses, colors.MODEL_COLORS[name], 40).sum() > 50
+    assert not colored(plain, colors.MODEL_COLORS["identified"], 40).any()
     frames = pixels(shown("frames"))
     for channel in (0, 1, 2):
         others = frames[..., [c for c in (0, 1, 2) if c != channel]].max(axis=-1)
@@ -169,7 +169,9 @@ def test_a_second_playback_is_a_ghost(sweep) -> None:
 def test_every_ghost_stands_in_its_place_and_color(sweep) -> None:
     angles = (-0.5, 0.4, 0.8)
     ghosts = [replace(sweep, name=f"turned by {a}", q=sweep.q + a) for a in angles]
-    models = [replace(g, color=c) for g, c in zip(ghosts, colors.MODELS.values(), strict=True)]
+    models = [
+        replace(g, color=c) for g, c in zip(ghosts, colors.MODEL_COLORS.values(), strict=True)
+    ]
     for beside in (ghosts, models):
         tones = animation_colors([sweep, *beside])[1:]
         with Compositor([sweep, *beside], SMALL) as film:
@@ -189,7 +191,7 @@ def test_every_ghost_stands_in_its_place_and_color(sweep) -> None:
 
 @pytest.mark.usefixtures("each_engine")
 def test_colors_of_models_stand_beside_a_gray_robot(sweep) -> None:
-    ghost = replace(sweep, color=colors.MODELS["nominal"])
+    ghost = replace(sweep, color=colors.MODEL_COLORS["nominal"])
     with Compositor([sweep, ghost], SMALL) as film:  # a ghost in the robot's place is hidden
         shown = pixels(film.frame(5.0))
     assert (np.ptp(shown, axis=-1) > 60).mean() < 1e-3
@@ -199,11 +201,13 @@ def test_colors_of_models_stand_beside_a_gray_robot(sweep) -> None:
 def test_the_legend_names_every_motion_once(sweep) -> None:
     logs = [replace(sweep, name=f"log {k}") for k in range(4)]
     names = dict.fromkeys(("true", "nominal"))
-    assert legend(logs[:1], names) == [(n, colors.MODELS[n]) for n in names]
-    assert legend(logs, {}) == [(a.name, c) for a, c in zip(logs, colors.ANIMATIONS, strict=False)]
-    own = replace(sweep, name="nominal, error x 5", color=colors.MODELS["nominal"])
+    assert legend(logs[:1], names) == [(n, colors.MODEL_COLORS[n]) for n in names]
+    assert legend(logs, {}) == [
+        (a.name, c) for a, c in zip(logs, colors.ANIMATION_COLORS, strict=False)
+    ]
+    own = replace(sweep, name="nominal, error x 5", color=colors.MODEL_COLORS["nominal"])
     assert [name for name, _ in legend([sweep, own], names)] == [sweep.name, own.name, "true"]
-    assert legend([sweep, own], {})[1] == (own.name, colors.MODELS["nominal"])
+    assert legend([sweep, own], {})[1] == (own.name, colors.MODEL_COLORS["nominal"])
 
 
 def test_too_many_motions_are_refused_at_once(sweep, tmp_path, monkeypatch) -> None:
@@ -340,6 +344,8 @@ def test_the_panel_marks_limits_that_are_exceeded(arm) -> None:
     q = np.zeros((2, 2))
     calm = Animation("x", arm, np.array([0.0, 1.0]), q, q, q)
     wild = replace(calm, tau=2.0 * np.tile(arm.limits.effort, (2, 1)))
-    red = [colored(JointPanel(p).draw(p.at(0.0)), colors.LIMIT).sum() for p in (calm, wild)]
+    red = [
+        colored(JointPanel(p).draw(p.state_at(0.0)), colors.LIMIT_COLOR).sum() for p in (calm, wild)
+    ]
     assert red[0] == 0
     assert red[1] > 50

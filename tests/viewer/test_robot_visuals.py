@@ -13,7 +13,7 @@ from robotid_sim.model.geometry import rotation_from_rpy
 from robotid_sim.model.robot import Robot
 from robotid_sim.model.side_car import base_shapes
 from robotid_sim.viewer import bounds, primitive_meshes
-from robotid_sim.viewer.bounds import drawable, motion_points, surface_points, with_masses
+from robotid_sim.viewer.bounds import add_ellipsoid_points, drawable, motion_points, surface_points
 from robotid_sim.viewer.robot_visuals import (
     frame_parts,
     inertia_ellipsoid,
@@ -148,7 +148,7 @@ def test_a_motion_sweeps_the_boxes_of_all_its_poses(arm) -> None:
     swept = motion_points(arm, surface, q)
     assert swept[:, 0].max() > 0.8
     assert swept[:, 2].max() > 0.8
-    more = motion_points(arm, with_masses(surface, [arm]), q)
+    more = motion_points(arm, add_ellipsoid_points(surface, [arm]), q)
     assert (more.max(axis=0) >= swept.max(axis=0) - 1e-12).all()
 
 

@@ -136,7 +136,7 @@ def test_every_log_after_the_first_is_a_ghost_of_its_own_color(display, arm, tmp
     with viewer(display, DATA / "2r.urdf", "--show", "none", *files) as program:
         shown = np.asarray(settles(display).crop(ARM), dtype=int)
         tint = shown - shown.mean(axis=-1, keepdims=True)
-        for color in colors.ANIMATIONS[1:3]:
+        for color in colors.ANIMATION_COLORS[1:3]:
             toward = np.array(color) - np.mean(color)
             along = tint @ toward / np.linalg.norm(toward)
             across = np.linalg.norm(tint, axis=-1)

@@ -13,7 +13,7 @@ from robotid_sim.viewer import colors
 from robotid_sim.viewer.animation import Animation, ContactTimes
 from robotid_sim.viewer.pybullet_renderer import PosedRobot
 from robotid_sim.viewer.view_settings import WINDOW_LAYERS, ViewSettings
-from robotid_sim.viewer.window_scene import FADED, LINES, WindowScene
+from robotid_sim.viewer.window_scene import FADED, MAX_LINES, WindowScene
 
 SETTINGS = ViewSettings(width=1280, height=800)
 
@@ -63,19 +63,19 @@ def part_colors(client: EngineClient, posed: PosedRobot) -> np.ndarray:
 def settle(scene: WindowScene, time: float, layers: set[str]) -> None:
     """Show a time until every body has its color."""
     for _ in range(scene.animation.robot.dof + 1):
-        scene.update(scene.animation.at(time), layers)
+        scene.update(scene.animation.state_at(time), layers)
 
 
 @pytest.mark.slow
 def test_links_are_red_while_they_touch(client, scene, sweep) -> None:
-    contacts = ContactTimes.of(sweep)
+    contacts = ContactTimes.from_animation(sweep)
     start, end = contacts.spans()[0]
     robot = scene._robots[1.0]
     own = part_colors(client, robot)
     settle(scene, 0.5 * (start + end), {"contacts"})
-    touching = contacts.at(0.5 * (start + end))
+    touching = contacts.contacts_at(0.5 * (start + end))
     for part, color, before in zip(robot.parts, part_colors(client, robot), own, strict=True):
-        wanted = colors.rgba(colors.CONTACT) if part.body in touching else before
+        wanted = colors.rgba(colors.CONTACT_COLOR) if part.body in touching else before
         np.testing.assert_allclose(color, wanted, atol=1e-6)
     assert ", contact: " in client.texts[-1]
     settle(scene, start - 0.5, {"contacts"})
@@ -87,7 +87,7 @@ def test_torque_colors_links_and_not_the_base(client, scene, sweep) -> None:
     robot = scene._robots[1.0]
     own = part_colors(client, robot)
     settle(scene, 20.0, {"torque"})
-    share = np.abs(sweep.at(20.0).tau / sweep.robot.limits.effort)
+    share = np.abs(sweep.state_at(20.0).tau / sweep.robot.limits.effort)
     for part, color in zip(robot.parts, part_colors(client, robot), strict=True):
         wanted = colors.warm(0.0 if part.body < 0 else share[part.body])
         np.testing.assert_allclose(color, colors.rgba(wanted), atol=0.06)  # in steps
@@ -110,9 +110,9 @@ def test_paths_follow_the_tool_and_are_taken_away(client, sweep) -> None:
     ghost = replace(sweep, name="other", q=0.5 * sweep.q)
     scene = WindowScene(client, [sweep, ghost], {}, SETTINGS)
     settle(scene, 1.0, {"path"})
-    assert len(client.lines) == LINES
+    assert len(client.lines) == MAX_LINES
     starts = np.array([line[0] for line in client.lines.values()])
-    for animation, part in ((sweep, starts[: LINES // 2]), (ghost, starts[LINES // 2 :])):
+    for animation, part in ((sweep, starts[: MAX_LINES // 2]), (ghost, starts[MAX_LINES // 2 :])):
         apart = np.linalg.norm(part[:, None] - animation.tool_path()[None], axis=-1)
         assert apart.min(axis=1).max() < 0.02
     settle(scene, 1.0, set())
@@ -121,9 +121,9 @@ def test_paths_follow_the_tool_and_are_taken_away(client, sweep) -> None:
 
 @pytest.mark.slow
 def test_ghosts_are_translucent_in_the_color_of_their_motion(client, sweep) -> None:
-    reference = replace(sweep, name="nominal", color=colors.MODELS["nominal"])
+    reference = replace(sweep, name="nominal", color=colors.MODEL_COLORS["nominal"])
     scene = WindowScene(client, [sweep, reference], {}, SETTINGS)
-    scene.update(sweep.at(5.0), set())
+    scene.update(sweep.state_at(5.0), set())
     for ghost in scene._ghosts:
         for color in part_colors(client, ghost):
             np.testing.assert_allclose(color[:3], colors.rgba(reference.color)[:3], atol=1e-6)
@@ -132,7 +132,7 @@ def test_ghosts_are_translucent_in_the_color_of_their_motion(client, sweep) -> N
 
 def test_the_text_names_robot_motion_and_time(client, scene) -> None:
     for time in (0.0, 0.01, 3.0):
-        scene.update(scene.animation.at(time), set())
+        scene.update(scene.animation.state_at(time), set())
     assert client.texts == ["irb140: joint sweep, 0.0 s", "irb140: joint sweep, 3.0 s"]
 
 

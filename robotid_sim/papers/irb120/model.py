@@ -16,7 +16,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.dynamics.base_parameters import (
     BaseParameters,
     base_parameters,
-    grouped,
+    group_columns,
     independent_columns,
     random_states,
 )
@@ -31,49 +31,49 @@ from robotid_sim.excitation.design import REGRESSOR_SAMPLES
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.space import LinearSpace, NonlinearSpace
 from robotid_sim.model import inertia, parameters
-from robotid_sim.model.catalog import published_links, published_parameters
+from robotid_sim.model.catalog import load_published_parameters, make_published_links
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.sheet import read_settings
 from robotid_sim.trajectory.cartesian_fourier import cartesian_basis
 
-PRINTED = read_settings(__file__)
+PRINTED_VALUES = read_settings(__file__)
 
-METHODS = ("MuPSO", "SPSO", "WOA", "GWO", "GOA", "DE")
+METHOD_NAMES = ("MuPSO", "SPSO", "WOA", "GWO", "GOA", "DE")
 """In the order of Table 3; in lower case the ends of the names of their published settings."""
-SEARCHED = ("MuPSO", "DE", "gradient", "random search")
+SEARCH_NAMES = ("MuPSO", "DE", "gradient", "random search")
 """Searches whose motions are driven in the engine."""
 
-POPULATION = 50
+POPULATION_SIZE = 50
 
-CENTER = (0.35, 0.0, 0.45)
+PATH_CENTER = (0.35, 0.0, 0.45)
 """Center of the path in the base frame [m]; not printed. In front of the arm at mid height."""
-WRIST = (0.302, 0.0, 0.07)
+WRIST_CENTER = (0.302, 0.0, 0.07)
 """Wrist center in the frame of the third link [m], from Table 1: d4 and a3."""
-PERIOD = 10.0
+RUN_PERIOD = 10.0
 """Time of a run [s]; not printed."""
-HARMONICS = 3
+HARMONIC_COUNT = 3
 """Number of harmonics; not printed, but the published vectors have three entries."""
-HALVINGS = 20
+HALVING_COUNT = 20
 """Of the range of scales in which the largest one within reach is sought."""
-UNBOUND = 10.0
+UNBOUNDED_TORQUE_RATIO = 10.0
 """Share of the torque limits allowed: the paper has no torque limits. It is finite all the same: a
 motion that glides through a singular pose between two samples asks for more torque than that."""
 
 SWARM_SIZES = (30, 50, 70)
-IDENTIFIABILITY = tuple(PRINTED["identifiability"])
+IDENTIFIABLE_PARAMETERS = tuple(PRINTED_VALUES["identifiability"])
 """Parameters said to be identifiable alone, in combinations, and not at all."""
 
 
-MAIN: dict[str, Any] = {
+MAIN_SETTINGS: dict[str, Any] = {
     "family": "cartesian-fourier",
     "criterion": "normalized-condition-number",
-    "center": CENTER,
-    "harmonics": HARMONICS,
-    "period": PERIOD,
+    "center": PATH_CENTER,
+    "harmonics": HARMONIC_COUNT,
+    "period": RUN_PERIOD,
 }
-MAIN_READING = "Cartesian path, unit columns"
+MAIN_READING_NAME = "Cartesian path, unit columns"
 READINGS, UNPRINTED = (
-    {name: MAIN | fields for name, fields in PRINTED[kind].items()}
+    {name: MAIN_SETTINGS | fields for name, fields in PRINTED_VALUES[kind].items()}
     for kind in ("readings", "unprinted")
 )
 """What may be meant by trajectory and condition number."""
@@ -82,20 +82,22 @@ READINGS, UNPRINTED = (
 @cache
 def arm() -> Robot:
     """Return the three links of eq. (49) to (53), with the wrist cut off."""
-    return published_links("irb120")
+    return make_published_links("irb120")
 
 
 @cache
-def problem(reading: str = MAIN_READING) -> ExcitationProblem:
+def problem(reading: str = MAIN_READING_NAME) -> ExcitationProblem:
     """Return the excitation problem of a reading of section 4, printed or not.
 
     Always with the 15 base parameters: 22 columns, as in the paper, have rank 15.
     """
     meant = (READINGS | UNPRINTED)[reading]
     options: dict[str, Any] = {"harmonics": meant["harmonics"], "period": meant["period"]}
-    if meant["family"] == MAIN["family"]:
-        options |= {"center": meant["center"], "point": WRIST}
-    family = FAMILIES.build(meant["family"], margin=1.0, torque_ratio=UNBOUND, **options)
+    if meant["family"] == MAIN_SETTINGS["family"]:
+        options |= {"center": meant["center"], "point": WRIST_CENTER}
+    family = FAMILIES.build(
+        meant["family"], margin=1.0, torque_ratio=UNBOUNDED_TORQUE_RATIO, **options
+    )
     basis = base_parameters(arm(), ())
     return ExcitationProblem(arm(), basis, family, CRITERIA.build(meant["criterion"]))
 
@@ -108,22 +110,22 @@ def limit_use(problem: ExcitationProblem, x: Float1D) -> float:
     return float(np.abs(problem.space.limit_matrix() @ x).max())
 
 
-def published_motions() -> dict[str, dict[str, Any]]:
+def load_published_motions() -> dict[str, dict[str, Any]]:
     """Read c of the published motion as the first coefficient, and as all three.
 
     Of both: whether the arm can follow the path in meters, else the largest scale of it at which it
     can; the condition number there, with columns of unit length; and the speed of each coordinate
     at the start, which should be zero [m/s].
     """
-    c = PRINTED["optimum"]["c"]
+    c = PRINTED_VALUES["optimum"]["c"]
     readings = {"c = (2.0328, 0, 0)": (c, 0.0, 0.0), "c = (2.0328, 2.0328, 2.0328)": (c, c, c)}
-    a, b = (PRINTED["optimum"][name] for name in ("a", "b"))
+    a, b = (PRINTED_VALUES["optimum"][name] for name in ("a", "b"))
     start_speed, motions = abs(float(np.sum(b))), {}
     for reading, vector in readings.items():
         coefficients = np.concatenate([a, b, vector])
         followed = bool(np.isfinite(_condition(coefficients)))
         low, high = 0.0, 1.0
-        for _ in range(HALVINGS):
+        for _ in range(HALVING_COUNT):
             middle = 0.5 * (low + high)
             reached = np.isfinite(_condition(middle * coefficients))
             low, high = (middle, high) if reached else (low, middle)
@@ -142,10 +144,10 @@ def _condition(coefficients: Float1D) -> float:
     paper = problem()
     space = paper.space
     assert isinstance(space, CartesianFourierSpace)
-    t = np.arange(REGRESSOR_SAMPLES) * PERIOD / REGRESSOR_SAMPLES
-    p, v, a = (part @ coefficients for part in cartesian_basis(t, HARMONICS, PERIOD))
+    t = np.arange(REGRESSOR_SAMPLES) * RUN_PERIOD / REGRESSOR_SAMPLES
+    p, v, a = (part @ coefficients for part in cartesian_basis(t, HARMONIC_COUNT, RUN_PERIOD))
     try:
-        q = space.carrier.along(space.center + p)
+        q = space.carrier.follow(space.center + p)
         dq, ddq = space.carrier.rates(q, v, a)
     except PathError:
         return np.inf
@@ -153,15 +155,15 @@ def _condition(coefficients: Float1D) -> float:
     return float(np.exp(paper.criterion(W, paper.torque_scale)[0]))
 
 
-SAMPLES = 1000
+SAMPLE_COUNT = 1000
 """Samples of a run, 100 a second; not printed."""
 NOISE_SHARE = 0.01
 """Standard deviation of the torque noise, share of the RMS of all torques."""
-DRAWS = 30
+DRAW_COUNT = 30
 """Logs with noise."""
-MILLIMETERS = {"kg m": 1e3, "kg m^2": 1e6}
+MILLIMETER_FACTORS = {"kg m": 1e3, "kg m^2": 1e6}
 """From SI to the units of Table 4, by unit; masses are in kg."""
-AS_PRINTED = "moments along z of frame i, through frame i"
+PRINTED_SELECTOR_NAME = "moments along z of frame i, through frame i"
 """The selector of the paper, if wrenches are taken about the origins of its frames."""
 JOINT_TORQUES, WRENCHES = "torques of the 3 joints", "full wrenches at the 3 joints"
 
@@ -172,13 +174,13 @@ def paper_frames() -> Float2D:
     The paper's frames are those of standard Denavit-Hartenberg; which parameters show alone
     depends on the frames.
     """
-    return inertia.frame_map(published_parameters("irb120").frames)
+    return inertia.frame_map(load_published_parameters("irb120").frames)
 
 
 @cache
 def rank_analysis() -> dict[str, BaseParameters]:
     """Return the base parameters, in the paper's frames, for several things to measure."""
-    robot, frames = arm(), published_parameters("irb120").frames
+    robot, frames = arm(), load_published_parameters("irb120").frames
     states = random_states(robot)
     W = wrench_regressor(robot, *states)
     count = W.shape[-1]
@@ -193,14 +195,16 @@ def rank_analysis() -> dict[str, BaseParameters]:
     measured = {
         JOINT_TORQUES: torque_regressor(robot, *states)[:, :, :count],
         "moments along z of frame i, through joint i": np.array(at_joints),
-        AS_PRINTED: np.array(at_frames),
+        PRINTED_SELECTOR_NAME: np.array(at_frames),
         "wrench at the base": W[:, 0],
         "moment vectors at the 3 joints": moment,
         WRENCHES: W,
     }
     names, units = robot.parameter_names, parameters.units(robot.prismatic)
     return {
-        name: grouped(rows.reshape(-1, count) @ paper_frames(), np.arange(count), names, units)
+        name: group_columns(
+            rows.reshape(-1, count) @ paper_frames(), np.arange(count), names, units
+        )
         for name, rows in measured.items()
     }
 
@@ -215,7 +219,7 @@ def rank_of(symbols: Iterable[str]) -> int:
 
 def counts(base: BaseParameters) -> tuple[int, int, int]:
     """Return how many parameters show alone, in combinations, and not at all."""
-    return len(base.identifiable_alone), len(base.in_combination), len(base.no_effect)
+    return len(base.identifiable_alone), len(base.combined_symbols), len(base.no_effect)
 
 
 def ideal_values() -> dict[str, tuple[float, float]]:
@@ -225,8 +229,8 @@ def ideal_values() -> dict[str, tuple[float, float]]:
     phi = np.linalg.solve(paper_frames(), arm().parameters()[: len(paper_frames())])
     truth = dict(zip(basis.symbols, phi, strict=False))
     return {
-        symbol: (ideal, float(truth[symbol] * MILLIMETERS.get(units[symbol], 1.0)))
-        for symbol, ideal, _ in PRINTED["table_4"]
+        symbol: (ideal, float(truth[symbol] * MILLIMETER_FACTORS.get(units[symbol], 1.0)))
+        for symbol, ideal, _ in PRINTED_VALUES["table_4"]
     }
 
 
@@ -261,17 +265,17 @@ def identify(
     """Return the identification of section 5 along a motion, on the true base parameters."""
     robot, basis = arm(), rank_analysis()[JOINT_TORQUES]
     inertial = len(paper_frames())
-    Y = torque_regressor(robot, *problem.space.on_grid(SAMPLES).motion(x))[:, :, :inertial]
+    Y = torque_regressor(robot, *problem.space.make_grid(SAMPLE_COUNT).motion(x))[:, :, :inertial]
     Y = Y.reshape(-1, inertial)
     tau = Y @ robot.parameters()[:inertial]
     W = (Y @ paper_frames())[:, basis.columns]
     phi = np.zeros(len(basis.symbols))
     phi[:inertial] = np.linalg.solve(paper_frames(), robot.parameters()[:inertial])
     noise_std = NOISE_SHARE * float(np.sqrt(np.mean(tau**2)))
-    noise = rng.normal(scale=noise_std, size=(DRAWS, tau.size))
+    noise = rng.normal(scale=noise_std, size=(DRAW_COUNT, tau.size))
 
     def linear(torque: Float1D) -> LinearProblem:
-        return LinearProblem(W, torque, basis, robot.joint_names, PERIOD / SAMPLES)
+        return LinearProblem(W, torque, basis, robot.joint_names, RUN_PERIOD / SAMPLE_COUNT)
 
     def least_squares(torque: Float1D) -> Float1D:
         # Eq. (43), all joints alike; by QR, not by the normal equations.
@@ -279,7 +283,7 @@ def identify(
 
     return ExactIdentification(
         basis=basis,
-        beta_true=basis.of(phi),
+        beta_true=basis.project(phi),
         beta_exact=least_squares(tau),
         std=np.sqrt(np.diag(cramer_rao(linear(tau), np.full(robot.dof, noise_std)))),
         beta_noisy=np.array([least_squares(tau + part) for part in noise]),

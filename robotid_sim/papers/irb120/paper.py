@@ -11,73 +11,75 @@ from robotid_sim.arrays import ArrayLike, Float, Float1D
 from robotid_sim.kinematics.forward import link_poses
 from robotid_sim.model import parameters
 from robotid_sim.papers.irb120 import model, trials
-from robotid_sim.papers.irb120.trials import PAPER
-from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
+from robotid_sim.papers.irb120.trials import PAPER_NAME
+from robotid_sim.papers.paper import PlannedTrial, ReproductionSetup, TrialPaper
 from robotid_sim.papers.statistics import ratio_of_means
 from robotid_sim.papers.tables import settings_rows
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
-from robotid_sim.streams import named_stream
+from robotid_sim.streams import make_stream
 from robotid_sim.threads import one_blas_thread
 
 SIGNIFICANCE = 0.05
 PRINTED_DIGIT = 1.0
 """Last digit of the ideal values of Table 4, which may be cut off [kg, kg mm, kg mm^2]."""
-AT_REST = 1e-9
+SPEED_TOLERANCE = 1e-9
 """Speed at the start that counts as none [m/s]."""
-SAMPLES = 400
+CURVE_SAMPLES = 400
 """Samples of a curve over time."""
-ROUNDING = 1e-12
+ROUNDING_TOLERANCE = 1e-12
 """Parameters below this are zero, in SI units; the smallest one that is printed is 1e-6."""
-STARTS = 3
+START_COUNT = 3
 """Descents that share the budget of a swarm."""
-SINGLE = "a single random motion"
+SINGLE_DRAW_NAME = "a single random motion"
 """Not the best of many."""
-DRIVEN = {
+DRIVEN_STREAMS = {
     "MuPSO": "mupso",
     "DE": "de",
     "gradient": "gradient",
     "random search": "random",
-    SINGLE: "single",
+    SINGLE_DRAW_NAME: "single",
 }
 """Whose motions are driven in the engine, and the names of their streams."""
-ROUNDS = 7
+TIMING_ROUNDS = 7
 """Rounds in which swarms of two sizes are timed in turn."""
 
 
 class MutatingSwarmPaper(TrialPaper):
     """Excitation of an IRB 120 by a mutating particle swarm, 2021."""
 
-    name: ClassVar[str] = PAPER
+    name: ClassVar[str] = PAPER_NAME
 
-    def run(self, lab: Lab) -> TrialTable:
+    def run(self, lab: ReproductionSetup) -> TrialTable:
         """Run the searches, drive motions in the engine, identify along the best; see `Paper`."""
-        effort = {name: lab.choose(*sizes) for name, sizes in model.PRINTED["effort"].items()}
-        runs = lab.runs_of(*model.PRINTED["runs"])
+        effort = {
+            name: lab.choose(*sizes) for name, sizes in model.PRINTED_VALUES["effort"].items()
+        }
+        runs = lab.runs_of(*model.PRINTED_VALUES["runs"])
         # Side studies have fewer runs than the paper, for time.
         effort |= {name: min(runs, n) for name, n in effort.items() if name.endswith("runs")}
         effort = {"runs": runs} | effort
         table = lab.tabulate("search", _searches(lab, effort))
         # The best of three descents each, which need about as many evaluations as a swarm.
         descents, rows = table.runs("table 3", "gradient"), []
-        for first in range(0, max(1, len(descents) - STARTS + 1), STARTS):
-            group = descents[first : first + STARTS]
+        for first in range(0, max(1, len(descents) - START_COUNT + 1), START_COUNT):
+            group = descents[first : first + START_COUNT]
             spent = {name: sum(run[name] for run in group) for name in ("seconds", "evaluations")}
             rows.append({"condition": min(run["condition"] for run in group), **spent})
         table = table | TrialTable({("table 3", "", "gradient, best of 3 starts"): rows})
         single = lab.cell(("single", "", ""), trials.random_motions, count=effort["engine_runs"])
         table = table | lab.tabulate("single motions", [single])
-        table = table | lab.tabulate("engine", _driven(lab, effort, table))
+        table = table | lab.tabulate("engine", _plan_driven_trials(lab, effort, table))
         return table | compute_rows(table, lab.seed, effort)
 
 
-def _searches(lab: Lab, effort: Mapping[str, int]) -> list[PlannedTrial]:
+def _searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> list[PlannedTrial]:
     """Plan all searches, long ones first so that no process waits long at the end."""
     cells: list[PlannedTrial] = []
     runs, side = effort["runs"], effort["side_runs"]
-    size = {"population": model.POPULATION, "iterations": effort["iterations"]}
+    size = {"population": model.POPULATION_SIZE, "iterations": effort["iterations"]}
 
     # All are named, so that the same search in two studies is run once.
-    paper = {"method": "MuPSO", "reading": model.MAIN_READING, "handling": "scaling", **size}
+    paper = {"method": "MuPSO", "reading": model.MAIN_READING_NAME, "handling": "scaling", **size}
 
     def swarms(study: str, row: str, runs: int, **settings: Any) -> None:
         cells.extend(lab.cells((study, "", row), trials.swarm, runs, **paper | settings))
@@ -85,7 +87,7 @@ def _searches(lab: Lab, effort: Mapping[str, int]) -> list[PlannedTrial]:
     for particles in reversed(model.SWARM_SIZES):
         settings = {"population": particles, "iterations": effort["study_iterations"]}
         swarms("size", str(particles), effort["study_runs"], **settings)
-    for method in model.METHODS:
+    for method in model.METHOD_NAMES:
         swarms("table 3", method, runs, method=method)
         swarms("penalty", method, side, method=method, handling="penalty")
     for study, readings in (("reading", model.READINGS), ("unprinted", model.UNPRINTED)):
@@ -97,14 +99,18 @@ def _searches(lab: Lab, effort: Mapping[str, int]) -> list[PlannedTrial]:
     return cells
 
 
-def _driven(lab: Lab, effort: Mapping[str, int], table: TrialTable) -> Iterator[PlannedTrial]:
+def _plan_driven_trials(
+    lab: ReproductionSetup, effort: Mapping[str, int], table: TrialTable
+) -> Iterator[PlannedTrial]:
     """Drive motions of several searches in the engine, and time swarms of two sizes."""
-    sizes = {"rounds": ROUNDS, "iterations": effort["timed_iterations"]}
+    sizes = {"rounds": TIMING_ROUNDS, "iterations": effort["timed_iterations"]}
     yield lab.cell(("timed", "", ""), trials.swarm_times, **sizes)
-    motions = {name: [run["x"] for run in table.runs("table 3", name)] for name in model.SEARCHED}
-    motions[SINGLE] = table.runs("single")[0]["motions"]
-    for label, kind in DRIVEN.items():
-        drivable = filter(trials.drivable, motions[label])
+    motions = {
+        name: [run["x"] for run in table.runs("table 3", name)] for name in model.SEARCH_NAMES
+    }
+    motions[SINGLE_DRAW_NAME] = table.runs("single")[0]["motions"]
+    for label, kind in DRIVEN_STREAMS.items():
+        drivable = filter(trials.is_drivable, motions[label])
         for run, x in enumerate(islice(drivable, effort["engine_runs"])):
             given = {"kind": kind, "run": run, "x": x, "logs": effort["logs"]}
             yield lab.cell(("engine", "", label), trials.identification, **given)
@@ -112,32 +118,34 @@ def _driven(lab: Lab, effort: Mapping[str, int], table: TrialTable) -> Iterator[
 
 def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> TrialTable:
     """Compute what needs no run, and what is more than a statistic of runs."""
-    motions = model.published_motions()
+    motions = model.load_published_motions()
     each = motions.values()
-    evaluable = any(of["followed"] == "yes" and of["start_speed"] < AT_REST for of in each)
+    evaluable = any(of["followed"] == "yes" and of["start_speed"] < SPEED_TOLERANCE for of in each)
     best = min(each, key=lambda motion: float(motion["condition"]))
     rows: dict[TrialKey, ResultRow] = {
         ("published", "", reading): motion for reading, motion in motions.items()
     }
-    for joint, printed, used in model.PRINTED["limits"]:
+    for joint, printed, used in model.PRINTED_VALUES["limits"]:
         rows["limits", "", joint] = {"printed": printed, "used": used}
     x = np.array(table.best("table 3", "MuPSO", "condition")["x"])
     with one_blas_thread():  # the bits of QR depend on the number of threads
-        identified = model.identify(model.problem(), x, named_stream(seed, PAPER, "noise"))
-    rows |= _ranks() | _table_4(identified, table) | _drawn_motions(table)
+        identified = model.identify(model.problem(), x, make_stream(seed, PAPER_NAME, "noise"))
+    rows |= _ranks() | _table_4(identified, table) | _compute_drawn_motions(table)
     values = model.ideal_values()
     other = [name for name, (ideal, true) in values.items() if abs(ideal - true) >= PRINTED_DIGIT]
     scores = np.abs(identified.scores)
-    seconds = [table.values("table 3", name, "seconds").mean() for name in model.METHODS]
+    seconds = [table.values("table 3", name, "seconds").mean() for name in model.METHOD_NAMES]
     return (
-        TrialTable.of(rows.items())
-        | TrialTable.printed({name: model.PRINTED[name] for name in ("table_3", "figure_2")})
-        | settings_rows({method: f"umar-2021-{method.lower()}" for method in model.METHODS})
-        | TrialTable.computed(
+        TrialTable.from_results(rows.items())
+        | TrialTable.from_printed(
+            {name: model.PRINTED_VALUES[name] for name in ("table_3", "figure_2")}
+        )
+        | settings_rows({method: f"umar-2021-{method.lower()}" for method in model.METHOD_NAMES})
+        | TrialTable.from_computed(
             **effort,
             **_comparison(table),
             optimum=best["condition"] if evaluable else "not evaluable",
-            radii=sum(model.PRINTED["optimum"]["a"]),
+            radii=sum(model.PRINTED_VALUES["optimum"]["a"]),
             speed=best["start_speed"],
             scale=best["scale"],
             condition=best["condition"],
@@ -148,7 +156,7 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
             exact_error=identified.exact_error,
             listed_alone=sum(symbol in identified.basis.identifiable_alone for symbol in values),
             within=float((scores <= 3.0).mean()),
-            noisy_logs=model.DRAWS,
+            noisy_logs=model.DRAW_COUNT,
             largest_score=float(scores.max()),
             slowest=float(max(seconds) / min(seconds)),
         )
@@ -157,9 +165,12 @@ def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> Tri
 
 def _ranks() -> dict[TrialKey, ResultRow]:
     """Count the parameters that show alone, in combinations, and not at all."""
-    kinds, listed = ("alone", "combined", "none"), [row[0] for row in model.PRINTED["table_4"]]
-    claimed = dict(zip(kinds, model.IDENTIFIABILITY, strict=True))
-    total = f"{sum(model.IDENTIFIABILITY)} parameters"
+    kinds, listed = (
+        ("alone", "combined", "none"),
+        [row[0] for row in model.PRINTED_VALUES["table_4"]],
+    )
+    claimed = dict(zip(kinds, model.IDENTIFIABLE_PARAMETERS, strict=True))
+    total = f"{sum(model.IDENTIFIABLE_PARAMETERS)} parameters"
     rows: dict[TrialKey, ResultRow] = {
         ("ranks", "", "claimed by the paper"): {"rank": total, **claimed, "as_claimed": 0}
     }
@@ -168,7 +179,7 @@ def _ranks() -> dict[TrialKey, ResultRow]:
         rows["ranks", "", name] = {
             "rank": base.rank,
             **dict(zip(kinds, counts, strict=True)),
-            "as_claimed": int(counts == model.IDENTIFIABILITY),
+            "as_claimed": int(counts == model.IDENTIFIABLE_PARAMETERS),
             "counts": " + ".join(map(str, counts)),
             "names": ", ".join(base.identifiable_alone),
             "without_effect": ", ".join(base.no_effect),
@@ -183,23 +194,23 @@ def _table_4(identified: model.ExactIdentification, table: TrialTable) -> dict[T
     rows: dict[TrialKey, ResultRow] = {}
     basis, ideal, base = identified.basis, model.ideal_values(), trials.base()
     units = dict(zip(basis.symbols, parameters.units((False,) * 3), strict=True))
-    exact = dict(zip(basis.names, without_rounding(identified.beta_exact), strict=True))
-    for symbol, printed, estimate in model.PRINTED["table_4"]:
-        scale = model.MILLIMETERS.get(units[symbol], 1.0)
+    exact = dict(zip(basis.names, remove_rounding(identified.beta_exact), strict=True))
+    for symbol, printed, estimate in model.PRINTED_VALUES["table_4"]:
+        scale = model.MILLIMETER_FACTORS.get(units[symbol], 1.0)
         row: dict[str, Any] = {"unit": units[symbol].replace("kg m", "kg mm").replace("^2", "²")}
         row |= {"status": "no effect" if symbol in basis.no_effect else "in combinations"}
         row |= {"ideal": printed, "estimate": estimate}
-        row |= {"true": scale * without_rounding(ideal[symbol][1] / scale)}
+        row |= {"true": scale * remove_rounding(ideal[symbol][1] / scale)}
         if symbol in basis.identifiable_alone:
             row |= {"status": "alone", "ours": scale * exact[symbol]}
         rows["table 4 as printed", "", symbol] = row
     rows["table 4", "", "base"] = {
         "name": basis.groupings,
         "unit": [unit.replace("^2", "²") for unit in basis.units],
-        "true": without_rounding(identified.beta_true),
-        "identified": without_rounding(identified.beta_exact),
+        "true": remove_rounding(identified.beta_true),
+        "identified": remove_rounding(identified.beta_exact),
         "error": identified.beta_exact - identified.beta_true,
-        "noisy": without_rounding(identified.beta_noisy[0]),
+        "noisy": remove_rounding(identified.beta_noisy[0]),
         "bound": 3.0 * identified.std,
         "within": (np.abs(identified.scores) <= 3.0).mean(axis=0),
     }
@@ -207,32 +218,35 @@ def _table_4(identified: model.ExactIdentification, table: TrialTable) -> dict[T
     rows["table 4", "", "engine"] = {
         "name": base.groupings[: base.inertial_rank],
         "unit": [unit.replace("^2", "²") for unit in base.units],
-        "true": without_rounding(best["true"]),
-        "identified": without_rounding(best["estimate"]),
+        "true": remove_rounding(best["true"]),
+        "identified": remove_rounding(best["estimate"]),
         "bound": 3.0 * np.array(best["std"]),
         "score": best["scores"],
     }
     return rows
 
 
-def without_rounding(values: ArrayLike) -> Float:
+def remove_rounding(values: ArrayLike) -> Float:
     """Put zero for parameters that are mere rounding, in SI units."""
-    return np.where(np.abs(values) > ROUNDING, values, 0.0)
+    return np.where(np.abs(values) > ROUNDING_TOLERANCE, values, 0.0)
 
 
-def _drawn_motions(table: TrialTable) -> dict[TrialKey, ResultRow]:
+def _compute_drawn_motions(table: TrialTable) -> dict[TrialKey, ResultRow]:
     """Compute the best motion of MuPSO, and paths of the wrist center in the base frame [m]."""
-    grid = model.problem().space.on_grid(SAMPLES)
+    grid = model.problem().space.make_grid(CURVE_SAMPLES)
     gradient, mupso = (
         grid.motion(np.array(table.best("table 3", name, "condition")["x"]))
         for name in ("gradient", "MuPSO")
     )
-    t, parts = model.PERIOD * np.arange(SAMPLES) / SAMPLES, (part.T for part in mupso)
+    t, parts = (
+        model.RUN_PERIOD * np.arange(CURVE_SAMPLES) / CURVE_SAMPLES,
+        (part.T for part in mupso),
+    )
     names = ("position", "velocity", "acceleration")
 
     def wrist(q: Float1D) -> Float1D:
         last = link_poses(model.arm(), q)[-1]
-        return np.asarray(last[:3, :3] @ np.array(model.WRIST) + last[:3, 3])
+        return np.asarray(last[:3, :3] @ np.array(model.WRIST_CENTER) + last[:3, 3])
 
     start = mupso[0][0]
     joints = link_poses(model.arm(), start)[:, :3, 3]
@@ -248,7 +262,7 @@ def _comparison(table: TrialTable) -> ResultRow:
     """Say in words where MuPSO stands among the methods of the paper."""
     texts, leader = [], ""
     for study, handling in (("penalty", "penalty"), ("table 3", "scaling")):
-        runs = {name: table.values(study, name, "condition") for name in model.METHODS}
+        runs = {name: table.values(study, name, "condition") for name in model.METHOD_NAMES}
         ours = runs.pop("MuPSO")
         rival = min(runs, key=lambda name: float(runs[name].mean()))
         theirs = runs[rival]

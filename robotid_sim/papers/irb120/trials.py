@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import thinned
+from robotid_sim.chart import sample_evenly
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters, random_states
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.errors import PathError
@@ -19,20 +19,20 @@ from robotid_sim.estimation.problem import build_problem
 from robotid_sim.excitation import CRITERIA
 from robotid_sim.excitation.criteria import Criterion
 from robotid_sim.excitation.draws import feasible_draws
-from robotid_sim.excitation.optimal import DesignCost, improved
+from robotid_sim.excitation.optimal import DesignCost, optimize
 from robotid_sim.excitation.plan import Handling
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.space import ExcitationSpace
 from robotid_sim.measurement.sensors import measure
-from robotid_sim.optim.minimize import minimize, setting
+from robotid_sim.optim.minimize import load_setting, minimize
 from robotid_sim.optim.pso import MutatingSwarm
-from robotid_sim.papers.driving import LOW_PASS, drive, with_encoders
+from robotid_sim.papers.driving import LOW_PASS_FILTER, drive, make_sensors
 from robotid_sim.papers.irb120 import model
-from robotid_sim.papers.irb120.model import MAIN_READING, limit_use
+from robotid_sim.papers.irb120.model import MAIN_READING_NAME, limit_use
 from robotid_sim.papers.irb120.model import problem as problem_of
-from robotid_sim.streams import named_stream
+from robotid_sim.streams import make_stream
 
-PAPER = "irb120-mupso"
+PAPER_NAME = "irb120-mupso"
 CURVE_POINTS = 50
 
 
@@ -43,7 +43,7 @@ def swarm(
     population: int,
     iterations: int,
     method: str = "MuPSO",
-    reading: str = MAIN_READING,
+    reading: str = MAIN_READING_NAME,
     handling: Handling = "scaling",
 ) -> dict[str, Any]:
     """Return what a swarm with its published setting arrives at.
@@ -53,19 +53,19 @@ def swarm(
     """
     problem, name = problem_of(reading), method.lower()
     cost = DesignCost(problem, handling)
-    optimizer = setting(f"umar-2021-{name}").build(population=population)
+    optimizer = load_setting(f"umar-2021-{name}").build(population=population)
     box = np.ones(problem.space.size)
-    rng = named_stream(seed, PAPER, name, reading, handling, f"{population}", f"run {run}")
+    rng = make_stream(seed, PAPER_NAME, name, reading, handling, f"{population}", f"run {run}")
     most = population * iterations
     began = time.process_time()
     best = minimize(cost, -box, box, method=optimizer, max_evals=most, rng=rng)
     seconds = time.process_time() - began
     mutated_at = optimizer.mutated_at if isinstance(optimizer, MutatingSwarm) else []
     mutations = [evaluations // population for evaluations in mutated_at]
-    curve = best.history[thinned(len(best.history), CURVE_POINTS)]
+    curve = best.history[sample_evenly(len(best.history), CURVE_POINTS)]
     best_at = int(best.history[np.argmax(best.history[:, 1] <= best.fun), 0]) // population
     return {
-        **_described(problem, cost.meant(best.x)),
+        **_describe_motion(problem, cost.meant(best.x)),
         "evaluations": best.nfev,
         "seconds": seconds,
         "curve": [curve[:, 0].tolist(), np.exp(curve[:, 1]).tolist()],
@@ -89,7 +89,7 @@ def random_search(*, seed: int, run: int, population: int, iterations: int) -> d
     """Return the best of as many random points of the box as a swarm may evaluate."""
     problem = problem_of()
     cost = DesignCost(problem)
-    rng = named_stream(seed, PAPER, "random", f"run {run}")
+    rng = make_stream(seed, PAPER_NAME, "random", f"run {run}")
     began = time.process_time()
     points = rng.uniform(-1.0, 1.0, (population * iterations, problem.space.size))
     costs = cost(points)
@@ -97,7 +97,7 @@ def random_search(*, seed: int, run: int, population: int, iterations: int) -> d
     best = np.minimum.accumulate(costs)[population - 1 :: population]
     evaluations = population * np.arange(1, iterations + 1)
     return {
-        **_described(problem, cost.meant(points[int(np.argmin(costs))])),
+        **_describe_motion(problem, cost.meant(points[int(np.argmin(costs))])),
         "evaluations": len(costs),
         "seconds": seconds,
         "curve": [evaluations.tolist(), np.exp(best).tolist()],
@@ -108,13 +108,13 @@ def gradient(*, seed: int, run: int, draws: int, iterations: int) -> dict[str, A
     """Return where sequential quadratic programming arrives from the best of some motions."""
     plain = problem_of()
     problem = CountedProblem(plain.nominal, plain.basis, plain.options, plain.criterion)
-    rng = named_stream(seed, PAPER, "gradient", f"run {run}")
+    rng = make_stream(seed, PAPER_NAME, "gradient", f"run {run}")
     began = time.process_time()
     start = feasible_draws(problem, rng, draws)[0]
-    arrival = improved(problem, iterations, start.x)
+    arrival = optimize(problem, iterations, start.x)
     x = arrival.x if arrival.value < start.value else start.x
     seconds = time.process_time() - began
-    return {**_described(problem, x), "evaluations": sum(problem.calls), "seconds": seconds}
+    return {**_describe_motion(problem, x), "evaluations": sum(problem.calls), "seconds": seconds}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -135,7 +135,7 @@ class CountedProblem(ExcitationProblem):
         return ExcitationProblem.gradient(self, x, criterion)
 
 
-def _described(problem: ExcitationProblem, x: Float1D | None) -> dict[str, Any]:
+def _describe_motion(problem: ExcitationProblem, x: Float1D | None) -> dict[str, Any]:
     """Return coordinates of a motion, its condition numbers, and its use of the limits."""
     assert x is not None
     unit, raw = (
@@ -150,9 +150,9 @@ def _described(problem: ExcitationProblem, x: Float1D | None) -> dict[str, Any]:
     }
 
 
-RATE = 500.0
+CONTROL_RATE = 500.0
 """Control and sampling rate [Hz]."""
-FRICTION = ("Fv", "Fc")
+FRICTION_SYMBOLS = ("Fv", "Fc")
 """Joint parameters of the fit beside the inertial ones; the paper's model has none."""
 TORQUE_NOISE = 0.1
 """Standard deviation of the torque noise [N m], 1 to 3 % of the RMS torque of a joint."""
@@ -165,7 +165,7 @@ NOISE_BOUND = 3.0
 def random_motions(*, seed: int, count: int) -> dict[str, Any]:
     """Return single random points of the swarms' box, each scaled to the limits."""
     problem = model.problem()
-    rng, cost = named_stream(seed, PAPER, "single motions"), DesignCost(problem)
+    rng, cost = make_stream(seed, PAPER_NAME, "single motions"), DesignCost(problem)
     motions: list[list[float]] = []
     while len(motions) < count:
         x = cost.meant(rng.uniform(-1.0, 1.0, problem.space.size))
@@ -183,17 +183,17 @@ def identification(
     base; their errors are in units of their standard deviation, and in units of torque.
     """
     plant, basis = model.arm(), base()
-    trajectory = driven().trajectory(np.array(x))
-    clean = drive(plant, trajectory, RATE)
-    sensors = with_encoders("torque-noise", relative=0.0, absolute=TORQUE_NOISE)
-    rng = named_stream(seed, PAPER, "engine", kind, f"run {run}")
+    trajectory = make_driven_space().trajectory(np.array(x))
+    clean = drive(plant, trajectory, CONTROL_RATE)
+    sensors = make_sensors("torque-noise", relative=0.0, absolute=TORQUE_NOISE)
+    rng = make_stream(seed, PAPER_NAME, "engine", kind, f"run {run}")
     problems = (
-        build_problem(LOW_PASS(measure(clean, sensors, rng), plant), plant, basis)
+        build_problem(LOW_PASS_FILTER(measure(clean, sensors, rng), plant), plant, basis)
         for _ in range(logs)
     )
     estimates = [WeightedLeastSquares().fit(each, np.random.default_rng(0)) for each in problems]
     inertial = slice(basis.inertial_rank)
-    true = basis.of(plant.parameters())
+    true = basis.project(plant.parameters())
     errors = np.array([fit.beta - true for fit in estimates])
     scores = errors / np.array([fit.std for fit in estimates])
     relative = _relative(errors[:, inertial], true[inertial])
@@ -214,14 +214,14 @@ def identification(
     }
 
 
-def drivable(x: Sequence[float]) -> bool:
+def is_drivable(x: Sequence[float]) -> bool:
     """Return whether the arm can follow a motion at the control rate.
 
     A search looks at a motion at some hundred times, between which it may leave the workspace.
     """
     try:
-        trajectory = driven().trajectory(np.array(x))
-        trajectory(np.arange(trajectory.start, trajectory.duration, 1.0 / RATE))
+        trajectory = make_driven_space().trajectory(np.array(x))
+        trajectory(np.arange(trajectory.start, trajectory.duration, 1.0 / CONTROL_RATE))
     except PathError:
         return False
     return True
@@ -245,8 +245,8 @@ def _unseen(errors: Float2D, true: Float1D, seed: int) -> Float1D:
     paper does not model, is left out.
     """
     fourier = model.problem("joint Fourier series, unit columns")
-    (drawn,) = feasible_draws(fourier, named_stream(seed, PAPER, "unseen motion"), 1)
-    W = _inertial_rows(*fourier.space.on_grid(UNSEEN_SAMPLES).motion(drawn.x))
+    (drawn,) = feasible_draws(fourier, make_stream(seed, PAPER_NAME, "unseen motion"), 1)
+    W = _inertial_rows(*fourier.space.make_grid(UNSEEN_SAMPLES).motion(drawn.x))
     rms = np.sqrt(np.mean((W @ errors.T) ** 2, axis=0))
     return np.asarray(100.0 * rms / np.sqrt(np.mean((W @ true) ** 2)))
 
@@ -260,10 +260,10 @@ def _inertial_rows(q: Float2D, dq: Float2D, ddq: Float2D) -> Float2D:
 @cache
 def base() -> BaseParameters:
     """Return the base parameters of joint torques with viscous and Coulomb friction."""
-    return base_parameters(model.arm(), FRICTION)
+    return base_parameters(model.arm(), FRICTION_SYMBOLS)
 
 
 @cache
-def driven() -> ExcitationSpace:
+def make_driven_space() -> ExcitationSpace:
     """Return the space of the paper's motions, a single run each."""
     return replace(model.problem().options, periods=1).space(model.arm())

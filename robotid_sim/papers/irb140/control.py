@@ -21,7 +21,7 @@ from robotid_sim.arrays import Float1D, Float2D, rms
 from robotid_sim.control.gains import LoopGains
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
-from robotid_sim.engine.engines import default_engine, using_engine
+from robotid_sim.engine.engines import default_engine, use_engine
 from robotid_sim.errors import InconsistentInertiaError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.cone_program import ConsistentProgram
@@ -34,31 +34,38 @@ from robotid_sim.experiment.conditions import (
 )
 from robotid_sim.experiment.rollout import Cell
 from robotid_sim.experiment.scenario import Scenario
-from robotid_sim.model.catalog import published_plant, published_robot
+from robotid_sim.model.catalog import make_published_plant, make_published_robot
 from robotid_sim.model.robot import Robot
-from robotid_sim.papers.irb140.model import ITERATIONS, PARTICLES, ROBOT, ROOT, SETS, SETTINGS
-from robotid_sim.papers.irb140.swarms import HALF_WIDTH, METHODS
+from robotid_sim.papers.irb140.model import (
+    ITERATIONS,
+    PAPER_NAME,
+    PARTICLES,
+    PUBLISHED_SETS,
+    ROBOT_NAME,
+    SETTINGS,
+)
+from robotid_sim.papers.irb140.swarms import BOX_HALF_WIDTH, METHOD_SETTINGS
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import StudyConfig
 from robotid_sim.pipeline.config_tables import ConstraintsConfig, ControlConfig, DesignConfig
 from robotid_sim.pipeline.excitation import design_excitation
 from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.simulate import run_experiment
-from robotid_sim.streams import named_stream
+from robotid_sim.streams import make_stream
 from robotid_sim.tasks.task import Circle, JointStep, TaskRun
-from robotid_sim.validation.closed_loop import undisturbed_task
-from robotid_sim.validation.comparison import UNDISTURBED, Comparison, task_runs
+from robotid_sim.validation.closed_loop import make_undisturbed_task
+from robotid_sim.validation.comparison import UNDISTURBED_NAME, Comparison, task_runs
 from robotid_sim.validation.control_run import ControlRun, Trace, run_loop
 
 CIRCLE, STEP = "circle-slow", "joint-step"
 SCENARIOS: Mapping[str, tuple[str, Condition]] = {
-    "nominal": (UNDISTURBED, Undisturbed()),
+    "nominal": (UNDISTURBED_NAME, Undisturbed()),
     "disturbed": ("sinusoidal", SinusoidalTorque()),
 }
 """By the paper's names of the scenarios: ours, and what acts."""
-MODELS = tuple(SETS)
+MODELS = tuple(PUBLISHED_SETS)
 """Sets of Table 3; the reference is the plant itself."""
-RATE = 1000.0
+CONTROL_RATE = 1000.0
 """Control rate [Hz]."""
 SUBSTEPS = 2
 """Engine steps a control step, half of what a cell has by default, for time."""
@@ -68,13 +75,13 @@ STEP_TIME = 2.0
 """Time of the step [s], in which the slow loop settles."""
 STEP_BANDWIDTHS = (3.0, 20.0)
 """Between which the bandwidth of the step's loop is sought [rad/s]."""
-SETTLED = 0.3
+SETTLING_TIME = 0.3
 """Time that the loop takes to settle, in which the torques of the models differ most [s]."""
-DRAWN = 250
+CURVE_SAMPLES = 250
 """Samples of a curve that is kept."""
-LOOP = Comparison(trace_samples=1_000_000)
+LOOP_COMPARISON = Comparison(trace_samples=1_000_000)
 """Sliding mode, with more samples than a lap has: torques that settle fast cannot be thinned."""
-JOINTS = 3
+JOINT_COUNT = 3
 """Joints whose links the paper identifies."""
 
 
@@ -87,20 +94,22 @@ def track(seed: int, run: int, scenario: str, *, arms: bool, lap: float = 30.0) 
     that one run of it is all there is. All have the gains of the reference. Of run 0 there are
     time series too.
     """
-    plant = published_plant(ROBOT)
+    plant = make_published_plant(ROBOT_NAME)
     study = "arms" if arms else "loop"
     name, condition = SCENARIOS[scenario]
     if arms:
         basis = base_parameters(plant, ())
         models = {model: equivalent(plant, basis, model) for model in MODELS}
     else:
-        models = {m: published_robot(ROBOT, SETS[m]) for m in MODELS} | {"reference": plant}
+        models = {m: make_published_robot(ROBOT_NAME, PUBLISHED_SETS[m]) for m in MODELS} | {
+            "reference": plant
+        }
     tasks = prepare_tasks(lap, default_engine())
     stream = ("plants", f"run {run}") if arms else ("loop", f"run {run}", "run 0", name)
     runs: dict[str, dict[str, ControlRun]] = {m: {} for m in MODELS}
     for key, each in tasks.items():
         size = LoopSize(plant, each.peak, each.task.trajectory.duration)
-        acting = compose(name, (condition,), size, named_stream(seed, ROOT, *stream))
+        acting = compose(name, (condition,), size, make_stream(seed, PAPER_NAME, *stream))
         for model, robot in models.items():
             arm = robot if arms else plant
             runs[model][key] = run_task(arm, robot, each.gains, each.task, acting)
@@ -117,7 +126,7 @@ def equivalent(robot: Robot, basis: BaseParameters, column: str) -> Robot:
     Of all sets with the same base parameters it is the one nearest to `robot`. Raises
     `InconsistentInertiaError` if no rigid bodies have these torques.
     """
-    beta = basis.of(published_robot(ROBOT, SETS[column]).parameters())
+    beta = basis.project(make_published_robot(ROBOT_NAME, PUBLISHED_SETS[column]).parameters())
     phi = ConsistentProgram(robot, basis).exact(beta)
     if phi is None:
         raise InconsistentInertiaError(f"no rigid bodies have the torques of '{column}' of Table 3")
@@ -142,16 +151,16 @@ def prepare_tasks(lap: float, engine: str) -> dict[str, PreparedTask]:
     The gains of the circle are those of a specification for a fast lap; those of the step let the
     true model rise as slowly as Table 4 has it.
     """
-    plant = published_plant(ROBOT)
+    plant = make_published_plant(ROBOT_NAME)
     asked = {"circle": Circle(), STEP: JointStep(seconds=STEP_TIME)}
     fast, *_ = paths = task_runs(plant, Comparison(tasks=asked, slow_lap=lap))
     tasks = {task.name: task for task in paths}
-    path = fast.trajectory(np.arange(0.0, fast.trajectory.duration, 1.0 / RATE))
+    path = fast.trajectory(np.arange(0.0, fast.trajectory.duration, 1.0 / CONTROL_RATE))
     printed_rise = SETTINGS["printed"]["nominal"]["reference"]["step"][0]
 
     def gains_of(bandwidth: float) -> LoopGains:
         return LoopGains.from_specification(
-            plant, path, rate=RATE, error=np.inf, bandwidth=bandwidth
+            plant, path, rate=CONTROL_RATE, error=np.inf, bandwidth=bandwidth
         )
 
     def rise_beyond_print(bandwidth: float) -> float:
@@ -159,8 +168,8 @@ def prepare_tasks(lap: float, engine: str) -> dict[str, PreparedTask]:
         assert rise is not None
         return rise - float(printed_rise)
 
-    gains = LoopGains.from_specification(plant, path, rate=RATE)
-    with using_engine(engine):
+    gains = LoopGains.from_specification(plant, path, rate=CONTROL_RATE)
+    with use_engine(engine):
         slow = gains_of(brentq(rise_beyond_print, *STEP_BANDWIDTHS, xtol=1e-3))
         return {
             task.name: PreparedTask(task, loop, run_task(plant, plant, loop, task).peak_torque)
@@ -172,9 +181,9 @@ def run_task(
     plant: Robot, model: Robot, gains: LoopGains, task: TaskRun, scenario: Scenario | None = None
 ) -> ControlRun:
     """Run an arm on a task, with a model in its sliding-mode controller."""
-    cell = Cell(plant=plant, controller=ComputedTorque(plant), rate=RATE, substeps=SUBSTEPS)
+    cell = Cell(plant=plant, controller=ComputedTorque(plant), rate=CONTROL_RATE, substeps=SUBSTEPS)
     rng = np.random.default_rng(0)  # nothing is drawn: there are no sensors in the loop
-    of_plant = undisturbed_task(cell, gains, task, rng, LOOP)
+    of_plant = make_undisturbed_task(cell, gains, task, rng, LOOP_COMPARISON)
     acting = replace(scenario or Scenario(), offset=task.offset)
     run = run_loop(replace(of_plant, model=model, model_name=model.name, scenario=acting))
     assert isinstance(run, ControlRun), run
@@ -187,21 +196,21 @@ def step_metrics(run: ControlRun) -> list[float | None]:
     return [getattr(run.step, name) for name in STEP_KEYS]
 
 
-def _settled(run: ControlRun) -> tuple[Trace, slice]:
+def _select_settled(run: ControlRun) -> tuple[Trace, slice]:
     """Find the samples of the time series, which all runs here keep, after the loop has settled."""
     assert run.trace is not None
-    return run.trace, slice(int(np.argmax(run.trace.t >= SETTLED)), None)
+    return run.trace, slice(int(np.argmax(run.trace.t >= SETTLING_TIME)), None)
 
 
 def loop_row(lap: ControlRun, step: ControlRun, true: ControlRun) -> dict[str, Any]:
     """Measure the circle and the step of a model, of the circle beside the reference's.
 
     Of the first joints: torque differences, RMS [N m], energies, the integral of abs(tau dq) [J],
-    torque rates, RMS [N m/s], and errors, RMS [rad], some also after `SETTLED`; of all joints the
-    norm of the errors [mrad]; of the step the metrics of Table 4.
+    torque rates, RMS [N m/s], and errors, RMS [rad], some also after `SETTLING_TIME`; of all joints
+    the norm of the errors [mrad]; of the step the metrics of Table 4.
     """
-    trace, later = _settled(lap)
-    ideal, _ = _settled(true)
+    trace, later = _select_settled(lap)
+    ideal, _ = _select_settled(true)
     apart = trace.tau - ideal.tau
     rate = np.diff(trace.tau[later], axis=0) / np.diff(trace.t[later])[:, None]
 
@@ -220,7 +229,7 @@ def loop_row(lap: ControlRun, step: ControlRun, true: ControlRun) -> dict[str, A
         "rms_error": lap.rms_error,
     }
     return {
-        **{name: value[:JOINTS].tolist() for name, value in values.items()},
+        **{name: value[:JOINT_COUNT].tolist() for name, value in values.items()},
         "tracking_error": 1e3 * float(np.linalg.norm(lap.rms_error)),
         "step": step_metrics(step),
     }
@@ -228,11 +237,11 @@ def loop_row(lap: ControlRun, step: ControlRun, true: ControlRun) -> dict[str, A
 
 def curve_row(lap: ControlRun) -> dict[str, Any]:
     """Thin the time series of the first joints and of the tool; its largest error is in [mm]."""
-    trace, _ = _settled(lap)
-    drawn = slice(None, None, max(1, trace.t.size // DRAWN))
+    trace, _ = _select_settled(lap)
+    drawn = slice(None, None, max(1, trace.t.size // CURVE_SAMPLES))
 
     def thin(values: Float2D, digits: int) -> Float2D:
-        return np.round(values[drawn, :JOINTS], digits)
+        return np.round(values[drawn, :JOINT_COUNT], digits)
 
     tau, tip, wanted = thin(trace.tau, 6), thin(trace.tip, 7), thin(trace.tip_reference, 7)
     return {
@@ -246,10 +255,10 @@ def curve_row(lap: ControlRun) -> dict[str, Any]:
     }
 
 
-TIP = "link_3"
+TIP_LINK = "link_3"
 """The paper's chain; the wrist is locked and belongs to the last link."""
-CLASSICAL = ("ols", "wls", "consistent")
-FROM_TORQUE = ("pso", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
+CLASSICAL_ESTIMATORS = ("ols", "wls", "consistent")
+TORQUE_METHODS = ("pso", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
 
 
 def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
@@ -260,29 +269,29 @@ def identify_from_torque(seed: int, run: int) -> dict[str, Any]:
     ``error`` is the RMS of that over the standard deviation of weighted least squares, the
     ``residual`` is by joint [N m].
     """
-    log_seed = int(named_stream(seed, ROOT, "log", f"run {run}").integers(2**31))
+    log_seed = int(make_stream(seed, PAPER_NAME, "log", f"run {run}").integers(2**31))
     config = StudyConfig(
         seed=log_seed,
         design=DesignConfig(constraints=ConstraintsConfig(contact=True)),  # as in the paper
         control=ControlConfig(enabled=False),
     )
-    plant = published_plant(ROBOT, TIP)
-    setup = build_setup(plant, config.quick().with_estimators(CLASSICAL))
+    plant = make_published_plant(ROBOT_NAME, TIP_LINK)
+    setup = build_setup(plant, config.quick().with_estimators(CLASSICAL_ESTIMATORS))
     nominal, basis, streams = setup.nominal, setup.basis, setup.streams
     designs = design_excitation(nominal, basis, setup.excitation, streams("design"))
     log = run_experiment(setup.cell, designs.trajectories[0], streams("measure"))
     rng = streams("identify")
     identification = identify(log, nominal, basis=basis, plan=setup.fit, check=False, rng=rng)
-    true = identification.basis.of(plant.parameters())
+    true = identification.basis.project(plant.parameters())
     estimates = {estimate.estimator: estimate for estimate in identification.estimates}
     std = estimates["wls"].std
-    for name in FROM_TORQUE:
-        optimizer, options = METHODS[name]
-        budget = {"fraction": HALF_WIDTH, "evaluations": PARTICLES * ITERATIONS}
+    for name in TORQUE_METHODS:
+        optimizer, options = METHOD_SETTINGS[name]
+        budget = {"fraction": BOX_HALF_WIDTH, "evaluations": PARTICLES * ITERATIONS}
         estimator = ESTIMATORS.build(
             "wls-pso", optimizer=optimizer, options=dict(options), **budget
         )
-        rng = named_stream(seed, ROOT, "torque", name, f"run {run}")
+        rng = make_stream(seed, PAPER_NAME, "torque", name, f"run {run}")
         estimates[name] = estimator.fit(identification.problem, rng)
     return {
         "methods": {

@@ -17,55 +17,55 @@ from scipy.special import expit
 from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.experiment.rollout import Cell
-from robotid_sim.model.catalog import published_plant
+from robotid_sim.model.catalog import make_published_plant
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.irb140 import kinematics
-from robotid_sim.papers.irb140.kinematics import SINGULAR, jacobian
-from robotid_sim.papers.irb140.model import ROBOT, ROOT
+from robotid_sim.papers.irb140.kinematics import MAX_SINGULARITY_INDEX, jacobian
+from robotid_sim.papers.irb140.model import PAPER_NAME, ROBOT_NAME
 from robotid_sim.pipeline.simulate import run_experiment
-from robotid_sim.streams import named_stream
+from robotid_sim.streams import make_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
 TREATMENTS = ("none", "omitted", "penalty")
 """What is done about singular poses: nothing, left out of the data, eq. (33)."""
-CENTER = (0.0, 0.3, -0.2, 0.0, 0.1, 0.0)
+MOTION_CENTER = (0.0, 0.3, -0.2, 0.0, 0.1, 0.0)
 """Middle of the logged motion, in the URDF's joint angles [rad]: it passes the wrist's singularity,
 where axes 4 and 6 are one."""
-AMPLITUDE = np.radians(15.0)
+MOTION_AMPLITUDE = np.radians(15.0)
 """Of every joint to both sides of the middle [rad], as in the region of the other networks."""
 PERIOD, HARMONICS = 20.0, 5
 """Of the logged motion [s, -]."""
-UNITS = 50
-SAMPLES = 500
+UNIT_COUNT = 50
+SAMPLE_COUNT = 500
 """Samples of the log that the network learns from and is tried on."""
-VALIDATION = 0.2
+VALIDATION_SHARE = 0.2
 """Share of the samples that the network does not learn from."""
-ROUNDING = 1e-4
+ERROR_FLOOR = 1e-4
 """Errors below this count by their squares, so that the loss has a gradient everywhere [m]."""
-STEEPNESS = 4.0
+PENALTY_STEEPNESS = 4.0
 """Of the penalty, a logistic unit of ln(kappa / 1000): the paper's f is not printed."""
-WEIGHT = 0.01
+PENALTY_WEIGHT = 0.01
 """Of the penalty: a singular pose counts as much as this error [m]."""
 
 
 def train_inverse(
-    seed: int, run: int, treatment: str, iterations: int, samples: int = SAMPLES
+    seed: int, run: int, treatment: str, iterations: int, samples: int = SAMPLE_COUNT
 ) -> dict[str, Any]:
     """Return the errors of a network that was trained with one of `TREATMENTS`.
 
     All treatments of a run have the same log, split and first weights. Errors are mean distances
     of the reached from the wanted position [mm]; ``singular`` is the share of validation poses with
-    an index above `SINGULAR`, ``kappa`` median and 99 % quantile of their index, ``logged`` the
-    share of the log's own poses above it.
+    an index above `MAX_SINGULARITY_INDEX`, ``kappa`` median and 99 % quantile of their index,
+    ``logged`` the share of the log's own poses above it.
     """
-    q, inputs, xyz = logged_motion(seed, run, samples)
-    rng = named_stream(seed, ROOT, "inverse network", f"run {run}")
+    q, inputs, xyz = log_motion(seed, run, samples)
+    rng = make_stream(seed, PAPER_NAME, "inverse network", f"run {run}")
     order = rng.permutation(len(q))
-    cut = round((1.0 - VALIDATION) * len(q))
+    cut = round((1.0 - VALIDATION_SHARE) * len(q))
     logged = kinematics.singularity_index(jacobian(q)[0])
     learned, tried = order[:cut], order[cut:]
     if treatment == "omitted":
-        learned = learned[logged[learned] <= SINGULAR]
+        learned = learned[logged[learned] <= MAX_SINGULARITY_INDEX]
     low, high = q.min(axis=0), q.max(axis=0)
     network = InverseNetwork(inputs.shape[1], 0.5 * (low + high), 0.5 * (high - low))
     loss = eq_33(network, inputs[learned], xyz[learned], penalized=treatment == "penalty")
@@ -79,24 +79,24 @@ def train_inverse(
     return {
         "train": float(distance[learned].mean()),
         "validation": float(distance[tried].mean()),
-        "singular": float((index > SINGULAR).mean()),
+        "singular": float((index > MAX_SINGULARITY_INDEX).mean()),
         "kappa": np.quantile(index, (0.5, 0.99)).tolist(),
-        "logged": float((logged > SINGULAR).mean()),
+        "logged": float((logged > MAX_SINGULARITY_INDEX).mean()),
     }
 
 
-def logged_motion(seed: int, run: int, samples: int) -> tuple[Float2D, Float2D, Float2D]:
+def log_motion(seed: int, run: int, samples: int) -> tuple[Float2D, Float2D, Float2D]:
     """Return joint angles of the paper, scaled inputs, and tool positions of a log in the engine.
 
     The inputs are position and velocity of the tool, scaled to [-1, 1]; shapes (N, 6), (N, 6) and
     (N, 3).
     """
-    robot = published_plant(ROBOT)
-    rng = named_stream(seed, ROOT, "logged motion", f"run {run}")
+    robot = make_published_plant(ROBOT_NAME)
+    rng = make_stream(seed, PAPER_NAME, "logged motion", f"run {run}")
     cell = Cell(plant=robot, controller=ComputedTorque(robot))
     log = run_experiment(cell, _motion(robot, rng), rng)
     chosen = np.linspace(0, len(log.t) - 1, samples).astype(int)
-    q = log.q + kinematics.HOME
+    q = log.q + kinematics.HOME_ANGLES
     xyz = jacobian(q)[1]
     velocity = np.gradient(xyz, log.t, axis=0)
     inputs = np.hstack([xyz, velocity])[chosen]
@@ -105,7 +105,7 @@ def logged_motion(seed: int, run: int, samples: int) -> tuple[Float2D, Float2D, 
 
 
 def _motion(robot: Robot, rng: np.random.Generator) -> FourierTrajectory:
-    """Return a drawn periodic motion of every joint, `AMPLITUDE` to both sides of `CENTER`."""
+    """Draw a periodic motion of every joint within `MOTION_AMPLITUDE` of `MOTION_CENTER`."""
     order = np.arange(1.0, HARMONICS + 1.0)
     a, b = rng.standard_normal((2, robot.dof, HARMONICS))
     a -= a.mean(axis=1, keepdims=True)  # it starts from rest
@@ -117,15 +117,15 @@ def _motion(robot: Robot, rng: np.random.Generator) -> FourierTrajectory:
 
     drawn = path(np.zeros(robot.dof), np.ones((robot.dof, 1)))(np.linspace(0.0, PERIOD, 1000)).q
     low, high = drawn.min(axis=0), drawn.max(axis=0)
-    size = 2.0 * AMPLITUDE / (high - low)
-    return path(np.array(CENTER) - 0.5 * size * (low + high), size[:, None])
+    size = 2.0 * MOTION_AMPLITUDE / (high - low)
+    return path(np.array(MOTION_CENTER) - 0.5 * size * (low + high), size[:, None])
 
 
 class InverseNetwork:
     """One hidden layer of logistic units; weights are one vector."""
 
     def __init__(self, inputs: int, middle: Float1D, half: Float1D) -> None:
-        self._shapes = (inputs, UNITS), (UNITS,), (UNITS, half.size), (half.size,)
+        self._shapes = (inputs, UNIT_COUNT), (UNIT_COUNT,), (UNIT_COUNT, half.size), (half.size,)
         self._middle, self._half = middle, half
 
     def start(self, rng: np.random.Generator) -> Float1D:
@@ -162,21 +162,21 @@ def eq_33(
         q, back = network(weights, x)
         jacobians, reached = jacobian(q)
         apart = reached - xyz
-        size = np.sqrt(apart**2 + ROUNDING**2)
+        size = np.sqrt(apart**2 + ERROR_FLOOR**2)
         slope = np.einsum("ni,nij->nj", apart / size, jacobians[:, :3]) / apart.size
         value = float(size.mean())
         if penalized:
             u, s, vt = np.linalg.svd(jacobians)
-            s = np.maximum(s, kinematics.SMALLEST)
-            height = expit(STEEPNESS * np.log(s[:, 0] / s[:, -1] / SINGULAR))
+            s = np.maximum(s, kinematics.MIN_SINGULAR_VALUE)
+            height = expit(PENALTY_STEEPNESS * np.log(s[:, 0] / s[:, -1] / MAX_SINGULARITY_INDEX))
             change = jacobian_slopes(jacobians)
             most, least = (  # slopes of the logarithms of both singular values
                 np.einsum("ni,nkij,nj->nk", u[:, :, k], change, vt[:, k]) / s[:, k, None]
                 for k in (0, -1)
             )
-            slopes = (STEEPNESS * height * (1.0 - height))[:, None] * (most - least)
-            value += WEIGHT * float(height.mean())
-            slope += WEIGHT * slopes / len(q)
+            slopes = (PENALTY_STEEPNESS * height * (1.0 - height))[:, None] * (most - least)
+            value += PENALTY_WEIGHT * float(height.mean())
+            slope += PENALTY_WEIGHT * slopes / len(q)
         return value, back(slope)
 
     return loss

@@ -20,16 +20,16 @@ from robotid_sim.errors import MissingExtraError
 from robotid_sim.kinematics.forward import tip_jacobian, tip_position
 from robotid_sim.model.catalog import load_robot
 from robotid_sim.model.robot import Robot
-from robotid_sim.papers.irb140.model import ROBOT, ROOT, SETTINGS
-from robotid_sim.streams import named_stream
+from robotid_sim.papers.irb140.model import PAPER_NAME, ROBOT_NAME, SETTINGS
+from robotid_sim.streams import make_stream
 
-DH = [(a, np.pi * twist, d, np.pi * turn) for a, twist, d, turn in SETTINGS["table_1"]]
+DH_TABLE = [(a, np.pi * twist, d, np.pi * turn) for a, twist, d, turn in SETTINGS["table_1"]]
 """Table 1: a [m], alpha [rad], d [m], offset of theta [rad] of every joint, standard convention."""
-SINGULAR = 1000.0
+MAX_SINGULARITY_INDEX = 1000.0
 """Singularity index kappa(J) = |J| |J^-1| above which a pose is left out (sec. 2.4)."""
-HOME = np.array([0.0, 0.0, np.pi, 0.0, 0.0, 0.0])
+HOME_ANGLES = np.array([0.0, 0.0, np.pi, 0.0, 0.0, 0.0])
 """Joint angles of the paper at the URDF's zero [rad]: its own zero folds the forearm back."""
-SMALLEST = 1e-12
+MIN_SINGULAR_VALUE = 1e-12
 """Singular values below this are taken for it, so that the index stays a number."""
 
 
@@ -39,7 +39,7 @@ def dh_frames(q: Float2D) -> Float:
     The product of standard transforms Rz(theta) Tz(d) Tx(a) Rx(alpha), shape (7, N, 4, 4).
     """
     frames = [np.tile(np.eye(4), (len(q), 1, 1))]
-    for (a, alpha, d, offset), angle in zip(DH, q.T, strict=True):
+    for (a, alpha, d, offset), angle in zip(DH_TABLE, q.T, strict=True):
         c, s, ca, sa = np.cos(angle + offset), np.sin(angle + offset), np.cos(alpha), np.sin(alpha)
         step = np.zeros_like(frames[0])
         step[:, 0] = np.column_stack([c, -s * ca, s * sa, a * c])
@@ -65,7 +65,7 @@ def position(q: ArrayLike) -> Float1D:
     """
     q1, q2, q3, q4, q5, _ = np.moveaxis(np.asarray(q, dtype=float), -1, 0)
     q2 = q2 + 0.5 * np.pi
-    (a1, _, d1, _), (a2, _, _, _), _, (_, _, d4, _), _, (_, _, d6, _) = DH
+    (a1, _, d1, _), (a2, _, _, _), _, (_, _, d4, _), _, (_, _, d6, _) = DH_TABLE
     c1, s1, c4, s4, c5, s5 = np.cos(q1), np.sin(q1), np.cos(q4), np.sin(q4), np.cos(q5), np.sin(q5)
     c23, s23 = np.cos(q2 + q3), np.sin(q2 + q3)
     reach = a1 + a2 * np.cos(q2) - d4 * s23
@@ -90,7 +90,7 @@ def jacobian(q: Float2D) -> tuple[Float, Float2D]:
 def singularity_index(jacobians: Float) -> Float1D:
     """Compute kappa(J) = |J| |J^-1| of Jacobians (N, 6, 6), eq. (32)."""
     values = np.linalg.svd(jacobians, compute_uv=False)
-    return np.asarray(values[:, 0] / np.maximum(values[:, -1], SMALLEST))
+    return np.asarray(values[:, 0] / np.maximum(values[:, -1], MIN_SINGULAR_VALUE))
 
 
 def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
@@ -98,17 +98,17 @@ def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
 
     The poses are uniform within the URDF's joint limits. Differences are the largest ones, of the
     closed form's position [mm], of the Jacobian [m/rad and rad/rad], and of the index, relative and
-    of poses below `SINGULAR`; ``kappa`` has its quartiles 0, 2 and 4, ``singular`` is the share of
-    poses above.
+    of poses below `MAX_SINGULARITY_INDEX`; ``kappa`` has its quartiles 0, 2 and 4, ``singular`` is
+    the share of poses above.
     """
-    robot = load_robot(ROBOT)
-    rng = named_stream(seed, ROOT, "kinematics")
+    robot = load_robot(ROBOT_NAME)
+    rng = make_stream(seed, PAPER_NAME, "kinematics")
     q = rng.uniform(robot.limits.lower, robot.limits.upper, (poses, robot.dof))
-    paper = jacobian(q + HOME)[0]
+    paper = jacobian(q + HOME_ANGLES)[0]
     urdf = np.array([tip_jacobian(robot, pose) for pose in q])
     kappa, kappa_urdf = np.linalg.cond(paper), np.linalg.cond(urdf)
-    regular = kappa <= SINGULAR
-    apart = position(q + HOME) - tip_position(robot, q)
+    regular = kappa <= MAX_SINGULARITY_INDEX
+    apart = position(q + HOME_ANGLES) - tip_position(robot, q)
     return {
         "position": 1e3 * float(np.linalg.norm(apart, axis=1).max()),
         "jacobian": float(np.abs(paper - urdf).max()),
@@ -118,24 +118,24 @@ def compare_with_urdf(seed: int, poses: int) -> dict[str, Any]:
     }
 
 
-SAMPLES = 40_000
-VALIDATION = 0.2
+SAMPLE_COUNT = 40_000
+VALIDATION_SHARE = 0.2
 """Share of the samples that the network does not learn from."""
-CENTER = (0.0, 0.3, -0.2, 0.0, 0.8, 0.0)
+TASK_CENTER = (0.0, 0.3, -0.2, 0.0, 0.8, 0.0)
 """Middle of the task region, in the URDF's joint angles [rad]: the tool ahead, the wrist bent."""
 WIDE_SHARE = 0.5
 """The widest region is this share of every joint's range, about its middle."""
-OUTPUTS = 30.0
+OUTPUT_SCALE = 30.0
 """Positions are scaled to +- this. scipy's L-BFGS stops when the loss falls by less than 2e-9, an
 absolute amount for losses below one: with outputs in [-1, 1] that is at 1.5 mm."""
-CHUNK = 500
+CHUNK_ITERATIONS = 500
 """Iterations between two looks at the validation error."""
-PATIENCE = 2
+PATIENCE_CHUNKS = 2
 """Looks without a better one after which training stops."""
 
 
-NETWORKS: Mapping[str, Mapping[str, Any]] = SETTINGS["networks"]
-TASK = "single-15"
+NETWORK_SETTINGS: Mapping[str, Mapping[str, Any]] = SETTINGS["networks"]
+TASK_NAME = "single-15"
 """The network that is held against the printed error."""
 
 
@@ -145,7 +145,7 @@ def require_sklearn() -> None:
         import sklearn.neural_network  # noqa: F401 - only whether it is there
     except ImportError as error:
         need = "the neural kinematics need scikit-learn"
-        raise MissingExtraError.of(need, "papers") from error
+        raise MissingExtraError.from_extra(need, "papers") from error
 
 
 def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) -> dict[str, Any]:
@@ -155,11 +155,11 @@ def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) 
     and both errors of every look, ``quantiles`` those of the validation at 0, 2, ... 100 %.
     """
     require_sklearn()
-    chosen = NETWORKS[network]
-    rng = named_stream(seed, ROOT, "network", network, f"run {run}")
+    chosen = NETWORK_SETTINGS[network]
+    rng = make_stream(seed, PAPER_NAME, "network", network, f"run {run}")
     q, xyz, excluded = regular_poses(chosen.get("half_width"), samples, rng)
-    (inputs, _), (outputs, unit) = _scaled(q, 1.0), _scaled(xyz, OUTPUTS)
-    cut = round((1.0 - VALIDATION) * len(q))
+    (inputs, _), (outputs, unit) = _scale(q, 1.0), _scale(xyz, OUTPUT_SCALE)
+    cut = round((1.0 - VALIDATION_SHARE) * len(q))
     perceptron = _perceptron(chosen, iterations, int(rng.integers(2**31)))
     curve: list[list[float]] = []
     best, waited, more = np.inf, 0, True
@@ -170,11 +170,15 @@ def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) 
         apart = (perceptron.predict(inputs) - outputs) * (1e3 * unit)
         learned, tried = np.split(np.linalg.norm(apart, axis=1), [cut])
         error = float(tried.mean())
-        done = (len(curve) + 1.0) * CHUNK if chosen["solver"] == "lbfgs" else perceptron.n_iter_
+        done = (
+            (len(curve) + 1.0) * CHUNK_ITERATIONS
+            if chosen["solver"] == "lbfgs"
+            else perceptron.n_iter_
+        )
         curve.append([float(done), float(learned.mean()), error])
         best, waited = (error, 0) if error < best else (best, waited + 1)
         # L-BFGS goes on until the validation error rises; the last state is near the best.
-        more = chosen["solver"] == "lbfgs" and done < iterations and waited < PATIENCE
+        more = chosen["solver"] == "lbfgs" and done < iterations and waited < PATIENCE_CHUNKS
     return {
         "train": curve[-1][1],
         "validation": error,
@@ -190,7 +194,9 @@ def train(network: str, seed: int, samples: int, iterations: int, run: int = 0) 
 def region_of(half_width: float | None, robot: Robot) -> tuple[Float1D, Float1D]:
     """Return the lower and upper joint angles of a region [rad], shape (6,) each."""
     if half_width is not None:
-        return np.array(CENTER) - np.radians(half_width), np.array(CENTER) + np.radians(half_width)
+        return np.array(TASK_CENTER) - np.radians(half_width), np.array(TASK_CENTER) + np.radians(
+            half_width
+        )
     half = WIDE_SHARE * robot.limits.half_range
     return robot.limits.middle - half, robot.limits.middle + half
 
@@ -199,16 +205,16 @@ def regular_poses(
     half_width: float | None, samples: int, rng: np.random.Generator
 ) -> tuple[Float2D, Float2D, float]:
     """Draw joint angles, positions [m], and the share of poses that are left out as singular."""
-    robot = load_robot(ROBOT)
+    robot = load_robot(ROBOT_NAME)
     lower, upper = region_of(half_width, robot)
     drawn = rng.uniform(lower, upper, (samples, robot.dof))
     jacobians = np.array([tip_jacobian(robot, pose) for pose in drawn])
-    regular = np.linalg.cond(jacobians) <= SINGULAR
+    regular = np.linalg.cond(jacobians) <= MAX_SINGULARITY_INDEX
     q = drawn[regular]
     return q, tip_position(robot, q), float(1.0 - regular.mean())
 
 
-def _scaled(values: Float2D, largest: float) -> tuple[Float2D, Float1D]:
+def _scale(values: Float2D, largest: float) -> tuple[Float2D, Float1D]:
     """Return the columns scaled to [-largest, largest], and what one unit is worth."""
     low, high = values.min(axis=0), values.max(axis=0)
     unit = np.where(high > low, 0.5 * (high - low), 1.0) / largest
@@ -219,7 +225,11 @@ def _perceptron(chosen: Mapping[str, Any], iterations: int, state: int) -> Any:
     """Make an untrained network of logistic units: for L-BFGS in chunks, or for batches."""
     from sklearn.neural_network import MLPRegressor
 
-    options: dict[str, Any] = {"max_iter": CHUNK, "max_fun": 10 * CHUNK, "tol": 0.0}
+    options: dict[str, Any] = {
+        "max_iter": CHUNK_ITERATIONS,
+        "max_fun": 10 * CHUNK_ITERATIONS,
+        "tol": 0.0,
+    }
     if chosen["solver"] != "lbfgs":
         rate = {"sgd": 0.01, "adam": 1e-3}[chosen["solver"]]
         options = {"learning_rate": "adaptive", "learning_rate_init": rate, "tol": 1e-6}

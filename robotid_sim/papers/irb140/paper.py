@@ -10,13 +10,13 @@ import numpy as np
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.model import inertia
 from robotid_sim.model.cad import inertia_from_geometry
-from robotid_sim.model.catalog import load_robot, published_parameters
-from robotid_sim.model.parameters import N_INERTIAL, inertial_slice
+from robotid_sim.model.catalog import load_published_parameters, load_robot
+from robotid_sim.model.parameters import INERTIAL_COUNT, inertial_slice
 from robotid_sim.papers.irb140 import control, inverse_network, kinematics, model, swarms
-from robotid_sim.papers.irb140.control import JOINTS, MODELS
-from robotid_sim.papers.irb140.model import ROBOT, SETTINGS, parameter_vector
-from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP, SWARMS
-from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
+from robotid_sim.papers.irb140.control import JOINT_COUNT, MODELS
+from robotid_sim.papers.irb140.model import ROBOT_NAME, SETTINGS, parameter_vector
+from robotid_sim.papers.irb140.swarms import PSO_CLAMP, QUBIT_CLAMP, SWARM_NAMES
+from robotid_sim.papers.paper import PlannedTrial, ReproductionSetup, TrialPaper
 from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 
@@ -24,35 +24,37 @@ WIDE, SMALL = "relative, 0.5", "relative, 0.1"
 """Cases of the searches: boxes of ± 50 % and ± 10 % about the parameters over their reference."""
 EQUAL_SHARES = tuple((share, share) for share in (0.5 * QUBIT_CLAMP, QUBIT_CLAMP, 0.1, 0.2, 0.4))
 EQUAL_STEPS = tuple((step, step * 2.0 / np.pi) for step in (0.1, 0.2))
-PAIRS = (
+CLAMP_PAIRS = (
     ("as in all other searches", (PSO_CLAMP, QUBIT_CLAMP)),
     *(("equal shares of the ranges", pair) for pair in EQUAL_SHARES),
     *(("equal steps in the middle of the box", pair) for pair in EQUAL_STEPS),
 )
 """Clamps of PSO and of the qubits. With equal steps the largest step in the middle of the box is
 the same: x = cos(angle)^2 has slope 1 there, and the angle's range is pi / 2."""
-CLAMPS = dict.fromkeys(clamp for _, pair in PAIRS for clamp in zip(SWARMS, pair, strict=True))
+CLAMPS = dict.fromkeys(
+    clamp for _, pair in CLAMP_PAIRS for clamp in zip(SWARM_NAMES, pair, strict=True)
+)
 """Method and clamp of every search of the sweep."""
-RANKED = ("PSO", "QPSO", "reference")
+RANKED_MODELS = ("PSO", "QPSO", "reference")
 """Models from best to worst, by Table 4."""
-ORDERS = {
+ORDER_TEXTS = {
     True: "The order is the opposite one: a better model tracks better.",
     False: "Paired differences show no such order.",
 }
 TOTAL_MASS = 98.0
 """Mass of the whole robot, base included, from its data sheet [kg]."""
-REDUCTION = 51.35
+PRINTED_REDUCTION = 51.35
 """Printed reduction of the mean fitness [%]."""
 
 
-def with_computed(table: TrialTable) -> TrialTable:
+def add_computed(table: TrialTable) -> TrialTable:
     """Add what tables, figures and claims need beside the runs."""
     rows = pairs_of_clamps(table) | sums_of_print()
     for scenario in control.SCENARIOS:
-        rows |= compared_models(table, scenario)
+        rows |= compare_models(table, scenario)
     rows["table 2", "", ""], cad = cad_rows()
     rows["table 3", "", ""] = columns = parameter_columns(table)
-    rows |= drawn_estimates(columns)
+    rows |= compute_drawn_estimates(columns)
     curves = {m: table.runs("arms curves", m, "nominal")[0]["energy"] for m in MODELS}
     gap = np.subtract(curves["PSO"], curves["reference"])[:, 1]
     (lap, *_) = table.runs("loop curves", "reference", "nominal")
@@ -63,12 +65,12 @@ def with_computed(table: TrialTable) -> TrialTable:
         "gap_lowest": float(gap.min()),
         "lap": float(np.round(lap["t"][-1])),
     }
-    printed = TrialTable.printed(SETTINGS["printed"])
+    printed = TrialTable.from_printed(SETTINGS["printed"])
     return (
         table
-        | TrialTable.of(rows.items())
+        | TrialTable.from_results(rows.items())
         | printed
-        | TrialTable.computed(**facts, **cad, **constants())
+        | TrialTable.from_computed(**facts, **cad, **constants())
     )
 
 
@@ -92,10 +94,10 @@ def sums_of_print() -> dict[TrialKey, ResultRow]:
     return rows
 
 
-def drawn_estimates(columns: ResultRow) -> dict[TrialKey, ResultRow]:
+def compute_drawn_estimates(columns: ResultRow) -> dict[TrialKey, ResultRow]:
     """Place bars of printed values, and the deviations of all estimates from the reference [%]."""
     rows: dict[TrialKey, ResultRow] = {}
-    for kind, chosen in (("com", model.IS_COM), ("inertia", ~model.IS_COM)):
+    for kind, chosen in (("com", model.COM_MASK), ("inertia", ~model.COM_MASK)):
         places = np.arange(float(chosen.sum()))
         nan = np.full_like(places, np.nan)
         for column, shift in zip(MODELS, (-0.27, 0.0, 0.27), strict=True):
@@ -105,7 +107,9 @@ def drawn_estimates(columns: ResultRow) -> dict[TrialKey, ResultRow]:
             rows["printed bars", kind, column] = {"value": ends, "place": heights}
         for name, values in columns.items():
             if ", " in name:
-                share = np.array(values)[: len(model.NAMES)] / parameter_vector("reference")
+                share = np.array(values)[: len(model.PARAMETER_NAMES)] / parameter_vector(
+                    "reference"
+                )
                 deviation = 100.0 * (share - 1.0)[chosen]
                 rows["deviations", kind, name] = {"deviation": deviation, "place": places}
     return rows
@@ -115,12 +119,12 @@ def pairs_of_clamps(table: TrialTable) -> dict[TrialKey, ResultRow]:
     """Put the searches with a pair of clamps beside each other, as cases of their kind."""
     return {
         (kind, f"{pso:.3g} and {qubit:.3g}", m): {"runs": table.runs("clamp", m, f"{clamp:.4f}")}
-        for kind, (pso, qubit) in PAIRS
+        for kind, (pso, qubit) in CLAMP_PAIRS
         for m, clamp in (("pso", pso), ("qubit", qubit))
     }
 
 
-def compared_models(table: TrialTable, scenario: str) -> dict[TrialKey, ResultRow]:
+def compare_models(table: TrialTable, scenario: str) -> dict[TrialKey, ResultRow]:
     """Compute what compares all models in a scenario, and not two of them.
 
     For every joint the largest and the least torque rate; how much of the squared torque
@@ -129,7 +133,7 @@ def compared_models(table: TrialTable, scenario: str) -> dict[TrialKey, ResultRo
     """
     rows: dict[TrialKey, ResultRow] = {}
     for study in ("loop", "arms"):
-        steps = [table.values(study, model, "step", scenario) for model in RANKED]
+        steps = [table.values(study, model, "step", scenario) for model in RANKED_MODELS]
         ordered = (np.diff(steps, axis=0) > 0.0).all(axis=(0, 1))
         rows["models", scenario, study] = {"ordered": int(ordered.sum())}
 
@@ -138,21 +142,21 @@ def compared_models(table: TrialTable, scenario: str) -> dict[TrialKey, ResultRo
 
     extremes: dict[str, Any] = {"largest": {}, "least": {}}
     for name in ("torque_rate", "torque_rate_settled"):
-        rates = values(name, MODELS)[..., :JOINTS]
+        rates = values(name, MODELS)[..., :JOINT_COUNT]
         order = rates.mean(axis=1).argsort(axis=0)
         for place, k in (("largest", -1), ("least", 0)):
-            extremes[place][name] = rates[order[k], :, np.arange(JOINTS)].T
+            extremes[place][name] = rates[order[k], :, np.arange(JOINT_COUNT)].T
     for place, parts in extremes.items():
         runs = [dict(zip(parts, run, strict=True)) for run in zip(*parts.values(), strict=True)]
         rows["extremes", scenario, place] = {"runs": runs}
     whole, later = (
-        values(name, RANKED[:2])[..., :JOINTS].mean(axis=1)
+        values(name, RANKED_MODELS[:2])[..., :JOINT_COUNT].mean(axis=1)
         for name in ("torque_difference", "torque_difference_settled")
     )
     shares = 100.0 * (1.0 - (later / whole) ** 2)  # the start is a hundredth of the lap
-    apart = [a - b for a, b in pairwise(values("tracking_error", RANKED))]
+    apart = [a - b for a, b in pairwise(values("tracking_error", RANKED_MODELS))]
     turned = all((interval_of_mean(d) or (d.mean(),))[0] > 0.0 for d in apart)
-    said = {"start": f"{shares.min():.0f} to {shares.max():.0f}", "order": ORDERS[turned]}
+    said = {"start": f"{shares.min():.0f} to {shares.max():.0f}", "order": ORDER_TEXTS[turned]}
     rows["models", scenario, "loop"] = {**rows["models", scenario, "loop"], **said}
     return rows
 
@@ -161,19 +165,20 @@ def compared_models(table: TrialTable, scenario: str) -> dict[TrialKey, ResultRo
 def cad_rows() -> tuple[ResultRow, ResultRow]:
     """Put Table 2 beside what uniform density makes of our meshes; and its deviations [%]."""
     ours = cad_step()["links"]
-    phi = published_parameters(ROBOT).phi
-    masses = phi[: len(model.LINKS) * N_INERTIAL : N_INERTIAL]
-    reference = parameter_vector("reference").reshape(len(model.LINKS), -1)
+    phi = load_published_parameters(ROBOT_NAME).phi
+    masses = phi[: len(model.LINK_NAMES) * INERTIAL_COUNT : INERTIAL_COUNT]
+    reference = parameter_vector("reference").reshape(len(model.LINK_NAMES), -1)
     printed = np.column_stack([masses, reference])
     share = 100.0 * np.abs(ours / printed - 1.0)
-    links, names = range(len(model.LINKS)), ("m", *model.COM, *model.INERTIA)
+    links, names = range(len(model.LINK_NAMES)), ("m", *model.COM_SYMBOLS, *model.INERTIA_SYMBOLS)
     column = {
         "name": [f"{name}{k + 1}" for k in links for name in names],
-        "unit": ["kg", *["m"] * len(model.COM), *["kg m²"] * len(model.INERTIA)] * len(links),
+        "unit": ["kg", *["m"] * len(model.COM_SYMBOLS), *["kg m²"] * len(model.INERTIA_SYMBOLS)]
+        * len(links),
         "printed": printed.ravel().tolist(),
         "ours": (ours.round(9) + 0.0).ravel().tolist(),
     }
-    first = 1 + len(model.COM)
+    first = 1 + len(model.COM_SYMBOLS)
     return column, {
         "cad_error": float(np.median(share[:, 1:])),
         "cad_masses": float(share[:, 0].max()),
@@ -191,9 +196,9 @@ def parameter_columns(table: TrialTable) -> ResultRow:
         runs = sorted(table.runs("search", swarm, WIDE), key=lambda row: float(row["cost"]))
         columns[f"{column}, printed"] = parameter_vector(column)
         columns[f"{column}, ours"] = np.array(runs[(len(runs) - 1) // 2]["estimate"])
-    units = ["m" if name[:-1] in model.COM else "kg m²" for name in model.NAMES]
+    units = ["m" if name[:-1] in model.COM_SYMBOLS else "kg m²" for name in model.PARAMETER_NAMES]
     return {
-        "name": [*model.NAMES, "MAPE, centers of mass", "MAPE, inertia"],
+        "name": [*model.PARAMETER_NAMES, "MAPE, centers of mass", "MAPE, inertia"],
         "unit": [*units, "%", "%"],
         **{name: [*values, *model.mape(values, reference)] for name, values in columns.items()},
     }
@@ -203,11 +208,11 @@ def parameter_columns(table: TrialTable) -> ResultRow:
 def constants() -> ResultRow:
     """Compute what follows from the print and the robot alone."""
     rank, count = visible_directions()
-    lower, upper = kinematics.region_of(None, load_robot(ROBOT))
+    lower, upper = kinematics.region_of(None, load_robot(ROBOT_NAME))
     far, near = (swarms.inertia_errors(parameter_vector(m)) for m in ("PSO", "QPSO"))
     products, moments = np.divide(far, near)
     best, worst = (SETTINGS["printed"]["search"][swarm]["cost"] for swarm in ("qubit", "pso"))
-    b, w = map(model.rounding_of, (best, worst))
+    b, w = map(model.compute_rounding, (best, worst))
     low, reduction, high = (
         100.0 * (1.0 - (best + sign * b) / (worst - sign * w)) for sign in (1.0, 0.0, -1.0)
     )
@@ -222,7 +227,7 @@ def constants() -> ResultRow:
         "reduction": reduction,
         "reduction_low": low,
         "reduction_high": high,
-        "reduction_off": model.distance_from_print(REDUCTION, (low, high)),
+        "reduction_off": model.distance_from_print(PRINTED_REDUCTION, (low, high)),
     }
 
 
@@ -232,14 +237,16 @@ def visible_directions() -> tuple[int, int]:
     Masses are known, as in the paper: the rank of the derivative of the base parameters of three
     links with respect to centers of mass and central inertia.
     """
-    basis = base_parameters(load_robot(ROBOT, tip=published_parameters(ROBOT).tip), ())
-    steps = 0.5 * np.eye(len(model.NAMES))
+    basis = base_parameters(
+        load_robot(ROBOT_NAME, tip=load_published_parameters(ROBOT_NAME).tip), ()
+    )
+    steps = 0.5 * np.eye(len(model.PARAMETER_NAMES))
     ends = (
         model.link_parameters(parameter_vector("reference") + side * steps) for side in (1.0, -1.0)
     )
     change = np.subtract(*ends)  # exact: quadratic in the centers of mass
     shown = basis.B[:, : change.shape[1]] @ change.T
-    return int(np.linalg.matrix_rank(shown)), len(model.NAMES)
+    return int(np.linalg.matrix_rank(shown)), len(model.PARAMETER_NAMES)
 
 
 def cad_step() -> dict[str, Any]:
@@ -248,41 +255,50 @@ def cad_step() -> dict[str, Any]:
     The ``links`` have shape (3, 10): mass [kg], center of mass [m], inertia about it (Ixx, Ixy,
     Ixz, Iyy, Iyz, Izz [kg m^2]); volumes are in [l], shape (3,), the density is in [kg/m^3].
     """
-    solids = {s.name: s for s in inertia_from_geometry(load_robot(ROBOT), TOTAL_MASS).links}
+    solids = {s.name: s for s in inertia_from_geometry(load_robot(ROBOT_NAME), TOTAL_MASS).links}
     rows = []
-    for name, frame in zip(model.LINKS, published_parameters(ROBOT).frames, strict=True):
-        phi = inertia.transformed(solids[name].phi, np.linalg.inv(frame))
+    for name, frame in zip(
+        model.LINK_NAMES, load_published_parameters(ROBOT_NAME).frames, strict=True
+    ):
+        phi = inertia.transform(solids[name].phi, np.linalg.inv(frame))
         mass, com, central = inertia.unpack(phi)
         rows.append([mass, *com, *central[np.triu_indices(3)]])
     return {
         "links": np.array(rows),
-        "volumes": 1e3 * np.array([solids[name].volume for name in model.LINKS]),
+        "volumes": 1e3 * np.array([solids[name].volume for name in model.LINK_NAMES]),
         "density": TOTAL_MASS / sum(solid.volume for solid in solids.values()),
     }
 
 
 BOX, SMALL_BOX = 0.5, 0.1
-_SMALL = ("pso", "pso-literal", "pso-decreasing", "qubit", "qubit-decreasing", "delta-well")
-SEARCHES: Mapping[tuple[str, float], tuple[str, ...]] = {
-    ("relative", BOX): tuple(swarms.METHODS),
-    ("relative", SMALL_BOX): _SMALL,
+_SMALL_BOX_METHODS = (
+    "pso",
+    "pso-literal",
+    "pso-decreasing",
+    "qubit",
+    "qubit-decreasing",
+    "delta-well",
+)
+SEARCH_METHODS: Mapping[tuple[str, float], tuple[str, ...]] = {
+    ("relative", BOX): tuple(swarms.METHOD_SETTINGS),
+    ("relative", SMALL_BOX): _SMALL_BOX_METHODS,
     ("raw", BOX): ("pso", "pso-decreasing", "qubit-decreasing", "delta-well"),
 }
 """Methods by scaling and half width of the box."""
-COUNTED = ("pso", "qubit")
+COUNTED_METHODS = ("pso", "qubit")
 """Whose iterations are counted, in the small box."""
 
 
 class QuantumSwarms(TrialPaper):
     """PSO against QPSO on an ABB IRB 140, with neural kinematics and sliding-mode control."""
 
-    name: ClassVar[str] = model.ROOT
+    name: ClassVar[str] = model.PAPER_NAME
 
     def require(self) -> None:
         """Raise unless scikit-learn is installed; see `Paper.require`."""
         kinematics.require_sklearn()
 
-    def run(self, lab: Lab) -> TrialTable:
+    def run(self, lab: ReproductionSetup) -> TrialTable:
         """Run what is not finished; see `Paper`."""
         effort = {name: lab.runs_of(*sizes) for name, sizes in SETTINGS["effort"].items()}
         limited = SETTINGS["limited"].items()
@@ -291,23 +307,23 @@ class QuantumSwarms(TrialPaper):
         cells = [*_networks(lab, effort["network"]), *_loops(lab, effort), *_searches(lab, effort)]
         poses = SETTINGS["poses"]
         cells.append(lab.cell(("kinematics", "", ""), kinematics.compare_with_urdf, poses=poses))
-        return with_computed(lab.tabulate("irb140", cells))
+        return add_computed(lab.tabulate("irb140", cells))
 
 
-def _networks(lab: Lab, runs: int) -> Iterator[PlannedTrial]:
+def _networks(lab: ReproductionSetup, runs: int) -> Iterator[PlannedTrial]:
     """Plan the networks: that of the print several times."""
-    for name, network in kinematics.NETWORKS.items():
-        count, share = (runs, 8) if name == kinematics.TASK else (1, 16)
+    for name, network in kinematics.NETWORK_SETTINGS.items():
+        count, share = (runs, 8) if name == kinematics.TASK_NAME else (1, 16)
         options = {
             "network": name,
-            "samples": lab.choose(kinematics.SAMPLES, kinematics.SAMPLES // share),
+            "samples": lab.choose(kinematics.SAMPLE_COUNT, kinematics.SAMPLE_COUNT // share),
             "iterations": lab.choose(*network["iterations"]),
         }
         key = ("network", network["region"], network["label"])
         yield from lab.cells(key, kinematics.train, count, **options)
 
 
-def _loops(lab: Lab, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
+def _loops(lab: ReproductionSetup, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
     """Plan what is in the engine: the models in the loop, and logs for networks and searches.
 
     Nothing is drawn in the nominal scenario, which is run once.
@@ -324,12 +340,16 @@ def _loops(lab: Lab, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
     yield from lab.cells(("torque", "", ""), control.identify_from_torque, effort["torque"])
 
 
-def _searches(lab: Lab, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
+def _searches(lab: ReproductionSetup, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
     """Plan the searches by eq. (20), those with other clamps, and those by performance."""
-    for (scaling, width), methods in SEARCHES.items():
+    for (scaling, width), methods in SEARCH_METHODS.items():
         options: dict[str, Any] = {"scaling": scaling, "half_width": width}
         for method in methods:
-            more = lab.choose(*SETTINGS["more"]) if method in COUNTED and width == SMALL_BOX else 1
+            more = (
+                lab.choose(*SETTINGS["more"])
+                if method in COUNTED_METHODS and width == SMALL_BOX
+                else 1
+            )
             key, options["runs"] = (
                 ("search", f"{scaling}, {width:g}", method),
                 more * effort["search"],
@@ -340,6 +360,6 @@ def _searches(lab: Lab, effort: Mapping[str, int]) -> Iterator[PlannedTrial]:
         key = ("clamp", f"{clamp:.4f}", method)
         yield lab.cell(key, swarms.search, method=method, clamp=clamp, **same)
     function = swarms.search_by_performance
-    for objective, swarm in product(swarms.OBJECTIVES, SWARMS):
+    for objective, swarm in product(swarms.OBJECTIVES, SWARM_NAMES):
         key, chosen = ("performance", swarm, objective), {"swarm": swarm, "objective": objective}
         yield from lab.cells(key, function, effort["performance"], **chosen)

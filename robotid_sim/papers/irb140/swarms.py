@@ -18,23 +18,23 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D, rms
 from robotid_sim.dynamics.dynamics import torque_regressor
 from robotid_sim.model import inertia
-from robotid_sim.model.catalog import load_robot, published_parameters
-from robotid_sim.model.parameters import N_INERTIAL
+from robotid_sim.model.catalog import load_published_parameters, load_robot
+from robotid_sim.model.parameters import INERTIAL_COUNT
 from robotid_sim.model.robot import Robot
-from robotid_sim.optim.minimize import Cost, OptimResult, minimize, setting
-from robotid_sim.optim.qpso import QUARTER, QubitSwarm
+from robotid_sim.optim.minimize import Cost, OptimResult, load_setting, minimize
+from robotid_sim.optim.qpso import QUARTER_TURN, QubitSwarm
 from robotid_sim.papers.irb140 import model
-from robotid_sim.streams import named_stream
+from robotid_sim.streams import make_stream
 from robotid_sim.tasks.task import Circle, RunPlan
 from robotid_sim.trajectory.reference import Reference
 
 Scaling = Literal["relative", "raw"]
 
-ASYMMETRY = 1.2
+BOX_ASYMMETRY = 1.2
 """The box reaches this much farther up than down, so that the answer is not its center."""
-LAMBDA = 10.0
+PENALTY_FACTOR = 10.0
 """Penalty factor at the end of a run; it grows linearly from zero. The paper gives no law."""
-CLOSE = 0.01
+CONVERGENCE_SHARE = 0.01
 """A search has converged when this share of its whole gain is left. The paper has no definition."""
 SwarmReading = tuple[str, Mapping[str, Any]]
 """An optimizer with its options."""
@@ -46,15 +46,17 @@ def read_method(changes: Mapping[str, Any]) -> SwarmReading:
         options = {"population": model.PARTICLES, **changes}
         return options.pop("optimizer"), options
     options = dict(changes)
-    published = setting(options.pop("setting"))
+    published = load_setting(options.pop("setting"))
     return published.method, {**published.options, **options}
 
 
-METHODS = {name: read_method(changes) for name, changes in model.SETTINGS["methods"].items()}
+METHOD_SETTINGS = {
+    name: read_method(changes) for name, changes in model.SETTINGS["methods"].items()
+}
 """The readings of the paper's two algorithms, and what the literature has."""
-PSO_CLAMP: float = METHODS["pso"][1]["velocity_limit"]
+PSO_CLAMP: float = METHOD_SETTINGS["pso"][1]["velocity_limit"]
 """Largest step of a particle, as a share of its box. The paper has no clamp."""
-QUBIT_CLAMP = QubitSwarm.velocity_limit / QUARTER
+QUBIT_CLAMP = QubitSwarm.velocity_limit / QUARTER_TURN
 """Largest step of a qubit, 0.1 rad, as a share of its angle's range. The paper has none."""
 
 
@@ -71,7 +73,7 @@ class ParameterDistance:
         self, reference: Float1D, half_width: float, scaling: Scaling, iterations: int
     ) -> None:
         self.target = np.ones_like(reference) if scaling == "relative" else reference
-        ends = self.target * (1.0 - half_width), self.target * (1.0 + ASYMMETRY * half_width)
+        ends = self.target * (1.0 - half_width), self.target * (1.0 + BOX_ASYMMETRY * half_width)
         self.lower, self.upper = np.minimum(*ends), np.maximum(*ends)
         self.reach = 0.0
         self._iterations, self._called = iterations, 0
@@ -80,22 +82,22 @@ class ParameterDistance:
         """Return the costs of candidates, shape (m,)."""
         middle, width = 0.5 * (self.upper + self.lower), self.upper - self.lower
         self.reach = max(self.reach, float((np.abs(X - middle) / width).max()))
-        factor = LAMBDA * self._called / self._iterations
+        factor = PENALTY_FACTOR * self._called / self._iterations
         self._called += 1
         outside = np.maximum(self.lower - X, 0.0) + np.maximum(X - self.upper, 0.0)
         return np.asarray(((X - self.target) ** 2).sum(axis=1) + factor * (outside**2).sum(axis=1))
 
 
-def clamped(method: str, share: float | None) -> SwarmReading:
-    """Limit the steps of one of `METHODS` to a share of the range that its particles fly in.
+def clamp_steps(method: str, share: float | None) -> SwarmReading:
+    """Limit the steps of one of `METHOD_SETTINGS` to a share of the range of its particles.
 
     The range is the box, or for qubits the quarter turn of their angle. Without a share the limit
     is the method's own.
     """
-    optimizer, options = METHODS[method]
+    optimizer, options = METHOD_SETTINGS[method]
     if share is None:
         return optimizer, options
-    unit = QUARTER if optimizer == METHODS["qubit"][0] else 1.0
+    unit = QUARTER_TURN if optimizer == METHOD_SETTINGS["qubit"][0] else 1.0
     return optimizer, {**options, "velocity_limit": share * unit}
 
 
@@ -107,15 +109,15 @@ def search(
     seed: int,
     clamp: float | None = None,
 ) -> dict[str, Any]:
-    """Run one of `METHODS` on one box; the trial of Table 3 and of figures 6 to 9.
+    """Run one of `METHOD_SETTINGS` on one box; the trial of Table 3 and of figures 6 to 9.
 
     For scaling and half width see `ParameterDistance`, for another clamp than the method's
-    `clamped`; each of the ``runs`` is a row of `search_once`.
+    `clamp_steps`; each of the ``runs`` is a row of `search_once`.
     """
-    chosen = clamped(method, clamp)
-    names = [model.ROOT, method, scaling, f"{half_width:g}"]
+    chosen = clamp_steps(method, clamp)
+    names = [model.PAPER_NAME, method, scaling, f"{half_width:g}"]
     names += [] if clamp is None else [f"clamp {clamp:.4f}"]
-    streams = (named_stream(seed, *names, f"run {run}") for run in range(runs))
+    streams = (make_stream(seed, *names, f"run {run}") for run in range(runs))
     described = {"scaling": scaling, "box": f"± {100.0 * half_width:g} %", "clamp": clamp}
     found = (search_once(chosen, scaling, half_width, rng) for rng in streams)
     return {"runs": [described | row for row in found]}
@@ -149,7 +151,7 @@ def search_once(
     estimate = best.x * reference if scaling == "relative" else best.x
     com, inertia = model.mape(estimate, reference)
     products, moments = inertia_errors(estimate)
-    converged = int(np.argmax(curve - curve[-1] <= CLOSE * (curve[0] - curve[-1]))) + 1
+    converged = int(np.argmax(curve - curve[-1] <= CONVERGENCE_SHARE * (curve[0] - curve[-1]))) + 1
     return {
         "cost": best.fun,
         "mape_com": com,
@@ -171,20 +173,20 @@ def search_once(
 def inertia_errors(estimate: Float1D) -> tuple[float, float]:
     """Compute the mean absolute error of products and of moments of inertia [%]."""
     share = 100.0 * np.abs(estimate / model.parameter_vector("reference") - 1.0)
-    return float(share[~model.IS_COM & ~model.IS_MOMENT].mean()), float(
-        share[model.IS_MOMENT].mean()
+    return float(share[~model.COM_MASK & ~model.MOMENT_MASK].mean()), float(
+        share[model.MOMENT_MASK].mean()
     )
 
 
 OBJECTIVES = ("eq-20", "control-aware")
 """What the swarms minimize: eq. (20), or shares of torque, smoothness and energy."""
-SWARMS = ("pso", "qubit")
+SWARM_NAMES = ("pso", "qubit")
 """The paper's swarms, with the settings of Table 3's runs."""
-HALF_WIDTH = 0.5
+BOX_HALF_WIDTH = 0.5
 """Half width of the box, as in Table 3's runs."""
-LAP = 30.0
+LAP_TIME = 30.0
 """Time of the circle [s]."""
-SAMPLES = 300
+SAMPLE_COUNT = 300
 """Instants of the circle, and poses of the motion that was not searched on."""
 UNSEEN_SPEED, UNSEEN_ACCELERATION = 1.0, 3.0
 """Largest speed [rad/s] and acceleration [rad/s^2] of the motion that was not searched on."""
@@ -195,11 +197,13 @@ def torque_map(robot: Robot, states: Reference) -> Callable[[Float2D], Float2D]:
 
     Masses are those of Table 2, wrist, friction and rotors those of the catalog's arm.
     """
-    n = len(model.LINKS)
-    own = slice(0, n * N_INERTIAL)
+    n = len(model.LINK_NAMES)
+    own = slice(0, n * INERTIAL_COUNT)
     rows = torque_regressor(robot, states.q, states.dq, states.ddq)
     of_first = rows.reshape(len(states.q), robot.dof, -1)[:, :n].reshape(len(states.q) * n, -1)
-    columns = of_first[:, own] @ inertia.frame_map(published_parameters(model.ROBOT).frames)
+    columns = of_first[:, own] @ inertia.frame_map(
+        load_published_parameters(model.ROBOT_NAME).frames
+    )
     known = robot.parameters()
     known[own] = 0.0
     rest = of_first @ known
@@ -225,7 +229,7 @@ def control_aware_cost(
     """
 
     def indices(tau: Float2D) -> tuple[Float2D, Float2D]:
-        energy = np.abs(tau * states.dq[:, : len(model.LINKS)]).sum(axis=1) * dt
+        energy = np.abs(tau * states.dq[:, : len(model.LINK_NAMES)]).sum(axis=1) * dt
         return energy, np.sqrt((np.diff(tau, axis=1) ** 2).mean(axis=1)) / dt
 
     energy_true, rate_true = indices(target[None])
@@ -241,22 +245,24 @@ def control_aware_cost(
 
 
 def search_by_performance(seed: int, run: int, swarm: str, objective: str) -> dict[str, Any]:
-    """Return what one of `SWARMS` finds with one of `OBJECTIVES`; both have the same budget.
+    """Return what one of `SWARM_NAMES` finds with one of `OBJECTIVES`; both have the same budget.
 
     Beside errors [%], ``circle`` and ``unseen`` are RMS torque errors of the first three joints
     over the RMS torque, on the circle and on random states.
     """
-    robot, truth = load_robot(model.ROBOT), model.parameter_vector("reference")
-    rng = named_stream(seed, model.ROOT, "performance", swarm, objective, f"run {run}")
-    path = next(run for run in Circle().runs(robot, RunPlan(slow_lap=LAP)) if run.slow).trajectory
-    circle = path(np.linspace(0.0, path.duration, SAMPLES))
+    robot, truth = load_robot(model.ROBOT_NAME), model.parameter_vector("reference")
+    rng = make_stream(seed, model.PAPER_NAME, "performance", swarm, objective, f"run {run}")
+    path = next(
+        run for run in Circle().runs(robot, RunPlan(slow_lap=LAP_TIME)) if run.slow
+    ).trajectory
+    circle = path(np.linspace(0.0, path.duration, SAMPLE_COUNT))
     states = {"circle": circle, "unseen": unseen_states(robot, seed)}
     maps = {name: torque_map(robot, motion) for name, motion in states.items()}
     targets = {name: torques(truth[None])[0] for name, torques in maps.items()}
-    box = ParameterDistance(truth, HALF_WIDTH, "relative", model.ITERATIONS)
-    aware = control_aware_cost(maps["circle"], circle, targets["circle"], LAP / SAMPLES)
+    box = ParameterDistance(truth, BOX_HALF_WIDTH, "relative", model.ITERATIONS)
+    aware = control_aware_cost(maps["circle"], circle, targets["circle"], LAP_TIME / SAMPLE_COUNT)
     cost: Cost = box if objective == "eq-20" else lambda X: aware(X * truth)
-    best = fly(METHODS[swarm], cost, box, rng)
+    best = fly(METHOD_SETTINGS[swarm], cost, box, rng)
     estimate = best.x * truth
     com, moments = model.mape(estimate, truth)
     return {
@@ -271,8 +277,8 @@ def search_by_performance(seed: int, run: int, swarm: str, objective: str) -> di
 
 def unseen_states(robot: Robot, seed: int) -> Reference:
     """Draw random states within the joint limits, the same for all searches of a seed."""
-    rng = named_stream(seed, model.ROOT, "performance", "unseen")
-    size, limits = (SAMPLES, robot.dof), robot.limits
+    rng = make_stream(seed, model.PAPER_NAME, "performance", "unseen")
+    size, limits = (SAMPLE_COUNT, robot.dof), robot.limits
     return Reference(
         rng.uniform(limits.lower, limits.upper, size),
         rng.uniform(-UNSEEN_SPEED, UNSEEN_SPEED, size),

@@ -13,57 +13,67 @@ import numpy as np
 from numpy.typing import NDArray
 
 from robotid_sim.arrays import Float1D, Float2D, rms
-from robotid_sim.chart import thinned
+from robotid_sim.chart import sample_evenly
 from robotid_sim.control.linear_feedback import ComputedTorque
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.engine.engines import default_engine, using_engine
+from robotid_sim.engine.engines import default_engine, use_engine
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
-from robotid_sim.model.catalog import published_plant
+from robotid_sim.model.catalog import make_published_plant
 from robotid_sim.model.robot import Robot
-from robotid_sim.optim.minimize import setting
-from robotid_sim.papers.driving import LOW_PASS, FunctionPath, drive, with_encoders
+from robotid_sim.optim.minimize import load_setting
+from robotid_sim.papers.driving import LOW_PASS_FILTER, FunctionPath, drive, make_sensors
 from robotid_sim.papers.rocr6.model import (
-    BOX,
-    CLAMP,
-    ROBOT,
+    BOX_HALF_WIDTH,
+    CLAMP_OPTIONS,
+    ROBOT_NAME,
     TABLE_3,
     nominal_six,
     sample_times,
     trajectory_of,
 )
 from robotid_sim.preprocess.kalman_torque import five_point_cubic, kalman_torque, likelihood_gain
-from robotid_sim.streams import named_stream
+from robotid_sim.streams import make_stream
 from robotid_sim.trajectory.reference import Trajectory
 
-RATE = 1000.0
+CELL_RATE = 1000.0
 """Rate of the cell [Hz]."""
-DECIMATION = 10
+DECIMATION_FACTOR = 10
 """Every tenth of the 20,000 samples is used."""
-PARAMETERS = ("Fv", "Fc", "Ia")
+JOINT_SYMBOLS = ("Fv", "Fc", "Ia")
 """Joint parameters of the fit; the catalog's wrist has rotor inertia, the paper's model not."""
 TORQUE_NOISE = TABLE_3["WLS-RWPSO"]
 """Torque noise that the noise of the current makes [N m]: chosen as the residuals of Table 3."""
 PEAK_CURRENT = 10.0
 """Motor current at the effort limit [A]; assumed, it cancels out."""
-REVERSAL = 0.1
+REVERSAL_SPEED = 0.1
 """Speed below which friction turns its sign [rad/s]; faster samples are smooth."""
-SHOWN = 300
+MAX_CURVE_SAMPLES = 300
 """Most samples of a curve."""
 
-_SWARM = {"fraction": BOX, "spread": 1e-9, "evaluations": setting("tang-2023-pso").max_evals}
-_PSO = {**_SWARM, "options": {**setting("tang-2023-pso").options, **CLAMP}}
-_RWPSO = {**_SWARM, "options": {**setting("tang-2023-rwpso").options, **CLAMP}}
+_SWARM_OPTIONS = {
+    "fraction": BOX_HALF_WIDTH,
+    "spread": 1e-9,
+    "evaluations": load_setting("tang-2023-pso").max_evals,
+}
+_PSO_OPTIONS = {
+    **_SWARM_OPTIONS,
+    "options": {**load_setting("tang-2023-pso").options, **CLAMP_OPTIONS},
+}
+_RWPSO_OPTIONS = {
+    **_SWARM_OPTIONS,
+    "options": {**load_setting("tang-2023-rwpso").options, **CLAMP_OPTIONS},
+}
 
-METHODS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
-    "LS-PSO": ("ls-pso", _PSO),
-    "WLS-PSO": ("wls-pso", _PSO),
-    "WLS-RWPSO": ("wls-rwpso", _RWPSO),
+METHOD_SETTINGS: Mapping[str, tuple[str, Mapping[str, Any]]] = {
+    "LS-PSO": ("ls-pso", _PSO_OPTIONS),
+    "WLS-PSO": ("wls-pso", _PSO_OPTIONS),
+    "WLS-RWPSO": ("wls-rwpso", _RWPSO_OPTIONS),
     "LS": ("ols", {}),
     "WLS": ("wls", {}),
     "consistent": ("consistent", {}),
@@ -78,25 +88,27 @@ def experiment(
 
     Trajectories are of six joints, in their JSON form; noise and searches depend on the run.
     """
-    plant, nominal = published_plant(ROBOT), nominal_six(seed)
+    plant, nominal = make_published_plant(ROBOT_NAME), nominal_six(seed)
     logs = [
-        with_noise(clean, plant, seed, f"{what}, run {run}")
+        add_noise(clean, plant, seed, f"{what}, run {run}")
         for what, clean in zip(
             ("excitation", "verification"), clean_logs(seed, excitation, verification), strict=True
         )
     ]
-    motions = [LOW_PASS(log, nominal) for log in logs]
-    filtered = [filtered_torques(log, m, nominal) for log, m in zip(logs, motions, strict=True)]
-    basis = base_parameters(nominal, PARAMETERS)
+    motions = [LOW_PASS_FILTER(log, nominal) for log in logs]
+    filtered = [filter_torques(log, m, nominal) for log, m in zip(logs, motions, strict=True)]
+    basis = base_parameters(nominal, JOINT_SYMBOLS)
     problem, unseen = (
         build_problem(rows_of(log, motion, torques["Kalman"]), nominal, basis)
         for log, motion, torques in zip(logs, motions, filtered, strict=True)
     )
-    estimates = {name: _estimated(name, problem, unseen, logs[1], seed, run) for name in METHODS}
+    estimates = {
+        name: _estimate(name, problem, unseen, logs[1], seed, run) for name in METHOD_SETTINGS
+    }
     studies: dict[str, Any] = {"six joints": {"methods": estimates}}
     studies |= filter_errors(logs[0], filtered[0])
     if run == 0:
-        true = basis.of(plant.parameters()).tolist()
+        true = basis.project(plant.parameters()).tolist()
         named = {"true": true, "names": list(basis.names), "units": list(basis.units)}
         studies |= {"first run": named, **_curves(logs[0], filtered[0], estimates, problem, unseen)}
     return {"studies": studies}
@@ -106,8 +118,8 @@ def experiment(
 def clean_log(seed: int, trajectory: str, engine: str) -> Log:
     """Drive the plant along a trajectory in its JSON form, without sensors, once for all runs."""
     path, law = trajectory_of(json.loads(trajectory)), ComputedTorque(nominal_six(seed))
-    with using_engine(engine):
-        return drive(published_plant(ROBOT), path, RATE, law)
+    with use_engine(engine):
+        return drive(make_published_plant(ROBOT_NAME), path, CELL_RATE, law)
 
 
 def clean_logs(seed: int, *trajectories: Mapping[str, Any]) -> list[Log]:
@@ -115,18 +127,18 @@ def clean_logs(seed: int, *trajectories: Mapping[str, Any]) -> list[Log]:
     return [clean_log(seed, json.dumps(each), default_engine()) for each in trajectories]
 
 
-def with_noise(clean: Log, plant: Robot, seed: int, stream: str) -> Log:
+def add_noise(clean: Log, plant: Robot, seed: int, stream: str) -> Log:
     """Return a log as encoders and motor currents have it."""
     constant = plant.limits.effort / PEAK_CURRENT
     current = {
         "torque_constant": tuple(constant.tolist()),
         "noise": tuple((np.array(TORQUE_NOISE) / constant).tolist()),
     }
-    sensors = with_encoders("motor-current", error_std=0.0, **current)
-    return measure(clean, sensors, named_stream(seed, ROBOT, "sensors", stream))
+    sensors = make_sensors("motor-current", error_std=0.0, **current)
+    return measure(clean, sensors, make_stream(seed, ROBOT_NAME, "sensors", stream))
 
 
-def filtered_torques(log: Log, motion: Motion, nominal: Robot) -> dict[str, Float2D]:
+def filter_torques(log: Log, motion: Motion, nominal: Robot) -> dict[str, Float2D]:
     """Return the torque of every sample as it is, and by both filters of Figure 2.
 
     The Kalman filter has the torque of the nominal model as its input, eq. (25)-(31), and for every
@@ -145,14 +157,14 @@ def filtered_torques(log: Log, motion: Motion, nominal: Robot) -> dict[str, Floa
 
 def rows_of(log: Log, state: Motion | Truth, tau: Float2D) -> Motion:
     """Return the motion with a torque, of which 2000 samples are used."""
-    used = used_samples(log)
+    used = select_samples(log)
     return Motion(log.t, state.q, state.dq, state.ddq, tau, log.joint_names, mask=used)
 
 
-def used_samples(log: Log) -> NDArray[np.bool_]:
+def select_samples(log: Log) -> NDArray[np.bool_]:
     """Return which samples of a log are used, shape (N,): every tenth from its start on."""
     started = log.t >= -0.5 * log.dt
-    return np.asarray(started & (np.round(log.t / log.dt) % DECIMATION == 0))
+    return np.asarray(started & (np.round(log.t / log.dt) % DECIMATION_FACTOR == 0))
 
 
 def filter_errors(log: Log, torques: Mapping[str, Float2D]) -> dict[str, Any]:
@@ -161,7 +173,7 @@ def filter_errors(log: Log, torques: Mapping[str, Float2D]) -> dict[str, Any]:
     Over all samples, over those where a joint moves, and about its reversals.
     """
     assert log.truth is not None
-    moving = np.abs(log.truth.dq) >= REVERSAL
+    moving = np.abs(log.truth.dq) >= REVERSAL_SPEED
     masks = {"smooth": moving, "reversals": ~moving, "all": np.ones_like(moving)}
     squares = {name: (tau - log.truth.tau) ** 2 for name, tau in torques.items()}
     return {
@@ -175,14 +187,14 @@ def filter_errors(log: Log, torques: Mapping[str, Float2D]) -> dict[str, Any]:
     }
 
 
-def _estimated(
+def _estimate(
     method: str, problem: LinearProblem, unseen: LinearProblem, log: Log, seed: int, run: int
 ) -> dict[str, Any]:
     """Estimate once; residuals are RMS of measured and true less predicted torque [N m]."""
-    estimator, options = METHODS[method]
-    rng = named_stream(seed, ROBOT, "estimate", method, f"run {run}")
+    estimator, options = METHOD_SETTINGS[method]
+    rng = make_stream(seed, ROBOT_NAME, "estimate", method, f"run {run}")
     fit = ESTIMATORS.build(estimator, **options).fit(problem, rng)
-    predicted, used = unseen.by_joint(unseen.W @ fit.beta), used_samples(log)
+    predicted, used = unseen.unstack_rows(unseen.W @ fit.beta), select_samples(log)
     assert log.truth is not None
     return {
         "parameters": fit.beta.tolist(),
@@ -206,12 +218,12 @@ def _curves(
     for what, problem in zip(("excitation", "verification"), problems, strict=True):
         found = {name: problem.W @ np.array(row["parameters"]) for name, row in estimates.items()}
         torques = {
-            name: problem.by_joint(y) for name, y in {"measured": problem.y, **found}.items()
+            name: problem.unstack_rows(y) for name, y in {"measured": problem.y, **found}.items()
         }
         curves[what] = (sample_times(), torques)
     rows = {}
     for what, (t, of) in curves.items():
-        shown = thinned(t.size, SHOWN)
+        shown = sample_evenly(t.size, MAX_CURVE_SAMPLES)
         methods = {
             name: {"t": t[shown].tolist(), "torque": tau[shown].T.tolist()}
             for name, tau in of.items()
@@ -220,16 +232,16 @@ def _curves(
     return rows
 
 
-RECURSION = "Kalman, recursion"
+RECURSION_NAME = "Kalman, recursion"
 """Name of the full recursion of eq. (27)-(31), beside the steady gain of ``Kalman``."""
-UNIDENTIFIED = "nominal model, not identified"
+NOMINAL_NAME = "nominal model, not identified"
 RECURSIVE_RUNS = 6
 """Runs in which the recursion, which is slow, stands beside the steady gain."""
-NEAR = 0.01
+GAIN_TOLERANCE = 0.01
 """Relative distance from the steady gain at which the recursion counts as steady."""
 
 
-def filtered_estimates(
+def estimate_by_filter(
     excitation: Mapping[str, Any], verification: Mapping[str, Any], seed: int, runs: int
 ) -> dict[str, Any]:
     """Estimate six joints by weighted least squares from torques that are filtered in every way.
@@ -238,27 +250,27 @@ def filtered_estimates(
     `experiment` does, and all filters have the same log. Errors are RMS differences of the
     predicted torque from the true one along the noise-free verification trajectory [N m].
     """
-    plant, nominal = published_plant(ROBOT), nominal_six(seed)
-    basis = base_parameters(nominal, PARAMETERS)
+    plant, nominal = make_published_plant(ROBOT_NAME), nominal_six(seed)
+    basis = base_parameters(nominal, JOINT_SYMBOLS)
     clean, other = clean_logs(seed, excitation, verification)
     unseen = exact_problem(other, nominal, basis)
-    true = basis.of(plant.parameters())
+    true = basis.project(plant.parameters())
     runs_of: dict[str, list[list[float]]] = {}
     transients = []
     for run in range(runs):
-        log = with_noise(clean, plant, seed, f"excitation, run {run}")
-        motion = LOW_PASS(log, nominal)
-        filtered = filtered_torques(log, motion, nominal)
+        log = add_noise(clean, plant, seed, f"excitation, run {run}")
+        motion = LOW_PASS_FILTER(log, nominal)
+        filtered = filter_torques(log, motion, nominal)
         if run < RECURSIVE_RUNS:
-            filtered[RECURSION], lengths = recursion(log, motion, nominal)
+            filtered[RECURSION_NAME], lengths = recursion(log, motion, nominal)
             transients.append(lengths)
         for name, tau in filtered.items():
             fit = WeightedLeastSquares(rounds=2).fit(
                 build_problem(rows_of(log, motion, tau), nominal, basis)
             )
             runs_of.setdefault(name, []).append(torque_rms(unseen, fit.beta - true))
-    left = torque_rms(unseen, basis.of(nominal.parameters()) - true)
-    errors = {**runs_of, UNIDENTIFIED: [left]}
+    left = torque_rms(unseen, basis.project(nominal.parameters()) - true)
+    errors = {**runs_of, NOMINAL_NAME: [left]}
     rows = {name: {"runs": [{"errors": run} for run in of]} for name, of in errors.items()}
     torque = {"transients": transients, "nominal": left, "torque": torque_rms(unseen, true)}
     return {"studies": {"filtered": {"methods": rows}, "unseen": torque}}
@@ -277,7 +289,7 @@ def recursion(log: Log, motion: Motion, nominal: Robot) -> tuple[Float2D, list[i
         gain = likelihood_gain(z, v)
         filtered[:, j] = kalman_torque(z, v, gain)
         filtered[started, j], K = recursive_kalman(z[started], v[started], gain)
-        lengths.append(int(np.argmax(np.abs(K / gain - 1.0) <= NEAR)))
+        lengths.append(int(np.argmax(np.abs(K / gain - 1.0) <= GAIN_TOLERANCE)))
     return filtered, lengths
 
 
@@ -307,15 +319,15 @@ def exact_problem(log: Log, nominal: Robot, basis: BaseParameters) -> LinearProb
 
 def torque_rms(problem: LinearProblem, difference: Float1D) -> list[float]:
     """Return the RMS torque that a difference of parameters makes, joint by joint [N m]."""
-    torques: list[float] = rms(problem.by_joint(problem.W @ difference)).tolist()
+    torques: list[float] = rms(problem.unstack_rows(problem.W @ difference)).tolist()
     return torques
 
 
-TRACKED = 4.0
+TRACKED_TIME = 4.0
 """Part of the verification trajectory that is tracked [s], after it has started from rest."""
-GAINS = (400.0, 40.0)
+LOOP_GAINS = (400.0, 40.0)
 """Gains of the computed torque, kp and kd [1/s^2, 1/s]: 20 rad/s, so that the model matters."""
-EVERY = 5
+CURVE_STEP = 5
 """Every so many samples of a drawn error are kept."""
 
 
@@ -328,35 +340,35 @@ def track(
     estimate stands for the nominal model, and with ``true`` it has the plant's own. Curves are of
     the first two runs.
     """
-    plant, nominal = published_plant(ROBOT), nominal_six(seed)
-    basis = base_parameters(nominal, PARAMETERS)
+    plant, nominal = make_published_plant(ROBOT_NAME), nominal_six(seed)
+    basis = base_parameters(nominal, JOINT_SYMBOLS)
     whole = trajectory_of(verification)
-    path = FunctionPath(whole.joint_names, whole, TRACKED, whole.start)
+    path = FunctionPath(whole.joint_names, whole, TRACKED_TIME, whole.start)
     phi = nominal.parameters()
     models = {
-        name: nominal.with_parameters(basis.completed(np.array(beta), phi), formal=True)
+        name: nominal.with_parameters(basis.complete(np.array(beta), phi), formal=True)
         if beta
         else {"true": plant}.get(name, nominal)
         for name, beta in estimates.items()
     }
-    runs = {name: tracked(plant, model, path) for name, model in models.items()}
+    runs = {name: measure_tracking(plant, model, path) for name, model in models.items()}
     if run > 1:
         for result in runs.values():
             del result["curve"]
     return {"methods": runs}
 
 
-def tracked(plant: Robot, model: Robot, path: Trajectory) -> dict[str, Any]:
+def measure_tracking(plant: Robot, model: Robot, path: Trajectory) -> dict[str, Any]:
     """Return how well a controller with a model tracks a path: errors by joint [rad]."""
-    log = drive(plant, path, RATE, ComputedTorque(model, *GAINS))
+    log = drive(plant, path, CELL_RATE, ComputedTorque(model, *LOOP_GAINS))
     truth = log.truth
     assert truth is not None
     later = log.t >= 0.0
     error = (truth.q - path(log.t).q)[later]
-    rate = np.diff(truth.tau[later], axis=0) * RATE
+    rate = np.diff(truth.tau[later], axis=0) * CELL_RATE
     return {
         "rms": rms(error).tolist(),
         "largest": np.abs(error).max(axis=0).tolist(),
         "torque_rate": rms(rate).tolist(),
-        "curve": np.round(1e3 * error[::EVERY], 6).T.tolist(),
+        "curve": np.round(1e3 * error[::CURVE_STEP], 6).T.tolist(),
     }

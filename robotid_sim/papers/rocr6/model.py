@@ -34,40 +34,42 @@ from robotid_sim.excitation.space import FourierOptions
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.catalog import (
     PublishedParameters,
+    load_published_parameters,
     load_robot,
-    published_parameters,
-    published_plant,
+    make_published_plant,
 )
 from robotid_sim.model.robot import Robot
-from robotid_sim.optim.minimize import minimize, setting
+from robotid_sim.optim.minimize import load_setting, minimize
 from robotid_sim.papers.sheet import read_settings
-from robotid_sim.pipeline.nominal import perturbed_nominal
-from robotid_sim.streams import Streams, named_stream
+from robotid_sim.pipeline.nominal import perturb_nominal
+from robotid_sim.streams import Streams, make_stream
 from robotid_sim.trajectory.fourier import FourierTrajectory
 
-ROBOT = "rocr6"
-FRICTION = ("Fv", "Fc")
+ROBOT_NAME = "rocr6"
+FRICTION_SYMBOLS = ("Fv", "Fc")
 """Friction of the paper; no rotors and offsets."""
-PRINTED = read_settings(__file__)
-TABLE_2: dict[str, float] = PRINTED["table_2"]
+PRINTED_VALUES = read_settings(__file__)
+TABLE_2: dict[str, float] = PRINTED_VALUES["table_2"]
 """Base parameters of joints 1 to 3 by WLS-RWPSO [kg m^2, kg m, N m, N m s/rad]."""
-TABLE_3: dict[str, list[float]] = PRINTED["table_3"]
+TABLE_3: dict[str, list[float]] = PRINTED_VALUES["table_3"]
 """RMS of the validation residuals of every joint [N m]."""
-GAINS: dict[str, list[float]] = PRINTED["gains"]
+PRINTED_GAINS: dict[str, list[float]] = PRINTED_VALUES["gains"]
 """Gains in RMS of WLS-RWPSO over the others by joint, section 5.1 and Table 3 [%]."""
 
 
 @dataclass(frozen=True, eq=False)
-class FirstThree:
+class FirstThreeJoints:
     """Joints 1 to 3 with the published parameters, in the paper's link frames and symbols."""
 
-    published: PublishedParameters = field(default_factory=partial(published_parameters, ROBOT))
+    published: PublishedParameters = field(
+        default_factory=partial(load_published_parameters, ROBOT_NAME)
+    )
     """Table 2, completed to full parameters."""
 
     @cached_property
     def robot(self) -> Robot:
         """The arm up to link 3; formal, for no body can have the parameters of link 3."""
-        arm = load_robot(ROBOT, tip=self.published.tip)
+        arm = load_robot(ROBOT_NAME, tip=self.published.tip)
         return arm.with_parameters(self.published.phi, formal=True)
 
     @cached_property
@@ -85,7 +87,7 @@ class FirstThree:
         """The base parameters of Table 2, in its order; their map is that of Khalil's rules."""
         symbols = self.robot.parameter_names
         leads = np.array([symbols.index(name) for name in TABLE_2])
-        considered = np.array(parameters.columns(self.robot.dof, FRICTION))
+        considered = np.array(parameters.columns(self.robot.dof, FRICTION_SYMBOLS))
         W = self.full_regressor(*random_states(self.robot)).reshape(-1, len(symbols))
         K = np.linalg.lstsq(W[:, leads], W[:, considered], rcond=None)[0]
         B = np.zeros((leads.size, len(symbols)))
@@ -97,13 +99,13 @@ class FirstThree:
             symbols=symbols,
             units=tuple(units[c] for c in leads),
             considered=considered,
-            inertial_rank=int((leads < parameters.N_INERTIAL * self.robot.dof).sum()),
+            inertial_rank=int((leads < parameters.INERTIAL_COUNT * self.robot.dof).sum()),
         )
 
     @cached_property
     def true(self) -> Float1D:
         """Base parameters of the robot, shape (21,): Table 2."""
-        return self.basis.of(np.linalg.solve(self.frames, self.published.phi))
+        return self.basis.project(np.linalg.solve(self.frames, self.published.phi))
 
     def full_regressor(self, q: Float2D, dq: Float2D, ddq: Float2D) -> np.ndarray:
         """Return the regressor of the full parameters in the paper's frames, (N, 3, p)."""
@@ -114,21 +116,21 @@ class FirstThree:
         return np.asarray(self.full_regressor(q, dq, ddq)[..., self.basis.columns])
 
 
-OPTIONS = FourierOptions(harmonics=5, period=20.0, periods=1)
-SAMPLES = 2000
+FOURIER_OPTIONS = FourierOptions(harmonics=5, period=20.0, periods=1)
+SAMPLE_COUNT = 2000
 """Samples of the identification, of the 20,000 that are recorded."""
-CANDIDATES = 60
+CANDIDATE_COUNT = 60
 """Random series, of which the best one is improved."""
 
 
 def sample_times() -> Float1D:
     """Return the times of the samples that are used [s], shape (2000,)."""
-    return np.asarray(np.arange(SAMPLES) * (OPTIONS.period / SAMPLES))
+    return np.asarray(np.arange(SAMPLE_COUNT) * (FOURIER_OPTIONS.period / SAMPLE_COUNT))
 
 
 def nominal_six(seed: int) -> Robot:
     """Return what is known of the six joints before the identification."""
-    return perturbed_nominal(published_plant(ROBOT), Streams(seed)("nominal"))
+    return perturb_nominal(make_published_plant(ROBOT_NAME), Streams(seed)("nominal"))
 
 
 def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:
@@ -139,15 +141,17 @@ def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:
     without iterations it is the best random series. Three joints have the parameters of Table 2,
     six those of a nominal model.
     """
-    robot = FirstThree().robot if joints == 3 else nominal_six(seed)
+    robot = FirstThreeJoints().robot if joints == 3 else nominal_six(seed)
     stream, criterion = f"{joints} joints", CRITERIA.build("condition-number")
     search = GradientSearch(
-        starts=1 if iterations else 0, candidates=CANDIDATES, iterations=max(iterations, 1)
+        starts=1 if iterations else 0, candidates=CANDIDATE_COUNT, iterations=max(iterations, 1)
     )
-    plan = DesignPlan(family=OPTIONS, criterion=criterion, search=search)
-    rng = named_stream(seed, ROBOT, "design", stream)
-    best = optimal_design(robot, base_parameters(robot, FRICTION), rng, plan)
-    unseen = random_feasible(robot, named_stream(seed, ROBOT, "unseen", stream), OPTIONS)
+    plan = DesignPlan(family=FOURIER_OPTIONS, criterion=criterion, search=search)
+    rng = make_stream(seed, ROBOT_NAME, "design", stream)
+    best = optimal_design(robot, base_parameters(robot, FRICTION_SYMBOLS), rng, plan)
+    unseen = random_feasible(
+        robot, make_stream(seed, ROBOT_NAME, "unseen", stream), FOURIER_OPTIONS
+    )
     return {
         "excitation": best.trajectory.content(),
         "verification": unseen.content(),
@@ -158,21 +162,21 @@ def design(joints: int, iterations: int, seed: int) -> dict[str, Any]:
 
 def trajectory_of(content: Mapping[str, Any]) -> FourierTrajectory:
     """Return the trajectory of its JSON form."""
-    return FourierTrajectory.of_content({k: v for k, v in content.items() if k != "family"})
+    return FourierTrajectory.from_content({k: v for k, v in content.items() if k != "family"})
 
 
-NOISE = (0.35, 0.2, 0.35)
+TORQUE_NOISE = (0.35, 0.2, 0.35)
 """Torque noise of joints 1 to 3 [N m], about the residuals of Table 3."""
-BOX = 0.1
+BOX_HALF_WIDTH = 0.1
 """Half width of the search box, share of every parameter."""
-CLAMP = {"velocity_limit": 0.1, "bounds": "clip"}
+CLAMP_OPTIONS = {"velocity_limit": 0.1, "bounds": "clip"}
 """Limit of velocity [share of the box's width] and walls, which the paper does not mention.
 
 Without them w = 1.3 diverges. The limit is a fifth of the box's half width. With 0.05 RWPSO comes
 nearest to its printed generations, with 0.2 the PSO does; no limit gives both, and the page shows
 all three.
 """
-SETTLED = 0.99
+CONVERGENCE_SHARE = 0.99
 """Share of the whole fall of the fitness at which a search counts as converged."""
 
 
@@ -189,9 +193,9 @@ def search_run(
     all torque residuals, and every search has 200 particles and 200 generations; noise and searches
     depend on the run. Deviations are errors over the standard deviations by weighted least squares.
     """
-    arm = FirstThree()
-    rng = named_stream(seed, ROBOT, "torque noise", f"run {run}")
-    W, unseen = (stacked(arm, trajectory_of(path)) for path in (excitation, verification))
+    arm = FirstThreeJoints()
+    rng = make_stream(seed, ROBOT_NAME, "torque noise", f"run {run}")
+    W, unseen = (stack_regressor(arm, trajectory_of(path)) for path in (excitation, verification))
     problem = noisy_problem(arm, W, rng)
     rows = problem.y.size
     starts = {
@@ -199,24 +203,24 @@ def search_run(
         "WLS": WeightedLeastSquares().fit(problem, rng),
     }
     reduction = reduce_rows(problem)
-    plain = SquaredFitness.of(reduction, np.ones(problem.dof))
-    weighted = SquaredFitness.of(reduction, 1.0 / starts["WLS"].noise_std)
+    plain = SquaredFitness.from_reduction(reduction, np.ones(problem.dof))
+    weighted = SquaredFitness.from_reduction(reduction, 1.0 / starts["WLS"].noise_std)
     std = np.sqrt(np.diagonal(np.asarray(starts["WLS"].cov_white)))
     methods: dict[str, Any] = {
-        name: {"evaluations": 0, **_scored(start.beta, plain, arm, unseen, rows)}
+        name: {"evaluations": 0, **_score(start.beta, plain, arm, unseen, rows)}
         for name, start in starts.items()
     }
-    for name, method in PRINTED[searches].items():
-        stream = named_stream(seed, ROBOT, "search", name, f"run {run}")
+    for name, method in PRINTED_VALUES[searches].items():
+        stream = make_stream(seed, ROBOT_NAME, "search", name, f"run {run}")
         fitness = weighted if method.get("weighted") else plain
         center = starts[method.get("start", "WLS")].beta
         best, curve = search(method, center, fitness, rows, stream)
         gain = 1.0 - float(np.sqrt(fitness(best[None])[0] / fitness(center[None])[0]))
         methods[name] = {
-            **_scored(best, plain, arm, unseen, rows),
-            "evaluations": setting(method["setting"]).max_evals,
+            **_score(best, plain, arm, unseen, rows),
+            "evaluations": load_setting(method["setting"]).max_evals,
             "curve": curve.tolist(),
-            "generations": settled_after(curve),
+            "generations": find_settling_generation(curve),
             "gain_over_start": gain,
         }
     for scores in methods.values():
@@ -224,13 +228,15 @@ def search_run(
     return {"methods": methods}
 
 
-def noisy_problem(arm: FirstThree, W: Float2D, rng: np.random.Generator) -> LinearProblem:
+def noisy_problem(arm: FirstThreeJoints, W: Float2D, rng: np.random.Generator) -> LinearProblem:
     """Return the problem of a regressor of exact motion and noisy torques."""
-    y = W @ arm.true + np.tile(NOISE, SAMPLES) * rng.standard_normal(len(W))
-    return LinearProblem(W, y, arm.basis, arm.robot.joint_names, OPTIONS.period / SAMPLES)
+    y = W @ arm.true + np.tile(TORQUE_NOISE, SAMPLE_COUNT) * rng.standard_normal(len(W))
+    return LinearProblem(
+        W, y, arm.basis, arm.robot.joint_names, FOURIER_OPTIONS.period / SAMPLE_COUNT
+    )
 
 
-def stacked(arm: FirstThree, trajectory: FourierTrajectory) -> Float2D:
+def stack_regressor(arm: FirstThreeJoints, trajectory: FourierTrajectory) -> Float2D:
     """Return the regressor of Table 2 along a trajectory, shape (6000, 21), sample-major."""
     motion = trajectory(sample_times())
     W = arm.regressor(motion.q, motion.dq, motion.ddq)
@@ -249,22 +255,22 @@ def search(
     The box reaches 10 % of the parameter's size to both sides of its center, shape (b,); the
     fitness is the sum of squared residuals, of which there are so many rows.
     """
-    chosen, half = setting(method["setting"]), BOX * np.abs(center)
+    chosen, half = load_setting(method["setting"]), BOX_HALF_WIDTH * np.abs(center)
     ends, most = (center - half, center + half), chosen.max_evals
-    optimizer = chosen.build(**{**CLAMP, **method.get("changes", {})})
+    optimizer = chosen.build(**{**CLAMP_OPTIONS, **method.get("changes", {})})
     first = center[None] if method.get("knows_start") else None
     result = minimize(fitness, *ends, method=optimizer, max_evals=most, rng=rng, first=first)
     return result.x, np.sqrt(result.history[:, 1] / rows)
 
 
-def settled_after(curve: Float1D) -> int:
+def find_settling_generation(curve: Float1D) -> int:
     """Return the generation in which a search has done 99 % of its whole improvement."""
-    goal = curve[0] - SETTLED * (curve[0] - curve[-1])
+    goal = curve[0] - CONVERGENCE_SHARE * (curve[0] - curve[-1])
     return int(np.argmax(curve <= goal)) + 1
 
 
-def _scored(
-    beta: Float1D, fitness: SquaredFitness, arm: FirstThree, unseen: Float2D, rows: int
+def _score(
+    beta: Float1D, fitness: SquaredFitness, arm: FirstThreeJoints, unseen: Float2D, rows: int
 ) -> dict[str, Any]:
     errors = (unseen @ (beta - arm.true)).reshape(-1, arm.robot.dof)
     return {
@@ -287,17 +293,17 @@ def readings(
     are squares in units of the variance that exact weights would leave, means over the parameters
     of a joint; torques are RMS along the verification trajectory [N m].
     """
-    arm = FirstThree()
-    W, unseen = (stacked(arm, trajectory_of(path)) for path in (excitation, verification))
+    arm = FirstThreeJoints()
+    W, unseen = (stack_regressor(arm, trajectory_of(path)) for path in (excitation, verification))
     dof = arm.robot.dof
-    noise = np.tile(NOISE, SAMPLES)
+    noise = np.tile(TORQUE_NOISE, SAMPLE_COUNT)
     variance = np.diagonal(np.linalg.inv((W / noise[:, None] ** 2).T @ W))
     owners = np.array(parameters.owners(dof))[arm.basis.columns]
     rows: dict[str, list[dict[str, list[float]]]] = {}
     divisor = 0.0
     for run in range(runs):
-        rng = named_stream(seed, ROBOT, "torque noise", f"run {run}")
-        betas = weighted_estimates(reduce_rows(noisy_problem(arm, W, rng)))
+        rng = make_stream(seed, ROBOT_NAME, "torque noise", f"run {run}")
+        betas = compute_weighted_estimates(reduce_rows(noisy_problem(arm, W, rng)))
         for name, beta in betas.items():
             squares = (beta - arm.true) ** 2 / variance
             means = [float(squares[owners == j].mean()) for j in range(dof)]
@@ -309,7 +315,7 @@ def readings(
     return {"studies": {"weights": weights, "divisor": {"divisor": divisor}}}
 
 
-def weighted_estimates(reduction: Reduction) -> dict[str, Float1D]:
+def compute_weighted_estimates(reduction: Reduction) -> dict[str, Float1D]:
     """Return the estimates of every reading of eq. (9)-(12), by name, each of shape (b,)."""
     plain, _ = reduction.solve(np.ones(reduction.dof))
     paper = noise_by_the_paper(reduction, plain)
@@ -326,7 +332,7 @@ def noise_by_the_paper(reduction: Reduction, beta: Float1D) -> Float1D:
 
     r_j is the number of parameters on which the torque of joint j depends.
     """
-    squares = reduction.squared_residuals(beta)
+    squares = reduction.compute_squared_residuals(beta)
     columns = reduction.factors[:, :, :-1]
     combinations = (np.linalg.norm(columns, axis=1) > 1e-9).sum(axis=1)
     return np.asarray(np.sqrt(squares / (reduction.samples - combinations)))

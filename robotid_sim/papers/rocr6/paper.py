@@ -10,21 +10,21 @@ import numpy as np
 
 from robotid_sim.arrays import Float2D
 from robotid_sim.dynamics.base_parameters import base_parameters
-from robotid_sim.model.catalog import published_plant
-from robotid_sim.optim.minimize import setting
-from robotid_sim.optim.stability import Moving, stability
-from robotid_sim.papers.paper import Lab, PlannedTrial, TrialFunction, TrialPaper
+from robotid_sim.model.catalog import make_published_plant
+from robotid_sim.optim.minimize import load_setting
+from robotid_sim.optim.stability import MovingOptimizer, stability
+from robotid_sim.papers.paper import PlannedTrial, ReproductionSetup, TrialFunction, TrialPaper
 from robotid_sim.papers.rocr6 import cell, model
 from robotid_sim.papers.statistics import interval_of_mean
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 
 ITERATIONS = (200, 30)
 """Of the design for six joints."""
-CONTROLLED = ("LS-PSO", "WLS-PSO", "WLS-RWPSO", "WLS")
+CONTROLLED_METHODS = ("LS-PSO", "WLS-PSO", "WLS-RWPSO", "WLS")
 """Estimates that are tried."""
 THREE, SIX = "joints 1-3", "six joints"
 """Studies: the searches with the truth of Table 2, and the experiment in the engine."""
-DRAWS = 100_000
+DRAW_COUNT = 100_000
 """Draws of the inertia weight of eq. (15)."""
 
 
@@ -33,7 +33,7 @@ class Rocr6WlsRwpso(TrialPaper):
 
     name: ClassVar[str] = "rocr6-wlsrwpso"
 
-    def run(self, lab: Lab) -> TrialTable:
+    def run(self, lab: ReproductionSetup) -> TrialTable:
         """Run what is not finished of all trials; see `Paper`."""
         # The bands of joints 1 to 3 were set with the best of 60 random series, not improved.
         designs = lab.tabulate(
@@ -47,7 +47,7 @@ class Rocr6WlsRwpso(TrialPaper):
             joints: {name: design[name] for name in ("excitation", "verification")}
             for joints, (design,) in ((k, designs.runs("design", "", k)) for k in ("3", "6"))
         }
-        runs = {name: lab.runs_of(*sizes) for name, sizes in model.PRINTED["effort"].items()}
+        runs = {name: lab.runs_of(*sizes) for name, sizes in model.PRINTED_VALUES["effort"].items()}
 
         def cells(
             name: str, function: TrialFunction, path: str, **options: Any
@@ -61,7 +61,7 @@ class Rocr6WlsRwpso(TrialPaper):
             lab.cell((name, "", ""), function, runs=runs[name], **paths[path])
             for name, function, path in (
                 ("draws", model.readings, "3"),
-                ("filter", cell.filtered_estimates, "6"),
+                ("filter", cell.estimate_by_filter, "6"),
             )
         ]
         table = table | lab.tabulate("weights and filters", comparisons)
@@ -70,35 +70,35 @@ class Rocr6WlsRwpso(TrialPaper):
         # The first has the true and the nominal model, the others those of a run each.
         tried: list[dict[str, Sequence[float]]] = [{"true": [], "nominal": []}]
         for k in range(min(runs["control"], runs["cell"])):
-            tried.append({m: table.runs(SIX, m)[k]["parameters"] for m in CONTROLLED})
+            tried.append({m: table.runs(SIX, m)[k]["parameters"] for m in CONTROLLED_METHODS})
         path = {"verification": paths["6"]["verification"]}
         tracked = [
             lab.cell(("tracking", "", ""), cell.track, run=k, estimates=of_run, **path)
             for k, of_run in enumerate(tried)
         ]
-        return with_computed(table | lab.tabulate("track with the models", tracked))
+        return add_computed(table | lab.tabulate("track with the models", tracked))
 
 
-def with_computed(table: TrialTable) -> TrialTable:
+def add_computed(table: TrialTable) -> TrialTable:
     """Compute what needs no run, and what is more than a statistic of runs."""
     # Growth of the spread of a particle a step, its mean's, and that of the PSO.
-    swarms = [setting(f"tang-2023-{name}").build() for name in ("rwpso", "pso")]
-    ours, pso = (stability(swarm) for swarm in swarms if isinstance(swarm, Moving))
+    swarms = [load_setting(f"tang-2023-{name}").build() for name in ("rwpso", "pso")]
+    ours, pso = (stability(swarm) for swarm in swarms if isinstance(swarm, MovingOptimizer))
     rows: dict[TrialKey, ResultRow] = {
         ("ranks", "", name): {"rank": rank} for name, rank in base_ranks().items()
     }
     rows["noise", "", "noise of the torque, given"] = {"measured_rms": cell.TORQUE_NOISE}
-    for k, (alpha, a, d, offset) in enumerate(model.PRINTED["table_1"]):
+    for k, (alpha, a, d, offset) in enumerate(model.PRINTED_VALUES["table_1"]):
         values = {"alpha": alpha, "a": f"{a:g}", "d": f"{d:g}", "offset": offset}
         rows["table 1", "", str(k + 1)] = values
-    basis = model.FirstThree().basis
+    basis = model.FirstThreeJoints().basis
     rows["table 2", "", ""] = {
         "name": list(model.TABLE_2),
         "sum": list(basis.groupings),
         "unit": list(basis.units),
         "published": [f"{value:g}" for value in model.TABLE_2.values()],
     }
-    t = np.linspace(0.0, model.OPTIONS.period, 400)
+    t = np.linspace(0.0, model.FOURIER_OPTIONS.period, 400)
     (design,) = table.runs("design", "", "6")
     position = model.trajectory_of(design["excitation"])(t).q.T
     rows["motion", "", ""] = {"t": t, "position": position}
@@ -114,15 +114,15 @@ def with_computed(table: TrialTable) -> TrialTable:
     ]
     rows[SIX, "", "WLS-RWPSO"] = {"runs": shared}
     printed = {m: {"measured_rms": values} for m, values in model.TABLE_3.items()}
-    gains = {m: {"gain": values} for m, values in model.GAINS.items()}
+    gains = {m: {"gain": values} for m, values in model.PRINTED_GAINS.items()}
     return (
         table
-        | TrialTable.of(rows.items())
-        | TrialTable.printed({"table_3": printed, "gains": gains})
-        | TrialTable.computed(
-            tracked=np.linspace(0.0, cell.TRACKED, tracked),
+        | TrialTable.from_results(rows.items())
+        | TrialTable.from_printed({"table_3": printed, "gains": gains})
+        | TrialTable.from_computed(
+            tracked=np.linspace(0.0, cell.TRACKED_TIME, tracked),
             minor=second_moment_determinant(),
-            limit=model.CLAMP["velocity_limit"],
+            limit=model.CLAMP_OPTIONS["velocity_limit"],
             growth=float(ours.order2.max()),
             mean_growth=float(ours.order1.max()),
             pso_growth=float(pso.order2.max()),
@@ -139,11 +139,14 @@ def with_computed(table: TrialTable) -> TrialTable:
 
 def base_ranks() -> dict[str, int]:
     """Compute the numbers of base parameters that the paper states or needs."""
-    arms = {"joints 1-3": model.FirstThree().robot, "joints 1-6": published_plant(model.ROBOT)}
+    arms = {
+        "joints 1-3": model.FirstThreeJoints().robot,
+        "joints 1-6": make_published_plant(model.ROBOT_NAME),
+    }
     return {
         f"{name}{label}": base_parameters(arm, friction).rank
         for name, arm in arms.items()
-        for label, friction in (("", ()), (" with friction", model.FRICTION))
+        for label, friction in (("", ()), (" with friction", model.FRICTION_SYMBOLS))
     }
 
 
@@ -173,7 +176,7 @@ def _recursion(table: TrialTable) -> ResultRow:
     def total(name: str) -> Float2D:
         return np.asarray(np.sqrt((table.values("filtered", name, "errors") ** 2).mean(axis=1)))
 
-    recursive = total(cell.RECURSION)
+    recursive = total(cell.RECURSION_NAME)
     change = 100.0 * np.abs(recursive / total("Kalman")[: recursive.size] - 1.0).max()
     samples = int(np.max(table.runs("unseen")[0]["transients"]))
     return {"recursion": float(change), "transient": samples}
@@ -185,8 +188,8 @@ def _norms() -> ResultRow:
     As printed, and with the row that the update has; pulls of the paper, weights of eq. (15).
     """
     rng = np.random.default_rng(0)
-    theta = 1.5 * rng.random(DRAWS) + 3.0 * rng.random(DRAWS)
-    w = 0.5 + 0.4 * rng.random(DRAWS) + 0.2 * rng.standard_normal(DRAWS)
+    theta = 1.5 * rng.random(DRAW_COUNT) + 3.0 * rng.random(DRAW_COUNT)
+    w = 0.5 + 0.4 * rng.random(DRAW_COUNT) + 0.2 * rng.standard_normal(DRAW_COUNT)
     printed = np.stack([np.stack([w, -theta], -1), np.stack([w, -theta], -1)], -2)
     right = np.stack([np.stack([w, -theta], -1), np.stack([w, 1.0 - theta], -1)], -2)
     shares = [
@@ -198,7 +201,7 @@ def _norms() -> ResultRow:
 def _gains(table: TrialTable) -> ResultRow:
     """Divide the gains in RMS by joint by those of Table 3, and count those that are certain."""
     values: dict[str, Any] = {}
-    for method, printed in model.GAINS.items():
+    for method, printed in model.PRINTED_GAINS.items():
         ours, theirs = (table.values(SIX, m, "measured_rms") for m in ("WLS-RWPSO", method))
         gains = 100.0 * (1.0 - ours / theirs)
         ends = [interval_of_mean(of_joint) for of_joint in gains.T]

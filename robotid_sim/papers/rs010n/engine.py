@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D, rms
-from robotid_sim.chart import thinned
+from robotid_sim.chart import sample_evenly
 from robotid_sim.control.controller import Setpoint
 from robotid_sim.dynamics.base_parameters import random_states
 from robotid_sim.dynamics.dynamics import mass_matrix
@@ -21,20 +21,26 @@ from robotid_sim.measurement.log import Log, Truth
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.measurement.sensors import measure
 from robotid_sim.optim.bso import AnnealedBeetleSwarm
-from robotid_sim.optim.minimize import Cost, OptimResult, minimize, setting
+from robotid_sim.optim.minimize import Cost, OptimResult, load_setting, minimize
 from robotid_sim.optim.optimizer import OPTIMIZERS
-from robotid_sim.papers.driving import LOW_PASS, TorqueLaw, drive, tracking_error, with_encoders
+from robotid_sim.papers.driving import (
+    LOW_PASS_FILTER,
+    TorqueLaw,
+    compute_tracking_error,
+    drive,
+    make_sensors,
+)
 from robotid_sim.papers.rs010n import model
-from robotid_sim.streams import named_stream
+from robotid_sim.streams import make_stream
 from robotid_sim.trajectory.reference import Excitation
 
-PAPER = "rs010n-sedsabso"
+PAPER_NAME = "rs010n-sedsabso"
 CURVE_POINTS = 100
-LEFT = 0.01
+CONVERGENCE_SHARE = 0.01
 """Share of its gain that is left of a search that has converged."""
-PENALTY = 1e8
+PENALTY_WEIGHT = 1e8
 """P of eq. (9) for a motion that leaves Table 3."""
-ROUNDING = 1e-9
+LIMIT_TOLERANCE = 1e-9
 """Use of a limit above one that counts as none."""
 
 
@@ -42,8 +48,8 @@ METHODS, VARIANTS = model.SETTINGS["searches"], model.SETTINGS["variants"]
 FREE, CLAMPED, _ = VARIANTS
 ABLATION, ABLATIONS = "ablation", model.SETTINGS["ablations"]
 """SEDSABSO in the clamped box with one of several changes."""
-SEARCHES = METHODS | {ABLATION: METHODS["SEDSABSO"]}
-BOXES = VARIANTS | {part: VARIANTS[CLAMPED] | changes for part, changes in ABLATIONS.items()}
+SEARCH_SETTINGS = METHODS | {ABLATION: METHODS["SEDSABSO"]}
+BOX_VARIANTS = VARIANTS | {part: VARIANTS[CLAMPED] | changes for part, changes in ABLATIONS.items()}
 
 
 def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
@@ -51,7 +57,7 @@ def random_excitation(*, seed: int, draws: int) -> dict[str, Any]:
 
     Of one seed, fewer motions are the first of more.
     """
-    drawn = feasible_draws(model.plain_problem(), named_stream(seed, PAPER, "random"), draws)
+    drawn = feasible_draws(model.plain_problem(), make_stream(seed, PAPER_NAME, "random"), draws)
     numbers = [model.condition_numbers(draw.x) for draw in drawn]
     least = {name: min(draw[name] for draw in numbers) for name in model.CRITERIA_OF_PAPER}
     return {"evaluations": draws, **least}
@@ -65,14 +71,14 @@ def genetic_excitation(
     It minimizes the condition number of ``unit`` columns, or in ``SI`` units.
     """
     cost = DesignCost(model.problem(columns))
-    rng = named_stream(seed, PAPER, "ga", columns, f"run {run}")
+    rng = make_stream(seed, PAPER_NAME, "ga", columns, f"run {run}")
     best = minimize_by_genetic_algorithm(cost, 1.0, population, generations, rng)
     x = cost.meant(best.x)
     assert x is not None
-    return {"x": x.tolist(), "evaluations": best.nfev, **_described(x)}
+    return {"x": x.tolist(), "evaluations": best.nfev, **_describe_excitation(x)}
 
 
-def penalized_excitation(
+def search_penalized_excitation(
     *, seed: int, run: int, width: float, population: int, generations: int
 ) -> dict[str, Any]:
     """Search an excitation by the genetic algorithm with the printed penalty, eq. (9).
@@ -80,14 +86,16 @@ def penalized_excitation(
     Coordinates are in units of the limits: a coordinate of one uses a limit up by itself. The box
     of the search, which is not printed, reaches to `width` in each.
     """
-    rng = named_stream(seed, PAPER, "penalty", f"width {width:g}", f"run {run}")
-    best = minimize_by_genetic_algorithm(penalized_cost, width, population, generations, rng)
+    rng = make_stream(seed, PAPER_NAME, "penalty", f"width {width:g}", f"run {run}")
+    best = minimize_by_genetic_algorithm(
+        compute_penalized_cost, width, population, generations, rng
+    )
     first = rng.uniform(-width, width, (population, best.x.size))
     return {
         "evaluations": best.nfev,
         "feasible": "yes" if is_within_limits(best.x) else "no",
         "feasible_draws": float(np.mean([is_within_limits(x) for x in first])),
-        **_described(best.x),
+        **_describe_excitation(best.x),
     }
 
 
@@ -99,11 +107,11 @@ def minimize_by_genetic_algorithm(
     return minimize(cost, -box, box, method="ga", population=population, max_evals=most, rng=rng)
 
 
-def penalized_cost(points: Float2D) -> Float1D:
+def compute_penalized_cost(points: Float2D) -> Float1D:
     """Compute the condition number of motions, plus the penalty outside of Table 3, shape (m,)."""
     return np.array(
         [
-            float(np.exp(model.problem().value(x))) + PENALTY * (not is_within_limits(x))
+            float(np.exp(model.problem().value(x))) + PENALTY_WEIGHT * (not is_within_limits(x))
             for x in points
         ]
     )
@@ -111,21 +119,21 @@ def penalized_cost(points: Float2D) -> Float1D:
 
 def is_within_limits(x: Float1D) -> bool:
     """Tell whether a motion keeps all limits of Table 3."""
-    return model.limit_use(x) <= 1.0 + ROUNDING
+    return model.limit_use(x) <= 1.0 + LIMIT_TOLERANCE
 
 
-def _described(x: Float1D) -> dict[str, float]:
+def _describe_excitation(x: Float1D) -> dict[str, float]:
     return {"limit_use": model.limit_use(x), **model.condition_numbers(x)}
 
 
 def noise_free(x: Float1D) -> AbsoluteFitness:
     """Return the cost of eq. (17) for torques of the theoretical parameters along a motion."""
-    W = model.regressor(*model.motion(x)).reshape(-1, model.N_PARAMETERS)
+    W = model.regressor(*model.motion(x)).reshape(-1, model.PARAMETER_COUNT)
     return AbsoluteFitness(W, W @ model.theoretical())
 
 
 def search(*, seed: int, run: int, method: str, variant: str, x: Sequence[float]) -> dict[str, Any]:
-    """Search from noise-free torques by one of `SEARCHES`, in one of `BOXES`."""
+    """Search from noise-free torques by one of `SEARCH_SETTINGS`, in one of `BOX_VARIANTS`."""
     return search_once(noise_free(np.array(x)), model.theoretical(), method, variant, seed, run)
 
 
@@ -135,7 +143,7 @@ def box_middle(truth: Float1D, half_width: float, seed: int, run: int) -> Float1
     Within half a box of the truth, the same for all methods: a box about the truth itself would
     give the answer away.
     """
-    shift = named_stream(seed, PAPER, "box", f"run {run}").uniform(-0.5, 0.5, truth.size)
+    shift = make_stream(seed, PAPER_NAME, "box", f"run {run}").uniform(-0.5, 0.5, truth.size)
     return np.asarray(truth + half_width * shift)
 
 
@@ -143,20 +151,20 @@ def search_once(
     fitness: AbsoluteFitness, truth: Float1D, method: str, variant: str, seed: int, run: int
 ) -> dict[str, Any]:
     """Run a search of the minimum of eq. (17); the true parameters (21,) place its box."""
-    options = SEARCHES[method] | BOXES[variant]
-    half_width, published = options.pop("half_width"), setting(options.pop("setting"))
-    budget = setting(options.pop("budget")) if "budget" in options else published
+    options = SEARCH_SETTINGS[method] | BOX_VARIANTS[variant]
+    half_width, published = options.pop("half_width"), load_setting(options.pop("setting"))
+    budget = load_setting(options.pop("budget")) if "budget" in options else published
     swarm = MisprintedBeetleSwarm if "equation" in options else OPTIMIZERS[published.method]
     optimizer = swarm(**{**published.options, **options})
     middle = box_middle(truth, half_width, seed, run)
     ends = middle - half_width, middle + half_width
-    rng = named_stream(seed, PAPER, method, variant, f"run {run}")
+    rng = make_stream(seed, PAPER_NAME, method, variant, f"run {run}")
     began = time.process_time()
     best = minimize(fitness, *ends, method=optimizer, max_evals=budget.max_evals, rng=rng)
     seconds = time.process_time() - began
-    at, curve = best.history[thinned(len(best.history), CURVE_POINTS)].T
+    at, curve = best.history[sample_evenly(len(best.history), CURVE_POINTS)].T
     errors = np.abs(best.x - truth)
-    converged = curve - curve[-1] <= LEFT * (curve[0] - curve[-1])
+    converged = curve - curve[-1] <= CONVERGENCE_SHARE * (curve[0] - curve[-1])
     return {
         "fitness": best.fun,
         "beta": best.x.tolist(),
@@ -199,14 +207,14 @@ EXACT_RATE, RATE = 1000.0, 500.0
 """Control and sampling rate [Hz] of the run with exact motion, and of the noisy ones."""
 NOISE_SHARE = 0.01
 """Standard deviation of torque noise, share of the RMS of every joint."""
-BANDWIDTH = 15.0
+LOOP_BANDWIDTH = 15.0
 """Of the joint controllers whose torque is compensated [rad/s]."""
 NOMINAL_ERROR = 0.1
 """Largest error of the nominal parameters, relative; the box of a search is narrower."""
 NONE, NOMINAL, TRUE = "no compensation", "nominal parameters", "true parameters"
-MIDDLE = "middle of the box"
+MIDDLE_NAME = "middle of the box"
 """What the box of a search knows without data."""
-TRACKED = (NONE, NOMINAL, "SEDSABSO", "weighted least squares", TRUE)
+TRACKED_SETS = (NONE, NOMINAL, "SEDSABSO", "weighted least squares", TRUE)
 """Sets whose torque is fed forward in the loop."""
 
 
@@ -218,10 +226,10 @@ def identification(*, seed: int, runs: int, x: Sequence[float]) -> dict[str, Any
     assert log.truth is not None
     W, torque = _rows(log, log.truth)
     tau = torque.reshape(-1, model.arm().dof)
-    noise = named_stream(seed, PAPER, "engine noise").standard_normal(tau.shape)
+    noise = make_stream(seed, PAPER_NAME, "engine noise").standard_normal(tau.shape)
     fitness = AbsoluteFitness(W, (tau + NOISE_SHARE * rms(tau) * noise).ravel())
     exact = np.linalg.lstsq(W, torque, rcond=None)[0]
-    used = _used(log)
+    used = _select_samples(log)
     single = {
         "samples": int(used.size),
         "deviation": float(np.abs(log.truth.q - trajectory(log.t).q)[used].max()),
@@ -239,7 +247,7 @@ def _estimates(
 ) -> dict[str, list[Float1D]]:
     """Estimate the robot in the engine without a search, and by a search a run."""
     W, y, truth = fitness.W, fitness.y, model.true_of_engine()
-    step = model.PERIOD / model.SAMPLES
+    step = model.PERIOD / model.SAMPLE_COUNT
     problem = LinearProblem(W, y, model.base(), model.arm().joint_names, step)
     weighted = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
     estimates = {
@@ -247,7 +255,7 @@ def _estimates(
         "weighted least squares": [weighted.beta],
         "L1 optimum (LP)": [fitness.minimum()],
     }
-    for method in model.PRINTED:
+    for method in model.PRINTED_METHODS:
         searched = (search_once(fitness, truth, method, CLAMPED, seed, run) for run in runs)
         estimates[method] = [np.array(row["beta"]) for row in searched]
     return estimates
@@ -265,15 +273,15 @@ def compensation(*, seed: int, run: int, count: int, x: Sequence[float]) -> dict
     of one excitation x and one unseen motion. With the first run the torque is also fed forward.
     """
     plain = model.plain_problem()
-    drawn = feasible_draws(plain, named_stream(seed, PAPER, "unseen motion"), 1)
+    drawn = feasible_draws(plain, make_stream(seed, PAPER_NAME, "unseen motion"), 1)
     unseen = plain.space.trajectory(drawn[0].x)
     excitation = model.problem().space.trajectory(np.array(x))
     clean = [drive(model.arm(), path, RATE) for path in (excitation, unseen)]
-    W, tau = _rows(clean[1], LOW_PASS(clean[1], model.arm()))
+    W, tau = _rows(clean[1], LOW_PASS_FILTER(clean[1], model.arm()))
     numbers = range(run * count, (run + 1) * count)
     identified = [_identify(clean, tau, seed, number) for number in numbers]
     first = {**identified[0][0], TRUE: model.true_of_engine()}
-    tracking = {name: track(unseen, first.get(name)) for name in TRACKED}
+    tracking = {name: track(unseen, first.get(name)) for name in TRACKED_SETS}
     loop = {
         name: {"rms": error.tolist(), "relative": (error / tracking[NONE]).tolist()}
         for name, error in tracking.items()
@@ -284,7 +292,7 @@ def compensation(*, seed: int, run: int, count: int, x: Sequence[float]) -> dict
     if run == 0:
         dof = model.arm().dof
         curves = {m: (tau - W @ beta).reshape(-1, dof).T.tolist() for m, beta in first.items()}
-        studies["curves"] = {"t": clean[1].t[_used(clean[1])].tolist(), **curves}
+        studies["curves"] = {"t": clean[1].t[_select_samples(clean[1])].tolist(), **curves}
     return {"studies": studies}
 
 
@@ -292,21 +300,21 @@ def _identify(
     clean: Sequence[Log], true_torque: Float1D, seed: int, number: int
 ) -> tuple[dict[str, Float1D], dict[str, Any]]:
     """Return all sets of a noisy run, and what each of them leaves of the unseen torque."""
-    rng = named_stream(seed, PAPER, "compensation", f"run {number}")
-    sensors = with_encoders("torque-noise", relative=NOISE_SHARE)
+    rng = make_stream(seed, PAPER_NAME, "compensation", f"run {number}")
+    sensors = make_sensors("torque-noise", relative=NOISE_SHARE)
     noisy = [measure(log, sensors, rng) for log in clean]
-    (W, y), (unseen, tau) = (_rows(log, LOW_PASS(log, model.arm())) for log in noisy)
+    (W, y), (unseen, tau) = (_rows(log, LOW_PASS_FILTER(log, model.arm())) for log in noisy)
     truth, fitness = model.true_of_engine(), AbsoluteFitness(W, y)
-    off = named_stream(seed, PAPER, "nominal", f"run {number}").uniform(-1.0, 1.0, truth.size)
+    off = make_stream(seed, PAPER_NAME, "nominal", f"run {number}").uniform(-1.0, 1.0, truth.size)
     sets = {
         NOMINAL: truth * (1.0 + NOMINAL_ERROR * off),
-        MIDDLE: box_middle(truth, VARIANTS[CLAMPED]["half_width"], seed, number),
+        MIDDLE_NAME: box_middle(truth, VARIANTS[CLAMPED]["half_width"], seed, number),
         **{name: beta for name, (beta,) in _estimates(fitness, seed, [number]).items()},
     }
     scores = {
         name: {
-            "measured": _left(tau, unseen @ beta),
-            "true": _left(true_torque, unseen @ beta),
+            "measured": _compute_remaining_share(tau, unseen @ beta),
+            "true": _compute_remaining_share(true_torque, unseen @ beta),
             **_scores(beta, fitness, truth),
         }
         for name, beta in sets.items()
@@ -314,7 +322,7 @@ def _identify(
     return sets, scores
 
 
-def _left(tau: Float1D, predicted: Float1D) -> Any:
+def _compute_remaining_share(tau: Float1D, predicted: Float1D) -> Any:
     """Measure what is left of the torque of every joint, by RMS, after compensation [%]."""
     left, size = (rms(part.reshape(-1, model.arm().dof)) for part in (tau - predicted, tau))
     return (100.0 * left / size).tolist()
@@ -322,15 +330,15 @@ def _left(tau: Float1D, predicted: Float1D) -> Any:
 
 def _rows(log: Log, state: Motion | Truth) -> tuple[Float2D, Float1D]:
     """Return regressor and torque of the samples of a log that are used, stacked."""
-    used = _used(log)
+    used = _select_samples(log)
     q, dq, ddq, tau = (part[used] for part in (state.q, state.dq, state.ddq, log.tau_meas))
     W = model.regressor(q, dq, ddq, np.tanh(dq / model.arm().eps))
     return W.reshape(-1, W.shape[-1]), tau.ravel()
 
 
-def _used(log: Log) -> Int1D:
+def _select_samples(log: Log) -> Int1D:
     """Return which samples of a log are used."""
-    step = round(model.PERIOD / model.SAMPLES / log.dt)
+    step = round(model.PERIOD / model.SAMPLE_COUNT / log.dt)
     return np.asarray(np.flatnonzero(log.t >= -0.5 * log.dt)[::step])
 
 
@@ -344,10 +352,10 @@ def track(path: Excitation, beta: Float1D | None) -> Float1D:
         smooth = np.tanh(reference.dq / arm.eps)
         torque = model.regressor(reference.q, reference.dq, reference.ddq, smooth) @ beta
     inertia = np.diagonal(mass_matrix(arm, random_states(arm)[0]), axis1=1, axis2=2).mean(axis=0)
-    kp, kd = BANDWIDTH**2 * inertia, 2.0 * BANDWIDTH * inertia
+    kp, kd = LOOP_BANDWIDTH**2 * inertia, 2.0 * LOOP_BANDWIDTH * inertia
 
     def feed_forward(t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         forward = torque[round((t - path.start) * RATE)]
         return np.asarray(forward + kp * (setpoint.q - q) + kd * (setpoint.dq - dq))
 
-    return tracking_error(drive(arm, path, RATE, TorqueLaw(feed_forward)), path)
+    return compute_tracking_error(drive(arm, path, RATE, TorqueLaw(feed_forward)), path)

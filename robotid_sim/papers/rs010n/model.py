@@ -13,13 +13,13 @@ from robotid_sim.excitation import CRITERIA, FAMILIES
 from robotid_sim.excitation.problem import ExcitationProblem
 from robotid_sim.excitation.space import LinearSpace
 from robotid_sim.model import inertia, parameters
-from robotid_sim.model.catalog import published_links, published_parameters
+from robotid_sim.model.catalog import load_published_parameters, make_published_links
 from robotid_sim.model.robot import Robot
 from robotid_sim.papers.sheet import read_settings
 
 A1, A2 = 0.35, 1.035
 """Link lengths of Table 1 [m]."""
-FACTORS = {
+INERTIAL_FACTORS = {
     "1": 1.0,
     "-1": -1.0,
     "2 a1": 2.0 * A1,
@@ -36,17 +36,18 @@ FACTORS = {
 SETTINGS = read_settings(__file__)
 _COLUMNS = ("printed_label", "label", "terms", "unit", "theoretical", "SEDSABSO", "BSO", "LDWPSO")
 TABLE_5 = dict(zip(_COLUMNS, map(list, zip(*SETTINGS["table_5"], strict=True)), strict=True))
-"""Columns of Table 5: labels, combinations as symbols with `FACTORS`, units, and values."""
-PRINTED = ("SEDSABSO", "BSO", "LDWPSO")
+"""Columns of Table 5: labels, combinations as symbols with `INERTIAL_FACTORS`, units, and
+values."""
+PRINTED_METHODS = ("SEDSABSO", "BSO", "LDWPSO")
 """Methods of the paper."""
-N_PARAMETERS = len(TABLE_5["label"])
+PARAMETER_COUNT = len(TABLE_5["label"])
 Q2_OFFSET = np.pi / 2.0
 """The paper's q2 less that of the catalog's URDF [rad]."""
 HARMONICS, PERIOD = 5, 10.0
 """Of eq. (5); neither is printed [-, s]."""
-SAMPLES = 200
+SAMPLE_COUNT = 200
 """Samples of a run; not printed."""
-UNBOUND = 10.0
+UNBOUNDED_TORQUE_RATIO = 10.0
 """Share of the torque limits allowed: the paper has none."""
 CRITERIA_OF_PAPER = {"unit": "normalized-condition-number", "SI": "condition-number"}
 """How the columns of W may count in cond(W)."""
@@ -55,7 +56,7 @@ CRITERIA_OF_PAPER = {"unit": "normalized-condition-number", "SI": "condition-num
 @cache
 def arm() -> Robot:
     """Return links 1 to 3 of the catalog's robot: the nearest bodies that can exist."""
-    return published_links("rs010n")
+    return make_published_links("rs010n")
 
 
 @cache
@@ -64,7 +65,7 @@ def frames() -> Float2D:
 
     The paper's frames are those of standard Denavit-Hartenberg with alpha = (90, 0, 90) degrees.
     """
-    return inertia.frame_map(published_parameters("rs010n").frames)
+    return inertia.frame_map(load_published_parameters("rs010n").frames)
 
 
 @cache
@@ -81,7 +82,7 @@ def combinations() -> Float2D:
     matrix = np.zeros((len(rows), len(symbols)))
     for k, terms in enumerate(rows):
         for symbol, factor in terms.items():
-            matrix[k, symbols.index(symbol)] = FACTORS[factor]
+            matrix[k, symbols.index(symbol)] = INERTIAL_FACTORS[factor]
     return matrix
 
 
@@ -97,7 +98,7 @@ def table_5_of(inertial: Float1D, friction: Float2D | None = None) -> Float1D:
     Inertial parameters are in the URDF's frames, shape (30,); friction is the Coulomb and viscous
     coefficient of every joint, shape (3, 2), by default none, as in Table 2.
     """
-    beta = np.zeros(N_PARAMETERS)
+    beta = np.zeros(PARAMETER_COUNT)
     beta[inertial_rows()] = combinations() @ np.linalg.solve(frames(), inertial)
     if friction is not None:
         beta[~inertial_rows()] = friction.ravel()
@@ -107,20 +108,20 @@ def table_5_of(inertial: Float1D, friction: Float2D | None = None) -> Float1D:
 @cache
 def theoretical() -> Float1D:
     """Return the theoretical column of Table 5, computed from Table 2, shape (21,)."""
-    inertial = published_parameters("rs010n", "table-5").phi[: len(frames())]
-    return readonly(table_5_of(inertial), shape=(N_PARAMETERS,), name="theoretical")
+    inertial = load_published_parameters("rs010n", "table-5").phi[: len(frames())]
+    return readonly(table_5_of(inertial), shape=(PARAMETER_COUNT,), name="theoretical")
 
 
-def printed(column: str) -> Float1D:
+def printed_column(column: str) -> Float1D:
     """Return a column of Table 5 as printed: of a method, or the theoretical one, (21,)."""
     return np.array(TABLE_5[column])
 
 
 def true_of_engine() -> Float1D:
     """Return the parameters of Table 5 of the feasible robot, with its friction, shape (21,)."""
-    phi, inertial = arm().parameters(), parameters.N_INERTIAL * arm().dof
-    drives = phi[inertial:].reshape(arm().dof, parameters.N_JOINT)
-    order = [parameters.JOINT.index(symbol) for symbol in ("Fc", "Fv")]
+    phi, inertial = arm().parameters(), parameters.INERTIAL_COUNT * arm().dof
+    drives = phi[inertial:].reshape(arm().dof, parameters.JOINT_COUNT)
+    order = [parameters.JOINT_SYMBOLS.index(symbol) for symbol in ("Fc", "Fv")]
     return table_5_of(phi[:inertial], drives[:, order])
 
 
@@ -133,7 +134,7 @@ def regressor(q: Float2D, dq: Float2D, ddq: Float2D, friction: Float | None = No
     """
     G, inertial = combinations(), len(frames())
     Y = torque_regressor(arm(), q, dq, ddq)[:, :, :inertial] @ frames()
-    W = np.zeros((*q.shape, N_PARAMETERS))
+    W = np.zeros((*q.shape, PARAMETER_COUNT))
     W[:, :, inertial_rows()] = Y @ np.linalg.pinv(G)
     joints = np.arange(arm().dof)
     columns = np.flatnonzero(~inertial_rows()).reshape(arm().dof, 2)
@@ -158,7 +159,12 @@ class PaperProblem(ExcitationProblem):
 def problem(columns: str = "unit") -> PaperProblem:
     """Return the problem: limits of Table 3, condition number of unit or SI columns."""
     family = FAMILIES.build(
-        "fourier", harmonics=HARMONICS, period=PERIOD, periods=1, margin=1.0, torque_ratio=UNBOUND
+        "fourier",
+        harmonics=HARMONICS,
+        period=PERIOD,
+        periods=1,
+        margin=1.0,
+        torque_ratio=UNBOUNDED_TORQUE_RATIO,
     )
     return PaperProblem(arm(), base(), family, CRITERIA.build(CRITERIA_OF_PAPER[columns]))
 
@@ -169,9 +175,9 @@ def plain_problem() -> ExcitationProblem:
     return ExcitationProblem(paper.nominal, paper.basis, paper.options, paper.criterion)
 
 
-def motion(x: Float1D, samples: int = SAMPLES) -> tuple[Float2D, Float2D, Float2D]:
+def motion(x: Float1D, samples: int = SAMPLE_COUNT) -> tuple[Float2D, Float2D, Float2D]:
     """Return position, velocity and acceleration of a run, each (samples, 3)."""
-    return problem().space.on_grid(samples).motion(x)
+    return problem().space.make_grid(samples).motion(x)
 
 
 def condition_numbers(x: Float1D) -> dict[str, float]:

@@ -11,61 +11,61 @@ from robotid_sim.dynamics.base_parameters import random_states
 from robotid_sim.dynamics.dynamics import mass_matrix
 from robotid_sim.estimation.fitness import AbsoluteFitness
 from robotid_sim.model import inertia, parameters
-from robotid_sim.model.catalog import published_parameters
+from robotid_sim.model.catalog import load_published_parameters
 from robotid_sim.optim.bso import AnnealedBeetleSwarm
-from robotid_sim.optim.minimize import setting
-from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
+from robotid_sim.optim.minimize import load_setting
+from robotid_sim.papers.paper import PlannedTrial, ReproductionSetup, TrialPaper
 from robotid_sim.papers.rs010n import engine, model
 from robotid_sim.papers.tables import settings_rows
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.section import percent
 from robotid_sim.threads import one_blas_thread
 
-WIDTHS = (1.0, 0.3, 0.1)
+BOX_WIDTHS = (1.0, 0.3, 0.1)
 """Half-widths of the box in which the genetic algorithm searches with the printed penalty."""
-POPULATION = 50
+POPULATION_SIZE = 50
 """Of the genetic algorithm."""
 ITERATIONS, N_FIXED = 600, 50
 """Iterations as published, and the population of the methods without a schedule."""
-GUESSES = 20_000
+GUESS_COUNT = 20_000
 """Random points of a box, whose errors are those of no search."""
-DRAWN = 400
+CURVE_SAMPLES = 400
 """Samples of a curve over time."""
-DIRECT = ("least squares", "weighted least squares")
-STOOD_STILL = 2.0
+DIRECT_METHODS = ("least squares", "weighted least squares")
+STAGNATION_RATIO = 2.0
 """Fitness over the median of all runs beyond which a run stood still."""
-ROUNDING = 1e-10
+ROUNDING_TOLERANCE = 1e-10
 """Parameters below this are zero, in SI units."""
 
 
 class AnnealedBeetlePaper(TrialPaper):
     """Identification of an RS010N by an annealed beetle swarm, 2022."""
 
-    name: ClassVar[str] = engine.PAPER
+    name: ClassVar[str] = engine.PAPER_NAME
 
-    def run(self, lab: Lab) -> TrialTable:
+    def run(self, lab: ReproductionSetup) -> TrialTable:
         """Find the excitation, run the searches and the engine; see `Paper`."""
         effort = {name: lab.choose(*sizes) for name, sizes in model.SETTINGS["effort"].items()}
         generations, runs, cells = effort["generations"], effort["genetic_runs"], []
-        draws = {"few": effort["draws"], "many": runs * POPULATION * generations}
+        draws = {"few": effort["draws"], "many": runs * POPULATION_SIZE * generations}
         for name, count in draws.items():
             cells.append(lab.cell(("excitation", "", name), engine.random_excitation, draws=count))
-        size = {"population": POPULATION, "generations": generations}
+        size = {"population": POPULATION_SIZE, "generations": generations}
         for columns in model.CRITERIA_OF_PAPER:
             key, genetic = ("excitation", "", columns), engine.genetic_excitation
             cells += lab.cells(key, genetic, runs, columns=columns, **size)
         size["generations"] = effort["penalty_generations"]
-        for width in WIDTHS:
+        for width in BOX_WIDTHS:
             key = ("penalty", "", f"± {width:g}")
-            cells += lab.cells(key, engine.penalized_excitation, width=width, **size)
+            cells += lab.cells(key, engine.search_penalized_excitation, width=width, **size)
         table = lab.tabulate("excitation", cells)
         best = table.best("excitation", "unit", "unit")
         searched = lab.tabulate("identification", _searches(lab, best["x"]))
         with one_blas_thread():  # the bits of least squares depend on the number of threads
-            return table | searched | computed(table | searched, best)
+            return table | searched | add_computed(table | searched, best)
 
 
-def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
+def _searches(lab: ReproductionSetup, x: list[float]) -> list[PlannedTrial]:
     """Plan all that follows along the best excitation x.
 
     The further runs of SEDSABSO and BSO with velocities clamped are numbered on from those of the
@@ -94,18 +94,19 @@ def _searches(lab: Lab, x: list[float]) -> list[PlannedTrial]:
     return cells
 
 
-def computed(table: TrialTable, best: ResultRow) -> TrialTable:
+def add_computed(table: TrialTable, best: ResultRow) -> TrialTable:
     """Compute what needs no run, on the data of the searches along the best excitation."""
     fitness, truth = engine.noise_free(np.array(best["x"])), model.theoretical()
     least = np.linalg.lstsq(fitness.W, fitness.y, rcond=None)[0]
     found = {
-        f"{m}, ours": table.best("search", m, "fitness", engine.FREE)["beta"] for m in model.PRINTED
+        f"{m}, ours": table.best("search", m, "fitness", engine.FREE)["beta"]
+        for m in model.PRINTED_METHODS
     }
     table_5 = {
         "row": [str(k) for k in range(1, truth.size + 1)],
         **model.TABLE_5,
         "computed": truth.tolist(),
-        "least squares": np.where(np.abs(least) > ROUNDING, least, 0.0).tolist(),
+        "least squares": np.where(np.abs(least) > ROUNDING_TOLERANCE, least, 0.0).tolist(),
         **found,
     }
     rows: dict[TrialKey, ResultRow] = {("table 5", "", ""): table_5}
@@ -119,24 +120,27 @@ def computed(table: TrialTable, best: ResultRow) -> TrialTable:
         rows["exact", "", name] = {key: float(f"{value:.1g}") for key, value in costs.items()}
     populations = {"BSO": np.full(ITERATIONS, N_FIXED)}
     for form in ("literal", "corrected"):
-        swarm = setting(engine.METHODS["SEDSABSO"]["setting"]).build(form=form)
+        swarm = load_setting(engine.METHODS["SEDSABSO"]["setting"]).build(form=form)
         assert isinstance(swarm, AnnealedBeetleSwarm)
         populations = {form: swarm.population_sizes(ITERATIONS), **populations}
     for form, sizes in populations.items():
         total = int(sizes.sum())
         counts = {"sizes": sizes.tolist(), "total": total, "mean": total / ITERATIONS}
         rows["population", "", form] = counts
-    q, dq, ddq = model.motion(np.array(best["x"]), DRAWN)
+    q, dq, ddq = model.motion(np.array(best["x"]), CURVE_SAMPLES)
     q = q + np.array([0.0, model.Q2_OFFSET, 0.0])
     motion = {"position": q, "velocity": dq, "acceleration": ddq}
     degrees = {name: np.degrees(part).T for name, part in motion.items()}
-    rows["motion", "", ""] = {"t": model.PERIOD * np.arange(DRAWN) / DRAWN, **degrees}
-    columns = printed_columns(fitness)
+    rows["motion", "", ""] = {
+        "t": model.PERIOD * np.arange(CURVE_SAMPLES) / CURVE_SAMPLES,
+        **degrees,
+    }
+    columns = judge_printed_columns(fitness)
     return (
-        TrialTable.of(rows.items())
-        | TrialTable.printed({"table_5": columns, **model.SETTINGS["printed"]})
-        | settings_rows({m: engine.METHODS[m]["setting"] for m in model.PRINTED})
-        | TrialTable.computed(
+        TrialTable.from_results(rows.items())
+        | TrialTable.from_printed({"table_5": columns, **model.SETTINGS["printed"]})
+        | settings_rows({m: engine.METHODS[m]["setting"] for m in model.PRINTED_METHODS})
+        | TrialTable.from_computed(
             least_squares=float(np.abs(least - truth).max()),
             limit_use=best["limit_use"],
             si=best["SI"],
@@ -151,7 +155,7 @@ def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
     base, truth, impossible = model.base(), model.theoretical(), impossible_links()
     indefinite = [name for name, column in columns.items() if column["least_inertia"] <= 0.0]
     rng, half = np.random.default_rng(0), engine.VARIANTS[engine.FREE]["half_width"]
-    middle = half * rng.uniform(-0.5, 0.5, (GUESSES, truth.size))
+    middle = half * rng.uniform(-0.5, 0.5, (GUESS_COUNT, truth.size))
     guess = np.abs(middle + rng.uniform(-half, half, middle.shape))
     stated = model.SETTINGS["printed"]["table_4"]["SEDSABSO"]["fitness"]
     return {
@@ -159,15 +163,15 @@ def _facts_of_print(columns: Mapping[str, ResultRow]) -> ResultRow:
         "considered": base.considered.size,
         "inertial": base.inertial_rank,
         "friction": base.rank - base.inertial_rank,
-        "difference": float(np.abs(truth - model.printed("theoretical")).max()),
+        "difference": float(np.abs(truth - model.printed_column("theoretical")).max()),
         "impossible": len(impossible),
         "links": "; ".join(impossible),
         "indefinite": ", ".join(indefinite) or "none",
         "guess": float(guess.mean()),
         "largest_guess": float(guess.max(axis=1).mean()),
         "width": half,
-        "motion_samples": model.SAMPLES,
-        "enough_samples": model.SAMPLES * stated / columns["SEDSABSO"]["fitness"],
+        "motion_samples": model.SAMPLE_COUNT,
+        "enough_samples": model.SAMPLE_COUNT * stated / columns["SEDSABSO"]["fitness"],
     }
 
 
@@ -180,9 +184,9 @@ def _facts_of_runs(table: TrialTable) -> ResultRow:
     )
     kept = [run["unit"] for run in boxes.values() if run["feasible"] == "yes"]
     beetles = {name: table.values("beetles", name, "fitness") for name in ("SEDSABSO", "BSO")}
-    still = STOOD_STILL * float(np.median(list(beetles.values())))
-    costs = {name: table.values("compensation", name, "fitness") for name in DIRECT}
-    searched = [table.values("compensation", name, "fitness") for name in model.PRINTED]
+    still = STAGNATION_RATIO * float(np.median(list(beetles.values())))
+    costs = {name: table.values("compensation", name, "fitness") for name in DIRECT_METHODS}
+    searched = [table.values("compensation", name, "fitness") for name in model.PRINTED_METHODS]
     below = np.array(searched) < np.minimum(*costs.values())
     return {
         "penalties": "; ".join(shown),
@@ -193,14 +197,14 @@ def _facts_of_runs(table: TrialTable) -> ResultRow:
     }
 
 
-def printed_columns(fitness: AbsoluteFitness) -> Mapping[str, ResultRow]:
+def judge_printed_columns(fitness: AbsoluteFitness) -> Mapping[str, ResultRow]:
     """Judge the columns of Table 5: errors, fitness on our data, and whether a robot can have them.
 
     The least eigenvalue of the mass matrix is over random poses [kg m^2]; the second moment of link
     3 along z is (L3xx + L3yy - L3zz) / 2, and negative for no body [kg m^2].
     """
-    names, labels = ("theoretical", *model.PRINTED), model.TABLE_5["label"]
-    estimates = np.array([model.printed(name) for name in names])
+    names, labels = ("theoretical", *model.PRINTED_METHODS), model.TABLE_5["label"]
+    estimates = np.array([model.printed_column(name) for name in names])
     off = np.abs(estimates[1:] - estimates[0])
     columns: dict[str, dict[str, float]] = {}
     for name, beta, cost in zip(names, estimates, fitness(estimates), strict=True):
@@ -208,7 +212,7 @@ def printed_columns(fitness: AbsoluteFitness) -> Mapping[str, ResultRow]:
         second_moment = float(0.5 * (difference + yy))
         columns[name] = {"fitness": float(cost), "second_moment": second_moment}
         columns[name]["least_inertia"] = least_inertia(beta)
-    for k, name in enumerate(model.PRINTED):
+    for k, name in enumerate(model.PRINTED_METHODS):
         best = int((np.argmin(off, axis=0) == k).sum())
         mean, largest = float(off[k].mean()), float(off[k].max())
         columns[name] |= {"mean_error": mean, "largest_error": largest, "best_rows": best}
@@ -232,6 +236,6 @@ def least_inertia(beta: Float1D) -> float:
 
 def impossible_links() -> list[str]:
     """Name the links of Table 2 that no rigid body can be, with the reason."""
-    phi = published_parameters("rs010n", "table-5").phi
+    phi = load_published_parameters("rs010n", "table-5").phi
     reasons = (inertia.inconsistency(phi[parameters.inertial_slice(k)]) for k in range(3))
     return [f"link {k + 1}: {reason}" for k, reason in enumerate(reasons) if reason]

@@ -34,17 +34,17 @@ from robotid_sim.trajectory.reference import Reference
 SETTINGS = read_settings(__file__)
 PRINTED, LOWER, UPPER = (np.array(SETTINGS[name]) for name in ("parameters", "lower", "upper"))
 FITTED, VALIDATED = (tuple[float, ...](SETTINGS[name]) for name in ("fitted", "validated"))
-NAMES = ("α", "β", "ε", "η")
-POPULATION = 20
+PARAMETER_NAMES = ("α", "β", "ε", "η")
+POPULATION_SIZE = 20
 """Members of every search."""
-AMPLITUDE = 0.1
+TORQUE_AMPLITUDE = 0.1
 """Amplitude of both torques [N m]."""
-STATES = 1000
+STATE_COUNT = 1000
 """Random states of the check of the identity."""
 
 
 @dataclass(frozen=True, slots=True)
-class Physical:
+class ArmDimensions:
     """Masses and lengths of the arm.
 
     Table 1, which holds them, is lost; these values give the printed lambda exactly.
@@ -99,8 +99,8 @@ class Physical:
         return self.g / self.l1
 
 
-ARM = Physical()
-TRUE = ARM.parameters
+PRINTED_ARM = ArmDimensions()
+TRUE_PARAMETERS = PRINTED_ARM.parameters
 """alpha, beta, epsilon, eta [kg m^2], to all digits."""
 
 
@@ -109,11 +109,11 @@ def regressor(q: Float2D, dq: Float2D, ddq: Float2D) -> np.ndarray:
 
     .. math:: \tau = Y(q, \dot q, \ddot q)\, \lambda + (e_1 e_2 \cos q_1,\ 0)^T
 
-    The paper leaves out the second term, see `known_torque`.
+    The paper leaves out the second term, see `compute_unscaled_torque`.
     """
     c1, c2, s2 = np.cos(q[:, 0]), np.cos(q[:, 1]), np.sin(q[:, 1])
     c12, s12 = np.cos(q.sum(axis=1)), np.sin(q.sum(axis=1))
-    (d1, d2), (a1, a2), e2 = dq.T, ddq.T, ARM.e2
+    (d1, d2), (a1, a2), e2 = dq.T, ddq.T, PRINTED_ARM.e2
     bend = 2.0 * d1 * d2 + d2**2
     first = [
         a1 + e2 * c1,
@@ -130,13 +130,13 @@ def regressor(q: Float2D, dq: Float2D, ddq: Float2D) -> np.ndarray:
     return np.stack([np.stack(first, axis=1), np.stack(second, axis=1)], axis=1)
 
 
-def known_torque(q: Float2D) -> Float2D:
+def compute_unscaled_torque(q: Float2D) -> Float2D:
     """Return the part of the torque that no entry of lambda scales [N m], shape (N, 2)."""
-    first = ARM.e1 * ARM.e2 * np.cos(q[:, 0])
+    first = PRINTED_ARM.e1 * PRINTED_ARM.e2 * np.cos(q[:, 0])
     return np.stack([first, np.zeros_like(first)], axis=1)
 
 
-def mass_matrix(q: Float2D, parameters: ArrayLike = TRUE) -> np.ndarray:
+def mass_matrix(q: Float2D, parameters: ArrayLike = TRUE_PARAMETERS) -> np.ndarray:
     """Return H of eq. (1) [kg m^2], shape (N, 2, 2)."""
     alpha, beta, epsilon, eta = np.asarray(parameters, dtype=float)
     bent = epsilon * np.cos(q[:, 1]) + eta * np.sin(q[:, 1])
@@ -147,7 +147,7 @@ def mass_matrix(q: Float2D, parameters: ArrayLike = TRUE) -> np.ndarray:
     return H
 
 
-def velocity_torque(q: Float2D, dq: Float2D, parameters: ArrayLike = TRUE) -> Float2D:
+def velocity_torque(q: Float2D, dq: Float2D, parameters: ArrayLike = TRUE_PARAMETERS) -> Float2D:
     """Return C dq of eq. (1) [N m], shape (N, 2)."""
     _, _, epsilon, eta = np.asarray(parameters, dtype=float)
     h = eta * np.cos(q[:, 1]) - epsilon * np.sin(q[:, 1])
@@ -155,12 +155,12 @@ def velocity_torque(q: Float2D, dq: Float2D, parameters: ArrayLike = TRUE) -> Fl
     return np.stack([h * (2.0 * d1 * d2 + d2**2), -h * d1**2], axis=1)
 
 
-def gravity_torque(q: Float2D, parameters: ArrayLike = TRUE) -> Float2D:
+def gravity_torque(q: Float2D, parameters: ArrayLike = TRUE_PARAMETERS) -> Float2D:
     """Return G of eq. (1) [N m], shape (N, 2)."""
     alpha, beta, epsilon, eta = np.asarray(parameters, dtype=float)
     both = q.sum(axis=1)
-    second = ARM.e2 * (epsilon * np.cos(both) + eta * np.sin(both))
-    first = second + (alpha - beta + ARM.e1) * ARM.e2 * np.cos(q[:, 0])
+    second = PRINTED_ARM.e2 * (epsilon * np.cos(both) + eta * np.sin(both))
+    first = second + (alpha - beta + PRINTED_ARM.e1) * PRINTED_ARM.e2 * np.cos(q[:, 0])
     return np.stack([first, second], axis=1)
 
 
@@ -173,10 +173,10 @@ def torque(q: Float2D, dq: Float2D, ddq: Float2D) -> Float2D:
 def reference_torque(rho: ArrayLike, t: ArrayLike) -> np.ndarray:
     """Return the driving torques 0.1 sin(2 rho pi t), 0.1 cos(2 rho pi t) [N m], shape (..., 2)."""
     angle = 2.0 * np.pi * np.asarray(rho) * np.asarray(t)
-    return AMPLITUDE * np.stack([np.sin(angle), np.cos(angle)], axis=-1)
+    return TORQUE_AMPLITUDE * np.stack([np.sin(angle), np.cos(angle)], axis=-1)
 
 
-HANGING = (-np.pi / 2.0, 0.0)
+START_POSE = (-np.pi / 2.0, 0.0)
 """Start, at rest [rad]; the paper prints none. From the horizontal the arm would fall freely."""
 DURATION, STEP = 10.0, 0.01  # [s]; neither is printed
 ENGINE_STEP = 1e-3
@@ -184,7 +184,7 @@ ENGINE_STEP = 1e-3
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Driven:
+class DrivenRun:
     """Motion and torque of a run, sampled at equal steps."""
 
     t: Float1D
@@ -204,10 +204,10 @@ class Driven:
 
         The torque less the part that lambda does not scale, which the paper forgets.
         """
-        return np.asarray((self.tau - known_torque(self.q)).ravel())
+        return np.asarray((self.tau - compute_unscaled_torque(self.q)).ravel())
 
 
-def integrate(rhos: Sequence[float]) -> list[Driven]:
+def integrate(rhos: Sequence[float]) -> list[DrivenRun]:
     """Return the motions under the reference torques, by Runge-Kutta steps of fourth order.
 
     Torques and accelerations of a sample fulfill the equation of motion to rounding, whatever the
@@ -215,7 +215,7 @@ def integrate(rhos: Sequence[float]) -> list[Driven]:
     """
     rates = np.asarray(rhos, dtype=float)
     count, h = round(DURATION / STEP) + 1, STEP
-    q, dq = np.tile(HANGING, (rates.size, 1)), np.zeros((rates.size, 2))
+    q, dq = np.tile(START_POSE, (rates.size, 1)), np.zeros((rates.size, 2))
     samples = np.empty((count, 3, rates.size, 2))
     for k in range(count):
         t = k * h
@@ -229,7 +229,7 @@ def integrate(rhos: Sequence[float]) -> list[Driven]:
         dq = dq + h / 6.0 * (a1 + 2.0 * a2 + 2.0 * a3 + a4)
     times = STEP * np.arange(count)
     return [
-        Driven(times, q, dq, ddq, reference_torque(rho, times))
+        DrivenRun(times, q, dq, ddq, reference_torque(rho, times))
         for rho, (q, dq, ddq) in zip(rhos, samples.transpose(2, 1, 0, 3), strict=True)
     ]
 
@@ -244,15 +244,15 @@ def paper_robot() -> Robot:
     """Return the catalog's arm as the paper has it: no friction, gravity 9.8 m/s^2."""
     arm = load_robot("twolink")
     joints = tuple(replace(j, friction=Friction(eps=j.friction.eps)) for j in arm.joints)
-    return replace(arm, joints=joints, gravity=np.array([0.0, 0.0, -ARM.g]))
+    return replace(arm, joints=joints, gravity=np.array([0.0, 0.0, -PRINTED_ARM.g]))
 
 
 def _hang(t: Float1D) -> Reference:
     still = np.zeros((t.size, 2))
-    return Reference(still + HANGING, still, still)
+    return Reference(still + START_POSE, still, still)
 
 
-def drive_in_engine(rho: float, robot: Robot | None = None) -> Driven:
+def drive_in_engine(rho: float, robot: Robot | None = None) -> DrivenRun:
     """Run the arm, by default the paper's, under the reference torques, a sample every `STEP`.
 
     Positions, velocities, accelerations and torques are those at which the engine's own step
@@ -267,14 +267,14 @@ def drive_in_engine(rho: float, robot: Robot | None = None) -> Driven:
         log = rollout(plant, law, FunctionPath(robot.joint_names, _hang, DURATION))
     assert log.truth is not None
     every, truth = round(STEP / ENGINE_STEP), log.truth
-    return Driven(*(x[::every] for x in (log.t, truth.q, truth.dq, truth.ddq, truth.tau)))
+    return DrivenRun(*(x[::every] for x in (log.t, truth.q, truth.dq, truth.ddq, truth.tau)))
 
 
-GAINS = ((1.0, 0.05, 0.1), (1.0, 0.1, 0.1), (0.5, 0.1, 0.1), (1.0, 0.3, 0.3), (1.0, 0.5, 0.5))
+GAIN_SETS = ((1.0, 0.05, 0.1), (1.0, 0.1, 0.1), (0.5, 0.1, 0.1), (1.0, 0.3, 0.3), (1.0, 0.5, 0.5))
 """kp, ki, kd: ours first; those of eq. (22)-(24) are lost."""
-WEIGHTS = (0.9, 0.65, 0.4)
+INERTIA_WEIGHTS = (0.9, 0.65, 0.4)
 """Inertia weights of eq. (25): at the start, in between, at the end."""
-PULLS = tuple(np.linspace(0.05, 2.0, 40).tolist())
+PULL_VALUES = tuple(np.linspace(0.05, 2.0, 40).tolist())
 """Values of f, which is at most 2 on average over a run."""
 Gains = tuple[float, float, float]
 
@@ -285,7 +285,7 @@ def polynomial(gains: Gains, w: float, f: float) -> tuple[float, float, float, f
     return 1.0 + f * kd, 1.0 - w + f * kp + f * kd, f * (kp + ki), f * ki
 
 
-def routh_hurwitz(gains: Gains, w: float, f: float) -> bool:
+def is_routh_hurwitz_stable(gains: Gains, w: float, f: float) -> bool:
     """Return whether eq. (17), all coefficients positive, and eq. (18) hold."""
     a3, a2, a1, a0 = polynomial(gains, w, f)
     return min(a3, a2, a1, a0) > 0.0 and a2 * a1 > a3 * a0
@@ -307,13 +307,13 @@ def all_gains() -> Iterator[dict[str, Any]]:
     Whether eq. (17)-(18) hold for every pull, the largest real part of the roots of eq. (16), and
     the largest spectral radius of the update, which diverges with one above 1.
     """
-    for gains, w in product(GAINS, WEIGHTS):
+    for gains, w in product(GAIN_SETS, INERTIA_WEIGHTS):
         yield {
             "gains": gains,
             "w": w,
-            "routh_hurwitz": all(routh_hurwitz(gains, w, f) for f in PULLS),
-            "real_part": max(largest_real_part(gains, w, f) for f in PULLS),
-            "radius": max(radius(gains, w, f) for f in PULLS),
+            "routh_hurwitz": all(is_routh_hurwitz_stable(gains, w, f) for f in PULL_VALUES),
+            "real_part": max(largest_real_part(gains, w, f) for f in PULL_VALUES),
+            "radius": max(radius(gains, w, f) for f in PULL_VALUES),
         }
 
 
@@ -322,7 +322,7 @@ def identity_errors() -> tuple[float, float]:
 
     The largest deviations over random states with angles to 3 rad, and rates to 3 rad/s, 3 rad/s^2.
     """
-    q, dq, ddq = np.random.default_rng(0).uniform(-3.0, 3.0, (3, STATES, 2))
-    printed = torque(q, dq, ddq) - regressor(q, dq, ddq) @ TRUE
-    right = printed - known_torque(q)
+    q, dq, ddq = np.random.default_rng(0).uniform(-3.0, 3.0, (3, STATE_COUNT, 2))
+    printed = torque(q, dq, ddq) - regressor(q, dq, ddq) @ TRUE_PARAMETERS
+    right = printed - compute_unscaled_torque(q)
     return float(np.abs(right).max()), float(np.abs(printed).max())

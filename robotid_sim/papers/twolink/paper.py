@@ -11,21 +11,21 @@ from typing import Any, ClassVar
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.optim.minimize import setting
-from robotid_sim.papers.paper import Lab, PlannedTrial, TrialPaper
+from robotid_sim.optim.minimize import load_setting
+from robotid_sim.papers.paper import PlannedTrial, ReproductionSetup, TrialPaper
 from robotid_sim.papers.trial_table import ResultRow, TrialKey, TrialTable
 from robotid_sim.papers.twolink import model, trials
-from robotid_sim.papers.twolink.model import POPULATION, integrate, known_torque
-from robotid_sim.papers.twolink.trials import LS_IN_BOX
+from robotid_sim.papers.twolink.model import POPULATION_SIZE, compute_unscaled_torque, integrate
+from robotid_sim.papers.twolink.trials import BOX_MINIMUM_NAME
 from robotid_sim.section import number
 
-SEARCHES = ("GA", "SPSO", "ELPIDSO")
+SEARCH_NAMES = ("GA", "SPSO", "ELPIDSO")
 """The searches of the paper, in the order of its tables."""
-METHODS = ("LS", *SEARCHES)
-ON_NOISE = ("LS", LS_IN_BOX, *SEARCHES)
-VARIANT = "ELPIDSO without I, D"
+METHOD_NAMES = ("LS", *SEARCH_NAMES)
+NOISE_METHODS = ("LS", BOX_MINIMUM_NAME, *SEARCH_NAMES)
+VARIANT_NAME = "ELPIDSO without I, D"
 """What shows where the gain of ELPIDSO comes from; run with the short budget only."""
-UNITS = (
+ROW_UNITS = (
     "kg",
     "m",
     "m",
@@ -40,26 +40,26 @@ UNITS = (
     *["kg m²"] * 4,
 )
 """Of the rows of Table 1."""
-RHOS = tuple(f"{rho:g}" for rho in model.FITTED)
-UNSEEN = tuple(f"{rho:g}" for rho in model.VALIDATED)
-EFFORT: Mapping[str, tuple[int, int]] = model.SETTINGS["effort"]
-ROUNDING = 1e-25
+RHO_VALUES = tuple(f"{rho:g}" for rho in model.FITTED)
+UNSEEN_RHOS = tuple(f"{rho:g}" for rho in model.VALIDATED)
+SEARCH_EFFORT: Mapping[str, tuple[int, int]] = model.SETTINGS["effort"]
+COST_TOLERANCE = 1e-25
 """J below which only rounding differs [N^2 m^2]."""
-ENCODERS = (0.0, 1e-6, 1e-5, 1e-4)
+ENCODER_NOISES = (0.0, 1e-6, 1e-5, 1e-4)
 """Noise of positions that are differentiated twice [rad]."""
-AVERAGES: Mapping[str, Callable[..., Any]] = {"medians": np.median, "means": np.mean}
+AVERAGE_FUNCTIONS: Mapping[str, Callable[..., Any]] = {"medians": np.median, "means": np.mean}
 """How the runs of a search are averaged: the paper takes means, which one stuck search moves."""
-TIE = 1e-12
+TIE_TOLERANCE = 1e-12
 """Parameter and relative torque errors below this are rounding."""
-CLEARLY_WORSE = 1.1
+WORSE_RATIO = 1.1
 """Ratio of parameter errors above which a search is clearly worse than least squares."""
-LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)
+COST_LEVELS = (1e-2, 1e-4, 1e-6, 1e-8)
 """Costs above least squares whose evaluations are counted [N^2 m^2]."""
 UNFAIR, UNFAIR_STUDY = "LS, differentiated", "differentiated 1e-06"
 """What least squares finds in the unfair comparison, and the noise that it is given there."""
-SHOWN = 1.0
+DISPLAY_TIME = 1.0
 """Time shown of a validation run [s]; the rest repeats it with slow changes."""
-SMALLEST = 1e-17
+MIN_DRAWN_ERROR = 1e-17
 """Torque errors below are drawn here [N m]."""
 
 
@@ -68,7 +68,7 @@ class TwoLinkElpidso(TrialPaper):
 
     name: ClassVar[str] = "twolink-elpidso"
 
-    def run(self, lab: Lab) -> TrialTable:
+    def run(self, lab: ReproductionSetup) -> TrialTable:
         """Run what is not finished of all trials; see `Paper`."""
         rates = (*model.FITTED, *model.VALIDATED)
         planned = [
@@ -78,39 +78,44 @@ class TwoLinkElpidso(TrialPaper):
         table = engine | lab.tabulate("search", _searches(lab))
         # What is done with the estimates from noisy torques: other torques, and J anew.
         cells = []
-        for average, rate in product(AVERAGES, model.VALIDATED):
+        for average, rate in product(AVERAGE_FUNCTIONS, model.VALIDATED):
             key = ("checked", f"{rate:g}", average)
-            means = {m: final(table, "noisy", m, average).tolist() for m in ON_NOISE}
+            means = {m: final(table, "noisy", m, average).tolist() for m in NOISE_METHODS}
             cells.append(lab.cell(key, trials.check_in_engine, rho=rate, estimates=means))
         for rate in model.FITTED:
             key = ("costs", f"{rate:g}", "searches")
-            found = [row["parameters"] for m in SEARCHES for row in table.runs("noisy", m, key[1])]
+            found = [
+                row["parameters"] for m in SEARCH_NAMES for row in table.runs("noisy", m, key[1])
+            ]
             cells.append(lab.cell(key, trials.costs_in_engine, rho=rate, estimates=found))
-        return with_computed(table | lab.tabulate("compare with least squares", cells))
+        return add_computed(table | lab.tabulate("compare with least squares", cells))
 
 
-def with_computed(table: TrialTable) -> TrialTable:
+def add_computed(table: TrialTable) -> TrialTable:
     """Compute what needs no run, from the results of all."""
-    table = table | _unseen(table) | _drawn(table)
-    return (table | _listed(table)) | TrialTable.computed(
+    table = table | _unseen(table) | _compute_figures(table)
+    return (table | _compute_tables(table)) | TrialTable.from_computed(
         checkpoints=trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"]),
         share=np.linspace(0.0, 1.0, trials.POINTS, endpoint=False),
         **_orders(table),
         **_evaluations_needed(table),
         **_eta(table),
-        **_of_model(),
+        **_compute_model_facts(),
     )
 
 
-def _searches(lab: Lab) -> Iterator[PlannedTrial]:
+def _searches(lab: ReproductionSetup) -> Iterator[PlannedTrial]:
     """Plan all searches on the five trajectories, and least squares beside them."""
-    runs, repeats = lab.runs_of(*EFFORT["runs"]), lab.choose(*EFFORT["repeats"])
-    evals = {name: lab.choose(*EFFORT[name]) * POPULATION for name in ("full", "short", "variants")}
+    runs, repeats = lab.runs_of(*SEARCH_EFFORT["runs"]), lab.choose(*SEARCH_EFFORT["repeats"])
+    evals = {
+        name: lab.choose(*SEARCH_EFFORT[name]) * POPULATION_SIZE
+        for name in ("full", "short", "variants")
+    }
     studies: dict[str, tuple[str, Iterable[str]]] = {
-        "exact": ("full", SEARCHES),
-        "short": ("short", (*SEARCHES, VARIANT)),
-        "noisy": ("full", SEARCHES),
-        "variants": ("variants", trials.VARIANTS),
+        "exact": ("full", SEARCH_NAMES),
+        "short": ("short", (*SEARCH_NAMES, VARIANT_NAME)),
+        "noisy": ("full", SEARCH_NAMES),
+        "variants": ("variants", trials.VARIANT_NAMES),
     }
     for (study, (budget, methods)), rho in product(studies.items(), model.FITTED):
         place: dict[str, Any] = {"study": study, "rho": rho}
@@ -119,19 +124,19 @@ def _searches(lab: Lab) -> Iterator[PlannedTrial]:
         for method in methods:
             key, options = (study, f"{rho:g}", method), {"method": method, **place}
             yield from lab.cells(key, trials.search, runs, max_evals=evals[budget], **options)
-    for noise, rate in product(ENCODERS, model.FITTED):
+    for noise, rate in product(ENCODER_NOISES, model.FITTED):
         options = {"rho": rate, "noise": noise, "max_evals": evals["short"]}
         draws = repeats if noise else 1  # without noise nothing is drawn
         key = (f"differentiated {noise:g}", f"{rate:g}", "")
-        yield from lab.cells(key, trials.differentiated, draws, **options)
-    for load in trials.LOADS:
-        options = {"runs": lab.runs_of(*EFFORT["load_runs"]), "max_evals": evals["full"]}
+        yield from lab.cells(key, trials.estimate_by_differentiation, draws, **options)
+    for load in trials.ADDED_LOADS:
+        options = {"runs": lab.runs_of(*SEARCH_EFFORT["load_runs"]), "max_evals": evals["full"]}
         yield lab.cell(("loaded", load, ""), trials.identify_load, load=load, **options)
 
 
 def final(table: TrialTable, study: str, method: str, average: str) -> Float1D:
     """Average the estimates of the runs, then those of all trajectories, as in Table 8, (4,)."""
-    each = [estimate(table, study, rho, method, average) for rho in RHOS]
+    each = [estimate(table, study, rho, method, average) for rho in RHO_VALUES]
     return np.asarray(np.mean(each, axis=0))
 
 
@@ -139,7 +144,9 @@ def estimate(
     table: TrialTable, study: str, rho: str, method: str, average: str = "means"
 ) -> Float1D:
     """Average the estimates of the runs on a trajectory, shape (4,)."""
-    return np.asarray(AVERAGES[average](table.values(study, method, "parameters", rho), axis=0))
+    return np.asarray(
+        AVERAGE_FUNCTIONS[average](table.values(study, method, "parameters", rho), axis=0)
+    )
 
 
 def _unseen(table: TrialTable) -> TrialTable:
@@ -157,80 +164,91 @@ def _unseen(table: TrialTable) -> TrialTable:
         row = {"errors": errors.tolist(), "largest": largest, "mean": float(errors.mean())}
         rows[kind, average, method] = {**row, "relative": largest / scale}
 
-    for average, method in product(AVERAGES, ("LS", LS_IN_BOX, *SEARCHES)):
-        checked = [table.runs("checked", average, rho)[0][method] for rho in UNSEEN]
+    for average, method in product(AVERAGE_FUNCTIONS, ("LS", BOX_MINIMUM_NAME, *SEARCH_NAMES)):
+        checked = [table.runs("checked", average, rho)[0][method] for rho in UNSEEN_RHOS]
         put("unseen noisy", average, method, np.concatenate(checked))
-        if method != LS_IN_BOX:
+        if method != BOX_MINIMUM_NAME:
             found = final(table, "exact", method, average)
             relative = [trials.relative_error(run, found) for run in driven]
-            sums = [trials.accumulated_error(run, found) for run in driven]
+            sums = [trials.sum_torque_errors(run, found) for run in driven]
             put("unseen exact", average, method, np.concatenate(relative))
             put("unseen sums", average, method, np.concatenate(sums))
-    return TrialTable.of(rows.items())
+    return TrialTable.from_results(rows.items())
 
 
-def _drawn(table: TrialTable) -> TrialTable:
+def _compute_figures(table: TrialTable) -> TrialTable:
     """Compute what figures show: torques of validation runs, and errors over the noise [%]."""
     rows: dict[TrialKey, ResultRow] = {}
-    found = {m: final(table, "exact", m, "medians") for m in METHODS}
+    found = {m: final(table, "exact", m, "medians") for m in METHOD_NAMES}
     found[UNFAIR] = table.values(UNFAIR_STUDY, "LS", "parameters").mean(axis=0)
-    for rho, run in zip(UNSEEN, integrate(model.VALIDATED), strict=True):
-        shown = run.t <= SHOWN
-        t, measured, unscaled = run.t[shown], run.tau[shown].T, known_torque(run.q)[shown].T
+    for rho, run in zip(UNSEEN_RHOS, integrate(model.VALIDATED), strict=True):
+        shown = run.t <= DISPLAY_TIME
+        t, measured, unscaled = (
+            run.t[shown],
+            run.tau[shown].T,
+            compute_unscaled_torque(run.q)[shown].T,
+        )
         rows["validation", rho, "measured"] = {"t": t, "torque": measured}
         Y = run.regressor().reshape(-1, 2, 4)[shown]
         for method, x in found.items():
             torque = np.array([Y[:, j] @ x + unscaled[j] for j in (0, 1)])
-            error = np.maximum(np.abs(measured - torque), SMALLEST)
+            error = np.maximum(np.abs(measured - torque), MIN_DRAWN_ERROR)
             rows["validation", rho, method] = {"t": t, "torque": torque, "error": error}
-    noises = np.array(ENCODERS[1:])
+    noises = np.array(ENCODER_NOISES[1:])
     for method in ("LS", "ELPIDSO"):
         medians = [
-            [np.median(table.values(f"differentiated {n:g}", method, "relative", r)) for r in RHOS]
+            [
+                np.median(table.values(f"differentiated {n:g}", method, "relative", r))
+                for r in RHO_VALUES
+            ]
             for n in noises
         ]
         error = 100.0 * np.mean(medians, axis=1)
         rows["differentiation", "", method] = {"noise": noises, "error": error}
     exact = np.full(noises.size, 100.0 * trials.relative_parameter_error(found["ELPIDSO"]))
     rows["differentiation", "", "exact"] = {"noise": noises, "error": exact}
-    return TrialTable.of(rows.items())
+    return TrialTable.from_results(rows.items())
 
 
-def _listed(table: TrialTable) -> TrialTable:
+def _compute_tables(table: TrialTable) -> TrialTable:
     """List what tables show that is more than statistics of runs."""
     rows: dict[TrialKey, ResultRow] = {
-        ("true", "", "true"): {"parameters": model.TRUE, "data": "-"}
+        ("true", "", "true"): {"parameters": model.TRUE_PARAMETERS, "data": "-"}
     }
-    arm = asdict(model.ARM) | {
-        "e1 = m1 l1 lc1 - I1 - m1 lc1²": model.ARM.e1,
-        "e2 = g / l1": model.ARM.e2,
+    arm = asdict(model.PRINTED_ARM) | {
+        "e1 = m1 l1 lc1 - I1 - m1 lc1²": model.PRINTED_ARM.e1,
+        "e2 = g / l1": model.PRINTED_ARM.e2,
     }
     values = {name: number(value) for name, value in arm.items()}
-    for name, ours, printed in zip(model.NAMES, model.TRUE, model.PRINTED, strict=True):
+    for name, ours, printed in zip(
+        model.PARAMETER_NAMES, model.TRUE_PARAMETERS, model.PRINTED, strict=True
+    ):
         values[name] = f"{number(ours, 5)} (printed: {printed:g})"
-    for (name, value), unit in zip(values.items(), UNITS, strict=True):
+    for (name, value), unit in zip(values.items(), ROW_UNITS, strict=True):
         rows["table 1", "", name] = {"value": value, "unit": unit}
-    for method in SEARCHES:
+    for method in SEARCH_NAMES:
         options = vars(trials.make_optimizer(method)).items()
         rows["settings", "", method] = {
             "settings": ", ".join(f"{k} {v}" for k, v in options if k != "population"),
-            "missing": setting(model.SETTINGS["searches"][method]["name"]).missing,
-            "population": POPULATION,
+            "missing": load_setting(model.SETTINGS["searches"][method]["name"]).missing,
+            "population": POPULATION_SIZE,
             "evaluations": table.runs("exact", method)[0]["evaluations"],
         }
-    for study, methods in {"exact": METHODS, "noisy": ON_NOISE}.items():
+    for study, methods in {"exact": METHOD_NAMES, "noisy": NOISE_METHODS}.items():
         for method in methods:
-            error = float(np.abs(final(table, study, method, "means") - model.TRUE).max())
-            each = [estimate(table, study, rho, method) for rho in RHOS]
+            error = float(
+                np.abs(final(table, study, method, "means") - model.TRUE_PARAMETERS).max()
+            )
+            each = [estimate(table, study, rho, method) for rho in RHO_VALUES]
             averaged = [{"parameters": x, "error": error} for x in each]
             rows["table 8", study, method] = {"runs": averaged}
     found = final(table, "exact", "ELPIDSO", "means")
-    sums = {m: table.runs("unseen sums", m, "means")[0]["errors"] for m in METHODS}
+    sums = {m: table.runs("unseen sums", m, "means")[0]["errors"] for m in METHOD_NAMES}
     for (k, run), j in product(enumerate(integrate(model.VALIDATED)), (0, 1)):
         mean = float((run.tau - trials.torque_errors(run, found))[:, j].mean())
         errors = {m: of[2 * k + j] for m, of in sums.items()}
         literal = errors["ELPIDSO"] / (run.t.size * abs(mean))
-        rows["absolute", UNSEEN[k], str(j + 1)] = {**errors, "mean": mean, "literal": literal}
+        rows["absolute", UNSEEN_RHOS[k], str(j + 1)] = {**errors, "mean": mean, "literal": literal}
     for k, of in enumerate(model.all_gains()):
         gains = ", ".join(f"{gain:g}" for gain in of["gains"])
         said = {
@@ -238,24 +256,27 @@ def _listed(table: TrialTable) -> TrialTable:
             "swarm": "settles" if of["radius"] < 1.0 else "diverges",
         }
         rows["gains", "", str(k)] = {**of, **said, "gains": gains}
-    return TrialTable.of(rows.items())
+    return TrialTable.from_results(rows.items())
 
 
 def _orders(table: TrialTable) -> ResultRow:
     """Compute what claims on orders need that is more than a statistic of two methods."""
     evaluations = table.runs("exact", "SPSO")[0]["evaluations"]
-    medians = {rho: np.median(table.values("exact", "SPSO", "excess", rho)) for rho in RHOS}
-    ties = ", ".join(rho for rho, cost in medians.items() if cost < ROUNDING)
+    medians = {rho: np.median(table.values("exact", "SPSO", "excess", rho)) for rho in RHO_VALUES}
+    ties = ", ".join(rho for rho, cost in medians.items() if cost < COST_TOLERANCE)
     # The largest errors of mean estimates; below a tie there is only rounding.
     errors = {
         rho: {
-            m: max(float(np.abs(estimate(table, "exact", rho, m) - model.TRUE).max()), TIE)
-            for m in METHODS
+            m: max(
+                float(np.abs(estimate(table, "exact", rho, m) - model.TRUE_PARAMETERS).max()),
+                TIE_TOLERANCE,
+            )
+            for m in METHOD_NAMES
         }
-        for rho in RHOS
+        for rho in RHO_VALUES
     }
-    largest = {m: max(of_rho[m] for of_rho in errors.values()) for m in METHODS}
-    ga = max(np.median(table.values("exact", "GA", "error", rho)) for rho in RHOS)
+    largest = {m: max(of_rho[m] for of_rho in errors.values()) for m in METHOD_NAMES}
+    ga = max(np.median(table.values("exact", "GA", "error", rho)) for rho in RHO_VALUES)
     direct = table.values("exact", "LS", "error").max()
     unseen = {m: table.runs("unseen noisy", m, "medians")[0]["largest"] for m in ("ELPIDSO", "LS")}
     of_noise = unseen["ELPIDSO"] <= 1.05 * unseen["LS"]
@@ -268,16 +289,16 @@ def _orders(table: TrialTable) -> ResultRow:
         "lead_of_ga": float(direct - ga),
         "left": "What is left is the noise of the measured torque itself. " if of_noise else "",
         "all_below": sum(
-            max(table.values("noisy", m, "excess", rho).mean() for m in SEARCHES) < 0.0
-            for rho in RHOS
+            max(table.values("noisy", m, "excess", rho).mean() for m in SEARCH_NAMES) < 0.0
+            for rho in RHO_VALUES
         ),
-        **{f"steps_{average}": _steps(table, average) for average in AVERAGES},
+        **{f"steps_{average}": _steps(table, average) for average in AVERAGE_FUNCTIONS},
     }
 
 
 def _steps(table: TrialTable, average: str) -> str:
-    errors = {m: table.runs("unseen exact", m, average)[0]["mean"] for m in METHODS}
-    order = sorted(errors, key=lambda method: max(errors[method], TIE))
+    errors = {m: table.runs("unseen exact", m, average)[0]["mean"] for m in METHOD_NAMES}
+    order = sorted(errors, key=lambda method: max(errors[method], TIE_TOLERANCE))
     return ", ".join(f"{method} {errors[method]:.1e}" for method in order)
 
 
@@ -289,12 +310,14 @@ def _evaluations_needed(table: TrialTable) -> ResultRow:
     x = trials.checkpoints(table.runs("exact", "SPSO")[0]["evaluations"])
 
     def needed(method: str, level: float) -> float:
-        curves = [np.median(table.values("exact", method, "curve", rho), axis=0) for rho in RHOS]
+        curves = [
+            np.median(table.values("exact", method, "curve", rho), axis=0) for rho in RHO_VALUES
+        ]
         first = [x[np.argmax(c <= level)] if (c <= level).any() else x[-1] for c in curves]
         return float(np.exp(np.mean(np.log(first))))
 
-    ratios = [needed("ELPIDSO", level) / needed("SPSO", level) for level in LEVELS]
-    texts = (f"{r:.2g} at {level:g}" for r, level in zip(ratios, LEVELS, strict=True))
+    ratios = [needed("ELPIDSO", level) / needed("SPSO", level) for level in COST_LEVELS]
+    texts = (f"{r:.2g} at {level:g}" for r, level in zip(ratios, COST_LEVELS, strict=True))
     return {"faster_levels": sum(r < 1.0 for r in ratios), "level_ratios": ", ".join(texts)}
 
 
@@ -304,30 +327,31 @@ def _eta(table: TrialTable) -> ResultRow:
     Errors are medians of the runs on noisy torques.
     """
     nearer = lost = 0
-    for rho in RHOS:
-        least = np.abs(estimate(table, "noisy", rho, "LS") - model.TRUE)
+    for rho in RHO_VALUES:
+        least = np.abs(estimate(table, "noisy", rho, "LS") - model.TRUE_PARAMETERS)
         found = (table.values("noisy", m, "parameters", rho) for m in ("GA", "SPSO"))
-        swarms = [np.median(np.abs(x - model.TRUE), axis=0) for x in found]
+        swarms = [np.median(np.abs(x - model.TRUE_PARAMETERS), axis=0) for x in found]
         nearer += all(errors[3] < least[3] for errors in swarms)
-        lost += all(errors[:3].max() > CLEARLY_WORSE * least[:3].max() for errors in swarms)
+        lost += all(errors[:3].max() > WORSE_RATIO * least[:3].max() for errors in swarms)
     return {"eta_nearer": nearer, "others_lost": lost}
 
 
-def _of_model() -> ResultRow:
+def _compute_model_facts() -> ResultRow:
     """Compute what follows from the model and the gains alone."""
     right, printed = model.identity_errors()
     tested = list(model.all_gains())
     stable = [s for s in tested if s["routh_hurwitz"]]
-    cases = product(model.GAINS, model.WEIGHTS, model.PULLS)
+    cases = product(model.GAIN_SETS, model.INERTIA_WEIGHTS, model.PULL_VALUES)
     return {
-        "lambda": float(np.abs(model.TRUE - model.PRINTED).max()),
+        "lambda": float(np.abs(model.TRUE_PARAMETERS - model.PRINTED).max()),
         "identity": right,
         "printed_identity": printed,
         "radius": max(s["radius"] for s in stable),
         "stable": len(stable),
         "diverging": sum(s["radius"] >= 1.0 for s in stable),
-        "own_radius": max(s["radius"] for s in tested if s["gains"] == model.GAINS[0]),
+        "own_radius": max(s["radius"] for s in tested if s["gains"] == model.GAIN_SETS[0]),
         "disagreements": sum(
-            model.routh_hurwitz(*case) != (model.largest_real_part(*case) < 0.0) for case in cases
+            model.is_routh_hurwitz_stable(*case) != (model.largest_real_part(*case) < 0.0)
+            for case in cases
         ),
     }

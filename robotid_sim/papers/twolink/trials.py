@@ -9,31 +9,31 @@ import numpy as np
 from scipy.optimize import lsq_linear
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import thinned
-from robotid_sim.engine.engines import default_engine, using_engine
+from robotid_sim.chart import sample_evenly
+from robotid_sim.engine.engines import default_engine, use_engine
 from robotid_sim.optim.elpidso import PidSwarm
-from robotid_sim.optim.minimize import minimize, setting
+from robotid_sim.optim.minimize import load_setting, minimize
 from robotid_sim.optim.optimizer import Optimizer, Population
 from robotid_sim.optim.pso import LinearInertiaSwarm
 from robotid_sim.optim.swarm import Swarm
 from robotid_sim.papers.twolink.model import (
-    AMPLITUDE,
-    ARM,
     FITTED,
     LOWER,
-    POPULATION,
+    POPULATION_SIZE,
+    PRINTED_ARM,
     SETTINGS,
     STEP,
-    TRUE,
+    TORQUE_AMPLITUDE,
+    TRUE_PARAMETERS,
     UPPER,
-    Driven,
+    DrivenRun,
     drive_in_engine,
     integrate,
     paper_robot,
 )
-from robotid_sim.streams import named_stream
+from robotid_sim.streams import make_stream
 
-LS_IN_BOX = "LS in the box"
+BOX_MINIMUM_NAME = "LS in the box"
 """Name of the minimum within the search ranges, beside ``LS`` for that without them."""
 
 
@@ -56,7 +56,7 @@ class TorqueCriterion:
     """J at that estimate [N^2 m^2]."""
 
     @classmethod
-    def of_run(cls, run: Driven) -> Self:
+    def from_run(cls, run: DrivenRun) -> Self:
         """Return the criterion of a run of the arm, ``y = W @ lambda``."""
         W, y, samples = run.regressor(), run.target(), run.t.size
         Q, R = np.linalg.qr(W)
@@ -70,7 +70,7 @@ class TorqueCriterion:
         """Return J less its minimum of points, shape (m, 4) to (m,)."""
         return np.asarray((((X - self.least_squares) @ self.factor.T) ** 2).sum(axis=1))
 
-    def in_the_box(self) -> Float1D:
+    def minimize_in_box(self) -> Float1D:
         """Return the minimum of J within the search ranges, shape (4,): bounded least squares."""
         target = self.factor @ self.least_squares
         solution = lsq_linear(self.factor, target, bounds=(LOWER, UPPER), method="bvls", tol=1e-15)
@@ -78,13 +78,16 @@ class TorqueCriterion:
 
     def direct(self) -> dict[str, dict[str, Any]]:
         """Return the rows of least squares and of the minimum in the box, by name."""
-        boxed = self.in_the_box()
-        found = {"LS": (self.least_squares, 0.0), LS_IN_BOX: (boxed, self.excess(boxed[None])[0])}
+        boxed = self.minimize_in_box()
+        found = {
+            "LS": (self.least_squares, 0.0),
+            BOX_MINIMUM_NAME: (boxed, self.excess(boxed[None])[0]),
+        }
         return {name: self.row(x, float(excess)) for name, (x, excess) in found.items()}
 
     def row(self, x: Float1D, excess: float) -> dict[str, Any]:
         """Return the row of an estimate, shape (4,), whose J is so much above the minimum."""
-        off = np.abs(x - TRUE)
+        off = np.abs(x - TRUE_PARAMETERS)
         return {
             "parameters": x.tolist(),
             "excess": excess,
@@ -99,39 +102,39 @@ class TorqueCriterion:
 
 def relative_parameter_error(found: Float1D) -> float:
     """Divide the norm of the error of an estimate by that of the true parameters."""
-    return float(np.linalg.norm(found - TRUE) / np.linalg.norm(TRUE))
+    return float(np.linalg.norm(found - TRUE_PARAMETERS) / np.linalg.norm(TRUE_PARAMETERS))
 
 
-def mean_squared_error(run: Driven, parameters: Float1D) -> float:
+def mean_squared_error(run: DrivenRun, parameters: Float1D) -> float:
     """Return J by its definition, eq. (3), sample by sample [N^2 m^2]."""
     residual = run.target() - run.regressor() @ parameters
     return float(residual @ residual) / run.t.size
 
 
-def torque_errors(run: Driven, parameters: Float1D) -> Float2D:
+def torque_errors(run: DrivenRun, parameters: Float1D) -> Float2D:
     """Compute the torque errors of a run, shape (N, 2) [N m]."""
     return np.asarray((run.target() - run.regressor() @ parameters).reshape(-1, 2))
 
 
-def accumulated_error(run: Driven, parameters: Float1D) -> Float1D:
+def sum_torque_errors(run: DrivenRun, parameters: Float1D) -> Float1D:
     """Sum the absolute torque errors over the samples, by joint, shape (2,) [N m]."""
     return np.asarray(np.abs(torque_errors(run, parameters)).sum(axis=0))
 
 
-def relative_error(run: Driven, parameters: Float1D) -> Float1D:
+def relative_error(run: DrivenRun, parameters: Float1D) -> Float1D:
     """Return the accumulated torque error over the accumulated torque of both joints, shape (2,).
 
     The print of eq. (31) is lost and its words give no number: our reading of E_r is the sum of
     absolute errors over that of absolute torques.
     """
-    return np.asarray(accumulated_error(run, parameters) / np.abs(run.tau).sum(axis=0))
+    return np.asarray(sum_torque_errors(run, parameters) / np.abs(run.tau).sum(axis=0))
 
 
 TORQUE_NOISE = 0.005
 """Standard deviation of the noise of measured torques, share of their amplitude."""
-CHECKPOINTS = 80
+CHECKPOINT_COUNT = 80
 """Points of a convergence curve."""
-SHOWN = 250
+MAX_CURVE_SAMPLES = 250
 """Most samples of a curve over time."""
 POINTS, LATE = 40, 30
 """Points of a curve of diversity, evenly over the budget, and where its last quarter begins."""
@@ -142,30 +145,30 @@ def engine_run(rho: float, seed: int) -> dict[str, Any]:
     del seed
     run, exact = drive_in_engine(rho), integrate([rho])[0]
     gap = run.q - exact.q[: run.t.size]
-    shown = thinned(run.t.size, SHOWN)
-    goal = TorqueCriterion.of_run(run)
+    shown = sample_evenly(run.t.size, MAX_CURVE_SAMPLES)
+    goal = TorqueCriterion.from_run(run)
     return {
-        "ls_error": float(np.abs(goal.least_squares - TRUE).max()),
+        "ls_error": float(np.abs(goal.least_squares - TRUE_PARAMETERS).max()),
         "condition": float(np.linalg.cond(goal.factor)),
         "largest_gap": float(np.abs(gap).max()),
         "largest_motion": float(np.abs(exact.q - exact.q[0]).max()),
-        "largest_residual": float(np.abs(run.target() - run.regressor() @ TRUE).max()),
+        "largest_residual": float(np.abs(run.target() - run.regressor() @ TRUE_PARAMETERS).max()),
         "t": run.t[shown].tolist(),
         "gap": gap[shown].T.tolist(),
     }
 
 
-NOISY = "noisy"
+NOISY_STUDY = "noisy"
 """The study whose torques are measured with noise in the engine; all others have exact data."""
 
 
 @cache
 def criterion_of(study: str, rho: float, seed: int, engine: str) -> TorqueCriterion:
     """Make the criterion of a study on one of the trajectories for the estimation."""
-    if study != NOISY:
-        return TorqueCriterion.of_run(integrate(FITTED)[FITTED.index(rho)])
-    with using_engine(engine):
-        return TorqueCriterion.of_run(with_torque_noise(drive_in_engine(rho), rho, seed))
+    if study != NOISY_STUDY:
+        return TorqueCriterion.from_run(integrate(FITTED)[FITTED.index(rho)])
+    with use_engine(engine):
+        return TorqueCriterion.from_run(add_torque_noise(drive_in_engine(rho), rho, seed))
 
 
 def solve_directly(study: str, rho: float, seed: int) -> dict[str, Any]:
@@ -178,7 +181,7 @@ def check_in_engine(
     rho: float, estimates: Mapping[str, list[float]], seed: int
 ) -> dict[str, list[float]]:
     """Return the relative errors of estimates' torques for a noisy run in the engine."""
-    noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
+    noisy = add_torque_noise(drive_in_engine(rho), rho, seed)
     return {
         method: relative_error(noisy, np.array(estimate)).tolist()
         for method, estimate in estimates.items()
@@ -191,16 +194,16 @@ def costs_in_engine(rho: float, estimates: Sequence[list[float]], seed: int) -> 
     Every estimate is a run with (J - J_LS) / J_LS. Least squares is solved afresh, and J is summed
     sample by sample, so that nothing of the quadratic form that the searches minimize enters.
     """
-    noisy = with_torque_noise(drive_in_engine(rho), rho, seed)
+    noisy = add_torque_noise(drive_in_engine(rho), rho, seed)
     least = np.linalg.lstsq(noisy.regressor(), noisy.target(), rcond=None)[0]
     floor, *costs = (mean_squared_error(noisy, np.array(x)) for x in (least, *estimates))
     return {"runs": [{"excess": cost / floor - 1.0} for cost in costs]}
 
 
-def with_torque_noise(run: Driven, rho: float, seed: int) -> Driven:
+def add_torque_noise(run: DrivenRun, rho: float, seed: int) -> DrivenRun:
     """Return a run whose measured torques have the noise of `TORQUE_NOISE`."""
-    rng = named_stream(seed, "twolink", "torque noise", f"rho {rho}")
-    noise = rng.normal(0.0, TORQUE_NOISE * AMPLITUDE, run.tau.shape)
+    rng = make_stream(seed, "twolink", "torque noise", f"rho {rho}")
+    noise = rng.normal(0.0, TORQUE_NOISE * TORQUE_AMPLITUDE, run.tau.shape)
     return replace(run, tau=run.tau + noise)
 
 
@@ -230,7 +233,7 @@ def minimize_criterion(
             diversity.append(spread_of(X))
         return goal.excess(X)
 
-    rng = named_stream(seed, "twolink", *stream)
+    rng = make_stream(seed, "twolink", *stream)
     bounds = LOWER, UPPER
     best = minimize(cost, *bounds, method=make_optimizer(method), max_evals=max_evals, rng=rng)
     return {
@@ -244,7 +247,7 @@ def minimize_criterion(
 
 def checkpoints(max_evals: int) -> Float1D:
     """Return the evaluations at which a convergence curve is kept, evenly in their logarithm."""
-    return np.asarray(np.geomspace(40.0, max_evals, CHECKPOINTS))
+    return np.asarray(np.geomspace(40.0, max_evals, CHECKPOINT_COUNT))
 
 
 def best_at(history: Float2D, evaluations: Float1D) -> Float1D:
@@ -259,7 +262,9 @@ def spread_of(X: Float2D) -> float:
     return float(np.sqrt((away**2).sum(axis=1)).mean())
 
 
-def differentiated(rho: float, noise: float, max_evals: int, seed: int, run: int) -> dict[str, Any]:
+def estimate_by_differentiation(
+    rho: float, noise: float, max_evals: int, seed: int, run: int
+) -> dict[str, Any]:
     """Estimate from noisy positions that are differentiated twice: least squares and ELPIDSO.
 
     Both are given the same data, torques without noise; central differences, no filter. The noise
@@ -267,10 +272,10 @@ def differentiated(rho: float, noise: float, max_evals: int, seed: int, run: int
     """
     exact = integrate([rho])[0]
     stream = [f"{noise} rad", f"rho {rho}", f"draw {run}"]
-    rng = named_stream(seed, "twolink", "encoders", *stream)
+    rng = make_stream(seed, "twolink", "encoders", *stream)
     q = exact.q + rng.normal(0.0, noise, exact.q.shape)
     dq = np.gradient(q, STEP, axis=0)
-    goal = TorqueCriterion.of_run(replace(exact, q=q, dq=dq, ddq=np.gradient(dq, STEP, axis=0)))
+    goal = TorqueCriterion.from_run(replace(exact, q=q, dq=dq, ddq=np.gradient(dq, STEP, axis=0)))
     best = minimize_criterion("ELPIDSO", goal, max_evals, seed, [*stream, "search"])
     return {"methods": {**goal.direct(), "ELPIDSO": best}}
 
@@ -319,15 +324,15 @@ class RandomSearch(Population):
         return self._first()
 
 
-ELPIDSO, SPSO = (setting(f"yan-2015-{name}").options for name in ("elpidso", "spso"))
-OWN: Mapping[str, Callable[[], Optimizer]] = {
+ELPIDSO, SPSO = (load_setting(f"yan-2015-{name}").options for name in ("elpidso", "spso"))
+LOCAL_SEARCHES: Mapping[str, Callable[[], Optimizer]] = {
     "without mutation": partial(UnmutatedPidSwarm, **ELPIDSO),
     "drawn velocities": partial(DrawnVelocityPidSwarm, **ELPIDSO),
     "SPSO, drawn velocities": partial(DrawnVelocitySwarm, **SPSO),
-    "random search": partial(RandomSearch, population=POPULATION),
+    "random search": partial(RandomSearch, population=POPULATION_SIZE),
 }
 """The searches that are made here, by their names on the page; the others are settings."""
-VARIANTS = (
+VARIANT_NAMES = (
     "ELPIDSO",
     "without I, D",
     "without ELS",
@@ -342,43 +347,43 @@ VARIANTS = (
 
 def make_optimizer(method: str) -> Optimizer:
     """Make a search by its name on the page."""
-    if method in OWN:
-        return OWN[method]()
+    if method in LOCAL_SEARCHES:
+        return LOCAL_SEARCHES[method]()
     changes = dict(SETTINGS["searches"][method])
-    return setting(changes.pop("name")).build(**changes)
+    return load_setting(changes.pop("name")).build(**changes)
 
 
-LOADS = {"1 kg": (1.0, 0.0), "1 kg, 0.3 m below": (1.0, 0.3)}
+ADDED_LOADS = {"1 kg": (1.0, 0.0), "1 kg, 0.3 m below": (1.0, 0.3)}
 """Mass added at the end of the second link [kg], and its distance below that end [m]."""
 LOADED, LOAD_RHO = "ELPIDSO, median", 0.5
 """What the page calls the searches, and rho of the trajectory [Hz]."""
-REACH = 1.0
+LINK_LENGTH = 1.0
 """Distance of that end from the second joint [m]."""
 
 
-def loaded_parameters(mass: float, below: float) -> Float1D:
+def add_point_mass(mass: float, below: float) -> Float1D:
     """Return lambda of the arm with a point mass more at its end, shape (4,) [kg m^2]."""
-    l1 = ARM.l1
-    square = mass * (REACH**2 + below**2)
-    added = (square + mass * l1**2, square, mass * l1 * REACH, mass * l1 * below)
-    return np.asarray(TRUE + added)
+    l1 = PRINTED_ARM.l1
+    square = mass * (LINK_LENGTH**2 + below**2)
+    added = (square + mass * l1**2, square, mass * l1 * LINK_LENGTH, mass * l1 * below)
+    return np.asarray(TRUE_PARAMETERS + added)
 
 
-def drive_loaded(load: str) -> Driven:
+def drive_loaded(load: str) -> DrivenRun:
     """Drive the arm with another payload in the engine, without noise."""
-    mass, below = LOADS[load]
+    mass, below = ADDED_LOADS[load]
     return drive_in_engine(LOAD_RHO, paper_robot().with_payload(mass, (0.0, 0.0, -below)))
 
 
-def loaded_criterion(load: str, seed: int) -> TorqueCriterion:
+def make_loaded_criterion(load: str, seed: int) -> TorqueCriterion:
     """Make the criterion of torques with noise of the arm with another payload."""
-    return TorqueCriterion.of_run(with_torque_noise(drive_loaded(load), LOAD_RHO, seed))
+    return TorqueCriterion.from_run(add_torque_noise(drive_loaded(load), LOAD_RHO, seed))
 
 
 def identify_load(load: str, seed: int, runs: int, max_evals: int) -> dict[str, Any]:
     """Change the payload in the engine, and identify the arm again from torques with noise."""
-    true = loaded_parameters(*LOADS[load])
-    goal = loaded_criterion(load, seed)
+    true = add_point_mass(*ADDED_LOADS[load])
+    goal = make_loaded_criterion(load, seed)
     stream = ["payload", "ELPIDSO", load]
     searched = [
         minimize_criterion("ELPIDSO", goal, max_evals, seed, [*stream, f"run {run}"])
@@ -387,7 +392,7 @@ def identify_load(load: str, seed: int, runs: int, max_evals: int) -> dict[str, 
     return {
         "methods": {
             "true": {"parameters": true.tolist()},
-            "before the change": score_load({"parameters": TRUE.tolist()}, true),
+            "before the change": score_load({"parameters": TRUE_PARAMETERS.tolist()}, true),
             "LS": score_load({"parameters": goal.least_squares.tolist()}, true),
             LOADED: {"runs": [score_load(row, true) for row in searched]},
         }

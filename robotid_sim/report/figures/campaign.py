@@ -10,9 +10,9 @@ from robotid_sim.campaign.metrics import METRICS
 from robotid_sim.campaign.store import DONE, TrialRow
 from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Points, Scale
 
-PER_CENT = 100.0
+PERCENT_FACTOR = 100.0
 
-MOST_LEVELS = 12
+MAX_LEVELS = 12
 """Levels of a factor that a heat map shows."""
 
 
@@ -20,7 +20,7 @@ def spread_chart(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) 
     """Return box plots of a metric by the levels of every factor."""
     shown = METRICS[metric]
     unit = f" [{shown.unit}]" if shown.unit else ""
-    scale = PER_CENT if shown.unit == "%" else 1.0
+    scale = PERCENT_FACTOR if shown.unit == "%" else 1.0
     values = statistics.values_of(rows, metric)
     wide = values.size and values.min() > 0.0 and values.max() > 5.0 * values.min()
     axis: Scale = "log" if wide else "linear"
@@ -74,8 +74,8 @@ def _cloud(rows: Sequence[TrialRow], factor: str, metric: str, scale: float) -> 
 def heat_map(rows: Sequence[TrialRow], factors: tuple[str, str], metric: str) -> Chart | None:
     """Return the medians of a metric over two factors; None if one has too many levels."""
     shown = METRICS[metric]
-    down, across = (statistics.ordered(row.factors[name] for row in rows) for name in factors)
-    if not 1 < len(down) <= MOST_LEVELS or not 1 < len(across) <= MOST_LEVELS:
+    down, across = (statistics.sort_levels(row.factors[name] for row in rows) for name in factors)
+    if not 1 < len(down) <= MAX_LEVELS or not 1 < len(across) <= MAX_LEVELS:
         return None
     medians = np.full((len(down), len(across)), np.nan)
     for i, one in enumerate(down):
@@ -96,7 +96,8 @@ def heat_map(rows: Sequence[TrialRow], factors: tuple[str, str], metric: str) ->
         ends=(low, high if high > low else low + 1.0),
         colors=("identified", "nominal"),
         texts=tuple(
-            tuple(shown.shown(float(v)) if np.isfinite(v) else "-" for v in row) for row in medians
+            tuple(shown.format_value(float(v)) if np.isfinite(v) else "-" for v in row)
+            for row in medians
         ),
     )
     return Chart(

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
-from robotid_sim.chart import Chart, Clock, Curve, Panel, Space, Style, thinned
-from robotid_sim.palette import HUES, joint_role
+from robotid_sim.chart import Chart, Clock, Curve, Panel, Space, Style, sample_evenly
+from robotid_sim.palette import LIGHT_HUES, joint_role
 from robotid_sim.section import torque_unit
 from robotid_sim.validation.closed_loop import ClosedLoop
 from robotid_sim.validation.comparison import IDENTIFIED, NOMINAL, TRUE
@@ -17,13 +17,13 @@ from robotid_sim.validation.control_run import ControlRun, Trace
 FIRST_FREE_HUE = 2
 """The hues before it are those of the identified and of the nominal model."""
 
-MOST_SCENARIOS = 2
+MAX_SCENARIOS = 2
 """Scenarios that are drawn joint by joint."""
 
-SAMPLES = 500
+MAX_SAMPLES = 500
 """Most samples of a curve: a page is not wider."""
 
-MILLI = 1e3
+MILLI_FACTOR = 1e3
 
 RowValue = Callable[[ControlRun, Trace, int], Float1D | None]
 """What is drawn of a run in a row; None for nothing."""
@@ -40,7 +40,7 @@ def model_role(loop: ClosedLoop, model: str) -> str:
     if model in (TRUE, NOMINAL, IDENTIFIED):
         return model
     others = [name for name in loop.models if name not in (TRUE, NOMINAL, IDENTIFIED)]
-    free = len(HUES) - FIRST_FREE_HUE
+    free = len(LIGHT_HUES) - FIRST_FREE_HUE
     return joint_role(FIRST_FREE_HUE + others.index(model) % free)
 
 
@@ -54,7 +54,7 @@ def joint_errors(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[s
     return _grid(
         loop,
         _joint_rows(loop, joint_names, [f"error [m{unit}]" for unit in units]),
-        lambda _, trace, j: MILLI * trace.error[:, j],
+        lambda _, trace, j: MILLI_FACTOR * trace.error[:, j],
         name="joint-errors",
         title="Tracking error of the joints",
         caption=f"The {loop.controller} loop on {lap_drawn(loop)}, scenario by scenario. Only the "
@@ -111,7 +111,7 @@ def tool_errors(loop: ClosedLoop) -> Chart:
     return _grid(
         loop,
         [(lap, lap, "tool error [mm]") for lap in laps],
-        lambda _, trace, __: MILLI * trace.tip_error,
+        lambda _, trace, __: MILLI_FACTOR * trace.tip_error,
         name="tool-errors",
         title="Tracking error of the tool",
         caption="Distance of the tool from where it should be, for "
@@ -120,17 +120,17 @@ def tool_errors(loop: ClosedLoop) -> Chart:
     )
 
 
-def driven_path(loop: ClosedLoop) -> Chart:
+def plot_tool_path(loop: ClosedLoop) -> Chart:
     """Return the path of the tool in space by model, with its reference, errors enlarged."""
     lap, panels = lap_drawn(loop), []
-    for scenario in loop.scenarios[:MOST_SCENARIOS]:
+    for scenario in loop.scenarios[:MAX_SCENARIOS]:
         curves: list[tuple[str, str, Float2D]] = []
         factor = _enlargement(loop, lap, scenario)
-        for run, trace, role in _traced(loop, lap, scenario):
+        for run, trace, role in _select_traces(loop, lap, scenario):
             if not curves:
                 curves.append(("reference", "muted", trace.tip_reference))
             shown = trace.tip_reference + factor * (trace.tip - trace.tip_reference)
-            curves.append((run.model, role, shown[thinned(len(shown), SAMPLES)]))
+            curves.append((run.model, role, shown[sample_evenly(len(shown), MAX_SAMPLES)]))
         panels.append(Space(curves=tuple(curves), title=f"{scenario}, deviations x {factor:g}"))
     return Chart(
         name="driven-path",
@@ -145,13 +145,15 @@ def driven_path(loop: ClosedLoop) -> Chart:
 
 def _enlargement(loop: ClosedLoop, lap: str, scenario: str) -> float:
     """Return the power of ten that makes the largest deviation a visible part of the path."""
-    traces = [trace for _, trace, _ in _traced(loop, lap, scenario)]
+    traces = [trace for _, trace, _ in _select_traces(loop, lap, scenario)]
     size = max(float(np.ptp(trace.tip_reference, axis=0).max()) for trace in traces)
     largest = max(float(trace.tip_error.max()) for trace in traces)
     return float(10.0 ** np.floor(np.log10(0.3 * size / max(largest, 1e-12))))
 
 
-def _traced(loop: ClosedLoop, lap: str, scenario: str) -> list[tuple[ControlRun, Trace, str]]:
+def _select_traces(
+    loop: ClosedLoop, lap: str, scenario: str
+) -> list[tuple[ControlRun, Trace, str]]:
     """Return the first runs of a task, the identified model last: it lies on top of the true."""
     first = [loop.find(model, scenario, lap) for model in loop.models]
     runs = [run for run in first if run is not None]
@@ -175,12 +177,12 @@ def _grid(
     **words: Any,
 ) -> Chart:
     """Return a column a scenario, and rows of a task, a title and a label each."""
-    scenarios, panels = loop.scenarios[:MOST_SCENARIOS], []
+    scenarios, panels = loop.scenarios[:MAX_SCENARIOS], []
     for (k, (task, title, label)), scenario in product(enumerate(rows), scenarios):
         marks = []
-        for run, trace, role in _traced(loop, task, scenario):
+        for run, trace, role in _select_traces(loop, task, scenario):
             if (y := value(run, trace, k)) is not None:
-                shown = thinned(trace.t.size, SAMPLES)
+                shown = sample_evenly(trace.t.size, MAX_SAMPLES)
                 style: Style = "dashed" if run.model == TRUE else "solid"
                 width = 1.6 if run.model == TRUE else 1.0
                 marks.append(Curve(trace.t[shown], y[shown], run.model, role, style, width))

@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from robotid_sim.excitation.explain import Explanation
     from robotid_sim.excitation.optimal import DesignResult
 
-EXCITATION = "excitation"
+MOTION_NAME = "excitation"
 """Name of the motion in the replay of a page."""
 
-SAMPLES = 500
+SAMPLE_COUNT = 500
 """Samples that a period is drawn with."""
 
 
-def shown_times(trajectory: Trajectory) -> Float1D:
+def display_times(trajectory: Trajectory) -> Float1D:
     """Return the times of the approach and one period [s]."""
     end = trajectory.duration if trajectory.period is None else trajectory.period
-    return np.linspace(trajectory.start, min(end, trajectory.duration), SAMPLES)
+    return np.linspace(trajectory.start, min(end, trajectory.duration), SAMPLE_COUNT)
 
 
 def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
@@ -38,7 +38,7 @@ def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
 
     The robot gives limits and torques; it is the nominal model where the truth is not known.
     """
-    t = shown_times(trajectory)
+    t = display_times(trajectory)
     motion, limits = trajectory(t), robot.limits
     tau = joint_torque(robot, motion.q, motion.dq, motion.ddq)
     shares = {
@@ -49,7 +49,7 @@ def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
     }
     if not np.isfinite(limits.effort).all():
         shares["torque"] = tau / np.abs(tau).max(axis=0)
-    timed = Panel(marks=(), x_label="time [s]", clock=Clock(EXCITATION))
+    timed = Panel(marks=(), x_label="time [s]", clock=Clock(MOTION_NAME))
     timed = replace(timed, levels=(-1.0, 1.0), y_range=(-1.1, 1.1))
     panels = []
     for name, values in shares.items():
@@ -116,8 +116,8 @@ def design_convergence(designs: Sequence[DesignResult], criterion: str) -> Chart
 
 def tool_path(trajectory: Trajectory, robot: Robot) -> Chart:
     """Return the path of the tool in space, with the arm at rest at its start."""
-    times = np.linspace(0.0, shown_times(trajectory)[-1], SAMPLES)
-    approach = np.linspace(trajectory.start, 0.0, SAMPLES // 4)
+    times = np.linspace(0.0, display_times(trajectory)[-1], SAMPLE_COUNT)
+    approach = np.linspace(trajectory.start, 0.0, SAMPLE_COUNT // 4)
     first = trajectory(approach[:1]).q[0]
     joints = link_poses(robot, first)[:, :3, 3]
     curves = [

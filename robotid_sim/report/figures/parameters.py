@@ -15,17 +15,17 @@ from scipy.special import ndtri, stdtr
 from robotid_sim.arrays import Float1D
 from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Points
 from robotid_sim.palette import joint_role
-from robotid_sim.pipeline.trust import BINS, FrictionCurve
+from robotid_sim.pipeline.trust import BIN_COUNT, FrictionCurve
 from robotid_sim.section import percent, torque_unit
-from robotid_sim.validation.agreement import LEVEL, Difference
+from robotid_sim.validation.agreement import CONFIDENCE_LEVEL, Difference
 
 if TYPE_CHECKING:
     from robotid_sim.estimation.estimate import Estimate
 
-SPREAD = 1.959964
+INTERVAL_QUANTILE = 1.959964
 """Half width of a 95 % interval in standard deviations."""
 
-ROW = 0.125
+ROW_HEIGHT = 0.125
 """Height of a parameter's row [in]."""
 
 
@@ -40,7 +40,7 @@ def base_parameters(
     origin = estimate.beta if true is None else true
     unit = np.asarray(estimate.std if bound is None else bound)
     rows = np.arange(len(estimate.names), dtype=float)
-    interval = SPREAD * estimate.std / unit
+    interval = INTERVAL_QUANTILE * estimate.std / unit
     marks: list[Mark] = [
         Points((nominal - origin) / unit, rows, "nominal", "nominal", size=3.2, symbol="diamond"),
         Points(
@@ -67,7 +67,7 @@ def base_parameters(
         caption=f"Distance of the estimate and of the nominal value from the {zero} (vertical "
         f"line), in units of the {scale}; linear to 4, logarithmic beyond.",
         panels=(panel,),
-        panel_height=max(1.2, ROW * len(estimate.names)),
+        panel_height=max(1.2, ROW_HEIGHT * len(estimate.names)),
     )
 
 
@@ -108,14 +108,15 @@ def differences(pair: Difference) -> Chart:
         name="differences",
         title="Differences of the estimates",
         caption=f"Estimate of {pair.labels[1]} minus that of {pair.labels[0]}, over the standard "
-        f"deviation of the difference; the bar is its {LEVEL:.0%} interval, which crosses the "
+        f"deviation of the difference; the bar is its {CONFIDENCE_LEVEL:.0%} interval, which "
+        f"crosses the "
         "vertical line where the two agree.",
         panels=(panel,),
-        panel_height=max(1.2, ROW * len(pair.names)),
+        panel_height=max(1.2, ROW_HEIGHT * len(pair.names)),
     )
 
 
-def pooled_differences(pairs: Sequence[Difference]) -> Chart:
+def plot_pooled_differences(pairs: Sequence[Difference]) -> Chart:
     """Return the differences of all seeds, sorted, beside those that their covariances predict."""
     # Student's distribution of every parameter to the normal one.
     values = np.concatenate([ndtri(np.clip(stdtr(p.dof, p.z), 1e-9, 1.0 - 1e-9)) for p in pairs])
@@ -144,7 +145,7 @@ if TYPE_CHECKING:
     from robotid_sim.diagnostics.directions import WeakDirection
     from robotid_sim.pipeline.trust import BinnedResidual, InformationShares
 
-SURE = 4.0
+MAX_MEAN_RATIO = 4.0
 """Standard errors that a mean residual does not reach by chance."""
 
 
@@ -157,11 +158,11 @@ def residuals_over_state(residuals: Sequence[BinnedResidual], names: Sequence[st
             for residual in residuals
             if residual.quantity == quantity
         ]
-        panel = Panel(marks=tuple(marks), title=quantity, levels=(-SURE, SURE))
+        panel = Panel(marks=tuple(marks), title=quantity, levels=(-MAX_MEAN_RATIO, MAX_MEAN_RATIO))
         y_label = "" if panels else "mean residual / its std [-]"
         panels.append(replace(panel, x_label="over its largest [-]", y_label=y_label))
     largest = max((float(np.abs(residual.mean).max()) for residual in residuals), default=0.0)
-    reach = max(1.25 * SURE, 1.1 * largest)
+    reach = max(1.25 * MAX_MEAN_RATIO, 1.1 * largest)
     panels = [replace(panel, y_range=(-reach, reach)) for panel in panels]
     return Chart(
         name="residuals-over-state",
@@ -169,7 +170,8 @@ def residuals_over_state(residuals: Sequence[BinnedResidual], names: Sequence[st
         caption="Mean residual of equally many samples at each value, over its standard error; "
         "position counts from the middle of its range, load is the torque of the bodies, over "
         "which residuals count in the direction of motion. Curves that leave the dashed lines (at "
-        f"{SURE:g}) are significant: there is unmodeled torque as a function of that quantity. "
+        f"{MAX_MEAN_RATIO:g}) are significant: there is unmodeled torque as a function of that "
+        f"quantity. "
         f"Over velocity "
         "that is friction of another shape, over load friction that grows with it, over position "
         "a spring, a cable or cogging; terms of joints may hold them (identify --terms).",
@@ -246,7 +248,7 @@ def friction(curves: Sequence[FrictionCurve]) -> Chart:
         name="friction",
         title="Friction over velocity",
         caption="Measured torque minus rigid-body, rotor, load and position terms, averaged in "
-        f"{BINS} velocity bins, and fitted friction. Points off the curve indicate a "
+        f"{BIN_COUNT} velocity bins, and fitted friction. Points off the curve indicate a "
         "different friction law, or dependence on load or position.",
         panels=tuple(panels),
         columns=3,

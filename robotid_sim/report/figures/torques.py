@@ -8,27 +8,27 @@ import numpy as np
 import scipy
 
 from robotid_sim.arrays import Float1D, Float2D, Int1D
-from robotid_sim.chart import Band, Chart, Clock, Curve, Panel, Points, thinned
+from robotid_sim.chart import Band, Chart, Clock, Curve, Panel, Points, sample_evenly
 from robotid_sim.measurement.log import Log
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.validation.prediction import Prediction
 
-SAMPLES = 300
+MAX_SAMPLES = 300
 """Most samples of a curve over a whole period."""
 
-ZOOM = 0.06
+ZOOM_HALF_WIDTH = 0.06
 """Half width of the zoom at a reversal [s]."""
 
-SEGMENT = 128
+SEGMENT_SAMPLES = 128
 """Samples of a segment of the spectrum (Welch's method)."""
 
-INNER = slice(1, -1)
+INNER_SLICE = slice(1, -1)
 """Frequencies of a spectrum without the ends, which scatter more."""
 
-WHOLE_ROWS = 0.02
+ROW_TOLERANCE = 0.02
 """Part of a row by which a period may miss a whole number of them."""
 
-WIDEST = 4.0
+MAX_DISTRIBUTION_STD = 4.0
 """Distributions are shown up to so many standard deviations."""
 
 LogRole = Literal["fitted", "unseen", "given"]
@@ -45,14 +45,14 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
     """
     end = log.t[-1] if log.period is None else min(log.period, log.t[-1])
     whole = np.flatnonzero((log.t >= 0.0) & (log.t <= end))
-    whole = whole[thinned(whole.size, SAMPLES)]
+    whole = whole[sample_evenly(whole.size, MAX_SAMPLES)]
     true = [] if log.truth is None else [log.truth.tau]
     base, reference = (true[0], "true") if true else (log.tau_meas, "measured")
     shown, panels = {"measured": log.tau_meas, **filtered}, []
     for j in map(int, np.flatnonzero(log.torque_measured)):
         joint, unit = log.joint_names[j], "N" if log.joint_units[j] == "m" else "N m"
         at = _reversal(log, motion, j)
-        zoom = np.flatnonzero(np.abs(log.t - at) <= ZOOM)
+        zoom = np.flatnonzero(np.abs(log.t - at) <= ZOOM_HALF_WIDTH)
         around = 1e3 * (log.t[zoom] - at)
         torques = _filter_marks(around, shown, zoom, j)
         torques[1:1] = [Curve(around, tau[zoom, j], "true", "true", width=1.6) for tau in true]
@@ -114,7 +114,7 @@ def residuals(identified: Prediction, period: float | None = None) -> Chart:
     noise.
     """
     rate = 1.0 / float(np.median(np.diff(identified.t)))
-    size = np.linspace(-WIDEST, WIDEST, 200)
+    size = np.linspace(-MAX_DISTRIBUTION_STD, MAX_DISTRIBUTION_STD, 200)
     normal = np.exp(-0.5 * size**2) / np.sqrt(2.0 * np.pi)
     panels = []
     for j, (joint, unit) in enumerate(
@@ -123,17 +123,25 @@ def residuals(identified: Prediction, period: float | None = None) -> Chart:
         left = identified.measured[:, j] - identified.predicted[:, j]
         if not left.any():
             continue  # its torque was not recorded
-        f, power = scipy.signal.welch(left, rate, nperseg=min(left.size, SEGMENT))
+        f, power = scipy.signal.welch(left, rate, nperseg=min(left.size, SEGMENT_SAMPLES))
         std = max(float(np.sqrt((left**2).mean())), np.finfo(float).tiny)
-        density, edges = np.histogram(left / std, 24, (-WIDEST, WIDEST), density=True)
+        density, edges = np.histogram(
+            left / std, 24, (-MAX_DISTRIBUTION_STD, MAX_DISTRIBUTION_STD), density=True
+        )
         steps = Curve(np.repeat(edges, 2)[1:-1], np.repeat(density, 2), "residual", "identified")
         flat = np.full(f.size, 2.0 * std**2 / rate)
         floor = _noise_floor(left, period, rate)
         panels += [
             Panel(
                 marks=(
-                    Curve(f[INNER], power[INNER], "residual", "identified"),
-                    Curve(f[INNER], flat[INNER], "white noise of that size", "ink", style="dashed"),
+                    Curve(f[INNER_SLICE], power[INNER_SLICE], "residual", "identified"),
+                    Curve(
+                        f[INNER_SLICE],
+                        flat[INNER_SLICE],
+                        "white noise of that size",
+                        "ink",
+                        style="dashed",
+                    ),
                     *floor,
                 ),
                 x_label="frequency [Hz]",
@@ -164,12 +172,18 @@ def _noise_floor(left: Float1D, period: float | None, rate: float) -> list[Curve
     """Return the spectrum of the noise, from differences of rows a period apart, if there are."""
     rows = 0.0 if period is None else period * rate
     shift = round(rows)
-    if not 0 < shift <= left.size // 2 or abs(rows - shift) > WHOLE_ROWS:
+    if not 0 < shift <= left.size // 2 or abs(rows - shift) > ROW_TOLERANCE:
         return []
     change = left[shift:] - left[:-shift]
-    f, power = scipy.signal.welch(change, rate, nperseg=min(change.size, SEGMENT))
+    f, power = scipy.signal.welch(change, rate, nperseg=min(change.size, SEGMENT_SAMPLES))
     return [
-        Curve(f[INNER], 0.5 * power[INNER], "noise: what does not repeat", "filter-2", width=0.8)
+        Curve(
+            f[INNER_SLICE],
+            0.5 * power[INNER_SLICE],
+            "noise: what does not repeat",
+            "filter-2",
+            width=0.8,
+        )
     ]
 
 

@@ -41,14 +41,14 @@ from robotid_sim.model.side_car import base_shapes
 from robotid_sim.model.solid import Solid
 from robotid_sim.report.replay.motions import Replay, ReplayMotion
 from robotid_sim.viewer import robot_visuals
-from robotid_sim.viewer.colors import REFERENCE, Rgba, warm
+from robotid_sim.viewer.colors import REFERENCE_COLOR, Rgba, warm
 from robotid_sim.viewer.view_settings import direction
 
 FINE, COARSE = 16_000, 5_000
 """Most triangles of an arm on a page, and of its shadow and of ghosts, of which there are several:
 0.2 MB, and what a renderer without a graphics card draws in time."""
 
-DOT = 0.012
+DOT_RADIUS = 0.012
 """Radius of the dot at a center of mass over the reach."""
 
 _log = logging.getLogger(__name__)
@@ -77,13 +77,13 @@ def body_meshes(robot: Robot, limits: Sequence[int] = (FINE, COARSE)) -> list[li
     levels = []
     for most in limits:
         groups: dict[tuple[int, Rgba], list[Solid]] = {}
-        for part, solid in zip(parts, simplified(solids, most), strict=True):
+        for part, solid in zip(parts, simplify(solids, most), strict=True):
             groups.setdefault((part.body, part.rgba), []).append(solid)
-        levels.append([_merged(*key, group) for key, group in groups.items()])
+        levels.append([_merge_solids(*key, group) for key, group in groups.items()])
     return levels
 
 
-def _merged(body: int, rgba: Rgba, solids: Iterable[Solid]) -> BodyMesh:
+def _merge_solids(body: int, rgba: Rgba, solids: Iterable[Solid]) -> BodyMesh:
     """Return the triangles of several solids in one, shaded smoothly but for sharp edges."""
     meshes = [trimesh.Trimesh(s.vertices, s.faces, process=False).smooth_shaded for s in solids]
     counts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
@@ -97,7 +97,7 @@ def _readable(robot: Robot) -> Iterator[tuple[robot_visuals.VisualPart, Solid]]:
     parts = robot_visuals.robot_parts(robot)
     if not any((*base_shapes(robot), *(link.shapes for link in robot.links))):
         parts += robot_visuals.inertia_parts(
-            robot, robot_visuals.SHELLS[0], dot=DOT * robot_visuals.reach(robot)
+            robot, robot_visuals.SHELL_COLORS[0], dot=DOT_RADIUS * robot_visuals.reach(robot)
         )
     for body in range(-1, robot.dof):
         if shown := [part for part in parts if part.body == body]:
@@ -119,17 +119,17 @@ def _read(
         return []
 
 
-MOST_SAMPLES = 16_000
+MAX_SAMPLES = 16_000
 """Samples of all motions of a page together: some 1.5 MB for seven joints."""
 
-SHADES = 16
+SHADE_COUNT = 16
 """Colors from a share of 0 to 1."""
 
 
 def replay_data(replay: Replay, charts: Sequence[Chart] = ()) -> dict[str, Any]:
     """Return a replay as JSON values, with the time axes of charts that are tied to its motions."""
     robot, names = replay.robot, {motion.name for motion in replay.motions}
-    most = MOST_SAMPLES // max(1, len(replay.motions))
+    most = MAX_SAMPLES // max(1, len(replay.motions))
     fine, coarse = body_meshes(robot)
     triangles, fewer = (sum(len(mesh.faces) for mesh in meshes) for meshes in (fine, coarse))
     return {
@@ -139,12 +139,12 @@ def replay_data(replay: Replay, charts: Sequence[Chart] = ()) -> dict[str, Any]:
         "ellipsoids": [_ellipsoid(link.phi) for link in robot.links],
         "meshes": [_mesh(mesh) for mesh in fine],
         "coarse": [_mesh(mesh) for mesh in coarse] if fewer < triangles else None,
-        "motions": [_motion(motion.thinned(most)) for motion in replay.motions],
+        "motions": [_motion(motion.reduce_samples(most)) for motion in replay.motions],
         "panels": _panels(charts, names),
         "direction": direction(replay.camera),
         "speed": replay.speed,
-        "shades": [warm(share) for share in np.linspace(0.0, 1.0, SHADES).tolist()],
-        "reference": REFERENCE,
+        "shades": [warm(share) for share in np.linspace(0.0, 1.0, SHADE_COUNT).tolist()],
+        "reference": REFERENCE_COLOR,
     }
 
 
@@ -184,8 +184,8 @@ def _mesh(mesh: BodyMesh) -> dict[str, Any]:
         "alpha": mesh.rgba[3],
         "low": low.tolist(),
         "step": step.tolist(),
-        "vertices": _encoded(np.rint((mesh.vertices - low) / step), "<u2"),
-        "faces": _encoded(mesh.faces, kind),
+        "vertices": _encode(np.rint((mesh.vertices - low) / step), "<u2"),
+        "faces": _encode(mesh.faces, kind),
         "wide": kind == "<u4",
     }
 
@@ -200,13 +200,13 @@ def _motion(motion: ReplayMotion) -> dict[str, Any]:
     return {
         "name": motion.name,
         "own": motion.own,
-        "t": _encoded(shown.t, "<f8"),
-        "q": _encoded(shown.q, "<f4"),
+        "t": _encode(shown.t, "<f8"),
+        "q": _encode(shown.q, "<f4"),
         "torque": torque,
         "residual": None if motion.residual is None else _shares(motion.residual),
         "contact": None if motion.contact is None else _shares(motion.contact.astype(float)),
         "beside": [
-            {"name": arm.name, "role": arm.role, "difference": _encoded(arm.difference, "<f4")}
+            {"name": arm.name, "role": arm.role, "difference": _encode(arm.difference, "<f4")}
             for arm in motion.beside
         ],
         "magnification": motion.magnification,
@@ -214,7 +214,7 @@ def _motion(motion: ReplayMotion) -> dict[str, Any]:
 
 
 def _shares(values: Float2D) -> str:
-    return _encoded(np.rint(255.0 * np.clip(np.nan_to_num(values), 0.0, 1.0)), "u1")
+    return _encode(np.rint(255.0 * np.clip(np.nan_to_num(values), 0.0, 1.0)), "u1")
 
 
 def _panels(charts: Sequence[Chart], names: set[str]) -> list[dict[str, Any]]:
@@ -232,19 +232,19 @@ def _panels(charts: Sequence[Chart], names: set[str]) -> list[dict[str, Any]]:
     ]
 
 
-def _encoded(values: ArrayLike, kind: str) -> str:
+def _encode(values: ArrayLike, kind: str) -> str:
     """Return numbers in base64, row by row."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
 
 
-PULL = 0.002
+MEAN_WEIGHT = 0.002
 """Weight of the mean beside that of the planes."""
 
-ROUNDS = 12
+MAX_ROUNDS = 12
 """Most cell sizes that are tried."""
 
 
-def simplified(solids: Sequence[Solid], most: int) -> list[Solid]:
+def simplify(solids: Sequence[Solid], most: int) -> list[Solid]:
     """Return solids with at most about `most` triangles together; as they are if they have fewer.
 
     One cell size holds for all, so that details of one size are kept on all of them. A solid of
@@ -254,8 +254,8 @@ def simplified(solids: Sequence[Solid], most: int) -> list[Solid]:
         return list(solids)
     area = sum(float(np.linalg.norm(_normals(solid), axis=1).sum()) for solid in solids)
     cell = np.sqrt(0.5 * area / most)  # half of what it would be if all were flat
-    for _ in range(ROUNDS):
-        clusters = [_Clusters.of(solid, cell) for solid in solids]
+    for _ in range(MAX_ROUNDS):
+        clusters = [_Clusters.from_solid(solid, cell) for solid in solids]
         count = sum(len(cluster.faces) for cluster in clusters)
         if count <= most:
             break
@@ -280,7 +280,7 @@ class _Clusters(NamedTuple):
     faces: Int1D
 
     @classmethod
-    def of(cls, solid: Solid, cell: float) -> Self:
+    def from_solid(cls, solid: Solid, cell: float) -> Self:
         keys = np.floor((solid.vertices - solid.vertices.min(axis=0)) / cell).astype(np.int64)
         span = keys.max(axis=0) + 1
         flat = (keys[:, 0] * span[1] + keys[:, 1]) * span[2] + keys[:, 2]
@@ -317,7 +317,7 @@ def _places(solid: Solid, of_vertex: Int1D, count: int, cell: float) -> Float2D:
     )
     squares = (weights[:, None, None] * planes[:, :, None] * planes[:, None, :]).reshape(-1, 9)
     A = summed(squares, index).reshape(-1, 3, 3)
-    pull = PULL * np.maximum(np.trace(A, axis1=1, axis2=2), np.finfo(float).tiny)
+    pull = MEAN_WEIGHT * np.maximum(np.trace(A, axis1=1, axis2=2), np.finfo(float).tiny)
     A += pull[:, None, None] * np.eye(3)
     rhs = summed((weights * beside)[:, None] * planes, index)
     shift = np.linalg.solve(A, rhs[:, :, None])[:, :, 0]  # [1], with a Tikhonov term

@@ -10,29 +10,29 @@ from robotid_sim.arrays import Bool2D, Float1D, Float2D
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.measurement.log import Log
 from robotid_sim.model.robot import Robot
-from robotid_sim.palette import ROLES, joint_role
-from robotid_sim.report.figures.closed_loop import MOST_SCENARIOS, loop_motion, model_role
-from robotid_sim.report.figures.excitation import EXCITATION, shown_times
+from robotid_sim.palette import ROLE_COLORS, joint_role
+from robotid_sim.report.figures.closed_loop import MAX_SCENARIOS, loop_motion, model_role
+from robotid_sim.report.figures.excitation import MOTION_NAME, display_times
 from robotid_sim.section import Section
 from robotid_sim.trajectory.reference import Trajectory
 from robotid_sim.validation.closed_loop import ClosedLoop, TaskMotions
 from robotid_sim.validation.control_run import Trace
 from robotid_sim.validation.prediction import Prediction
-from robotid_sim.viewer.animation import Animation, ContactTimes, interpolated, thinned
+from robotid_sim.viewer.animation import Animation, ContactTimes, interpolate, reduce_times
 from robotid_sim.viewer.sources import visible_magnification
 
 LOG, UNSEEN = "log", "unseen log"
 """Names of motions of logs, which charts have in common with the replay."""
 
-FULL_RESIDUAL = 3.0
+MAX_RESIDUAL_RATIO = 3.0
 """Residual over its standard deviation that has the last color."""
 
-FIRST_BESIDE = 3
+FIRST_GHOST_HUE = 3
 """First hue of an arm beside a log; those before it are of models and of the path."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class BesideArm:
+class GhostArm:
     """Another arm in the same place, drawn as a ghost."""
 
     name: str
@@ -49,7 +49,7 @@ class ReplayMotion:
     name: str
     """Unique on the page; charts name it in their clocks."""
     animation: Animation
-    beside: tuple[BesideArm, ...] = ()
+    beside: tuple[GhostArm, ...] = ()
     magnification: float = 1.0
     """Factor of the differences that the page begins with."""
     residual: Float2D | None = None
@@ -59,7 +59,7 @@ class ReplayMotion:
     own: str = "reference"
     """What the arm itself is called where others are beside it."""
 
-    def thinned(self, most: int) -> "ReplayMotion":
+    def reduce_samples(self, most: int) -> "ReplayMotion":
         """Return the motion with at most `most` samples."""
         shown = self.animation
         step = -(-shown.t.size // max(most, 2))
@@ -77,9 +77,11 @@ class ReplayMotion:
             contact=None if self.contact is None else self.contact[keep],
         )
 
-    def with_contacts(self) -> "ReplayMotion":
+    def add_contacts(self) -> "ReplayMotion":
         """Return the motion with the contacts of its links, if there is an engine to find them."""
-        touching = ContactTimes.of(self.animation).touching[:, : self.animation.robot.dof]
+        touching = ContactTimes.from_animation(self.animation).touching[
+            :, : self.animation.robot.dof
+        ]
         return replace(self, contact=touching if touching.any() else None)
 
 
@@ -95,10 +97,12 @@ class Replay:
     """Seconds of motion per second at the beginning."""
 
 
-def trajectory_motion(robot: Robot, trajectory: Trajectory, name: str = EXCITATION) -> ReplayMotion:
+def trajectory_motion(
+    robot: Robot, trajectory: Trajectory, name: str = MOTION_NAME
+) -> ReplayMotion:
     """Return a trajectory, of a periodic one the approach and one period, as in its chart."""
-    animation = Animation.of_trajectory(robot, trajectory, name)
-    shown = animation.t <= shown_times(trajectory)[-1] + 1e-9
+    animation = Animation.from_trajectory(robot, trajectory, name)
+    shown = animation.t <= display_times(trajectory)[-1] + 1e-9
     tau = None if animation.tau is None else animation.tau[shown]
     channels = (animation.t[shown], animation.q[shown], animation.dq[shown], tau)
     return ReplayMotion(name, Animation(name, robot, *channels))
@@ -115,13 +119,13 @@ def log_motion(
 
     Residuals are shares of their standard deviation `noise_std` [N m], shape (n,).
     """
-    animation = Animation.of_log(robot, log, name)
+    animation = Animation.from_log(robot, log, name)
     if predicted is None or noise_std is None or predicted.t.size < 2:
         return ReplayMotion(name, animation)
     left = np.abs(predicted.measured - predicted.predicted)
-    full = FULL_RESIDUAL * np.maximum(np.nan_to_num(noise_std), np.finfo(float).tiny)
+    full = MAX_RESIDUAL_RATIO * np.maximum(np.nan_to_num(noise_std), np.finfo(float).tiny)
     order = np.argsort(predicted.t, kind="stable")
-    residual = interpolated(animation.t, predicted.t[order], left[order] / full)
+    residual = interpolate(animation.t, predicted.t[order], left[order] / full)
     return ReplayMotion(name, animation, residual=np.minimum(residual, 1.0))
 
 
@@ -129,13 +133,13 @@ def logs_motion(animations: Sequence[Animation]) -> ReplayMotion:
     """Return the first of several motions with the others as ghosts, by their times."""
     first, *others = animations
     beside = tuple(
-        BesideArm(a.name, joint_role(FIRST_BESIDE + k), interpolated(first.t, a.t, a.q) - first.q)
+        GhostArm(a.name, joint_role(FIRST_GHOST_HUE + k), interpolate(first.t, a.t, a.q) - first.q)
         for k, a in enumerate(others)
     )
     return ReplayMotion(first.name, first, beside, own=first.name)
 
 
-def tracking_motion(
+def make_tracking_motion(
     robot: Robot,
     name: str,
     trajectory: Trajectory,
@@ -148,11 +152,11 @@ def tracking_motion(
     times [s], shape (N,), and position less reference, shape (N, n). The magnification is by
     default that of `visible_magnification`.
     """
-    t = thinned(next(iter(errors.values()))[1])
+    t = reduce_times(next(iter(errors.values()))[1])
     reference = trajectory(t)
     tau = joint_torque(robot, reference.q, reference.dq, reference.ddq)
     beside = tuple(
-        BesideArm(model, role, interpolated(t, times, error))
+        GhostArm(model, role, interpolate(t, times, error))
         for model, (role, times, error) in errors.items()
     )
     if magnification is None:
@@ -164,7 +168,7 @@ def tracking_motion(
 def loop_motions(robot: Robot, loop: ClosedLoop) -> list[ReplayMotion]:
     """Return the first run of every task and drawn scenario, with all models beside it."""
     motions = []
-    for task, scenario in product(loop.tasks, loop.scenarios[:MOST_SCENARIOS]):
+    for task, scenario in product(loop.tasks, loop.scenarios[:MAX_SCENARIOS]):
         errors = {}
         for model in loop.models:
             run = loop.find(model, scenario, task.name)
@@ -173,19 +177,21 @@ def loop_motions(robot: Robot, loop: ClosedLoop) -> list[ReplayMotion]:
                 errors[model] = (model_role(loop, model), run.trace.t, -run.trace.error)
         if errors:
             name = loop_motion(task.name, scenario)
-            motions.append(tracking_motion(robot, name, task.trajectory, errors))
+            motions.append(make_tracking_motion(robot, name, task.trajectory, errors))
     return motions
 
 
-def in_motion(section: Section, motion: str) -> Section:
+def tie_to_motion(section: Section, motion: str) -> Section:
     """Return a section whose time axes are those of a motion of the replay."""
-    return replace(section, charts=tuple(chart.in_motion(motion) for chart in section.charts))
+    return replace(section, charts=tuple(chart.tie_to_motion(motion) for chart in section.charts))
 
 
 def task_motion(motions: TaskMotions, magnification: float | None, robot: Robot) -> ReplayMotion:
     """Return the reference of a task and the arm with every model beside it."""
     errors = {
-        model: (model if model in ROLES else joint_role(k), motions.logs[model].t, error)
+        model: (model if model in ROLE_COLORS else joint_role(k), motions.logs[model].t, error)
         for k, (model, error) in enumerate(motions.errors().items())
     }
-    return tracking_motion(robot, motions.task.name, motions.task.trajectory, errors, magnification)
+    return make_tracking_motion(
+        robot, motions.task.name, motions.task.trajectory, errors, magnification
+    )
