@@ -31,7 +31,12 @@ from robotid_sim.model.joint import Friction, Joint
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.build import build_setup
 from robotid_sim.pipeline.config import load_config
-from robotid_sim.pipeline.crossing import Crossing, both_engines, cross_engines, engine_runs
+from robotid_sim.pipeline.engine_comparison import (
+    EngineComparison,
+    both_engines,
+    compare_engines,
+    engine_runs,
+)
 from robotid_sim.streams import Streams
 
 EXAMPLES = "cmeel.prefix/share/example-robot-data/robots"
@@ -111,21 +116,21 @@ def rows_of(task: tuple[str, int, int, bool]) -> list[Row]:
     runs = engine_runs(setup, both_engines())
     again = replace(setup, comparison=None)
     drawn = [replace(again, streams=Streams(1000 * (seed + 1) + k)) for k in range(1, noises)]
-    return [row_of(name, cross_engines(one, runs)) for one in (setup, *drawn)]
+    return [row_of(name, compare_engines(one, runs)) for one in (setup, *drawn)]
 
 
-def row_of(name: str, crossed: Crossing) -> Row:
+def row_of(name: str, crossed: EngineComparison) -> Row:
     """Return what one identification in both engines gives."""
     pair = crossed.difference
-    if pair is None or crossed.all_closed_loops_completed:
+    if pair is None or crossed.failed_loops:
         raise RuntimeError(f"{name}, seed {crossed.seed}: a fit or a loop failed")
-    proofs = [proof for proof in crossed.proofs if proof.has_other_engine]
+    proofs = [proof for proof in crossed.validations if proof.has_other_engine]
     return Row(
         within=int((np.abs(pair.values) <= pair.half_width).sum()),
         parameters=len(pair.names),
         squared=pair.chi_squared / pair.rank,
         errors=tuple(float("nan" if p.worst_error is None else p.worst_error) for p in proofs),
-        gaps=tuple(p.gap_left for p in proofs if p.gap_left is not None),
+        gaps=tuple(p.remaining_gap for p in proofs if p.remaining_gap is not None),
     )
 
 

@@ -132,7 +132,7 @@ class Subject:
             return True
         plan = build_fit(load_config(None))
         fit = fit_logs(log, self.nominal, self.basis, plan, np.random.default_rng(0))
-        return bool(fit.doubt) or not fit.chosen.success
+        return bool(fit.warning) or not fit.chosen.success
 
 
 def print_damage(subject: Subject, damage: Damage, sound: list, *, fit: bool) -> None:

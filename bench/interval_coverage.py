@@ -123,7 +123,7 @@ def trial(setup: Setup, clean: Log, std: Float1D, seed: int) -> Trial:
         before = confidence_intervals(plain, wls.fit(plain, np.random.default_rng(0)))
         after = confidence_intervals(problem, estimate)
         error = (estimate.beta - true) / std
-        return Trial(error, before.covers(true), after.covers(true), seconds, len(found.lacks))
+        return Trial(error, before.covers(true), after.covers(true), seconds, len(found.unmodeled))
 
 
 def row(name: str, condition: str, seeds: int) -> list[Trial]:

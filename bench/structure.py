@@ -27,7 +27,7 @@ from robotid_sim.measurement.log import Log
 from robotid_sim.model.friction_law import FRICTION_LAWS, Asymmetric, LoadDependent, Stribeck
 from robotid_sim.model.joint_terms import ALL, JointTerm, select_kinds
 from robotid_sim.model.robot import Robot
-from robotid_sim.model.term_laws import FrictionVelocity
+from robotid_sim.model.term_laws import TransitionVelocity
 from robotid_sim.pipeline.config import load_config
 from robotid_sim.pipeline.fit_plan import build_fit
 from robotid_sim.pipeline.identification import Identification
@@ -92,7 +92,7 @@ def true_terms(one: OneJoint, robot: Robot) -> tuple[JointTerm, ...]:
             numbers = ((law.static - 1.0) * Fc,), law.velocity
         case LoadDependent():
             numbers = (law.share,), None
-        case FrictionVelocity():
+        case TransitionVelocity():
             numbers = (Fc,), law.factor * joint.friction.eps
         case _:
             return one.terms(robot)

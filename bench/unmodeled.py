@@ -159,7 +159,7 @@ def trial(setup: Setup, clean: Log, unseen: Log, seed: int) -> Trial:
             confidence_intervals(problem, plain),
         )
         phi = setup.cell.plant.parameters()
-        lacks = [lack for lack in fit.discrepancy.lacks if lack.knots]
+        lacks = [lack for lack in fit.discrepancy.unmodeled if lack.knots]
         model = fit.nominal.with_parameters(fit.basis.complete(estimate.beta, phi), formal=True)
         nominal = setup.nominal.with_parameters(setup.basis.complete(plain.beta, phi), formal=True)
         truth, use = unseen.truth, unseen.t >= 0.5

@@ -96,7 +96,7 @@ def on_log(name: str, setup: Setup, logs: tuple[Log, Log], log: Log, seed: int) 
     fit = fit_logs(log, setup.nominal, setup.basis, setup.fit, rng)
     with tempfile.TemporaryDirectory() as folder:
         fit.write(folder, meshes=MeshMode.KEEP)
-        written = None if fit.lift is None else Path(folder) / IDENTIFIED
+        written = None if fit.consistent_robot is None else Path(folder) / IDENTIFIED
         estimates = score_estimates(setup.cell.plant, logs[1], fit)
         (causes,) = assess(fit, log).diagnoses
         judged = verdict(setup, *logs, fit, causes, estimates, written, None, ())

@@ -38,7 +38,7 @@ REFIT = """
 def written(study: Study, folder: Path) -> tuple[Path, dict]:
     """Return the page of a study with this section alone, and what it carries."""
     recipe = Recipe(command="", seed=0, settings=study.setup.settings, versions={})
-    sections = what_if_section(refit_of(study.fit, study.fit.plain), recipe)
+    sections = what_if_section(refit_of(study.fit, study.fit.problem_without_terms), recipe)
     write_page(Page(title="What if", finding="", sections=sections), folder / "page.html")
     assert sections[0].live is not None
     return folder / "page.html", json.loads(sections[0].live.data)

@@ -59,7 +59,7 @@ from .estimation.problem import build_problem as build_problem
 from .estimation.least_squares import OrdinaryLeastSquares as OrdinaryLeastSquares
 from .estimation.least_squares import WeightedLeastSquares as WeightedLeastSquares
 from .estimation.consistent import Consistent as Consistent
-from .estimation.consistent import lift as lift
+from .estimation.consistent import make_consistent as make_consistent
 from .estimation.reduction import cramer_rao as cramer_rao
 from .preprocess.adaptive import Adaptive as Adaptive
 from .preprocess.kalman_torque import KalmanTorque as KalmanTorque

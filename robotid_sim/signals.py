@@ -88,7 +88,7 @@ def let_signals_raise() -> None:
     handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     ends = {number: end for number, end in handlers.items() if isinstance(end, _End)}
     if ends:
-        # Ends the process when `GRACE_TIME` has passed after a signal, whatever its main thread does;
+        # Ends the process `GRACE_TIME` after a signal, whatever its main thread does;
         # Python writes the number of the signal, before it calls a handler.
         end = next(iter(ends.values()))
         reader, writer = os.pipe()

@@ -111,4 +111,4 @@ def test_signatures_have_short_names() -> None:
     import robotid_sim as rid
 
     assert "q: ArrayLike" in str(inspect.signature(rid.joint_torque))
-    assert "cov: Float2D" in str(inspect.signature(rid.lift))
+    assert "cov: Float2D" in str(inspect.signature(rid.make_consistent))

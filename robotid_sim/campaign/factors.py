@@ -48,7 +48,7 @@ class Factor:
     levels: tuple[Level, ...] = ()
     drawn: tuple[str, float, float] | None = None
     """Distribution and its two numbers."""
-    given: Any = None
+    value: Any = None
     """As the plan has it."""
 
     def has_key(self, key: str) -> bool:
@@ -64,10 +64,10 @@ class Factor:
     def reduce_levels(self, count: int) -> Any:
         """Return what a plan would say for at most so many levels, the first and the last in it."""
         if self.drawn is not None or len(self.levels) <= count:
-            return self.given
+            return self.value
         kept = [round(k * (len(self.levels) - 1) / (count - 1)) for k in range(count)]
-        if isinstance(self.given, Sequence):
-            return [self.given[k] for k in kept]
+        if isinstance(self.value, Sequence):
+            return [self.value[k] for k in kept]
         return [self.levels[k].label for k in kept]
 
 
@@ -93,7 +93,7 @@ def factor_of(name: str, given: Any) -> Factor:
     labels = [level.label for level in levels]
     if len(set(labels)) < len(labels):
         raise OptionError(f"factor '{name}' has a level twice: {labels}")
-    return Factor(name, levels, given=given)
+    return Factor(name, levels, value=given)
 
 
 def _level(name: str, value: Any) -> Level:
@@ -161,13 +161,13 @@ def _make_range_factor(name: str, given: Mapping[str, Any]) -> Factor:
         )
     low, high = float(first), float(second)
     if kind in DISTRIBUTIONS:
-        return Factor(name, drawn=(kind, low, high), given=dict(given))
+        return Factor(name, drawn=(kind, low, high), value=dict(given))
     steps = given["steps"]
     if not isinstance(steps, int) or isinstance(steps, bool) or not 2 <= steps <= 1000:
         raise OptionError(f"factor '{name}': steps = {steps!r}; give a whole number from 2 to 1000")
     uniform = "log-uniform" if kind == "log-range" else "uniform"
     values = [_quantile(uniform, low, high, k / (steps - 1)) for k in range(steps)]
-    return Factor(name, tuple(_level(name, value) for value in values), given=values)
+    return Factor(name, tuple(_level(name, value) for value in values), value=values)
 
 
 def _quantile(kind: str, first: float, second: float, share: float) -> float:

@@ -24,7 +24,7 @@ from robotid_sim.pipeline.identification import Identification
 from robotid_sim.pipeline.identify import identify
 from robotid_sim.pipeline.scoring import score_estimates
 from robotid_sim.pipeline.simulate import clean_run, measure_clean_log
-from robotid_sim.pipeline.stages import lift_estimate
+from robotid_sim.pipeline.stages import make_estimate_consistent
 from robotid_sim.streams import Streams, make_stream
 from robotid_sim.validation.closed_loop import ClosedLoop, make_undisturbed_task, run_closed_loops
 from robotid_sim.validation.comparison import UNDISTURBED_NAME
@@ -179,7 +179,7 @@ def _add_models(
     assert comparison is not None
     models, rng = {}, streams("control")
     for estimate in fit.estimates:
-        lifted = lift_estimate(estimate, fit.nominal, fit.basis)
+        lifted = make_estimate_consistent(estimate, fit.nominal, fit.basis)
         if lifted is not None:
             models[estimate.estimator] = lifted.robot
     if set(comparison.scenarios) != {UNDISTURBED_NAME} or len(comparison.controllers) > 1:

@@ -45,7 +45,7 @@ class Spread:
 class PairedTest:
     """Two levels of a factor in trials that are else the same."""
 
-    one: Label
+    first: Label
     two: Label
     pairs: int
     difference: float

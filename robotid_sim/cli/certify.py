@@ -43,7 +43,7 @@ def certify(
     from robotid_sim.files import FILE_SPACE, write_json
     from robotid_sim.pipeline.build_robot import build_robot
     from robotid_sim.pipeline.certificate import certify as prove
-    from robotid_sim.pipeline.crossing import both_engines
+    from robotid_sim.pipeline.engine_comparison import both_engines
     from robotid_sim.report.comparison_report import certificate_report, certify_text
     from robotid_sim.report.page import write_page
     from robotid_sim.report.text import verdict_cases, write_junit

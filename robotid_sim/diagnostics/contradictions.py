@@ -6,8 +6,8 @@ import numpy as np
 
 from robotid_sim.arrays import Bool2D
 from robotid_sim.diagnostics.cause import Wording
+from robotid_sim.diagnostics.data_faults import gross_cause
 from robotid_sim.diagnostics.evidence import Evidence
-from robotid_sim.diagnostics.gross_causes import gross_cause
 from robotid_sim.diagnostics.nominal_causes import implausible_bodies
 from robotid_sim.diagnostics.recording_causes import find_clipped_torques
 from robotid_sim.diagnostics.search import MIN_GAIN

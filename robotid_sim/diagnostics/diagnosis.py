@@ -4,7 +4,7 @@ import logging
 
 import numpy as np
 
-from robotid_sim.diagnostics.accepted import AcceptedCause
+from robotid_sim.diagnostics.accepted_cause import AcceptedCause
 from robotid_sim.diagnostics.cause import Cause, Diagnosis
 from robotid_sim.diagnostics.directions import excitation_causes
 from robotid_sim.diagnostics.evidence import Evidence

@@ -12,7 +12,7 @@ from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.diagnostics.cause import ColumnCandidate, Wording
 from robotid_sim.diagnostics.evidence import Evidence
 from robotid_sim.dynamics.dynamics import rigid_body_torque
-from robotid_sim.estimation.held_out import Fit
+from robotid_sim.estimation.hold_out import Fit
 from robotid_sim.estimation.problem import joint_only
 from robotid_sim.section import torque_unit
 

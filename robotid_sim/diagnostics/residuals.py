@@ -120,7 +120,7 @@ RESIDUAL_REMEDY = (
 )
 
 
-def doubt(
+def describe_misfit(
     estimate: Estimate,
     problem: LinearProblem,
     plain: LinearProblem | None = None,

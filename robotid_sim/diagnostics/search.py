@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from robotid_sim.arrays import Float1D
-from robotid_sim.diagnostics.accepted import AcceptedCause, merge_sign_causes
+from robotid_sim.diagnostics.accepted_cause import AcceptedCause, merge_sign_causes
 from robotid_sim.diagnostics.cause import ColumnCandidate, CorrectionCandidate
 from robotid_sim.diagnostics.column_causes import (
     TORQUE_SIGN_KIND,
@@ -22,13 +22,13 @@ from robotid_sim.diagnostics.column_causes import (
     nominal_ratio,
     scale_causes,
 )
+from robotid_sim.diagnostics.data_faults import gross_cause
 from robotid_sim.diagnostics.evidence import ConsistentFit, Evidence
 from robotid_sim.diagnostics.friction_causes import friction_causes
-from robotid_sim.diagnostics.gross_causes import gross_cause
 from robotid_sim.diagnostics.structure_causes import step_causes, structure_causes
 from robotid_sim.diagnostics.torque_causes import delay_causes, list_coupling_causes, torque_causes
 from robotid_sim.estimation.cone_program import ConsistentProgram
-from robotid_sim.estimation.held_out import Fit
+from robotid_sim.estimation.hold_out import Fit
 from robotid_sim.estimation.selection import (
     FINALIST_COUNT,
     TIE_TOLERANCE,

@@ -16,7 +16,7 @@ from robotid_sim.diagnostics.cause import ColumnCandidate, Wording
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
 from robotid_sim.estimation.gravity_fit import strength_words
-from robotid_sim.estimation.held_out import Fit
+from robotid_sim.estimation.hold_out import Fit
 from robotid_sim.estimation.problem import joint_only
 from robotid_sim.estimation.selection import ResidualProjection
 from robotid_sim.model.robot import Robot

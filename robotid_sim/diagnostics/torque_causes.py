@@ -26,7 +26,7 @@ import numpy as np
 from robotid_sim.arrays import Bool1D, Float1D
 from robotid_sim.diagnostics.cause import ColumnCandidate, CorrectionCandidate, Wording
 from robotid_sim.diagnostics.evidence import MAX_DELAY, Correction, Evidence
-from robotid_sim.estimation.held_out import Fit
+from robotid_sim.estimation.hold_out import Fit
 from robotid_sim.estimation.problem import joint_only
 from robotid_sim.estimation.selection import ResidualProjection
 from robotid_sim.section import percent, torque_unit

@@ -112,7 +112,7 @@ class Consistent(Estimator):
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
-class Lift:
+class ConsistentRobot:
     """A consistent robot for estimated base parameters."""
 
     robot: Robot
@@ -123,7 +123,9 @@ class Lift:
     message: str
 
 
-def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> Lift:
+def make_consistent(
+    beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters
+) -> ConsistentRobot:
     """Return the consistent robot nearest to `nominal` with base parameters `beta`.
 
     Base parameters leave most of the full parameters open; the nominal robot resolves them. If no
@@ -200,7 +202,7 @@ def lift(beta: Float1D, cov: Float2D, nominal: Robot, basis: BaseParameters) -> 
         else "no rigid bodies have exactly the estimated base parameters; the nearest consistent "
         f"robot is {distance:.2g} standard deviations away (rms)"
     )
-    return Lift(nominal.with_parameters(phi), exact, distance, message)
+    return ConsistentRobot(nominal.with_parameters(phi), exact, distance, message)
 
 
 def draw_robots(

@@ -30,7 +30,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.estimation.held_out import MIN_GAIN_OVER_ERROR_TESTED, blocks_of, worth
+from robotid_sim.estimation.hold_out import MIN_GAIN_OVER_ERROR_TESTED, blocks_of, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, random_errors
 from robotid_sim.estimation.problem import LinearProblem, map_rows, rows_of
 from robotid_sim.estimation.reduction import cramer_rao, reduce_rows
@@ -54,15 +54,15 @@ MIN_TORQUE_RATIO = 0.02
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Discrepancy:
-    """What the model of a fit lacks; nothing if there are no `lacks`."""
+    """What the model of a fit lacks; nothing if there are no `unmodeled`."""
 
-    lacks: tuple[UnmodeledFunction, ...]
+    unmodeled: tuple[UnmodeledFunction, ...]
     columns: Float2D
     """Torque of one standard deviation of every random effect in its joint's rows, (N n, k)."""
     noise_std: Float1D
     """Noise of the rows beside the functions [N m], shape (n,)."""
     functions: tuple[RandomFunction, ...] = ()
-    """The function of every one of the `lacks`; their columns are the last ones."""
+    """The function of every one of the `unmodeled`; their columns are the last ones."""
     repeats: bool = False
     """Whether what is left beside the functions repeats with the period, as torque ripple does."""
     left_out: "Discrepancy | None" = None
@@ -87,7 +87,7 @@ class Discrepancy:
             return self
         return replace(
             self,
-            lacks=self.lacks + left_out.lacks,
+            unmodeled=self.unmodeled + left_out.unmodeled,
             functions=self.functions + left_out.functions,
             columns=np.hstack([self.columns, left_out.columns]),
             left_out=None,
@@ -98,7 +98,7 @@ class Discrepancy:
         chosen = [k for k, is_in in enumerate(which) if is_in]
         return replace(
             self,
-            lacks=tuple(self.lacks[k] for k in chosen),
+            unmodeled=tuple(self.unmodeled[k] for k in chosen),
             functions=tuple(self.functions[k] for k in chosen),
             columns=np.hstack(
                 [self.columns[:, :0], *(self.columns[:, self.spans[k]] for k in chosen)]
@@ -110,8 +110,8 @@ class Discrepancy:
     @property
     def notable(self) -> tuple[UnmodeledFunction, ...]:
         """The lacks that are worth a word: by joint, the most obvious first, then by their size."""
-        joints = list(dict.fromkeys(lack.joint for lack in self.lacks))
-        large = [lack for lack in self.lacks if lack.over_noise >= MIN_TORQUE_RATIO]
+        joints = list(dict.fromkeys(lack.joint for lack in self.unmodeled))
+        large = [lack for lack in self.unmodeled if lack.over_noise >= MIN_TORQUE_RATIO]
         return tuple(sorted(large, key=lambda k: (joints.index(k.joint), -k.over_noise)))
 
 
@@ -133,7 +133,7 @@ def add_function_values(
     positions alone, as for predictions; its rows should be finer than those of the problem, which
     say little of a reversal. The model has the base parameters beta and all terms.
     """
-    lacks, noise = discrepancy.lacks, discrepancy.noise_std
+    lacks, noise = discrepancy.unmodeled, discrepancy.noise_std
     residual = problem.unstack_rows(problem.y - problem.W @ beta) / noise
     drift = dict.fromkeys(problem.joint_names, 0.0)
     for lack in lacks:
@@ -174,7 +174,7 @@ def add_function_values(
     small = {k.joint for k in valued if QUANTITIES[k.quantity].pulls and k.over_noise < unpredicted}
     predictive -= {name for name in small if worth(gains[name]) <= 0.0}
     added = [valued.get(k, k) if k.joint in predictive else k for k in lacks]
-    return replace(discrepancy, lacks=tuple(added))
+    return replace(discrepancy, unmodeled=tuple(added))
 
 
 def remove_unpredictive(
@@ -193,7 +193,7 @@ def remove_unpredictive(
             return discrepancy
         phi = problem.basis.complete(estimate.beta, nominal.parameters())
         model = nominal.with_parameters(phi, formal=True)
-        lacks = add_function_values(discrepancy, problem, estimate.beta, motion, model).lacks
+        lacks = add_function_values(discrepancy, problem, estimate.beta, motion, model).unmodeled
         stay = [bool(k.values) or not QUANTITIES[k.quantity].pulls for k in lacks]
         if all(stay):
             return discrepancy
@@ -238,7 +238,7 @@ def weigh_discrepancy(problem: LinearProblem, discrepancy: Discrepancy) -> Linea
         return replace(problem, repeats=True) if discrepancy.repeats else problem
     whole = replace(problem, random=np.hstack(known), repeats=discrepancy.repeats)
     columns = np.array(problem.unstack_rows(discrepancy.columns))
-    for k, (lack, span) in enumerate(zip(discrepancy.lacks, discrepancy.spans, strict=True)):
+    for k, (lack, span) in enumerate(zip(discrepancy.unmodeled, discrepancy.spans, strict=True)):
         j = problem.joint_names.index(lack.joint)
         columns[:, j, span] = _part(problem, discrepancy, k).beside
     columns /= discrepancy.noise_std[:, None]
@@ -256,7 +256,7 @@ class _Part(NamedTuple):
 
 def _part(problem: LinearProblem, discrepancy: Discrepancy, k: int) -> _Part:
     """Return the parts of the columns of function number k."""
-    lack, names = discrepancy.lacks[k], problem.basis.names
+    lack, names = discrepancy.unmodeled[k], problem.basis.names
     j = problem.joint_names.index(lack.joint)
     columns = problem.unstack_rows(discrepancy.columns[:, discrepancy.spans[k]])[:, j]
     symbols = [f"{symbol}{j + 1}" for symbol in FRICTION_SYMBOLS]

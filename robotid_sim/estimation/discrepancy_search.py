@@ -18,7 +18,7 @@ from robotid_sim.estimation.block_sandwich import (
 )
 from robotid_sim.estimation.discrepancy import Discrepancy, weigh_discrepancy, whiten_by_columns
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.held_out import (
+from robotid_sim.estimation.hold_out import (
     MIN_GAIN_OVER_ERROR_TESTED,
     MIN_GAIN_OVER_ERROR_UNSHARED,
     HeldOut,
@@ -116,7 +116,7 @@ def _find_functions(
     if opposed:
         whole = replace(search, gains=nothing.columns[:, :0]).discrepancy(explained)
         names = [(problem.joint_names[j], q) for q, j in (search.keys[c] for c in opposed)]
-        left_out = whole.part([(lack.joint, lack.quantity) in names for lack in whole.lacks])
+        left_out = whole.part([(lack.joint, lack.quantity) in names for lack in whole.unmodeled])
     if len(selected) < np.count_nonzero(explained.components.variances):
         search = replace(search, candidates=candidates.subset(selected))
         explained = search.components(y, noise) if selected else None

@@ -201,11 +201,11 @@ class EstimateContext(BaseModel):
 
     model_config = _STRICT_CONFIG
     chosen: str | None = None
-    doubt: str = ""
+    warning: str = ""
     torque_delay: float | None = None
     drive_gain_std: float | None = Field(default=None, ge=0.0)
     torque_measured: list[bool] | None = None
-    friction_velocity: list[float] | None = None
+    transition_velocity: list[float] | None = None
     gravity: list[float] | None = None
     cov_blocks: int | None = Field(default=None, ge=0)
 

@@ -8,7 +8,7 @@ from robotid_sim.arrays import Bool1D, Float1D, Float2D, Int1D
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.held_out import FOLD_COUNT, MIN_GAIN, predicts_better
+from robotid_sim.estimation.hold_out import FOLD_COUNT, MIN_GAIN, predicts_better
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import (
     LinearProblem,

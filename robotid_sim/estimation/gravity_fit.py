@@ -22,7 +22,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D, freeze
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters_like
 from robotid_sim.dynamics.dynamics import joint_torque
-from robotid_sim.estimation.held_out import MIN_GAIN, HeldOut, scores_of, worth
+from robotid_sim.estimation.hold_out import MIN_GAIN, HeldOut, scores_of, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, build_problem, extend_problem, rows_of
 from robotid_sim.measurement.motion import Motion
@@ -51,7 +51,7 @@ class GravityFit:
     """With that gravity."""
     basis: BaseParameters
     """Its base parameters."""
-    given: Float1D
+    assumed: Float1D
     """Gravity as it was given [m/s^2], shape (3,)."""
     cov: Float2D
     """Covariance of its change across, in two directions, and along itself, (3, 3)."""
@@ -63,17 +63,17 @@ class GravityFit:
     @property
     def angle(self) -> float:
         """Angle between the given gravity and that of the log [rad]."""
-        across = np.linalg.norm(np.cross(self.given, self.nominal.gravity))
-        return float(np.arctan2(across, self.given @ self.nominal.gravity))
+        across = np.linalg.norm(np.cross(self.assumed, self.nominal.gravity))
+        return float(np.arctan2(across, self.assumed @ self.nominal.gravity))
 
     @property
     def excess(self) -> float:
         """Strength over that of the given gravity, less one."""
-        return float(np.linalg.norm(self.nominal.gravity) / np.linalg.norm(self.given) - 1.0)
+        return float(np.linalg.norm(self.nominal.gravity) / np.linalg.norm(self.assumed) - 1.0)
 
     def sentences(self) -> list[str]:
         """Say what is tilted, and by how much, and what else may be wrong."""
-        std = np.sqrt(np.diag(self.cov)) / np.linalg.norm(self.given)
+        std = np.sqrt(np.diag(self.cov)) / np.linalg.norm(self.assumed)
         entries = ", ".join(f"{g:.4g}" for g in self.nominal.gravity)
         sentences = []
         if std[TILT].any():
@@ -188,8 +188,8 @@ def _iterate(
         if stepped is None:
             return None
         fit = stepped
-        change = np.linalg.norm(fit.nominal.gravity - fit.given)
-        if change > MAX_GRAVITY_CHANGE * np.linalg.norm(fit.given):
+        change = np.linalg.norm(fit.nominal.gravity - fit.assumed)
+        if change > MAX_GRAVITY_CHANGE * np.linalg.norm(fit.assumed):
             return None
         problem = build_problem(motion, fit.nominal, fit.basis)
     return fit, problem

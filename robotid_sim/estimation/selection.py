@@ -20,7 +20,7 @@ from typing import Self, TypeVar
 import numpy as np
 
 from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
-from robotid_sim.estimation.held_out import Fit, HeldOut
+from robotid_sim.estimation.hold_out import Fit, HeldOut
 from robotid_sim.estimation.reduction import span_of
 
 TIE_TOLERANCE = 5.0

@@ -15,7 +15,7 @@ from scipy.optimize import minimize_scalar
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import LogError
-from robotid_sim.estimation.held_out import FOLD_COUNT, MIN_GAIN, certainty, worth
+from robotid_sim.estimation.hold_out import FOLD_COUNT, MIN_GAIN, certainty, worth
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem
 from robotid_sim.estimation.selection import finalists, is_no_worse, outcomes, select_groups

@@ -12,7 +12,7 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D, Int1D
 from robotid_sim.dynamics.term_torques import TermStates, term_columns, term_signals
 from robotid_sim.estimation.estimate import Estimate
-from robotid_sim.estimation.held_out import Fit, HeldOut
+from robotid_sim.estimation.hold_out import Fit, HeldOut
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, extend_problem, joint_only, rows_of
 from robotid_sim.estimation.selection import (

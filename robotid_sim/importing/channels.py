@@ -15,8 +15,8 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D, Float2D
 from robotid_sim.errors import OptionError
-from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap, MatrixRows, Spring
+from robotid_sim.importing.raw_log import RawLog
 from robotid_sim.importing.units import SHARE_UNITS, UNITS, default_unit
 from robotid_sim.model.robot import Robot
 
@@ -40,7 +40,7 @@ class Channels(NamedTuple):
     """Joint torque per current [N m/A], shape (n,), with `current`."""
 
 
-def channels(recording: ForeignLog, mapping: ImportMap, robot: Robot) -> Channels:
+def channels(recording: RawLog, mapping: ImportMap, robot: Robot) -> Channels:
     r"""Return the channels that a complete map describes.
 
     With motors that drive several joints, :math:`q = R^{-1} q_m + q_0` and :math:`\tau = R^T
@@ -83,9 +83,7 @@ def channels(recording: ForeignLog, mapping: ImportMap, robot: Robot) -> Channel
     )
 
 
-def _samples(
-    recording: ForeignLog, mapping: ImportMap, robot: Robot, quantity: str
-) -> Float2D | None:
+def _samples(recording: RawLog, mapping: ImportMap, robot: Robot, quantity: str) -> Float2D | None:
     """Return the columns of a quantity in SI units; torques that are not recorded are zero."""
     kind = "torque" if quantity == "command" else quantity
     columns: list[Float1D] = []
@@ -107,8 +105,8 @@ def _samples(
 
 
 def unwrap_positions(
-    recording: ForeignLog, mapping: ImportMap, robot: Robot
-) -> tuple[ForeignLog, list[str]]:
+    recording: RawLog, mapping: ImportMap, robot: Robot
+) -> tuple[RawLog, list[str]]:
     """Join positions that jump by a turn where their counter begins anew, and say which.
 
     A jump is one only if what is left of it without the turn is an ordinary step.

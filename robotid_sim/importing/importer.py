@@ -10,8 +10,10 @@ import numpy as np
 from robotid_sim.arrays import Float1D, Float2D, linear_at
 from robotid_sim.errors import LogError, OptionError, UnknownNameError
 from robotid_sim.importing.channels import Channels, add_spring_torques, channels, unwrap_positions
-from robotid_sim.importing.foreign_log import (
-    ForeignLog,
+from robotid_sim.importing.import_map import ImportMap
+from robotid_sim.importing.match import Match, list_unused_columns, match
+from robotid_sim.importing.raw_log import (
+    RawLog,
     Segment,
     nearest_times,
     seconds,
@@ -20,8 +22,6 @@ from robotid_sim.importing.foreign_log import (
     smooth_at,
     uniform_grid,
 )
-from robotid_sim.importing.import_map import ImportMap
-from robotid_sim.importing.match import Match, list_unused_columns, match
 from robotid_sim.importing.readers import read_foreign_log
 from robotid_sim.measurement.log import MIN_SAMPLES, Log, not_uniform_after
 from robotid_sim.model.robot import Robot
@@ -161,7 +161,7 @@ class _Source:
 
     files: tuple[Path, ...]
     robot: Robot
-    recording: ForeignLog
+    recording: RawLog
     matched: Match
     t: Float1D
     samples: Channels
@@ -231,7 +231,7 @@ class _Source:
 
 
 def _complete(
-    recording: ForeignLog, mapping: ImportMap, robot: Robot
+    recording: RawLog, mapping: ImportMap, robot: Robot
 ) -> tuple[Float1D, Channels, list[str]]:
     """Return times and channels of the samples that have all numbers and a time of their own."""
     t = seconds(recording, mapping)

@@ -3,7 +3,7 @@
 import numpy as np
 
 from robotid_sim.errors import LogError
-from robotid_sim.importing.foreign_log import ForeignLog
+from robotid_sim.importing.raw_log import RawLog
 from robotid_sim.importing.units import UNITS, parse_column
 from robotid_sim.model.chain import ends_that_hold, mass_behind, path_to
 from robotid_sim.model.robot import Robot
@@ -22,7 +22,7 @@ def joints_of_tree(robot: Robot) -> tuple[str, ...]:
     return tuple(dict.fromkeys((*robot.joint_names, *others)))
 
 
-def require_at_rest(recording: ForeignLog, robot: Robot) -> tuple[str, ...]:
+def require_at_rest(recording: RawLog, robot: Robot) -> tuple[str, ...]:
     """Raise `LogError` if joints that the robot holds locked move in a recording.
 
     A joint that follows one that moves, moves too. Those that carry little, such as fingers, are

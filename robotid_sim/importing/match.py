@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from robotid_sim.errors import LogError, UnknownNameError
-from robotid_sim.importing.foreign_log import ForeignLog, seconds
 from robotid_sim.importing.import_map import ImportMap, JointMap
 from robotid_sim.importing.locked_joints import joints_of_tree, require_at_rest
 from robotid_sim.importing.profiles import complete_by_profile
+from robotid_sim.importing.raw_log import RawLog, seconds
 from robotid_sim.importing.units import (
     LENGTH_UNITS,
     PREFERRED_WORDS,
@@ -58,7 +58,7 @@ class Match:
     """What was concluded from numbers."""
 
 
-def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -> Match:
+def match(recording: RawLog, robot: Robot, given: ImportMap | None = None) -> Match:
     """Return the map of a recording to a robot; what `given` says is not inferred.
 
     Raises `UnknownNameError` if the map names a joint that the robot or a column that the recording
@@ -103,7 +103,7 @@ def match(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
     )
 
 
-def draft(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -> ImportMap:
+def draft(recording: RawLog, robot: Robot, given: ImportMap | None = None) -> ImportMap:
     """Return what `match` has for every joint, without requiring that it is all that a log needs.
 
     Every joint has a section with its columns, as far as names tell them.
@@ -120,7 +120,7 @@ def draft(recording: ForeignLog, robot: Robot, given: ImportMap | None = None) -
 
 
 def _choose_columns(
-    recording: ForeignLog, robot: Robot, given: ImportMap, quantities: Sequence[str] = QUANTITIES
+    recording: RawLog, robot: Robot, given: ImportMap, quantities: Sequence[str] = QUANTITIES
 ) -> tuple[dict[str, dict[str, ColumnName]], dict[str, str]]:
     """Return the columns of every quantity that has some, by joint, and why these."""
     names = [
@@ -191,7 +191,7 @@ def _columns(
 def _require_channels(
     chosen: Mapping[str, Mapping[str, ColumnName]],
     given: ImportMap,
-    recording: ForeignLog,
+    recording: RawLog,
     robot: Robot,
 ) -> None:
     constants = [name for name, j in given.joints.items() if j.torque_constant is not None]
@@ -211,7 +211,7 @@ def _require_channels(
     raise _missing_error("torque", recording, robot)
 
 
-def _missing_error(quantity: str, recording: ForeignLog, robot: Robot) -> LogError:
+def _missing_error(quantity: str, recording: RawLog, robot: Robot) -> LogError:
     """Return the error for a quantity whose columns are not found, or are too many or too few."""
     found = [
         name
@@ -226,7 +226,7 @@ def _missing_error(quantity: str, recording: ForeignLog, robot: Robot) -> LogErr
     )
 
 
-def _time(recording: ForeignLog, given: ImportMap) -> tuple[str | None, str | None, str]:
+def _time(recording: RawLog, given: ImportMap) -> tuple[str | None, str | None, str]:
     """Return column and unit of the time, and a note on how the unit is known."""
     if given.rate is not None:
         if given.time is not None:
@@ -253,7 +253,7 @@ def _time(recording: ForeignLog, given: ImportMap) -> tuple[str | None, str | No
     return name, unit, note
 
 
-def list_unused_columns(recording: ForeignLog, mapping: ImportMap) -> tuple[str, ...]:
+def list_unused_columns(recording: RawLog, mapping: ImportMap) -> tuple[str, ...]:
     """Return the columns of a recording that a map does not use."""
     used = {mapping.time}
     for joint in mapping.joints.values():
@@ -278,7 +278,7 @@ MatchedColumns = Mapping[str, Mapping[str, ColumnName]]
 
 
 def choose_units(
-    columns: MatchedColumns, recording: ForeignLog, robot: Robot, mapping: ImportMap
+    columns: MatchedColumns, recording: RawLog, robot: Robot, mapping: ImportMap
 ) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
     """Return the unit of every quantity of every joint, and what was concluded from numbers.
 
@@ -336,7 +336,7 @@ def choose_units(
 
 
 def _unit_by_limits(
-    joints: list[Joint], names: Mapping[str, ColumnName], recording: ForeignLog, mapping: ImportMap
+    joints: list[Joint], names: Mapping[str, ColumnName], recording: RawLog, mapping: ImportMap
 ) -> tuple[str, str]:
     """Return the unit of positions whose names have none, by the limits, and a note.
 
@@ -371,7 +371,7 @@ def _unit_by_limits(
 def _are_degrees(
     joints: list[str],
     columns: MatchedColumns,
-    recording: ForeignLog,
+    recording: RawLog,
     units: Mapping[str, Mapping[str, str]],
     mapping: ImportMap,
 ) -> bool:

@@ -13,8 +13,8 @@ from pydantic import Field
 
 from robotid_sim.config_section import ConfigSection
 from robotid_sim.errors import UnknownNameError
-from robotid_sim.importing.foreign_log import ForeignLog
 from robotid_sim.importing.import_map import ImportMap, JointMap
+from robotid_sim.importing.raw_log import RawLog
 from robotid_sim.importing.units import QUANTITIES, parse_column
 from robotid_sim.inputs import read_toml
 from robotid_sim.model.robot import Robot
@@ -59,7 +59,7 @@ class Profile(ConfigSection):
     torque_constants: tuple[PublishedConstants, ...] = ()
     """Of robots of the vendor; the first that fits is taken."""
 
-    def columns_of(self, recording: ForeignLog, dof: int) -> dict[str, list[str]]:
+    def columns_of(self, recording: RawLog, dof: int) -> dict[str, list[str]]:
         """Return the columns by quantity, in the order of joints, of those that have all."""
         chosen = {}
         for quantity, pattern in self.columns.items():
@@ -78,7 +78,7 @@ def profiles() -> dict[str, Profile]:
 
 
 def complete_by_profile(
-    recording: ForeignLog, robot: Robot, given: ImportMap
+    recording: RawLog, robot: Robot, given: ImportMap
 ) -> tuple[ImportMap, tuple[str, ...], list[str]]:
     """Complete a map by the profile that it names, or that the columns fit.
 
@@ -104,7 +104,7 @@ def complete_by_profile(
 def _complete_map(
     profile: Profile,
     columns: dict[str, list[str]],
-    recording: ForeignLog,
+    recording: RawLog,
     robot: Robot,
     given: ImportMap,
 ) -> tuple[dict[str, Any], list[str]]:

@@ -25,12 +25,7 @@ from robotid_sim.errors import (
     UnknownNameError,
     require_extra,
 )
-from robotid_sim.importing.foreign_log import (
-    ForeignLog,
-    join_recordings,
-    join_stamps,
-    log_of_arrays,
-)
+from robotid_sim.importing.raw_log import RawLog, join_recordings, join_stamps, log_of_arrays
 from robotid_sim.importing.text_files import read_text
 from robotid_sim.inputs import (
     estimate_unpacked_size,
@@ -46,7 +41,7 @@ PACKED_ELEMENT_KIND = 15
 """Kind of an element of a MAT file that is compressed."""
 
 
-def read_npz(path: Path) -> ForeignLog:
+def read_npz(path: Path) -> RawLog:
     """Read the arrays of an NPZ file."""
     require_warranted_zip(path)
     # NumPy leaves a file open that it opened and cannot read.
@@ -54,7 +49,7 @@ def read_npz(path: Path) -> ForeignLog:
         return log_of_arrays({k: value for k, value in file.items() if hasattr(value, "dtype")})
 
 
-def read_mat(path: Path) -> ForeignLog:
+def read_mat(path: Path) -> RawLog:
     """Read the variables of a MAT file of version 5, and the fields of structures."""
     with open_file(path) as file:
         order: Literal["little", "big"] = "little" if file.read(128)[126:] == b"IM" else "big"
@@ -81,7 +76,7 @@ def _flat(variables: Mapping[str, Any], prefix: str = "") -> dict[str, NDArray[A
     return arrays
 
 
-def read_hdf5(path: Path) -> ForeignLog:
+def read_hdf5(path: Path) -> RawLog:
     """Read every dataset of an HDF5 file, also a MAT file of version 7.3, wherever it stands."""
     arrays: dict[str, NDArray[Any]] = {}
 
@@ -94,7 +89,7 @@ def read_hdf5(path: Path) -> ForeignLog:
     return log_of_arrays(arrays)
 
 
-def read_parquet(path: Path) -> ForeignLog:
+def read_parquet(path: Path) -> RawLog:
     """Read the columns of a Parquet file; lists of equal length give several columns."""
     with require_extra("Parquet files need pyarrow", "logs"):
         import pyarrow as pa
@@ -128,7 +123,7 @@ def is_dataset(path: Path) -> bool:
     return (path / DATASET_FILE).is_file()
 
 
-def read_dataset(folder: Path) -> ForeignLog:
+def read_dataset(folder: Path) -> RawLog:
     """Read the episodes of a dataset of LeRobot, one after the other with gaps between.
 
     Lists of numbers give numbered columns, in the order of the robot's motors.
@@ -145,7 +140,7 @@ def read_dataset(folder: Path) -> ForeignLog:
         t = columns["timestamp"]
         ends = np.where(np.diff(t, prepend=t[0]) < 0.0, np.roll(t, 1) + EPISODE_GAP, 0.0)
         columns["timestamp"] = t + np.cumsum(ends)
-    return ForeignLog(columns, (f"a dataset of LeRobot with {len(files)} files of episodes",))
+    return RawLog(columns, (f"a dataset of LeRobot with {len(files)} files of episodes",))
 
 
 def _rows(rows: list[Any]) -> NDArray[Any]:
@@ -160,7 +155,7 @@ _BAG_SIGNATURES = (b"#ROSBAG V", b"\x89MCAP", b"SQLite format 3")
 _SIGNATURE_READERS = {b"PK\x03\x04": read_npz, b"PAR1": read_parquet, b"MATLAB 5.0": read_mat}
 
 
-def read_foreign_log(paths: Sequence[Path], topic: str | None = None) -> ForeignLog:
+def read_foreign_log(paths: Sequence[Path], topic: str | None = None) -> RawLog:
     """Return the columns of a file or folder, or of several files that are columns of one log.
 
     Text, NPZ, MAT, HDF5, Parquet, a ROS bag or MCAP file, told apart by content; the topic is that
@@ -188,7 +183,7 @@ def _read_beginning(path: Path) -> bytes:
         raise FileFormatError(f"cannot read {path}: {error.strerror}") from error
 
 
-def _read_file(path: Path) -> ForeignLog:
+def _read_file(path: Path) -> RawLog:
     beginning = b"" if path.is_dir() else _read_beginning(path)
     try:
         if path.is_dir():
@@ -215,7 +210,7 @@ def _is_our_hdf5(path: Path) -> bool:
         return str(file.attrs.get("schema")).startswith("robotid/log/")
 
 
-def _read_log(path: Path) -> ForeignLog:
+def _read_log(path: Path) -> RawLog:
     """Return the columns of a log of ours, to be written in another form."""
     log = load_log(path)
     columns = {"t": log.t}
@@ -226,7 +221,7 @@ def _read_log(path: Path) -> ForeignLog:
     keys = ("period", "torque_time_offset", "seed", "origin")
     left = [name for name in ("truth", "current") if getattr(log, name) is not None]
     notes = (f"is a log of robotid already; left out: {', '.join(left)}",) if left else ()
-    return ForeignLog(columns, notes, {key: getattr(log, key) for key in keys})
+    return RawLog(columns, notes, {key: getattr(log, key) for key in keys})
 
 
 if TYPE_CHECKING:
@@ -253,7 +248,7 @@ Sample = dict[str, float]
 """Values of one message by ``<quantity>.<joint>``."""
 
 
-def read_bag(path: Path, topic: str | None = None) -> ForeignLog:
+def read_bag(path: Path, topic: str | None = None) -> RawLog:
     """Read the joint states of one topic of a bag, or of ROS 2 storage files without metadata.
 
     Raises `FileFormatError` if the bag is broken, `LogError` if it has no joint states, or several
@@ -303,7 +298,7 @@ def _require_own_files(path: Path) -> None:
                 raise FileFormatError(f"{file}: '{computed[0]}' is computed, not stored; export it")
 
 
-def _read(reader: "AnyReader", topic: str | None, path: Path) -> ForeignLog:
+def _read(reader: "AnyReader", topic: str | None, path: Path) -> RawLog:
     chosen = _topic(reader, topic, path)
     connections = [c for c in reader.connections if c.topic == chosen]
     header, recorded, lists = [], [], []
@@ -331,7 +326,7 @@ def _read(reader: "AnyReader", topic: str | None, path: Path) -> ForeignLog:
     columns = {"t": 1e-9 * stamps}
     names = dict.fromkeys(name for sample in samples for name in sample)
     columns |= {name: np.array([s.get(name, np.nan) for s in samples]) for name in names}
-    return ForeignLog(columns, tuple(notes))
+    return RawLog(columns, tuple(notes))
 
 
 def _select_publisher(

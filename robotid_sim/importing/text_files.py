@@ -15,7 +15,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float1D
 from robotid_sim.errors import FileFormatError
-from robotid_sim.importing.foreign_log import ForeignLog
+from robotid_sim.importing.raw_log import RawLog
 from robotid_sim.importing.units import UNITS, unit_in
 from robotid_sim.inputs import estimate_unpacked_size, open_file, require_warranted
 
@@ -63,7 +63,7 @@ class TextForm(NamedTuple):
             return None
 
 
-def read_text(path: Path) -> ForeignLog:
+def read_text(path: Path) -> RawLog:
     """Read delimited text, which may be compressed by gzip and have lines of metadata above.
 
     Columns without a header line are numbered. Raises `FileFormatError` if a cell or a line is
@@ -91,7 +91,7 @@ def read_text(path: Path) -> ForeignLog:
     return recording
 
 
-def _remove_duplicates(columns: list[tuple[str, Float1D]], notes: tuple[str, ...]) -> ForeignLog:
+def _remove_duplicates(columns: list[tuple[str, Float1D]], notes: tuple[str, ...]) -> RawLog:
     """Leave out columns whose name stands twice, but where they are copies of one another."""
     by_name: dict[str, list[Float1D]] = {}
     for name, column in columns:
@@ -104,12 +104,12 @@ def _remove_duplicates(columns: list[tuple[str, Float1D]], notes: tuple[str, ...
     if twice:
         names = ", ".join(f"'{name}'" for name in twice)
         notes += (f"columns whose name stands twice are left out: {names}; rename them",)
-    return ForeignLog({n: same[0] for n, same in by_name.items() if n not in twice}, notes)
+    return RawLog({n: same[0] for n, same in by_name.items() if n not in twice}, notes)
 
 
 def _careful(
     lines: list[str], names: list[str], form: TextForm, path: Path, said: tuple[str, ...]
-) -> ForeignLog:
+) -> RawLog:
     """Return the columns of numbers of a file with empty cells, texts or errors."""
     rows = [form.cells(line) for line in lines]
     notes = list(said)

@@ -97,7 +97,7 @@ class RowFilter:
         return np.arange(self.stop - self.first)[self.rows]
 
     def apply(self, x: Float) -> Float:
-        """Filter a signal that is cut to `sample_slice`, shape (N, n, ...), along its first axis."""
+        """Filter a signal cut to `sample_slice`, shape (N, n, ...), along its first axis."""
         return self.filter_parts(parts_of(x))
 
     def filter_parts(self, parts: Iterable[Float]) -> Float:

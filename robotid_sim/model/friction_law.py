@@ -293,7 +293,7 @@ FRICTION_LAWS: Registry[FrictionLaw] = Registry(
         "cogging": "robotid_sim.model.term_laws:Cogging",
         "coupled-joints": "robotid_sim.model.term_laws:CoupledJoints",
         "curved-viscous": "robotid_sim.model.term_laws:CurvedViscous",
-        "transition-velocity": "robotid_sim.model.term_laws:FrictionVelocity",
+        "transition-velocity": "robotid_sim.model.term_laws:TransitionVelocity",
         "load-dependent": "robotid_sim.model.friction_law:LoadDependent",
         "offset": "robotid_sim.model.term_laws:Offset",
         "position-dependent": "robotid_sim.model.term_laws:PositionDependent",

@@ -49,7 +49,7 @@ class Offset(TermLaw):
 
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FrictionVelocity(FrictionLaw):
+class TransitionVelocity(FrictionLaw):
     """Dry friction that changes its sign within another speed than the model says."""
 
     factor: float = 4.0

@@ -119,7 +119,11 @@ class Assessment:
     def models(self) -> dict[str, Robot]:
         """The nominal robot, and the identified one if there is one."""
         models = {"nominal": self.nominal}
-        return models if self.fit.lift is None else models | {"identified": self.fit.lift.robot}
+        return (
+            models
+            if self.fit.consistent_robot is None
+            else models | {"identified": self.fit.consistent_robot.robot}
+        )
 
     @cached_property
     def intervals(self) -> Intervals | None:
@@ -225,7 +229,7 @@ class Assessment:
             "robot": fit.nominal.name,
             "estimator": fit.chosen.estimator,
             "passed": fit.passed,
-            "warning": fit.doubt,
+            "warning": fit.warning,
             "intervals": ends,
             "not_identifiable": list(fit.basis.no_effect),
             "remarks": self.remarks,

@@ -20,12 +20,18 @@ from robotid_sim.parallel import keep_workers, map_tasks
 from robotid_sim.pipeline.build import Setup, build_setup
 from robotid_sim.pipeline.build_robot import build_robot
 from robotid_sim.pipeline.config import StudyConfig
-from robotid_sim.pipeline.crossing import Crossing, Proof, both_engines, cross_engines, engine_runs
+from robotid_sim.pipeline.engine_comparison import (
+    EngineComparison,
+    EngineValidation,
+    both_engines,
+    compare_engines,
+    engine_runs,
+)
 from robotid_sim.pipeline.result import CheckResult, VerdictResult
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
 from robotid_sim.validation.agreement import Difference
-from robotid_sim.validation.honesty import difference_range, share_limit
+from robotid_sim.validation.fit_tests import difference_range, share_limit
 
 SetupOfSeed = Callable[[int], Setup]
 """Builds the study of a seed; a function of a module, or a `functools.partial` of one."""
@@ -38,14 +44,14 @@ class Certificate:
 
     robot: str
     engines: tuple[str, ...]
-    crossings: tuple[Crossing, ...]
+    crossings: tuple[EngineComparison, ...]
     """One a seed."""
     verdict: VerdictResult
 
     @property
-    def proofs(self) -> tuple[Proof, ...]:
+    def proofs(self) -> tuple[EngineValidation, ...]:
         """The proofs of all seeds."""
-        return tuple(proof for crossing in self.crossings for proof in crossing.proofs)
+        return tuple(proof for crossing in self.crossings for proof in crossing.validations)
 
     @property
     def differences(self) -> tuple[Difference, ...]:
@@ -83,7 +89,7 @@ def certificate(
     if len(seeds) == 1:
         setup = setup_of(seeds[0])
         runs = engine_runs(setup, engines, workers=workers, progress=progress)
-        crossings = [cross_engines(setup, runs, workers=workers, progress=progress)]
+        crossings = [compare_engines(setup, runs, workers=workers, progress=progress)]
     else:
         crossings = map_tasks(
             partial(_cross_seed, setup_of, engines, seeds[0]),
@@ -150,22 +156,24 @@ def _setup_of_seed(plant: Robot, config: StudyConfig, seed: int) -> Setup:
     return build_setup(plant, config.with_seed(seed))
 
 
-def _cross_seed(setup_of: SetupOfSeed, engines: Sequence[str], first: int, seed: int) -> Crossing:
+def _cross_seed(
+    setup_of: SetupOfSeed, engines: Sequence[str], first: int, seed: int
+) -> EngineComparison:
     """Return the study of a seed, with the runs of the first one alone: they are large."""
     setup = setup_of(seed)
-    crossed = cross_engines(setup, engine_runs(setup, engines))
+    crossed = compare_engines(setup, engine_runs(setup, engines))
     return crossed if seed == first else replace(crossed, excitation=None)
 
 
-def judge(crossings: Sequence[Crossing]) -> VerdictResult:
+def judge(crossings: Sequence[EngineComparison]) -> VerdictResult:
     """Return the verdict on the studies of all seeds: the worst proof, the pooled differences.
 
     The limits are those of the first one.
     """
     limits = crossings[0].limits
-    crossed = [proof for c in crossings for proof in c.proofs if proof.has_other_engine]
-    failed = sum(c.all_closed_loops_completed for c in crossings)
-    gaps = [proof.gap_left for proof in crossed]
+    crossed = [proof for c in crossings for proof in c.validations if proof.has_other_engine]
+    failed = sum(c.failed_loops for c in crossings)
+    gaps = [proof.remaining_gap for proof in crossed]
     with_laps = any(gap is not None for gap in gaps)
     checks = [
         _worst(
@@ -186,13 +194,13 @@ def judge(crossings: Sequence[Crossing]) -> VerdictResult:
 
 
 def _worst(
-    name: str, proofs: Sequence[Proof], values: Sequence[float | None], limit: float
+    name: str, proofs: Sequence[EngineValidation], values: Sequence[float | None], limit: float
 ) -> CheckResult:
     """Return the check of the largest value, which says whose it is; a missing one fails."""
     sizes = [np.inf if value is None else value for value in values]
     k = int(np.argmax(sizes))
     proof = proofs[k]
-    source, target = (ENGINES[name].words for name in (proof.identified_in, proof.proved_in))
+    source, target = (ENGINES[name].words for name in (proof.identified_in, proof.validated_in))
     whose = f"(identified in {source}, proved in {target}, seed {proof.seed})"
     return CheckResult.from_limit(name, values[k], limit).model_copy(update={"message": whose})
 

@@ -23,7 +23,7 @@ from robotid_sim.estimation.gravity_fit import (
     refine_gravity,
     revise_gravity,
 )
-from robotid_sim.estimation.held_out import predicts_better
+from robotid_sim.estimation.hold_out import predicts_better
 from robotid_sim.estimation.least_squares import WeightedLeastSquares, weights_by_log
 from robotid_sim.estimation.problem import LinearProblem, build_problem
 from robotid_sim.estimation.recording import RecordedLog

@@ -14,7 +14,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, RobotIdError
 from robotid_sim.estimation.block_sandwich import block_of, row_blocks_of
 from robotid_sim.estimation.body_intervals import BodyQuantity, estimate_bodies
-from robotid_sim.estimation.consistent import Lift, draw_robots
+from robotid_sim.estimation.consistent import ConsistentRobot, draw_robots
 from robotid_sim.estimation.discrepancy import Discrepancy
 from robotid_sim.estimation.estimate import Estimate, save_estimates
 from robotid_sim.estimation.friction_fit import FrictionFit
@@ -62,7 +62,11 @@ def parameter_rows(fit: "Identification") -> Table:
     owners = parameters.owners(nominal.dof)
     full_units = parameters.units(nominal.prismatic)
     phi, beta = nominal.parameters(), basis.project(nominal.parameters())
-    lifted = np.full(phi.size, np.nan) if fit.lift is None else fit.lift.robot.parameters()
+    lifted = (
+        np.full(phi.size, np.nan)
+        if fit.consistent_robot is None
+        else fit.consistent_robot.robot.parameters()
+    )
     accuracy = _accuracy(fit)
     base_of = {int(column): k for k, column in enumerate(basis.columns)}
     rows = []
@@ -147,7 +151,7 @@ class Identification:
     """The direction of gravity, if the log shows the base to be tilted."""
     structure: Structure
     """Terms that joints have beside the standard ones."""
-    plain: LinearProblem
+    problem_without_terms: LinearProblem
     """Rows of the motion as the model has them, without what the terms can explain."""
     discrepancy: Discrepancy
     """What the model lacks, and the errors that no log can show."""
@@ -159,12 +163,12 @@ class Identification:
     chosen: Estimate
     drive_gain_std: float
     """Relative standard deviation of the torque constants that the intervals hold."""
-    lift: Lift | None
+    consistent_robot: ConsistentRobot | None
     """The consistent robot of the chosen estimate; None if that failed."""
     loop_noise: LoopNoise | None = None
     """Where torques follow the noise of the encoders, if that shakes the robot and the plan heeds
     it."""
-    doubt: str = ""
+    warning: str = ""
     """Why the chosen estimate cannot be trusted, as `robotid_sim.diagnostics.residuals` says."""
     names: tuple[str, ...] = ("log.h5",)
     """Names of the logs."""
@@ -195,7 +199,7 @@ class Identification:
     @property
     def passed(self) -> bool:
         """Whether there is an estimate that nothing speaks against."""
-        return self.chosen.success and not self.doubt
+        return self.chosen.success and not self.warning
 
     @property
     def model(self) -> Robot:
@@ -257,9 +261,9 @@ class Identification:
             With intervals, as far as the log tells them; none without a robot or a covariance.
         """
         chosen, intervals = self.chosen, self.intervals()
-        if self.lift is None or intervals is None or chosen.cov is None:
+        if self.consistent_robot is None or intervals is None or chosen.cov is None:
             return []
-        robots = (self.lift.robot, self.nominal)
+        robots = (self.consistent_robot.robot, self.nominal)
         return list(estimate_bodies(chosen, *robots, self.basis, intervals.std))
 
     def content(self) -> dict[str, Any]:
@@ -268,7 +272,7 @@ class Identification:
 
     def context(self) -> dict[str, Any]:
         """Return what an estimate file says beside the estimates, as JSON values."""
-        lift, intervals = self.lift, self.intervals()
+        lift, intervals = self.consistent_robot, self.intervals()
         blocks = None if intervals is None else self.covariance_blocks(self.chosen)
         content: dict[str, Any] = {
             "logs": list(self.names),
@@ -278,15 +282,15 @@ class Identification:
             "groupings": list(self.basis.groupings),
             "lift": None if lift is None else lift.message,
             "unlikely_masses": [] if lift is None else unlikely_masses(lift.robot, self.nominal),
-            "warning": self.doubt,
-            "unmodeled_torque": [asdict(lack) for lack in self.discrepancy.lacks],
+            "warning": self.warning,
+            "unmodeled_torque": [asdict(lack) for lack in self.discrepancy.unmodeled],
             "residuals_repeat": self.discrepancy.repeats,
             "terms": [fitted.content() for fitted in self.structure.terms],
             "drive_gain_std": self.drive_gain_std,
             "transition_velocity": [joint.friction.eps for joint in self.nominal.joints],
             "gravity": self.nominal.gravity.tolist(),
             "torque_delay": self.preprocessor.delay,
-            "torque_measured": self.plain.measured_joints.tolist(),
+            "torque_measured": self.problem_without_terms.measured_joints.tolist(),
             "cov_dof": None if intervals is None else intervals.dof.tolist(),
             "cov_blocks": blocks,
             "bodies": [asdict(quantity) for quantity in self.bodies()],
@@ -356,7 +360,7 @@ class Identification:
         InconsistentInertiaError
             If a robot is required and there is none; nothing is written then.
         """
-        if require_robot and urdf is not None and self.lift is None:
+        if require_robot and urdf is not None and self.consistent_robot is None:
             chosen = self.chosen
             why = chosen.message if not chosen.success else "none is known near the estimate"
             raise InconsistentInertiaError(f"no robot to write to {urdf}: {why}")
@@ -367,8 +371,8 @@ class Identification:
             written.append(parameters)
         else:
             parameters.unlink(missing_ok=True)  # of an earlier run
-        if urdf is not None and self.lift is not None:
-            write_urdf(self.lift.robot, urdf, meshes=meshes)
+        if urdf is not None and self.consistent_robot is not None:
+            write_urdf(self.consistent_robot.robot, urdf, meshes=meshes)
             written.append(urdf)
         elif urdf is not None:
             urdf.unlink(missing_ok=True)
@@ -385,13 +389,15 @@ def add_warning(fit: Identification, why: str) -> Identification:
     if not fit.chosen.success or not why:
         return fit
     first = (
-        fit.doubt.removesuffix(RESIDUAL_REMEDY)
+        fit.warning.removesuffix(RESIDUAL_REMEDY)
         or "the fit passes its tests, but the log does not: "
     )
-    return replace(fit, doubt=f"{first}{why}", lift=find_untrusted_robot(fit.lift))
+    return replace(
+        fit, warning=f"{first}{why}", consistent_robot=find_untrusted_robot(fit.consistent_robot)
+    )
 
 
-def find_untrusted_robot(lifted: Lift | None) -> Lift | None:
+def find_untrusted_robot(lifted: ConsistentRobot | None) -> ConsistentRobot | None:
     """Return a consistent robot that is said not to explain the log."""
     text = "but does not explain the log"
     if lifted is None or text in lifted.message:

@@ -175,7 +175,7 @@ def predict_fit(
     if not fit.chosen.success:
         raise LogError(f"nothing to predict with: the fit failed: {fit.chosen.message}")
     preprocessor = ignore_velocities(plan.preprocessor, fit.preprocessor.delay)
-    given = (fit.chosen.beta, log, fit.nominal, fit.basis, preprocessor, fit.discrepancy.lacks)
+    given = (fit.chosen.beta, log, fit.nominal, fit.basis, preprocessor, fit.discrepancy.unmodeled)
     return predict_log(*given, fit.structure.robot_terms(), error)
 
 
@@ -198,7 +198,12 @@ def measure_error(
 ) -> ModelError:
     """Return how far predictions of a fit may be off: by data held out, else by its own logs."""
     prediction = held_out or pool_predictions([predict_fit(fit, log, plan) for log in logs])
-    return error_of(fit.plain, fit.chosen.beta, fit.discrepancy, prediction.identified.torque_rms)
+    return error_of(
+        fit.problem_without_terms,
+        fit.chosen.beta,
+        fit.discrepancy,
+        prediction.identified.torque_rms,
+    )
 
 
 EXCERPT_COUNT = 4

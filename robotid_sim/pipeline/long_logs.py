@@ -117,7 +117,7 @@ def identify_long(
     gain_std = plan.drive_gain_std
     some = excerpts_of(seen)
     found = find_discrepancy(some.rows, some.motion, seen.model.nominal, gain_std=gain_std)
-    if found.lacks:
+    if found.unmodeled:
         seen = some
     else:
         found = make_empty_discrepancy(seen.rows, gain_std=gain_std)

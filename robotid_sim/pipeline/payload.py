@@ -36,13 +36,13 @@ class PayloadResult:
     logs: Logs
     """The logs, and how they were read."""
     estimate: PayloadEstimate | TorqueConstants
-    doubt: str
+    warning: str
     """What speaks against the logs or the known load."""
 
     @property
     def passed(self) -> bool:
         """Whether there is an estimate that nothing speaks against."""
-        return self.estimate.success and not self.doubt
+        return self.estimate.success and not self.warning
 
     def content(self) -> dict[str, Any]:
         """Return the estimate as JSON values."""
@@ -58,7 +58,7 @@ class PayloadResult:
                 "shown": estimate.shown.tolist(),
             }
         content = {"robot": self.robot, "success": estimate.success, **values}
-        return content | ({"warning": self.doubt} if self.doubt else {})
+        return content | ({"warning": self.warning} if self.warning else {})
 
 
 @one_blas_thread()

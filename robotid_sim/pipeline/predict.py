@@ -71,7 +71,7 @@ class SavedEstimate:
         return cls(str(estimate), tuple(estimates), chosen, context)
 
     @property
-    def doubt(self) -> str:
+    def warning(self) -> str:
         """Why the chosen estimate cannot be trusted; empty for nothing."""
         return str(self.context.get("warning") or "")
 
@@ -138,15 +138,15 @@ class ScoredPrediction:
     logs: Logs
     """The log, and how it was read."""
     prediction: LogPrediction
-    lacks: tuple[UnmodeledFunction, ...]
+    unmodeled: tuple[UnmodeledFunction, ...]
     """What the model lacked in the fit, which the prediction has."""
-    doubt: str
+    warning: str
     """What speaks against the log, which was used in spite of it."""
 
     @property
     def passed(self) -> bool:
         """Whether nothing speaks against the log."""
-        return not self.doubt
+        return not self.warning
 
     def content(self) -> dict[str, Any]:
         """Return the prediction and its scores as JSON values."""
@@ -155,7 +155,7 @@ class ScoredPrediction:
             "estimator": self.estimate.chosen.estimator,
         }
         content |= {"imported": self.logs.notes, **self.prediction.content()}
-        return content | ({"warning": self.doubt} if self.doubt else {})
+        return content | ({"warning": self.warning} if self.warning else {})
 
     def write_torques(self, path: str | Path) -> None:
         """Write measured and predicted torques at the stamps of the log as CSV.
@@ -226,7 +226,7 @@ def predict(
     if isinstance(preprocessor, str):
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
     known = ignore_velocities(preprocessor, context.get("torque_delay"))
-    lacks, terms = lacks_of(context, nominal), terms_of(context, nominal)
+    lacks, terms = read_unmodeled(context, nominal), terms_of(context, nominal)
     error = _model_error(context, nominal, basis, measured)
     with one_blas_thread():
         predicted = predict_log(chosen.beta, logs[0], nominal, basis, known, lacks, terms, error)
@@ -255,7 +255,7 @@ def _model_error(
     return ModelError(np.where(measured, std, np.nan), cov, functions)
 
 
-def lacks_of(context: Mapping[str, Any], nominal: Robot) -> list[UnmodeledFunction]:
+def read_unmodeled(context: Mapping[str, Any], nominal: Robot) -> list[UnmodeledFunction]:
     """Return what the model lacked in the fit, as the content of an estimate file says."""
     with _require_format("unmodeled_torque"):
         lacks = _read(list[UnmodeledFunction], context.get("unmodeled_torque", ()))

@@ -53,7 +53,9 @@ def score_estimate(
         success=estimate.success,
         message=estimate.message,
         seconds=estimate.seconds,
-        physically_consistent=bool(is_chosen and fit.lift is not None and fit.lift.exact),
+        physically_consistent=bool(
+            is_chosen and fit.consistent_robot is not None and fit.consistent_robot.exact
+        ),
         torque_rms=estimate.torque_rms.tolist(),
         torque_rms_relative=(estimate.torque_rms / size).tolist(),
         fitness_over_ls=_fitness_over_least_squares(estimate, problem),
@@ -93,10 +95,10 @@ def score_estimates(plant: Robot, unseen: Log, fit: Identification) -> list[Esti
 
 
 def _full_parameters(plant: Robot, fit: Identification) -> list[ParameterResult]:
-    if fit.lift is None:
+    if fit.consistent_robot is None:
         return []
     units = parameters.units(plant.prismatic)
-    values, true = fit.lift.robot.parameters(), plant.parameters()
+    values, true = fit.consistent_robot.robot.parameters(), plant.parameters()
     rows = zip(plant.parameter_names, units, values, true, strict=True)
     return [ParameterResult(name=n, unit=u, value=v, std=None, true=t) for n, u, v, t in rows]
 

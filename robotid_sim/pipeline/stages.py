@@ -7,10 +7,10 @@ from functools import partial
 
 import numpy as np
 
-from robotid_sim.diagnostics.residuals import doubt
+from robotid_sim.diagnostics.residuals import describe_misfit
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import InconsistentInertiaError, OptionError, ShapeError, require_type
-from robotid_sim.estimation.consistent import Lift, lift
+from robotid_sim.estimation.consistent import ConsistentRobot, make_consistent
 from robotid_sim.estimation.discrepancy import (
     Discrepancy,
     add_function_values,
@@ -20,7 +20,7 @@ from robotid_sim.estimation.discrepancy import (
 from robotid_sim.estimation.discrepancy_search import find_discrepancy
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.friction_fit import finer_rows
-from robotid_sim.estimation.held_out import MIN_GAIN, MIN_GAIN_OVER_ERROR_TESTED, worth
+from robotid_sim.estimation.hold_out import MIN_GAIN, MIN_GAIN_OVER_ERROR_TESTED, worth
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.estimation.structure import EMPTY_STRUCTURE, set_term_values
 from robotid_sim.estimation.structure_search import MIN_ROWS
@@ -67,7 +67,7 @@ def fit_logs(
     progress("identify", 0.6)
     is_long = seen.rows.samples >= MIN_ROWS
     # Functions that come out of noise in the loop are none that terms could be.
-    if plan.terms_by_need and found.whole.lacks and is_long and heard is None:
+    if plan.terms_by_need and found.whole.unmodeled and is_long and heard is None:
         seen, found = _add_terms_by_need(logs, plan, (seen, found), choose())
     return estimate(seen, found, plan, rng, heard=heard, progress=progress)
 
@@ -143,12 +143,12 @@ def estimate(
         model = nominal.with_parameters(phi, formal=True)
         model = replace(model, terms=(*nominal.terms, *structure.list_lasting_terms()))
         discrepancy = add_function_values(discrepancy, plain, chosen.beta, fine, model)
-    lifted = lift_estimate(chosen, nominal, rows.basis)
+    lifted = make_estimate_consistent(chosen, nominal, rows.basis)
     if lifted is not None and structure.terms:
         terms = (*nominal.terms, *structure.list_lasting_terms())
         lifted = replace(lifted, robot=replace(lifted.robot, terms=terms))
     has_terms = bool(structure.terms) or bool(plan.joint_terms and not plan.terms_by_need)
-    why = doubt(chosen, problem, plain, has_terms=has_terms) if chosen.success else ""
+    why = describe_misfit(chosen, problem, plain, has_terms=has_terms) if chosen.success else ""
     if why:
         lifted = find_untrusted_robot(lifted)
     progress("identify", 1.0)
@@ -160,7 +160,7 @@ def estimate(
         eps=seen.model.eps,
         gravity=seen.model.gravity,
         structure=structure,
-        plain=plain,
+        problem_without_terms=plain,
         discrepancy=discrepancy,
         problem=problem,
         estimates=tuple(estimates.values()),
@@ -168,8 +168,8 @@ def estimate(
         chosen=chosen,
         loop_noise=heard,
         drive_gain_std=plan.drive_gain_std,
-        lift=lifted,
-        doubt=why,
+        consistent_robot=lifted,
+        warning=why,
     )
 
 
@@ -199,7 +199,9 @@ def _run_estimator(
     return replace(estimate, estimator=name)
 
 
-def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> Lift | None:
+def make_estimate_consistent(
+    estimate: Estimate, nominal: Robot, basis: BaseParameters
+) -> ConsistentRobot | None:
     """Return the consistent robot of an estimate; None if the fit or the search for one failed.
 
     The nominal resolves what base parameters leave open.
@@ -209,9 +211,11 @@ def lift_estimate(estimate: Estimate, nominal: Robot, basis: BaseParameters) -> 
     if estimate.phi is not None:
         # The solver of the cone program may stop a little outside of its cones.
         robot = nominal.with_parameters(estimate.phi, formal=True).repair()
-        return Lift(robot, exact=True, distance=0.0, message="the estimate is a consistent robot")
+        return ConsistentRobot(
+            robot, exact=True, distance=0.0, message="the estimate is a consistent robot"
+        )
     try:
-        return lift(estimate.beta, estimate.cov, nominal, basis)
+        return make_consistent(estimate.beta, estimate.cov, nominal, basis)
     except InconsistentInertiaError as error:  # the estimate is sound, only no body has it
         _logger.warning("%s", error)
         return None

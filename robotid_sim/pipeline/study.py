@@ -94,7 +94,11 @@ class Study:
     @property
     def models(self) -> dict[str, Robot]:
         """The true, nominal and, if there is one, identified robot."""
-        identified = {} if self.fit.lift is None else {"identified": self.fit.lift.robot}
+        identified = (
+            {}
+            if self.fit.consistent_robot is None
+            else {"identified": self.fit.consistent_robot.robot}
+        )
         return {"true": self.plant, "nominal": self.nominal, **identified}
 
     def to_frame(self) -> "pandas.DataFrame":

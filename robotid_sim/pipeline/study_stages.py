@@ -42,7 +42,7 @@ from robotid_sim.result_folder import Run, require_usable, result_folder
 from robotid_sim.trajectory.reference import Excitation, Trajectory
 from robotid_sim.trajectory.trajectory_files import save_trajectory
 from robotid_sim.validation.closed_loop import ClosedLoop, run_closed_loops
-from robotid_sim.validation.honesty import ResidualNoise
+from robotid_sim.validation.fit_tests import ResidualNoise
 
 LOG, RESULT = "log.h5", "result.json"
 """The measured log, and what came out."""
@@ -201,12 +201,17 @@ class StudyStages:
         """Run the closed loop with all models; None if it is off or there is no model to run."""
         setup = self.setup
         with self._time_stage("control"):
-            if fit.lift is None or setup.comparison is None:
+            if fit.consistent_robot is None or setup.comparison is None:
                 return None
             runs, stream = setup.comparison.runs, setup.streams("identify")
             refits = refits_of(fit.problem, setup.fit.estimators, setup.models, runs, stream)
             models = collect_models(
-                fit.lift.robot, fit.estimates, fit.nominal, fit.basis, setup.models, refits
+                fit.consistent_robot.robot,
+                fit.estimates,
+                fit.nominal,
+                fit.basis,
+                setup.models,
+                refits,
             )
             loop = run_closed_loops(
                 setup.cell,
@@ -238,7 +243,7 @@ class StudyStages:
             motions: dict[str, Trajectory] = {"excitation": trajectory, "validation": setup.unseen}
             motions |= {} if loop is None else {t.name: t.trajectory for t in loop.tasks}
             touching = contacts(setup.nominal, motions, setup.excitation.floor)
-            identified = None if fit.lift is None else self.folder / IDENTIFIED
+            identified = None if fit.consistent_robot is None else self.folder / IDENTIFIED
             parts = (assessment.diagnoses[0], estimates, identified, loop, touching)
             judged = verdict(setup, log, unseen, fit, *parts, noise() if noise else None)
         result = StudyResult(

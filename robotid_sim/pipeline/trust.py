@@ -59,7 +59,7 @@ class FrictionCurve:
     speed: Float1D
     """Speeds of the fitted torque, shape (CURVE_SAMPLES,)."""
     fitted: Float1D
-    lacking: Float1D | None
+    unmodeled: Float1D | None
     """What the model lacks beside the fitted torque; None if that is nothing."""
 
 
@@ -140,7 +140,9 @@ def _find_unmodeled_torque(
 ) -> Float1D | None:
     """Return what the model lacks of a joint's torque by its speed; None if that is nothing."""
     name = model.joint_names[joint]
-    lacks = [k for k in fit.discrepancy.lacks if k.joint == name and k.quantity in SPEED_QUANTITIES]
+    lacks = [
+        k for k in fit.discrepancy.unmodeled if k.joint == name and k.quantity in SPEED_QUANTITIES
+    ]
     if not any(lack.knots for lack in lacks):
         return None
     still = np.zeros((speed.size, model.dof))
@@ -203,7 +205,7 @@ def bin_residuals(fit: Identification) -> list[BinnedResidual]:
     Residuals are those of the rows as the model has them, before what it lacks is allowed for.
     Over load they count in the direction of motion, as friction does.
     """
-    rows, states = fit.plain, joint_states(fit.motion, fit.model)
+    rows, states = fit.problem_without_terms, joint_states(fit.motion, fit.model)
     residual = rows.unstack_rows(rows.y - rows.W @ fit.chosen.beta)
     forward = np.sign(rows_of(fit.motion, np.column_stack([state.dq for state in states])))
     quantities = {
@@ -296,7 +298,9 @@ def fit_remarks(fit: Identification) -> list[str]:
     Nothing of it looks at any truth.
     """
     found, gain_std, chosen = fit.discrepancy, fit.drive_gain_std, fit.chosen
-    without = ", ".join(np.array(fit.plain.joint_names)[~fit.plain.measured_joints])
+    without = ", ".join(
+        np.array(fit.problem_without_terms.joint_names)[~fit.problem_without_terms.measured_joints]
+    )
     sentences = [
         f"No torque of {without} was recorded. Its rows are excluded, and parameters that only "
         f"they determine are not identified."
@@ -325,7 +329,7 @@ def fit_remarks(fit: Identification) -> list[str]:
     if fit.loop_noise is not None:
         sentences.append(loop_noise_sentence(fit.loop_noise, fit.chosen.estimator))
     if fit.problem.random is not None:
-        wider = compute_widening(fit.problem, fit.plain, fit.chosen.noise_std)
+        wider = compute_widening(fit.problem, fit.problem_without_terms, fit.chosen.noise_std)
         names = np.array(fit.chosen.names)
         k = np.argsort(-wider, kind="stable")[:3]
         sentences.append(

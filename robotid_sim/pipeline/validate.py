@@ -9,7 +9,7 @@ import numpy as np
 
 from robotid_sim.dynamics.base_parameters import BaseParameters
 from robotid_sim.errors import FileFormatError, LogError
-from robotid_sim.estimation.consistent import Lift
+from robotid_sim.estimation.consistent import ConsistentRobot
 from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.problem import Estimator, LinearProblem
 from robotid_sim.importing.reading import Logs, ReadLog
@@ -27,7 +27,7 @@ from robotid_sim.pipeline.identify import check_logs
 from robotid_sim.pipeline.predict import SavedEstimate
 from robotid_sim.pipeline.result import CheckResult, ContactResult
 from robotid_sim.pipeline.simulate import save_failures, save_if_diverged
-from robotid_sim.pipeline.stages import lift_estimate
+from robotid_sim.pipeline.stages import make_estimate_consistent
 from robotid_sim.pipeline.verdict import loop_checks
 from robotid_sim.progress import Progress, silent
 from robotid_sim.representation import public_value
@@ -106,7 +106,7 @@ class Validation:
     plant: Robot
     estimate: Estimate
     """The chosen one."""
-    lift: Lift
+    consistent_robot: ConsistentRobot
     """The robot of the estimate."""
     unseen: Log | None
     predicted: tuple[Prediction, Prediction] | None
@@ -115,13 +115,13 @@ class Validation:
     checks: Sequence[CheckResult]
     contacts: Sequence[ContactResult]
     """The links that touch on the paths of the tasks."""
-    doubt: str
+    warning: str
     """What speaks against the log, which was used in spite of it."""
 
     @property
     def passed(self) -> bool:
         """Whether every check is passed, and nothing speaks against the log."""
-        return all(check.passed for check in self.checks) and not self.doubt
+        return all(check.passed for check in self.checks) and not self.warning
 
     def content(self) -> dict[str, Any]:
         """Return the validation as JSON values."""
@@ -129,7 +129,7 @@ class Validation:
         return {
             "robot": self.plant.name,
             "estimator": self.estimate.estimator,
-            "identified": self.lift.message,
+            "identified": self.consistent_robot.message,
             "bandwidth": self.loop.gains.bandwidth,
             "error_bound": self.loop.gains.error_bound.tolist(),
             "bandwidth_limited": list(self.loop.gains.limited),
@@ -138,7 +138,7 @@ class Validation:
             "control": [run.content() for run in self.loop.runs],
             "contacts": [str(contact) for contact in self.contacts],
             "checks": [check.model_dump(mode="json") for check in self.checks],
-            **({"warning": self.doubt} if self.doubt else {}),
+            **({"warning": self.warning} if self.warning else {}),
         }
 
 
@@ -234,13 +234,13 @@ def validate(
     return Validation(
         plant=plant,
         estimate=saved.chosen,
-        lift=lifted,
+        consistent_robot=lifted,
         unseen=None if unseen is None else unseen[0],
         predicted=predicted,
         loop=loop,
         checks=loop_checks(plant, loop, config.validation),
         contacts=contacts(nominal, paths, None if space is None else space.floor),
-        doubt=doubt,
+        warning=doubt,
     )
 
 
@@ -257,10 +257,10 @@ def _virtual(log: Logs | Log | Path) -> Logs:
     return logs
 
 
-def _lift_estimate(saved: SavedEstimate, nominal: Robot, basis: BaseParameters) -> Lift:
+def _lift_estimate(saved: SavedEstimate, nominal: Robot, basis: BaseParameters) -> ConsistentRobot:
     """Return the robot of an estimate; raise `FileFormatError` if the fit in a file failed."""
     chosen = saved.chosen
-    lifted = lift_estimate(chosen, nominal, basis)
+    lifted = make_estimate_consistent(chosen, nominal, basis)
     if lifted is None:
         why = f"the chosen fit failed: {chosen.message}"
         if chosen.success:

@@ -10,7 +10,7 @@ from scipy.ndimage import maximum_filter1d
 from robotid_sim.arrays import Bool1D, Bool2D
 from robotid_sim.diagnostics.cause import Diagnosis
 from robotid_sim.diagnostics.directions import count_excited_directions
-from robotid_sim.diagnostics.suspect_friction import suspect_friction
+from robotid_sim.diagnostics.transition_velocity import suspect_friction
 from robotid_sim.dynamics.base_parameters import light_joints
 from robotid_sim.dynamics.dynamics import rigid_body_torque
 from robotid_sim.errors import RobotIdError
@@ -27,7 +27,7 @@ from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.faults import find_lost_samples
 from robotid_sim.threads import one_blas_thread
 from robotid_sim.validation.closed_loop import ClosedLoop
-from robotid_sim.validation.honesty import (
+from robotid_sim.validation.fit_tests import (
     ResidualNoise,
     compute_constraint_cost,
     compute_constraint_limit,
@@ -113,7 +113,7 @@ def noise_beside_residuals(
         setup.cell.sensors,
         fit.preprocessor,
         fit.motion,
-        fit.plain,
+        fit.problem_without_terms,
         fit.estimator,
         [setup.streams(f"replicate {k}") for k in range(setup.limits.replicates)],
     )
@@ -123,7 +123,7 @@ def _noise_check(
     setup: Setup, log: Log, fit: Identification, noise: ResidualNoise | None
 ) -> CheckResult:
     noise = noise or noise_beside_residuals(setup, log, fit)()
-    limit = residual_limit(fit.plain, noise, setup.limits.false_alarm)
+    limit = residual_limit(fit.problem_without_terms, noise, setup.limits.false_alarm)
     check = CheckResult.from_limit("residual_matches_noise", float(noise.ratio.max()), limit)
     if check.passed or not fit.chosen.success:
         return check
@@ -235,9 +235,9 @@ def _rank_check(fit: Identification) -> CheckResult:
 def _reload_check(fit: Identification, path: Path | None) -> CheckResult:
     """Check that the written URDF is consistent and gives the identified robot's torques."""
     name, difference = "written_urdf_matches_model", None
-    if path is not None and fit.lift is not None:
+    if path is not None and fit.consistent_robot is not None:
         try:
-            difference = _reload_difference(fit.lift.robot, Robot.from_urdf(path))
+            difference = _reload_difference(fit.consistent_robot.robot, Robot.from_urdf(path))
         except RobotIdError:
             difference = None
     return CheckResult.from_limit(name, difference, RELOAD_TOLERANCE)

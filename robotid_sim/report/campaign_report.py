@@ -105,7 +105,7 @@ def _test_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table | N
         return None
     return Table.from_columns(
         {
-            "one": [statistics.text_of(t.one) for t in tests],
+            "one": [statistics.text_of(t.first) for t in tests],
             "other": [statistics.text_of(t.two) for t in tests],
             "pairs": [str(t.pairs) for t in tests],
             "other against one, median": [_difference(t) for t in tests],

@@ -13,7 +13,7 @@ from robotid_sim.arrays import relative_std
 from robotid_sim.model.robot import Robot
 from robotid_sim.pipeline.certificate import Certificate
 from robotid_sim.pipeline.compare import EstimateComparison, make_tracking_rows
-from robotid_sim.pipeline.crossing import engine_title
+from robotid_sim.pipeline.engine_comparison import engine_title
 from robotid_sim.pipeline.result import CheckResult, StudyResult
 from robotid_sim.report.figures.excitation import MOTION_NAME
 from robotid_sim.report.figures.parameters import differences, plot_pooled_differences
@@ -221,7 +221,7 @@ def certificate_report(certificate: Certificate, plant: Robot, recipe: Recipe) -
     first, replay = certificate.crossings[0], None
     crossed = [proof for proof in certificate.proofs if proof.has_other_engine]
     error = worst([proof.worst_error for proof in crossed])
-    gap = worst([proof.gap_left for proof in crossed])
+    gap = worst([proof.remaining_gap for proof in crossed])
     many = len(certificate.crossings)
     studies = "The study has" if many == 1 else f"Each of the {many} studies has"
     if first.excitation is not None:  # as one engine runs it, with the other beside it, magnified
@@ -261,7 +261,7 @@ def certificate_finding(certificate: Certificate) -> str:
     """Return what comes out in one sentence."""
     crossed = [proof for proof in certificate.proofs if proof.has_other_engine]
     error = worst([proof.worst_error for proof in crossed])
-    gap = worst([proof.gap_left for proof in crossed])
+    gap = worst([proof.remaining_gap for proof in crossed])
     parts = [f"predict its unseen torques within {percent(error, 2)}"]
     if gap is not None:
         parts.append(f"close {percent(1.0 - gap)} of its tracking gap")
@@ -279,17 +279,17 @@ def certificate_finding(certificate: Certificate) -> str:
 def proof_table(certificate: Certificate) -> Table:
     """Return identified in x proved in: errors and gaps of all seeds, the median and the worst."""
     cells = [
-        [p for p in certificate.proofs if (p.identified_in, p.proved_in) == (source, target)]
+        [p for p in certificate.proofs if (p.identified_in, p.validated_in) == (source, target)]
         for source in certificate.engines
         for target in certificate.engines
     ]
     columns = {
         "identified in": [engine_title(proofs[0].identified_in) for proofs in cells],
-        "validated in": [engine_title(proofs[0].proved_in) for proofs in cells],
+        "validated in": [engine_title(proofs[0].validated_in) for proofs in cells],
     }
     several = len(certificate.crossings) > 1
     errors = [[proof.worst_error for proof in proofs] for proofs in cells]
-    gaps = [[proof.gap_left for proof in proofs] for proofs in cells]
+    gaps = [[proof.remaining_gap for proof in proofs] for proofs in cells]
     for name, values in (("model error", errors), ("tracking gap left", gaps)):
         if several:
             columns[f"{name}, median"] = [percent(worst(v, np.median)) for v in values]

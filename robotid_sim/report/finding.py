@@ -125,7 +125,9 @@ def trust_section(assessment: Assessment) -> tuple[Section, ...]:
 def trust_charts(assessment: Assessment) -> tuple[tuple[Chart, ...], tuple[Table, ...]]:
     """Return residuals over the state, and what the motion shows, as far as it shows all."""
     weakest, fit = assessment.weakest, assessment.fit
-    residuals = figures.residuals_over_state(assessment.residuals, fit.plain.joint_names)
+    residuals = figures.residuals_over_state(
+        assessment.residuals, fit.problem_without_terms.joint_names
+    )
     if not weakest:
         return (residuals,), ()
     table = Table.from_columns(

@@ -63,9 +63,9 @@ def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
     fit, nominal = assessment.fit, assessment.nominal
     chosen, basis = fit.chosen, fit.basis
     count, names = len(assessment.parts), _names(assessment)
-    first: list[Section] = [] if fit.lift is None else [bodies_section(fit)]
+    first: list[Section] = [] if fit.consistent_robot is None else [bodies_section(fit)]
     if fit.held_out is not None:
-        lacks = fit.discrepancy.lacks
+        lacks = fit.discrepancy.unmodeled
         predicted = fit.held_out.prediction
         first += log_prediction_sections(predicted, chosen, lacks, " of data held out")
     first.append(next_section(assessment))
@@ -98,12 +98,15 @@ def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
             ("rows", str(chosen.rows)),
             ("base parameters", str(len(chosen.names))),
             ("condition number", number(chosen.cond, 3)),
-            ("identified robot", "none" if fit.lift is None else fit.lift.message),
+            (
+                "identified robot",
+                "none" if fit.consistent_robot is None else fit.consistent_robot.message,
+            ),
         ),
         sections=(
             *first,
             *map(fold, rest),
-            *map(fold, make_export_sections(fit.lift)),
+            *map(fold, make_export_sections(fit.consistent_robot)),
             *map(fold, make_closing_sections(nominal, nominal.assumptions, "nominal", recipe)),
         ),
         replay=Replay(nominal, tuple(motions)),
@@ -170,7 +173,7 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
     chosen = fit.chosen
     yield from log_reading_text(logs)
     if logs.long is not None:
-        yield _describe_parts(logs.long, fit.plain)
+        yield _describe_parts(logs.long, fit.problem_without_terms)
     yield (
         f"{fit.nominal.name}: {len(chosen.names)} base parameters by '{chosen.estimator}' from "
         f"{chosen.rows} rows"
@@ -180,7 +183,7 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
         yield f"FAILED: {chosen.estimator}: {chosen.message}"
         yield "run `robotid diagnose` to see which parameters the log does not excite."
         return
-    if not fit.plain.measured_joints.all():
+    if not fit.problem_without_terms.measured_joints.all():
         yield assessment.remarks[0]
     yield _joint_table(assessment)
     changed = _most_changed(assessment)
@@ -195,13 +198,13 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
             quantities.setdefault(lack.joint, []).append(lack.quantity)
         functions = (f"{joint} ({', '.join(of)})" for joint, of in quantities.items())
         yield f"unmodeled torque as a function of: {', '.join(functions)}"
-    if fit.lift is not None:
-        unlikely = unlikely_masses(fit.lift.robot, fit.nominal)
-        yield f"identified robot: {fit.lift.message}"
+    if fit.consistent_robot is not None:
+        unlikely = unlikely_masses(fit.consistent_robot.robot, fit.nominal)
+        yield f"identified robot: {fit.consistent_robot.message}"
         if unlikely:
             yield f"  unlikely: {'; '.join(unlikely)}"
-    if fit.doubt:
-        yield f"WARNING: {fit.doubt}"
+    if fit.warning:
+        yield f"WARNING: {fit.warning}"
     elif fit.discrepancy.notable:
         yield "next: run `robotid diagnose` to find the causes of the unmodeled torque"
     else:
@@ -289,4 +292,4 @@ def identify_details(assessment: Assessment) -> Iterator[Text]:
         yield ""
         yield f"held out ({fit.held_out.what}): {predicted.t.size} samples"
         yield log_prediction_table(predicted)
-        yield from (columns_of(predicted), *remarks(predicted, fit.discrepancy.lacks))
+        yield from (columns_of(predicted), *remarks(predicted, fit.discrepancy.unmodeled))

@@ -18,7 +18,7 @@ from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import LOG, Replay, log_motion, loop_motions, tie_to_motion
 from robotid_sim.report.sections import Recipe, make_closing_sections, prediction_section
 from robotid_sim.report.tables import check_table, prediction_table
-from robotid_sim.report.text import Text, doubt_text
+from robotid_sim.report.text import Text, warning_text
 from robotid_sim.section import Section, fold, number, percent, torque_unit
 from robotid_sim.table import Table
 from robotid_sim.validation import comparison as summary
@@ -337,7 +337,7 @@ def validation_report(done: Validation, recipe: Recipe) -> Page:
 def validate_text(done: Validation) -> Iterator[Text]:
     """Return prediction, loops and checks."""
     loop = done.loop
-    yield f"{done.plant.name}: {done.lift.message}"
+    yield f"{done.plant.name}: {done.consistent_robot.message}"
     yield (
         f"bandwidth {loop.gains.bandwidth:.4g} rad/s; error bound under the disturbance "
         + " ".join(f"{1e3 * bound:.3g}" for bound in loop.gains.error_bound)
@@ -355,4 +355,4 @@ def validate_text(done: Validation) -> Iterator[Text]:
     yield ""
     yield check_table(done.checks)
     yield from contact_notes(done.contacts)
-    yield from doubt_text(done.doubt)
+    yield from warning_text(done.warning)

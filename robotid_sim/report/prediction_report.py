@@ -13,7 +13,7 @@ from robotid_sim.pipeline.predict import ScoredPrediction
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import LOG, Replay, log_motion, tie_to_motion
 from robotid_sim.report.sections import Recipe, make_closing_sections, prediction_section
-from robotid_sim.report.text import Text, doubt_text, log_reading_text
+from robotid_sim.report.text import Text, log_reading_text, warning_text
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 from robotid_sim.validation.log_prediction import LogPrediction
@@ -43,7 +43,7 @@ COLUMN_TEXT = (
 def prediction_report(done: ScoredPrediction, recipe: Recipe) -> Page:
     """Return the report of what an estimate predicts of a log."""
     nominal, log, predicted = done.nominal, done.logs[0], done.prediction
-    estimate, lacks = done.estimate.chosen, done.lacks
+    estimate, lacks = done.estimate.chosen, done.unmodeled
     t, names, error = predicted.t, predicted.identified.joint_names, predicted.error
     ends = (int(error.argmin()), int(error.argmax()))
     best, worst = (f"{percent(error[j])} ({names[j]})" for j in ends)
@@ -181,7 +181,7 @@ def predict_text(done: ScoredPrediction) -> Iterator[Text]:
         yield predicted.message
     yield ""
     yield log_prediction_table(predicted)
-    yield from (columns_of(predicted), *remarks(predicted, done.lacks))
-    if done.estimate.doubt:
-        yield f"WARNING: the estimate is untrusted: {done.estimate.doubt}"
-    yield from doubt_text(done.doubt)
+    yield from (columns_of(predicted), *remarks(predicted, done.unmodeled))
+    if done.estimate.warning:
+        yield f"WARNING: the estimate is untrusted: {done.estimate.warning}"
+    yield from warning_text(done.warning)

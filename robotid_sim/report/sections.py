@@ -226,7 +226,11 @@ def bodies_section(fit: Identification, true: Robot | None = None) -> Section:
             first = link.name if name == QUANTITY_GROUPS[0][0] else ""
             rows.append((first, f"{name} [{unit}]", _interval_text(part, factor), *cells))
     columns = ("link", "quantity", "95 % interval", "nominal", "identified.urdf", *truths)
-    unlikely = [] if fit.lift is None else unlikely_masses(fit.lift.robot, fit.nominal)
+    unlikely = (
+        []
+        if fit.consistent_robot is None
+        else unlikely_masses(fit.consistent_robot.robot, fit.nominal)
+    )
     return Section(
         title="Identified robot",
         text=IDENTIFIABILITY_TEXT,
@@ -280,7 +284,7 @@ def _section(diagnosis: Diagnosis) -> Section:
 
 
 if TYPE_CHECKING:
-    from robotid_sim.estimation.consistent import Lift
+    from robotid_sim.estimation.consistent import ConsistentRobot
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -330,7 +334,7 @@ def make_closing_sections(
     return assumptions, *more, reproduction
 
 
-def make_export_sections(lift: Lift | None) -> tuple[Section, ...]:
+def make_export_sections(lift: ConsistentRobot | None) -> tuple[Section, ...]:
     """Return what other readers of the identified URDF do not see, if there is any of it."""
     notes = () if lift is None else list_urdf_losses(lift.robot)
     text = "`identified.urdf` loads in other tools, with its meshes beside it."

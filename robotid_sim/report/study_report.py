@@ -65,7 +65,7 @@ def study_report(study: Study, command: str) -> Page:
             *map(fold, _study_sections(study)),
             *map(fold, _fit_sections(study, recipe)),
             *([] if study.loop is None else [fold(loop_section(study.loop, study.plant))]),
-            *map(fold, make_export_sections(fit.lift)),
+            *map(fold, make_export_sections(fit.consistent_robot)),
             *map(
                 fold,
                 make_closing_sections(study.plant, result.assumptions, "true", recipe, timings),

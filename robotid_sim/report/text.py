@@ -291,7 +291,7 @@ def payload_text(done: PayloadResult) -> Iterator[Text]:
     """Return how the logs were read, and the estimate."""
     yield from log_reading_text(done.logs)
     yield from done.estimate.sentences()
-    yield from doubt_text(done.doubt)
+    yield from warning_text(done.warning)
 
 
 def simulate_text(done: Experiment) -> Iterator[Text]:
@@ -317,7 +317,7 @@ def simulate_text(done: Experiment) -> Iterator[Text]:
         yield f"CONTACT: {text}; no real arm may run this"
 
 
-def doubt_text(doubt: str) -> Iterator[Text]:
+def warning_text(doubt: str) -> Iterator[Text]:
     """Return what contradicts logs that were taken in spite of it, if anything."""
     if doubt:
         yield f"WARNING: the log is untrusted: {doubt}"

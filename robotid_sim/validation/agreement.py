@@ -165,7 +165,7 @@ class Difference:
 
     @property
     def p_value(self) -> float | None:
-        """P-value with covariances from few blocks [1] and `MAX_VARIANCE_RATIO`; None if too few."""
+        """P-value with covariances of few blocks [1] and `MAX_VARIANCE_RATIO`; None if too few."""
         if self.f_dof is None:
             return None
         # nu of [1] is f_dof + rank - 1

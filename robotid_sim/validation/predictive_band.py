@@ -101,7 +101,7 @@ def error_of(problem: LinearProblem, beta: Float1D, found: Discrepancy, std: Flo
     roots: list[Float2D] = [parts[0]]
     ends: list[Float2D] = [np.zeros((b, 0))]
     functions = []
-    for lack, function, part in zip(found.lacks, found.functions, parts[1:], strict=True):
+    for lack, function, part in zip(found.unmodeled, found.functions, parts[1:], strict=True):
         for symbol, value in zip(FRICTION_SYMBOLS, lack.friction, strict=True):
             name = f"{symbol}{problem.joint_names.index(lack.joint) + 1}"
             if name in problem.basis.names:

@@ -82,14 +82,14 @@ def test_the_table_of_one_pair_fits_the_terminal(ran, files, monkeypatch) -> Non
 
 
 def test_doubts_and_gaps_of_the_files_are_said(robotid, files, tmp_path) -> None:
-    doubted = edited(tmp_path / "d.json", files[0], doubt="the rows are few")
+    doubted = edited(tmp_path / "d.json", files[0], warning="the rows are few")
     old = edited(tmp_path / "o.json", files[1], cov_dof=None, cov_blocks=None)
     done = robotid("compare", doubted, old)
     text = done.text
     assert done.code == 0
     assert "d.json: the rows are few" in text
     assert "10 degrees of freedom are assumed" in text
-    eps = edited(tmp_path / "eps.json", files[1], friction_velocity=[0.1, 0.1])
+    eps = edited(tmp_path / "eps.json", files[1], transition_velocity=[0.1, 0.1])
     assert "other friction velocities" in robotid("compare", files[0], eps).text
     gain = edited(tmp_path / "gain.json", files[1], drive_gain_std=0.02)
     content = robotid("compare", files[0], gain, "--json").content

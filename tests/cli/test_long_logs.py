@@ -108,12 +108,21 @@ def test_parts_have_the_rows_of_the_whole_log(both):
     W, y = (rows.unstack_rows(x)[inside] for x in (rows.W, rows.y))
     size = np.sqrt((W**2).mean(axis=(0, 1)))
     assert grid.rows > 0.95 * rows.samples
-    np.testing.assert_allclose(fit.plain.unstack_rows(fit.plain.W) / size, W / size, atol=1e-5)
-    np.testing.assert_allclose(fit.plain.unstack_rows(fit.plain.y), y, atol=1e-5 * np.abs(y).max())
-    own = WeightedLeastSquares().fit(
-        replace(fit.plain, W=W.reshape(-1, basis.rank), y=y.ravel()), np.random.default_rng(0)
+    np.testing.assert_allclose(
+        fit.problem_without_terms.unstack_rows(fit.problem_without_terms.W) / size,
+        W / size,
+        atol=1e-5,
     )
-    parts = WeightedLeastSquares().fit(fit.plain, np.random.default_rng(0))
+    np.testing.assert_allclose(
+        fit.problem_without_terms.unstack_rows(fit.problem_without_terms.y),
+        y,
+        atol=1e-5 * np.abs(y).max(),
+    )
+    own = WeightedLeastSquares().fit(
+        replace(fit.problem_without_terms, W=W.reshape(-1, basis.rank), y=y.ravel()),
+        np.random.default_rng(0),
+    )
+    parts = WeightedLeastSquares().fit(fit.problem_without_terms, np.random.default_rng(0))
     assert (np.abs(own.beta - parts.beta) < 1e-3 * own.std).all()
 
 
@@ -122,18 +131,18 @@ def test_estimate_in_parts_is_that_in_memory(both):
     whole, parts, _, _ = both(made(60_000))
     assert (np.abs(whole.chosen.beta - parts.chosen.beta) < 0.3 * whole.chosen.std).all()
     np.testing.assert_allclose(parts.chosen.std, whole.chosen.std, rtol=0.15)
-    assert not parts.discrepancy.lacks
-    assert not parts.doubt
+    assert not parts.discrepancy.unmodeled
+    assert not parts.warning
 
 
 @pytest.mark.slow
 def test_excerpts_show_what_the_model_lacks(both, monkeypatch):
     monkeypatch.setattr(long_logs, "SEARCH_ROWS", 1000)
     whole, parts, _, _ = both(made(60_000, lacking=0.05))
-    found = {(lack.joint, lack.quantity) for lack in parts.discrepancy.lacks}
-    expected = {(lack.joint, lack.quantity) for lack in whole.discrepancy.lacks}
+    found = {(lack.joint, lack.quantity) for lack in parts.discrepancy.unmodeled}
+    expected = {(lack.joint, lack.quantity) for lack in whole.discrepancy.unmodeled}
     assert expected & found >= {("joint_1", "position"), ("joint_2", "position")}
-    assert len(parts.discrepancy.columns) == len(parts.plain.y)
+    assert len(parts.discrepancy.columns) == len(parts.problem_without_terms.y)
     truth = parts.basis.project(arm().parameters())
     assert (np.abs(parts.chosen.beta - truth) < 3.0 * parts.chosen.std).all()
 
@@ -144,7 +153,7 @@ def test_a_fit_of_excerpts_knows_that_they_repeat(both, monkeypatch):
     whole, _, _, _ = both(made(60_000, lacking=0.05))
     monkeypatch.setattr(long_logs, "SEARCH_ROWS", 1250)
     _, parts, _, _ = both(made(60_000, lacking=0.05))
-    rows = parts.plain
+    rows = parts.problem_without_terms
     assert (rows.samples, rows.period) == (600, 10.0)
     assert len(parts.motion.row_times) == rows.samples
     y, count = rows.unstack_rows(rows.y), round(rows.period / rows.dt)

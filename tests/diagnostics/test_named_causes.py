@@ -10,12 +10,12 @@ from measured import measured
 from robots import example_path, urdf_path
 
 from robotid_sim.control.linear_feedback import ComputedTorque
-from robotid_sim.diagnostics.accepted import AcceptedCause
+from robotid_sim.diagnostics.accepted_cause import AcceptedCause
 from robotid_sim.diagnostics.cause import Cause
 from robotid_sim.diagnostics.contradictions import contradictions
 from robotid_sim.diagnostics.diagnosis import diagnose
 from robotid_sim.diagnostics.evidence import Correction, Evidence
-from robotid_sim.diagnostics.informed import Plausibility
+from robotid_sim.diagnostics.nominal_prior import Plausibility
 from robotid_sim.diagnostics.recording_causes import (
     coarse_positions,
     find_clipped_torques,

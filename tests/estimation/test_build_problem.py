@@ -14,7 +14,7 @@ from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import LogError, ShapeError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.friction_fit import finer_rows
-from robotid_sim.estimation.held_out import DEGREES_OF_FREEDOM, HeldOut, worth
+from robotid_sim.estimation.hold_out import DEGREES_OF_FREEDOM, HeldOut, worth
 from robotid_sim.estimation.least_squares import (
     MAX_WEIGHT_RATIO,
     WeightedLeastSquares,

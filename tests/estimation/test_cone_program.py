@@ -11,7 +11,7 @@ from robotid_sim.estimation.cone_program import (
     MIN_NOMINAL_EIGENVALUE,
     ConsistentProgram,
 )
-from robotid_sim.estimation.consistent import lift
+from robotid_sim.estimation.consistent import make_consistent
 from robotid_sim.model import inertia, parameters
 from robotid_sim.model.export import write_urdf
 from robotid_sim.model.perturb import perturb
@@ -222,7 +222,7 @@ def test_parameters_outside_the_basis_stay_as_they_are(kept):
 def test_lift_is_exact_where_a_robot_exists(name):
     case = Case(name, 10, 0.0)
     cov = np.linalg.inv(case.R.T @ case.R)
-    lifted = lift(case.beta, cov, case.nominal, case.basis)
+    lifted = make_consistent(case.beta, cov, case.nominal, case.basis)
     assert lifted.exact
     assert lifted.distance < SOLVER
     assert "exactly the estimated base parameters" in lifted.message
@@ -238,7 +238,7 @@ def test_lift_takes_the_nearest_robot_otherwise_and_says_so(name):
     viscous = case.basis.names.index("Fv1")
     cov = np.linalg.inv(case.R.T @ case.R)
     beta[viscous] = -3.0 * np.sqrt(cov[viscous, viscous])
-    lifted = lift(beta, cov, case.nominal, case.basis)
+    lifted = make_consistent(beta, cov, case.nominal, case.basis)
     assert not lifted.exact
     assert lifted.message.startswith("no rigid bodies have exactly")
     assert f"{lifted.distance:.2g} standard deviations" in lifted.message
@@ -254,7 +254,7 @@ def test_lift_takes_the_nearest_robot_otherwise_and_says_so(name):
 
 def test_a_lifted_robot_survives_the_file(tmp_path):
     case = Case("2r", 12, 1.0)
-    lifted = lift(case.beta, np.linalg.inv(case.R.T @ case.R), case.nominal, case.basis)
+    lifted = make_consistent(case.beta, np.linalg.inv(case.R.T @ case.R), case.nominal, case.basis)
     write_urdf(lifted.robot, tmp_path / "lifted.urdf")
     again = Robot.from_urdf(tmp_path / "lifted.urdf")
     # The writer keeps a margin of 1e-6 to the triangle inequality, as large as the program's own.

@@ -13,7 +13,7 @@ from robotid_sim.dynamics.dynamics import joint_torque, torque_regressor
 from robotid_sim.errors import OptionError
 from robotid_sim.estimation import ESTIMATORS
 from robotid_sim.estimation.cone_program import CONE_MARGIN
-from robotid_sim.estimation.consistent import Consistent, lift
+from robotid_sim.estimation.consistent import Consistent, make_consistent
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import LinearProblem, extend_problem
 from robotid_sim.estimation.reduction import reduce_rows
@@ -112,7 +112,7 @@ def test_a_hundred_noisy_problems_of_a_hundred_are_solved(trials):
             cost(problem, b, free.noise_std) for b in (best(problem, free), estimate.beta)
         )
         assert own >= least * (1.0 - 1e-12)
-        lifted = lift(free.beta, free.cov, problem.nominal, problem.basis)
+        lifted = make_consistent(free.beta, free.cov, problem.nominal, problem.basis)
         impossible += not lifted.exact
         other = cost(problem, problem.basis.project(lifted.robot.parameters()), free.noise_std)
         # The pull of 1e-6 on some 70 parameters of order 1.
@@ -146,7 +146,7 @@ def test_it_equals_least_squares_where_that_is_possible(trials):
     for seed in range(20):
         problem, _ = trials.problem(seed, noise=1e-3)
         estimate, free = fit(problem, divergence=0.0), least_squares(problem)
-        if not lift(free.beta, free.cov, problem.nominal, problem.basis).exact:
+        if not make_consistent(free.beta, free.cov, problem.nominal, problem.basis).exact:
             continue
         equal += 1
         # The pull of 1e-6 moves it by 1e-6 of a standard deviation, the solver by 1e-4.
@@ -162,7 +162,7 @@ def test_good_data_are_solved_too(trials, noise):
         problem, _ = trials.problem(seed, noise)
         estimate, free = fit(problem), least_squares(problem)
         assert estimate.success, (seed, estimate.message)
-        lifted = lift(free.beta, free.cov, problem.nominal, problem.basis)
+        lifted = make_consistent(free.beta, free.cov, problem.nominal, problem.basis)
         assert np.isfinite(lifted.distance)
 
 
@@ -215,7 +215,7 @@ def test_noise_free_data_give_the_true_robot(trials):
         assert estimate.success, (seed, estimate.message)
         true = problem.basis.project(plant.parameters())
         np.testing.assert_allclose(estimate.beta, true, rtol=1e-6, atol=1e-6)
-        assert lift(free.beta, free.cov, problem.nominal, problem.basis).exact
+        assert make_consistent(free.beta, free.cov, problem.nominal, problem.basis).exact
 
 
 def test_links_have_plausible_masses_where_data_leave_them_open():

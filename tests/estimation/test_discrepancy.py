@@ -61,8 +61,8 @@ def test_a_model_that_lacks_nothing_leaves_the_problem_as_it_is(case):
     for seed in range(SEEDS):
         motion, problem = fitted(case, 0.0, seed)
         discrepancy = find_discrepancy(problem, motion, case.robot)
-        found += bool(discrepancy.lacks)
-        if not discrepancy.lacks:
+        found += bool(discrepancy.unmodeled)
+        if not discrepancy.unmodeled:
             assert weigh_discrepancy(problem, discrepancy) is problem
     assert found <= 1
 
@@ -76,7 +76,7 @@ def test_a_row_or_two_of_a_joint_show_nothing(case):
         slowest = np.argsort(np.abs(case.state[1]), axis=0)[:2]
         np.put_along_axis(lack, slowest, 12.0 * case.noise * rng.choice([-1.0, 1.0], (2, 1)), 0)
         motion, problem = fitted(case, lack, seed)
-        found += bool(find_discrepancy(problem, motion, case.robot).lacks)
+        found += bool(find_discrepancy(problem, motion, case.robot).unmodeled)
     assert found <= 1
 
 
@@ -97,7 +97,7 @@ LACKS = {
 )
 def test_the_joint_and_the_quantity_are_named(case, quantity, joint):
     motion, problem = fitted(case, LACKS[quantity](case, joint))
-    first = find_discrepancy(problem, motion, case.robot).lacks[0]
+    first = find_discrepancy(problem, motion, case.robot).unmodeled[0]
     assert (first.joint, first.quantity) == (case.robot.joint_names[joint], quantity)
     assert first.over_noise > 0.3
 
@@ -112,8 +112,8 @@ def test_a_torque_that_periods_repeat_is_no_noise(case):
         alone = find_discrepancy(problem, motion, case.robot)
         repeated = find_discrepancy(problem, replace(motion, period=5.0), case.robot)
         name = case.robot.joint_names[joint]
-        assert (name, "phase") in {(lack.joint, lack.quantity) for lack in repeated.lacks}
-        assert "phase" not in {lack.quantity for lack in alone.lacks}
+        assert (name, "phase") in {(lack.joint, lack.quantity) for lack in repeated.unmodeled}
+        assert "phase" not in {lack.quantity for lack in alone.unmodeled}
         covered = confidence_intervals(
             (allowed := weigh_discrepancy(problem, repeated)), wls(allowed)
         ).covers(case.beta)
@@ -127,7 +127,7 @@ def test_a_torque_that_periods_do_not_repeat_is_not_called_so(case):
     for seed in range(SEEDS):
         slow = np.convolve(rng.standard_normal(len(case.tau)), np.ones(5) / 5.0, mode="same")
         motion, problem = fitted(case, own(case, 1, case.noise[1] * slow), seed)
-        lacks = find_discrepancy(problem, replace(motion, period=5.0), case.robot).lacks
+        lacks = find_discrepancy(problem, replace(motion, period=5.0), case.robot).unmodeled
         found += "phase" in {lack.quantity for lack in lacks}
     assert found <= 1
 
@@ -277,7 +277,7 @@ def test_a_stribeck_peak_is_predicted_where_no_parameter_has_it(case, joint):
     found = add_function_values(found, plain, beta, seen, model)
     rows = build_problem(unseen, case.robot, case.basis)
     alone = (rows.unstack_rows(rows.W @ beta) - (case.tau + lack)[cut:])[:, joint]
-    both = alone + compute_unmodeled_torque(found.lacks, unseen, model)[:, joint]
+    both = alone + compute_unmodeled_torque(found.unmodeled, unseen, model)[:, joint]
     assert np.sqrt((both**2).mean()) < 0.3 * np.sqrt((alone**2).mean())
     assert np.sqrt((both**2).mean()) < 0.5 * case.noise[joint]
 
@@ -287,7 +287,7 @@ def test_values_are_those_of_the_function_itself(case):
     """Of the direction: an offset, the same at every speed, whatever the noise of the rows."""
     offset = 5.0 * case.noise[2]
     _, _, found = valued(case, case.tau + own(case, 2, offset))
-    (lack,) = (lack for lack in found.lacks if lack.quantity == "direction")
+    (lack,) = (lack for lack in found.unmodeled if lack.quantity == "direction")
     assert lack.joint == case.robot.joint_names[2]
     assert len(lack.knots) == len(lack.values)
     np.testing.assert_allclose(lack.values, offset, rtol=0.15)
@@ -300,7 +300,7 @@ def test_functions_of_the_position_have_their_mean_where_the_parameters_do(case)
     motion, beta, found = valued(case, case.tau + own(case, 1, torque))
     model = model_of(case, beta)
     predicted = compute_unmodeled_torque(
-        [lack for lack in found.lacks if lack.values], motion, model
+        [lack for lack in found.unmodeled if lack.values], motion, model
     )[:, 1]
     plain = build_problem(motion, case.robot, case.basis)
     total = plain.unstack_rows(plain.W @ beta)[:, 1] + predicted
@@ -311,11 +311,11 @@ def test_functions_of_the_position_have_their_mean_where_the_parameters_do(case)
 def test_what_belongs_to_one_motion_alone_has_no_values(case):
     drift = np.linspace(-5.0, 5.0, len(case.tau)) * case.noise[0]
     _, _, found = valued(case, case.tau + own(case, 0, drift))
-    assert found.lacks[0].quantity == "time"
-    for lack in found.lacks:
+    assert found.unmodeled[0].quantity == "time"
+    for lack in found.unmodeled:
         assert bool(lack.values) <= QUANTITIES[lack.quantity].stays
     motion = case.motion(case.tau)
-    only = [lack for lack in found.lacks if lack.quantity == "time"]
+    only = [lack for lack in found.unmodeled if lack.quantity == "time"]
     assert not compute_unmodeled_torque(only, motion, case.robot).any()
 
 
@@ -324,14 +324,14 @@ def test_functions_that_foretell_no_other_part_of_the_log_have_no_values(case):
     """An offset that turns its sign halfway: one part says the wrong thing of the other."""
     offset = 5.0 * case.noise[2]
     _, _, found = valued(case, case.tau + own(case, 2, offset))
-    assert any(lack.values for lack in found.lacks)
+    assert any(lack.values for lack in found.unmodeled)
     half_way = np.where(np.arange(len(case.tau)) < len(case.tau) // 2, offset, -offset)
     motion = case.motion(case.tau + own(case, 2, half_way))
     plain = build_problem(motion, case.robot, case.basis)
-    bare = replace(found, lacks=tuple(replace(x, knots=(), values=()) for x in found.lacks))
+    bare = replace(found, unmodeled=tuple(replace(x, knots=(), values=()) for x in found.unmodeled))
     model = model_of(case, case.beta)
     assert not any(
-        lack.values for lack in add_function_values(bare, plain, case.beta, motion, model).lacks
+        lack.values for lack in add_function_values(bare, plain, case.beta, motion, model).unmodeled
     )
 
 
@@ -341,7 +341,7 @@ def test_functions_weaker_than_the_drift_of_the_joint_have_no_values(case):
     for size, known in ((1.0, True), (40.0, False)):
         drift = np.sin(np.linspace(0.0, 5.0, len(case.tau))) * size * noise
         _, _, found = valued(case, case.tau + own(case, 2, 5.0 * noise + drift))
-        lacks = {lack.quantity: lack for lack in found.lacks if lack.joint.endswith("3")}
+        lacks = {lack.quantity: lack for lack in found.unmodeled if lack.joint.endswith("3")}
         assert bool(lacks["direction"].values) == known
 
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from sampling import sampled
 
-from robotid_sim.diagnostics.suspect_friction import suspect_friction
+from robotid_sim.diagnostics.transition_velocity import suspect_friction
 from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.errors import OptionError
@@ -31,7 +31,7 @@ from robotid_sim.measurement.sensors import measure
 from robotid_sim.measurement.torque_sensors import TorqueNoise
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.rts import RtsSmoother
-from robotid_sim.validation.honesty import residual_noise
+from robotid_sim.validation.fit_tests import residual_noise
 
 SEEDS = range(5)
 

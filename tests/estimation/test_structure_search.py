@@ -10,7 +10,7 @@ from robotid_sim.dynamics.base_parameters import base_parameters
 from robotid_sim.dynamics.dynamics import joint_torque
 from robotid_sim.dynamics.term_torques import TermStates, term_columns, terms_torque
 from robotid_sim.errors import LogError, OptionError, UnknownNameError
-from robotid_sim.estimation.held_out import HeldOut
+from robotid_sim.estimation.hold_out import HeldOut
 from robotid_sim.estimation.least_squares import WeightedLeastSquares
 from robotid_sim.estimation.problem import build_problem, extend_problem
 from robotid_sim.estimation.selection import (

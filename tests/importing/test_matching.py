@@ -11,16 +11,16 @@ from robots import DATA, urdf_path
 
 from robotid_sim.arrays import linear_at
 from robotid_sim.errors import LogError
-from robotid_sim.importing.foreign_log import (
-    ForeignLog,
+from robotid_sim.importing.import_map import ImportMap
+from robotid_sim.importing.importer import import_log, import_segments
+from robotid_sim.importing.match import match
+from robotid_sim.importing.raw_log import (
+    RawLog,
     segments,
     select_ordered_rows,
     smooth_at,
     uniform_grid,
 )
-from robotid_sim.importing.import_map import ImportMap
-from robotid_sim.importing.importer import import_log, import_segments
-from robotid_sim.importing.match import match
 from robotid_sim.importing.reading import read_log, read_logs
 from robotid_sim.importing.units import UNITS, parse_column, time_rank, unit_in
 from robotid_sim.measurement.log import not_uniform_after
@@ -31,7 +31,7 @@ def recorded(*patterns, count):
     """Return columns of zeros by pattern and number, with a time."""
     names = [p.format(k=k, k1=k + 1) for p in patterns for k in range(count)]
     columns = {name: np.zeros(20) for name in names if "{" not in name}
-    return ForeignLog(columns | {"timestamp": np.arange(20) / 500.0})
+    return RawLog(columns | {"timestamp": np.arange(20) / 500.0})
 
 
 def taken(result, quantity):
@@ -83,7 +83,7 @@ def test_columns_of_another_number_of_joints_are_not_taken_by_order() -> None:
 def test_joint_names_come_before_order() -> None:
     log = recorded("q_{k}", "tau_{k}", count=2)
     columns = {**log.columns, "pos elbow": np.zeros(20), "pos shoulder": np.zeros(20)}
-    result = match(ForeignLog(columns), arm())
+    result = match(RawLog(columns), arm())
     assert taken(result, "position") == ["pos shoulder", "pos elbow"]
     assert result.reasons["position"] == "by joint name; not q"
 

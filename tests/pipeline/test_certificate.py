@@ -41,7 +41,7 @@ def checks(crossings):
 
 def test_every_model_is_proved_in_every_engine(done) -> None:
     for crossing in done.crossings:
-        assert [(p.identified_in, p.proved_in) for p in crossing.proofs] == PAIRS
+        assert [(p.identified_in, p.validated_in) for p in crossing.validations] == PAIRS
     assert done.engines == tuple(ENGINES)
 
 
@@ -49,7 +49,7 @@ def test_either_model_is_right_in_the_other_engine(done) -> None:
     assert done.verdict.passed, done.verdict
     for proof in done.proofs:
         assert proof.worst_error < 6e-4
-        assert abs(proof.gap_left) < 0.02
+        assert abs(proof.remaining_gap) < 0.02
 
 
 def test_the_engines_are_told_apart_by_their_noise_alone(done) -> None:
@@ -61,7 +61,7 @@ def test_the_engines_are_told_apart_by_their_noise_alone(done) -> None:
 
 def test_a_seed_does_not_depend_on_those_beside_it(done) -> None:
     alone = certificate(setup_of, SEEDS[1:])
-    assert alone.proofs[1].content() == done.crossings[1].proofs[1].content()
+    assert alone.proofs[1].content() == done.crossings[1].validations[1].content()
     assert (alone.differences[0].values == done.differences[1].values).all()
 
 
@@ -106,14 +106,14 @@ def test_more_seeds_have_narrower_limits(done) -> None:
 
 
 def with_proof(crossing, k, **changes):
-    proofs = [replace(p, **changes) if i == k else p for i, p in enumerate(crossing.proofs)]
-    return replace(crossing, proofs=tuple(proofs))
+    proofs = [replace(p, **changes) if i == k else p for i, p in enumerate(crossing.validations)]
+    return replace(crossing, validations=tuple(proofs))
 
 
 @pytest.mark.parametrize(("k", "passed"), [(0, True), (1, False), (2, False), (3, True)])
 def test_only_proofs_in_the_other_engine_decide(done, k, passed) -> None:
     first, second = done.crossings
-    worse = with_proof(second, k, model_error=np.array([0.0, 0.1]), gap_left=0.5)
+    worse = with_proof(second, k, model_error=np.array([0.0, 0.1]), remaining_gap=0.5)
     judged = checks([first, worse])
     for name in ("model_predicts_other_engine", "tracking_gap_closed_in_other_engine"):
         assert judged[name].passed is passed
@@ -124,10 +124,10 @@ def test_only_proofs_in_the_other_engine_decide(done, k, passed) -> None:
 
 def test_a_failed_fit_or_loop_fails(done) -> None:
     first = done.crossings[0]
-    judged = checks([replace(first, difference=None, all_closed_loops_completed=1)])
+    judged = checks([replace(first, difference=None, failed_loops=1)])
     assert not judged["differences_within_intervals"].passed
     assert not judged["all_closed_loops_completed"].passed
-    missing = checks([with_proof(first, 1, model_error=None, gap_left=None)])
+    missing = checks([with_proof(first, 1, model_error=None, remaining_gap=None)])
     assert missing["model_predicts_other_engine"].value is None
     assert not missing["model_predicts_other_engine"].passed
     assert not missing["tracking_gap_closed_in_other_engine"].passed
@@ -142,7 +142,7 @@ def test_without_enough_residuals_the_whole_is_not_tested(done) -> None:
 
 def test_a_study_without_loops_has_no_gap() -> None:
     one = certificate(lambda seed: setup_of(seed, control={"enabled": False}), [0])
-    assert all(proof.gap_left is None for proof in one.proofs)
+    assert all(proof.remaining_gap is None for proof in one.proofs)
     assert "tracking_gap_closed_in_other_engine" not in {check.name for check in one.verdict.checks}
 
 

@@ -57,7 +57,7 @@ def fit(shaken):
 @pytest.mark.slow
 def test_output_error_is_chosen_where_the_loop_is_shaken_and_errs_less(fit, arm) -> None:
     assert fit.chosen.estimator == "output-error"
-    assert fit.lift is not None
+    assert fit.consistent_robot is not None
     errors = {e.estimator: e.beta - fit.basis.project(arm.parameters()) for e in fit.estimates}
     size = {name: np.linalg.norm(error / fit.chosen.std) for name, error in errors.items()}
     assert 3.0 * size["output-error"] < size["wls"]

@@ -49,7 +49,7 @@ def models(quick_study):
         others = build_models(study.plant, ControlConfig(models=names), tuple(every))
         refits = refits_of(fit.problem, every, others, runs, np.random.default_rng(1))
         estimates = [*fit.estimates, *extra]
-        robot, basis = fit.lift.robot, fit.basis
+        robot, basis = fit.consistent_robot.robot, fit.basis
         return collect_models(robot, estimates, study.nominal, basis, others, refits)
 
     return make
@@ -188,7 +188,7 @@ def test_a_fit_that_knows_them_finds_the_parameters(robot, case):
     true = basis.project(robot.parameters())
     assert intervals.covers(true).mean() >= 0.8
     assert (np.abs(intervals.values - true) <= 4.0 * intervals.std).all()
-    assert fit.lift.robot.terms == robot.terms
+    assert fit.consistent_robot.robot.terms == robot.terms
     blind = replace(nominal, terms=())
     wrong = fit_logs(replace(log, truth=None), blind, basis, build_fit(config), Streams(0)("fit"))
     assert (np.abs(wrong.chosen.beta - true) > 4.0 * intervals.std).any()

@@ -301,7 +301,7 @@ def test_groupings_say_what_the_log_tells_of_a_parameter(quick_study, rows) -> N
 
 def test_without_a_robot_or_intervals_cells_are_empty(quick_study) -> None:
     fit = quick_study[0].fit
-    bare = replace(fit, lift=None, chosen=replace(fit.chosen, cov=None, cov_white=None))
+    bare = replace(fit, consistent_robot=None, chosen=replace(fit.chosen, cov=None, cov_white=None))
     for row in parameter_rows(bare).rows:
         cells = dict(zip(CSV_COLUMNS, row, strict=True))
         assert cells["value"] == "" or cells["kind"] == "base"

@@ -155,7 +155,10 @@ def test_truth_of_a_log_changes_no_estimate(quick_study) -> None:
     ]
     for other in results[1:]:
         assert (other.chosen.beta == results[0].chosen.beta).all()
-        assert (other.lift.robot.parameters() == results[0].lift.robot.parameters()).all()
+        assert (
+            other.consistent_robot.robot.parameters()
+            == results[0].consistent_robot.robot.parameters()
+        ).all()
 
 
 @pytest.mark.slow
@@ -169,7 +172,9 @@ def test_plant_changes_no_setup_when_the_nominal_is_given(quick_irb140) -> None:
     setups = [build_setup(robot, config) for robot in (plant, other)]
     first, second = (identified(log, setup.nominal, setup) for setup in setups)
     assert (first.chosen.beta == second.chosen.beta).all()
-    assert (first.lift.robot.parameters() == second.lift.robot.parameters()).all()
+    assert (
+        first.consistent_robot.robot.parameters() == second.consistent_robot.robot.parameters()
+    ).all()
 
 
 def without_clocks(folder) -> dict:
@@ -285,7 +290,7 @@ def test_a_wrong_transition_velocity_fails_unless_the_log_decides_it(tmp_path, e
     residual = check(result, "residual_matches_noise")
     assert residual.passed == decided
     assert ("friction velocity eps of" in residual.message) == (not decided)
-    np.testing.assert_array_equal(whole.fit.lift.robot.eps, whole.fit.nominal.eps)
+    np.testing.assert_array_equal(whole.fit.consistent_robot.robot.eps, whole.fit.nominal.eps)
 
 
 SAMPLES = 6000
@@ -324,7 +329,7 @@ def test_a_log_of_the_engine_is_identified_by_simulation(run, log, plan, name):
     assert fit.chosen.message == ""
     true = run.basis.project(run.plant.parameters())
     assert confidence_intervals(fit.problem, fit.chosen).covers(true).mean() > 0.8
-    assert not fit.doubt
+    assert not fit.warning
 
 
 def test_estimators_that_do_not_ask_get_no_recordings(run, log, plan):

@@ -44,7 +44,7 @@ def test_springs_become_terms():
         ("spring", "joint_1"),
         ("spring", "joint_2"),
     }
-    assert fit.discrepancy.lacks == ()
+    assert fit.discrepancy.unmodeled == ()
 
 
 @pytest.mark.slow

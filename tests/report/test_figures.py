@@ -142,7 +142,12 @@ def changed(fit, of_state):
     beside = np.zeros((fit.motion.t.size, fit.problem.dof))
     beside[:, 1] = of_state(state)
     rows = rows_of(fit.motion, beside) * 3.0 * fit.chosen.noise_std[1]
-    return replace(fit, plain=replace(fit.plain, y=fit.plain.y + rows.ravel()))
+    return replace(
+        fit,
+        problem_without_terms=replace(
+            fit.problem_without_terms, y=fit.problem_without_terms.y + rows.ravel()
+        ),
+    )
 
 
 @pytest.mark.parametrize(
@@ -155,10 +160,12 @@ def changed(fit, of_state):
 )
 def test_residuals_over_the_state_show_what_the_model_lacks(study, panel, of_state) -> None:
     fit = study.fit
-    for shown in residuals_over_state(bin_residuals(fit), fit.plain.joint_names).panels:
+    for shown in residuals_over_state(
+        bin_residuals(fit), fit.problem_without_terms.joint_names
+    ).panels:
         assert max(np.abs(mark.y).max() for mark in shown.marks) < MAX_MEAN_RATIO
     residuals_of = bin_residuals(changed(fit, of_state))
-    shown = residuals_over_state(residuals_of, fit.plain.joint_names).panels[panel]
+    shown = residuals_over_state(residuals_of, fit.problem_without_terms.joint_names).panels[panel]
     sizes = [np.abs(mark.y).max() for mark in shown.marks]
     assert sizes[1] > MAX_MEAN_RATIO
     assert max(sizes[:1] + sizes[2:]) < MAX_MEAN_RATIO

@@ -31,7 +31,7 @@ from robotid_sim.validation.prediction import predictions
 def test_bodies_have_the_numbers_of_their_models(study) -> None:
     (table,) = bodies_section(study.fit, study.plant).tables
     assert table.columns[2:] == ("95 % interval", "nominal", "identified.urdf", "true")
-    robots = (study.nominal, study.fit.lift.robot, study.plant)
+    robots = (study.nominal, study.fit.consistent_robot.robot, study.plant)
     spreads = [of.std for of in study.fit.bodies()]
     assert len(table.rows) == 3 * study.plant.dof
     for k, row in enumerate(table.rows):

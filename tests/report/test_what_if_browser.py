@@ -40,7 +40,7 @@ RELATIVE = 1e-9
 def page_of(fit, folder, settings, command):
     """Write the page of a fit; return its file."""
     recipe = Recipe(command=command, seed=0, settings=settings, versions={})
-    sections = what_if_section(refit_of(fit, fit.plain), recipe)
+    sections = what_if_section(refit_of(fit, fit.problem_without_terms), recipe)
     write_page(Page(title="What if", finding="f", sections=sections), folder / "page.html")
     return folder / "page.html"
 

@@ -20,7 +20,7 @@ from robotid_sim.validation.agreement import (
     holm,
 )
 from robotid_sim.validation.comparison import Interval, summarize
-from robotid_sim.validation.honesty import (
+from robotid_sim.validation.fit_tests import (
     ResidualNoise,
     compute_constraint_cost,
     compute_constraint_limit,

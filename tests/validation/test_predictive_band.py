@@ -26,7 +26,7 @@ from robotid_sim.pipeline.identify import measure_error, predict_fit
 from robotid_sim.pipeline.simulate import run_experiment
 from robotid_sim.pipeline.stages import fit_logs
 from robotid_sim.streams import Streams
-from robotid_sim.validation.honesty import residual_noise
+from robotid_sim.validation.fit_tests import residual_noise
 from robotid_sim.validation.predictive_band import (
     BAND_LEVEL,
     ModelError,
@@ -84,11 +84,11 @@ def test_the_spread_grows_where_a_motion_is_faster_than_that_of_the_fit(irb140, 
     found = find_discrepancy(plain, motion, case.robot)
     problem = weigh_discrepancy(plain, found)
     estimate = WeightedLeastSquares().fit(problem, np.random.default_rng(0))
-    assert [(lack.joint, lack.quantity) for lack in found.lacks] == [("joint_4", "speed")]
+    assert [(lack.joint, lack.quantity) for lack in found.unmodeled] == [("joint_4", "speed")]
     phi = case.basis.complete(estimate.beta, case.robot.parameters())
     model = case.robot.with_parameters(phi, formal=True)
     found = add_function_values(found, plain, estimate.beta, motion, model)
-    assert all(lack.values for lack in found.lacks)
+    assert all(lack.values for lack in found.unmodeled)
     (function,) = found.functions
     of_value = np.sqrt((function.root[0] ** 2).sum())
     error = error_of(plain, estimate.beta, found, np.zeros(6))
@@ -102,8 +102,8 @@ def test_the_spread_grows_where_a_motion_is_faster_than_that_of_the_fit(irb140, 
     assert unseen[beyond, joint].min() > of_value
     others = np.arange(6) != joint
     assert (unseen[:, others] < 2.0 * case.noise[others]).all()
-    plain_lacks = tuple(replace(k, values=(), friction=(0.0, 0.0, 0.0)) for k in found.lacks)
-    left_out = replace(found.part([False]), left_out=replace(found, lacks=plain_lacks))
+    plain_lacks = tuple(replace(k, values=(), friction=(0.0, 0.0, 0.0)) for k in found.unmodeled)
+    left_out = replace(found.part([False]), left_out=replace(found, unmodeled=plain_lacks))
     counted = spread_of(
         error_of(plain, estimate.beta, left_out, np.zeros(6)), motion, case.robot, case.basis
     )
@@ -154,7 +154,7 @@ def test_steps_of_a_coarse_encoder_are_its_noise(robot):
     sensors = (TorqueNoise(relative=0.01), EncoderQuantization(bits=12))
     log = run_experiment(replace(setup.cell, sensors=sensors), path, np.random.default_rng(2))
     fit = fit_logs(log, setup.nominal, setup.basis, setup.fit, np.random.default_rng(3))
-    args = (sensors, fit.preprocessor, fit.motion, fit.plain, fit.estimator)
+    args = (sensors, fit.preprocessor, fit.motion, fit.problem_without_terms, fit.estimator)
     rngs = [np.random.default_rng([4, k]) for k in range(4)]
     noise = residual_noise(setup.cell.plant, fit.nominal, log, *args, rngs)
     assert noise.ratio.max() < 1.25

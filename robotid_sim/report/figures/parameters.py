@@ -233,8 +233,8 @@ def friction(curves: Sequence[FrictionCurve]) -> Chart:
             Points(curve.measured_speed, curve.measured, "measured", "raw", size=3.0),
             Curve(curve.speed, curve.fitted, "fitted", "identified", width=1.4),
         ]
-        if curve.lacking is not None:
-            whole = curve.fitted + curve.lacking
+        if curve.unmodeled is not None:
+            whole = curve.fitted + curve.unmodeled
             marks.append(Curve(curve.speed, whole, "with unmodeled torque", "true", style="dashed"))
         panels.append(
             Panel(

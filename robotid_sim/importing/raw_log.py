@@ -28,7 +28,7 @@ MAX_EXACT_INTEGER = 2**53
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
-class ForeignLog:
+class RawLog:
     """Columns of numbers of equal length; missing samples are NaN."""
 
     columns: Mapping[str, Float1D]
@@ -54,7 +54,7 @@ class ForeignLog:
         return next(iter(self.columns.values())).size
 
 
-def log_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> ForeignLog:
+def log_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> RawLog:
     """Return the arrays of one length as columns; those of another one are left out.
 
     An array (N, k) or (k, N) gives the columns ``name.1`` to ``name.k``. N is the length that most
@@ -79,10 +79,10 @@ def log_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> ForeignLog:
             tall = array if array.shape[0] == length else array.T
             columns |= {f"{name}.{k + 1}": _floats(tall[:, k]) for k in range(tall.shape[1])}
     notes = (f"arrays without {length} samples are left out: {', '.join(others)}",)
-    return ForeignLog(columns, notes if others else ())
+    return RawLog(columns, notes if others else ())
 
 
-def join_recordings(recordings: Sequence[ForeignLog], paths: Iterable[Path]) -> ForeignLog:
+def join_recordings(recordings: Sequence[RawLog], paths: Iterable[Path]) -> RawLog:
     """Return the columns of several files as one recording.
 
     A name that files share is kept once if its samples are the same; otherwise it is put behind the
@@ -109,10 +109,10 @@ def join_recordings(recordings: Sequence[ForeignLog], paths: Iterable[Path]) -> 
             is_alike = len(sharing) == 1 or (same and near > 0.0)
             columns[name if is_alike else f"{stem}.{name}"] = column
     clocks = tuple(dict.fromkeys(name for r in recordings for name in r.clocks if name in columns))
-    return ForeignLog(columns, tuple(note for r in recordings for note in r.notes), clocks=clocks)
+    return RawLog(columns, tuple(note for r in recordings for note in r.notes), clocks=clocks)
 
 
-def join_stamps(recording: ForeignLog) -> ForeignLog:
+def join_stamps(recording: RawLog) -> RawLog:
     """Join stamps in two columns, whole seconds and what is beyond them, such as ROS has."""
     names = {name: words_of(name) for name in recording.columns}
     for name, words in names.items():
@@ -182,7 +182,7 @@ class Segment(NamedTuple):
         return f"{t[self.start]:.6g} to {t[self.stop - 1]:.6g} s"
 
 
-def seconds(recording: ForeignLog, mapping: ImportMap) -> Float1D:
+def seconds(recording: RawLog, mapping: ImportMap) -> Float1D:
     """Return the times of all samples [s]; those of a clock count from the first one."""
     if mapping.time is None:
         return np.arange(recording.samples) / (mapping.rate or 1.0)

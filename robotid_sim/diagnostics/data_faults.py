@@ -21,7 +21,7 @@ from robotid_sim.diagnostics.column_causes import (
     torque_signs,
 )
 from robotid_sim.diagnostics.evidence import MAX_DELAY, Correction, Evidence
-from robotid_sim.diagnostics.informed import Plausibility
+from robotid_sim.diagnostics.nominal_prior import Plausibility
 from robotid_sim.diagnostics.torque_causes import (
     delay_correction,
     delay_words,

@@ -34,21 +34,21 @@ from robotid_sim.validation.prediction import predict
 
 @public_value
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Proof:
+class EngineValidation:
     """What a model identified in one engine is worth in another, or in the same."""
 
     seed: int
     identified_in: str
-    proved_in: str
+    validated_in: str
     model_error: Float1D | None
     """RMS error on the unseen motion over the RMS torque, shape (n,); None if the fit failed."""
-    gap_left: float | None
+    remaining_gap: float | None
     """Share of the tracking gap that is left, worst lap; None without laps or model."""
 
     @property
     def has_other_engine(self) -> bool:
         """Whether the engines differ."""
-        return self.identified_in != self.proved_in
+        return self.identified_in != self.validated_in
 
     @property
     def worst_error(self) -> float | None:
@@ -58,11 +58,11 @@ class Proof:
     def content(self) -> dict[str, Any]:
         """Return the proof as JSON values."""
         error = None if self.model_error is None else self.model_error.tolist()
-        gap = None if self.gap_left is None else finite(self.gap_left)
+        gap = None if self.remaining_gap is None else finite(self.remaining_gap)
         return {
             "seed": self.seed,
             "identified_in": self.identified_in,
-            "validated_in": self.proved_in,
+            "validated_in": self.validated_in,
             "model_error_relative": error,
             "tracking_gap_closed": gap,
         }
@@ -70,16 +70,16 @@ class Proof:
 
 @public_value
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
-class Crossing:
+class EngineComparison:
     """One study in both engines, proved in both."""
 
     robot: str
     seed: int
-    proofs: tuple[Proof, ...]
+    validations: tuple[EngineValidation, ...]
     """Every engine of the identification with every one of the proof."""
     difference: Difference | None
     """The second engine's estimate minus the first's; None if a fit failed."""
-    all_closed_loops_completed: int
+    failed_loops: int
     assumptions: tuple[str, ...]
     limits: VerdictLimits
     settings: str
@@ -130,9 +130,9 @@ def engine_runs(
 
 
 @one_blas_thread()
-def cross_engines(
+def compare_engines(
     setup: Setup, runs: EngineRuns, *, workers: int = 1, progress: Progress = silent
-) -> Crossing:
+) -> EngineComparison:
     """Identify from the run of every engine, with independent noise, and prove it in all of them.
 
     The seed of the setup is that of the noise; workers are for the closed loops.
@@ -154,22 +154,22 @@ def cross_engines(
                 error = predicted.model_error_relative
             gap = None if loop is None else loop.gap_left(units, _loop_name(source))
             proofs.append(
-                Proof(
+                EngineValidation(
                     seed=setup.streams.seed,
                     identified_in=source,
-                    proved_in=name,
+                    validated_in=name,
                     model_error=error,
-                    gap_left=gap,
+                    remaining_gap=gap,
                 )
             )
     compared = [_select_compared_estimate(ENGINES[name].words, fit) for name, fit in fits.items()]
     sound = [estimate for estimate in compared if estimate is not None]
-    return Crossing(
+    return EngineComparison(
         robot=setup.cell.plant.name,
         seed=setup.streams.seed,
-        proofs=tuple(sorted(proofs, key=lambda proof: engines.index(proof.identified_in))),
+        validations=tuple(sorted(proofs, key=lambda proof: engines.index(proof.identified_in))),
         difference=(compare_estimates(sound).pairs[0] if len(sound) == len(fits) else None),
-        all_closed_loops_completed=failed,
+        failed_loops=failed,
         assumptions=tuple(setup.assumptions),
         limits=setup.limits,
         settings=setup.settings,
@@ -205,7 +205,9 @@ def _run_closed_loop(
     if setup.comparison is None:
         return None
     models: dict[str, Robot | Sequence[Robot]] = {
-        _loop_name(name): fit.lift.robot for name, fit in fits.items() if fit.lift is not None
+        _loop_name(name): fit.consistent_robot.robot
+        for name, fit in fits.items()
+        if fit.consistent_robot is not None
     }
     laps = {name: task for name, task in setup.comparison.tasks.items() if not task.is_step}
     if not laps or not models:

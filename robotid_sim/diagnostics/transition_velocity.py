@@ -26,7 +26,7 @@ class FrictionSuspicion:
     joint_names: tuple[str, ...]
     units: tuple[str, ...]
     """Unit of eps, one per joint."""
-    given: Float1D
+    nominal: Float1D
     estimated: Float1D
     """Estimated eps; the given one where the data do not show it."""
     distance: Float1D
@@ -61,7 +61,7 @@ class FrictionSuspicion:
         return [
             f"The transition velocity (eps) of {name} is probably wrong: the estimate is "
             f"{self.estimated[j]:.3g} {self.units[j]}, {self.distance[j]:.0f} standard deviations "
-            f"from the given {self.given[j]:.3g}, and the residual falls by a factor of "
+            f"from the given {self.nominal[j]:.3g}, and the residual falls by a factor of "
             f"{self.residual_ratio[j]:.2g}."
             for j, name in enumerate(self.joint_names)
             if name in self.suspects
@@ -85,7 +85,7 @@ def suspect_friction(motion: Motion, nominal: Robot, basis: BaseParameters) -> F
     return FrictionSuspicion(
         joint_names=problem.joint_names,
         units=tuple(f"{unit}/s" for unit in nominal.joint_units),
-        given=nominal.eps,
+        nominal=nominal.eps,
         estimated=estimated,
         distance=distance,
         noise_given=before.noise_std,

@@ -1,0 +1,131 @@
+"""Names and texts of the package in the field's words; see docs/reference/glossary.md."""
+
+import ast
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+import pytest
+import robotid_sim
+
+PACKAGE = Path(robotid_sim.__file__).parent
+
+VAGUE_NAMES = frozenset(
+    "found wanted known made one own kept told left given held said filled taken".split()
+)
+"""A name says what it holds."""
+
+PREPOSITIONS = frozenset(
+    "of in on at by without for into onto over under between among beside behind before after "
+    "above below within until till since than per through against along around across out off up "
+    "down near like beyond".split()
+)
+"""First words of no function; ``from_``, ``to_``, ``as_`` and ``with_`` are idioms of Python."""
+
+IRREGULAR_PARTICIPLES = frozenset(
+    "drawn told sought known found held given shut kept made left taken shown written built bound "
+    "bought brought caught chosen done driven fallen felt flown gone grown heard hung hidden laid "
+    "led lent lost met paid ridden risen said sent shaken shot sold spent spoken stood stolen "
+    "stuck swept taught thrown torn understood woken won worn begun broken thought".split()
+)
+
+VERBS_IN_ED_OR_ING = frozenset("need feed seed embed exceed bring string spring".split())
+
+NOUNS_IN_ING = frozenset("coupling coloring finding meaning spacing setting gating".split())
+
+ALLOWED_FUNCTIONS = {"passed": "the word of checks, as in reports of tests"}
+
+MAX_WORDS = 25
+"""Words of a message."""
+
+PREDICATE = re.compile(r"_*(is|has|have|can|are)_|__")
+
+
+@cache
+def modules() -> dict[Path, ast.Module]:
+    return {path: ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+
+
+def nodes(*kinds: type[ast.AST]) -> Iterator[tuple[str, ast.AST]]:
+    """Yield nodes of some kinds with their place."""
+    for path, tree in modules().items():
+        for node in ast.walk(tree):
+            if isinstance(node, kinds):
+                yield f"{path.relative_to(PACKAGE)}:{getattr(node, 'lineno', 0)}", node
+
+
+def functions() -> Iterator[tuple[str, ast.FunctionDef]]:
+    for place, node in nodes(ast.FunctionDef, ast.AsyncFunctionDef):
+        yield place, node
+
+
+def is_participle(word: str) -> bool:
+    if word in VERBS_IN_ED_OR_ING | NOUNS_IN_ING:
+        return False
+    return word in IRREGULAR_PARTICIPLES or (len(word) > 4 and word.endswith(("ed", "ing")))
+
+
+def test_functions_are_verbs():
+    wrong = []
+    for place, node in functions():
+        first = node.name.strip("_").split("_")[0]
+        if (is_participle(first) or first in PREPOSITIONS) and node.name not in ALLOWED_FUNCTIONS:
+            wrong.append(f"{place} {node.name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_predicates_begin_with_is_or_has():
+    wrong = []
+    for place, node in functions():
+        is_property = any("property" in ast.unparse(d) for d in node.decorator_list)
+        if node.returns is not None and ast.unparse(node.returns) == "bool" and not is_property:
+            if not PREDICATE.match(node.name):
+                wrong.append(f"{place} {node.name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def test_variables_say_what_they_hold():
+    wrong = []
+    for place, node in nodes(ast.Name, ast.arg):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Store):
+            continue
+        name = node.id if isinstance(node, ast.Name) else node.arg
+        if name.strip("_") in VAGUE_NAMES:
+            wrong.append(f"{place} {name}")
+    assert not wrong, "\n".join(wrong)
+
+
+def text_of(node: ast.expr) -> str:
+    """Return the text of a message, one word for every value in it."""
+    match node:
+        case ast.Constant(value=str(text)):
+            return text
+        case ast.JoinedStr(values=values):
+            return "".join(map(text_of, values))
+        case ast.BinOp(left=first, op=ast.Add(), right=second):
+            return text_of(first) + text_of(second)
+        case ast.IfExp(body=body, orelse=other):
+            return max(text_of(body), text_of(other), key=len)
+    return "X"
+
+
+def test_messages_are_short():
+    wrong = []
+    for place, node in nodes(ast.Raise):
+        if isinstance(node.exc, ast.Call):
+            texts = [text_of(argument) for argument in node.exc.args]
+            wrong += [f"{place} {text}" for text in texts if len(text.split()) > MAX_WORDS]
+    assert not wrong, "\n".join(wrong)
+
+
+def docstrings() -> Iterator[tuple[str, str]]:
+    for place, node in nodes(ast.FunctionDef, ast.ClassDef, ast.Module):
+        text = ast.get_docstring(node)
+        if text:
+            yield place, text
+
+
+def test_docstrings_say_what_is_done():
+    wrong = [f"{place} {text}" for place, text in docstrings() if re.match("Returns? what", text)]
+    assert not wrong, "\n".join(wrong)
