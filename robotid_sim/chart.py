@@ -275,7 +275,7 @@ def tidy_parts(panels: Sequence[Any]) -> tuple[tuple[str, ...], list[tuple[tuple
 
 
 def _more(mark: Mark, name: str) -> Float1D | None:
-    """Return what a mark has beside its y: the upper end of a band, or bars."""
+    """Return the second channel of a mark: the upper end of a band, or error bars."""
     if name == "upper":
         return mark.upper if isinstance(mark, Band) else None
     return mark.x_error if isinstance(mark, Points) else None

@@ -57,16 +57,16 @@ def jit_calling(*modules: ModuleType | Path) -> Callable[[F], F]:
     sources = [Path(str(file)).read_bytes() for file in files]
     digest = hashlib.sha256(b"".join(sources)).hexdigest()
 
-    def compiled(function: F) -> F:
+    def compile_kernel(function: F) -> F:
         kernel = jit(function)
         index = getattr(getattr(kernel, "_cache", None), "_cache_file", None)
-        held = getattr(index, "__dict__", {})
-        if STAMP_ATTRIBUTE not in held:
+        attributes = getattr(index, "__dict__", {})
+        if STAMP_ATTRIBUTE not in attributes:
             return cast(F, numba.njit(nogil=True, error_model="numpy")(function))
-        held[STAMP_ATTRIBUTE] = (held[STAMP_ATTRIBUTE], digest)
+        attributes[STAMP_ATTRIBUTE] = (attributes[STAMP_ATTRIBUTE], digest)
         return kernel
 
-    return compiled
+    return compile_kernel
 
 
 def c_functions(library: Path) -> Callable[..., Any]:

@@ -22,7 +22,7 @@ LATER_SECTIONS = ("Methods", "See Also", "Notes", "Warnings", "References", "Exa
 """Sections of a class docstring that stand behind the attributes, by numpydoc."""
 
 FOREIGN_PACKAGES = sys.stdlib_module_names | {"pydantic"}
-"""Packages whose classes have attributes that are no matter of a value."""
+"""Packages whose classes have attributes that do not belong to a value."""
 
 
 def document_attributes(cls: T) -> T:

@@ -99,16 +99,16 @@ def require_distinct(outputs: Iterable[str | Path], inputs: Iterable[str | Path]
 
     Raises `OptionError` if one file would destroy another.
     """
-    taken = {_identity(path): "is read by this command" for path in inputs}
+    roles = {_identity(path): "is read by this command" for path in inputs}
     for path in outputs:
-        reason = taken.setdefault(_identity(path), "")
+        reason = roles.setdefault(_identity(path), "")
         if reason:
             raise OptionError(f"cannot write {path}: it {reason}; give the output another name")
-        taken[_identity(path)] = "is written twice by this command"
+        roles[_identity(path)] = "is written twice by this command"
 
 
 def _identity(path: str | Path) -> object:
-    """Return what two names of one file have in common."""
+    """Identify a file, however it is named."""
     try:
         state = Path(path).stat()
     except OSError:
@@ -117,7 +117,7 @@ def _identity(path: str | Path) -> object:
 
 
 def write_text(path: str | Path, text: str) -> None:
-    """Write UTF-8 text atomically; lone surrogates, which UTF-8 lacks, become escapes."""
+    """Write UTF-8 text atomically; lone surrogates become escapes."""
     with atomic_path(path) as temporary:
         temporary.write_text(text, encoding="utf-8", errors="backslashreplace")
 

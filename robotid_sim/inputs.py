@@ -108,7 +108,7 @@ def read_file(path: str | Path, largest: float = MAX_TEXT_SIZE) -> bytes:
 def read_toml(path: str | Path, what: str) -> dict[str, Any]:
     """Read a TOML file, which messages call `what`.
 
-    Raises `FileFormatError` if it cannot be read, is no TOML, or too large, deep or wide for what
+    Raises `FileFormatError` if it cannot be read, is not TOML, or too large, deep or wide for what
     such files hold.
     """
     try:
@@ -133,12 +133,12 @@ def read_toml(path: str | Path, what: str) -> dict[str, Any]:
 
 def _values(content: Any) -> Iterator[tuple[int, Any]]:
     """Yield all values in tables and lists, each with its depth."""
-    left = [(0, content)]
-    while left:
-        depth, value = left.pop()
+    pending = [(0, content)]
+    while pending:
+        depth, value = pending.pop()
         yield depth, value
         parts = value.values() if isinstance(value, dict) else value
-        left += [(depth + 1, part) for part in parts] if isinstance(value, dict | list) else []
+        pending += [(depth + 1, part) for part in parts] if isinstance(value, dict | list) else []
 
 
 def estimate_unpacked_size(path: Path) -> int:

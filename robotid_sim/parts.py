@@ -53,7 +53,8 @@ def register(name: str) -> Callable[[T], T]:
     Raises
     ------
     PluginError
-        If the name is no kebab-case or taken, or the class derives from no base class of a part.
+        If the name is not in kebab-case or taken, or the class derives from no base class of a
+        part.
     """
 
     def decorate(cls: T) -> T:

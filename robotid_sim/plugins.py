@@ -48,7 +48,7 @@ def load_plugins(names: Iterable[str], folder: Path | None = None) -> None:
     Raises
     ------
     PluginError
-        If a plugin cannot be imported, shadows a name, or registers what lacks the contract.
+        If a plugin cannot be imported, shadows a name, or registers a class without the contract.
     """
     for name in names:
         key = _key(name, folder)
@@ -109,7 +109,7 @@ def list_plugins() -> tuple[str, ...]:
 def fault_of_plugin(error: BaseException) -> str | None:
     """Return where a plugin's own code has raised an error, and what, in words; None if elsewhere.
 
-    That is the innermost frame of a plugin or of this package, but for constructors, which say what
+    That is the innermost frame of a plugin or of this package, except constructors, which say what
     is wrong with what they were given: libraries below it have raised what it gave them. An error
     of a worker carries its frames as the text of its cause, and only plugins
     are sent there with their code.
@@ -140,7 +140,7 @@ def _module_of(path: Path) -> ModuleType:
     name = MODULE_PREFIX + path.stem
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
-        raise PluginError("is no file of Python")
+        raise PluginError("is not a Python file")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     try:

@@ -15,7 +15,7 @@ from rich.progress import Progress as Bars
 from robotid_sim.progress import Portion, Progress, silent
 
 MIN_LINE_INTERVAL = 10.0
-"""Least time between two lines where stderr is no terminal [s]."""
+"""Least time between two lines where stderr is not a terminal [s]."""
 
 MIN_REDRAW_INTERVAL = 0.1
 """Least time between two states of a bar in a notebook [s]."""
@@ -87,8 +87,8 @@ class _PlainLines:
             return
         self.written = now
         spent = now - self.began
-        left = f"about {spent * (1.0 - share) / share:.0f} s left" if spent >= 1.0 else ""
-        parts = (f"{stage}: {share:.0%}", _counts(share), left)
+        remaining = f"about {spent * (1.0 - share) / share:.0f} s left" if spent >= 1.0 else ""
+        parts = (f"{stage}: {share:.0%}", _counts(share), remaining)
         sys.stderr.write(", ".join(filter(None, parts)) + "\n")
         sys.stderr.flush()
 

@@ -27,7 +27,7 @@ T = TypeVar("T")
 KEBAB_CASE_PATTERN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 INTERNAL_FIELD: Mapping[str, Any] = {"internal": True}
-"""Metadata of a field that is no option: it holds what the object found out."""
+"""Metadata of a field that is not an option: it holds what the object found out."""
 
 PLAIN_KINDS: Mapping[Any, tuple[type, str]] = {
     bool: (bool, "true or false"),
@@ -93,7 +93,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
     def register(
         self, name: str, cls: type[T] | None = None
     ) -> type[T] | Callable[[type[T]], type[T]]:
-        """Add a class of the user's own; also usable as a decorator, ``@SENSORS.register("mine")``.
+        """Add a class; also usable as a decorator, ``@SENSORS.register("mine")``.
 
         Parameters
         ----------
@@ -105,7 +105,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         Raises
         ------
         PluginError
-            If the name is no kebab-case or taken, or the class lacks the contract.
+            If the name is not in kebab-case or taken, or the class does not implement the contract.
         """
         if cls is None:
             return lambda decorated: self.register(name, decorated)
@@ -115,11 +115,11 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         if name in self:
             raise PluginError(f"{what} would shadow one that exists; choose another name")
         if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
-            raise PluginError(f"{what} is no dataclass; its fields are its options")
+            raise PluginError(f"{what} is not a dataclass; its fields are its options")
         missing = sorted(m for m in self.base.__abstractmethods__ if not _has_member(cls, m))
         if missing or not issubclass(cls, self.base):
-            lacks = f"lacks {', '.join(missing)}" if missing else "does not derive from it"
-            raise PluginError(f"{what} must be a {self.base.__name__}: it {lacks}")
+            reason = f"it lacks {', '.join(missing)}" if missing else "it does not derive from it"
+            raise PluginError(f"{what} must be a {self.base.__name__}: {reason}")
         self._entries = dict(sorted({**self._entries, name: cls}.items()))
         if not cls.__module__.startswith(f"{__package__}."):
             self._origins[name] = cls.__module__
@@ -129,8 +129,8 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         name, _ = self._meant(name)
         entry = self._entries[name]
         if isinstance(entry, str):
-            found: type[T] = resolve(entry)
-            self._entries[name] = entry = found
+            cls: type[T] = resolve(entry)
+            self._entries[name] = entry = cls
         return entry
 
     def _meant(self, name: str) -> Alias:
@@ -251,8 +251,8 @@ def _options(cls: type) -> dict[str, Any]:
     """Return the fields of a class that may be given, with their kinds."""
     kinds = get_type_hints(cls)
     # Entries are dataclasses by contract, which the type of a class cannot say.
-    given = (f for f in dataclasses.fields(cls) if f.init and f.metadata != INTERNAL_FIELD)
-    return {field.name: kinds[field.name] for field in given}
+    options = (f for f in dataclasses.fields(cls) if f.init and f.metadata != INTERNAL_FIELD)
+    return {field.name: kinds[field.name] for field in options}
 
 
 def _default_of(field: "dataclasses.Field[Any]") -> object:

@@ -33,7 +33,7 @@ def public_value(cls: T) -> T:
     """Give a dataclass a ``repr`` of at most LINES lines, and ``help`` that has its fields.
 
     A notebook shows its fields with what they mean, and as tables what belongs together. Fields
-    that are None are left out. To stand above ``@dataclass``, whose own ``repr`` writes out every
+    that are None are omitted. To stand above ``@dataclass``, whose own ``repr`` writes out every
     array.
     """
     cls.__repr__ = _repr  # type: ignore[assignment]  # mypy takes it for a method of T
@@ -118,7 +118,7 @@ def _columns(shown: Mapping[str, Any]) -> list[Titled]:
 
 
 def _parts(shown: Mapping[str, Any]) -> list[Titled]:
-    """Return what parts of one kind hold, as far as it is plain."""
+    """Return the plain values of parts of one kind."""
     tables: list[Titled] = []
     for title, parts in shown.items():
         if isinstance(parts, tuple | list) and parts and is_dataclass(parts[0]):

@@ -53,7 +53,7 @@ class Run:
 
     @classmethod
     def read(cls, path: Path) -> "Run | None":
-        """Return what a manifest says; None if there is none of robotid."""
+        """Read a manifest; None if there is none of robotid."""
         try:
             run = cls(**read_json(path, "manifest", 1))
         except (FileFormatError, TypeError):  # other programs have a file of that name, too
@@ -199,7 +199,7 @@ def _require_free(folder: Path, names: Iterable[str], run: Run) -> None:
     stage, earlier = folder / INCOMPLETE_FOLDER, Run.read(folder / MANIFEST)
     foreign = [path for path in _children(stage) if not path.name.startswith(f".{RUN_FILE}.")]
     if foreign and not (stage / RUN_FILE).is_file():
-        raise OptionError(f"{stage} is no folder of a run; move it, or choose another --out")
+        raise OptionError(f"{stage} is not a folder of a run; move it, or choose another --out")
     there = earlier or Run.read(stage / RUN_FILE)
     if there is not None and (there.kind, there.subject) != (run.kind, run.subject):
         raise OptionError(
@@ -253,8 +253,8 @@ def _digest(path: Path) -> str:
 def _move_in(folder: Path, run: Run) -> None:
     """Replace the files of the run before; without a manifest from its first step to its last."""
     stage, old = folder / INCOMPLETE_FOLDER, _list_files(folder)
-    left = [p for p in sorted(stage.rglob("*")) if p.is_file() or p.is_symlink()]
-    files = {p.relative_to(stage).as_posix(): p for p in left if p != stage / RUN_FILE}
+    paths = [p for p in sorted(stage.rglob("*")) if p.is_file() or p.is_symlink()]
+    files = {p.relative_to(stage).as_posix(): p for p in paths if p != stage / RUN_FILE}
     if foreign := [name for name in files if (folder / name).exists() and name not in old]:
         raise OptionError(
             f"{folder / foreign[0]} is of no run and in the way of this one, whose results are in "

@@ -102,7 +102,7 @@ def _numbers(motion: Motion) -> bytes:
 
 
 def _call_accepting(work: Callable[[], Worked]) -> Worked:
-    """Return what work gives; what the studies refuse with an error is an `AssertionError`."""
+    """Call `work`; turn an error that a study refuses into an `AssertionError`."""
     try:
         return work()
     except RobotIdError as error:
@@ -110,7 +110,7 @@ def _call_accepting(work: Callable[[], Worked]) -> Worked:
 
 
 def _state_of(item: object) -> Any:
-    """Return what an item must not change when it works."""
+    """Return the state that an item must not change."""
     return asdict(item) if is_dataclass(item) and not isinstance(item, type) else vars(item).copy()
 
 
@@ -156,9 +156,9 @@ def check_preprocessor(preprocessor: Preprocessor) -> None:
     assert _numbers(blind) == _numbers(motion), "looks at the truth"
     other = preprocessor(log, perturb(robot, np.random.default_rng(1)))
     for name in ("q", "dq", "ddq", "tau"):
-        one, two = getattr(motion, name), getattr(other, name)
+        first, two = getattr(motion, name), getattr(other, name)
         # A model that is identified on the way has another rounding.
-        same = np.allclose(one, two, rtol=0.0, atol=1e-6 * np.abs(one).max())
+        same = np.allclose(first, two, rtol=0.0, atol=1e-6 * np.abs(first).max())
         assert same, "depends on the inertia of the nominal model"
     tuned = preprocessor.tune(log, robot)
     assert _numbers(tuned(log, robot)) == _numbers(motion), "tuned() changes its answer"
@@ -186,13 +186,13 @@ def check_estimator(estimator: Estimator) -> None:
     after = (problem.W.tobytes(), problem.y.tobytes(), repr(_state_of(estimator)))
     assert before == after, "changes the problem or its own options"
 
-    def fitted(rng: np.random.Generator) -> bytes:
+    def fit(rng: np.random.Generator) -> bytes:
         return estimator.fit(problem, rng).beta.tobytes()
 
-    _deterministic(fitted, random=estimator.random)
+    _deterministic(fit, random=estimator.random)
     if estimate.cov is not None:
         scale = np.sqrt(np.outer(np.diag(estimate.cov), np.diag(estimate.cov)))
-        assert np.linalg.eigvalsh(estimate.cov / scale).min() > 0.0, "cov is no covariance"
+        assert np.linalg.eigvalsh(estimate.cov / scale).min() > 0.0, "cov is not a covariance"
     W = problem.W.copy()
     W[:, 0] = 0.0
     failed = estimator.fit(replace(problem, W=W), np.random.default_rng(0))
@@ -305,7 +305,7 @@ def check_controller(factory: ControllerFactory) -> None:
         return np.array([row.copy() for row in rows])
 
     first = commands()
-    assert first.shape == (5, robot.dof), "does not return a torque a joint"
+    assert first.shape == (5, robot.dof), "does not return a torque per joint"
     assert np.isfinite(first).all(), "returns torques that are not finite"
     assert np.array_equal(first, commands()), "does not repeat its torques after reset()"
     if getattr(law, "uses_feedforward", True):

@@ -37,7 +37,7 @@ SYSTEM_ERROR_NUMBERS = {
     for name in ("ENAMETOOLONG", "ELOOP", "ENOSPC", "EDQUOT", "EROFS", "EIO", "ESTALE", "EMFILE")
     if (number := getattr(errno, name, None)) is not None
 }
-"""Errors of the system that are no fault of the program."""
+"""Errors of the system that are not a fault of the program."""
 
 SIZE_REMEDY = "look for a limit, rate or duration that cannot be meant, or give less data"
 
@@ -105,8 +105,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (typer.Abort, KeyboardInterrupt):
         return _fail(INTERRUPT_MESSAGE, interrupt_exit_code(), "Interrupted")
     except SystemExit as end:  # Typer's: what completes has said all, or a pipe was closed
-        if said := fault_of_plugin(end):
-            return _fail(said, 2, "PluginError")
+        if plugin_fault := fault_of_plugin(end):
+            return _fail(plugin_fault, 2, "PluginError")
         return BROKEN_PIPE_EXIT_CODE if end.code == 1 else int(end.code or 0)
     except Exception as error:  # the boundary of the program
         if "--debug" in words:
@@ -116,7 +116,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _classify_error(error: Exception) -> tuple[str, int, str]:
-    """Return what an error means for who gave the command, exit code and kind."""
+    """Return message, exit code and kind of an error for the user of a command."""
     kind = type(error).__name__
     if isinstance(error, InfeasibleError | SimulationDiverged):
         return str(error), 1, kind
@@ -125,12 +125,12 @@ def _classify_error(error: Exception) -> tuple[str, int, str]:
     if isinstance(error, RobotIdError):
         return fault_of_plugin(error) or str(error), 2, kind
     trouble = _trouble(error) if isinstance(error, OSError) else ""
-    said = trouble or fault_of_plugin(error)
-    return (said, 2, kind) if said else (_bug(error), BUG_EXIT_CODE, "Bug")
+    plugin_fault = trouble or fault_of_plugin(error)
+    return (plugin_fault, 2, kind) if plugin_fault else (_bug(error), BUG_EXIT_CODE, "Bug")
 
 
 def _trouble(error: OSError) -> str:
-    """Return what is wrong with a file by the system's word; nothing for a fault of the program."""
+    """Return the system's message about a file; empty for a fault of the program."""
     try:
         Path.cwd()
     except FileNotFoundError:
@@ -158,7 +158,7 @@ def _bug(error: Exception) -> str:
 
 
 def _usage_text(error: Any) -> str:
-    """Return what is wrong with the words of a command, and where the right ones are."""
+    """Return the message of a wrong option or argument, and where help is."""
     text = error.format_message().rstrip(".")
     if hasattr(error, "option_name") and hasattr(error, "possibilities"):  # no such option
         options = [name for param in error.ctx.command.get_params(error.ctx) for name in param.opts]

@@ -75,7 +75,7 @@ def run(
         with output.progress_line() as progress, send_work(cluster, workers) as count:
             done = run_campaign(plan, out, workers=count, progress=progress, **options)
     except KeyboardInterrupt:
-        _log.warning("finished trials are kept; to go on: %s", output.command_line())
+        _log.warning("finished trials are kept; to continue: %s", output.command_line())
         raise
     content = {"new": done.new, "before": done.before, "trials": dict(done.counts)}
     output.print_result(content, run_text(done, out), as_json=as_json)

@@ -47,7 +47,9 @@ def command(
     def decorate(work: Callable[..., int]) -> Callable[..., int]:
         keyword = inspect.Parameter.KEYWORD_ONLY
         declared = inspect.signature(work).parameters
-        own = [p.replace(kind=keyword) for name, p in declared.items() if name != "study"]
+        command_parameters = [
+            p.replace(kind=keyword) for name, p in declared.items() if name != "study"
+        ]
         shared = inspect.signature(SharedOptions).parameters if "study" in declared else {}
         of_study = [p for name, p in shared.items() if name in (*ROBOT_FIELDS, *uses)]
         flags = [
@@ -57,24 +59,24 @@ def command(
         required = dict(needs) | ({"trust_plugins": "config"} if of_study else {})
 
         def run(**values: Any) -> int:
-            given = {name: value for name, value in values.items() if name not in COMMON_FLAGS}
-            _require_effect(given, required, excludes)
-            require_safe_files(given)
-            _require_known(given)
-            chosen = {p.name: given.pop(p.name) for p in of_study}
+            arguments = {name: value for name, value in values.items() if name not in COMMON_FLAGS}
+            _require_effect(arguments, required, excludes)
+            require_safe_files(arguments)
+            _require_known(arguments)
+            chosen = {p.name: arguments.pop(p.name) for p in of_study}
             if not of_study:
-                return work(**given)
+                return work(**arguments)
             from robotid_sim.cli.study_options import files_of, study_config
 
             study = study_config(SharedOptions(**chosen))
             if beside is not None:
-                require_writable(given["out"])
-            written = () if beside is None else beside(given)
-            require_safe_files(given, files_of(study), written)
-            return work(**given, study=study)
+                require_writable(arguments["out"])
+            written = () if beside is None else beside(arguments)
+            require_safe_files(arguments, files_of(study), written)
+            return work(**arguments, study=study)
 
         # Typer reads the options from here; type checkers do not know that functions carry it.
-        parameters = [*own, *of_study, *flags]
+        parameters = [*command_parameters, *of_study, *flags]
         run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
         run.__annotations__ = {p.name: p.annotation for p in parameters}
         run.__doc__, run.__name__ = work.__doc__, work.__name__
@@ -92,9 +94,9 @@ def _require_known(values: Mapping[str, Any]) -> None:
         return
     for key, (noun, kind) in NAMED_PARAMETERS.items():
         if (name := values.get(key)) is not None:
-            known = [row["name"] for row in PART_KINDS[kind].rows()]
-            if name not in known:
-                raise UnknownNameError.from_names(noun, name, known)
+            names = [row["name"] for row in PART_KINDS[kind].rows()]
+            if name not in names:
+                raise UnknownNameError.from_names(noun, name, names)
 
 
 def _require_effect(

@@ -46,7 +46,7 @@ def entry() -> None:
 
 
 def open_streams() -> None:
-    """Let streams that are closed lead nowhere, and characters that a locale lacks be replaced.
+    """Let streams that are closed lead nowhere, and replace characters that a locale cannot encode.
 
     A file would be opened in the place of a closed one otherwise, and be written into.
     """

@@ -17,7 +17,7 @@ from robotid_sim.errors import UnknownNameError
 ALL_OPTION = "--help-all"
 
 MAX_OPTIONS = 20
-"""Options of a command up to which its help has all of them."""
+"""Most options for which the help of a command has all of them."""
 
 INPUT_OPTIONS = (
     "config base tip payload nominal mapping profile topic trajectory log result task load prior "
@@ -61,11 +61,11 @@ class PlainCommand(typer.core.TyperCommand):
     def format_options(self, ctx: Any, formatter: Any) -> None:
         """Write arguments and options by group; of many only those that are in common use."""
         parameters = self.get_params(ctx)
-        options = [p for p in parameters if _is(p, "option")]
+        options = [p for p in parameters if is_kind(p, "option")]
         shown = options
         if len(options) > MAX_OPTIONS and ALL_OPTION not in command_words():
             shown = [p for p in options if p.name not in RARE_OPTIONS]
-        groups = {"Arguments": [p for p in parameters if _is(p, "argument")]}
+        groups = {"Arguments": [p for p in parameters if is_kind(p, "argument")]}
         groups |= {title: [] for title in ("Input", "Method", "Output")}
         for option in shown:
             groups[OPTION_GROUPS.get(option.name, "Method")].append(option)
@@ -130,13 +130,14 @@ def load_command(name: str) -> Any:
     return typer.main.get_command(alone)
 
 
-def _is(param: Any, kind: str) -> bool:
+def is_kind(param: Any, kind: str) -> bool:
+    """Return whether a parameter is an option or an argument."""
     return bool(param.param_type_name == kind)
 
 
 def _row(param: Any) -> tuple[str, str]:
     """Return name and text of an argument or option."""
-    if _is(param, "argument"):
+    if is_kind(param, "argument"):
         return str(param.metavar), param.help + ("" if param.required else "  [optional]")
     names = ", ".join(sorted(param.opts, key=len))
     notes = ["required"] if param.required else []

@@ -1,4 +1,4 @@
-"""``robotid import``: a machine's log in a foreign form as a log of ours."""
+"""``robotid import``: a machine's log as a log of robotid."""
 
 from pathlib import Path
 from typing import Annotated, Any

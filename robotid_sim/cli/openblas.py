@@ -40,11 +40,11 @@ def openblas_of(package: str) -> tuple[int, ...] | None:
 
     None of a package that was built elsewhere: it may load any.
     """
-    found = importlib.util.find_spec(package)
-    if found is None or found.origin is None:
+    spec = importlib.util.find_spec(package)
+    if spec is None or spec.origin is None:
         return None
     try:
-        configuration = Path(found.origin).with_name("__config__.py").read_text(encoding="utf-8")
+        configuration = Path(spec.origin).with_name("__config__.py").read_text(encoding="utf-8")
     except OSError:
         return None
     match = re.search(r"OpenBLAS (\d+)\.(\d+)\.(\d+)", configuration)

@@ -1,6 +1,6 @@
 """Bullet's physics server through PyBullet's C interface, which compiled loops can call.
 
-PyBullet's functions of Python do nothing but call the same, so that the bits are the same.
+PyBullet's functions of Python do only call the same, so that the bits are the same.
 
 The bodies of a robot in PyBullet, with the engine's traps closed.
 

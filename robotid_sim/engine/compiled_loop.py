@@ -71,14 +71,14 @@ def smooth_steps(
     q, dq = q.copy(), dq.copy()
     first = np.zeros((4, q.shape[0]))
     for k in range(count):
-        held, ddq, v, friction, ok = kernels.plant_step(
+        drive_torque, ddq, v, friction, ok = kernels.plant_step(
             geometry, gravity, phi, rows, q, dq, tau, dt, coupling
         )
         if not ok:
             return q, dq, first[0], first[1], first[2], first[3], False
         if k == 0:
-            first[0], first[1], first[2], first[3] = held, ddq, v, friction
-        advance(bodies, held)
+            first[0], first[1], first[2], first[3] = drive_torque, ddq, v, friction
+        advance(bodies, drive_torque)
         read(bodies, q, dq)
     return q, dq, first[0], first[1], first[2], first[3], True
 

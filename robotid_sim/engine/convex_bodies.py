@@ -75,13 +75,13 @@ def boxes_apart(
 
 
 def collision_shapes(shapes: Sequence[GeometryShape]) -> list[GeometryShape]:
-    """Return the shapes that collisions are looked for with: those of collision, or all."""
+    """Return the shapes for collision checks: those of collision, or all."""
     readable = [s for s in shapes if s.mesh is None or s.mesh.suffix.lower() in MESH_SUFFIXES]
     return [s for s in readable if s.collision] or readable
 
 
 def require_meshes(robot: Robot) -> None:
-    """Raise `FileFormatError` if a mesh is missing that collisions are looked for with.
+    """Raise `FileFormatError` if a mesh for collision checks is missing.
 
     Messages name the link of the file that has it, which may be fused with its body.
     """

@@ -36,13 +36,13 @@ _logger = logging.getLogger(__name__)
 DRY_FRICTION_COLUMNS = [
     COLUMNS.index(f"{name}_{side}") for name in ("Fc", "Fs") for side in ("forward", "backward")
 ]
-"""Coefficients of dry friction."""
+"""Coefficients of Coulomb friction."""
 
 
 class DriveStep(NamedTuple):
     """What a drive does over one sub-step, each of shape (n,)."""
 
-    held: Float1D
+    drive_torque: Float1D
     """Torque for the engine [N m]."""
     ddq: Float1D
     """Acceleration."""
@@ -56,7 +56,7 @@ class Drive(Protocol):
     """The drives of a robot; those that are smooth can take all sub-steps in one call."""
 
     def __call__(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
-        """Return what happens under drive torques `tau` over a sub-step from a state."""
+        """Compute one sub-step from a state under drive torques `tau`."""
 
 
 def terms_of(robot: Robot, law: FrictionLaw | None) -> tuple[JointTerm, ...]:
@@ -65,7 +65,7 @@ def terms_of(robot: Robot, law: FrictionLaw | None) -> tuple[JointTerm, ...]:
 
 
 def rows_of_drive(robot: Robot, law: FrictionLaw | None) -> Float2D:
-    """Return the coefficients of friction without the dry friction that only builds up, (n, 11).
+    """Return the coefficients of friction without presliding Coulomb friction, (n, 11).
 
     Columns are `robotid_sim.model.friction_law.COLUMNS`.
     """
@@ -91,12 +91,12 @@ class SmoothDrive:
 
     def __call__(self, q: Float1D, dq: Float1D, tau: Float1D) -> DriveStep:
         """Return the step; see `Drive`."""
-        held, ddq, v, friction, ok = kernels.plant_step(
+        drive_torque, ddq, v, friction, ok = kernels.plant_step(
             *self._model, q, dq, tau, self._dt, self._coupling
         )
         if not ok:
             raise self._no_step(q)
-        return DriveStep(held, ddq, v, friction if self._noted else None)
+        return DriveStep(drive_torque, ddq, v, friction if self._noted else None)
 
     def steps(
         self, bodies: tuple[Any, ...], q: Float1D, dq: Float1D, tau: Float1D, count: int
@@ -106,12 +106,12 @@ class SmoothDrive:
         Compiled loops know the engine's bodies, which are changed, by the tuple `bodies`. Raises
         `RobotIdError` if a sub-step has no solution.
         """
-        q_end, dq_end, held, ddq, v, friction, ok = compiled_loop.smooth_steps(
+        q_end, dq_end, drive_torque, ddq, v, friction, ok = compiled_loop.smooth_steps(
             bodies, *self._model, q, dq, tau, self._dt, self._coupling, count
         )
         if not ok:
             raise self._no_step(q_end)
-        return q_end, dq_end, DriveStep(held, ddq, v, friction if self._noted else None)
+        return q_end, dq_end, DriveStep(drive_torque, ddq, v, friction if self._noted else None)
 
     def _no_step(self, q: Float1D) -> RobotIdError:
         """Return the error for a sub-step without a solution."""
@@ -166,8 +166,8 @@ class StickSlipDrive:
                     raise RobotIdError(no_solution(self._robot, q))
                 v = dq + span * ddq
                 h = bias(self._model, q, v)
-            held = bias(self._model, q, dq, ddq)
-            return DriveStep(held, ddq, v, tau - h - drive @ ddq)
+            drive_torque = bias(self._model, q, dq, ddq)
+            return DriveStep(drive_torque, ddq, v, tau - h - drive @ ddq)
         except np.linalg.LinAlgError as error:
             raise RankDeficientError(not_positive_definite(self._robot)) from error
 

@@ -65,11 +65,11 @@ class ElasticDrive:
         self._springs = springs_of(robot, drive, dt)
         self._elastic = self._springs.elastic
         self._model = (robot.geometry, robot.gravity, robot.parameters())
-        n, own = robot.dof, np.flatnonzero(self._elastic)
+        n, elastic_joints = robot.dof, np.flatnonzero(self._elastic)
         rigid = np.eye(n) * ~self._elastic
-        self._motors = np.hstack([rigid, np.eye(n)[:, own]])
+        self._motors = np.hstack([rigid, np.eye(n)[:, elastic_joints]])
         """From velocities of all coordinates, links and then elastic rotors, to rotors', (n, N)."""
-        self._wound = self._motors - np.eye(n, n + own.size)
+        self._wound = self._motors - np.eye(n, n + elastic_joints.size)
         """From coordinates to those of rotors less links, (n, N)."""
         terms = terms_of(robot, law)
         inertia = np.diag([joint.rotor_inertia for joint in robot.joints])
@@ -77,7 +77,7 @@ class ElasticDrive:
         inertia += 0.0 if coupling is None else coupling
         self._rotors = self._motors.T @ inertia @ self._motors
         self._none: Float1D = np.zeros(n)
-        self._rows = np.tile(LINK_COEFFICIENTS, (n + own.size, 1))
+        self._rows = np.tile(LINK_COEFFICIENTS, (n + elastic_joints.size, 1))
         self._at = self._motors.argmax(axis=1)
         """Coordinate of every rotor, (n,)."""
         self._rows[self._at] = rows_of_drive(robot, law)
@@ -95,8 +95,8 @@ class ElasticDrive:
         none, links = np.zeros(q.size), q
         stiffness = np.where(self._elastic, self._springs.stiffness, np.inf)
         for _ in range(SETTLING_ITERATIONS):
-            held = bias(self._model, links, none) + self._of_links(links, none, none)
-            away = held / stiffness + 0.5 * self._springs.play * np.sign(held)
+            load = bias(self._model, links, none) + self._of_links(links, none, none)
+            away = load / stiffness + 0.5 * self._springs.play * np.sign(load)
             links = np.where(self._elastic, q - away, q)
         return links
 
@@ -131,8 +131,8 @@ class ElasticDrive:
         after = dq + dt * ddq
         self._before, self._next = ddx, (q + dt * after, after)
         self.link = (links, v[:n], ddx[:n])
-        held = bias(self._model, links, speed, ddx[:n])
-        return DriveStep(held, ddq, self._motors @ v, friction[self._at] + further)
+        drive_torque = bias(self._model, links, speed, ddx[:n])
+        return DriveStep(drive_torque, ddq, self._motors @ v, friction[self._at] + further)
 
     def _slide(
         self, push: Float1D, springs: Float2D, dx: Float1D
@@ -248,10 +248,8 @@ def springs_of(robot: Robot, drive: PlantDrive, dt: float) -> Springs:
     if omega * dt > MAX_PHASE_STEP:
         joint = robot.joint_names[int(np.abs(vectors[worst, :, -1]).argmax())]
         raise OptionError(
-            f"plant drive {describe_drive(drive)['kind']}: joint '{joint}' oscillates at "
-            f"{omega / (2.0 * np.pi):.4g} Hz, which sub-steps of {dt:.3g} s do not resolve; take "
-            f"{np.ceil(omega * dt / MAX_PHASE_STEP):.0f} times as many ([experiment] substeps), "
-            f"less "
-            "stiffness or more twist"
+            f"joint '{joint}' oscillates at {omega / (2.0 * np.pi):.4g} Hz, too fast for sub-steps of "
+            f"{dt:.3g} s; multiply [experiment] substeps by "
+            f"{np.ceil(omega * dt / MAX_PHASE_STEP):.0f}, or reduce stiffness"
         )
     return springs

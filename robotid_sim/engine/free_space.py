@@ -29,7 +29,7 @@ class FreeSpace:
     rest: Float1D
     """Pose that counts as safe [rad or m], shape (n,); see `Clearance.rest`."""
     clearance: float = 0.0
-    """Smallest distance between links that are no neighbors, and to the floor [m]."""
+    """Smallest distance between links that are not neighbors, and to the floor [m]."""
     floor: float | None = None
     """Height of the floor in the root frame [m]; None for none."""
 
@@ -57,7 +57,7 @@ class FreeSpace:
 
 
 def assume_floor(robot: Robot, rest: Float1D) -> tuple[float | None, tuple[str, ...]]:
-    """Return the height at which a base stands [m], and what is assumed of geometry, in words.
+    """Return the height at which a base stands [m], and what is assumed of geometry, as text.
 
     None where a base has no geometry, or where the robot reaches below it at rest, as arms do that
     hang or stand out from a wall or a torso.

@@ -30,7 +30,7 @@ FLOOR_SIZE = 50.0
 """Half width of the floor, which is a cube [m]: so thick that nothing is below it."""
 
 SEARCH_DEPTH = 5.0
-"""From here the lowest point of the base is looked for [m]: below anything on which it stands."""
+"""Height from which the lowest point of the base is searched [m], below any support."""
 
 PROBE_COUNT = 60
 """Random configurations that tell pairs of links that always touch."""
@@ -69,7 +69,7 @@ class Proximity(Closeable):
     """Smallest distances between the links of a robot, and to the floor; use in a ``with`` block.
 
     Links are the convex hulls of their collision shapes, or of their visual ones; of a robot that
-    has neither, capsules along the kinematics. Neighbors in the chain are left out, and so are
+    has neither, capsules along the kinematics. Neighbors in the chain are omitted, and so are
     links that touch one another in every one of PROBES random configurations.
     It can be sent to another process, which opens a client of its own.
 
@@ -124,8 +124,8 @@ class Proximity(Closeable):
             raise
 
     def __reduce__(self) -> tuple[Any, ...]:
-        made = partial(type(self), floor=self.floor, cutoff=self.cutoff, engine=self.engine)
-        return made, (self.robot,)
+        maker = partial(type(self), floor=self.floor, cutoff=self.cutoff, engine=self.engine)
+        return maker, (self.robot,)
 
     def close(self) -> None:
         """Disconnect from the engine."""
@@ -225,7 +225,7 @@ class Proximity(Closeable):
         """Return the engine's closest points of every pair that is within the cutoff.
 
         By sample and pair, for link poses of shape (N, n, 4, 4): both hulls, and what the engine
-        says. Most of those that are far are told without the engine, see `_least_distances`.
+        says. Most distant pairs are excluded without the engine, see `_least_distances`.
         """
         poses, centers = self._places(T)
         least = self._least_distances(poses, centers)
@@ -240,7 +240,7 @@ class Proximity(Closeable):
         place, ask, placed = self._bodies.place, self._bodies.closest, 0
         nearest: dict[tuple[int, int], tuple[int, int, ClosestPoints]] = {}
         queries = zip(samples.tolist(), self._candidates[rows].tolist(), ends, strict=True)
-        found = np.full(len(rows), self._seen)
+        distances = np.full(len(rows), self._seen)
         for query, (sample, (a, b, k), end) in enumerate(queries):
             for h, position, turn in islice(places, end - placed):
                 place(h, position, turn)
@@ -248,15 +248,15 @@ class Proximity(Closeable):
             point = ask(a, b, self._seen)
             if point is None:
                 continue
-            found[query] = min(point.distance, found[query])
-            held = nearest.get((sample, k))
-            if point.distance < (self.cutoff if held is None else held[2].distance):
+            distances[query] = min(point.distance, distances[query])
+            known_pair = nearest.get((sample, k))
+            if point.distance < (self.cutoff if known_pair is None else known_pair[2].distance):
                 nearest[sample, k] = a, b, point
-        least[samples, rows] = found
+        least[samples, rows] = distances
         return nearest
 
     def _least_distances(self, poses: Float, centers: Float) -> Float2D:
-        r"""Return what candidates are apart at least [m], shape (N, C); kept for the next path.
+        r"""Compute lower bounds of the distances of candidates [m], shape (N, C), and cache them.
 
         By spheres around the hulls, by what they were apart on the last path of as many samples,
         and where neither tells enough by boxes. Points of a hull with radius r about its center c
@@ -306,7 +306,7 @@ class Proximity(Closeable):
         return hulls
 
     def _possible_pairs(self) -> tuple[tuple[Pair, ...], Int1D]:
-        """Return pairs of links that are no neighbors and do not always touch, and their hulls.
+        """Return pairs of links that are not neighbors and do not always touch, and their hulls.
 
         Candidates are rows of two indices of hulls and that of their pair, shape (C, 3).
         """
@@ -333,7 +333,7 @@ class Proximity(Closeable):
         )
         inside = {key for key, (*_, point) in nearest.items() if point.distance < 0.0}
         touching = [all((s, k) in inside for s in range(PROBE_COUNT)) for k in range(len(rows))]
-        # What is always in the floor is no overlap of hulls: the floor is too high.
+        # What is always in the floor is not an overlap of hulls: the floor is too high.
         possible = [
             (pair, hulls)
             for (pair, hulls), always in zip(rows, touching, strict=True)

@@ -20,7 +20,7 @@ class RigidBodies(Closeable):
     r"""The bodies of a robot in an engine of their own.
 
     A step of `dt` is semi-implicit, :math:`\dot q^+ = \dot q + \Delta t\, \ddot q(q, \dot q)` and
-    :math:`q^+ = q + \Delta t\, \dot q^+`, with nothing but rigid bodies, gravity and the torques
+    :math:`q^+ = q + \Delta t\, \dot q^+`, with only rigid bodies, gravity and the torques
     that are applied: friction and rotors are the plant's.
 
     Parameters

@@ -1,4 +1,4 @@
-"""``map.toml``: which column of a foreign log is what, in which unit, on which side of the gear."""
+"""``map.toml``: quantity, unit and side of the gear of every column of a machine's log."""
 
 import json
 from collections.abc import Mapping
@@ -23,10 +23,10 @@ Spring = str | tuple[tuple[float, float], ...]
 
 def _unit(quantity: str) -> AfterValidator:
     def check(unit: str) -> str:
-        known = unit if unit in UNITS[quantity] else unit_in(unit, quantity)
-        if known is None:
+        unit_name = unit if unit in UNITS[quantity] else unit_in(unit, quantity)
+        if unit_name is None:
             raise ValueError(f"unknown unit; known: {', '.join(UNITS[quantity])}")
-        return known
+        return unit_name
 
     return AfterValidator(check)
 
@@ -98,7 +98,7 @@ class Coupling(ConfigSection):
 
 
 class ImportMap(ConfigSection):
-    """Content of a map.toml; what it leaves out is inferred from names and numbers."""
+    """Content of a map.toml; missing entries are inferred from names and numbers."""
 
     schema_: str = Field(default=schema_tag("import-map", SCHEMA_VERSION), alias="schema")
     """Kind and version of the file."""

@@ -46,7 +46,7 @@ CHANNEL_QUANTITIES = {
 """What a channel is called."""
 
 MIN_REPEATED_SHARE = 0.2
-"""Share of samples that repeat the position before them from which this is told."""
+"""Smallest share of repeated positions that is reported."""
 
 
 @public_value
@@ -66,7 +66,7 @@ class ImportedLog:
     """Columns that are not in the log."""
 
     def content(self) -> dict[str, Any]:
-        """Return what was made of the columns as JSON values."""
+        """Return the import as JSON values."""
         log = self.log
         return {
             "samples": log.t.size,
@@ -129,7 +129,7 @@ def import_segments(
 ) -> list[ImportedLog]:
     """Read files of a machine as logs of a robot, one for each part between gaps.
 
-    Parts of less than `MIN_SEGMENT_TIME` are dropped, but for the longest. All have the same step.
+    Parts of less than `MIN_SEGMENT_TIME` are dropped, except the longest. All have the same step.
     Errors as of `import_log`.
 
     Parameters
@@ -178,8 +178,8 @@ class _Source:
             matched = match(recording, robot, mapping)
             t, samples, more = _complete(recording, matched.mapping, robot)
         except (LogError, UnknownNameError) as error:
-            told = f" ({'; '.join(recording.notes)})" if recording.notes else ""
-            raise type(error)(f"{', '.join(map(str, files))}: {error}{told}") from error
+            appended = f" ({'; '.join(recording.notes)})" if recording.notes else ""
+            raise type(error)(f"{', '.join(map(str, files))}: {error}{appended}") from error
         notes = (*recording.notes, *matched.notes, *more)
         parts = tuple(segments(t, matched.mapping.windows))
         return cls(files, robot, recording, matched, t, samples, notes, parts)
@@ -204,19 +204,19 @@ class _Source:
             )
         return part
 
-    def make_logs(self, taken: Sequence[Segment]) -> list[ImportedLog]:
+    def make_logs(self, segments: Sequence[Segment]) -> list[ImportedLog]:
         """Return segments as logs of one step, each on a uniform grid."""
         mapping = self.matched.mapping
         # The step of the grid of the longest segment; None if all have one.
-        times, step, logs = [self.t[part.start : part.stop] for part in taken], None, []
+        times, step, logs = [self.t[part.start : part.stop] for part in segments], None, []
         if any(not_uniform_after(each) is not None for each in times):
             grid = uniform_grid(max(times, key=np.ptp))
             step = float(grid[-1] - grid[0]) / (grid.size - 1)
-        for part in taken:
+        for part in segments:
             log, more = _log(self, part, step)
-            if len(taken) > 1:
-                log = replace(log, period=None)  # a part is no whole motion that repeats
-            notes = (*self.notes, *_describe_parts(self.parts, taken, self.t), *more)
+            if len(segments) > 1:
+                log = replace(log, period=None)  # a part is not a whole motion that repeats
+            notes = (*self.notes, *_describe_parts(self.parts, segments, self.t), *more)
             provenance = {"imported": [file.name for file in self.files], "notes": list(notes)}
             logs.append(
                 ImportedLog(
@@ -235,7 +235,7 @@ def _complete(
 ) -> tuple[Float1D, Channels, list[str]]:
     """Return times and channels of the samples that have all numbers and a time of their own."""
     t = seconds(recording, mapping)
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows is told or dropped below
+    with np.errstate(over="ignore", invalid="ignore"):  # overflows are reported or dropped below
         joined, turns = unwrap_positions(recording, mapping, robot)
         samples, springs = add_spring_torques(channels(joined, mapping, robot), mapping, robot)
     for name, array in samples._asdict().items():
@@ -280,18 +280,20 @@ def _select_rows(samples: Channels, rows: Any) -> Channels:
     return Channels(*arrays)
 
 
-def _describe_parts(parts: Sequence[Segment], taken: Sequence[Segment], t: Float1D) -> list[str]:
+def _describe_parts(parts: Sequence[Segment], chosen: Sequence[Segment], t: Float1D) -> list[str]:
     if len(parts) == 1:
         return []
     texts = {p: f"{k} ({p.text(t)})" for k, p in enumerate(parts, start=1)}
 
-    def listed(some: Sequence[Segment]) -> str:
+    def list_segments(some: Sequence[Segment]) -> str:
         return ", ".join(texts[p] for p in some[:5]) + (", ..." if len(some) > 5 else "")
 
-    others = [p for p in parts if p not in taken]
-    verb = "is" if len(taken) == 1 else "are"
-    dropped = f", dropped: {listed(others)}" if others else ""
-    return [f"gaps or windows leave {len(parts)} segments; {listed(taken)} {verb} taken{dropped}"]
+    others = [p for p in parts if p not in chosen]
+    verb = "is" if len(chosen) == 1 else "are"
+    dropped = f", dropped: {list_segments(others)}" if others else ""
+    return [
+        f"gaps or windows leave {len(parts)} segments; {list_segments(chosen)} {verb} taken{dropped}"
+    ]
 
 
 def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[str]]:
@@ -352,20 +354,20 @@ def _resample(
     end = t[-1] if abs(intervals - whole) < STEP_COUNT_TOLERANCE else t[0] + whole * step
     grid = np.linspace(t[0], end, whole + 1)
 
-    own = nearest_times(grid, t) if step > MIN_LONG_STEP else None
-    times = grid if own is None else own
+    stamps = nearest_times(grid, t) if step > MIN_LONG_STEP else None
+    times = grid if stamps is None else stamps
 
-    def taken(x: Float2D | None) -> Float2D | None:
+    def resample(x: Float2D | None) -> Float2D | None:
         return None if x is None else linear_at(times, t, x)
 
     return (
         grid,
-        own,
+        stamps,
         samples._replace(
             q=smooth_at(grid, t, samples.q),
             dq=None if samples.dq is None else smooth_at(grid, t, samples.dq),
             tau=linear_at(times, t, samples.tau),
-            tau_cmd=taken(samples.tau_cmd),
-            current=taken(samples.current),
+            tau_cmd=resample(samples.tau_cmd),
+            current=resample(samples.current),
         ),
     )

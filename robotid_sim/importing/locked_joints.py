@@ -9,10 +9,10 @@ from robotid_sim.model.chain import ends_that_hold, mass_behind, path_to
 from robotid_sim.model.robot import Robot
 
 MAX_REST_MOTION = 0.02
-"""Way of a joint up to which it is at rest [rad or m]."""
+"""Largest motion of a joint at rest [rad or m]."""
 
 MAX_MASS_SHARE = 0.1
-"""Mass behind a joint, of that of the arm, up to which its motion is told only."""
+"""Largest share of the arm's mass behind a joint whose motion is only reported."""
 
 
 def joints_of_tree(robot: Robot) -> tuple[str, ...]:
@@ -54,8 +54,7 @@ def require_at_rest(recording: RawLog, robot: Robot) -> tuple[str, ...]:
     if followers:
         raise LogError(
             f"{', '.join(followers)} of '{robot.name}' follow other joints (mimic) and move in the "
-            "log; what they move cannot be identified with the chain: log them at rest, or give a "
-            "model without them"
+            "log; log them at rest, or give a model without them"
         )
     remedy = ends_that_hold(document, [*robot.joint_names, *moving])
     remedy = remedy or ends_that_hold(document, [*robot.joint_names, *heavy])

@@ -23,7 +23,7 @@ from robotid_sim.importing.units import UNITS, unit_in, words_of
 from robotid_sim.representation import public_value
 
 MAX_EXACT_INTEGER = 2**53
-"""Largest integer up to which a float has them all."""
+"""Largest integer below which a float represents all."""
 
 
 @public_value
@@ -55,7 +55,7 @@ class RawLog:
 
 
 def log_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> RawLog:
-    """Return the arrays of one length as columns; those of another one are left out.
+    """Return the arrays of one length as columns; those of another one are omitted.
 
     An array (N, k) or (k, N) gives the columns ``name.1`` to ``name.k``. N is the length that most
     columns have. Arrays that hold no real numbers are passed over.
@@ -78,7 +78,7 @@ def log_of_arrays(arrays: Mapping[str, NDArray[Any]]) -> RawLog:
         else:
             tall = array if array.shape[0] == length else array.T
             columns |= {f"{name}.{k + 1}": _floats(tall[:, k]) for k in range(tall.shape[1])}
-    notes = (f"arrays without {length} samples are left out: {', '.join(others)}",)
+    notes = (f"arrays without {length} samples are omitted: {', '.join(others)}",)
     return RawLog(columns, notes if others else ())
 
 
@@ -93,7 +93,8 @@ def join_recordings(recordings: Sequence[RawLog], paths: Iterable[Path]) -> RawL
     if len(set(sizes.values())) > 1:
         text = ", ".join(f"{stem} {size}" for stem, size in sizes.items())
         raise FileFormatError(
-            f"the files are no columns of one log: their samples are {text}; import them apart"
+            f"the files are not columns of one log: their samples are {text}; import them "
+            f"separately"
         )
     columns: dict[str, Float1D] = {}
     for stem, recording in zip(stems, recordings, strict=True):
@@ -130,11 +131,11 @@ def join_stamps(recording: RawLog) -> RawLog:
                 first = float(np.nanmin(seconds))  # before the sum, which would round
                 stamps = (seconds - first) + fraction * UNITS["time"][unit]
                 stamps = stamps - np.nanmin(stamps) if first > MIN_CLOCK_TIME else stamps + first
-                left = {k: c for k, c in recording.columns.items() if k not in (name, beyond)}
+                remaining = {k: c for k, c in recording.columns.items() if k not in (name, beyond)}
                 note = f"time: '{name}' and '{beyond}' are one stamp, of {first:.0f} s at first"
                 return replace(
                     recording,
-                    columns={stem: stamps, **left},
+                    columns={stem: stamps, **remaining},
                     notes=(*recording.notes, note),
                     clocks=(stem, *recording.clocks),
                 )
@@ -219,8 +220,8 @@ def select_ordered_rows(t: Float1D) -> tuple[Bool1D, list[str]]:
     dropped = int(np.count_nonzero(~keep))
     if 2 * dropped > t.size:
         raise LogError(
-            f"{dropped} of {t.size} samples have the time of the sample before: the time column is "
-            "too coarse or no time; choose another one in a map, or give rate = ... [Hz]"
+            f"{dropped} of {t.size} samples repeat the previous time; choose another time column in a "
+            "map, or give rate = ... [Hz]"
         )
     note = f"{dropped} samples with the time of the sample before are dropped"
     return keep, [note] if dropped else []

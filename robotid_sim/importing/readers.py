@@ -168,7 +168,7 @@ def read_foreign_log(paths: Sequence[Path], topic: str | None = None) -> RawLog:
         if not is_dataset(p) and (p.is_dir() or _read_beginning(p).startswith(_BAG_SIGNATURES))
     ]
     if topic is not None and not bags:
-        raise OptionError(f"--topic {topic}: {paths[0]} is no ROS bag; leave the topic out")
+        raise OptionError(f"--topic {topic}: {paths[0]} is not a ROS bag; leave the topic out")
     recordings = [read_bag(p, topic) if p in bags else _read_file(p) for p in paths]
     return join_stamps(
         recordings[0] if len(recordings) == 1 else join_recordings(recordings, paths)
@@ -211,7 +211,7 @@ def _is_our_hdf5(path: Path) -> bool:
 
 
 def _read_log(path: Path) -> RawLog:
-    """Return the columns of a log of ours, to be written in another form."""
+    """Return the columns of a log of robotid, to be written in another form."""
     log = load_log(path)
     columns = {"t": log.t}
     for prefix, name in (("q", "q"), ("dq", "dq"), ("tau", "tau_meas"), ("tau_cmd", "tau_cmd")):
@@ -219,8 +219,8 @@ def _read_log(path: Path) -> RawLog:
         if channel is not None:
             columns |= {f"{prefix}.{j}": channel[:, k] for k, j in enumerate(log.joint_names)}
     keys = ("period", "torque_time_offset", "seed", "origin")
-    left = [name for name in ("truth", "current") if getattr(log, name) is not None]
-    notes = (f"is a log of robotid already; left out: {', '.join(left)}",) if left else ()
+    omitted = [name for name in ("truth", "current") if getattr(log, name) is not None]
+    notes = (f"is a log of robotid already; omitted: {', '.join(omitted)}",) if omitted else ()
     return RawLog(columns, notes, {key: getattr(log, key) for key in keys})
 
 
@@ -292,7 +292,8 @@ def _require_own_files(path: Path) -> None:
                 computed += [
                     name
                     for kind, name, _ in kinds
-                    if kind == "table" and any(one for (one,) in rows.execute(hidden, (name,)))
+                    if kind == "table"
+                    and any(is_hidden for (is_hidden,) in rows.execute(hidden, (name,)))
                 ]
             if computed:
                 raise FileFormatError(f"{file}: '{computed[0]}' is computed, not stored; export it")
@@ -344,17 +345,17 @@ def _select_publisher(
         names: sum(samples[j] != samples[k] for j, k in pairwise(numbers))
         for names, numbers in by_list.items()
     }
-    kept: list[tuple[str, ...]] = []
+    name_lists: list[tuple[str, ...]] = []
     notes = []
     for names in sorted(by_list, key=lambda each: -changes[each]):
-        if any(set(names) & set(other) for other in kept):
+        if any(set(names) & set(other) for other in name_lists):
             shown = ", ".join(names)
             notes.append(
-                f"{len(by_list[names])} messages of another publisher are left out: {shown}"
+                f"{len(by_list[names])} messages of another publisher are omitted: {shown}"
             )
         else:
-            kept.append(names)
-    return sorted(k for names in kept for k in by_list[names]), notes
+            name_lists.append(names)
+    return sorted(k for names in name_lists for k in by_list[names]), notes
 
 
 def _topic(reader: "AnyReader", topic: str | None, path: Path) -> str:

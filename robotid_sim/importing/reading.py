@@ -1,4 +1,4 @@
-"""A log in our own form, or in any foreign one."""
+"""A log in the form of robotid, or in any other form."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -81,7 +81,7 @@ class Logs(Sequence[Log]):
         return Logs((ReadLog(load_log(self.long.path), self.read[0].name),))
 
     def excerpts(self, count: int) -> list[ReadLog]:
-        """Return what shows errors of the logs: parts of a long one, else all."""
+        """Return the samples that are checked for faults: parts of a long log, else all."""
         if self.long is None:
             return list(self.read)
         return [ReadLog(part, self.read[0].name) for part in self.long.excerpts(count)]
@@ -119,11 +119,11 @@ def read_log(path: str | Path, robot: Robot, mapping: ImportMap | str | Path | N
     FileFormatError, LogError
         If the file cannot be read, is of another robot or has no torque.
     """
-    file, known = Path(path), _map(mapping)
-    if known is None and (not file.exists() or is_own(file)):
+    file, known_map = Path(path), _map(mapping)
+    if known_map is None and (not file.exists() or is_own(file)):
         read = ReadLog(load_log(file), file.name)
     else:
-        imported = import_log([file], robot, known)
+        imported = import_log([file], robot, known_map)
         read = ReadLog(imported.log, file.name, imported.notes)
     return Logs((_sound(read, file, robot),))
 
@@ -133,7 +133,7 @@ def read_logs(
     robot: Robot,
     mapping: ImportMap | str | Path | None = None,
 ) -> Logs:
-    """Read logs of one robot in any form: our own, or what ``robotid import`` reads.
+    """Read logs of one robot in any form that ``robotid import`` reads.
 
     Parameters
     ----------
@@ -147,8 +147,8 @@ def read_logs(
     Returns
     -------
     logs : Logs
-        Each part of one with gaps by itself. Of a log of ours that is too long for memory only its
-        head is read; `identify` reads the rest in parts.
+        Each part of one with gaps by itself. Of a log of robotid that is too long for memory only
+        its head is read; `identify` reads the rest in parts.
 
     Raises
     ------
@@ -156,10 +156,10 @@ def read_logs(
         If a file cannot be read, is of another robot or has no torque.
     """
     files = [Path(p) for p in ((paths,) if isinstance(paths, str | Path) else paths)]
-    known = _map(mapping)
-    if known is None and len(files) == 1 and (long := _long_logs(files[0], robot)):
+    known_map = _map(mapping)
+    if known_map is None and len(files) == 1 and (long := _long_logs(files[0], robot)):
         return long
-    return Logs(tuple(log for file in files for log in _read_parts(file, robot, known)))
+    return Logs(tuple(log for file in files for log in _read_parts(file, robot, known_map)))
 
 
 def _map(mapping: ImportMap | str | Path | None) -> ImportMap | None:
@@ -167,7 +167,7 @@ def _map(mapping: ImportMap | str | Path | None) -> ImportMap | None:
 
 
 def _long_logs(file: Path, robot: Robot) -> Logs | None:
-    """Open a log of ours that is too long for memory, a CSV as a copy in HDF5; None if it is not.
+    """Open a long log of robotid in parts, a CSV as a copy in HDF5; None if it fits into memory.
 
     The copy lies in a temporary folder, which is removed with the value.
     """
@@ -186,13 +186,13 @@ def _read_parts(file: Path, robot: Robot, mapping: ImportMap | None) -> list[Rea
     first = parts[0].notes
     logs = [ReadLog(parts[0].log, file.name, first)]
     for k, part in enumerate(parts[1:], start=2):
-        own = tuple(note for note in part.notes if note not in first)
-        logs.append(ReadLog(part.log, f"{file.name}, part {k}", own))
+        part_notes = tuple(note for note in part.notes if note not in first)
+        logs.append(ReadLog(part.log, f"{file.name}, part {k}", part_notes))
     return [_sound(log, file, robot) for log in logs]
 
 
 def _sound(read: ReadLog, file: Path, robot: Robot) -> ReadLog:
-    """Return what was read; raise `LogError` if it is of another robot or has no torque."""
+    """Check a log; raise `LogError` if it is of another robot or has no torque."""
     try:
         read.log.require_robot(robot).require_torques()
     except LogError as error:

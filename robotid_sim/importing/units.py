@@ -33,7 +33,7 @@ SHARE_UNITS = frozenset({"%", "permille"})
 """Units of a torque that are shares of a rated one."""
 
 LENGTH_UNITS = frozenset({"m", "cm", "mm", "um", "m/s", "cm/s", "mm/s", "N", "kN"})
-"""Units of prismatic joints; others of UNITS, but for time and current, are of revolute ones."""
+"""Units of prismatic joints; others of UNITS, except time and current, are of revolute ones."""
 
 _UNIT_SPELLINGS = {
     **{"radian": "rad", "radians": "rad", "degree": "deg", "degrees": "deg", "°": "deg"},
@@ -95,7 +95,7 @@ def unit_in(text: str, quantity: str) -> str | None:
 def unit_at_end(words: Sequence[str], quantity: str) -> tuple[str | None, int]:
     """Return the unit that the last words of a name spell, and of how many words it is.
 
-    A letter alone is no unit but of time: ``q_m`` is a motor's position.
+    A letter alone is not a unit but of time: ``q_m`` is a motor's position.
     """
     for count in (2, 1):
         tail = words[len(words) - count :]
@@ -130,7 +130,7 @@ _UNUSED_WORDS = frozenset(
     "ext external hat error err std acc ddq qdd acceleration accelerations jerk gravity residual "
     "limit temperature temp voltage bias".split()
 )
-"""Words of columns that are no measured position, velocity, torque or current of a joint."""
+"""Words of columns that are not a measured position, velocity, torque or current."""
 
 _TIME_WORDS = (
     *(
@@ -191,7 +191,7 @@ def words_of(name: str) -> list[str]:
 
 
 def parse_column(name: str, joint_names: Sequence[str]) -> ColumnName:
-    """Return what the name of a column says of a robot's joints."""
+    """Parse the name of a column: quantity, joint and unit."""
     words = words_of(name)
     joint, rest = _extract_joint(words, joint_names)
     if joint is not None and _quantity(rest) is None and _quantity(words) is not None:
@@ -211,9 +211,9 @@ def parse_column(name: str, joint_names: Sequence[str]) -> ColumnName:
         if unit is None:
             unit, count = unit_at_end(rest, kind)
             rest = rest[: len(rest) - count]
-        said = [text for text in texts if not _is_index(text, joint_names)]
-        if unit is None and said:
-            return ColumnName(name, quantity, joint, number, None, tuple(rest), said[-1])
+        unit_texts = [text for text in texts if not _is_index(text, joint_names)]
+        if unit is None and unit_texts:
+            return ColumnName(name, quantity, joint, number, None, tuple(rest), unit_texts[-1])
     return ColumnName(name, quantity, joint, number, unit, tuple(rest))
 
 

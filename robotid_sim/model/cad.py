@@ -63,7 +63,7 @@ class CadInertia:
         return sum(link.volume for link in self.links)
 
     def content(self) -> dict[str, Any]:
-        """Return what every link got as JSON values."""
+        """Return the mass properties of every link as JSON values."""
         links = []
         for link in self.links:
             _, com, central = inertia.unpack(link.phi)
@@ -135,7 +135,7 @@ def mass_shares(volumes: Sequence[float], total: float) -> list[float]:
     """Return masses in proportion to positive volumes whose sum is `total` to the last bit [kg].
 
     In any order: the shares are whole multiples of the spacing of floating-point numbers at
-    `total`. Each is rounded down, and the steps that are left go to the largest remainders. Sums of
+    `total`. Each is rounded down, and the remaining steps go to the largest remainders. Sums of
     such multiples up to `total` are exact.
     """
     if not (0.0 < total < math.inf) or not all(0.0 < v < math.inf for v in volumes):
@@ -144,9 +144,9 @@ def mass_shares(volumes: Sequence[float], total: float) -> list[float]:
     whole = sum(map(Fraction, volumes))
     exact = [Fraction(total) / step * Fraction(volume) / whole for volume in volumes]
     counts = [math.floor(share) for share in exact]
-    left = int(Fraction(total) / step) - sum(counts)
+    remaining = int(Fraction(total) / step) - sum(counts)
     by_remainder = sorted(range(len(counts)), key=lambda k: counts[k] - exact[k])
-    for k in by_remainder[:left]:
+    for k in by_remainder[:remaining]:
         counts[k] += 1
     return [float(count * step) for count in counts]
 

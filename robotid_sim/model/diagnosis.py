@@ -40,9 +40,10 @@ class BodyDiagnosis:
     moments: Float1D
     """Principal moments about the COM, ascending [kg m^2], shape (3,)."""
     triangle_margin: float
-    """(I1 + I2 - I3) / I3; not negative for a body that can exist."""
+    """(I1 + I2 - I3) / I3; not negative for a physically consistent body."""
     pseudo_inertia: Float1D
-    """Eigenvalues of the pseudo-inertia, ascending, shape (4,); none negative if it can exist."""
+    """Eigenvalues of the pseudo-inertia, ascending, shape (4,); none negative if it is physically
+    consistent."""
     com_inside: bool | None
     """Whether the COM lies in the convex hull of the body's geometry; None if that is not known."""
 
@@ -70,7 +71,7 @@ def diagnose(robot: Robot) -> list[BodyDiagnosis]:
 
 
 def diagnose_body(link: Link) -> BodyDiagnosis:
-    """Return what is right and wrong with a body."""
+    """Check the inertial parameters of a body."""
     mass, com, central = inertia.unpack(link.phi)
     reason = inertia.inconsistency(link.phi)
     margin = inertia.triangle_margin(link.phi)
@@ -112,7 +113,7 @@ def is_in_hull(points: Float2D, x: Float1D) -> bool | None:
 
 
 def repair_report(before: Robot, after: Robot, change: Float2D, size: Float1D) -> RepairReport:
-    """Return what a repair has changed.
+    """Compare a repaired robot with the original.
 
     Over random states, `change` is the change of the joint torques, shape (N, n), and `size` are
     the RMS torques of the robot before, shape (n,).
@@ -135,8 +136,8 @@ def repair_report(before: Robot, after: Robot, change: Float2D, size: Float1D) -
 
 
 def summary(bodies: Sequence[BodyDiagnosis]) -> str:
-    """Return in one sentence how many bodies can exist."""
+    """Return the number of physically consistent bodies in one sentence."""
     bad = [body.name for body in bodies if body.reason is not None]
     if not bad:
-        return f"all {len(bodies)} bodies can exist"
-    return f"{len(bad)} of {len(bodies)} bodies cannot exist: {', '.join(bad)}"
+        return f"all {len(bodies)} bodies are physically consistent"
+    return f"{len(bad)} of {len(bodies)} bodies are not physically consistent: {', '.join(bad)}"

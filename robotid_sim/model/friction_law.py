@@ -75,7 +75,7 @@ class FrictionLaw(ABC):
         """
 
     def terms(self, robot: Robot) -> tuple[JointTerm, ...]:
-        """Return what the plant has beside these coefficients."""
+        """Return further joint terms of the plant."""
         del robot
         return ()
 
@@ -169,7 +169,7 @@ class SmoothCoulomb(FrictionLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stribeck(FrictionLaw):
-    r"""Dry friction that falls from a static level to the Coulomb level with rising velocity.
+    r"""Coulomb friction that falls from a static level to the Coulomb level with rising velocity.
 
     :math:`[F_c + (F_s - F_c) e^{-|\dot q / v_s|^\delta}] \tanh(\dot q / \epsilon) + F_v \dot q`
     [1]_. The velocity should be some times the robot's eps, or the smooth sign hides the peak.
@@ -246,7 +246,7 @@ class LoadDependent(FrictionLaw):
 
     References
     ----------
-    .. [1] Hamon, Gautier, Garrec (2010), "Dynamic identification of robots with a dry friction
+    .. [1] Hamon, Gautier, Garrec (2010), "Dynamic identification of robots with a Coulomb friction
        model depending on load and velocity", IEEE/RSJ Int. Conf. on Intelligent Robots and Systems,
        doi:10.1109/IROS.2010.5649189.
     .. [2] Bittencourt, Gunnarsson (2012), "Static friction in a robot joint: modeling and
@@ -340,7 +340,7 @@ def evaluate_coefficients(law: FrictionLaw, robot: Robot) -> Float2D:
         rows = readonly(law.coefficients(robot), shape=shape, name="coefficients").copy()
     except ShapeError as error:
         raise OptionError(
-            f"{what}: {error}; coefficients(robot) returns a finite row a joint with the columns "
+            f"{what}: {error}; coefficients(robot) returns a finite row per joint with the columns "
             f"{', '.join(COLUMNS)}"
         ) from error
     for name in COLUMNS:

@@ -89,9 +89,8 @@ def require_mesh(shape: GeometryShape, owner: str) -> None:
     element = "collision" if shape.collision else "visual"
     if shape.outside:
         raise FileFormatError(
-            f"mesh {shape.mesh} of {owner} is not below the folder of the robot's file; copy it "
-            f"there, name a folder above both in {PACKAGE_PATH_VARIABLE}, or remove the "
-            f"<{element}> element"
+            f"mesh {shape.mesh} of {owner} is outside the folder of the robot's file; copy it "
+            f"there, or add a common folder to {PACKAGE_PATH_VARIABLE}, or remove <{element}>"
         )
     require_mesh_file(shape.mesh)
     if not shape.mesh.is_file():
@@ -152,7 +151,7 @@ MAX_VALUES = {
 
 
 def check_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
-    """Return what is left out or taken for granted of a URDF; remove what is left out.
+    """Remove unsupported elements of a URDF; return notes on them and on assumptions.
 
     Raises `UrdfError` if a joint has two parents, children or leaders, or a number cannot be that
     of an arm.
@@ -188,8 +187,8 @@ def check_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
         for element in root.iter("{*}*")
         if "xacro" in str(element.tag) and is_shown(element)
     ]
-    notes = {"shapes without a volume are left out": flat, "second ones are left out": seconds}
-    notes["macros of xacro, not expanded, are left out"] = macros
+    notes = {"shapes without a volume are omitted": flat, "second ones are omitted": seconds}
+    notes["macros of xacro, not expanded, are omitted"] = macros
     notes |= {"missing <inertia> taken as zero": bare}
     return tuple(f"{text}: {', '.join(dict.fromkeys(of))}" for text, of in notes.items() if of)
 
@@ -239,7 +238,7 @@ def terms_in(
     fail: Callable[[etree._Element, str], NoReturn],
 ) -> tuple[JointTerm, ...]:
     """Return the terms of ``<term>`` elements; `fail` is called with what is wrong with one."""
-    found = []
+    terms = []
     for element in elements:
         shape = element.get("shape")
         try:
@@ -253,8 +252,8 @@ def terms_in(
             require_terms_of([term], joint_names)
         except (ValueError, OptionError) as error:
             fail(element, f"<robotid> term: {error}")
-        found.append(term)
-    return tuple(found)
+        terms.append(term)
+    return tuple(terms)
 
 
 def attributes_of(term: JointTerm) -> dict[str, str]:

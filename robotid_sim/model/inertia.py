@@ -145,7 +145,7 @@ DECIMAL_FACTORS = (1e-1, 1e-2, 1e-3, 1e-4, 1e1, 1e2, 1e3, 1e4)
 """Factors of a decimal point in a wrong place."""
 
 MAX_MOMENT_RATIO = 4.0
-"""Moment of inertia over those of the other axes up to which they are alike."""
+"""Largest ratio of moments of inertia that are alike."""
 
 TENSOR_ENTRIES = {
     "Ixx": (0, 0),
@@ -240,7 +240,7 @@ def nearest_consistent(phi: Float1D, margin: float = 1e-6) -> Float1D:
     Returns
     -------
     phi : ndarray, shape (10,)
-        Parameters of a body that can exist.
+        Parameters of a physically consistent body.
     """
     if phi[0] <= 0.0:
         return from_pseudo_inertia(_clip_eigenvalues(pseudo_inertia(phi), margin))

@@ -37,7 +37,7 @@ class TermKind(NamedTuple):
     units: tuple[str, ...]
     """Their units, with ``{t}`` for that of the torque and ``{q}`` for that of the joint."""
     words: str
-    """What it is, in words."""
+    """Description."""
     shape: TermShape | None = None
     coupled: bool = False
     """Whether it acts on the joint and on the one before it."""
@@ -57,14 +57,14 @@ TERM_KINDS: Mapping[str, TermKind] = {
     "transition-velocity": TermKind(
         ("Fe",),
         ("{t}",),
-        "dry friction that changes its sign within another speed",
+        "Coulomb friction with another transition velocity",
         TermShape("w", "{q}/s", (0.1, 0.3, 3.0, 10.0, 30.0), (0.02, 100.0), of_eps=True),
         positive=True,
     ),
     "stribeck": TermKind(
         ("Fp",),
         ("{t}",),
-        "dry friction that falls with speed",
+        "Coulomb friction that decreases with velocity (Stribeck)",
         TermShape("vs", "{q}/s", (3.0, 6.0, 12.0, 24.0), (1.5, 60.0), of_eps=True),
         positive=True,
     ),
@@ -75,12 +75,15 @@ TERM_KINDS: Mapping[str, TermKind] = {
         TermShape("a", "1", (0.5, 2.0, 3.0)),
     ),
     "load-dependent-friction": TermKind(
-        ("mu",), ("1",), "dry friction that grows with the transmitted torque", positive=True
+        ("mu",),
+        ("1",),
+        "Coulomb friction that increases with the transmitted torque",
+        positive=True,
     ),
     "position-dependent-friction": TermKind(
         ("Fs", "Fk"),
         ("{t}", "{t}"),
-        "dry friction that depends on the position",
+        "Coulomb friction that depends on the position",
         TermShape("k", "1/turn", (1.0, 2.0, 3.0, 4.0)),
         several=True,
     ),
@@ -94,7 +97,7 @@ TERM_KINDS: Mapping[str, TermKind] = {
     "presliding": TermKind(
         ("Fd",),
         ("{t}",),
-        "dry friction that builds up over a distance (Dahl)",
+        "Coulomb friction that builds up over a distance (Dahl)",
         TermShape("d", "{q}", (3e-4, 1e-3, 3e-3, 1e-2), (5e-5, 0.05)),
         positive=True,
     ),
@@ -192,7 +195,7 @@ def require_terms_of(
 
 
 def names_of(terms: Sequence[JointTerm]) -> str:
-    """Return which terms there are, in words."""
+    """Describe terms."""
     return ", ".join(dict.fromkeys(f"{term.kind} of {term.joint}" for term in terms))
 
 
@@ -225,8 +228,8 @@ def remove_linear_springs(terms: Sequence[JointTerm]) -> list[JointTerm]:
 
 
 def describe_omissions(terms: Sequence[JointTerm]) -> tuple[str, ...]:
-    """Return in words that a file has not these terms; nothing if there are none."""
-    return (f"Terms of joints are left out: {names_of(terms)}.",) * bool(terms)
+    """Describe terms that a file cannot represent; nothing if there are none."""
+    return (f"Terms of joints are omitted: {names_of(terms)}.",) * bool(terms)
 
 
 def unit_of(unit: str, joint_unit: str) -> str:
@@ -238,7 +241,7 @@ def unit_of(unit: str, joint_unit: str) -> str:
 def select_kinds(names: Sequence[str]) -> tuple[str, ...]:
     """Return the kinds that a fit looks for of a list of names, in their order; ``all`` is all.
 
-    ``none`` alone is no kind, and ``auto`` alone stays as it is: all, where they are needed.
+    ``none`` alone is not a kind, and ``auto`` alone stays as it is: all, where they are needed.
 
     Raises `UnknownNameError` if a name is unknown, `OptionError` if no fit can look for it.
     """

@@ -161,7 +161,7 @@ class Robot:
         Raises
         ------
         UrdfError, UnknownNameError
-            If the file is not a usable URDF, or settings name a joint that it lacks.
+            If the file is not a usable URDF, or settings name a joint that it does not have.
         InconsistentInertiaError
             If a body has impossible inertia and `formal` is False.
         """
@@ -325,8 +325,8 @@ class Robot:
         Parameters
         ----------
         model : pinocchio.Model
-            A chain of revolute and prismatic joints with limits. Damping, dry friction and armature
-            are `Fv`, `Fc` and `Ia`.
+            A chain of revolute and prismatic joints with limits. Damping, Coulomb friction and
+            armature are `Fv`, `Fc` and `Ia`.
         formal : bool
             Accept inertia that no rigid body can have.
 
@@ -351,12 +351,12 @@ class Robot:
         return cls(name, links, joints, gravity, base="universe", tip=tip, formal=formal)
 
     def to_pinocchio(self) -> Any:
-        """Build a Pinocchio model with the same torques but for friction, which its `rnea` lacks.
+        """Build a Pinocchio model of the same torques, without friction, which `rnea` ignores.
 
         Returns
         -------
         model : pinocchio.Model
-            With damping, dry friction, armature, limits, and the tip as a frame.
+            With damping, Coulomb friction, armature, limits, and the tip as a frame.
 
         Raises
         ------
@@ -370,7 +370,7 @@ class Robot:
         return model
 
     def inconsistencies(self) -> list[str | None]:
-        """Return for every movable body why it cannot exist, or None."""
+        """Return for every movable body why it is not physically consistent, or None."""
         return [inertia.inconsistency(link.phi) for link in self.links]
 
     def repair(self) -> Self:

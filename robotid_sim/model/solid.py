@@ -137,7 +137,7 @@ class Solid:
 
 
 def union(solids: Sequence[Solid]) -> Solid:
-    """Return what is in any of the solids; overlaps count once.
+    """Return the union of solids; overlaps count once.
 
     Raises `OptionError` if one of several is not closed, `MissingExtraError` if manifold3d is
     needed and not installed.

@@ -50,7 +50,7 @@ class Offset(TermLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TransitionVelocity(FrictionLaw):
-    """Dry friction that changes its sign within another speed than the model says."""
+    """Coulomb friction with another transition velocity than the model's."""
 
     factor: float = 4.0
     """Velocity of the smooth sign over that of the model."""
@@ -86,7 +86,7 @@ class CurvedViscous(TermLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PositionDependent(TermLaw):
-    r"""Dry friction that depends on the position, :math:`F_c (1 + a \sin k q)`."""
+    r"""Coulomb friction that depends on the position, :math:`F_c (1 + a \sin k q)`."""
 
     share: float = 0.3
     """Share a of Fc."""
@@ -126,7 +126,7 @@ class Cogging(TermLaw):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Presliding(TermLaw):
-    """Dry friction that builds up over a distance after a reversal (Dahl), in place of Fc."""
+    """Coulomb friction that builds up over a distance after a reversal (Dahl), in place of Fc."""
 
     distance: float = 5e-3
     """Distance after which 63 % of it are there [rad or m]."""
@@ -181,7 +181,7 @@ class CoupledJoints(FrictionLaw):
     """The motor of the last joint turns with the one before it too, as in many wrists."""
 
     share: float = 0.5
-    """What both joints share of rotor, viscous and dry friction of the last one."""
+    """What both joints share of rotor, viscous and Coulomb friction of the last one."""
 
     def __post_init__(self) -> None:
         require(self, "share", 0.0, 0.9)
@@ -195,6 +195,6 @@ class CoupledJoints(FrictionLaw):
         if robot.dof < 2:
             return ()
         before, last = robot.joints[-2:]
-        own = (last.rotor_inertia, last.friction.Fv, last.friction.Fc)
-        values = tuple(self.share * value for value in own)
+        parameters = (last.rotor_inertia, last.friction.Fv, last.friction.Fc)
+        values = tuple(self.share * value for value in parameters)
         return (JointTerm("coupled-joints", last.name, values, 1.0, before.name),)

@@ -36,7 +36,7 @@ V = TypeVar("V")
 MOVABLE_KINDS = ("revolute", "continuous", "prismatic")
 JOINT_KINDS = (*MOVABLE_KINDS, "fixed", "floating", "planar")
 EXTENSION_TAG = "robotid"
-"""Top-level element that holds what URDF has no place for: chain ends, and keys of a joint."""
+"""Top-level element that holds what URDF cannot represent: chain ends, and keys of a joint."""
 
 MAX_LINKS = 1000
 """Links of a robot, moving or not."""
@@ -226,8 +226,8 @@ class _Reader:
         for each in (*element.findall("visual"), *element.findall("collision")):
             try:
                 shapes.append(self.shape(each, owner))
-            except UrdfError as error:  # no matter of what moves
-                self.notes.append(f"a shape that cannot be read is left out: {error}")
+            except UrdfError as error:  # shapes do not matter to the dynamics
+                self.notes.append(f"a shape that cannot be read is omitted: {error}")
         return UrdfLink(name, line_of(element), phi, tuple(filter(None, shapes)))
 
     def inertial(self, element: etree._Element, owner: str) -> Float1D:
@@ -323,8 +323,8 @@ class _Reader:
         element = parent.find(tag)
         if element is None:
             return {}
-        given = [key for key in keys if element.get(key) is not None]
-        return {key: self.number(element, key, owner, None) for key in given}
+        stated = [key for key in keys if element.get(key) is not None]
+        return {key: self.number(element, key, owner, None) for key in stated}
 
     def mimics(self, root: etree._Element, joints: dict[str, UrdfJoint]) -> None:
         """Raise if a joint follows itself or none, or by no number."""
@@ -333,7 +333,7 @@ class _Reader:
             if leader not in joints or leader == follower:
                 self.fail(
                     element,
-                    f"joint '{follower}' mimics '{leader}', which is no other joint; name one",
+                    f"joint '{follower}' mimics '{leader}', which is not another joint; name one",
                 )
             for key in ("multiplier", "offset"):
                 self.number(element, key, f"joint '{follower}'", 1.0)
