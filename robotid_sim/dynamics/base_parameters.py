@@ -62,7 +62,7 @@ class BaseParameters:
     """Columns that a fit may have; parameters outside are left alone, shape (c,)."""
     inertial_rank: int
     """How many of the base parameters are led by an inertial parameter."""
-    faint: tuple[str, ...] = ()
+    below_threshold: tuple[str, ...] = ()
     """Parameters that would lead another one with 1e4 times more signal; see
     `FAINT_RANK_TOLERANCE`."""
 
@@ -96,14 +96,14 @@ class BaseParameters:
         return tuple(self.symbols[c] for c in sorted(self.columns[single]))
 
     @property
-    def no_effect(self) -> tuple[str, ...]:
+    def not_identifiable(self) -> tuple[str, ...]:
         """Parameters that no joint torque depends on."""
         return tuple(self.symbols[c] for c in self.considered if not self.B[:, c].any())
 
     @property
-    def combined_symbols(self) -> tuple[str, ...]:
+    def in_combination(self) -> tuple[str, ...]:
         """Parameters that only show in a sum with others."""
-        others = {*self.identifiable_alone, *self.no_effect}
+        others = {*self.identifiable_alone, *self.not_identifiable}
         return tuple(self.symbols[c] for c in self.considered if self.symbols[c] not in others)
 
     def project(self, phi: Float1D) -> Float1D:
@@ -147,7 +147,7 @@ class BaseParameters:
                 f"{names} cannot lead: {self.rank} independent columns make this base; "
                 "see `independent_columns`"
             )
-        rounding = FAINT_ROUNDING_TOLERANCE if self.faint else ROUNDING_TOLERANCE
+        rounding = FAINT_ROUNDING_TOLERANCE if self.below_threshold else ROUNDING_TOLERANCE
         symbols = [self.symbols[c] for c in leads]
         return BaseParameters(
             columns=leads,
@@ -156,7 +156,7 @@ class BaseParameters:
             units=tuple(units[c] for c in leads),
             considered=self.considered,
             inertial_rank=int((leads < _n_inertial(self.symbols)).sum()),
-            faint=tuple(s for s in self.faint if s not in symbols),
+            below_threshold=tuple(s for s in self.below_threshold if s not in symbols),
         )
 
     def map_to(self, other: "BaseParameters") -> Float2D:
@@ -277,7 +277,7 @@ def group_columns(
         units=tuple(units[c] for c in columns),
         considered=considered,
         inertial_rank=first.size,
-        faint=tuple(symbols[considered[k]] for k in faint),
+        below_threshold=tuple(symbols[considered[k]] for k in faint),
     )
 
 

@@ -91,7 +91,7 @@ def textbook_base(robot: Robot, basis: BaseParameters | None = None) -> BasePara
     # Columns of B depend on one another as those of the regressor do: Y = Y_b B.
     leads = order[
         _find_independent(
-            before.B[:, order], FAINT_RANK_TOLERANCE if before.faint else RANK_TOLERANCE
+            before.B[:, order], FAINT_RANK_TOLERANCE if before.below_threshold else RANK_TOLERANCE
         )
     ]
     return before.change_leads(np.sort(leads), parameters.units(robot.prismatic))

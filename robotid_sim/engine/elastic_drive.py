@@ -16,7 +16,7 @@ from robotid_sim.engine.drives import DriveStep, bias, no_solution, rows_of_driv
 from robotid_sim.errors import OptionError, RankDeficientError, RobotIdError, ShapeError
 from robotid_sim.model.friction_law import COLUMNS, FrictionLaw, column
 from robotid_sim.model.joint_terms import LINK_KINDS
-from robotid_sim.model.plant_drives import SPRING_COLUMNS, PlantDrive, describe_drive
+from robotid_sim.model.plant_drives import SPRING_COLUMNS, PlantDrive
 from robotid_sim.model.robot import Robot
 
 BIAS_ITERATIONS = 4
@@ -248,7 +248,8 @@ def springs_of(robot: Robot, drive: PlantDrive, dt: float) -> Springs:
     if omega * dt > MAX_PHASE_STEP:
         joint = robot.joint_names[int(np.abs(vectors[worst, :, -1]).argmax())]
         raise OptionError(
-            f"joint '{joint}' oscillates at {omega / (2.0 * np.pi):.4g} Hz, too fast for sub-steps of "
+            f"joint '{joint}' oscillates at {omega / (2.0 * np.pi):.4g} Hz, too fast for sub-steps "
+            f"of "
             f"{dt:.3g} s; multiply [experiment] substeps by "
             f"{np.ceil(omega * dt / MAX_PHASE_STEP):.0f}, or reduce stiffness"
         )

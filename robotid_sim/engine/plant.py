@@ -218,7 +218,7 @@ class Plant(Closeable):
                 first = self._first_substep(self.q, drive, further, tau)
                 if self._elastic is not None:
                     self._linked.append(self._elastic.link)
-            self._bodies.advance(drive.held)
+            self._bodies.advance(drive.drive_torque)
             self.q, self.dq = self._state()
         assert first is not None
         return first

@@ -287,7 +287,7 @@ def _rotor_torque(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) 
     for one, own in zip(chosen, consecutive(0, [one.size for one in chosen]), strict=True):
         value = float(values[own[0]])
         symbol = f"Ia{one.joint + 1}"
-        if one.kind != LOADED or symbol not in problem.basis.combined_symbols:
+        if one.kind != LOADED or symbol not in problem.basis.in_combination:
             continue
         j = one.joint
         rotor = ROTOR_STD * rows.rotors[j] * states.ddq[:, j]

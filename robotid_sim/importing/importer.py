@@ -292,7 +292,8 @@ def _describe_parts(parts: Sequence[Segment], chosen: Sequence[Segment], t: Floa
     verb = "is" if len(chosen) == 1 else "are"
     dropped = f", dropped: {list_segments(others)}" if others else ""
     return [
-        f"gaps or windows leave {len(parts)} segments; {list_segments(chosen)} {verb} taken{dropped}"
+        f"gaps or windows leave {len(parts)} segments; {list_segments(chosen)} {verb} "
+        f"taken{dropped}"
     ]
 
 

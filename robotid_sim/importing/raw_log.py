@@ -220,7 +220,8 @@ def select_ordered_rows(t: Float1D) -> tuple[Bool1D, list[str]]:
     dropped = int(np.count_nonzero(~keep))
     if 2 * dropped > t.size:
         raise LogError(
-            f"{dropped} of {t.size} samples repeat the previous time; choose another time column in a "
+            f"{dropped} of {t.size} samples repeat the previous time; choose another time column "
+            f"in a "
             "map, or give rate = ... [Hz]"
         )
     note = f"{dropped} samples with the time of the sample before are dropped"

@@ -292,7 +292,7 @@ def test_groupings_say_what_the_log_tells_of_a_parameter(quick_study, rows) -> N
     for name, row in full.items():
         alone = name in basis.identifiable_alone
         assert (row["grouping"] == "alone") is alone
-        assert (row["grouping"] == "not identifiable") is (name in basis.no_effect)
+        assert (row["grouping"] == "not identifiable") is (name in basis.not_identifiable)
         assert (row["grouping"] == "not in the fit") is name.startswith("Fo")
         assert bool(row["std"]) is bool(row["lower"]) is bool(row["upper"]) is alone
     assert full["m2"]["grouping"].split("; ")[0] == "Izz1R"
