@@ -21,6 +21,7 @@ from typing import (
 
 from robotid_sim.docstrings import field_texts, source_of, summary_of
 from robotid_sim.errors import OptionError, PluginError, UnknownNameError, suggestion
+from robotid_sim.renamed import upgrade_methods
 
 T = TypeVar("T")
 
@@ -116,6 +117,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             raise PluginError(f"{what} would shadow one that exists; choose another name")
         if not (isinstance(cls, type) and dataclasses.is_dataclass(cls)):
             raise PluginError(f"{what} is not a dataclass; its fields are its options")
+        upgrade_methods(cls)
         missing = sorted(m for m in self.base.__abstractmethods__ if not _has_member(cls, m))
         if missing or not issubclass(cls, self.base):
             reason = f"it lacks {', '.join(missing)}" if missing else "it does not derive from it"

@@ -19,6 +19,7 @@ from robotid_sim.cli.help import ALL_OPTION, Commands
 from robotid_sim.cli.output import command_line, print_error, set_output
 from robotid_sim.errors import InfeasibleError, RobotIdError, SimulationDiverged, suggestion
 from robotid_sim.plugins import fault_of_plugin, load_installed_plugins
+from robotid_sim.renamed import RENAMED_OPTIONS, upgrade_word
 from robotid_sim.signals import interrupt_exit_code, last_signal
 
 # Typer carries its own copy of click and names only the leaves of its exceptions.
@@ -97,6 +98,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         first = k - 1 if k and words[k - 1].startswith("-") and not words[k] else k
         shown = shlex.join(words[first : k + 1])
         return _fail(f"an empty value: {shown}; give one or leave the option out", 2)
+    words = [upgrade_word(word, RENAMED_OPTIONS) for word in words]
     try:
         load_installed_plugins()
         code = app(words, prog_name="robotid", standalone_mode=False)

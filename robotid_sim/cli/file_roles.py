@@ -19,7 +19,7 @@ OUTPUT_PARAMETERS = (
     "record",
     "csv",
     "write_map",
-    "draws",
+    "posterior_samples",
     "junit",
 )
 """Parameters of commands that name files or folders to write; every other path is read."""

@@ -25,7 +25,7 @@ INPUT_OPTIONS = (
 )
 OUTPUT_OPTIONS = (
     "out report urdf csv json figures junit parameters meshes no_replay view record size fps "
-    "write_map draws format verbose quiet debug help_all"
+    "write_map posterior_samples format verbose quiet debug help_all"
 )
 OPTION_GROUPS = dict.fromkeys(INPUT_OPTIONS.split(), "Input") | dict.fromkeys(
     OUTPUT_OPTIONS.split(), "Output"
@@ -34,7 +34,7 @@ OPTION_GROUPS = dict.fromkeys(INPUT_OPTIONS.split(), "Input") | dict.fromkeys(
 
 RARE_OPTIONS = frozenset(
     "assume_limits no_urdf_friction plugin trust_plugins plant_friction plant_drive no_clearance "
-    "workers meshes no_replay junit debug quiet dry_run repair parameters drive_gain_std draws "
+    "workers meshes no_replay junit debug quiet dry_run repair parameters drive_gain_std posterior_samples "
     "camera renderer port no_open magnify fps segment topic engine floor view payload scenario "
     "runs explain solver compare joint time".split()
 )

@@ -245,7 +245,7 @@ ParameterFile = Annotated[
     ),
 ]
 UrdfFile = Annotated[Path | None, file("Write the identified robot here.")]
-Draws = Annotated[
+PosteriorSamples = Annotated[
     tuple[int, Path] | None,
     value("N DIR", "Write N posterior samples of the robot to DIR, as URDF."),
 ]

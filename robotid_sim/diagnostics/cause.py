@@ -10,6 +10,7 @@ from robotid_sim.arrays import Float1D
 from robotid_sim.diagnostics.evidence import Correction
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.estimation.selection import Hypothesis
+from robotid_sim.renamed import old_members
 
 HEALTHY_TEXT = "No fault found."
 SMALL_CAUSES_TEXT = (
@@ -65,6 +66,7 @@ class Cause:
         return f"{self.sentence} {self.remedy[0].upper()}{self.remedy[1:]}."
 
 
+@old_members(healthy="is_healthy")
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class Diagnosis:

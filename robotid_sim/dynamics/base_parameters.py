@@ -33,6 +33,7 @@ from robotid_sim.dynamics.dynamics import mass_matrix, torque_regressor
 from robotid_sim.errors import RankDeficientError, ShapeError
 from robotid_sim.model import parameters
 from robotid_sim.model.robot import Robot
+from robotid_sim.renamed import old_members
 from robotid_sim.representation import public_value
 
 STATE_COUNT = 500
@@ -45,6 +46,9 @@ FAINT_ROUNDING_TOLERANCE = 1e-5
 """The same where columns were dropped that are not quite dependent."""
 
 
+@old_members(
+    of="project", completed="complete", no_effect="not_identifiable", faint="below_threshold"
+)
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class BaseParameters:

@@ -11,6 +11,13 @@ from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze
 from robotid_sim.errors import FileFormatError, RobotIdError
 from robotid_sim.files import read_json, write_json
 from robotid_sim.frames import data_frame
+from robotid_sim.renamed import (
+    RENAMED_ESTIMATE_KEYS,
+    RENAMED_KINDS,
+    old_members,
+    upgrade_keys,
+    upgrade_word,
+)
 from robotid_sim.representation import public_value
 
 if TYPE_CHECKING:
@@ -32,6 +39,7 @@ _REQUIRED_FIELDS = ("estimator", *_TEXT_FIELDS)
 _ARRAY_FIELDS = ("beta", "phi", "torque_rms", "noise_std", "cov", "cov_white", "weights", "dof")
 
 
+@old_members(at_bound="is_at_bound")
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Estimate:
@@ -146,13 +154,26 @@ def save_estimates(estimates: list[Estimate], path: str | Path, **context: Any) 
     write_json(path, "estimate", SCHEMA_VERSION, content)
 
 
+def upgrade_estimate(content: Mapping[str, Any]) -> dict[str, Any]:
+    """Replace old keys of an estimate file, and old kinds of its terms, by the new ones."""
+    content = upgrade_keys(content, RENAMED_ESTIMATE_KEYS)
+    if isinstance(content.get("terms"), list):
+        content["terms"] = [
+            term | {"kind": upgrade_word(str(term.get("kind")), RENAMED_KINDS)}
+            if isinstance(term, dict)
+            else term
+            for term in content["terms"]
+        ]
+    return content
+
+
 def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
     """Read estimates and their context; the inverse of `save_estimates`.
 
     Raises `FileFormatError` if the file is missing, incomplete, of another kind or of a newer
     schema.
     """
-    content = read_json(path, "estimate", SCHEMA_VERSION)
+    content = upgrade_estimate(read_json(path, "estimate", SCHEMA_VERSION))
     try:
         estimates = [_from_content(values) for values in content.pop("estimates")]
         EstimateContext.model_validate(content)

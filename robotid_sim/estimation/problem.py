@@ -21,10 +21,12 @@ from robotid_sim.estimation.estimate import Estimate
 from robotid_sim.estimation.recording import RecordedLog
 from robotid_sim.measurement.motion import Motion
 from robotid_sim.model.robot import Robot
+from robotid_sim.renamed import old_members
 from robotid_sim.representation import public_value
 from robotid_sim.threads import one_blas_thread
 
 
+@old_members(measured="measured_joints", by_joint="unstack_rows")
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class LinearProblem:

@@ -16,6 +16,7 @@ from robotid_sim.arrays import Bool1D, Float1D, Float2D, freeze, linear_at
 from robotid_sim.errors import LogError, ShapeError
 from robotid_sim.frames import data_frame
 from robotid_sim.model.robot import Robot
+from robotid_sim.renamed import old_members
 from robotid_sim.representation import public_value
 
 if TYPE_CHECKING:
@@ -97,6 +98,7 @@ class Truth:
         return Truth(**_cut(self, names, use))
 
 
+@old_members(recorded="recording")
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Log:

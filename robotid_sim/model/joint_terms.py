@@ -13,6 +13,7 @@ import numpy as np
 
 from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, UnknownNameError
+from robotid_sim.renamed import RENAMED_KINDS, upgrade_word
 
 
 class TermShape(NamedTuple):
@@ -245,6 +246,7 @@ def select_kinds(names: Sequence[str]) -> tuple[str, ...]:
 
     Raises `UnknownNameError` if a name is unknown, `OptionError` if no fit can look for it.
     """
+    names = [upgrade_word(name, RENAMED_KINDS) for name in names]
     if {NONE, AUTO} & set(names):
         if len(names) > 1:
             raise OptionError(f"terms '{NONE}' and '{AUTO}' stand alone, got {', '.join(names)}")

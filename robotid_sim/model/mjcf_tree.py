@@ -183,7 +183,7 @@ class MjcfTree:
         self._folder = Path(spec.modelfiledir) / (spec.meshdir or "")
         self.root = etree.Element("robot", name=names.robot)
         self.dropped: dict[str, list[str]] = {}
-        """What is omitted of the shapes: reason to names of links."""
+        """What is excluded from the shapes: reason to names of links."""
         shifts: list[Float1D] = [np.zeros(3) for _ in range(model.nbody)]
         for b in range(model.nbody):
             if b > 0:

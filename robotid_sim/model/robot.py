@@ -31,11 +31,13 @@ from robotid_sim.model.joint_terms import JointTerm, require_terms_of
 from robotid_sim.model.mjcf_reader import is_mjcf, read_mjcf
 from robotid_sim.model.settings import check_overrides, read_settings, terms_of_chain
 from robotid_sim.model.urdf import UrdfDocument, read_urdf
+from robotid_sim.renamed import old_members
 from robotid_sim.representation import public_value
 
 STANDARD_GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
 
 
+@old_members(repaired="repair")
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Robot:

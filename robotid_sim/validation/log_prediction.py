@@ -24,6 +24,7 @@ from robotid_sim.model.joint_terms import TIME_KINDS, JointTerm
 from robotid_sim.model.robot import Robot
 from robotid_sim.preprocess.adaptive import Adaptive
 from robotid_sim.preprocess.preprocessor import Preprocessor
+from robotid_sim.renamed import old_members
 from robotid_sim.validation.prediction import (
     Prediction,
     add_torque,
@@ -34,6 +35,7 @@ from robotid_sim.validation.prediction import (
 from robotid_sim.validation.predictive_band import ModelError, half_width, spread_of
 
 
+@old_members(explained="explained_share", in_band="coverage")
 @document_attributes
 @dataclass(frozen=True, slots=True, eq=False)
 class LogPrediction:

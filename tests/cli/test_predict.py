@@ -284,9 +284,9 @@ def with_cov(corner):
     ("change", "said"),
     [
         (lambda _: {"success": False, "message": "no motion"}, "the chosen fit failed: no motion"),
-        (with_cov([[1.0, 2.0], [2.0, 1.0]]), "'cov' is no covariance"),
-        (with_cov([[1.0, 0.5], [0.0, 1.0]]), "'cov' is no covariance"),
-        (with_cov([[-1.0, 0.0], [0.0, 1.0]]), "'cov' is no covariance"),
+        (with_cov([[1.0, 2.0], [2.0, 1.0]]), "'cov' is not a covariance"),
+        (with_cov([[1.0, 0.5], [0.0, 1.0]]), "'cov' is not a covariance"),
+        (with_cov([[-1.0, 0.0], [0.0, 1.0]]), "'cov' is not a covariance"),
     ],
 )
 def test_estimates_that_predict_nothing_are_one_line(refused, short, tmp_path, change, said):
