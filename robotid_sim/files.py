@@ -166,7 +166,7 @@ def check_schema(tag: object, kind: str, version: int, where: str | Path) -> int
     if len(parts) != 3 or parts[0] != "robotid" or parts[1] != kind or not parts[2].isdecimal():
         raise FileFormatError(
             f"{where}: schema is '{tag}', expected '{schema_tag(kind, version)}'; "
-            f"this is no {kind} file of robotid"
+            f"this is not a robotid {kind} file"
         )
     number = int(parts[2])
     if number < 1:
@@ -201,9 +201,9 @@ def read_json(
     except FileFormatError:
         raise
     except (ValueError, RecursionError) as error:
-        raise FileFormatError(f"{file} is no {kind} file: {error}") from error
+        raise FileFormatError(f"{file} is not a {kind} file: {error}") from error
     if not isinstance(content, dict):
-        raise FileFormatError(f"{file} is no {kind} file: it holds no JSON object")
+        raise FileFormatError(f"{file} is not a {kind} file: it holds no JSON object")
     number = check_schema(content.pop("schema", None), kind, version, path)
     for step in range(number, version):
         content = (upgrades or {})[step](content)

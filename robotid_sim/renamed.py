@@ -44,6 +44,23 @@ RENAMED_STUDY_KEYS = {"torque_gain_std": "drive_gain_std"}
 RENAMED_KINDS = {"friction-velocity": "transition-velocity"}
 """Of joint terms and friction laws."""
 
+RENAMED_CHECKS = {
+    "consistent_fit_over_least_squares": "consistent_fit_matches_least_squares",
+    "consistent_urdf_reloaded": "written_urdf_matches_model",
+    "failed_loops": "all_closed_loops_completed",
+    "limits_respected": "motion_within_limits",
+    "model_error_unseen": "model_predicts_validation_motion",
+    "nees_in_band": "covariance_matches_error",
+    "no_cause_named": "no_fault_found",
+    "no_contact": "no_link_contact",
+    "no_saturation": "no_torque_saturation",
+    "rank_full": "all_base_parameters_excited",
+    "residual_over_expected_noise": "residual_matches_noise",
+    "torque_mismatch_left": "torque_error_reduced",
+    "tracking_gap_left": "tracking_gap_closed",
+}
+"""Of the verdict in ``result.json``."""
+
 T = TypeVar("T", bound=type)
 
 

@@ -34,8 +34,9 @@ OPTION_GROUPS = dict.fromkeys(INPUT_OPTIONS.split(), "Input") | dict.fromkeys(
 
 RARE_OPTIONS = frozenset(
     "assume_limits no_urdf_friction plugin trust_plugins plant_friction plant_drive no_clearance "
-    "workers meshes no_replay junit debug quiet dry_run repair parameters drive_gain_std posterior_samples "
-    "camera renderer port no_open magnify fps segment topic engine floor view payload scenario "
+    "workers meshes no_replay junit debug quiet dry_run repair parameters drive_gain_std "
+    "posterior_samples camera renderer port "
+    "no_open magnify fps segment topic engine floor view payload scenario "
     "runs explain solver compare joint time".split()
 )
 """Options that few need."""

@@ -23,7 +23,8 @@ from robotid_sim.representation import public_value
 if TYPE_CHECKING:
     import pandas
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Since 2 keys are those of the glossary; see `upgrade_estimate`."""
 
 NONNEGATIVE_SYMBOLS = ("Fv", "Fc", "Ia")
 """Joint parameters that are not negative."""
@@ -154,17 +155,14 @@ def save_estimates(estimates: list[Estimate], path: str | Path, **context: Any) 
     write_json(path, "estimate", SCHEMA_VERSION, content)
 
 
-def upgrade_estimate(content: Mapping[str, Any]) -> dict[str, Any]:
+def upgrade_estimate(content: dict[str, Any]) -> dict[str, Any]:
     """Replace old keys of an estimate file, and old kinds of its terms, by the new ones."""
-    content = upgrade_keys(content, RENAMED_ESTIMATE_KEYS)
-    if isinstance(content.get("terms"), list):
-        content["terms"] = [
-            term | {"kind": upgrade_word(str(term.get("kind")), RENAMED_KINDS)}
-            if isinstance(term, dict)
-            else term
-            for term in content["terms"]
-        ]
-    return content
+    upgraded = upgrade_keys(content, RENAMED_ESTIMATE_KEYS)
+    terms = upgraded.get("terms")
+    for term in terms if isinstance(terms, list) else ():
+        if isinstance(term, dict) and "kind" in term:
+            term["kind"] = upgrade_word(str(term["kind"]), RENAMED_KINDS)
+    return upgraded
 
 
 def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
@@ -173,7 +171,7 @@ def load_estimates(path: str | Path) -> tuple[list[Estimate], dict[str, Any]]:
     Raises `FileFormatError` if the file is missing, incomplete, of another kind or of a newer
     schema.
     """
-    content = upgrade_estimate(read_json(path, "estimate", SCHEMA_VERSION))
+    content = read_json(path, "estimate", SCHEMA_VERSION, {1: upgrade_estimate})
     try:
         estimates = [_from_content(values) for values in content.pop("estimates")]
         EstimateContext.model_validate(content)

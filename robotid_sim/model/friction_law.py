@@ -36,7 +36,8 @@ from robotid_sim.docstrings import document_attributes
 from robotid_sim.errors import OptionError, ShapeError
 from robotid_sim.model.joint_terms import JointTerm
 from robotid_sim.model.robot import Robot
-from robotid_sim.registry import Registry
+from robotid_sim.registry import Alias, Registry
+from robotid_sim.renamed import RENAMED_KINDS, upgrade_word
 
 COLUMNS = (
     "Fv_forward",
@@ -304,6 +305,9 @@ FRICTION_LAWS: Registry[FrictionLaw] = Registry(
         "stribeck": "robotid_sim.model.friction_law:Stribeck",
         "warming": "robotid_sim.model.term_laws:Warming",
     },
+    alias=lambda name: (
+        Alias(upgrade_word(name, RENAMED_KINDS), {}) if name in RENAMED_KINDS else None
+    ),
 )
 
 

@@ -134,8 +134,8 @@ def check_details(check: RobotCheck) -> Iterator[Text]:
         yield f"{key.replace('_', ' ')} ({len(names)}): {' '.join(names)}"
     if report["below_threshold"]:
         yield (
-            f"not counted: {' '.join(report['below_threshold'])}, which would stand alone only with 1e4 "
-            "times more signal; angles rounded in the URDF, such as 1.5708, make such directions"
+            f"not counted: {' '.join(report['below_threshold'])}, which need 1e4 times the signal; "
+            "angles rounded in the URDF, such as 1.5708, make such directions"
         )
 
 
