@@ -29,7 +29,7 @@ from robotid_sim.model.urdf_xml import parse_xml
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CadLink:
-    """Mass properties that a link got from its geometry."""
+    """Mass properties of a link, computed from its geometry."""
 
     name: str
     movable: bool
@@ -93,7 +93,7 @@ def link_solid(
 ) -> tuple[Solid, tuple[str, ...]]:
     """Return the union of shapes in the frame of their body, and the meshes taken by their hull.
 
-    Of visual and collision shapes the others are taken where a body has none of those asked for.
+    Where a body has no shapes of the requested kind (visual or collision), the other kind is used.
     Overlaps count once; a mesh may have cavities, its own overlaps count twice.
 
     With `convex_hull` the hull of a mesh that is not closed is taken; with `collision` collision

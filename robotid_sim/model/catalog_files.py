@@ -48,7 +48,7 @@ def find_urdf(robot: str | Path) -> Path:
 
 
 def _find_published(name: str) -> Path | None:
-    """Find a robot of the packages example-robot-data and robot_descriptions, if they have it."""
+    """Find a robot in the packages example-robot-data and robot_descriptions."""
     if not name.isidentifier():  # a path
         return None
     with suppress(PackageNotFoundError):
@@ -61,7 +61,7 @@ def _find_published(name: str) -> Path | None:
     is_robot = name.endswith("_description") and find_spec("robot_descriptions") is not None
     if not is_robot or find_spec(place) is None:
         return None
-    try:  # it fetches a repository, unless it has it
+    try:  # downloads a repository if it is not cached
         module = import_module(place)
     except Exception as error:  # of Git, or of the network
         text = " ".join(str(error).split())

@@ -13,7 +13,7 @@ from robotid_sim.model.geometry import GeometryShape
 from robotid_sim.model.urdf import MOVABLE_KINDS, UrdfDocument, UrdfJoint
 
 MAX_JOINTS = 64
-"""Joints of a chain; what is computed of it grows with the cube of them."""
+"""Joints of a chain; the cost of its dynamics grows with their cube."""
 
 MAX_SUGGESTIONS = 6
 """Most tips that a message offers."""
@@ -37,7 +37,7 @@ class Body:
     locked: tuple[str, ...]
     """Names of the links fused to it behind at least one joint locked at zero."""
     shapes: tuple[GeometryShape, ...]
-    """Shapes of all of them, placed in the frame of the body."""
+    """Shapes of all fused links, in the frame of the body."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

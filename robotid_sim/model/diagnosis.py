@@ -1,4 +1,4 @@
-"""What is right and wrong with the inertia of a robot, body by body, and what a repair changes."""
+"""Physical consistency of a robot, body by body, and the changes of a repair."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ class BodyDiagnosis:
     reason: str | None
     """Why no rigid body can have these parameters; None if one can."""
     engine: str | None
-    """What the engine would do with them in silence; None if nothing."""
+    """What an engine would silently do with them; None if nothing."""
     mass: float
     """Mass [kg]."""
     com: Float1D
@@ -53,7 +53,7 @@ class RepairReport:
     """What a repair has changed."""
 
     metric: str
-    """What was minimal."""
+    """The distance that was minimized."""
     distance: Float1D
     """Relative Frobenius distance of the tensor about the COM, by body, shape (n,)."""
     changed: tuple[tuple[str, float, float], ...]

@@ -123,9 +123,9 @@ def list_urdf_losses(robot: Robot) -> tuple[str, ...]:
 
 
 def embed_parameters(robot: Robot) -> Robot:
-    """Return the robot with its own numbers in the text of its file, which is not written.
+    """Write the parameters of a robot into the text of its file in memory.
 
-    A model that was derived from another then says nothing of the other one's parameters.
+    A derived model then has no parameters of the original in its text.
     """
     if robot.document is None:
         return robot
@@ -262,7 +262,7 @@ def _write_joint(root: etree._Element, robot: Robot, k: int) -> None:
 
 
 def _name_meshes(root: etree._Element, robot: Robot, folder: MeshFolder, mode: MeshMode) -> None:
-    """Let every mesh and texture lead to its file from where the URDF will be."""
+    """Make the paths of meshes and textures relative to the URDF that is written."""
     if robot.document is None:
         return
     source = robot.document.path
@@ -306,7 +306,7 @@ HARDWARE_INTERFACE = "hardware_interface/EffortJointInterface"
 
 
 def write_rotor_inertia(root: etree._Element, robot: Robot) -> list[etree._Element]:
-    """Give the actuators of the joints their rotors; return transmissions that were added.
+    """Add rotor inertia to the actuators of joints; return transmissions that were added.
 
     Where one joint has a rotor, every joint gets an actuator: Drake drives no other one.
     """

@@ -1,6 +1,6 @@
 """Rigid transforms, the shapes that a URDF attaches to links, and a movable body of the chain.
 
-What the elements of a URDF may not be, whatever they mean: doubled, negative, absurdly large.
+Checks of URDF elements: doubled, negative or absurdly large ones.
 
 And terms of joints in the ``<robotid>`` element.
 """
@@ -76,7 +76,7 @@ class GeometryShape:
     collision: bool = False
     """True for collision geometry, False for visual."""
     outside: bool = False
-    """Whether the mesh file is none that the file of the robot may name; it is not read."""
+    """Whether the mesh file is outside the folders of the robot; it is not read."""
 
     def __post_init__(self) -> None:
         freeze(self, (4, 4), "T_body_shape")
@@ -120,7 +120,7 @@ class Link:
 
 
 SINGLE_CHILDREN = ("parent", "child", "mimic")
-"""Children that a joint has once at most: they say how the tree is built."""
+"""Children that a joint may have only once: they define the tree."""
 
 FIRST_CHILDREN = {
     "link": ("inertial",),
@@ -147,7 +147,7 @@ MAX_VALUES = {
     **{(tag, key): (1e3, "m") for tag, keys in SIZE_ATTRIBUTES.items() for key in keys.split()},
     **{("dynamics", key): (1e6, "N m s/rad, N m") for key in ("damping", "friction")},
 }
-"""By element and attribute: more than any arm has, with the unit that it is probably not in."""
+"""Implausible values by element and attribute, and the unit that was probably meant."""
 
 
 def check_elements(root: etree._Element, path: Path) -> tuple[str, ...]:
@@ -237,7 +237,7 @@ def terms_in(
     joint_names: Sequence[str],
     fail: Callable[[etree._Element, str], NoReturn],
 ) -> tuple[JointTerm, ...]:
-    """Return the terms of ``<term>`` elements; `fail` is called with what is wrong with one."""
+    """Read the terms of ``<term>`` elements; `fail` is called with an error."""
     terms = []
     for element in elements:
         shape = element.get("shape")

@@ -56,7 +56,7 @@ MAX_RANGE = 50.0
 """Largest range between the limits of a joint in a file: eight turns, or 50 m [rad or m]."""
 
 MIN_EFFORT = 1e-9
-"""Least torque limit [N m or N] that is taken for one."""
+"""Smallest torque limit that counts as one [N m or N]."""
 
 MAX_VELOCITY = 100.0
 """Largest velocity limit of a joint in a file [rad/s or m/s]."""
@@ -71,7 +71,7 @@ MAX_VALUES = {
     **{"acceleration": 1e6, "eps": UNLIMITED_VELOCITY},  # [rad/s^2 or m/s^2], [rad/s or m/s]
     **dict.fromkeys(("Fv", "Fc", "Fo", "Ia"), 1e6),
 }
-"""By value of a joint: more than any arm has."""
+"""Implausible values of a joint."""
 
 UNLIMITED_EFFORT = 1e9
 """Torque limit that files use for none [N m or N]."""
@@ -222,8 +222,8 @@ def list_missing_limits(
 ) -> tuple[str, ...]:
     """List missing limits of a joint, of lower, upper and velocity.
 
-    A URDF may leave out a bound that is zero, but not both. Two equal ones are none where limits
-    may be assumed: exporters write 0 for what was not given.
+    A URDF may omit a bound that is zero, but not both. Two equal bounds count as none where limits
+    may be assumed, for exporters write 0 for missing ones.
     """
     stated = {**source.limits, **override}
     bounds = () if stated.keys() & {"lower", "upper"} else ("lower", "upper")
@@ -272,7 +272,7 @@ def add_assumed_limits(
 def _require_radians(
     document: UrdfDocument, source: UrdfJoint, what: str, value: float, most: float
 ) -> None:
-    """Raise if a limit of a joint is more than an arm has."""
+    """Raise if a limit of a joint is implausible, as degrees would be."""
     if value > most:
         unit, other = ("m", "mm") if source.kind == "prismatic" else ("rad", "degrees")
         unit += "/s" if what.startswith("velocity") else ""
@@ -287,7 +287,7 @@ def _require_radians(
 def _usable_range(
     source: UrdfJoint, bounds: tuple[float, float], notes: list[str]
 ) -> tuple[float, float]:
-    """Return the bounds of a joint, assumed ones if they mean that there are none."""
+    """Return the bounds of a joint, assumed ones if the file has none."""
     if bounds[1] - bounds[0] < UNLIMITED_RANGE:
         return bounds
     table = ASSUMED_PRISMATIC_LIMITS if source.kind == "prismatic" else ASSUMED_REVOLUTE_LIMITS
@@ -335,7 +335,7 @@ def _limits(
 
 
 def _effort(document: UrdfDocument, source: UrdfJoint, effort: float, notes: list[str]) -> float:
-    """Return a torque limit, infinite where a file means that there is none."""
+    """Return a torque limit, infinite if the file has none."""
     if effort < 0.0:
         text = f"joint '{source.name}' has a negative effort limit ({effort:g})"
         document.fail(source.line, f"{text}; 0 means none")

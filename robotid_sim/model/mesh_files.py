@@ -152,7 +152,7 @@ class MeshFolder:
         self._content: dict[str, tuple[str, bytes]] = {}
 
     def add(self, source: Path) -> str:
-        """Return the name that a file gets in the folder; what it refers to comes along.
+        """Add a file and the files that it refers to; return its name in the folder.
 
         Raises `FileFormatError` if it cannot be read.
         """
@@ -162,7 +162,7 @@ class MeshFolder:
                 content = read_file(source, MAX_MESH_SIZE)
             except OSError as error:
                 raise FileFormatError(f"cannot read {source}: {error.strerror}") from error
-            self._names[source] = source.name  # a file that refers to itself comes to an end
+            self._names[source] = source.name  # ends the recursion of a file that refers to itself
             self._names[source] = self.place(source.name, self._embed_companions(source, content))
         return self._names[source]
 
@@ -171,7 +171,7 @@ class MeshFolder:
         path = Path(name)
         for k in count(1):
             name = path.name if k == 1 else f"{path.stem}-{k}{path.suffix}"
-            key = name.casefold()  # the folder may go to a machine that takes them for one
+            key = name.casefold()  # the folder may go to a machine that ignores case
             if key not in self._content:
                 there = self.folder / name
                 self._content[key] = (

@@ -105,7 +105,7 @@ def mjcf_parts(file: Path) -> dict[Path, bytes]:
 
 
 def _require_readable(file: Path, place: Path, element: etree._Element, path: Path) -> Path:
-    """Give back what an element names; raise unless it may be read."""
+    """Return the file that an element names; raise unless it may be read."""
     what = f"{place}, the <{element.tag}> in {path}:{element.sourceline},"
     require_nameable(file, place, what, MAX_MESH_SIZE)
     return place
@@ -175,7 +175,7 @@ def is_mjcf(path: str | Path) -> bool:
 
 
 def read_mjcf(path: str | Path) -> UrdfDocument:
-    """Return the tree of an MJCF file, with what of the file has no counterpart in its notes.
+    """Read an MJCF file as a tree; its notes list elements without a counterpart.
 
     Raises `MissingExtraError` if MuJoCo is not installed, `UrdfError`, with MuJoCo's text, if it
     refuses the file, and `FileFormatError` if the TOML beside it is none.
@@ -198,7 +198,7 @@ def read_mjcf(path: str | Path) -> UrdfDocument:
         values = settings.get(name, {})
         source.limits.update({k: v for k, v in values.items() if k == "velocity"})
         source.dynamics.update({k: v for k, v in values.items() if k != "velocity"})
-    # Lines are those of a text that nobody sees.
+    # Line numbers are those of a generated text.
     links = {name: replace(link, line=0) for name, link in document.links.items()}
     kinds = {  # by the names of types in MJCF
         name: OTHER_JOINT_KINDS.get(int(model.jnt_type[j]), document.joints[name].kind)

@@ -37,7 +37,7 @@ FIXED_GAIN, NO_BIAS = 0, 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class MjcfDrives:
-    """What acts on every joint, by its number in the model, and what has no counterpart."""
+    """Drives of every joint, by its number in the model, and notes on other actuators."""
 
     effort: Float1D
     """Torque limit [N m or N], zero where there is none, shape (njnt,)."""
@@ -45,8 +45,7 @@ class MjcfDrives:
     Fc: Float1D
     Ia: Float1D
     coupled: Mapping[int, int]
-    """Joints whose position an equality constraint makes that of another one, and which: -1 for a
-    constant."""
+    """Joints bound by an equality constraint, and the joint that they follow: -1 for a constant."""
     springs: tuple[JointTerm, ...]
     notes: tuple[str, ...]
 
@@ -211,7 +210,8 @@ class MjcfTree:
                 self._add_fixed(names.bodies[body], name, T)
 
     def _add_joints(self, b: int, shift: Float1D) -> Float1D:
-        """Add what connects a body to its parent, whose link is shifted; return the own shift."""
+        """Add the joints of a body below its parent, whose link is shifted; return its own
+        shift."""
         model, name = self._model, self._names.bodies[b]
         T = _translation(-shift) @ _pose(model.body_pos[b], model.body_quat[b])
         parent = self._names.bodies[model.body_parentid[b]]
@@ -350,11 +350,11 @@ class MjcfNames:
         return is_used
 
     def fresh(self, name: str) -> str:
-        """Return a name of a link that none has, alike if one has it."""
+        """Return an unused name of a link, similar to the given one."""
         return _fresh(name, self._links)
 
     def fresh_joint(self, name: str) -> str:
-        """Return a name of a joint that none has, alike if one has it."""
+        """Return an unused name of a joint, similar to the given one."""
         return _fresh(name, self._joints)
 
 

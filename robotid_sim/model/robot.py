@@ -173,7 +173,7 @@ class Robot:
         overrides = {name: dict(values) for name, values in settings.joints.items()}
         for name, values in check_overrides(joints or {}, "joint settings").items():
             overrides.setdefault(name, {}).update(values)
-        for name in overrides:  # those of joints off the chain wait for another --tip
+        for name in overrides:  # settings of joints off the chain apply with another --tip
             if name not in document.joints:
                 names = ", ".join(document.joints)
                 raise UnknownNameError(

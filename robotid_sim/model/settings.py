@@ -28,7 +28,7 @@ PARTNER_KEY = "partner"
 """Key of the joint that shares a motor."""
 
 RANGE_TOLERANCE = 1e-6
-"""Rounding of a range of positions [rad or m]."""
+"""Tolerance of a range of positions [rad or m]."""
 
 TERM_FORMS: Mapping[str, tuple[Mapping[str, float | None], str]] = {
     SPRING: ({"stiffness": None, "rest": 0.0}, "{ stiffness = 120.0, rest = 0.3 }"),
@@ -112,7 +112,7 @@ def as_float(value: float) -> float:
 
 
 def _number(value: object, what: str) -> float:
-    """Return a number of a file; raise if it is none."""
+    """Return a number of a file; raise `OptionError` if it is not a number."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise OptionError(f"{what} = {value!r} is not a finite number")
     if not math.isfinite(number := as_float(value)):
@@ -224,7 +224,7 @@ def check_overrides(
 ) -> dict[str, dict[str, float]]:
     """Return joint overrides as floats; raise OptionError on an unknown key or a non-number.
 
-    The keys that a message calls `valid_keys` may be more than those of numbers.
+    `valid_keys`, which a message lists, may include keys that are not numbers.
     """
     checked: dict[str, dict[str, float]] = {}
     for joint, values in joints.items():

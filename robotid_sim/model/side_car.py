@@ -19,9 +19,9 @@ from robotid_sim.model.robot import Robot
 
 
 def require_side_car(path: str | Path) -> None:
-    """Raise unless the place of the side car of the file at `path` is free or holds that side car.
+    """Raise unless the side car of the file at `path` can be written or is already its own.
 
-    To be asked before anything is written. Raises `FileFormatError` if another file is there: a
+    To be called before anything is written. Raises `FileFormatError` if another file is there: a
     study, say, or the side car of a model of the same name in another format.
     """
     target = Path(path).with_suffix(".toml")
@@ -44,7 +44,7 @@ def require_side_car(path: str | Path) -> None:
 def write_side_car(robot: Robot, path: str | Path, keys: Sequence[str]) -> Path:
     """Write what the file at `path` cannot represent, with the suffix ``.toml``; return where.
 
-    `keys` are which of ``Fv Fc Fo eps Ia velocity acceleration`` every joint shall have, in SI
+    `keys` are some of ``Fv Fc Fo eps Ia velocity acceleration``, written for every joint in SI
     units. Raises `FileFormatError` if the file cannot be written, or as `require_side_car`.
     """
     require_side_car(path)

@@ -70,7 +70,7 @@ class UrdfJoint:
     limits: dict[str, float] = field(default_factory=dict)
     dynamics: dict[str, float] = field(default_factory=dict)
     mimic: str = ""
-    """The joint that it follows."""
+    """Name of the joint that it mimics; empty if none."""
 
     @property
     def is_movable(self) -> bool:
@@ -90,16 +90,16 @@ class UrdfDocument:
     links: dict[str, UrdfLink]
     joints: dict[str, UrdfJoint]
     base: str | None = None
-    """Chain ends that the file itself names."""
+    """Chain ends that the file states."""
     tip: str | None = None
     terms: tuple[JointTerm, ...] = ()
-    """Torques of joints that the file itself names beside the standard ones."""
+    """Joint terms that the file states."""
     format: str = "URDF"
-    """Of the file that it was read from; `xml` is a URDF in any case."""
+    """Format of the file that it was read from; `xml` is always a URDF."""
     gravity: tuple[float, ...] | None = None
     """Gravity that the file states [m/s^2]."""
     notes: tuple[str, ...] = ()
-    """What of the file has no counterpart, one sentence each."""
+    """Elements of the file without a counterpart, one sentence each."""
 
     def joints_below(self, link: str) -> list[UrdfJoint]:
         """Return the joints whose parent is `link`, in the order of the file."""
@@ -327,7 +327,7 @@ class _Reader:
         return {key: self.number(element, key, owner, None) for key in stated}
 
     def mimics(self, root: etree._Element, joints: dict[str, UrdfJoint]) -> None:
-        """Raise if a joint follows itself or none, or by no number."""
+        """Raise if a joint mimics itself or no joint, or by a factor that is not a number."""
         for element in root.findall("joint/mimic"):
             follower, leader = element.getparent().get("name"), element.get("joint", "")
             if leader not in joints or leader == follower:

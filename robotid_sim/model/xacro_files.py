@@ -17,7 +17,7 @@ XACRO_SUFFIX = ".xacro"
 
 
 def expand_xacro(path: Path, arguments: Mapping[str, str]) -> bytes:
-    """Return the URDF that a xacro file makes with these arguments.
+    """Expand a xacro file with these arguments to a URDF.
 
     Raises `MissingExtraError` if xacro is not installed, and `UrdfError` if the file cannot be
     expanded.
@@ -62,7 +62,7 @@ def expand_xacro(path: Path, arguments: Mapping[str, str]) -> bytes:
 
 @contextmanager
 def _replace_attributes(changes: Mapping[tuple[Any, str], Any]) -> Iterator[None]:
-    """Hold other values for attributes of modules within a block."""
+    """Replace attributes of modules within a block."""
     before = {place: getattr(*place) for place in changes}
     try:
         for (module, name), value in changes.items():
