@@ -99,8 +99,8 @@ def each_retried(
             each_task(function, tasks, workers, take, apart=True, batch_size="auto")
         except worker_errors() as error:
             _log.warning("a process died (%s); its work is begun again", error)
-            left = [k for k in numbers if k in waiting]
-            for number in left[:workers]:  # those at work are among the first
+            remaining = [k for k in numbers if k in waiting]
+            for number in remaining[:workers]:  # those at work are among the first
                 begun[number] += 1
                 if begun[number] >= MAX_ATTEMPTS:
                     keep(waiting.pop(number), None)
@@ -109,8 +109,8 @@ def each_retried(
 def worker_errors() -> tuple[type[Exception], ...]:
     """Return the errors that say that a process died."""
     dask = sys.modules.get("distributed.scheduler")  # of this run, if it has a cluster
-    own = () if dask is None else (dask.KilledWorker,)
-    return (TerminatedWorkerError, BrokenProcessPool, *own)
+    dask_errors = () if dask is None else (dask.KilledWorker,)
+    return (TerminatedWorkerError, BrokenProcessPool, *dask_errors)
 
 
 def dask_setup(_worker: Any) -> None:

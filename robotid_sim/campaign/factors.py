@@ -65,17 +65,17 @@ class Factor:
         """Return what a plan would say for at most so many levels, the first and the last in it."""
         if self.drawn is not None or len(self.levels) <= count:
             return self.value
-        kept = [round(k * (len(self.levels) - 1) / (count - 1)) for k in range(count)]
+        indices = [round(k * (len(self.levels) - 1) / (count - 1)) for k in range(count)]
         if isinstance(self.value, Sequence):
-            return [self.value[k] for k in kept]
-        return [self.levels[k].label for k in kept]
+            return [self.value[k] for k in indices]
+        return [self.levels[k].label for k in indices]
 
 
 shortened = reprlib.repr
 """Text of a value for a message, however large the value is."""
 
 
-def factor_of(name: str, given: Any) -> Factor:
+def factor_of(name: str, levels_or_range: Any) -> Factor:
     """Return a factor of a plan.
 
     Its name is ``robot``, a key of a study with dots between, a short name such as ``estimator``,
@@ -85,15 +85,21 @@ def factor_of(name: str, given: Any) -> Factor:
     designs that fill the space: ``{uniform = [low, high]}``, ``{log-uniform = [low, high]}``,
     ``{normal = [mean, std]}``. Raises `OptionError` if it is none of these.
     """
-    if isinstance(given, Mapping):
-        return _make_range_factor(name, given)
-    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
-        raise OptionError(f"factor '{name}' needs a list of levels or a range, got {given!r}")
-    levels = tuple(_level(name, value) for value in given)
+    if isinstance(levels_or_range, Mapping):
+        return _make_range_factor(name, levels_or_range)
+    if (
+        not isinstance(levels_or_range, Sequence)
+        or isinstance(levels_or_range, str)
+        or not levels_or_range
+    ):
+        raise OptionError(
+            f"factor '{name}' needs a list of levels or a range, got {levels_or_range!r}"
+        )
+    levels = tuple(_level(name, value) for value in levels_or_range)
     labels = [level.label for level in levels]
     if len(set(labels)) < len(labels):
         raise OptionError(f"factor '{name}' has a level twice: {labels}")
-    return Factor(name, levels, value=given)
+    return Factor(name, levels, value=levels_or_range)
 
 
 def _level(name: str, value: Any) -> Level:
@@ -135,17 +141,18 @@ def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
     return flat
 
 
-def _make_range_factor(name: str, given: Mapping[str, Any]) -> Factor:
-    kinds = [kind for kind in (*DISTRIBUTIONS, *RANGE_KINDS) if kind in given]
+def _make_range_factor(name: str, range_table: Mapping[str, Any]) -> Factor:
+    kinds = [kind for kind in (*DISTRIBUTIONS, *RANGE_KINDS) if kind in range_table]
     kind = kinds[0] if len(kinds) == 1 else ""
     needed = {kind, "steps"} if kind in RANGE_KINDS else {kind}
-    if not kind or set(given) != needed:
+    if not kind or set(range_table) != needed:
         raise OptionError(
-            f"factor '{name}': {dict(given)} is no range"
-            f"{suggestion(next(iter(given), ''), [*DISTRIBUTIONS, *RANGE_KINDS])}; give a list, "
+            f"factor '{name}': {dict(range_table)} is no range"
+            f"{suggestion(next(iter(range_table), ''), [*DISTRIBUTIONS, *RANGE_KINDS])}; give a "
+            f"list, "
             "{range = [low, high], steps = n}, log-range, or one of uniform, log-uniform, normal"
         )
-    numbers = given[kind]
+    numbers = range_table[kind]
     sound = (
         isinstance(numbers, Sequence)
         and len(numbers) == 2
@@ -161,8 +168,8 @@ def _make_range_factor(name: str, given: Mapping[str, Any]) -> Factor:
         )
     low, high = float(first), float(second)
     if kind in DISTRIBUTIONS:
-        return Factor(name, drawn=(kind, low, high), value=dict(given))
-    steps = given["steps"]
+        return Factor(name, drawn=(kind, low, high), value=dict(range_table))
+    steps = range_table["steps"]
     if not isinstance(steps, int) or isinstance(steps, bool) or not 2 <= steps <= 1000:
         raise OptionError(f"factor '{name}': steps = {steps!r}; give a whole number from 2 to 1000")
     uniform = "log-uniform" if kind == "log-range" else "uniform"

@@ -91,8 +91,8 @@ class GroupRunner:
             done = {row.key for row in rows}
             late = f"took longer than {self.limit:g} s together with the trials of its log"
             spent = time.perf_counter() - began
-            left = [trial for trial in group if trial.key not in done]
-            rows += [_row(trial, LATE, late, spent / len(left)) for trial in left]
+            remaining = [trial for trial in group if trial.key not in done]
+            rows += [_row(trial, LATE, late, spent / len(remaining)) for trial in remaining]
         return rows
 
     def _rows(self, motions: Motions, group: Group) -> Any:
@@ -116,7 +116,7 @@ class GroupRunner:
         """Return the rows of trials of one measured log, preprocessor and set of terms."""
         began = time.perf_counter()
         try:
-            found = self._estimate_rows(trials, seen)
+            new_rows = self._estimate_rows(trials, seen)
         except TimeLimitError:
             raise
         except Exception as error:  # an estimator's own, or a plugin's
@@ -125,7 +125,7 @@ class GroupRunner:
                 return [row for rows in alone for row in rows]
             return [_row(trials[0], FAILED, _error_text(error), time.perf_counter() - began)]
         spent = (time.perf_counter() - began) / len(trials)
-        return [replace(row, seconds=spent) for row in found]
+        return [replace(row, seconds=spent) for row in new_rows]
 
     def _estimate_rows(self, trials: Sequence[StudyTrial], seen: Motions) -> list[TrialRow]:
         streams, setup = Streams(trials[0].seed), seen.setup

@@ -60,14 +60,14 @@ def metrics_of(result: EstimateResult, estimate: Estimate) -> dict[str, float | 
     size = float(rms(true))
     spread = float(rms(std)) / size
     predicted = result.validation.model_error_relative if result.validation else []
-    known = np.isfinite(std) & (std > 0.0)
-    covered = np.abs(error[known]) <= INTERVAL_QUANTILE * std[known]
+    has_std = np.isfinite(std) & (std > 0.0)
+    covered = np.abs(error[has_std]) <= INTERVAL_QUANTILE * std[has_std]
     return {
         "model_error": max((e for e in predicted if e is not None), default=None),
         "parameter_error": float(rms(error)) / size,
         "std": spread if np.isfinite(spread) else None,
         "nees": result.nees,
-        "coverage": float(covered.mean()) if known.any() else None,
+        "coverage": float(covered.mean()) if has_std.any() else None,
         "residual": max(result.torque_rms_relative),
         "cost": result.fitness_over_ls,
         "fit_seconds": result.seconds,
@@ -82,10 +82,10 @@ def loop_metrics(loop: ClosedLoop, model: str, units: tuple[str, ...]) -> dict[s
     """
     lap = loop.laps[0] if loop.laps else loop.tasks[0].name
     scenario = next((name for name in loop.scenarios if name != UNDISTURBED_NAME), UNDISTURBED_NAME)
-    own, nominal = (loop.find(m, scenario, lap) for m in (model, NOMINAL))
-    if own is None:
+    model_run, nominal = (loop.find(m, scenario, lap) for m in (model, NOMINAL))
+    if model_run is None:
         return {"tracking_error": None, "tracking_gap": None, "tracking_gain": None}
-    error = float(rms(own.rms_error))
+    error = float(rms(model_run.rms_error))
     return {
         "tracking_error": error,
         "tracking_gap": loop.gap_left(units, model),

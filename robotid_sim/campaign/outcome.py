@@ -79,8 +79,8 @@ class CampaignResult:
     def status(self) -> dict[str, Any]:
         """Return how many trials there are, by status, as JSON values."""
         counts = Counter(row.status for row in self.rows)
-        left = len(self.trials) - len(self.rows)
-        return {"title": self.plan.title, "trials": len(self.trials), "left": left, **counts}
+        remaining = len(self.trials) - len(self.rows)
+        return {"title": self.plan.title, "trials": len(self.trials), "left": remaining, **counts}
 
     def table(self) -> dict[str, list[Any]]:
         """Return a column a factor, metric and property of the trials, a row a trial."""
@@ -165,15 +165,17 @@ def plan_campaign(
             store.require_plan(json.loads(plan.model_dump_json()))
             rows = store.rows_of(trials)
     finished = {row.key for row in rows}
-    left = [trial for trial in trials if trial.key not in finished]
-    work = SharedWork.from_trials(left)
-    effort = Effort.from_trials(left, plan, [row.seconds for row in rows if row.status == DONE])
+    remaining = [trial for trial in trials if trial.key not in finished]
+    work = SharedWork.from_trials(remaining)
+    effort = Effort.from_trials(
+        remaining, plan, [row.seconds for row in rows if row.status == DONE]
+    )
     # A factor on a sensor replaces the default ones.
     sets = {", ".join(trial.study.list_sensors()) or "none" for trial in trials}
     content = {
         "title": plan.title,
         "trials": len(trials),
-        "finished": len(trials) - len(left),
+        "finished": len(trials) - len(remaining),
         "designs": work.bases,
         "logs": work.logs,
         "preprocessed_logs": work.fits,

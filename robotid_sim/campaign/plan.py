@@ -232,10 +232,10 @@ def plan_of(content: Mapping[str, Any], where: str = "plan") -> CampaignPlan:
         return CampaignPlan.model_validate(content)
     except ValidationError as error:
         key, reason = first_error(error)
-        known = ", ".join(CampaignPlan.model_fields)
+        names = ", ".join(CampaignPlan.model_fields)
         first = error.errors()[0]
         if first["type"] == "extra_forbidden":
-            raise OptionError(f"{where}: unknown key '{key}'; known: {known}") from error
+            raise OptionError(f"{where}: unknown key '{key}'; known: {names}") from error
         if first["type"] == "value_error":  # of several keys; the text names them
             raise OptionError(f"{where}: {first['ctx']['error']}") from error
         raise OptionError(f"{where}: '{key}': {reason}") from error

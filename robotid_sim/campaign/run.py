@@ -98,12 +98,14 @@ def run_campaign(
         store.note("versions", json.dumps(versions()))
         store.note("trials", str(len(trials)))
         finished = store.list_finished_trials(again=again)
-        left = [trial for trial in trials if trial.key not in finished]
-        _run_missing(plan, store, left, workers, len(trials), progress)
+        remaining = [trial for trial in trials if trial.key not in finished]
+        _run_missing(plan, store, remaining, workers, len(trials), progress)
         counts = store.counts({trial.key for trial in trials})
         others = sum(store.counts().values()) - sum(counts.values())
-        before = len(trials) - len(left)
-        return CampaignRun(len(left), before, counts, others, SharedWork.from_trials(left))
+        before = len(trials) - len(remaining)
+        return CampaignRun(
+            len(remaining), before, counts, others, SharedWork.from_trials(remaining)
+        )
 
 
 def _run_missing(

@@ -69,14 +69,16 @@ def spread_by(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Spread
 
 def sort_levels(levels: Iterable[Label]) -> list[Label]:
     """Return levels: numbers by size, names as they come."""
-    known = list(dict.fromkeys(levels))
-    return sorted(known) if all(isinstance(level, int | float) for level in known) else known
+    distinct = list(dict.fromkeys(levels))
+    return (
+        sorted(distinct) if all(isinstance(level, int | float) for level in distinct) else distinct
+    )
 
 
 def values_of(rows: Iterable[TrialRow], metric: str) -> Float1D:
     """Return a metric of the trials that ended and have it."""
-    found = (row.metrics.get(metric) for row in rows if row.status == DONE)
-    return np.array([value for value in found if value is not None], dtype=float)
+    metric_values = (row.metrics.get(metric) for row in rows if row.status == DONE)
+    return np.array([value for value in metric_values if value is not None], dtype=float)
 
 
 def _interval_of_median(values: Float1D) -> tuple[float, float] | None:
@@ -106,21 +108,21 @@ def test_pairs(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Paire
         if row.status == DONE and value is not None:
             rest = tuple((k, v) for k, v in sorted(row.factors.items()) if k != factor)
             by_level[row.factors[factor]][rest, row.seed] = value
-    found = []
-    for one, two in combinations(sort_levels(by_level), 2):
-        shared = sorted(set(by_level[one]) & set(by_level[two]), key=repr)
+    pairs = []
+    for first, two in combinations(sort_levels(by_level), 2):
+        shared = sorted(set(by_level[first]) & set(by_level[two]), key=repr)
         if len(shared) >= MIN_PAIRS:
-            pair = np.array([[by_level[level][key] for key in shared] for level in (one, two)])
+            pair = np.array([[by_level[level][key] for key in shared] for level in (first, two)])
             positive = bool((pair > 0.0).all())
             apart = np.log(pair[1] / pair[0]) if positive else pair[1] - pair[0]
             middle = float(np.median(apart))
             p = float(wilcoxon(apart).pvalue) if np.any(apart) else 1.0
             difference = float(np.expm1(middle)) if positive else middle
-            found.append((one, two, len(shared), difference, p))
-    adjusted = holm([p for *_, p in found])
+            pairs.append((first, two, len(shared), difference, p))
+    adjusted = holm([p for *_, p in pairs])
     return [
-        PairedTest(one, two, count, difference, p)
-        for (one, two, count, difference, _), p in zip(found, adjusted, strict=True)
+        PairedTest(first, two, count, difference, p)
+        for (first, two, count, difference, _), p in zip(pairs, adjusted, strict=True)
     ]
 
 
@@ -166,8 +168,8 @@ def _compute_explained_share(
         return float(correlation**2)
     between = 0.0
     for level in set(labels):
-        own = ranks[[label == level for label in labels]]
-        between += own.size * float((own.mean() - ranks.mean()) ** 2)
+        level_ranks = ranks[[label == level for label in labels]]
+        between += level_ranks.size * float((level_ranks.mean() - ranks.mean()) ** 2)
     return between / total
 
 
@@ -200,8 +202,8 @@ def _sentence(config: AnswerConfig, rows: Sequence[TrialRow], by: Label) -> str:
     if not spreads:
         return f"No trial ended{where}."
     if config.at_most is None:
-        found = min(spreads, key=lambda s: float(np.median(s.values)))
-        value = float(np.median(found.values))
+        spread = min(spreads, key=lambda s: float(np.median(s.values)))
+        value = float(np.median(spread.values))
     else:
         enough = [s for s in spreads if (s.quantile(0.75) or 0.0) <= config.at_most]
         if not enough:
@@ -210,10 +212,10 @@ def _sentence(config: AnswerConfig, rows: Sequence[TrialRow], by: Label) -> str:
                 f"No {config.factor} keeps {shown(config.at_most)}{where}; the best, "
                 f"{text_of(best.level)}, has {shown(best.quantile(0.75))}."
             )
-        found = enough[0]
-        value = found.quantile(0.75) or 0.0
+        spread = enough[0]
+        value = spread.quantile(0.75) or 0.0
     words: Mapping[str, str] = {
-        "level": text_of(found.level),
+        "level": text_of(spread.level),
         "value": shown(value),
         "limit": shown(config.at_most),
         "by": text_of(by),

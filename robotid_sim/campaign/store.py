@@ -91,10 +91,10 @@ class RowStore:
             )
 
     def _require_schema(self, schema: int) -> None:
-        found = self.about("schema")
-        if found != str(schema):
+        stored = self.about("schema")
+        if stored != str(schema):
             raise FileFormatError(
-                f"{self.file} is of schema {found}, and this robotid_sim has {schema}; export its "
+                f"{self.file} is of schema {stored}, and this robotid_sim has {schema}; export its "
                 "rows with the version that wrote it, or choose another folder"
             )
 
@@ -139,8 +139,8 @@ class RowStore:
         size = self._rows.execute(
             "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
         ).fetchone()[0]
-        left = iter(range(1 + size // BYTES_OF_STEPS))
-        self._rows.set_progress_handler(lambda: next(left, None) is None, MAX_STEPS)
+        steps = iter(range(1 + size // BYTES_OF_STEPS))
+        self._rows.set_progress_handler(lambda: next(steps, None) is None, MAX_STEPS)
         return self._rows.execute(text, tuple(values))
 
 
@@ -278,9 +278,10 @@ class Store(RowStore):
         for name in [*before, *plan]:
             old, new = before.get(name), plan.get(name)
             if name not in GROWING_KEYS and old != new:
-                where, one, two = _first_difference(name, old, new)
+                where, old_value, two = _first_difference(name, old, new)
                 raise OptionError(
-                    f"{self.folder} holds a campaign of another plan: {where} is {one!r} there and "
+                    f"{self.folder} holds a campaign of another plan: {where} is {old_value!r} "
+                    f"there and "
                     f"{two!r} in this one; choose another folder"
                 )
 

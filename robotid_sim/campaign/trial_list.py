@@ -93,8 +93,8 @@ def trials_of(
     by_key = {trial.key: trial for trial in trials}
     if len(by_key) < len(trials):
         twice = next(t for t in trials if by_key[t.key] is not t)
-        one, two = dict(twice.factors), dict(by_key[twice.key].factors)
-        raise OptionError(f"two trials are the same: {one} and {two}; a factor changes nothing")
+        first, two = dict(twice.factors), dict(by_key[twice.key].factors)
+        raise OptionError(f"two trials are the same: {first} and {two}; a factor changes nothing")
     return trials
 
 
@@ -144,10 +144,10 @@ def _parts(
     if files:
         base["files"] = files
     chosen = fit.pop("chosen")
-    own = {"estimator": chosen, "options": fit.pop("options").get(chosen)}
-    own |= {"loop": plan.has_loop_metric, "arrays": sorted(plan.arrays)}
+    estimate_part = {"estimator": chosen, "options": fit.pop("options").get(chosen)}
+    estimate_part |= {"loop": plan.has_loop_metric, "arrays": sorted(plan.arrays)}
     fit.pop("estimators")
-    return base, [whole["preset"], sensors], [whole["preprocess"], fit], own
+    return base, [whole["preset"], sensors], [whole["preprocess"], fit], estimate_part
 
 
 def _hash(content: Any) -> str:

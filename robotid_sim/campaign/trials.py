@@ -151,8 +151,8 @@ def run_trials(
     make_folder(folder)
     keys = [trial.key for trial in trials]
     with RowStore(folder / FILE_NAME, _COLUMNS, SCHEMA_VERSION, write=True) as rows:
-        wanted = set(keys)
-        texts = {key: text for key, text in rows.select("key, result") if key in wanted}
+        requested = set(keys)
+        texts = {key: text for key, text in rows.select("key, result") if key in requested}
         # The same work under two names is done once.
         missing = {key: t for key, t in zip(keys, trials, strict=True) if key not in texts}
 

@@ -138,8 +138,8 @@ class GravityPd(ModelController):
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
         """Return the torque; `t` is not used."""
         del t
-        held = gravity_torque(self.model, q)
-        return np.asarray(held + self.kp * (setpoint.q - q) + self.kd * (setpoint.dq - dq))
+        gravity = gravity_torque(self.model, q)
+        return np.asarray(gravity + self.kp * (setpoint.q - q) + self.kd * (setpoint.dq - dq))
 
 
 @document_attributes

@@ -241,8 +241,8 @@ def require_basis_of(robot: Robot, basis: BaseParameters) -> None:
     fits = tuple(robot.parameter_names) == tuple(basis.symbols)
     if fits:
         W = torque_regressor(robot, *random_states(robot, 3))
-        left = np.abs(W - W[..., basis.columns] @ basis.B)[..., basis.considered]
-        of_basis = left.max(axis=(0, 2)) <= FAINT_RANK_TOLERANCE * np.abs(W).max()
+        residual = np.abs(W - W[..., basis.columns] @ basis.B)[..., basis.considered]
+        of_basis = residual.max(axis=(0, 2)) <= FAINT_RANK_TOLERANCE * np.abs(W).max()
         fits = bool(W[:, of_basis][..., basis.columns].any(axis=(0, 1)).all())
     if not fits:
         raise ShapeError(
@@ -349,9 +349,9 @@ def columns_by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, 
     strength = size[size > RANK_TOLERANCE * reference] / max(reference, np.finfo(float).tiny)
     ladder = np.concatenate([[1.0], strength, [RANK_TOLERANCE]])
     gap = np.where(ladder[1:] < FAINT_RANK_TOLERANCE, ladder[:-1] / ladder[1:], 0.0)
-    strong, known = int(gap.argmax()), strength.size
+    strong, rank = int(gap.argmax()), strength.size
     columns = np.asarray(order, dtype=np.intp)
-    return columns[:strong], columns[strong:known]
+    return columns[:strong], columns[strong:rank]
 
 
 INERTIA_STATE_COUNT = 50

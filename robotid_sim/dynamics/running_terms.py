@@ -35,12 +35,12 @@ def rotor_coupling(robot: Robot, terms: Sequence[JointTerm]) -> Float2D | None:
     coupled = [term for term in terms if TERM_KINDS[term.kind].coupled]
     if not coupled:
         return None
-    found = np.zeros((robot.dof, robot.dof))
+    coupling = np.zeros((robot.dof, robot.dof))
     for term in coupled:
         j, k = (robot.joint_names.index(str(name)) for name in (term.joint, term.partner))
-        found[j, k] += term.values[0] * np.sign(term.shape or 1.0)
-        found[k, j] = found[j, k]
-    return found
+        coupling[j, k] += term.values[0] * np.sign(term.shape or 1.0)
+        coupling[k, j] = coupling[j, k]
+    return coupling
 
 
 class RunningTerms:

@@ -72,11 +72,11 @@ class Term:
             if other in (0.0, 1.0, -1.0):
                 return {0.0: 0.0, 1.0: self, -1.0: -self}[other]
             return Term(repr(float(other))) * self
-        (sign, left), (other_sign, right) = (
+        (sign, text), (other_sign, right) = (
             _split_sign(self._factor()),
             _split_sign(other._factor()),
         )
-        product = f"{left}*{right}"
+        product = f"{text}*{right}"
         return Term(product if sign == other_sign else f"-{product}", PRODUCT)
 
     __rmul__ = __mul__
@@ -136,12 +136,12 @@ class Recorder:
     def list_assignments(self, results: Iterable[Any]) -> list[tuple[str, str]]:
         """Return the assignments that the results depend on."""
         words = {w for r in results if isinstance(r, Term) for w in WORD_PATTERN.findall(r.text)}
-        kept = []
+        assignments = []
         for name, text in reversed(self.lines):
             if name in words:
-                kept.append((name, text))
+                assignments.append((name, text))
                 words.update(WORD_PATTERN.findall(text))
-        return kept[::-1]
+        return assignments[::-1]
 
 
 ROUNDING_TOLERANCE = 1e-15

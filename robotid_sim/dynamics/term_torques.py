@@ -134,18 +134,18 @@ def term_columns(
 ) -> Float:
     """Return the torque of all joints per unit of every parameter of a term, shape (N, n, k)."""
     N, n = states.q.shape
-    found = np.zeros((N, n, len(TERM_KINDS[kind].symbols)))
+    columns = np.zeros((N, n, len(TERM_KINDS[kind].symbols)))
     if partner is None:
         constant = None if shape is None else np.array([shape])
-        found[:, j] = term_signals(kind, states.select_joint(j), constant)[:, 0]
-        return found
+        columns[:, j] = term_signals(kind, states.select_joint(j), constant)[:, 0]
+        return columns
     side = -1.0 if shape is not None and shape < 0.0 else 1.0
     turning = np.tanh((states.dq[:, j] + side * states.dq[:, partner]) / states.eps[j])
     for on, of, sign in ((j, partner, turning), (partner, j, side * turning)):
-        found[:, on, 0] = side * states.ddq[:, of]
-        found[:, on, 1] = side * states.dq[:, of]
-        found[:, on, 2] = sign
-    return found
+        columns[:, on, 0] = side * states.ddq[:, of]
+        columns[:, on, 1] = side * states.dq[:, of]
+        columns[:, on, 2] = sign
+    return columns
 
 
 def terms_torque(
@@ -185,18 +185,18 @@ def term_slopes(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D) -> Float:
 
     Dry friction is taken as fully built up.
     """
-    found = np.zeros((3, *q.shape))
+    slopes = np.zeros((3, *q.shape))
     for j, name in enumerate(robot.joint_names):
-        own = [term for term in robot.terms if name in (term.joint, term.partner)]
-        for kind in (0, 1) if own else ():
+        joint_terms = [term for term in robot.terms if name in (term.joint, term.partner)]
+        for kind in (0, 1) if joint_terms else ():
             sides = []
             for sign in (1.0, -1.0):
                 moved = [q, dq, ddq]
                 moved[kind] = moved[kind].copy()
                 moved[kind][:, j] += sign * 1e-5
-                sides.append(terms_torque(robot, own, *moved, in_order=False)[:, j])
-            found[kind, :, j] = (sides[0] - sides[1]) / 2e-5
-    return found
+                sides.append(terms_torque(robot, joint_terms, *moved, in_order=False)[:, j])
+            slopes[kind, :, j] = (sides[0] - sides[1]) / 2e-5
+    return slopes
 
 
 def standard_torque(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, tau: Float2D) -> Float2D:

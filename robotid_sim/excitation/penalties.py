@@ -177,9 +177,14 @@ def softly(
     Kinematic limits are kept on the way. It ends with a round whose result keeps all constraints,
     the first one or, with many iterations, one of the next.
     """
-    left = iterations // POLISH_ITERATIONS
+    further_rounds = iterations // POLISH_ITERATIONS
     y, success, message = _rounds(
-        problem, x, stage, (*PENALTY_WEIGHTS, *(PENALTY_WEIGHTS[-1],) * left), left, watch
+        problem,
+        x,
+        stage,
+        (*PENALTY_WEIGHTS, *(PENALTY_WEIGHTS[-1],) * further_rounds),
+        further_rounds,
+        watch,
     )
     if y is None:  # too deep in an overlap to come out: this time none is entered
         y, success, message = _rounds(
@@ -193,12 +198,12 @@ def _rounds(
     x: Float1D,
     stage: Criterion,
     weights: Sequence[float],
-    left: int,
+    further_rounds: int,
     watch: Callable[..., None],
 ) -> tuple[Float1D | None, bool, str]:
     """Return the best end of rounds that keeps all constraints, success and message.
 
-    They end when `left` further ones have followed the first that keeps them.
+    They end when `further_rounds` further ones have followed the first that keeps them.
     """
     constraints, kinematic = problem.constraints, problem.kinematic_constraints()
     stations = _first_stations(constraints)
@@ -215,10 +220,10 @@ def _rounds(
         near = (p for p in problem.toward_rest(x, shares) if problem.is_feasible(p))
         feasible = next((point for point in near if not problem.find_violations(point)), None)
         if feasible is not None:
-            left -= 1
+            further_rounds -= 1
             if problem.value(feasible, stage) < least:
                 best, least = feasible, problem.value(feasible, stage)
-            if left < 0:
+            if further_rounds < 0:
                 break
         # The largest excess of the last round, which this one has seen, is still there.
         elif (seen := penalty.excess_at_stations(x)) > MAX_EXCESS and np.isclose(

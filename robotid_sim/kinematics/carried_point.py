@@ -34,7 +34,7 @@ class CarriedPoint:
     """Indices of the carrying joints, shape (3,) or (6,)."""
     q_start: Float1D
     """Positions of all joints where every search starts [rad or m], shape (n,)."""
-    held: Float2D
+    orientation: Float2D
     """Orientation of the last body in the root frame, that six joints hold, shape (3, 3)."""
     position: Float1D = field(init=False)
     """Where the point is at `q_start`, in the root frame [m], shape (3,)."""
@@ -65,7 +65,9 @@ class CarriedPoint:
         Raises `PathError` if a target cannot be reached from the one before; the text names it.
         """
         chain = (self.geometry, self.point, self.moved, self.q_start[: self.bodies].copy())
-        Q, count = point_kernels.follow(*chain, self.position, targets, self.held, self.moved.size)
+        Q, count = point_kernels.follow(
+            *chain, self.position, targets, self.orientation, self.moved.size
+        )
         self._require(count, targets)
         return self._whole(Q)
 
@@ -76,7 +78,9 @@ class CarriedPoint:
         """
         Q = np.array(seeds[:, : self.bodies])
         chain = (self.geometry, self.point, self.moved, Q)
-        self._require(point_kernels.polish(*chain, targets, self.held, self.moved.size), targets)
+        self._require(
+            point_kernels.polish(*chain, targets, self.orientation, self.moved.size), targets
+        )
         return self._whole(Q)
 
     def rates(self, q: Float2D, v: Float2D, a: Float2D) -> tuple[Float2D, Float2D]:
@@ -194,7 +198,7 @@ def make_carried_point(
         start = np.array(robot.home)
         start[bare.moved] = q[bare.moved]
         seed = replace(bare, q_start=start)
-        seed = replace(seed, held=seed.pose()[:3, :3])
+        seed = replace(seed, orientation=seed.pose()[:3, :3])
         candidate = seed if center is None else seed.move_to(np.array(center))
         if candidate is None or beyond_limits(robot, candidate.q_start) is not None:
             continue
@@ -221,9 +225,9 @@ def _bare(robot: Robot, moved: list[int], point: tuple[float, float, float] | No
             bodies, local = wrist, robot.geometry[wrist, :3]
     elif point is not None:
         local = robot.T_last_tip[:3] @ np.append(point, 1.0)
-    held = link_poses(robot, robot.home)[bodies - 1][:3, :3]
+    orientation = link_poses(robot, robot.home)[bodies - 1][:3, :3]
     geometry = robot.geometry[:bodies]
-    return CarriedPoint(robot.name, geometry, local, np.array(moved), robot.home, held)
+    return CarriedPoint(robot.name, geometry, local, np.array(moved), robot.home, orientation)
 
 
 def _carriers(robot: Robot, rows: int, point: tuple[float, float, float] | None) -> list[int]:

@@ -168,7 +168,7 @@ def newton(
     moved: Int1D,
     q: Float1D,
     target: Float1D,
-    held: Float2D,
+    orientation: Float2D,
     rows: int,
 ) -> bool:
     """Move `q` to where the point is at the target; False if that fails or is far away."""
@@ -180,7 +180,7 @@ def newton(
         for a in range(3):
             error[a] = target[a] - O[m, a]
         if rows == 6:
-            _turn(held, R, error[3:])
+            _turn(orientation, R, error[3:])
         size = 0.0
         for a in range(rows):
             size = max(size, abs(error[a]))
@@ -204,7 +204,7 @@ def follow(
     q_start: Float1D,
     p_start: Float1D,
     targets: Float2D,
-    held: Float2D,
+    orientation: Float2D,
     rows: int,
 ) -> tuple[Float2D, int]:
     """Joint positions (N, m) along targets (N, 3), from a known start; how many could be had.
@@ -219,7 +219,7 @@ def follow(
         while share < 1.0:
             trial = q.copy()
             target = targets[k] if share + step >= 1.0 else p + (share + step) * (targets[k] - p)
-            if newton(geometry, point, moved, trial, target, held, rows):
+            if newton(geometry, point, moved, trial, target, orientation, rows):
                 q = trial
                 share += step
             else:
@@ -237,12 +237,12 @@ def polish(
     moved: Int1D,
     Q: Float2D,
     targets: Float2D,
-    held: Float2D,
+    orientation: Float2D,
     rows: int,
 ) -> int:
     """Move every row of `Q` to its target; return how many could be had in a row."""
     for k in range(targets.shape[0]):
-        if not newton(geometry, point, moved, Q[k], targets[k], held, rows):
+        if not newton(geometry, point, moved, Q[k], targets[k], orientation, rows):
             return k
     return len(targets)
 

@@ -210,8 +210,7 @@ class MjcfTree:
                 self._add_fixed(names.bodies[body], name, T)
 
     def _add_joints(self, b: int, shift: Float1D) -> Float1D:
-        """Add the joints of a body below its parent, whose link is shifted; return its own
-        shift."""
+        """Add the joints of a body, below a parent whose link is shifted; return its shift."""
         model, name = self._model, self._names.bodies[b]
         T = _translation(-shift) @ _pose(model.body_pos[b], model.body_quat[b])
         parent = self._names.bodies[model.body_parentid[b]]

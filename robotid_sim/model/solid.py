@@ -119,8 +119,7 @@ class Solid:
         return inertia.from_pseudo_inertia(scale * moments)
 
     def transform(self, T: Float2D) -> Self:
-        """Return the solid under an affine map, shape (4, 4); of a mirrored one the faces are
-        reversed."""
+        """Apply an affine map, shape (4, 4); a mirrored solid has its faces reversed."""
         faces = self.faces if np.linalg.det(T[:3, :3]) > 0.0 else self.faces[:, ::-1]
         return type(self)(self.vertices @ T[:3, :3].T + T[:3, 3], faces)
 

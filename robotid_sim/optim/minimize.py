@@ -107,12 +107,12 @@ def minimize(
     message = "the target is reached"
     try:
         while search.x is None or search.best > target:
-            left = max_evals - search.nfev
-            if left == 0:
+            remaining = max_evals - search.nfev
+            if remaining == 0:
                 message = "the budget is spent"
                 break
             X = optimizer.ask()
-            costs = search.evaluate(X[:left])
+            costs = search.evaluate(X[:remaining])
             if len(costs) == len(X):
                 optimizer.tell(X, costs)
             if callback is not None:

@@ -131,8 +131,8 @@ class PrintedMark(StrictModel):
     def _average_runs(self, table: TrialTable) -> tuple[Float1D, Float1D]:
         """Average the runs of every case or method, or take all of them."""
         if self.along == "case":
-            own = [self.case] if self.case is not None else table.cases(self.study, self.of)
-            cases = sorted(own, key=float)
+            case_names = [self.case] if self.case is not None else table.cases(self.study, self.of)
+            cases = sorted(case_names, key=float)
             x, y = (
                 np.array([table.values(self.study, self.of, name, c).mean() for c in cases])
                 for name in (self.x, self.y)

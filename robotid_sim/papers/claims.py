@@ -169,10 +169,12 @@ class PrintedClaim(StrictModel):
         nulls = {name: null for name, null in self.nulls.items() if isinstance(null, Measure)}
         try:
             value, ends = self.ours.estimate(table)
-            own = {name: part.estimate(table)[0] for name, part in (self.facts | nulls).items()}
+            claim_facts = {
+                name: part.estimate(table)[0] for name, part in (self.facts | nulls).items()
+            }
         except OptionError as error:
             raise OptionError(f"claim '{self.name}': {error}") from error
-        return MeasuredValue(value, ends, {**shared, **own})
+        return MeasuredValue(value, ends, {**shared, **claim_facts})
 
     def judge(self, measured: MeasuredValue, *, judged: bool) -> "Claim":
         """Judge the claim by what is measured.

@@ -120,7 +120,7 @@ def reproduce(
     engine, folder = engine_named(engine), Path(out)
     command = command or f"robotid_sim.reproduce({paper!r}, out)"
     places = [folder / each.name if paper == ALL_PAPERS else folder for each in chosen]
-    found = []
+    reproductions = []
     with ExitStack() as stack:
         if paper == ALL_PAPERS:
             top = stack.enter_context(_folder(folder, (OVERVIEW_FILE,), "all papers", command))
@@ -139,14 +139,14 @@ def reproduce(
                 keep_workers(),
                 use_engine(engine),
             ):
-                found.append(_reproduce_paper(each, lab, written, command, progress))
+                reproductions.append(_reproduce_paper(each, lab, written, command, progress))
         if paper == ALL_PAPERS:
             from robotid_sim.report.page import write_page  # loads matplotlib
             from robotid_sim.report.reproduction_report import overview_report
 
-            write_page(overview_report(found, command, versions()), top / OVERVIEW_FILE)
+            write_page(overview_report(reproductions, command, versions()), top / OVERVIEW_FILE)
     page = folder / (OVERVIEW_FILE if paper == ALL_PAPERS else "report.html")
-    return Reproductions(tuple(found), page, tuple(places))
+    return Reproductions(tuple(reproductions), page, tuple(places))
 
 
 def _folder(

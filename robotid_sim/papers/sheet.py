@@ -116,13 +116,13 @@ class ClaimSheet(StrictModel):
         return {name: measure.estimate(table)[0] for name, measure in self.facts.items()}
 
     def tables(
-        self, facts: Facts, made: Iterable[Table], table: TrialTable = EMPTY_TABLE
+        self, facts: Facts, code_tables: Iterable[Table], table: TrialTable = EMPTY_TABLE
     ) -> dict[str, Table]:
         """Build the declared tables, and complete those that code has made with their titles.
 
         Raises `OptionError` if a table is neither declared with rows nor made, or made alone.
         """
-        by_code = {part.name: part for part in made}
+        by_code = {part.name: part for part in code_tables}
         named = {printed.name for printed in self.table if not printed.rows}
         if odd := named ^ set(by_code):
             names = ", ".join(sorted(odd))

@@ -68,9 +68,9 @@ class Column(Measure):
         """Write the cell of a row."""
         if self.label:
             return labels.get(place[self.label], place[self.label])
-        own = {key: place[key] for key in place if key in Measure.model_fields}
+        own_keys = {key: place[key] for key in place if key in Measure.model_fields}
         part = self.model_copy(
-            update={k: v for k, v in own.items() if k not in self.model_fields_set}
+            update={k: v for k, v in own_keys.items() if k not in self.model_fields_set}
         )
         try:
             value, ends = part.estimate(table)
@@ -148,8 +148,8 @@ class TableRows(StrictModel):
             for method in methods:
                 first = next(iter(table.runs(self.study, method, self.case)), {})
                 text = self.text.format_map({**first, "method": method})
-                filled = "over" if self.compared else "of"
-                yield {**study, "case": self.case, filled: method, "method": text}
+                side = "over" if self.compared else "of"
+                yield {**study, "case": self.case, side: method, "method": text}
         else:
             for case, method in product(cases, methods):
                 count = len(table.rows.get((self.study, case, method), ()))
@@ -201,11 +201,11 @@ def _single_columns(column: Column) -> Iterator[Column]:
     """Take a column of several entries, or a summary, apart."""
     if "{j}" in column.heading and isinstance(column.entry, tuple):
         for k in column.entry:
-            one = {"entry": k, "heading": column.heading.format(j=k + 1)}
-            yield column.model_copy(update=one)
+            entry_changes = {"entry": k, "heading": column.heading.format(j=k + 1)}
+            yield column.model_copy(update=entry_changes)
     elif column.summary:
-        for heading, given in SUMMARY_COLUMNS.items():
-            changes = {"heading": heading, "digits": 3, "summary": False, **given}
+        for heading, overrides in SUMMARY_COLUMNS.items():
+            changes = {"heading": heading, "digits": 3, "summary": False, **overrides}
             yield column.model_copy(update=changes)
     else:
         yield column

@@ -281,9 +281,9 @@ class Measure(StrictModel):
     @field_validator("statistic")
     @classmethod
     def _is_known(cls, name: str) -> str:
-        known = (*SAMPLE_STATISTICS, *COMPARISON_STATISTICS, *PAIRED_STATISTICS)
-        if name not in known:
-            raise ValueError(f"unknown statistic '{name}'; known: {', '.join(known)}")
+        names = (*SAMPLE_STATISTICS, *COMPARISON_STATISTICS, *PAIRED_STATISTICS)
+        if name not in names:
+            raise ValueError(f"unknown statistic '{name}'; known: {', '.join(names)}")
         return name
 
     def estimate(self, table: TrialTable) -> tuple[Any, Ends]:

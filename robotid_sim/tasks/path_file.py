@@ -354,14 +354,16 @@ def _attempts(
         yield Attempt(_poses(spline, None if R is not None else pose[:3, :3]), q)
 
 
-def _poses(spline: BSpline, held: Float2D | None) -> Poses:
+def _poses(spline: BSpline, orientation: Float2D | None) -> Poses:
     """Return the poses along a spline through positions, or positions and quaternions."""
 
     def poses(phase: Float1D) -> Float:
         values = spline(phase)
         along = np.repeat(np.eye(4)[None], len(phase), axis=0)
         along[:, :3, 3] = values[:, :3]
-        turned = Rotation.from_quat(values[:, 3:]).as_matrix() if held is None else held
+        turned = (
+            Rotation.from_quat(values[:, 3:]).as_matrix() if orientation is None else orientation
+        )
         along[:, :3, :3] = turned
         return along
 

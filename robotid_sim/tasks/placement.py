@@ -245,9 +245,10 @@ def _nowhere(
             f"'{robot.name}' reaches no {name}: its tip moves along a single curve; leave size "
             "and place to the study, which then lets the joints swing"
         )
-    held = " with its orientation held," if demand == POSE_DEMAND else ""
+    condition = " with its orientation held," if demand == POSE_DEMAND else ""
     return (
-        f"'{robot.name}' reaches no {name}{held} within its limits and with a singularity index "
+        f"'{robot.name}' reaches no {name}{condition} within its limits and with a singularity "
+        f"index "
         f"below {MAX_PLACED_SINGULARITY_INDEX:g} (at best, {best[0].label}: {best[1].obstacle}); "
         f"choose a smaller "
         f"{shape.size_name} or leave it to the study"

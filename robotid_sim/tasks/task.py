@@ -247,11 +247,11 @@ class TaskStep(Task):
         """
         demand = tip_demand(robot)
         size = STEP_SHARE * reach(robot) if self.size is None else self.size
-        held = _hold_pose(robot, plan)
-        still = _still(robot, held, self.seconds)
+        pose_q = _hold_pose(robot, plan)
+        still = _still(robot, pose_q, self.seconds)
         runs = []
         for k, axis in enumerate(motion_axes(robot, demand)):
-            offset = _offset(robot, held, size * axis, demand)
+            offset = _offset(robot, pose_q, size * axis, demand)
             along = np.flatnonzero(np.abs(axis) > 1.0 - 1e-9)
             name = "xyz"[along[0]] if along.size else "uv"[k]
             runs.append(TaskRun(f"task-step-{name}", still, offset=offset))
@@ -266,16 +266,16 @@ def _still(robot: Robot, pose: Float1D, seconds: float) -> PointToPoint:
     return PointToPoint(robot.joint_names, pose, pose, 0.0, seconds)
 
 
-def _offset(robot: Robot, held: Float1D, shift: Float1D, demand: Demand) -> Float1D:
+def _offset(robot: Robot, pose_q: Float1D, shift: Float1D, demand: Demand) -> Float1D:
     """Return joint positions that move the tip by `shift` [m], or against it, minus the held."""
     reason = f"is out of reach of '{robot.name}'"
     for direction in (shift, -shift):
-        pose = tip_pose(robot, held)
+        pose = tip_pose(robot, pose_q)
         pose[:3, 3] += direction
-        q, reached = inverse_kinematics(robot, pose, held, demand)
+        q, reached = inverse_kinematics(robot, pose, pose_q, demand)
         reason = (beyond_limits(robot, q) or "") if reached else reason
         if reached and not reason:
-            return q - held
+            return q - pose_q
     x, y, z = np.round(shift, 4) + 0.0  # no negative zero
     raise PathError(
         f"task step of ({x:g}, {y:g}, {z:g}) m, or against it: the start {reason}; choose a "

@@ -86,8 +86,8 @@ class HomedTrajectory:
         ):
             if not beyond.any():
                 continue
-            taken = way(times[beyond])
-            for part, values in zip(parts, (taken.q, taken.dq, taken.ddq), strict=True):
+            extension = way(times[beyond])
+            for part, values in zip(parts, (extension.q, extension.dq, extension.ddq), strict=True):
                 part[beyond] = values
         return Reference(*parts)
 

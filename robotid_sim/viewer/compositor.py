@@ -134,9 +134,9 @@ class Compositor(Closeable):
             warm = {k: colors.rgba(colors.warm(float(share))) for k, share in tones.items()}
             self._robot.posed.paint(warm)
         elif self._contacts:
-            red, own = colors.rgba(colors.CONTACT_COLOR), self._contacts.ever
+            red, contact_bodies = colors.rgba(colors.CONTACT_COLOR), self._contacts.ever
             touching = self._contacts.contacts_at(state.t)
-            self._robot.posed.paint({k: red if k in touching else None for k in own})
+            self._robot.posed.paint({k: red if k in touching else None for k in contact_bodies})
         picture = self.backdrop.copy()
         self._shadow.cast(picture, self._renderer.render(self._light_camera, self._light))
         image = self._robot.render(self.camera, self._light, scale)

@@ -44,9 +44,9 @@ def legend(animations: Sequence[Animation], models: Iterable[str]) -> list[tuple
 
     One animation alone needs no name, nor does a model whose color is that of an animation.
     """
-    taken = {animation.color for animation in animations}
+    used_colors = {animation.color for animation in animations}
     notes = [(name, colors.model_color(name, k)) for k, name in enumerate(models)]
-    notes = [(name, color) for name, color in notes if color not in taken]
+    notes = [(name, color) for name, color in notes if color not in used_colors]
     if len(animations) == 1:
         return notes
     shown = zip(animations, animation_colors(animations), strict=True)

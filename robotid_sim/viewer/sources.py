@@ -122,8 +122,8 @@ class ViewerMotions:
 
         rates: dict[str, Any] = {"fps": fps, "speed": speed, "time": time, "progress": progress}
         done = recorder.record(self.animations, path, settings, models=self.models, **rates)
-        made = {"file": str(path), "frames": done.frames, "renderer": done.renderer}
-        return {**self.content(), **made}
+        recording = {"file": str(path), "frames": done.frames, "renderer": done.renderer}
+        return {**self.content(), **recording}
 
     def content(self) -> dict[str, Any]:
         """Return what is shown, as JSON values."""

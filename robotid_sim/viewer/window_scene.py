@@ -154,15 +154,15 @@ class WindowScene:
         robot, painted = self.animation.robot, self._painted[opacity]
         if "torque" in layers and state.tau is not None:
             steps = np.round(TONE_COUNT * torque_share(robot, state.tau)) / TONE_COUNT
-            wanted: dict[int, Rgb | None] = dict(enumerate(map(colors.warm, steps)))
-            wanted[-1] = colors.warm(0.0)  # the base bears no torque of its own
+            new_colors: dict[int, Rgb | None] = dict(enumerate(map(colors.warm, steps)))
+            new_colors[-1] = colors.warm(0.0)  # the base bears no torque of its own
         else:
             red = self._contacts.contacts_at(state.t) if "contacts" in layers else frozenset[int]()
-            wanted = {body: colors.CONTACT_COLOR if body in red else None for body in painted}
+            new_colors = {body: colors.CONTACT_COLOR if body in red else None for body in painted}
         for body in list(painted):
-            if painted[body] != wanted[body]:
+            if painted[body] != new_colors[body]:
                 del painted[body]
-                painted[body] = color = wanted[body]
+                painted[body] = color = new_colors[body]
                 paint = None if color is None else colors.rgba(color, opacity)
                 self._robots[opacity].paint({body: paint})
                 return

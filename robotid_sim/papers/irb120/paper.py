@@ -112,8 +112,8 @@ def _plan_driven_trials(
     for label, kind in DRIVEN_STREAMS.items():
         drivable = filter(trials.is_drivable, motions[label])
         for run, x in enumerate(islice(drivable, effort["engine_runs"])):
-            given = {"kind": kind, "run": run, "x": x, "logs": effort["logs"]}
-            yield lab.cell(("engine", "", label), trials.identification, **given)
+            arguments = {"kind": kind, "run": run, "x": x, "logs": effort["logs"]}
+            yield lab.cell(("engine", "", label), trials.identification, **arguments)
 
 
 def compute_rows(table: TrialTable, seed: int, effort: Mapping[str, int]) -> TrialTable:

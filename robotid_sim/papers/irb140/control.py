@@ -243,15 +243,15 @@ def curve_row(lap: ControlRun) -> dict[str, Any]:
     def thin(values: Float2D, digits: int) -> Float2D:
         return np.round(values[drawn, :JOINT_COUNT], digits)
 
-    tau, tip, wanted = thin(trace.tau, 6), thin(trace.tip, 7), thin(trace.tip_reference, 7)
+    tau, tip, reference = thin(trace.tau, 6), thin(trace.tip, 7), thin(trace.tip_reference, 7)
     return {
         "t": trace.t[drawn].tolist(),
         "tau": tau.tolist(),
         "energy": thin(trace.energy, 6).tolist(),
         "tip": tip.tolist(),
-        "tip_reference": wanted.tolist(),
+        "tip_reference": reference.tolist(),
         "tau_rms": rms(tau).tolist(),
-        "tip_error": 1e3 * float(np.linalg.norm(tip - wanted, axis=1).max()),
+        "tip_error": 1e3 * float(np.linalg.norm(tip - reference, axis=1).max()),
     }
 
 

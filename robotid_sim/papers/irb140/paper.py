@@ -80,12 +80,12 @@ def sums_of_print() -> dict[TrialKey, ResultRow]:
     rows: dict[TrialKey, ResultRow] = {}
     reference = parameter_vector("reference")
     for column, swarm in (("QPSO", "qubit"), ("PSO", "pso")):
-        found = parameter_vector(column)
+        values = parameter_vector(column)
         stated, ranges = SETTINGS["printed"]["search"][swarm], model.mape_ranges(column)
-        kinds = zip(("com", "inertia"), model.mape(found, reference), ranges, strict=True)
+        kinds = zip(("com", "inertia"), model.mape(values, reference), ranges, strict=True)
         for what, error, ends in kinds:
             rows["sums of print", what, column] = {
-                "cost": float(((found - reference) ** 2).sum()),
+                "cost": float(((values - reference) ** 2).sum()),
                 "mape": round(error, 4),
                 "low": ends[0],
                 "high": ends[1],
@@ -156,8 +156,8 @@ def compare_models(table: TrialTable, scenario: str) -> dict[TrialKey, ResultRow
     shares = 100.0 * (1.0 - (later / whole) ** 2)  # the start is a hundredth of the lap
     apart = [a - b for a, b in pairwise(values("tracking_error", RANKED_MODELS))]
     turned = all((interval_of_mean(d) or (d.mean(),))[0] > 0.0 for d in apart)
-    said = {"start": f"{shares.min():.0f} to {shares.max():.0f}", "order": ORDER_TEXTS[turned]}
-    rows["models", scenario, "loop"] = {**rows["models", scenario, "loop"], **said}
+    texts = {"start": f"{shares.min():.0f} to {shares.max():.0f}", "order": ORDER_TEXTS[turned]}
+    rows["models", scenario, "loop"] = {**rows["models", scenario, "loop"], **texts}
     return rows
 
 

@@ -119,8 +119,8 @@ def search(
     names += [] if clamp is None else [f"clamp {clamp:.4f}"]
     streams = (make_stream(seed, *names, f"run {run}") for run in range(runs))
     described = {"scaling": scaling, "box": f"± {100.0 * half_width:g} %", "clamp": clamp}
-    found = (search_once(chosen, scaling, half_width, rng) for rng in streams)
-    return {"runs": [described | row for row in found]}
+    searches = (search_once(chosen, scaling, half_width, rng) for rng in streams)
+    return {"runs": [described | row for row in searches]}
 
 
 def fly(
@@ -198,15 +198,15 @@ def torque_map(robot: Robot, states: Reference) -> Callable[[Float2D], Float2D]:
     Masses are those of Table 2, wrist, friction and rotors those of the catalog's arm.
     """
     n = len(model.LINK_NAMES)
-    own = slice(0, n * INERTIAL_COUNT)
+    inertial = slice(0, n * INERTIAL_COUNT)
     rows = torque_regressor(robot, states.q, states.dq, states.ddq)
     of_first = rows.reshape(len(states.q), robot.dof, -1)[:, :n].reshape(len(states.q) * n, -1)
-    columns = of_first[:, own] @ inertia.frame_map(
+    columns = of_first[:, inertial] @ inertia.frame_map(
         load_published_parameters(model.ROBOT_NAME).frames
     )
-    known = robot.parameters()
-    known[own] = 0.0
-    rest = of_first @ known
+    friction_parameters = robot.parameters()
+    friction_parameters[inertial] = 0.0
+    rest = of_first @ friction_parameters
 
     def torques(candidates: Float2D) -> Float2D:
         tau = model.link_parameters(candidates) @ columns.T + rest

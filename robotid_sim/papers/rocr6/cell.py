@@ -216,9 +216,12 @@ def _curves(
     torques = {"true": log.truth.tau, **filtered}
     curves = {"filters": (log.t[window], {name: tau[window] for name, tau in torques.items()})}
     for what, problem in zip(("excitation", "verification"), problems, strict=True):
-        found = {name: problem.W @ np.array(row["parameters"]) for name, row in estimates.items()}
+        predictions = {
+            name: problem.W @ np.array(row["parameters"]) for name, row in estimates.items()
+        }
         torques = {
-            name: problem.unstack_rows(y) for name, y in {"measured": problem.y, **found}.items()
+            name: problem.unstack_rows(y)
+            for name, y in {"measured": problem.y, **predictions}.items()
         }
         curves[what] = (sample_times(), torques)
     rows = {}
@@ -269,10 +272,10 @@ def estimate_by_filter(
                 build_problem(rows_of(log, motion, tau), nominal, basis)
             )
             runs_of.setdefault(name, []).append(torque_rms(unseen, fit.beta - true))
-    left = torque_rms(unseen, basis.project(nominal.parameters()) - true)
-    errors = {**runs_of, NOMINAL_NAME: [left]}
+    nominal_rms = torque_rms(unseen, basis.project(nominal.parameters()) - true)
+    errors = {**runs_of, NOMINAL_NAME: [nominal_rms]}
     rows = {name: {"runs": [{"errors": run} for run in of]} for name, of in errors.items()}
-    torque = {"transients": transients, "nominal": left, "torque": torque_rms(unseen, true)}
+    torque = {"transients": transients, "nominal": nominal_rms, "torque": torque_rms(unseen, true)}
     return {"studies": {"filtered": {"methods": rows}, "unseen": torque}}
 
 

@@ -287,8 +287,8 @@ def compensation(*, seed: int, run: int, count: int, x: Sequence[float]) -> dict
         for name, error in tracking.items()
     }
     names = identified[0][1]
-    left = {name: {"runs": [scores[name] for _, scores in identified]} for name in names}
-    studies: dict[str, Any] = {"compensation": {"methods": left}, "tracking": {"methods": loop}}
+    methods = {name: {"runs": [scores[name] for _, scores in identified]} for name in names}
+    studies: dict[str, Any] = {"compensation": {"methods": methods}, "tracking": {"methods": loop}}
     if run == 0:
         dof = model.arm().dof
         curves = {m: (tau - W @ beta).reshape(-1, dof).T.tolist() for m, beta in first.items()}
@@ -324,8 +324,8 @@ def _identify(
 
 def _compute_remaining_share(tau: Float1D, predicted: Float1D) -> Any:
     """Measure what is left of the torque of every joint, by RMS, after compensation [%]."""
-    left, size = (rms(part.reshape(-1, model.arm().dof)) for part in (tau - predicted, tau))
-    return (100.0 * left / size).tolist()
+    remaining, size = (rms(part.reshape(-1, model.arm().dof)) for part in (tau - predicted, tau))
+    return (100.0 * remaining / size).tolist()
 
 
 def _rows(log: Log, state: Motion | Truth) -> tuple[Float2D, Float1D]:

@@ -98,7 +98,7 @@ def add_computed(table: TrialTable, best: ResultRow) -> TrialTable:
     """Compute what needs no run, on the data of the searches along the best excitation."""
     fitness, truth = engine.noise_free(np.array(best["x"])), model.theoretical()
     least = np.linalg.lstsq(fitness.W, fitness.y, rcond=None)[0]
-    found = {
+    values = {
         f"{m}, ours": table.best("search", m, "fitness", engine.FREE)["beta"]
         for m in model.PRINTED_METHODS
     }
@@ -107,7 +107,7 @@ def add_computed(table: TrialTable, best: ResultRow) -> TrialTable:
         **model.TABLE_5,
         "computed": truth.tolist(),
         "least squares": np.where(np.abs(least) > ROUNDING_TOLERANCE, least, 0.0).tolist(),
-        **found,
+        **values,
     }
     rows: dict[TrialKey, ResultRow] = {("table 5", "", ""): table_5}
     for name, *limits in model.SETTINGS["table_3"]:
@@ -182,7 +182,7 @@ def _facts_of_runs(table: TrialTable) -> ResultRow:
         f"{name}: {run['unit']:.3g} with {100.0 * run['limit_use']:.0f} % of a limit"
         for name, run in boxes.items()
     )
-    kept = [run["unit"] for run in boxes.values() if run["feasible"] == "yes"]
+    feasible = [run["unit"] for run in boxes.values() if run["feasible"] == "yes"]
     beetles = {name: table.values("beetles", name, "fitness") for name in ("SEDSABSO", "BSO")}
     still = STAGNATION_RATIO * float(np.median(list(beetles.values())))
     costs = {name: table.values("compensation", name, "fitness") for name in DIRECT_METHODS}
@@ -190,7 +190,7 @@ def _facts_of_runs(table: TrialTable) -> ResultRow:
     below = np.array(searched) < np.minimum(*costs.values())
     return {
         "penalties": "; ".join(shown),
-        "best_penalized": f"{min(kept):.3g}" if kept else "none",
+        "best_penalized": f"{min(feasible):.3g}" if feasible else "none",
         "still": int((beetles["SEDSABSO"] > still).sum()),
         "still_bso": int((beetles["BSO"] > still).sum()),
         "below": int(below.all(axis=0).sum()),

@@ -84,10 +84,10 @@ class TwoLinkElpidso(TrialPaper):
             cells.append(lab.cell(key, trials.check_in_engine, rho=rate, estimates=means))
         for rate in model.FITTED:
             key = ("costs", f"{rate:g}", "searches")
-            found = [
+            estimates = [
                 row["parameters"] for m in SEARCH_NAMES for row in table.runs("noisy", m, key[1])
             ]
-            cells.append(lab.cell(key, trials.costs_in_engine, rho=rate, estimates=found))
+            cells.append(lab.cell(key, trials.costs_in_engine, rho=rate, estimates=estimates))
         return add_computed(table | lab.tabulate("compare with least squares", cells))
 
 
@@ -168,9 +168,9 @@ def _unseen(table: TrialTable) -> TrialTable:
         checked = [table.runs("checked", average, rho)[0][method] for rho in UNSEEN_RHOS]
         put("unseen noisy", average, method, np.concatenate(checked))
         if method != BOX_MINIMUM_NAME:
-            found = final(table, "exact", method, average)
-            relative = [trials.relative_error(run, found) for run in driven]
-            sums = [trials.sum_torque_errors(run, found) for run in driven]
+            parameters = final(table, "exact", method, average)
+            relative = [trials.relative_error(run, parameters) for run in driven]
+            sums = [trials.sum_torque_errors(run, parameters) for run in driven]
             put("unseen exact", average, method, np.concatenate(relative))
             put("unseen sums", average, method, np.concatenate(sums))
     return TrialTable.from_results(rows.items())
@@ -179,8 +179,8 @@ def _unseen(table: TrialTable) -> TrialTable:
 def _compute_figures(table: TrialTable) -> TrialTable:
     """Compute what figures show: torques of validation runs, and errors over the noise [%]."""
     rows: dict[TrialKey, ResultRow] = {}
-    found = {m: final(table, "exact", m, "medians") for m in METHOD_NAMES}
-    found[UNFAIR] = table.values(UNFAIR_STUDY, "LS", "parameters").mean(axis=0)
+    parameters = {m: final(table, "exact", m, "medians") for m in METHOD_NAMES}
+    parameters[UNFAIR] = table.values(UNFAIR_STUDY, "LS", "parameters").mean(axis=0)
     for rho, run in zip(UNSEEN_RHOS, integrate(model.VALIDATED), strict=True):
         shown = run.t <= DISPLAY_TIME
         t, measured, unscaled = (
@@ -190,7 +190,7 @@ def _compute_figures(table: TrialTable) -> TrialTable:
         )
         rows["validation", rho, "measured"] = {"t": t, "torque": measured}
         Y = run.regressor().reshape(-1, 2, 4)[shown]
-        for method, x in found.items():
+        for method, x in parameters.items():
             torque = np.array([Y[:, j] @ x + unscaled[j] for j in (0, 1)])
             error = np.maximum(np.abs(measured - torque), MIN_DRAWN_ERROR)
             rows["validation", rho, method] = {"t": t, "torque": torque, "error": error}
@@ -205,7 +205,7 @@ def _compute_figures(table: TrialTable) -> TrialTable:
         ]
         error = 100.0 * np.mean(medians, axis=1)
         rows["differentiation", "", method] = {"noise": noises, "error": error}
-    exact = np.full(noises.size, 100.0 * trials.relative_parameter_error(found["ELPIDSO"]))
+    exact = np.full(noises.size, 100.0 * trials.relative_parameter_error(parameters["ELPIDSO"]))
     rows["differentiation", "", "exact"] = {"noise": noises, "error": exact}
     return TrialTable.from_results(rows.items())
 
@@ -242,20 +242,20 @@ def _compute_tables(table: TrialTable) -> TrialTable:
             each = [estimate(table, study, rho, method) for rho in RHO_VALUES]
             averaged = [{"parameters": x, "error": error} for x in each]
             rows["table 8", study, method] = {"runs": averaged}
-    found = final(table, "exact", "ELPIDSO", "means")
+    mean_parameters = final(table, "exact", "ELPIDSO", "means")
     sums = {m: table.runs("unseen sums", m, "means")[0]["errors"] for m in METHOD_NAMES}
     for (k, run), j in product(enumerate(integrate(model.VALIDATED)), (0, 1)):
-        mean = float((run.tau - trials.torque_errors(run, found))[:, j].mean())
+        mean = float((run.tau - trials.torque_errors(run, mean_parameters))[:, j].mean())
         errors = {m: of[2 * k + j] for m, of in sums.items()}
         literal = errors["ELPIDSO"] / (run.t.size * abs(mean))
         rows["absolute", UNSEEN_RHOS[k], str(j + 1)] = {**errors, "mean": mean, "literal": literal}
     for k, of in enumerate(model.all_gains()):
         gains = ", ".join(f"{gain:g}" for gain in of["gains"])
-        said = {
+        texts = {
             "conditions": "hold" if of["routh_hurwitz"] else "do not hold",
             "swarm": "settles" if of["radius"] < 1.0 else "diverges",
         }
-        rows["gains", "", str(k)] = {**of, **said, "gains": gains}
+        rows["gains", "", str(k)] = {**of, **texts, "gains": gains}
     return TrialTable.from_results(rows.items())
 
 
@@ -329,8 +329,8 @@ def _eta(table: TrialTable) -> ResultRow:
     nearer = lost = 0
     for rho in RHO_VALUES:
         least = np.abs(estimate(table, "noisy", rho, "LS") - model.TRUE_PARAMETERS)
-        found = (table.values("noisy", m, "parameters", rho) for m in ("GA", "SPSO"))
-        swarms = [np.median(np.abs(x - model.TRUE_PARAMETERS), axis=0) for x in found]
+        estimates = (table.values("noisy", m, "parameters", rho) for m in ("GA", "SPSO"))
+        swarms = [np.median(np.abs(x - model.TRUE_PARAMETERS), axis=0) for x in estimates]
         nearer += all(errors[3] < least[3] for errors in swarms)
         lost += all(errors[:3].max() > WORSE_RATIO * least[:3].max() for errors in swarms)
     return {"eta_nearer": nearer, "others_lost": lost}

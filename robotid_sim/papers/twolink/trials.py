@@ -79,11 +79,11 @@ class TorqueCriterion:
     def direct(self) -> dict[str, dict[str, Any]]:
         """Return the rows of least squares and of the minimum in the box, by name."""
         boxed = self.minimize_in_box()
-        found = {
+        minima = {
             "LS": (self.least_squares, 0.0),
             BOX_MINIMUM_NAME: (boxed, self.excess(boxed[None])[0]),
         }
-        return {name: self.row(x, float(excess)) for name, (x, excess) in found.items()}
+        return {name: self.row(x, float(excess)) for name, (x, excess) in minima.items()}
 
     def row(self, x: Float1D, excess: float) -> dict[str, Any]:
         """Return the row of an estimate, shape (4,), whose J is so much above the minimum."""
@@ -100,9 +100,9 @@ class TorqueCriterion:
         }
 
 
-def relative_parameter_error(found: Float1D) -> float:
+def relative_parameter_error(estimate: Float1D) -> float:
     """Divide the norm of the error of an estimate by that of the true parameters."""
-    return float(np.linalg.norm(found - TRUE_PARAMETERS) / np.linalg.norm(TRUE_PARAMETERS))
+    return float(np.linalg.norm(estimate - TRUE_PARAMETERS) / np.linalg.norm(TRUE_PARAMETERS))
 
 
 def mean_squared_error(run: DrivenRun, parameters: Float1D) -> float:
