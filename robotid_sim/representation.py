@@ -55,7 +55,7 @@ def _repr(value: Any) -> str:
 
 
 def _short(value: Any) -> str:
-    """Return a text of at most LONGEST characters."""
+    """Return a text of at most `MAX_TEXT_LENGTH` characters."""
     text = _text(value)
     return text if len(text) <= MAX_TEXT_LENGTH else f"{text[: MAX_TEXT_LENGTH - 1]}…"
 

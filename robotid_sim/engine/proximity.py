@@ -70,7 +70,7 @@ class Proximity(Closeable):
 
     Links are the convex hulls of their collision shapes, or of their visual ones; of a robot that
     has neither, capsules along the kinematics. Neighbors in the chain are omitted, and so are
-    links that touch one another in every one of PROBES random configurations.
+    links that touch one another in every one of `PROBE_COUNT` random configurations.
     It can be sent to another process, which opens a client of its own.
 
     Parameters

@@ -1,4 +1,4 @@
-"""Excitation design: which motion makes the parameters visible within the limits."""
+"""Excitation design: motions within the limits that make the parameters identifiable."""
 
 from typing import TYPE_CHECKING
 

@@ -17,17 +17,17 @@ from robotid_sim.trajectory.fourier import rest_basis
 from robotid_sim.trajectory.homing import HomedTrajectory, add_approach
 
 LIMIT_SAMPLES = 200
-"""Points of a run on which the limits are imposed."""
+"""Points of a run at which the limits are imposed."""
 
 LIMIT_SHARE = 0.98
-"""Share of the limits that is used there, for the sake of the times between."""
+"""Share of the limits that is used there, to keep them between the points too."""
 
 MIN_RADIUS = 1e-4
-"""Radius [m] below which a circle is none."""
+"""Smallest radius of a circle [m]."""
 
 SHRINK_FACTOR = 0.85
 MAX_ATTEMPTS = 40
-"""A draw outside the limits is scaled by SHRINK up to TRIES times."""
+"""A draw outside the limits is scaled by `SHRINK_FACTOR` up to `MAX_ATTEMPTS` times."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -186,7 +186,7 @@ class CartesianFourierSpace:
         return np.concatenate([(part[:, moved] / share).ravel() for part in use])
 
     def random(self, rng: np.random.Generator, margin: float = 1.0) -> Float1D:
-        """Return random coordinates that go `margin` of the way to where the limits end.
+        """Return random coordinates that use `margin` of the limits.
 
         Raises `InfeasibleError` if even a small motion leaves the limits.
         """
@@ -242,7 +242,7 @@ class CartesianFourierSpace:
         raise InfeasibleError(self._obstacle(MIN_RADIUS * circle))
 
     def _obstacle(self, x: Float1D) -> str:
-        """Return which joint and limit stand in the way of a motion, with the remedy."""
+        """Name the joint and limit that prevent a motion, with the remedy."""
         center = np.round(self.center, 4).tolist()
         values = self.limit_values(x).reshape(3, LIMIT_SAMPLES, -1)
         if not np.isfinite(values).all():

@@ -1,4 +1,4 @@
-"""What an excitation must keep beside kinematic limits: torque and workspace."""
+"""Constraints of an excitation in addition to kinematic limits: torque and workspace."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
@@ -27,7 +27,7 @@ class MotionConstraint(ABC):
     """Points of a run on which the solver imposes it."""
 
     slack: ClassVar[float] = 0.02
-    """Share of the room that the solver leaves unused, for the sake of the times between."""
+    """Share of the range that the solver leaves unused, to keep the bounds between samples too."""
 
     checked: ClassVar[int] = 800
     """Points of a run on which a result is checked, at least ten times `samples`."""
@@ -36,7 +36,7 @@ class MotionConstraint(ABC):
     """The same while a solver is on its way."""
 
     smooth: ClassVar[bool] = True
-    """Whether slopes change without jumps, as sequential quadratic programming needs it."""
+    """Whether slopes are continuous, as sequential quadratic programming requires."""
 
     @property
     @abstractmethod
@@ -52,7 +52,7 @@ class MotionConstraint(ABC):
         """Return their derivatives by the motion."""
 
     def soft_values(self, motion: MotionArrays) -> Float2D:
-        """Return the values as a solver sees them that may start far outside of the bounds."""
+        """Return the values for a solver that may start far outside of the bounds."""
         return self.values(motion)
 
     def soft_slopes(self, motion: MotionArrays) -> Slopes:
@@ -61,7 +61,7 @@ class MotionConstraint(ABC):
 
     @abstractmethod
     def label(self, k: int) -> str:
-        """Return what value `k` is, for messages."""
+        """Return the name of value `k` for messages."""
 
     def excess(self, motion: MotionArrays) -> Float2D:
         """Return by how much the bounds are violated, shape (N, m); not positive where kept."""
@@ -177,15 +177,15 @@ class TipBox(MotionConstraint):
 
     @property
     def bounds(self) -> tuple[Float1D, Float1D]:
-        """Return the box, in meters over SCALE."""
+        """Return the box, in meters over `LENGTH_SCALE`."""
         return self.lower / LENGTH_SCALE, self.upper / LENGTH_SCALE
 
     def values(self, motion: MotionArrays) -> Float2D:
-        """Return the position of the tip over SCALE."""
+        """Return the position of the tip over `LENGTH_SCALE`."""
         return tip_states(self.robot, motion[0])[0] / LENGTH_SCALE
 
     def slopes(self, motion: MotionArrays) -> Slopes:
-        """Return the Jacobian of the tip over SCALE."""
+        """Return the Jacobian of the tip over `LENGTH_SCALE`."""
         return position_slopes(tip_states(self.robot, motion[0])[1] / LENGTH_SCALE)
 
     def label(self, k: int) -> str:
@@ -211,11 +211,11 @@ class TipPlane(MotionConstraint):
 
     @property
     def bounds(self) -> tuple[Float1D, Float1D]:
-        """Return the offset over SCALE as upper bound."""
+        """Return the offset over `LENGTH_SCALE` as upper bound."""
         return np.array([-np.inf]), np.array([self.offset / LENGTH_SCALE])
 
     def values(self, motion: MotionArrays) -> Float2D:
-        """Return the height over the plane over SCALE."""
+        """Return the height over the plane over `LENGTH_SCALE`."""
         return (tip_states(self.robot, motion[0])[0] @ self.normal)[:, None] / LENGTH_SCALE
 
     def slopes(self, motion: MotionArrays) -> Slopes:
@@ -246,12 +246,12 @@ def tip_states(robot: Robot, q: Float2D) -> tuple[Float2D, Float]:
 
 
 def position_slopes(by_q: Float) -> Slopes:
-    """Return the slopes of values that positions alone decide."""
+    """Return the slopes of values that depend on positions only."""
     return by_q, np.zeros_like(by_q), np.zeros_like(by_q)
 
 
 def tighten_bounds(constraint: MotionConstraint) -> tuple[Float1D, Float1D]:
-    """Return the bounds of a constraint with its slack taken off."""
+    """Return the bounds of a constraint minus its slack."""
     lower, upper = constraint.bounds
     room = [np.where(np.isfinite(b), constraint.slack * np.abs(b), 0.0) for b in (lower, upper)]
     return lower + room[0], upper - room[1]
@@ -264,11 +264,11 @@ class Violation:
 
     what: str
     t: float
-    """When it is worst [s]."""
+    """Time of the largest violation [s]."""
     value: float
-    """What it is there."""
+    """Value at that time."""
     bound: float
-    """What it may be."""
+    """Bound of the value."""
     unit: str
 
     def __str__(self) -> str:
@@ -288,7 +288,7 @@ def violations(
     """Return every bound that a motion violates, at its worst time.
 
     Times t [s], shape (N,), and the motion, each part (N, n), belong together; up to the
-    tolerance, in a constraint's own scale, a violation is rounding.
+    tolerance, in a constraint's own scale, a violation counts as rounding.
     """
     rows = []
     for constraint in constraints:
@@ -309,7 +309,7 @@ def violations(
 def find_violations(
     trajectory: Excitation, constraints: Sequence[MotionConstraint], *, quickly: bool = False
 ) -> list[Violation]:
-    """Return what a trajectory violates in its first run and on its ways from home and back.
+    """List the violations of a trajectory in its first run and on its ways from home and back.
 
     Quickly, a coarser grid and the first constraint that is violated will do.
     """

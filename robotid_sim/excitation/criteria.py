@@ -1,7 +1,7 @@
-r"""What makes an excitation good: functions of the information with their exact gradients.
+r"""Criteria of an excitation: functions of the information with exact gradients.
 
-Every criterion is a function of the information matrix :math:`M = Z^T Z` of weighed rows Z, handed
-over as its triangular root. Here are the weighing of the rows, data from before and D-optimality.
+Every criterion is a function of the information matrix :math:`M = Z^T Z` of weighed rows Z, passed
+as its triangular root. This module has the weights of the rows, prior data and D-optimality.
 """
 
 from abc import ABC, abstractmethod
@@ -44,7 +44,7 @@ class Criterion(ABC):
     r"""A function of the information about the base parameters; smaller is better.
 
     The rows of a joint count by the inverse of its noise. The noise of torque sensors grows with
-    the torque: without that, motions of large torque would look better than they are. So the
+    the torque: without it, motions with large torque would appear better than they are. So the
     variance of a joint is its mean squared nominal torque on the motion itself, above a floor,
 
     .. math:: s_j^2 = \tfrac1N \sum_k (W_{kj} \beta_0)^2 + (\rho\, \tau_j)^2,
@@ -65,7 +65,7 @@ class Criterion(ABC):
     beta: Float1D | None = field(default=None, repr=False)
     """Nominal base parameters, shape (b,); None for noise that does not depend on the motion."""
     prior: Float2D | None = field(default=None, repr=False)
-    """Root of the information from before, over the number of new samples; see `set_data`."""
+    """Root of the prior information, over the number of new samples; see `set_data`."""
     motions: int = field(default=1, repr=False, metadata=INTERNAL_FIELD)
     """Number of motions of equal length that W holds one after the other, each with its noise."""
 
@@ -98,7 +98,7 @@ class Criterion(ABC):
         """Return the value and its gradient with respect to W; these two have shape (N, n, b).
 
         Joints weigh by the size of their torques [N m], shape (n,). The value is infinite if W, the
-        base regressor of N samples, and the prior lack rank.
+        base regressor of N samples, and the prior do not have full rank.
         """
         variance, tau = self._variance(W, torque_scale)
         each = len(W) // self.motions

@@ -1,6 +1,6 @@
 """Optimal excitation: sequential quadratic programming with exact gradients, from many starts.
 
-Excitation by swarm: the optimizers of the papers on the same problem as the gradient.
+Excitation by swarm: the optimizers of the papers on the same problem.
 """
 
 from dataclasses import dataclass, field
@@ -35,16 +35,16 @@ from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation
 
 SPARE_DRAWS = 3
-"""Further draws that are tried where no start leads anywhere between links."""
+"""Further draws that are tried if no start leads to a feasible motion."""
 
 DRAW_SHARE = 0.2
-"""Share of the progress that belongs to the random draws."""
+"""Share of the random draws in the progress."""
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class DesignResult:
-    """An excitation and how it came about."""
+    """A designed excitation and the course of its search."""
 
     trajectory: Excitation
     criterion: Criterion
@@ -53,7 +53,7 @@ class DesignResult:
     value_after: float
     """The criterion of the trajectory, at most `value_before`."""
     start_values: tuple[float, ...]
-    """The criterion that every start arrived at; empty for a random design."""
+    """The final criterion of every start; empty for a random design."""
     success: bool
     """True if the start that gave the trajectory has converged."""
     message: str
@@ -62,12 +62,12 @@ class DesignResult:
     histories: tuple[tuple[float, ...], ...] = ()
     """The criterion after every iteration of every start; limits may be violated on the way."""
     violated: tuple[Violation, ...] = ()
-    """What the trajectory violates on a grid ten times finer than the solver's; most often none."""
+    """Violations of the trajectory on a grid ten times finer than the solver's; usually none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SearchResult:
-    """Where one start arrived."""
+    """Result of the search from one start."""
 
     x: Float1D
     """Coordinates in `FourierSpace`."""
@@ -90,7 +90,7 @@ def optimal_design(
 ) -> DesignResult:
     """Return an excitation that minimizes a criterion within all limits.
 
-    The best random draws are the starts. From each goes sequential quadratic programming, with the
+    The best random draws are the starts of sequential quadratic programming, with the
     kinematic limits first and then, where something else is violated, with all constraints. The
     result is never worse than the best draw. At Ctrl-C it is the best so far: of the finished
     starts and, in a single process, of the running one.
@@ -173,14 +173,14 @@ def optimal_design(
 
 
 def optimize(problem: ExcitationProblem, iterations: int, start: Float1D) -> SearchResult:
-    """Return where sequential quadratic programming arrives from one start, shape (d,).
+    """Run sequential quadratic programming from one start, shape (d,).
 
     A stage of the criterion has one or two runs of at most so many iterations; success is that of
     the last. Raises `Interrupted` at Ctrl-C, with the arrival so far.
     """
     kinematic = problem.kinematic_constraints()
     everything = [*kinematic, *problem.motion_constraints()]
-    # What is in the way in space is in the way from the beginning.
+    # Constraints in space apply from the beginning.
     runs: tuple[Constraints, ...] = (everything,) if problem.extra else (kinematic, everything)
     x, last, success, message = start, start, False, ""
     history = [problem.value(start)]
@@ -230,7 +230,7 @@ def best_of(
     best, x, least = None, draw.x, np.inf
     for value, arrival, end in sorted(ends, key=lambda row: row[0]):
         if value >= least:
-            break  # mending lowers nothing
+            break  # shrinking does not lower it
         end = shrink_to_feasible(problem, end)
         if problem.value(end) < least:
             best, x, least = arrival, end, problem.value(end)
@@ -258,9 +258,9 @@ def best_of(
 
 
 def shrink_to_feasible(problem: ExcitationProblem, x: Float1D) -> Float1D:
-    """Return a point, drawn back toward rest until everything holds on the finest grid too.
+    """Shrink a point toward rest until all constraints hold on the finest grid too.
 
-    What holds on the grids of the solver may miss by a little between them.
+    Constraints that hold on the grids of the solver may be violated slightly between them.
 
     The point, shape (d,), stays the same if nothing is violated, or nothing helps.
     """
@@ -278,7 +278,7 @@ PENALTY_WEIGHT = 10.0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class DesignCost:
-    """A criterion as a cost of free coordinates in a box, for methods that know no constraints.
+    """A criterion as a cost in a box, for methods without constraints.
 
     With ``scaling`` a point stands for the largest motion toward it that keeps all limits, so that
     every point is feasible. With ``penalty`` a point stands for itself and pays for what it
@@ -302,7 +302,7 @@ class DesignCost:
         return np.array(costs)
 
     def meant(self, point: Float1D) -> Float1D | None:
-        """Return the coordinates of the motion that a point stands for; None if there is none."""
+        """Return the coordinates of the motion of a point; None if there is none."""
         if self.handling == "penalty":
             return move_start(self.problem, point)
         return shrink_to_limits(self.problem, point, self.problem.is_feasible_on_grid)

@@ -20,7 +20,7 @@ from robotid_sim.trajectory.motion_basis import (
 )
 
 MIN_SWING_SHARE = 1e-3
-"""Share of the position range below which a motion is none."""
+"""Smallest share of the position range that a motion covers."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

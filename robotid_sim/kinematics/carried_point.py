@@ -105,7 +105,7 @@ class CarriedPoint:
         return J, Vq, Aq, Adq
 
     def content(self) -> dict[str, Any]:
-        """Return what the JSON form holds."""
+        """Return the trajectory as JSON values."""
         arrays = ("geometry", "point", "moved", "q_start", "held")
         values = {name: getattr(self, name).tolist() for name in arrays}
         return {"robot_name": self.robot_name, **values}

@@ -114,7 +114,8 @@ MIN_RADIUS = 1e-3
 def skeleton(robot: Robot) -> list[GeometryShape]:
     """Return a capsule for every link, from its joint to the next one or to the tip.
 
-    Their radius is THICKNESS of the reach. A link whose ends coincide, as in a wrist, is a sphere.
+    Their radius is `CAPSULE_THICKNESS` of the reach. A link whose ends coincide, as in a wrist, is
+    a sphere.
     """
     radius = max(CAPSULE_THICKNESS * reach(robot), MIN_RADIUS)
     ends = [joint.T_parent_joint[:3, 3] for joint in robot.joints[1:]]

@@ -160,7 +160,7 @@ def _plain(name: str, joint_names: Sequence[str]) -> str:
 
 
 def _columns(file: str, names: list[str], joint_names: Sequence[str]) -> tuple[Columns, list[int]]:
-    """Return what the columns are, and where, in the order of joints or of POSE."""
+    """Return what the columns are, and where, in the order of joints or of `POSE_COLUMNS`."""
     allowed = f"the joints ({', '.join(joint_names)}), or x,y,z, or {','.join(POSE_COLUMNS)}; and t"
     if not names or all(_is_number(name) for name in names):
         raise FileFormatError(f"{file}: has no header line; name the columns in it: {allowed}")

@@ -168,7 +168,8 @@ def best_of(
 ) -> tuple[Attempt, PathSolution] | None:
     """Return the first attempt that works well, else the best; None without any.
 
-    Well is with a singularity index below LARGEST_INDEX and links that keep apart. Else the best is
+    Well is with a singularity index below `MAX_PLACED_SINGULARITY_INDEX` and links that keep apart.
+    Else the best is
     the one that gets furthest with an index up to `largest_index`, of those all the way the best
     conditioned.
     """

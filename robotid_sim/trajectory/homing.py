@@ -98,7 +98,7 @@ class HomedTrajectory:
         return PointToPoint(self.joint_names, rest, rest, start, start + 1.0)
 
     def content(self) -> dict[str, Any]:
-        """Return what the JSON form holds."""
+        """Return the trajectory as JSON values."""
         return {
             "family": "homed",
             "home": self.home.tolist(),

@@ -302,7 +302,7 @@ class RestToRest:
         return Reference(*parts)
 
     def content(self) -> dict[str, Any]:
-        """Return what the JSON form holds."""
+        """Return the trajectory as JSON values."""
         family = next(name for name, basis in BASIS_CLASSES.items() if basis is type(self.basis))
         return {
             "family": family,

@@ -1,4 +1,4 @@
-"""What a trajectory is: a reference motion as a function of time.
+"""Trajectories: reference motions as functions of time.
 
 Point-to-point motion by a quintic polynomial, at rest at both ends.
 
@@ -70,7 +70,7 @@ class Excitation(Trajectory, Protocol):
     """A trajectory that can be written to a file."""
 
     def content(self) -> dict[str, Any]:
-        """Return what the JSON form holds; `robotid_sim.trajectory.trajectory_files` writes it."""
+        """Return the trajectory as JSON values; see `robotid_sim.trajectory.trajectory_files`."""
         ...
 
     def save(self, path: str | Path) -> None:
@@ -200,10 +200,10 @@ def approach_duration(limits: Limits, q_start: Float1D, q_end: Float1D, share: f
 
 
 MAX_SAMPLES = 1e7
-"""Samples of a run: more do not fit into the memory of a usual machine."""
+"""Largest number of samples of a run, for the memory of a usual machine."""
 
 TIME_COUNT = 2000
-"""Times at which the use of limits is looked at."""
+"""Times at which the use of limits is evaluated."""
 
 MIN_EXCESS = 1.01
 """Use of a limit that is no rounding."""

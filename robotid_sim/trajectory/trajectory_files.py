@@ -86,7 +86,7 @@ def _check_robot(trajectory: Excitation, robot: Robot | None) -> Excitation:
 
 
 def _origins(robot: Robot) -> Float2D:
-    """Return the origins of all joints in POSE [m], shape (n, 3)."""
+    """Return the origins of all joints in `COMPARISON_POSITION` [m], shape (n, 3)."""
     return np.asarray(link_poses(robot, np.full(robot.dof, COMPARISON_POSITION))[:, :3, 3])
 
 

@@ -184,7 +184,7 @@ def torque_share(robot: Robot, tau: Float) -> Float:
 
 
 def reduce_times(t: Float1D, *, dense: bool = False) -> Float1D:
-    """Return times for display: the given ones, or a grid of RATE if they are denser than that."""
+    """Return times for display: the given ones, or a grid of `SAMPLE_RATE` if denser."""
     count = int(np.ceil((t[-1] - t[0]) * SAMPLE_RATE)) + 1
     return np.linspace(t[0], t[-1], count) if dense or t.size > count else t
 

@@ -85,7 +85,7 @@ class Renderer(Closeable):
 
 
 def open_renderer(kind: str = "auto") -> Renderer:
-    """Return the renderer of the first engine that is installed, of one of RENDERERS.
+    """Return the renderer of the first engine that is installed, of one of `RENDERER_CLASSES`.
 
     Raises `MissingExtraError` if no engine is installed, `OptionError` if it cannot draw in this
     way on this machine.

@@ -59,13 +59,13 @@ class ViewSettings:
     height: int = 480
     """[pixels]"""
     camera: str = "iso"
-    """A key of DIRECTIONS."""
+    """A key of `VIEW_ANGLES`."""
     layers: frozenset[str] = DEFAULT_LAYERS
     """Keys of LAYERS."""
     joint: str | None = None
     """Joint whose curves are shown; None for the first."""
     renderer: str = "auto"
-    """One of RENDERERS; ``auto`` takes EGL where a graphics card draws for it."""
+    """One of `RENDERER_NAMES`; ``auto`` takes EGL where a graphics card draws for it."""
 
     def __post_init__(self) -> None:
         if not all(SMALLEST <= side <= LARGEST for side in (self.width, self.height)):

@@ -246,7 +246,7 @@ class ExactIdentification:
     std: Float1D
     """Standard deviation of the estimates that least squares can reach, shape (15,)."""
     beta_noisy: Float2D
-    """Estimates with noise, shape (DRAWS, 15)."""
+    """Estimates with noise, shape (`DRAW_COUNT`, 15)."""
 
     @property
     def exact_error(self) -> float:
@@ -255,7 +255,7 @@ class ExactIdentification:
 
     @property
     def scores(self) -> Float2D:
-        """Errors with noise over their standard deviations, shape (DRAWS, 15)."""
+        """Errors with noise over their standard deviations, shape (`DRAW_COUNT`, 15)."""
         return (self.beta_noisy - self.beta_true) / self.std
 
 
