@@ -1,4 +1,4 @@
-"""Where a campaign works: in processes of this machine, which may die, or on a Dask cluster."""
+"""Backends of a campaign: processes of this machine, which may die, or a Dask cluster."""
 
 import asyncio
 import ctypes
@@ -23,7 +23,7 @@ LOCAL_CLUSTER = "local"
 _log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
-"""Times that work is begun whose process dies."""
+"""Attempts at work whose process dies."""
 
 
 @contextmanager
@@ -31,8 +31,8 @@ def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
     """Send the work of the block to processes and give their number.
 
     The cluster is ``local``, or the address of a Dask scheduler; by default processes of joblib.
-    `workers` are those of this machine, by default one a core. Raises `OptionError` if Dask is not
-    installed or no scheduler answers.
+    `workers` are those of this machine, by default one per core. Raises `OptionError` if Dask is
+    not installed or no scheduler answers.
     """
     count = workers or os.cpu_count() or 1
     if cluster is None:
@@ -46,7 +46,7 @@ def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
             "--cluster needs Dask's distributed: pip install 'robotid_sim[cluster]'"
         ) from error
     if cluster == LOCAL_CLUSTER:
-        # What it says of processes that come and go is said by the campaign where it matters.
+        # The campaign itself reports processes that come and go.
         logging.getLogger("distributed").propagate = False
         options = {"threads_per_worker": 1, "dashboard_address": None, "preload": [__name__]}
         with LocalCluster(n_workers=count, silence_logs=logging.ERROR, **options) as local:
@@ -76,7 +76,7 @@ def each_retried(
     workers: int,
     keep: Callable[[Item, Result | None], None],
 ) -> None:
-    """Give every item's result to `keep`, None where its process died again and again.
+    """Pass every item's result to `keep`, None where its process died repeatedly.
 
     When a process dies all that were at work are suspected; the last try of each is alone. What an
     item raises ends all. The function goes to processes, see `each_task`; `keep` is called in this
@@ -119,7 +119,7 @@ def dask_setup(_worker: Any) -> None:
 
 
 class TimeLimitError(BaseException):
-    """A block took too long; no part of the program takes it for an error of its own."""
+    """A block took too long; not caught by any other handler of the program."""
 
 
 @contextmanager
@@ -151,5 +151,5 @@ def limit_seconds(seconds: float | None) -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
-        # What came too late for the block must not come after it.
+        # A late exception must not be raised after the block.
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)

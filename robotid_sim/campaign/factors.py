@@ -1,4 +1,4 @@
-"""Factors of a campaign: what changes between trials, and its levels."""
+"""Factors of a campaign and their levels."""
 
 import reprlib
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ FACTOR_KEYS: Mapping[str, tuple[str, ...]] = {
 """Short names of factors, and the keys of a study that they set."""
 
 ROBOT_FACTOR = "robot"
-"""The factor that is no key of a study but its robot."""
+"""The factor for the robot of a study."""
 
 DISTRIBUTIONS = ("uniform", "log-uniform", "normal")
-"""Distributions of levels, for designs that fill the space."""
+"""Distributions of levels, for space-filling designs."""
 
 RANGE_KINDS = ("range", "log-range")
 """Ranges of equal steps or ratios."""
@@ -34,9 +34,9 @@ class Level:
     """One level of a factor."""
 
     label: str | float
-    """What it is called in tables: its value, or a name."""
+    """Label in tables: its value, or a name."""
     values: Mapping[str, Any]
-    """What it sets: keys of a study with dots between, or ``robot``."""
+    """Values by dotted key of a study, or ``robot``."""
 
 
 @document_attributes
@@ -62,7 +62,7 @@ class Factor:
         return _level(self.name, _quantile(*self.drawn, share))
 
     def reduce_levels(self, count: int) -> Any:
-        """Return what a plan would say for at most so many levels, the first and the last in it."""
+        """Return the entry of a plan for at most so many levels, with the first and the last."""
         if self.drawn is not None or len(self.levels) <= count:
             return self.value
         indices = [round(k * (len(self.levels) - 1) / (count - 1)) for k in range(count)]
@@ -123,7 +123,8 @@ def _level(name: str, value: Any) -> Level:
     if name == "estimator":
         if not isinstance(value, str):
             raise OptionError(
-                f"factor 'estimator': {shortened(value)} is no name; give names of `robotid list "
+                f"factor 'estimator': {shortened(value)} is not a name; give names of `robotid "
+                f"list "
                 'estimators`, such as "ols"'
             )
         return Level(value, {"estimation.estimators": [value], "estimation.chosen": value})
@@ -147,7 +148,7 @@ def _make_range_factor(name: str, range_table: Mapping[str, Any]) -> Factor:
     needed = {kind, "steps"} if kind in RANGE_KINDS else {kind}
     if not kind or set(range_table) != needed:
         raise OptionError(
-            f"factor '{name}': {dict(range_table)} is no range"
+            f"factor '{name}': {dict(range_table)} is not a range"
             f"{suggestion(next(iter(range_table), ''), [*DISTRIBUTIONS, *RANGE_KINDS])}; give a "
             f"list, "
             "{range = [low, high], steps = n}, log-range, or one of uniform, log-uniform, normal"

@@ -32,7 +32,7 @@ from robotid_sim.validation.control_run import ControlRun, run_loop
 
 
 class Motions(NamedTuple):
-    """What the trials of one cell and one design share."""
+    """Motions shared by the trials of one cell and one design."""
 
     setup: Setup
     clean: Log
@@ -44,13 +44,13 @@ class Motions(NamedTuple):
 
 
 def make_motions(trial: StudyTrial, *, needs_loop: bool, limit: float | None) -> Motions | str:
-    """Design and run what a trial moves along within a time [s]; say why if there is none."""
+    """Design and run the motions of a trial within a time [s]; else return the reason."""
     try:
         with limit_seconds(limit):
             return _make_motions(trial, needs_loop=needs_loop)
     except TimeLimitError:
         return f"{LATE}: its design and rollouts take longer than {limit:g} s"
-    except Exception as error:  # a plugin's, or of a robot that cannot do it
+    except Exception as error:  # error of a plugin, or of the robot
         return _error_text(error)
 
 
@@ -119,8 +119,8 @@ class GroupRunner:
             new_rows = self._estimate_rows(trials, seen)
         except TimeLimitError:
             raise
-        except Exception as error:  # an estimator's own, or a plugin's
-            if len(trials) > 1:  # of one of them: the others are worth their rows
+        except Exception as error:  # error of an estimator or a plugin
+            if len(trials) > 1:  # of one of them: the others keep their rows
                 alone = (self._measure_rows([trial], seen) for trial in trials)
                 return [row for rows in alone for row in rows]
             return [_row(trials[0], FAILED, _error_text(error), time.perf_counter() - began)]
@@ -165,7 +165,7 @@ class GroupRunner:
 
 
 def run_undisturbed_loop(setup: Setup) -> ClosedLoop:
-    """Return the runs that no noise changes: laps with the true and the nominal model."""
+    """Run the noise-free laps with the true and the nominal model."""
     assert setup.comparison is not None
     alone = replace(setup.comparison, scenarios={UNDISTURBED_NAME: (Undisturbed(),)})
     return run_closed_loops(setup.cell, setup.nominal, {}, Streams(0)("control"), alone)

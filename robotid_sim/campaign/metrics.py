@@ -1,4 +1,4 @@
-"""What a trial is measured by: numbers of its estimate and of its closed loop."""
+"""Metrics of a trial: of its estimate and of its closed loop."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What came of a campaign, and what a run of it would do."""
+"""Results of a campaign, and a forecast of a run."""
 
 import csv
 import json
@@ -29,7 +29,7 @@ class CampaignResult:
     plan: CampaignPlan
     trials: Sequence[StudyTrial]
     rows: Sequence[TrialRow]
-    """One a trial that has ended."""
+    """One per trial that has ended."""
 
     @classmethod
     def load(cls, folder: str | Path, *, trust_plugins: bool = False) -> "CampaignResult":
@@ -69,7 +69,7 @@ class CampaignResult:
             raise OptionError(f"no trial of {folder} has ended; run the campaign first")
 
     def answers(self) -> list[str]:
-        """Return what the plan asks, answered in sentences."""
+        """Return the answers to the plan's questions as sentences."""
         return [text for config in self.plan.answers for text in answer(config, self.rows)]
 
     def content(self) -> dict[str, Any]:
@@ -83,7 +83,7 @@ class CampaignResult:
         return {"title": self.plan.title, "trials": len(self.trials), "left": remaining, **counts}
 
     def table(self) -> dict[str, list[Any]]:
-        """Return a column a factor, metric and property of the trials, a row a trial."""
+        """Return a table with a column per factor, metric and property, and a row per trial."""
         table: dict[str, list[Any]] = {
             factor: [row.factors[factor] for row in self.rows] for factor in self.plan.factors
         }
@@ -129,18 +129,18 @@ def require_whole_store(folder: Path) -> None:
 
 
 class CampaignForecast(NamedTuple):
-    """What a run of a campaign would do."""
+    """Forecast of a run of a campaign."""
 
     content: dict[str, Any]
     """Trials, time [s] and disk [MB], as JSON values."""
     work: SharedWork
-    """Of the trials that are left."""
+    """Work of the remaining trials."""
 
 
 def plan_campaign(
     plan: CampaignPlan, out: Path, *, workers: int = 1, trust_plugins: bool = False
 ) -> CampaignForecast:
-    """Tell what a run of a campaign would do; nothing is run or written.
+    """Forecast a run of a campaign; nothing is run or written.
 
     Parameters
     ----------

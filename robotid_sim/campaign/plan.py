@@ -23,20 +23,20 @@ Design = Literal["grid", "list", "latin-hypercube", "sobol"]
 QUICK_SEEDS = 3
 QUICK_SAMPLES = 8
 QUICK_LEVELS = 3
-"""What is left of a plan in its quick form."""
+"""Limits of a plan in its quick form."""
 
 ANSWER_FIELDS = ("level", "value", "limit", "by")
-"""What an answer's sentence is filled with."""
+"""Fields of an answer's sentence."""
 
 MAX_TRIALS = 100_000
 """Trials of a campaign."""
 
 MAX_SEED = 2**63 - 1
-"""What a column of the store holds."""
+"""Largest integer of a column of the store."""
 
 
 class AnswerConfig(ConfigSection):
-    """What the page answers in a sentence, and by which metric."""
+    """A question that the page answers in a sentence, by a metric."""
 
     metric: str
     """The metric by which it is answered."""
@@ -66,12 +66,12 @@ class AnswerConfig(ConfigSection):
 
 
 class CampaignPlan(ConfigSection):
-    """A campaign: what every trial has in common, what changes, and how often."""
+    """A campaign: the common study, the factors, and the seeds."""
 
     title: str = "Campaign"
     """Title of its page."""
     question: str = ""
-    """What it is to answer, for its page."""
+    """Question of the campaign, for its page."""
     robot: str | None = None
     """Catalog name or URDF; may be a factor instead."""
     study: dict[str, Any] = Field(default_factory=dict)
@@ -94,7 +94,7 @@ class CampaignPlan(ConfigSection):
     time_limit: float | None = Field(default=None, gt=0.0)
     """Seconds after which a group of trials that share a log is ended and recorded as late."""
     answers: tuple[AnswerConfig, ...] = ()
-    """What the page answers in sentences."""
+    """Questions that the page answers in sentences."""
 
     @model_validator(mode="after")
     def _names_exist(self) -> "CampaignPlan":
@@ -109,7 +109,7 @@ class CampaignPlan(ConfigSection):
         outside = not seeds or min(seeds) < 0 or max(seeds) > MAX_SEED
         if outside or len(set(seeds)) < len(seeds):
             raise OptionError(
-                f"seeds = {shortened(self.seeds)} are no distinct whole numbers from 0 to "
+                f"seeds = {shortened(self.seeds)} are not distinct whole numbers from 0 to "
                 f"{MAX_SEED}"
             )
         if self.count > MAX_TRIALS:
@@ -180,7 +180,7 @@ class CampaignPlan(ConfigSection):
 def _fill_space(
     factors: Sequence[Factor], design: Design, count: int
 ) -> Iterator[dict[str, Level]]:
-    """Yield points that fill the space of the factors; the same for one design and count."""
+    """Yield space-filling points of the factors, deterministic by design and count."""
     from scipy.stats import qmc  # takes a while
 
     if design == "sobol":  # balanced in powers of two only, and SciPy warns of others

@@ -1,4 +1,4 @@
-"""Running a campaign: what is missing in its store, on the processes of this machine or others."""
+"""Running the missing trials of a campaign, on this machine or a cluster."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -36,7 +36,7 @@ DIGEST_NOTE = "robot files"
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class CampaignRun:
-    """What a run of a campaign has done."""
+    """Result of a run of a campaign."""
 
     new: int
     """Trials that were run."""
@@ -59,7 +59,7 @@ def run_campaign(
     trust_plugins: bool = False,
     progress: Progress = silent,
 ) -> CampaignRun:
-    """Run the trials of a plan that the store of a folder does not hold.
+    """Run the trials of a plan that are missing in the store of a folder.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What the rows of a campaign say: spreads by level, paired tests, effects, answers, failures."""
+"""Statistics of a campaign: spreads by level, paired tests, effects, answers, failures."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -99,8 +99,8 @@ def _interval_of_median(values: Float1D) -> tuple[float, float] | None:
 def test_pairs(rows: Sequence[TrialRow], factor: str, metric: str) -> list[PairedTest]:
     """Return tests between all levels of a factor, of trials that differ in nothing else.
 
-    Trials of the same other levels and seed are a pair. Pairs of levels with less than five of
-    them are left out.
+    Trials of the same other levels and seed are a pair. Pairs of levels with fewer than five of
+    them are omitted.
     """
     by_level: dict[Label, dict[Any, float]] = defaultdict(dict)
     for row in rows:
@@ -146,8 +146,7 @@ def effects(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) -> di
     """Return the share of the variance of the ranks of a metric that every factor explains.
 
     For a factor of names it is that between its levels (eta squared), for one of numbers with many
-    values the square of Spearman's correlation. What is left is that of the seeds and of factors
-    that act together.
+    values the square of Spearman's correlation. The rest is that of the seeds and of interactions.
     """
     done = [row for row in rows if row.status == DONE and row.metrics.get(metric) is not None]
     if len(done) < 2:
@@ -185,7 +184,7 @@ def failures(rows: Iterable[TrialRow]) -> Counter[tuple[str, str]]:
 
 
 def answer(config: AnswerConfig, rows: Sequence[TrialRow]) -> list[str]:
-    """Return what a campaign answers, one sentence for each level of the factor it is given by."""
+    """Return the answer of a campaign, one sentence per level of its factor."""
     if config.by is None:
         return [_sentence(config, rows, "")]
     levels = sort_levels(row.factors[config.by] for row in rows)

@@ -1,7 +1,6 @@
-"""The store of a campaign: one SQLite file with a row a trial, and arrays beside it.
+"""The store of a campaign: one SQLite file with a row per trial, and a file of arrays.
 
-What a group of trials found is written in one transaction, so that a row is there whole or not at
-all.
+The rows of a group of trials are written in one transaction.
 """
 
 import json
@@ -99,13 +98,13 @@ class RowStore:
             )
 
     def about(self, name: str) -> str | None:
-        """Return what is noted under a name."""
+        """Return the note of a name."""
         with name_file_in_errors(self.file):
             row = self._read("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
 
     def note(self, name: str, value: str) -> None:
-        """Keep something under a name."""
+        """Store a note under a name."""
         with name_file_in_errors(self.file):
             self._rows.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
 
@@ -161,7 +160,7 @@ ARRAY_FILE = "arrays.h5"
 SCHEMA_VERSION = 1
 
 DONE, FAILED, LATE, LOST = "done", "failed", "late", "lost"
-"""What became of a trial: it ended; it raised; it took too long; its worker died three times."""
+"""Status of a trial: it ended; it raised; it took too long; its worker died three times."""
 
 GROWING_KEYS = (
     "seeds",
@@ -173,7 +172,7 @@ GROWING_KEYS = (
     "question",
     "time_limit",
 )
-"""What of a plan may change while its trials stay."""
+"""Keys of a plan that may change while its trials stay valid."""
 
 _COLUMNS = {
     "key": "TEXT",
@@ -189,7 +188,7 @@ _COLUMNS = {
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class TrialRow:
-    """What is known of a trial that was run."""
+    """Result of a trial."""
 
     key: str
     """Hash of everything that decides the result."""
@@ -246,7 +245,7 @@ class Store(RowStore):
         )
 
     def list_finished_trials(self, *, again: Sequence[str] = ()) -> set[str]:
-        """Return the keys of the trials that were run, but for those of some statuses."""
+        """Return the keys of the trials that were run, except those of some statuses."""
         marks = ", ".join("?" for _ in again)
         return {key for (key,) in self.select("key", f"WHERE status NOT IN ({marks})", again)}
 
@@ -316,7 +315,7 @@ class Store(RowStore):
         except (ValueError, RecursionError):
             table = None
         if not isinstance(table, dict):
-            raise self._damage_error(f"{what} is no table in JSON")
+            raise self._damage_error(f"{what} is not a table in JSON")
         return table
 
     def _damage_error(self, what: str) -> FileFormatError:

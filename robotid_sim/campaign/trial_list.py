@@ -1,4 +1,4 @@
-"""From a plan to its trials: what each one is, the work that some of them share, and its cost."""
+"""From a plan to its trials: their settings, shared work and cost."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ ROW_SIZE = 1e-3
 """Size of a row of the store [MB]."""
 
 SIDE_CAR_NAME = "robot.toml"
-"""What a robot's file may have beside it."""
+"""Name of the settings file beside a robot's file."""
 
 
 @document_attributes
@@ -58,11 +58,11 @@ class StudyTrial:
     robot: str
     study: StudyConfig
     base: str
-    """Hash of what decides the motions: robot, nominal model, design, experiment."""
+    """Hash of the settings of the motions: robot, nominal model, design, experiment."""
     log: str
-    """Hash of what decides the log: that, sensors, seed."""
+    """Hash of the settings of the log: motions, sensors, seed."""
     rows: str
-    """Hash of what decides the rows of the fit: that, preprocessor, terms."""
+    """Hash of the settings of the rows: log, preprocessor, terms."""
 
 
 Group = tuple[StudyTrial, ...]
@@ -133,7 +133,7 @@ def _put(content: dict[str, Any], key: str, value: Any, factor: str) -> None:
 def _parts(
     robot: str, study: StudyConfig, plan: CampaignPlan, files: Mapping[str, str]
 ) -> tuple[Any, Any, Any, Any]:
-    """Return what decides motions, log, rows and estimate, without the seed."""
+    """Return the settings of motions, log, rows and estimate, without the seed."""
     whole = study.model_dump(mode="json")
     fit, sensors, control = whole["estimation"], whole["sensors"], whole["control"]
     sections = ("seed", "plugins", "robot", "nominal", "design", "experiment")
@@ -166,7 +166,7 @@ def groups_of(trials: Sequence[StudyTrial]) -> list[Group]:
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class SharedWork:
-    """How much of every kind of work trials need, and how much they share."""
+    """Amount of every kind of work of some trials, shared work counted once."""
 
     trials: int
     bases: int
@@ -202,7 +202,7 @@ class Effort:
     def from_trials(
         cls, trials: Sequence[StudyTrial], plan: CampaignPlan, recorded: Sequence[float] = ()
     ) -> Self:
-        """Return the effort of trials that are left to do.
+        """Return the effort of the remaining trials.
 
         Where there are seconds recorded of trials of the plan, each takes as long as those did.
         """

@@ -48,9 +48,9 @@ _COLUMNS = {
 
 @cache
 def code_fingerprint(module: str) -> str:
-    """Hash what may decide the results of a module's functions.
+    """Hash the code that the results of a module's functions depend on.
 
-    That is its source, sources and data of this package but for what only shows results, and the
+    That is its source, sources and data of this package except code for display, and the
     versions of Python and packages.
     """
     digest = hashlib.sha256(repr((sys.version, sorted(versions().items()))).encode())
@@ -70,7 +70,7 @@ def code_fingerprint(module: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A piece of work: a function by its dotted name, and what it is called with."""
+    """A unit of work: a function by its dotted name, and its arguments."""
 
     name: str
     """Unique in its run; used in messages."""
@@ -79,11 +79,13 @@ class Trial:
     parameters: Mapping[str, Any] = field(default_factory=dict)
     """Keyword arguments; JSON can hold them."""
     engine: str | None = None
-    """What its plants are in; None for the first engine that is installed."""
+    """Engine of its plants; None for the first that is installed."""
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*", self.name):
-            raise OptionError(f"'{self.name}' is no name of a trial; use letters, digits and . _ -")
+            raise OptionError(
+                f"'{self.name}' is not a name of a trial; use letters, digits and . _ -"
+            )
 
     @property
     def decisive(self) -> tuple[str, str, str]:

@@ -26,10 +26,10 @@ from robotid_sim.signals import interrupt_exit_code, last_signal
 _ClickException: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 BUG_EXIT_CODE = 70
-"""Exit code of an error that nobody foresaw: EX_SOFTWARE of sysexits.h."""
+"""Exit code of an unexpected error: EX_SOFTWARE of sysexits.h."""
 
 BROKEN_PIPE_EXIT_CODE = 141
-"""Exit code where the reader of the output has gone: 128 and SIGPIPE."""
+"""Exit code if the reader of the output has disconnected: 128 and SIGPIPE."""
 
 INTERRUPT_MESSAGE = "interrupted; files that were written by then are complete"
 
@@ -48,7 +48,7 @@ MAX_ERROR_LENGTH = 300
 """Longest text of such an error in its line [characters]."""
 
 MAX_LINE_LENGTH = 2000
-"""Longest line of an error that is said whole [characters]."""
+"""Longest line of an error that is printed whole [characters]."""
 
 _EMPTY_OPTION_PATTERN = re.compile(r"--[a-z-]+=")
 
@@ -78,7 +78,7 @@ def _top(
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    0 done and passed; 1 the work ran and the verdict is no; 2 the input cannot be used; 70 a bug of
+    0 done and passed; 1 done and failed; 2 invalid input; 70 a bug of
     robotid; 141 nobody reads the output; 128 and the number of the signal that ended it, 130 at
     Ctrl-C.
     """
@@ -106,7 +106,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _fail(_usage_text(error), 2, "UsageError")
     except (typer.Abort, KeyboardInterrupt):
         return _fail(INTERRUPT_MESSAGE, interrupt_exit_code(), "Interrupted")
-    except SystemExit as end:  # Typer's: what completes has said all, or a pipe was closed
+    except SystemExit as end:  # of Typer: the message is printed, or a pipe was closed
         if plugin_fault := fault_of_plugin(end):
             return _fail(plugin_fault, 2, "PluginError")
         return BROKEN_PIPE_EXIT_CODE if end.code == 1 else int(end.code or 0)
@@ -145,7 +145,7 @@ def _trouble(error: OSError) -> str:
 
 
 def _bug(error: Exception) -> str:
-    """Keep the traceback of an error that nobody foresaw; return what to do with it, one line."""
+    """Save the traceback of an unexpected error; return one line with the file."""
     what = " ".join(f"{type(error).__name__}: {error}".split())
     text = f"this is a bug of robotid: {what[:MAX_ERROR_LENGTH]}"
     try:
@@ -170,14 +170,14 @@ def _usage_text(error: Any) -> str:
 
 
 def _fail(text: str, code: int, kind: str = "OptionError") -> int:
-    """Say in one line why a command ends; after a signal every error is of that one.
+    """Print in one line why a command ends; after a signal every error is due to it.
 
-    With ``--json`` an object on stdout says it too: what is wrong, and after its last semicolon
-    what to do.
+    With ``--json`` an object is printed to stdout, too: the error, and the remedy after its last
+    semicolon.
     """
     if last_signal() is not None:
         text, code, kind = INTERRUPT_MESSAGE, interrupt_exit_code(), "Interrupted"
-    # In one line, without what a terminal obeys or nobody would read.
+    # In one line, without control characters.
     line = " ".join(text.split())
     line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
     line = line if len(line) <= MAX_LINE_LENGTH else f"{line[:600]} ... {line[-300:]}"

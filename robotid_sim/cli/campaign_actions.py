@@ -1,4 +1,4 @@
-"""What ``robotid campaign`` does, by its action."""
+"""The actions of ``robotid campaign``."""
 
 import logging
 import os
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 def list_plans(*, as_json: bool) -> int:
-    """Print the plans that come along."""
+    """Print the shipped plans."""
     plans = {name: load_plan(name) for name in list_shipped_plans()}
     rows = tuple((name, f"{plan.title} {plan.question}") for name, plan in plans.items())
     content = [{"name": name, "title": plan.title} for name, plan in plans.items()]
@@ -57,7 +57,7 @@ def run(
     workers: int | None,
     as_json: bool,
 ) -> int:
-    """Run the trials that are missing, or say what they are."""
+    """Run the missing trials, or list them."""
     plan = load_plan(where)
     if out is None:
         raise OptionError("campaign run needs a folder for its trials; give --out FOLDER")

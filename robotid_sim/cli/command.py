@@ -1,4 +1,4 @@
-"""From the words of a command to its call: shared options, and what is refused beforehand."""
+"""From a command line to the call: shared options and checks before the work."""
 
 import inspect
 from collections.abc import Callable, Iterable, Mapping
@@ -21,7 +21,7 @@ NAMED_PARAMETERS = {
     "plant_drive": ("plant drive", "plant-drives"),
     "engine": ("engine", "engines"),
 }
-"""Parameters that are a name, with what it is a name of and its kind in `robotid list`."""
+"""Parameters that are names, with noun and kind in `robotid list`."""
 
 EMPTY_MAPPING: Mapping[str, Any] = MappingProxyType({})
 
@@ -35,9 +35,8 @@ def command(
     """Make a command of a function: its parameters are the options, its text is the help.
 
     A function that takes `study` has the options of a study's configuration behind its own, and
-    receives the configuration that they make. What is wrong with the words is said before the
-    function loads what it needs, which takes a while. Until it calls `output.begin` a signal ends
-    the process.
+    receives the configuration that they make. Wrong arguments are refused before the function loads
+    its imports, which takes a while. Until it calls `output.begin` a signal ends the process.
 
     It `uses` fields of `SharedOptions` beside those of the robot. `beside` returns from the
     command's parameters what it writes beside the file of ``--out``. Parameters that act only with
@@ -86,7 +85,7 @@ def command(
 
 
 def _require_known(values: Mapping[str, Any]) -> None:
-    """Raise if there is no robot or part of a name; what a plugin may add is left to the work."""
+    """Raise if no robot or part has a name; names that a plugin may add are checked later."""
     robot = values.get("robot")
     if robot is not None and not Path(robot).is_dir():
         find_urdf(robot)
@@ -104,7 +103,7 @@ def _require_effect(
     needs: Mapping[str, str | tuple[str, ...]],
     excludes: Mapping[str, str],
 ) -> None:
-    """Raise if an option is given that does nothing beside the others."""
+    """Raise if an option has no effect in combination with the others."""
     for name, needed in needs.items():
         others = (needed,) if isinstance(needed, str) else needed
         if _is_given(values[name]) and not any(_is_given(values[other]) for other in others):

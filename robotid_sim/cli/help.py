@@ -1,4 +1,4 @@
-"""Commands that are loaded when they are called, and a help without the terms of Python."""
+"""Commands that are loaded when they are called, and their help."""
 
 from importlib import import_module
 from typing import Any, NamedTuple
@@ -43,7 +43,7 @@ RARE_OPTIONS = frozenset(
 
 
 class Word(NamedTuple):
-    """What a shell is offered, as Typer reads it."""
+    """A shell completion, as Typer reads it."""
 
     value: str
     help: str
@@ -51,7 +51,7 @@ class Word(NamedTuple):
 
 
 class PlainCommand(typer.core.TyperCommand):
-    """A command whose help shows names that people know: ROBOT, FILE, SECONDS."""
+    """A command whose help shows plain names: ROBOT, FILE, SECONDS."""
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:  # noqa: ARG002 - the signature is Typer's
         """Return the words of the usage line."""
@@ -104,7 +104,7 @@ class Commands(typer.core.TyperGroup):
         return super().resolve_command(ctx, args)
 
     def shell_complete(self, ctx: Any, incomplete: str) -> list[Any]:
-        """Return the commands and options that begin so; no command is loaded."""
+        """Return the commands and options with a prefix; no command is loaded."""
         words = [Word(name, text.summary) for name, text in COMMANDS.items()]
         parameters: list[Any] = self.get_params(ctx)
         words += [Word(name, str(p.help)) for p in parameters for name in p.opts]

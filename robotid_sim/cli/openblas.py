@@ -1,4 +1,4 @@
-"""The kernels that OpenBLAS works with, which it chooses as NumPy loads it."""
+"""The kernels of OpenBLAS, which are chosen when NumPy loads it."""
 
 import importlib.util
 import os
@@ -7,7 +7,7 @@ import re
 from pathlib import Path
 
 CORETYPE_VARIABLE = "OPENBLAS_CORETYPE"
-"""The variable that tells OpenBLAS which kernels to take."""
+"""Variable that sets the kernels of OpenBLAS."""
 
 KERNELS, NEEDED = "Haswell", {"avx2", "fma"}
 """Kernels of OpenBLAS for all x86-64 processors since 2013, and the instructions that they have."""

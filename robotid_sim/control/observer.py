@@ -1,4 +1,4 @@
-"""Velocity from encoders: an observer that predicts with a model and corrects with positions."""
+"""Velocity from encoders by an observer that predicts with a model and corrects with positions."""
 
 from dataclasses import dataclass, field
 
@@ -42,14 +42,14 @@ class VelocityObserver:
     """
 
     model: Robot
-    """What the controller believes."""
+    """Model of the controller."""
     rate: float
     """Sample rate f [Hz]."""
     bandwidth: float
     """Pole omega of the error [rad/s]."""
     _gains: tuple[float, float, float] = field(init=False, repr=False)
     _matrices: tuple[Float2D, Float1D, Float1D, Float2D] = field(init=False, repr=False)
-    """What the kernels know of the model."""
+    """Matrices of the model for the kernels."""
     _q: Float1D = field(init=False, repr=False)
     _dq: Float1D = field(init=False, repr=False)
     _missed: Float1D = field(init=False, repr=False)
@@ -69,7 +69,7 @@ class VelocityObserver:
         self.reset(model.home, np.zeros(model.dof))
 
     def reset(self, q: Float1D, dq: Float1D) -> None:
-        """Start from a state that is known."""
+        """Start from a known state."""
         self._terms.reset()
         self._q, self._dq = np.array(q, dtype=float), np.array(dq, dtype=float)
         self._missed, self._ddq = np.zeros(self.model.dof), np.zeros(self.model.dof)

@@ -37,7 +37,7 @@ from robotid_sim.renamed import old_members
 from robotid_sim.representation import public_value
 
 STATE_COUNT = 500
-"""Random states that the ranks are computed from."""
+"""Random states from which the ranks are computed."""
 
 ROUNDING_TOLERANCE = 1e-9
 """Coefficients below this, over the largest of a sum, are zero."""
@@ -63,9 +63,9 @@ class BaseParameters:
     units: tuple[str, ...]
     """Unit of every base parameter, shape (b,)."""
     considered: Int1D
-    """Columns that a fit may have; parameters outside are left alone, shape (c,)."""
+    """Columns that a fit may have, shape (c,); other parameters are not identified."""
     inertial_rank: int
-    """How many of the base parameters are led by an inertial parameter."""
+    """Number of base parameters led by an inertial parameter."""
     below_threshold: tuple[str, ...] = ()
     """Parameters that would lead another one with 1e4 times more signal; see
     `FAINT_RANK_TOLERANCE`."""
@@ -106,7 +106,7 @@ class BaseParameters:
 
     @property
     def in_combination(self) -> tuple[str, ...]:
-        """Parameters that only show in a sum with others."""
+        """Parameters that are identifiable only in a sum with others."""
         others = {*self.identifiable_alone, *self.not_identifiable}
         return tuple(self.symbols[c] for c in self.considered if self.symbols[c] not in others)
 
@@ -125,8 +125,8 @@ class BaseParameters:
     def complete(self, beta: Float1D, phi: Float1D) -> Float1D:
         """Return a full parameter vector, shape (p,), with given base parameters, shape (b,).
 
-        It is `phi`, which says what the base parameters leave open, with the columns that lead them
-        changed: it gives the torques of `beta` exactly, and its bodies may be impossible.
+        It is `phi` with the leading columns changed, so that it gives the torques of `beta`
+        exactly; its bodies may be inconsistent.
         """
         completed = np.array(phi, dtype=float)
         completed[self.columns] += beta - self.project(phi)
@@ -137,7 +137,7 @@ class BaseParameters:
     ) -> "BaseParameters":
         r"""Return the same base with other leading columns, :math:`B' = B_{:,c}^{-1} B`.
 
-        The torques stay what they are: :math:`Y_c \, B' \phi = Y_b \, B \phi`.
+        The torques stay the same: :math:`Y_c \, B' \phi = Y_b \, B \phi`.
 
         The b columns of the full regressor lead in this order; units are those of all p parameters,
         see `parameters.units`. Raises `RankDeficientError` if the columns are not as many as the
@@ -174,7 +174,8 @@ class BaseParameters:
         """
         if other.B.shape != self.B.shape:
             raise ShapeError(
-                f"a base of {self.rank} of {len(self.symbols)} parameters is no regrouping of one "
+                f"a base of {self.rank} of {len(self.symbols)} parameters is not a regrouping of "
+                f"one "
                 f"of {other.rank} of {len(other.symbols)}"
             )
         return other.B[:, self.columns].copy()
@@ -190,7 +191,7 @@ def base_parameters(
     Parameters
     ----------
     robot : Robot
-        Only kinematics, gravity, limits and friction velocities matter, so that the plant and its
+        Only kinematics, gravity, limits and transition velocities matter, so that the plant and its
         nominal model have the same base parameters.
     joint_parameters : sequence of str
         Which of ``Fv, Fc, Fo, Ia`` are considered beside the inertial parameters.
@@ -236,7 +237,7 @@ def require_basis_of(robot: Robot, basis: BaseParameters) -> None:
     """Raise `ShapeError` unless a robot's regressor is that of the base parameters times ``B``.
 
     Other robots, also of as many joints, have other dependent columns. Joints whose torque was not
-    measured may have rows that do not fit: those that fit have to show every base parameter.
+    measured may have rows that do not fit: those that fit must determine every base parameter.
     """
     fits = tuple(robot.parameter_names) == tuple(basis.symbols)
     if fits:
@@ -254,7 +255,7 @@ def require_basis_of(robot: Robot, basis: BaseParameters) -> None:
 def group_columns(
     W: Float2D, considered: Int1D, symbols: Sequence[str], units: Sequence[str]
 ) -> BaseParameters:
-    """Return the base parameters of a regressor, whatever is measured and in whatever frames.
+    """Return the base parameters of a regressor of any measured quantity, in any frames.
 
     The regressor has shape (R, c), rich enough for its rank to be that of the model; `considered`
     says which of the p full parameters, which have symbols and units, its columns are.
@@ -355,10 +356,10 @@ def columns_by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, 
 
 
 INERTIA_STATE_COUNT = 50
-"""Random configurations in which the least inertia of a joint is looked for."""
+"""Random configurations in which the smallest inertia of a joint is searched."""
 
 MAX_DECELERATION_RATIO = 50.0
-"""Deceleration by dry friction over the acceleration limit, from which on a joint is light."""
+"""Deceleration by Coulomb friction over the acceleration limit, above which a joint is light."""
 
 
 def require_moved_inertia(robot: Robot) -> None:
@@ -376,21 +377,20 @@ def require_moved_inertia(robot: Robot) -> None:
 
 
 def light_joints(robot: Robot) -> list[str]:
-    """Return which joints have dry friction without the inertia of a drive, in words.
+    """Describe joints that have Coulomb friction without the inertia of a drive.
 
     Files of robots for learning often give friction and no rotor. Such a joint stops within
-    microseconds, and where friction is known but roughly a controller that compensates it shakes
-    the joint.
+    microseconds, and a controller that compensates its friction inaccurately makes it oscillate.
     """
     q, _, _ = random_states(robot)
     inertia = np.diagonal(mass_matrix(robot, q[:INERTIA_STATE_COUNT]), axis1=1, axis2=2).min(axis=0)
     friction = np.array([joint.friction.Fc for joint in robot.joints])
     accelerating = inertia * robot.limits.acceleration
-    # Links without any inertia are told elsewhere.
+    # Links without any inertia are reported elsewhere.
     ratio = np.divide(friction, accelerating, out=np.zeros(robot.dof), where=accelerating > 0.0)
     return [
-        f"{robot.joint_names[j]}: dry friction alone stops it at {ratio[j]:.3g} times its "
-        "acceleration limit, so that a controller shakes it where friction is known but roughly; "
+        f"{robot.joint_names[j]}: Coulomb friction alone stops it at {ratio[j]:.3g} times its "
+        "acceleration limit, so that a controller with inaccurate friction makes it oscillate; "
         "give the inertia of its rotor (armature in MJCF, Ia in a robot.toml)"
         for j in np.flatnonzero(ratio > MAX_DECELERATION_RATIO)
     ]

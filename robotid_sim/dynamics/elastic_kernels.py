@@ -20,7 +20,7 @@ from robotid_sim.compiled import jit, jit_calling
 from robotid_sim.dynamics import kernels
 
 VELOCITY_TOLERANCE = 1e-13
-"""Change of velocities at which turns end, relative to those above 1 rad/s."""
+"""Change of velocities at which iterations end, relative to those above 1 rad/s."""
 
 jit_with_kernels = jit_calling(kernels)
 
@@ -147,7 +147,7 @@ def stick_slip_acceleration(
 ) -> tuple[Float1D, Float1D, bool]:
     """Acceleration over a step under torques `rest` and set-valued Coulomb friction.
 
-    Finds ddq and the dry friction f with ``drive @ ddq = rest - f`` such that at the end of the
+    Finds ddq and the Coulomb friction f with ``drive @ ddq = rest - f`` such that at the end of the
     step every joint either slides, with f at the limit that opposes it, or stands still, with f
     between the limits: forward in ``limit[:, 0]``, backward in ``limit[:, 1]``. A linear
     complementarity problem with bounds and a positive definite matrix has exactly one solution;

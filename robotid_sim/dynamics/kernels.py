@@ -13,7 +13,7 @@ A chain is passed as arrays, so that one call costs little:
 ``gravity`` (3,)
     In the root frame [m/s^2].
 ``eps`` (n,)
-    Friction velocities [rad/s].
+    Transition velocities [rad/s].
 
 All vectors of body i are in its frame, at its origin; ``R`` (n, 3, 3) and ``p`` (n, 3) place body i
 in body i - 1. Accelerations of origins are those minus gravity, as if the base accelerated upward.
@@ -38,22 +38,24 @@ from robotid_sim.arrays import Float, Float1D, Float2D, Int1D
 from robotid_sim.compiled import jit
 
 MAX_NEWTON_ITERATIONS = 60
-"""Most turns of Newton's method for friction; two to four are usual, some ten where joints stop."""
+"""Most iterations of Newton's method for friction; two to four are usual, about ten where joints
+stop."""
 
 FULL_STEP_ITERATIONS = 10
-"""Turns with full steps; then half ones, without which 2 of 10,000 stiff random arms cycle."""
+"""Iterations with full steps; then half ones, without which 2 of 10,000 stiff random arms cycle."""
 
 VELOCITY_TOLERANCE = 1e-5
-"""Relative change of velocity at which they end; convergence is quadratic, the error its square."""
+"""Relative change of velocity at which iterations end; convergence is quadratic, the error its
+square."""
 
 ROUGH_TOLERANCE = 1e-2
-"""The same for the velocity that only says how stiff friction is."""
+"""The same for the velocity that only determines the stiffness of friction."""
 
 CORIOLIS_PASSES = 1
 """Passes for the velocity in Coriolis forces; the error falls by about dt per pass."""
 
 MAX_LOAD_ITERATIONS = 100
-"""Most passes for friction that depends on the torque it lets through."""
+"""Most iterations for friction that depends on the transmitted torque."""
 
 LOAD_TOLERANCE = 1e-13
 """Change of friction at which they end, relative to the largest torque."""

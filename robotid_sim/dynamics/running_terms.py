@@ -1,4 +1,4 @@
-"""Torques of the terms of joints while a motion goes on, state by state: of plants and controllers.
+"""Torques of joint terms along a running motion, state by state, in plants and controllers.
 
 They are those of `robotid_sim.dynamics.term_torques`, which takes a whole motion.
 """
@@ -44,7 +44,7 @@ def rotor_coupling(robot: Robot, terms: Sequence[JointTerm]) -> Float2D | None:
 
 
 class RunningTerms:
-    """Terms of a robot, which remember how far dry friction has built up.
+    """Terms of a robot, with the state of presliding friction.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ class RunningTerms:
     duration : float
         Time after which what warms up has done so [s].
     whole : bool
-        Friction that builds up is all there is of it: the caller took it off the dry friction that
-        is there at once.
+        Friction that builds up is all there is of it: the caller took it off the Coulomb friction
+        that is there at once.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ class RunningTerms:
         return bool(self._own or self._coupled or self._tables)
 
     def reset(self) -> None:
-        """Begin anew, with dry friction that has not built up."""
+        """Reset presliding friction to zero."""
         self._last, self._z = None, {}
 
     def __call__(
@@ -108,7 +108,7 @@ class RunningTerms:
     ) -> Float1D:
         """Return the torques at a state [N m], shape (n,), after those of the state before.
 
-        Without `inertia` that of motors that joints share is left out, see `rotor_coupling`.
+        Without `inertia` that of motors that joints share is omitted, see `rotor_coupling`.
         """
         robot, torque = self._robot, np.zeros(q.size)
         load: Float2D = np.zeros((1, q.size))

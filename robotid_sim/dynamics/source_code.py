@@ -1,4 +1,4 @@
-r"""A robot's equations as source code of their own: inverse dynamics, mass matrix, gravity.
+r"""A robot's equations as source code: inverse dynamics, mass matrix, gravity.
 
 The recursions of `robotid_sim.dynamics.kernels` run once on names instead of numbers and leave
 straight lines of arithmetic, in which zeros and ones of this robot are gone: recursive
@@ -29,7 +29,7 @@ from robotid_sim.model import inertia
 from robotid_sim.model.robot import Robot
 
 SUM, PRODUCT, NAME = range(3)
-"""How tightly the text of a term binds."""
+"""Precedence of the text of a term."""
 
 Vector = NDArray[np.object_]
 """Terms and numbers, mixed."""
@@ -114,7 +114,7 @@ class Recorder:
     """Name and text of each."""
 
     def let(self, name: str, value: Any) -> Any:
-        """Return a name for a term, an array of them or a number; what is short stays as it is."""
+        """Return a name for a term, an array of terms or a number; short ones stay as they are."""
         if isinstance(value, np.ndarray):
             named = np.empty_like(value)
             for index in np.ndindex(value.shape):
@@ -155,7 +155,7 @@ class Routine:
     name: str
     summary: str
     inputs: tuple[str, ...]
-    """Which of ``q dq ddq``, each with one number a joint."""
+    """Arguments out of ``q dq ddq``, with one number per joint each."""
     output: str
     lines: tuple[tuple[str, str], ...]
     """Assignments: name and text."""

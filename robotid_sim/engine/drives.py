@@ -1,4 +1,4 @@
-"""Drives: what turns drive torques into those of an engine without friction and rotors.
+"""Drives convert drive torques into torques of an engine without friction and rotors.
 
 The engine's own joint motors would brake a joint with Coulomb friction too, but they do not know
 the rotors, creep where a joint should stick (4e-5 rad/s on a wrist at 95 % of its friction), and
@@ -40,7 +40,7 @@ DRY_FRICTION_COLUMNS = [
 
 
 class DriveStep(NamedTuple):
-    """What a drive does over one sub-step, each of shape (n,)."""
+    """Result of a drive over one sub-step, each of shape (n,)."""
 
     drive_torque: Float1D
     """Torque for the engine [N m]."""
@@ -184,7 +184,7 @@ def bias(
 
 
 def no_solution(robot: Robot, q: Float1D) -> str:
-    """Return the message for friction that asks for more than its torques allow at a position."""
+    """Return the message for friction without a solution at a position."""
     return (
         f"the friction of '{robot.name}' has no solution at q = {q}; its law asks for more than "
         "its torques allow"
@@ -195,8 +195,8 @@ def drive_of(robot: Robot, law: FrictionLaw | None, dt: float, *, leapfrog: bool
     """Return the drives of a plant, of stick and slip if the law sticks, with sub-steps of dt [s].
 
     With leapfrog, forces of velocity act within the sub-step, not at its start. Raises
-    `OptionError` if a joint has negative friction, which no law is made for, or the law, one of a
-    user, has coefficients that no joint can have.
+    `OptionError` if a joint has negative friction, or a user's law has coefficients that no joint
+    can have.
     """
     if law is None or type(law) is SmoothCoulomb:  # a law derived from it has its own
         return SmoothDrive(robot, dt if leapfrog else 0.0)

@@ -20,13 +20,13 @@ from robotid_sim.model.plant_drives import SPRING_COLUMNS, PlantDrive
 from robotid_sim.model.robot import Robot
 
 BIAS_ITERATIONS = 4
-"""Turns in which bias and friction that sticks come to agree; each gains about the sub-step."""
+"""Iterations between bias and stiction; the error decreases by about the sub-step in each."""
 
 LINK_COEFFICIENTS = np.array([float(name in ("velocity", "shape", "eps")) for name in COLUMNS])
 """Coefficients of a link, whose friction is on the side of the rotor."""
 
 SETTLING_ITERATIONS = 20
-"""Turns in which a pose is found where the springs hold the links."""
+"""Iterations for the pose at which the springs hold the links."""
 
 
 class ElasticDrive:
@@ -86,7 +86,7 @@ class ElasticDrive:
         self.reset(robot.home, np.zeros(n))
 
     def reset(self, q: Float1D, dq: Float1D) -> Float1D:
-        """Put the rotors into a state; return where the springs hold the links [rad or m]."""
+        """Put the rotors into a state; return the link positions held by the springs [rad or m]."""
         self.outside: Float1D = np.zeros(q.size)
         self._next = (q.copy(), dq.copy())
         self._load: Float1D = np.zeros(q.size)
@@ -194,7 +194,7 @@ the fourth power over 480.
 """
 
 POSE_COUNT = 20
-"""Poses of which the largest load and the highest frequency count."""
+"""Poses from which the largest load and the highest frequency are taken."""
 
 
 class Springs(NamedTuple):

@@ -19,12 +19,12 @@ class Engine(NamedTuple):
     """An engine."""
 
     package: str
-    """What Python imports."""
+    """Package that Python imports."""
     words: str
     bodies: Callable[[Robot, float], RigidBodies]
-    """Makes the bodies of a robot, of a step [s]."""
+    """Constructor of the bodies of a robot with a step [s]."""
     convex: Callable[[Sequence[GeometryShape]], ConvexBodies]
-    """Makes convex bodies, whose distances it measures."""
+    """Constructor of convex bodies for distances."""
 
 
 def _pybullet(robot: Robot, dt: float) -> RigidBodies:
@@ -55,7 +55,7 @@ ENGINES: Mapping[str, Engine] = {
     "pybullet": Engine("pybullet", "PyBullet", _pybullet, _pybullet_convex),
     "mujoco": Engine("mujoco", "MuJoCo", _mujoco, _mujoco_convex),
 }
-"""All engines, the default first. Each is imported by who needs it only."""
+"""All engines, the default first; imported when they are needed."""
 
 
 def is_installed(name: str) -> bool:

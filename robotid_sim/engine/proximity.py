@@ -27,28 +27,29 @@ from robotid_sim.model.side_car import base_shapes
 
 FLOOR_NAME = "floor"
 FLOOR_SIZE = 50.0
-"""Half width of the floor, which is a cube [m]: so thick that nothing is below it."""
+"""Half width of the floor, a cube thick enough to have nothing below it [m]."""
 
 SEARCH_DEPTH = 5.0
 """Height from which the lowest point of the base is searched [m], below any support."""
 
 PROBE_COUNT = 60
-"""Random configurations that tell pairs of links that always touch."""
+"""Random configurations for finding pairs of links that always touch."""
 
 DISTANCE_CUTOFF = 0.15
-"""Distances above this are this [m], unless asked otherwise: what is far away does not matter."""
+"""Default cut-off of distances [m]; larger distances are set to it."""
 
 SEARCH_DISTANCE = 0.15
-"""The engine looks so far [m]: what was far away need not be asked for again until it has moved."""
+"""Search distance of the engine [m]; pairs beyond it are skipped until they have moved enough."""
 
 MAX_CACHED_PATHS = 8
-"""Paths, by their number of samples, of which distances are kept."""
+"""Paths, by their number of samples, with cached distances."""
 
 SPREAD, DEEP = 0.1, 0.01
-"""What an overlap of hulls with the same center counts more [m], and from which depth on [m]."""
+"""Additional depth of an overlap of concentric hulls [m], and the depth from which it counts
+[m]."""
 
 MIN_CENTER_DISTANCE = 1e-6
-"""Distance of centers below which they have no direction [m]."""
+"""Smallest distance of centers with a direction [m]."""
 
 PairDistances = tuple[Float2D, Float]
 """Of all pairs along a path [m], shape (N, P), and their gradients, shape (N, P, n)."""
@@ -56,7 +57,7 @@ PairDistances = tuple[Float2D, Float]
 
 @dataclass(frozen=True, slots=True)
 class Pair:
-    """Two links, or a link and the floor, that shall not touch."""
+    """Two links, or a link and the floor, that must not touch."""
 
     first: str
     second: str
@@ -102,7 +103,7 @@ class Proximity(Closeable):
     ) -> None:
         self.robot, self.floor, self.cutoff = robot, floor, cutoff
         self.engine = engine_named(engine)
-        require_meshes(robot)  # before the engine, which would print what it looked for
+        require_meshes(robot)  # before the engine, which would print its search paths
         shapes = [collision_shapes(link.shapes) for link in robot.links]
         self._shapes = [[shape] for shape in skeleton(robot)] if not any(shapes) else shapes
         self._prismatic = np.array(robot.prismatic)
@@ -155,12 +156,12 @@ class Proximity(Closeable):
     def measure(self, q: Float2D) -> PairDistances:
         """Return distances, shape (N, P), and gradients, shape (N, P, n), along a path.
 
-        The last answer is kept: solvers ask for values and for slopes of the same path.
+        The last result is cached, because solvers request values and slopes of the same path.
         """
         return self._measure_cached(q)[0]
 
     def measure_pushed(self, q: Float2D) -> PairDistances:
-        r"""Return the same with a way out of overlaps, for solvers that come from inside.
+        r"""Return distances and gradients that lead out of overlaps, for solvers that start inside.
 
         The least way out of a deep overlap may be one that no joint can go, with no slope at all.
         So from an overlap the share :math:`1 - |c| / R` of SPREAD is taken, with c from the center
@@ -208,7 +209,7 @@ class Proximity(Closeable):
         return (distance, gradient), (far, steep)
 
     def _compute_gradients(self, T: Float, hulls: Int1D, points: Float, along: Float2D) -> Float2D:
-        """Return how fast every joint parts points of two hulls along a direction, (M, n).
+        """Return the separation rate of two points along a direction by every joint, (M, n).
 
         For link poses (M, n, 4, 4), hulls (M, 2), their points (M, 2, 3) and directions (M, 3).
         """
@@ -224,8 +225,8 @@ class Proximity(Closeable):
     def _nearest(self, T: Float) -> dict[tuple[int, int], tuple[int, int, ClosestPoints]]:
         """Return the engine's closest points of every pair that is within the cutoff.
 
-        By sample and pair, for link poses of shape (N, n, 4, 4): both hulls, and what the engine
-        says. Most distant pairs are excluded without the engine, see `_least_distances`.
+        By sample and pair, for link poses of shape (N, n, 4, 4): both hulls, and the closest
+        points. Most distant pairs are excluded without the engine, see `_least_distances`.
         """
         poses, centers = self._places(T)
         least = self._least_distances(poses, centers)

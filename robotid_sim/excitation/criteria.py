@@ -192,7 +192,7 @@ class SpectralCriterion(Criterion):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.p >= 1.0:
-            raise OptionError(f"p = {self.p} is no exponent of a norm; give 1 or more")
+            raise OptionError(f"p = {self.p} is not an exponent of a norm; give 1 or more")
 
     def stages(self) -> tuple[Criterion, ...]:
         """Return the p-norm, then the criterion."""
@@ -208,7 +208,7 @@ class DOptimality(Criterion):
         \frac{\partial f}{\partial W} = -2\, S^{-1} W (W^T S^{-1} W)^{-1} + \dots
 
     with the noise variances of the joints on the diagonal of S. It does not depend on the choice of
-    base parameters, their units or their scaling, but for a constant.
+    base parameters, their units or their scaling, except for a constant.
 
     References
     ----------

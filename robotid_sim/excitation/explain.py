@@ -140,7 +140,7 @@ def explain(
 
     The base regressor W, shape (N, n, b), is at equidistant times of one run, the torque noise of
     every joint [N m] has shape (n,), the nominal base parameters (b,). The samples that a log will
-    have are by default N. The information of a prior counts, but for the shares by joint and by
+    have are by default N. The information of a prior counts, except for the shares by joint and by
     time. Raises `RankDeficientError` if the motion does not determine the parameters.
     """
     N, n, b = W.shape

@@ -2,7 +2,7 @@
 
 Distances of links jump in their slopes from facet to facet, and are too costly to impose at many
 times at once. So their squared excess is added to the criterion with growing weight, and times at
-which a motion is found too near join those that are looked at, as in the exchange methods of
+which a motion is too near are added to the evaluated ones, as in the exchange methods of
 semi-infinite programming [1]_.
 
 Links that keep their distance to one another and to the floor.
@@ -56,7 +56,7 @@ EXCESS_TOLERANCE = 0.02
 """Relative change of the excess, under a larger weight, below which a motion is stuck."""
 
 POLISH_ITERATIONS = 50
-"""Iterations of a start for every round that goes on from a motion that keeps all constraints."""
+"""Iterations of a start for every round that continues from a motion that keeps all constraints."""
 
 STEPS_PER_POINT = 10
 """Steps of the way from home, as it is checked, between those that count from the beginning."""

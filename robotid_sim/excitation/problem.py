@@ -196,7 +196,7 @@ class ExcitationProblem:
         return constraints
 
     def find_violations(self, x: Float1D, *, quickly: bool = False) -> list[Violation]:
-        """Return what the trajectories of x violate, ways from home and back included."""
+        """List the violations of the trajectories of x, ways from home and back included."""
         return [
             violation
             for trajectory in self.trajectories(x)

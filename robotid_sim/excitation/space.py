@@ -55,7 +55,7 @@ class ExcitationGrid(Protocol):
     ) -> Float1D:
         """Return a gradient with respect to x, (d,), from that to the motion, each (N, n).
 
-        A linear map does not need to know where it is, so that `x` may be left out there.
+        A linear map does not need to know where it is, so that `x` may be omitted there.
         """
 
     def jacobian(self, x: Float1D) -> tuple[Float, Float, Float]:

@@ -28,7 +28,7 @@ NAME_JOINER = "+"
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LoopSize:
-    """What conditions are sized by."""
+    """Sizes that scale the conditions."""
 
     nominal: Robot
     peak: Float1D
@@ -41,7 +41,7 @@ class Condition(ABC):
     """One part of a scenario; a frozen dataclass of its options."""
 
     random: ClassVar[bool] = False
-    """Whether it draws anything: a run without a draw needs no repetition."""
+    """Whether it is random: a deterministic run needs no repetition."""
 
     @abstractmethod
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
@@ -68,7 +68,7 @@ OPTION_RANGES = {
     **{"mass": (0.0, 1e5), "factor": (0.0, 1e3), "lost": (0.0, 0.99)},
     **{"revolute": (0.0, 10.0), "prismatic": (0.0, 10.0)},
 }
-"""Smallest and largest value of an option; blows of every millisecond have no gap."""
+"""Smallest and largest value of an option."""
 
 
 def _require_sizes(condition: Condition) -> None:
@@ -86,7 +86,7 @@ def _require_sizes(condition: Condition) -> None:
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Undisturbed(Condition):
-    """Nothing acts on the robot but its drives."""
+    """Only the drives act on the robot."""
 
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
         """Return the scenario as it is."""
@@ -144,21 +144,21 @@ class ConstantTorque(Condition):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImpulsiveTorque(Condition):
-    """Blows on every joint at once, times and signs drawn."""
+    """Torque impacts on all joints at once, times and signs drawn."""
 
     random: ClassVar[bool] = True
     share: float = 1.0
-    """Largest torque of a blow over the peak torque."""
+    """Largest torque of an impact over the peak torque."""
     rate: float = 0.5
-    """Blows a second; at least one a run."""
+    """Impacts per second; at least one per run."""
     width: float = 0.02
-    """Length of a blow [s]."""
+    """Length of an impact [s]."""
 
     def __post_init__(self) -> None:
         _require_sizes(self)
 
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
-        """Add the blows."""
+        """Add the impacts."""
         count = max(1, round(self.rate * size.duration))
         times = np.sort(rng.uniform(0.0, max(size.duration - self.width, 0.0), count))
         signs = rng.choice([-1.0, 1.0], (count, size.peak.size))
@@ -169,10 +169,10 @@ class ImpulsiveTorque(Condition):
 @document_attributes
 @dataclass(frozen=True, slots=True, kw_only=True)
 class UnknownPayload(Condition):
-    """A load at the tip that no model knows of."""
+    """A load at the tip that is unknown to all models."""
 
     mass: float | None = None
-    """Mass [kg]; by default 3 % of what the joints move."""
+    """Mass [kg]; by default 3 % of the moving mass."""
 
     def __post_init__(self) -> None:
         _require_sizes(self)
@@ -192,7 +192,7 @@ class FrictionChange(Condition):
     """Viscous and Coulomb friction that changed after the identification."""
 
     factor: float = 1.5
-    """By which both grow."""
+    """Factor of both."""
 
     def __post_init__(self) -> None:
         _require_sizes(self)
@@ -238,7 +238,7 @@ class LostSamples(Condition):
         _require_sizes(self)
 
     def add(self, scenario: Scenario, size: LoopSize, rng: np.random.Generator) -> Scenario:
-        """Lose samples of the encoders there are, or of perfect ones."""
+        """Drop samples of the scenario's encoders, or of perfect ones."""
         del size, rng
         seen = scenario.feedback or Feedback(revolute=0.0, prismatic=0.0)
         return replace(scenario, feedback=replace(seen, lost=self.lost))

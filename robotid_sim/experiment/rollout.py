@@ -274,7 +274,7 @@ class Cell:
     friction: FrictionLaw | None = None
     """Law of the plant's friction; None for that of the models."""
     drive: PlantDrive | None = None
-    """What lies between rotors and links of the plant; None for rigid joints."""
+    """Transmission between rotors and links of the plant; None for rigid joints."""
     engine: str | None = None
     """Engine of the plant, ``pybullet`` or ``mujoco``; None for the first that is installed."""
 

@@ -1,6 +1,6 @@
-"""What acts on the robot beside its controller, and what the controller sees of it.
+"""Disturbances of the robot, and the feedback of its controller.
 
-Torques from outside that act on the robot beside its drives.
+External torques in addition to those of the drives.
 
 Sensors in the loop: what the controller sees of the robot when it is not the true state.
 """
@@ -43,10 +43,10 @@ class Feedback:
 
 
 class StateSource(Protocol):
-    """Where the loop has the state from."""
+    """Source of the state in the loop."""
 
     def state(self, k: int, q: Float1D, dq: Float1D) -> tuple[Float1D, Float1D]:
-        """Return what the controller sees at sample `k` when the true state is `q`, `dq`."""
+        """Return the state for the controller at sample `k` when the true state is `q`, `dq`."""
 
     def note_torque(self, tau: Float1D) -> None:
         """Take note of the torque that the drives apply until the next sample."""
@@ -104,7 +104,7 @@ class ObservedState:
 
 
 class Disturbance(ABC):
-    """Torques over time that no model knows of."""
+    """Torques over time that are unknown to all models."""
 
     @abstractmethod
     def __call__(self, t: Float1D, dof: int) -> Float2D:
@@ -168,7 +168,7 @@ class Constant(Disturbance):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Impulses(Disturbance):
-    """Short blows: half-sine pulses at given times."""
+    """Torque impacts: half-sine pulses at given times."""
 
     times: Float1D
     """When each pulse begins [s], shape (k,)."""
@@ -202,7 +202,7 @@ def _require(value: Float1D, name: str, dof: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class TipLoad:
-    """A load at the tip that no model knows of."""
+    """A load at the tip that is unknown to all models."""
 
     mass: float
     """Mass [kg]."""
@@ -237,7 +237,7 @@ class FrictionScale:
 @document_attributes
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class Scenario:
-    """Conditions of a run; by default nothing acts, and the robot starts on the trajectory."""
+    """Conditions of a run; by default undisturbed, starting on the trajectory."""
 
     name: str = "undisturbed"
     disturbances: tuple[Disturbance, ...] = ()
@@ -245,7 +245,7 @@ class Scenario:
     offset: Float1D | None = None
     """Start pose minus that of the trajectory [rad or m], shape (n,)."""
     changes: tuple[Callable[[Robot], Robot], ...] = ()
-    """What differs in the plant from the robot that the models are of, applied in order."""
+    """Changes of the plant relative to the robot of the models, applied in order."""
     feedback: Feedback | None = None
     """Sensors in the loop; by default the controller sees the true state."""
     delay: int = 0

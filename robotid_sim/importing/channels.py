@@ -21,11 +21,11 @@ from robotid_sim.importing.units import SHARE_UNITS, UNITS, default_unit
 from robotid_sim.model.robot import Robot
 
 MAX_TURN_STEP = 0.02
-"""Turns that a joint makes between two samples, beside those that it made elsewhere in the log."""
+"""Largest step between two samples, in turns, that is not a wrapped position."""
 
 
 MAX_TURNS = 2
-"""Turns of the range of a counter of positions."""
+"""Largest range of a position counter [turns]."""
 
 
 class Channels(NamedTuple):
@@ -45,7 +45,7 @@ def channels(recording: RawLog, mapping: ImportMap, robot: Robot) -> Channels:
 
     With motors that drive several joints, :math:`q = R^{-1} q_m + q_0` and :math:`\tau = R^T
     \tau_m`, as power is the same on both sides. Raises `OptionError` if a coupling has another
-    shape than the robot needs, is singular or stands beside gears.
+    shape than the robot needs, is singular or is combined with gear ratios.
     """
     position, torque = _transmission(mapping, robot)
     joints = [mapping.joints[name] for name in robot.joint_names]
@@ -72,7 +72,7 @@ def channels(recording: RawLog, mapping: ImportMap, robot: Robot) -> Channels:
     else:
         tau = (measured * side) @ torque.T
     if mapping.coupling is not None:
-        current = scale = None  # no joint has a constant of its own
+        current = scale = None  # no joint has a torque constant
     return Channels(
         q=(q * direction) @ position.T + offset,
         dq=None if dq is None else (dq * direction) @ position.T,
@@ -107,7 +107,7 @@ def _samples(recording: RawLog, mapping: ImportMap, robot: Robot, quantity: str)
 def unwrap_positions(
     recording: RawLog, mapping: ImportMap, robot: Robot
 ) -> tuple[RawLog, list[str]]:
-    """Join positions that jump by a turn where their counter begins anew, and say which.
+    """Unwrap positions that jump by a turn where their counter restarts, and note which.
 
     A jump is one only if its remainder without the turn is an ordinary step.
     """
@@ -176,7 +176,7 @@ FUNCTIONS: Mapping[str, np.ufunc] = {
     **{name: getattr(np, name) for name in ("sinh", "cosh", "tanh", "exp", "log", "sqrt")},
     **{name: getattr(np, name) for name in ("abs", "sign", "arctan2", "minimum", "maximum")},
 }
-"""What a formula may call, by name."""
+"""Functions that a formula may call, by name."""
 
 OPERATORS: Mapping[type[ast.AST], Callable[..., Any]] = {
     ast.Add: operator.add,
@@ -203,7 +203,7 @@ def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
         raise ValueError(f"it cannot be parsed: {error}") from error
 
     def value_of(node: ast.expr, depth: int) -> Any:
-        """Evaluate a node; every kind that does not stand here is refused."""
+        """Evaluate a node; every other kind is refused."""
         if not depth:
             raise ValueError(f"it is nested deeper than {MAX_DEPTH} levels")
         match node:
@@ -240,7 +240,7 @@ def evaluate_formula(text: str, values: Mapping[str, Any]) -> Any:
 def add_spring_torques(
     samples: Channels, mapping: ImportMap, robot: Robot
 ) -> tuple[Channels, tuple[str, ...]]:
-    r"""Return samples with the torques of known springs added, and what is said of them.
+    r"""Add the torques of known springs to samples; return them with notes.
 
     The drive and the spring move a joint together, :math:`\tau_m + \tau_s(q)` is what bodies and
     friction take. Raises `OptionError` if an expression cannot be evaluated, or a table does not
@@ -266,7 +266,7 @@ def add_spring_torques(
     return samples._replace(
         tau=samples.tau + added,
         tau_cmd=None if samples.tau_cmd is None else samples.tau_cmd + added,
-        current=None,  # the drives alone no longer make the torque
+        current=None,  # the torque is no longer that of the drives alone
         torque_constant=None,
     ), tuple(notes)
 

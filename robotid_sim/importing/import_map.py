@@ -44,7 +44,7 @@ def _nonzero(value: float) -> float:
 
 
 class JointMap(ConfigSection):
-    """Columns of one joint, or of its motor, and how they become the joint's in SI units.
+    """Columns of one joint, or of its motor, and their conversion to SI units of the joint.
 
     With x a column in SI units: ``q = sign x / gear_ratio + offset``, ``dq = sign x / gear_ratio``,
     ``tau = torque_sign x gear_ratio``.
@@ -81,7 +81,7 @@ class JointMap(ConfigSection):
     torque_constant: float | None = Field(default=None, gt=0.0)
     """Torque per current, on the side of the gear where the columns are [N m/A]."""
     rated_torque: float | None = Field(default=None, gt=0.0)
-    """What 100 % of a torque in % or permille stands for [N m or N]."""
+    """Torque of 100 % for a torque in % or permille [N m or N]."""
     spring: Annotated[Spring, AfterValidator(_rows)] | None = None
     """Torque of a known spring or counterbalance on the joint [N m or N]: an expression of q, the
     position of the joint, and q1, q2, ... of all, or a table of positions and torques. It is added
@@ -109,7 +109,7 @@ class ImportMap(ConfigSection):
     time_unit: Annotated[str, _unit("time")] | None = None
     """s, ms, us or ns."""
     rate: float | None = Field(default=None, gt=0.0)
-    """Samples a second [Hz], where no column has the time."""
+    """Sample rate [Hz], where no column has the time."""
     windows: tuple[tuple[float, float], ...] = ()
     """Start and stop of the times to keep [s], as in the log that is written."""
     period: float | None = Field(default=None, gt=0.0)

@@ -28,22 +28,22 @@ from robotid_sim.model.robot import Robot
 from robotid_sim.representation import public_value
 
 MIN_SEGMENT_TIME = 2.5
-"""Least duration of a part between gaps that is a log of its own [s]: filters take their tails."""
+"""Shortest part between gaps that becomes a log [s], because filters need margins."""
 
 STEP_COUNT_TOLERANCE = 1e-6
 """Rounding of a count of steps."""
 
 MIN_LONG_STEP = 0.015
-"""Step from which torques keep their own times [s]; `bench/uneven_stamps.py` compares."""
+"""Smallest step at which torques keep their own times [s]; see `bench/uneven_stamps.py`."""
 
 MAX_SAMPLE = 1e9
-"""Size of a sample that no machine has, in SI units: a cell that was damaged."""
+"""Largest plausible sample in SI units; a larger one is a damaged cell."""
 
 CHANNEL_QUANTITIES = {
     **{"q": "position", "dq": "velocity", "tau": "torque"},
     **{"tau_cmd": "command", "current": "current"},
 }
-"""What a channel is called."""
+"""Quantity of every channel."""
 
 MIN_REPEATED_SHARE = 0.2
 """Smallest share of repeated positions that is reported."""
@@ -52,16 +52,16 @@ MIN_REPEATED_SHARE = 0.2
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class ImportedLog:
-    """A log, and how it came out of the files."""
+    """An imported log and its conversion."""
 
     log: Log
-    """What `robotid_sim` works with."""
+    """The imported log."""
     mapping: ImportMap
-    """The complete map: given, inferred, with units."""
+    """The complete map, with inferred columns and units."""
     reasons: Mapping[str, str]
     """By quantity, how its columns were matched."""
     notes: tuple[str, ...]
-    """What was read, concluded, dropped and resampled, one sentence each."""
+    """Notes on inferred units and names, dropped and resampled samples, one sentence each."""
     unused: tuple[str, ...]
     """Columns that are not in the log."""
 
@@ -157,7 +157,7 @@ def import_segments(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Source:
-    """Samples of some files, whole, in order and matched to joints."""
+    """Samples of some files, complete, in order and matched to joints."""
 
     files: tuple[Path, ...]
     robot: Robot
@@ -233,7 +233,7 @@ class _Source:
 def _complete(
     recording: RawLog, mapping: ImportMap, robot: Robot
 ) -> tuple[Float1D, Channels, list[str]]:
-    """Return times and channels of the samples that have all numbers and a time of their own."""
+    """Return times and channels of the samples without missing numbers or repeated times."""
     t = seconds(recording, mapping)
     with np.errstate(over="ignore", invalid="ignore"):  # overflows are reported or dropped below
         joined, turns = unwrap_positions(recording, mapping, robot)
@@ -298,7 +298,7 @@ def _describe_parts(parts: Sequence[Segment], chosen: Sequence[Segment], t: Floa
 
 
 def _log(source: _Source, part: Segment, step: float | None) -> tuple[Log, list[str]]:
-    """Return the log of one segment, on a uniform grid, and what was done for that."""
+    """Return the log of one segment on a uniform grid, and notes on resampling."""
     rows = slice(part.start, part.stop)
     t, here = source.t[rows], _select_rows(source.samples, rows)
     mapping, recording, robot = source.matched.mapping, source.recording, source.robot
@@ -346,8 +346,8 @@ def _resample(
 ) -> tuple[Float1D, Float1D | None, Channels]:
     """Return a uniform grid, times of torques, and samples: positions by cubic splines.
 
-    A torque jumps where friction does. In long steps no line between its samples will do: the next
-    one is taken with its own time, where the motion is evaluated later. In short ones lines cost
+    A torque jumps with friction, so that it is not interpolated over long steps: the nearest sample
+    is taken with its own time, at which the motion is evaluated later. In short ones lines cost
     less than the noise of accelerations at uneven times.
     """
     intervals = (t[-1] - t[0]) / step

@@ -1,4 +1,4 @@
-"""Joints of a robot's tree that its chain holds locked, and that a log may have."""
+"""Joints of a robot's tree that are locked in its chain but may be in a log."""
 
 import numpy as np
 
@@ -25,8 +25,8 @@ def joints_of_tree(robot: Robot) -> tuple[str, ...]:
 def require_at_rest(recording: RawLog, robot: Robot) -> tuple[str, ...]:
     """Raise `LogError` if joints that the robot holds locked move in a recording.
 
-    A joint that follows one that moves, moves too. Those that carry little, such as fingers, are
-    told instead.
+    Mimic joints move with the joint that they follow. Joints that carry little, such as fingers,
+    are only reported.
     """
     document = robot.document
     ways: dict[str, float] = {}

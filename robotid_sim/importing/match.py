@@ -1,6 +1,6 @@
-"""Which columns of a recording are time, position, velocity, torque and current of which joint.
+"""Matching columns to time, and to positions, velocities, torques and currents of joints.
 
-The units of matched columns: by the map, by name, or by what the numbers can be.
+Units of matched columns: from the map, the name, or the plausible range of numbers.
 """
 
 from collections import defaultdict
@@ -30,12 +30,12 @@ from robotid_sim.model.joint import Joint
 from robotid_sim.model.robot import Robot
 
 NAME_REASON = "by joint name"
-"""Why columns are those of the joints that their names contain."""
+"""Reason for columns that are matched by joint name."""
 
 MAP_REASON = "by the map"
 
 MAX_RANK = 10
-"""Rank of a time whose name does not say so."""
+"""Rank of a time column that is not named as such."""
 
 MAX_STEP = 0.5
 """Longest plausible step between samples [s]; a longer one is in ms, us or ns."""
@@ -43,23 +43,23 @@ MAX_STEP = 0.5
 _POSITION_STEMS = frozenset(
     {(), ("a",), ("j",), ("axis",), ("joint",), ("joints",), ("achse",), ("关节",)}
 )
-"""Stems of columns that are positions where no other name says so."""
+"""Stems of columns that are positions if no other name is."""
 
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A complete map of a recording, and how it came about."""
+    """A complete map of a recording, and the reasons for it."""
 
     mapping: ImportMap
     """Every column that is used, with its unit."""
     reasons: Mapping[str, str] = field(default_factory=dict)
     """By quantity, how its columns were matched."""
     notes: tuple[str, ...] = ()
-    """What was concluded from numbers."""
+    """Conclusions from numbers."""
 
 
 def match(recording: RawLog, robot: Robot, import_map: ImportMap | None = None) -> Match:
-    """Return the map of a recording to a robot; what `import_map` says is not inferred.
+    """Return the map of a recording to a robot; entries of `import_map` are not inferred.
 
     Raises `UnknownNameError` if the map names a joint that the robot or a column that the recording
     does not have, `LogError` if there is no time, or a joint has no position, or neither torque nor
@@ -111,7 +111,7 @@ def match(recording: RawLog, robot: Robot, import_map: ImportMap | None = None) 
 def draft(recording: RawLog, robot: Robot, import_map: ImportMap | None = None) -> ImportMap:
     """Return the matched columns of every joint, complete or not.
 
-    Every joint has a section with its columns, as far as names tell them.
+    Every joint has a section with its columns, as far as names identify them.
     """
     import_map = import_map or ImportMap()
     chosen, _ = _choose_columns(recording, robot, import_map)
@@ -127,7 +127,7 @@ def draft(recording: RawLog, robot: Robot, import_map: ImportMap | None = None) 
 def _choose_columns(
     recording: RawLog, robot: Robot, import_map: ImportMap, quantities: Sequence[str] = QUANTITIES
 ) -> tuple[dict[str, dict[str, ColumnName]], dict[str, str]]:
-    """Return the columns of every quantity that has some, by joint, and why these."""
+    """Return the columns of every quantity by joint, and the reasons."""
     names = [
         name
         for name in (parse_column(name, joints_of_tree(robot)) for name in recording.columns)
@@ -141,7 +141,7 @@ def _choose_columns(
             joint: _find_mapped_column(import_map, joint, quantity) for joint in import_map.joints
         }
         if quantity == "torque" and by_currents and not any(by_map.values()):
-            continue  # what looks like a torque may be in amperes
+            continue  # a torque column may be in amperes
         named = {j: parse_column(name, robot.joint_names) for j, name in by_map.items() if name}
         columns, reason = ({}, "") if len(named) == robot.dof else _columns(names, quantity, robot)
         if columns or named:
@@ -161,12 +161,12 @@ def _find_mapped_column(import_map: ImportMap, joint: str, quantity: str) -> str
 def _columns(
     names: Sequence[ColumnName], quantity: str, robot: Robot
 ) -> tuple[dict[str, ColumnName], str]:
-    """Return the columns of a quantity by joint, and why these; empty if there are none."""
+    """Return the columns of a quantity by joint, and the reason; empty if there are none."""
     stems: dict[tuple[str, ...], list[ColumnName]] = defaultdict(list)
     prismatic = {joint.name for joint in robot.joints if joint.prismatic}
     for name in names:
         if name.quantity == quantity and (name.joint is not None or name.number is not None):
-            # The torque of a prismatic joint is a force, whose column may be called so.
+            # The torque of a prismatic joint is a force, and its column may be named so.
             is_force = name.joint in prismatic or (bool(prismatic) and name.number is not None)
             is_force = is_force and quantity == "torque"
             words = ("torque" if is_force and w == "force" else w for w in name.stem)
@@ -219,7 +219,7 @@ def _require_channels(
 
 
 def _make_missing_error(quantity: str, recording: RawLog, robot: Robot) -> LogError:
-    """Return the error for a quantity whose columns are not found, or are too many or too few."""
+    """Return the error for a quantity with missing, too many or too few columns."""
     columns = [
         name
         for name in recording.columns
@@ -234,7 +234,7 @@ def _make_missing_error(quantity: str, recording: RawLog, robot: Robot) -> LogEr
 
 
 def _time(recording: RawLog, import_map: ImportMap) -> tuple[str | None, str | None, str]:
-    """Return column and unit of the time, and a note on how the unit is known."""
+    """Return column and unit of the time, and a note on the source of the unit."""
     if import_map.rate is not None:
         if import_map.time is not None:
             raise LogError("the map has a time column and a rate; leave one of them out")
@@ -272,13 +272,13 @@ SUSPECT_POSITION_RATIO = 1.2
 """Smallest ratio of position to joint limit that is reported."""
 
 MAX_LIMIT_RATIO = 3.0
-"""The same from which another unit is supposed; a joint without end may turn a few times."""
+"""Smallest ratio at which another unit is assumed; a continuous joint may turn a few times."""
 
 MAX_CONVERTED_RATIO = 1.1
-"""Largest position over the joint's limit that another unit may leave."""
+"""Largest ratio of position to joint limit after conversion from another unit."""
 
 MAX_VELOCITY_RATIO = 10.0
-"""Velocity over change of position from which velocities are in degrees."""
+"""Smallest ratio of velocity to change of position for velocities in degrees."""
 
 MatchedColumns = Mapping[str, Mapping[str, ColumnName]]
 """Names of columns by quantity and joint."""
@@ -287,10 +287,10 @@ MatchedColumns = Mapping[str, Mapping[str, ColumnName]]
 def choose_units(
     columns: MatchedColumns, recording: RawLog, robot: Robot, mapping: ImportMap
 ) -> tuple[dict[str, dict[str, str]], tuple[str, ...]]:
-    """Return the unit of every quantity of every joint, and what was concluded from numbers.
+    """Return the unit of every quantity of every joint, and notes on units inferred from numbers.
 
-    Units are by joint and key of a `JointMap`; there is a sentence for every unit that no name
-    told. The limits of the robot tell radians from degrees, the map has the column of the time, and
+    Units are by joint and key of a `JointMap`; there is a note for every unit that no name states.
+    The limits of the robot tell radians from degrees, the map has the column of the time, and
     units that are given. Raises `LogError` if a unit of length is that of a revolute joint, or the
     other way round.
     """
@@ -348,7 +348,7 @@ def _unit_by_limits(
 ) -> tuple[str, str]:
     """Return the unit of positions whose names have none, by the limits, and a note.
 
-    One unit for all: a wrist that hardly moves would pass for radians.
+    One unit for all joints, because a wrist that hardly moves would appear to be in radians.
     """
     prismatic = any(joint.prismatic for joint in joints)
     usual, smaller = ("m", "mm") if prismatic else ("rad", "deg")

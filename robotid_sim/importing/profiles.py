@@ -1,4 +1,4 @@
-"""How logs of vendors are called: patterns of columns, units, what their torques are.
+"""Profiles of vendors' logs: patterns of columns, units, torque constants.
 
 A profile is a TOML file beside this module. It is chosen by the names of the columns; what a map
 says is stronger.
@@ -36,7 +36,7 @@ class PublishedConstants(ConfigSection):
     std: float
     """Relative standard deviation."""
     source: str
-    """Where they are printed."""
+    """Publication."""
 
 
 class Profile(ConfigSection):
@@ -55,7 +55,7 @@ class Profile(ConfigSection):
     units: dict[str, str] = Field(default_factory=dict)
     """By quantity."""
     notes: tuple[str, ...] = ()
-    """What the log has and is not used, one sentence each."""
+    """Unused contents of the log, one sentence each."""
     torque_constants: tuple[PublishedConstants, ...] = ()
     """Of robots of the vendor; the first that fits is taken."""
 
@@ -82,7 +82,7 @@ def complete_by_profile(
 ) -> tuple[ImportMap, tuple[str, ...], list[str]]:
     """Complete a map by the profile that it names, or that the columns fit.
 
-    Gives the quantities that may be looked for beside the map, and what is said of the profile.
+    Returns the map, the quantities to match in addition, and notes on the profile.
     """
     by_key = profiles()
     if import_map.profile not in (None, NO_PROFILE, *by_key):
@@ -112,7 +112,7 @@ def _complete_map(
     robot: Robot,
     import_map: ImportMap,
 ) -> tuple[dict[str, Any], list[str]]:
-    """Give what a profile adds to a map, and what is said of its torque constants."""
+    """Return the entries that a profile adds to a map, and notes on its torque constants."""
     fitting = [c for c in profile.torque_constants if c.robot in robot.name.lower()]
     stated = any(joint.torque_constant or joint.torque for joint in import_map.joints.values())
     constants = None if "torque" in columns or stated or not fitting else fitting[0]

@@ -30,19 +30,19 @@ class ReadLog:
     name: str
     """Name of the file."""
     notes: tuple[str, ...] = ()
-    """What was concluded, dropped and resampled; nothing for a log in our form."""
+    """Notes on reading; empty for a log in the form of robotid."""
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Logs(Sequence[Log]):
-    """Logs of one robot, how they were read, and what is not in memory of a long one."""
+    """Logs of one robot, with notes on reading them and the unread rest of a long log."""
 
     read: tuple[ReadLog, ...]
     long: LongLog | None = None
-    """A log that is too long for memory; what is read of it is its head."""
+    """A log that is too long for memory; only its head is read."""
     copy: "TemporaryDirectory[str] | None" = None
-    """Folder of a copy of the long log, which goes with this value."""
+    """Folder of a copy of the long log, removed with this value."""
 
     @classmethod
     def from_logs(cls, logs: "Logs | Log | Sequence[Log]") -> "Logs":
@@ -71,7 +71,7 @@ class Logs(Sequence[Log]):
 
     @property
     def notes(self) -> dict[str, list[str]]:
-        """What was concluded, dropped and resampled, by the name of the log."""
+        """Notes on reading, by the name of the log."""
         return {read.name: list(read.notes) for read in self.read if read.notes}
 
     def whole(self) -> "Logs":
@@ -87,7 +87,7 @@ class Logs(Sequence[Log]):
         return [ReadLog(part, self.read[0].name) for part in self.long.excerpts(count)]
 
     def require_distinct(self) -> None:
-        """Raise `LogError` if two logs hold the same samples, which say nothing new."""
+        """Raise `LogError` if two logs have the same samples."""
         for first, second in combinations(self.read, 2):
             arrays = ("q", "tau_meas")
             if all(np.array_equal(getattr(first.log, x), getattr(second.log, x)) for x in arrays):
@@ -98,7 +98,7 @@ class Logs(Sequence[Log]):
 
 
 def read_log(path: str | Path, robot: Robot, mapping: ImportMap | str | Path | None = None) -> Logs:
-    """Read one log that `save_log` wrote or that follows its columns, or import a foreign one.
+    """Read one log that `save_log` wrote or that follows its columns, or import another one.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def _sound(read: ReadLog, file: Path, robot: Robot) -> ReadLog:
 
 
 def is_own(file: Path) -> bool:
-    """Return whether a file is meant to be a log in our form, sound or not."""
+    """Return whether a file is a log in the form of robotid, valid or not."""
     require_file(file)
     if file.suffix.lower() == ".csv":
         with file.open(encoding="utf-8", errors="replace") as stream:

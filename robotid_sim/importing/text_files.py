@@ -1,4 +1,4 @@
-"""Columns from text: any usual delimiter, decimal commas, comment lines, units below the names."""
+"""Columns from text: usual delimiters, decimal commas, comment lines, units below names."""
 
 import csv
 import gzip
@@ -92,7 +92,7 @@ def read_text(path: Path) -> RawLog:
 
 
 def _remove_duplicates(columns: list[tuple[str, Float1D]], notes: tuple[str, ...]) -> RawLog:
-    """Leave out columns whose name stands twice, but where they are copies of one another."""
+    """Remove columns with duplicate names, except copies of one another."""
     by_name: dict[str, list[Float1D]] = {}
     for name, column in columns:
         by_name.setdefault(name, []).append(column)
@@ -164,7 +164,7 @@ def _split_by_joint(columns: dict[str, Float1D], texts: dict[str, list[str]]) ->
 
 
 def _lines(path: Path) -> tuple[list[str], list[str]]:
-    """Return the lines that hold something, and what the comment lines say."""
+    """Return the non-empty lines, and the text of comment lines."""
     most = estimate_unpacked_size(path)
     try:
         with open_file(path) as file:
@@ -257,7 +257,7 @@ def _names(head: list[str], comments: list[str], form: TextForm, count: int) -> 
 
 
 def _is_unit(cell: str) -> bool:
-    """Tell whether a cell holds a unit, in brackets or not, or nothing."""
+    """Return whether a cell holds a unit, in brackets or not, or is empty."""
     text = cell.strip("[]() -")
     return not text or text != cell or any(unit_in(text, quantity) for quantity in UNITS)
 

@@ -1,6 +1,6 @@
 """Units in which machines write positions, velocities, torques, currents and time.
 
-What the name of a column says: quantity, joint or number, unit.
+Parsing names of columns: quantity, joint or number, unit.
 """
 
 import re
@@ -107,7 +107,7 @@ def unit_at_end(words: Sequence[str], quantity: str) -> tuple[str | None, int]:
 
 
 QUANTITIES = ("position", "velocity", "torque", "command", "current")
-"""What a log has of every joint; a command is a torque that was asked for."""
+"""Quantities of every joint in a log; a command is a requested torque."""
 
 _QUANTITY_WORDS = {
     "position": "q pos position positions ang angle angles theta jpos apos winkel lage istposition "
@@ -152,7 +152,7 @@ _TIME_PREFIX_WORDS = frozenset(
 )
 
 PREFERRED_WORDS = frozenset("actual act ist measured meas joint joints j state states".split())
-"""Words of columns that are taken where several would do."""
+"""Words of columns that are preferred where several match."""
 
 _BRACKET_PATTERN = re.compile(r"[\[(]([^\])]*)[\])]")
 _WORD_PATTERN = re.compile(r"[^\W\d_]+|\d+")
@@ -161,7 +161,7 @@ _CAMEL_CASE_PATTERN = re.compile(r"(?<=[a-z]{2})(?=[A-Z])")
 
 @dataclass(frozen=True, slots=True)
 class ColumnName:
-    """A name of a column, taken apart."""
+    """A parsed name of a column."""
 
     name: str
     """The name itself."""
@@ -176,7 +176,7 @@ class ColumnName:
     stem: tuple[str, ...]
     """The words without joint, number and unit: the same for all joints."""
     unknown_unit: str | None = None
-    """What stands in brackets where a unit would, and is none."""
+    """Text in brackets in place of a unit."""
 
 
 def words_of(name: str) -> list[str]:
@@ -218,7 +218,7 @@ def parse_column(name: str, joint_names: Sequence[str]) -> ColumnName:
 
 
 def _is_index(text: str, joint_names: Sequence[str]) -> bool:
-    """Tell whether what stands in brackets is a number, a joint or words of a quantity."""
+    """Return whether a text in brackets is a number, a joint or words of a quantity."""
     words = _WORD_PATTERN.findall(text.lower())
     ordinary = {
         *_QUANTITY_BY_WORD,
@@ -234,7 +234,7 @@ def _is_index(text: str, joint_names: Sequence[str]) -> bool:
 
 
 def time_rank(name: str) -> tuple[int, str | None] | None:
-    """Return how much a name is that of the time (less is more) and its unit; None if it is not."""
+    """Return the rank of a name as a time column (lower is better) and its unit, else None."""
     words = words_of(name)
     bracket = _BRACKET_PATTERN.search(name)
     unit = unit_in(bracket.group(1), "time") if bracket else None

@@ -7,7 +7,7 @@ orientation; the others keep their positions. The kernels call one another, so t
 Positions, velocities and accelerations of a point are trigonometric polynomials of degree one in
 the angle of every revolute joint, affine in the position of a prismatic one, quadratic in the
 velocities and affine in the accelerations, and so are angular velocities and accelerations. So the
-central differences of `sensitivity` are exact but for rounding.
+central differences of `sensitivity` are exact except for rounding.
 """
 
 import math
@@ -21,7 +21,7 @@ MAX_STEP = 0.3
 """Longest step of a joint between two solutions, or in an iteration [rad or m]."""
 
 POINT_TOLERANCE = 1e-9
-"""Error [m or rad] from which on one more iteration leaves rounding only."""
+"""Error [m or rad] below which one more iteration leaves rounding only."""
 
 
 @jit

@@ -38,7 +38,7 @@ def configurations(robot: Robot) -> list[Float1D]:
 
 
 def tip_demand(robot: Robot) -> Demand:
-    """Return what a path can ask of the tip: its pose from six joints on, else its position."""
+    """Return the demand of a path on the tip: its pose from six joints on, else its position."""
     if robot.dof >= 6:
         return POSE_DEMAND
     ranks = [

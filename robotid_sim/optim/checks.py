@@ -1,4 +1,4 @@
-"""Checks of hyper-parameters: one line that says what was given and what may be."""
+"""Checks of hyper-parameters, with one line that names the value and the allowed ones."""
 
 import operator
 from typing import Any, get_args

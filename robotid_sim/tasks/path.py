@@ -34,7 +34,7 @@ FURTHER_POSES = 50
 """Poses about which a task in joint space is tried after home and the middle of the limits."""
 
 SPACE_REMEDY = "give a smaller clearance, or let links touch (design.constraints)"
-"""What to do where links cannot keep apart."""
+"""Remedy where links cannot keep apart."""
 
 
 @public_value
@@ -44,7 +44,7 @@ class JointPath:
 
     joint_names: tuple[str, ...]
     task: str
-    """What it is: ``circle``, ``joint-ellipse``, ..."""
+    """Name of the shape: ``circle``, ``joint-ellipse``, ..."""
     points: Float2D
     """Positions at equal steps of the phase, both ends included, shape (M, n)."""
     singularity_index: Float1D

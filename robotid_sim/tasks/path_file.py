@@ -1,4 +1,4 @@
-"""A path of the user's own, from a CSV file.
+"""A path from a CSV file of the user.
 
 Path files: rows of joint positions or tip poses, with or without times, and a curve through.
 """
@@ -68,7 +68,7 @@ class Waypoints:
     values: Float2D
     """Joint positions [rad or m], or x, y, z [m] and qx, qy, qz, qw, shape (K, n or 3 or 7)."""
     t: Float1D | None = None
-    """Times [s], from zero, shape (K,); None where the speed is ours to choose."""
+    """Times [s], from zero, shape (K,); None where the speed is free."""
 
     def __post_init__(self) -> None:
         freeze(self, (None, None), "values")
@@ -77,8 +77,8 @@ class Waypoints:
     def phases(self, scale: Float1D) -> Float1D:
         """Return the phase of every row, 0 to 2 pi: by its time, else by the length of the path.
 
-        `scale`, shape (n,), is what the motion of a joint is divided by before it counts for the
-        length. Raises `FileFormatError` if a row repeats the one before and has no time.
+        `scale`, shape (n,), divides the motion of every joint before it counts for the length.
+        Raises `FileFormatError` if a row repeats the one before and has no time.
         """
         if self.t is not None:
             return np.asarray(2.0 * np.pi * self.t / self.t[-1])
@@ -107,7 +107,7 @@ class Waypoints:
         return make_rest_to_rest_spline(phases, self.values)
 
     def place(self, phase: float, phases: Float1D) -> str:
-        """Return where in the file a phase is, in words."""
+        """Describe the place of a phase in the file."""
         row = int(np.searchsorted(phases, phase - 1e-9))
         if row == 0 or abs(phases[min(row, len(phases) - 1)] - phase) < 1e-9:
             return f"row {row + 1}"
@@ -120,14 +120,14 @@ def read_waypoints(path: str | Path, joint_names: Sequence[str]) -> Waypoints:
     Columns are the joints of the robot, by name or as ``q.<joint>``, in any order, or ``x,y,z``
     [m], or ``x,y,z,qx,qy,qz,qw``, in the root frame, and optionally ``t`` [s]; where joints are
     called x, y and z, they are meant. Times rise by `SHORTEST_STEP` to `LONGEST_STEP` a row. Lines
-    that start with ``#`` are left out. Raises `FileFormatError` if the file cannot be read, or a
+    that start with ``#`` are omitted. Raises `FileFormatError` if the file cannot be read, or a
     row or a column is not usable; the text names it.
     """
     file = Path(path)
     try:
         lines = read_file(file).decode("utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        reason = error.strerror if isinstance(error, OSError) else "it is no UTF-8 text"
+        reason = error.strerror if isinstance(error, OSError) else "it is not UTF-8 text"
         raise FileFormatError(f"cannot read path file {file}: {reason}") from error
     lines = [line for line in lines if line.strip() and not line.lstrip().startswith("#")]
     rows: list[list[str]] = []
@@ -160,7 +160,7 @@ def _plain(name: str, joint_names: Sequence[str]) -> str:
 
 
 def _columns(file: str, names: list[str], joint_names: Sequence[str]) -> tuple[Columns, list[int]]:
-    """Return what the columns are, and where, in the order of joints or of `POSE_COLUMNS`."""
+    """Return kind and places of the columns, in the order of joints or of `POSE_COLUMNS`."""
     allowed = f"the joints ({', '.join(joint_names)}), or x,y,z, or {','.join(POSE_COLUMNS)}; and t"
     if not names or all(_is_number(name) for name in names):
         raise FileFormatError(f"{file}: has no header line; name the columns in it: {allowed}")
@@ -193,12 +193,13 @@ def _table(file: str, names: list[str], rows: list[list[str]]) -> Float2D:
         if len(row) != len(names):
             raise FileFormatError(
                 f"{file}, row {k + 1}: has {len(row)} values for {len(names)} columns; give one "
-                "number a column"
+                "number per column"
             )
         for j, (name, cell) in enumerate(zip(names, row, strict=True)):
             if not _is_number(cell) or not np.isfinite(float(cell)):
                 raise FileFormatError(
-                    f"{file}, row {k + 1}, column '{name}': {cell.strip()!r} is no finite number; "
+                    f"{file}, row {k + 1}, column '{name}': {cell.strip()!r} is not a finite "
+                    f"number; "
                     "correct it"
                 )
             if name != "t" and abs(float(cell)) > MAX_VALUE:

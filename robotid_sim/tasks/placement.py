@@ -1,4 +1,4 @@
-r"""Where a task of the tip fits into the workspace of an arm: deterministic, by kinematics alone.
+r"""Placement of a task in the workspace of an arm: deterministic, by kinematics alone.
 
 Shapes that a tip can draw in a plane: closed curves over the phase, of unit size.
 
@@ -47,11 +47,11 @@ LOWERING_PHASE = (0.6, 1.0)
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class PlaneShape:
-    """A closed curve in a plane, and what the joints do where no tip can draw it."""
+    """A closed curve in a plane, and its analog in joint space."""
 
     name: str
     size_name: str
-    """What the size is: ``radius``, ``half length`` or ``half width``."""
+    """Kind of size: ``radius``, ``half length`` or ``half width``."""
     joint_name: str
     """Name of the analog in joint space."""
     planes: tuple[PlaneName, ...]
@@ -132,14 +132,14 @@ PICK_AND_PLACE_SHAPE = PlaneShape(
 
 
 MAX_PLACED_SINGULARITY_INDEX = 100.0
-"""Largest singularity index along a path that is placed by us."""
+"""Largest singularity index along an automatically placed path."""
 
 MAX_SINGULARITY_INDEX = 1000.0
 """Largest singularity index along a path that the user places: above it, the arm is near-singular
 by Fazilat, Zioui (2025), Mathematics 13(16), 2631, doi:10.3390/math13162631."""
 
 CONTACT_MESSAGE = "its links would touch one another or the floor, or come too near"
-"""Why a path that can be followed is none."""
+"""Reason for which a path that can be followed is refused."""
 
 Keeps = Callable[[Float2D], bool]
 """Whether links keep apart in every pose of a path, shape (N, n)."""
@@ -155,7 +155,7 @@ class Attempt:
     poses: Poses
     q_start: Float1D
     label: str = ""
-    """What it is, for messages."""
+    """Name for messages."""
 
 
 def best_of(

@@ -1,6 +1,6 @@
-"""Tasks of the closed loop: what the robot is to do, as runs of a trajectory.
+"""Tasks of the closed loop as runs of a trajectory.
 
-Steps: the robot starts away from a pose that it shall hold.
+Steps: the robot starts away from the pose that it must hold.
 """
 
 from abc import ABC, abstractmethod
@@ -33,7 +33,7 @@ from robotid_sim.trajectory.reference import PointToPoint, Trajectory
 
 @dataclass(frozen=True, eq=False)
 class RunPlan:
-    """What all tasks of a comparison share."""
+    """Settings shared by all tasks of a comparison."""
 
     slow_lap: float | None = 15.0
     """Time of the slow lap [s], which is no shorter than the fast one; None for that only."""
@@ -44,7 +44,7 @@ class RunPlan:
     start: Float1D | None = None
     """Pose that steps hold [rad or m], shape (n,); by default the start of the circle."""
     keeps: Keeps | None = None
-    """Whether links keep apart along positions of shape (N, n); None where they need not."""
+    """Test that links keep apart along positions of shape (N, n); None for no test."""
 
     def __post_init__(self) -> None:
         if not 0.0 < self.share <= 1.0:
@@ -75,18 +75,18 @@ class TaskRun:
 
     @property
     def is_step(self) -> bool:
-        """Whether the robot starts away from a pose that it shall hold."""
+        """Whether the robot starts away from the pose that it must hold."""
         return self.offset is not None
 
 
 class Task(ABC):
-    """Something to do, whatever the robot; a frozen dataclass of its options."""
+    """A task for any robot; a frozen dataclass of its options."""
 
     needs_file: ClassVar[bool] = False
     """Whether its path comes from a file, the option ``path``."""
 
     is_step: ClassVar[bool] = False
-    """Whether the robot starts away from a pose that it shall hold."""
+    """Whether the robot starts away from the pose that it must hold."""
 
     @abstractmethod
     def runs(self, robot: Robot, plan: RunPlan = DEFAULT_PLAN) -> list[TaskRun]:
@@ -267,7 +267,7 @@ def _still(robot: Robot, pose: Float1D, seconds: float) -> PointToPoint:
 
 
 def _offset(robot: Robot, pose_q: Float1D, shift: Float1D, demand: Demand) -> Float1D:
-    """Return joint positions that move the tip by `shift` [m], or against it, minus the held."""
+    """Return joint positions that move the tip by `shift` [m], or against it, minus the pose."""
     reason = f"is out of reach of '{robot.name}'"
     for direction in (shift, -shift):
         pose = tip_pose(robot, pose_q)

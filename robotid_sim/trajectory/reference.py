@@ -206,7 +206,7 @@ TIME_COUNT = 2000
 """Times at which the use of limits is evaluated."""
 
 MIN_EXCESS = 1.01
-"""Use of a limit that is no rounding."""
+"""Use of a limit beyond rounding."""
 
 MAX_PERCENT_RATIO = 1e4
 """Use of a limit that is no longer told as a percentage."""
@@ -240,7 +240,7 @@ def require_samples(
 def require_runnable(path: Excitation, robot: Robot, rate: float, where: str) -> None:
     """Raise `OptionError` unless a robot can run a trajectory; it names joint, limit and file.
 
-    The size is looked at first, for it takes time and memory to look at the rest.
+    The size is checked first, before more time and memory is spent.
     """
     require_samples(path.duration - path.start, rate, where)
     end = float(getattr(path, "motion", path).duration)

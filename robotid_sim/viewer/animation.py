@@ -1,4 +1,4 @@
-"""What a viewer shows: a motion with velocities and torques, thinned out to what an eye can see.
+"""Motions for display, with velocities and torques at a reduced rate.
 
 Which links of a robot touch one another or the floor during a motion, and when.
 """
@@ -49,7 +49,7 @@ class Animation:
     """A motion of a robot, made to be looked at."""
 
     name: str
-    """What it is, in a word or two: the name of a log."""
+    """Short name, such as that of a log."""
     robot: Robot
     t: Float1D
     """Time [s], shape (N,), N >= 2, increasing."""
@@ -72,7 +72,7 @@ class Animation:
 
     @classmethod
     def from_log(cls, robot: Robot, log: Log, name: str = "log") -> Self:
-        """Return what a log recorded.
+        """Make an animation from a log.
 
         Velocities are the measured ones, else differences of the thinned positions. Raises
         `LogError` if the log is of another robot.

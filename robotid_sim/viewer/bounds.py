@@ -1,4 +1,4 @@
-"""How much room a robot and its motion take, which is what cameras are placed by."""
+"""Space that a robot and its motion take, for the placement of cameras."""
 
 import logging
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,7 +30,7 @@ _log = logging.getLogger(__name__)
 def visuals_and_bounds(
     animations: Sequence[Animation], models: Iterable[Robot]
 ) -> tuple[list[robot_visuals.VisualPart], Float2D]:
-    """Return the parts of the robot, and what its motions sweep with the masses of models.
+    """Return the parts of the robot, and the points that its motions and models' masses sweep.
 
     Beside ghosts of their own colors the robot is gray, so that no color is taken for another.
     """
@@ -92,7 +92,7 @@ def add_ellipsoid_points(
 
 
 def motion_points(robot: Robot, surface: Mapping[int, Float2D], q: Float2D) -> Float2D:
-    """Return what a motion sweeps: outermost points of every body, and the tip, shape (P, 3).
+    """Return the points that a motion sweeps: outermost ones of every body, and the tip, (P, 3).
 
     The surroundings of the base are always among it.
     """

@@ -1,4 +1,4 @@
-"""Where a picture is taken from: view directions by name, and the fit of a camera to a motion."""
+"""Cameras: view directions by name, and the fit of a camera to a motion."""
 
 from dataclasses import dataclass
 from typing import Self
@@ -16,7 +16,7 @@ FAR_FOV = 3.0
 """Field of view of a camera with nearly parallel rays [deg]."""
 
 BACKGROUND_DEPTH = 1.0 - 1e-6
-"""Depth buffer from which on there is nothing but background."""
+"""Smallest value of the depth buffer of the background."""
 
 
 @dataclass(frozen=True, slots=True)

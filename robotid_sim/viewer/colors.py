@@ -27,7 +27,7 @@ PATH_COLOR: Rgb = rgb("joint-2")
 ANIMATION_COLORS = (PATH_COLOR, *(rgb(f"joint-{k}") for k in (3, 4, 5, 6)))
 """Of the motion and of those beside it; none is that of a model."""
 REFERENCE_COLOR: Rgb = (214, 217, 221)
-"""A robot beside which ghosts in the colors of models stand, some of which are those of robots."""
+"""A robot next to ghosts in the colors of models."""
 LIMIT_COLOR: Rgb = rgb("warning")
 """A limit that is exceeded."""
 CONTACT_COLOR: Rgb = (214, 24, 38)

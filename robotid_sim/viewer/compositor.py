@@ -1,4 +1,4 @@
-"""Pictures of an animation: robot, ghost, surroundings and overlays, laid over one another."""
+"""Pictures of an animation, composed of robot, ghosts, surroundings and overlays."""
 
 from collections.abc import Mapping, Sequence
 
@@ -121,7 +121,7 @@ class Compositor(Closeable):
 
     @property
     def renderer(self) -> str:
-        """What draws, such as ``software`` or ``egl``."""
+        """Renderer, such as ``software`` or ``egl``."""
         return self._renderer.kind
 
     def frame(self, time: float, scale: float = 2.0) -> Image.Image:

@@ -30,7 +30,7 @@ def is_display_available(timeout: float = DISPLAY_TIMEOUT) -> bool:
 
 
 def child_output(function: Callable[[], None], timeout: float) -> str:
-    """Return what a function prints in a child process, which it may end; empty if that hangs."""
+    """Return the output of a function in a child process, which it may end; empty if it hangs."""
     name = function.__name__
     command = (
         f"from robotid_sim.signals import end_with_parent; end_with_parent({os.getpid()}); "

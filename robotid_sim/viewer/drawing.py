@@ -50,7 +50,7 @@ class FlatDrawing:
         return drawing
 
     def picture(self) -> Image.Image:
-        """Return what is drawn."""
+        """Return the drawing as a picture."""
         return self._sheet.reduce(OVERSAMPLING_FACTOR)
 
     def text(self, at: Point, text: str, size: float, color: Rgb, anchor: str = "la") -> None:

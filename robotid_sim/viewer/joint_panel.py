@@ -200,8 +200,8 @@ Curves = Mapping[Rgb, Float2D]
 class JointCurves:
     """Draws the curves of an animation, one joint at a time; `scale` is in pixels per unit.
 
-    With models also what is left of the torque, less that which a model needs for the same motion,
-    in the color of the model. Tracking errors of animations beside it take the place of torques.
+    With models, also the residual torque of each, in the color of the model. Tracking errors of
+    animations beside it take the place of torques.
     """
 
     def __init__(

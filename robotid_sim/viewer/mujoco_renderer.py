@@ -122,13 +122,13 @@ class MujocoScene:
 
 
 BACKEND_VARIABLE = "MUJOCO_GL"
-"""Environment variable by which MuJoCo's users choose what draws."""
+"""Environment variable for MuJoCo's OpenGL backend."""
 
 BACKEND_LIBRARIES = {"egl": "EGL", "osmesa": "OSMesa"}
-"""What draws without a display on Linux, the first choice first, and its library."""
+"""Backends without a display on Linux, in order of preference, and their libraries."""
 
 PLATFORM_BACKENDS = {"darwin": "cgl", "win32": "glfw"}
-"""What draws on other systems."""
+"""Backends of other systems."""
 
 LIBRARY_REMEDY = "install libegl1 or libosmesa6, or set MUJOCO_GL"
 
@@ -142,9 +142,8 @@ START_PIXELS = 64
 class MujocoRenderer(Renderer):
     """A scene of MuJoCo and an OpenGL context that draws it; use it in a ``with`` block.
 
-    The kind ``egl`` takes EGL only; ``auto`` and ``software`` whatever works, as MUJOCO_GL says or
-    EGL before OSMesa: a program where there is no graphics card. Raises `OptionError` if nothing
-    can draw.
+    The kind ``egl`` takes EGL only; ``auto`` and ``software`` the backend of MUJOCO_GL, else EGL
+    before OSMesa, which draws in software. Raises `OptionError` if nothing can draw.
     """
 
     def __init__(self, kind: str = "auto") -> None:
@@ -161,7 +160,7 @@ class MujocoRenderer(Renderer):
     def render(
         self, camera: Camera, light: Float1D, scale: float = 1.0, box: PixelBox | None = None
     ) -> RenderedImage:
-        """Return what a camera sees; see `Renderer`."""
+        """Render a picture; see `Renderer`."""
         box = box or (0, 0, camera.width, camera.height)
         width, height = round((box[2] - box[0]) * scale), round((box[3] - box[1]) * scale)
         model, data = self._scene.update()
@@ -171,7 +170,7 @@ class MujocoRenderer(Renderer):
                 self._target.free()
             self._model, self._options = model, mujoco.MjvOption()
             self._view = mujoco.MjvScene(model, maxgeom=model.ngeom + 10)
-            self._view.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = 0  # cast by whom takes the picture
+            self._view.flags[mujoco.mjtRndFlag.mjRND_SHADOW] = 0  # the compositor draws shadows
             self._target = mujoco.MjrContext(model, mujoco.mjtFontScale.mjFONTSCALE_50)
             mujoco.mjr_setBuffer(mujoco.mjtFramebuffer.mjFB_OFFSCREEN, self._target)
         if self._target.offWidth < width or self._target.offHeight < height:
@@ -214,7 +213,7 @@ class MujocoRenderer(Renderer):
             eye.frustum_width = 0.5 * wide * (right - left)
         self._view.nlight = 1
         lamp: Any = self._view.lights[0]
-        if hasattr(lamp, "directional"):  # MuJoCo has changed how this is said
+        if hasattr(lamp, "directional"):  # MuJoCo has changed this API
             lamp.directional = 1
         else:
             lamp.type = int(mujoco.mjtLightType.mjLIGHT_DIRECTIONAL)
@@ -223,7 +222,7 @@ class MujocoRenderer(Renderer):
 
 
 def backend() -> str:
-    """Return what draws: what MUJOCO_GL names, else the first whose library is there.
+    """Return the backend: that of MUJOCO_GL, else the first whose library is installed.
 
     Raises `OptionError` if there is none.
     """

@@ -1,6 +1,6 @@
-"""What is drawn over the rendered robot: tool path, frames, masses.
+"""Overlays of the rendered robot: tool path, frames, masses.
 
-What surrounds the robot in a picture: light, floor, background, shadow.
+Surroundings of the robot in a picture: light, floor, background, shadow.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Triangle meshes of simple bodies, for what a URDF describes by numbers.
+"""Triangle meshes of the primitives of a URDF.
 
 Bullet's own cylinders have few, thin triangles and no bevels: they look coarse, and thin triangles
 cost the software renderer most.

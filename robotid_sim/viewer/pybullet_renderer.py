@@ -32,7 +32,7 @@ from robotid_sim.viewer.renderer import PixelBox, RenderedImage, Renderer
 from robotid_sim.viewer.robot_visuals import VisualPart
 
 HIDDEN_POSITION = (0.0, 0.0, -1e4)
-"""Where a hidden robot stands [m]; taking it away would cost a load to bring it back."""
+"""Position of a hidden robot [m]; removing it would cost loading it again."""
 
 
 class PosedRobot:
@@ -52,7 +52,7 @@ class PosedRobot:
                 path.write_text(_urdf(robot, parts, Path(folder)), encoding="utf-8")
             except FileFormatError as error:
                 raise RobotIdError(f"cannot draw '{robot.name}': {error}") from error
-            # Bullet would give back the robot that it read from a file of this name before.
+            # Bullet would return the robot that it cached for a file of this name.
             client.setPhysicsEngineParameter(enableFileCaching=0)
             try:
                 self._body = client.loadURDF(str(path), useFixedBase=True)
@@ -140,7 +140,7 @@ EGL_TOKEN = "robotid-egl-works"
 """Token of a child process that has seen a picture by EGL."""
 PROBE_TIMEOUT = 20.0  # [s]
 SOFTWARE_DEVICES = ("llvmpipe", "softpipe", "swrast", "software")
-"""Names of OpenGL devices that are no graphics cards; Bullet's own renderer is as fast."""
+"""Names of OpenGL devices that are not graphics cards; Bullet's own renderer is as fast."""
 
 AMBIENT_LIGHTS = {"software": 0.42, "egl": 0.15}
 """Light from all sides; the two renderers mean different things by it."""
@@ -154,7 +154,7 @@ def camera_image(
     scale: float = 1.0,
     **options: Any,
 ) -> tuple[RenderedImage, NDArray[np.intp]]:
-    """Return what a camera sees in a part of its picture, the whole by default, and a mask.
+    """Render a part of a camera's picture, the whole by default, and a mask.
 
     The mask holds PyBullet's number of body and link where asked for, shape (height, width).
 
@@ -202,7 +202,7 @@ class PyBulletRenderer(Renderer):
     def render(
         self, camera: Camera, light: Float1D, scale: float = 1.0, box: PixelBox | None = None
     ) -> RenderedImage:
-        """Return what a camera sees; see `Renderer`."""
+        """Render a picture; see `Renderer`."""
         hardware, client = self.kind == "egl", self.client
         options = {
             "lightDirection": light.tolist(),
@@ -255,7 +255,7 @@ def surface_in_pictures(robot: Robot, parts: Sequence[VisualPart]) -> dict[int, 
 
 
 def egl_device(timeout: float = PROBE_TIMEOUT) -> str | None:
-    """Return what draws for EGL, by its own name; None if it does not work.
+    """Return the name of the EGL device; None if EGL does not work.
 
     Tried in a child process: a bad driver may end the process.
     """

@@ -21,7 +21,7 @@ from robotid_sim.viewer.view_settings import ViewSettings, require_speed
 FILE_SUFFIXES = (".png", ".gif", ".mp4")
 
 MAX_GIF_RATE = 50.0
-"""Viewers slow down frames that are shorter than 20 ms."""
+"""Largest frame rate of a GIF [Hz]; viewers slow down frames shorter than 20 ms."""
 
 SHARP, SMOOTH = 3.0, 1.5
 """Oversampling of a single picture, and of the frames of a film."""
@@ -32,18 +32,18 @@ PALETTE_FRAME_COUNT = 6
 
 @dataclass(frozen=True, slots=True)
 class Recording:
-    """What was written."""
+    """A written recording."""
 
     path: Path
     frames: int
     renderer: str
-    """What drew, such as ``software`` or ``egl``."""
+    """Renderer, such as ``software`` or ``egl``."""
 
 
 def require_recordable(
     path: str | Path, settings: ViewSettings, fps: float = 30.0, speed: float = 1.0
 ) -> None:
-    """Raise unless a recording to `path` can be made; to be asked before work that takes long.
+    """Raise unless a recording to `path` can be made; to be called before long work.
 
     Raises `OptionError` if the format, the size, the frame rate or the speed is not usable,
     `MissingExtraError` if the format needs a package that is not installed or no engine is there to
@@ -52,7 +52,7 @@ def require_recordable(
     suffix = Path(path).suffix.lower()
     if suffix not in FILE_SUFFIXES:
         names = ", ".join(FILE_SUFFIXES)
-        raise OptionError(f"cannot record to {path}: '{suffix}' is no format; known: {names}")
+        raise OptionError(f"cannot record to {path}: '{suffix}' is not a format; known: {names}")
     require_speed(speed)
     width, height = settings.width, settings.height
     if not 0.1 <= fps <= 240.0:

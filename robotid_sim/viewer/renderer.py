@@ -1,4 +1,4 @@
-"""Pictures without a display, by PyBullet or MuJoCo: what both give, and which one there is."""
+"""Pictures without a display, by PyBullet or MuJoCo: their interface and choice."""
 
 import pkgutil
 from abc import abstractmethod
@@ -64,10 +64,10 @@ class RenderedRobot(Protocol):
 
 
 class Renderer(Closeable):
-    """What takes pictures; use it in a ``with`` block."""
+    """A renderer of pictures; use it in a ``with`` block."""
 
     kind: str
-    """What draws: ``software``, ``egl`` or another way of the engine."""
+    """Kind of renderer: ``software``, ``egl`` or another one of the engine."""
 
     @abstractmethod
     def add(self, robot: Robot, parts: Sequence[VisualPart]) -> RenderedRobot:
@@ -77,7 +77,7 @@ class Renderer(Closeable):
     def render(
         self, camera: Camera, light: Float1D, scale: float = 1.0, box: PixelBox | None = None
     ) -> RenderedImage:
-        """Return what a camera sees in a part `box` of its picture, the whole by default.
+        """Render a part `box` of a camera's picture, the whole by default.
 
         `light` is the unit direction to the light, shape (3,), `scale` the rendered pixels per
         pixel of the picture, whose size is the camera's.

@@ -1,4 +1,4 @@
-"""What of a robot can be drawn: parts that hang on its bodies, and stand-ins for missing ones."""
+"""Visual parts of a robot's bodies, and stand-ins for missing ones."""
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
@@ -20,12 +20,12 @@ from robotid_sim.viewer.colors import AXIS_COLORS, Rgba, rgba
 from robotid_sim.viewer.primitive_meshes import segment
 
 MESH_FORMATS = (".stl", ".obj", ".dae")
-"""What Bullet reads."""
+"""Mesh formats that Bullet reads."""
 
 PLAIN_COLOR: Rgba = (0.7, 0.7, 0.7, 1.0)
 """The reader's color of a shape that has none."""
 SHELL_COLORS: tuple[Rgba, Rgba] = ((0.90, 0.91, 0.93, 1.0), (0.62, 0.67, 0.74, 1.0))
-"""Colors of uncolored bodies, in turn, so that neighbors can be told apart."""
+"""Colors of uncolored bodies, in turn, so that neighbors can be distinguished."""
 JOINT_COLOR: Rgba = (0.27, 0.30, 0.35, 1.0)
 
 PRIMITIVE_MESHES: dict[str, Callable[..., trimesh.Trimesh]] = {
@@ -50,7 +50,7 @@ class VisualPart:
 
 
 def robot_parts(robot: Robot, *, files: bool = True) -> list[VisualPart]:
-    """Return what of a robot is drawn: its visual shapes, or collision shapes where it has none.
+    """Return the visual parts of a robot, or collision shapes where it has none.
 
     A body of which no shape can be drawn gets bars between its joints if it lost a mesh file, or if
     the whole robot has nothing else to show.

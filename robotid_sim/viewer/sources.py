@@ -1,4 +1,4 @@
-"""What there is to show: a trajectory, logs, the result of a study, or a task of it.
+"""Sources of motions: a trajectory, logs, the result of a study, or a task of it.
 
 Tracking errors made visible: a reference, and motions beside it with their errors magnified.
 """
@@ -53,7 +53,7 @@ def show_motion(
 ) -> None:
     """Show a log or a trajectory in a window until it is closed.
 
-    With models a slider shows their inertia ellipsoids. Who calls it asks `require_display` before
+    With models a slider shows their inertia ellipsoids. The caller uses `require_display` before
     its work.
     """
     width, height = map(int, WINDOW.split("x"))
@@ -126,7 +126,7 @@ class ViewerMotions:
         return {**self.content(), **recording}
 
     def content(self) -> dict[str, Any]:
-        """Return what is shown, as JSON values."""
+        """Return the displayed motions as JSON values."""
         first = self.animations[0]
         names = [animation.name for animation in self.animations]
         return {"robot": self.plant.name, "shown": names, "duration_s": first.end - first.start}
@@ -159,7 +159,7 @@ def folders_of(
 
 
 def load_animations(plant: Robot, paths: Sequence[Path]) -> list[Animation]:
-    """Return what logs hold, the first one as the motion; without any a sweep of every joint."""
+    """Load logs, the first one as the motion; without any a sweep of every joint."""
     if not paths:
         return [Animation.sweep(plant)]
     require_showable(len(paths))
@@ -270,7 +270,7 @@ MAX_DISPLAYED_SHARE = MAX_DISPLAYED_ERROR / (2.0 * np.pi)
 """The same of a joint that slides, over its range: 0.2 rad are that share of a turn."""
 
 MAGNIFICATIONS = tuple(digit * 10.0**k for k in range(6) for digit in (1.0, 2.0, 5.0))
-"""Those that are chosen from; beyond the last one, errors are rounding."""
+"""Available magnifications; beyond the last one, errors are rounding."""
 
 ERROR_TOLERANCE = 1e-9
 

@@ -1,4 +1,4 @@
-"""How an animation is shown: what the options of a view can be, and those that are chosen."""
+"""Settings of a view and their allowed values."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -27,7 +27,7 @@ LAYERS = {
     "inertia": "ellipsoids of uniform density with the inertia of the links",
     "torque": "links in the color of their torque over its limit",
 }
-"""What can be shown beside the robot, and what that is."""
+"""Layers of a view and their meaning."""
 
 DEFAULT_LAYERS = frozenset({"panel", "path", "contacts"})
 

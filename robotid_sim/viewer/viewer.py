@@ -27,7 +27,7 @@ def show(
 ) -> None:
     """Show a motion in a window until that is closed.
 
-    The window is another process; whatever ends that, this one goes on. Its sliders set time, speed
+    The window is another process; its end does not affect this one. Its sliders set time, speed
     [seconds of motion per second] and layers, of which it has `view_settings.WINDOW_LAYERS`.
     Animations after the first are shown as ghosts, at most four; `models`, by default the robot of
     the motion, are those whose inertia ellipsoids can be shown. Raises `OptionError` if there is no

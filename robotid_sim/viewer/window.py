@@ -24,7 +24,7 @@ from robotid_sim.viewer.view_settings import WINDOW_LAYERS, ViewSettings
 from robotid_sim.viewer.window_scene import WindowScene
 
 OPENED, CLOSED, FAILED = "opened", "closed", "failed"
-"""What the process reports to its parent."""
+"""Reports of the process to its parent."""
 
 TICK_TIME = 1.0 / 60.0
 """Time between two states [s]."""
@@ -37,7 +37,7 @@ MAX_SPEED = 4.0
 
 
 class PlaybackControls:
-    """Where the window is in a motion, and what it shows.
+    """Playback state of the window: time, speed and layers.
 
     The motion takes the times from `start` to `end` [s] and begins again at its end; `layers` are
     those shown at first, `speed` is in seconds of motion per second. PyBullet lets nobody but the
@@ -87,7 +87,7 @@ class PlaybackControls:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WindowInput:
-    """Everything that the window needs to know."""
+    """Input of the window's process."""
 
     animations: tuple[Animation, ...]
     models: Mapping[str, Robot]
@@ -118,7 +118,7 @@ def play(client: EngineClient, scene: WindowScene, controls: PlaybackControls) -
 
 
 def main(parent: int) -> None:
-    """Open the window on what the parent process sends, and say how it went."""
+    """Open the window with the input of the parent process, and report the result."""
     end_with_parent(parent)
     # PyBullet writes to descriptors 1 and 2; the parent hears of us by a copy of descriptor 1.
     words = os.fdopen(os.dup(1), "w", encoding="utf-8")

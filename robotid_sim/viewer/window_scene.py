@@ -1,4 +1,4 @@
-"""What stands in PyBullet's window: robot, ghosts, inertia ellipsoids, frames, tool paths, a text.
+"""Content of PyBullet's window: robot, ghosts, inertia ellipsoids, frames, tool paths, a text.
 
 Commands that change what is drawn, a color, a text or a line, wait for the window's next frame;
 those that move a body do not. So what can be switched is loaded once and stands elsewhere while it

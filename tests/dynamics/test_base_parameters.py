@@ -247,7 +247,7 @@ def test_the_joint_is_named_with_its_ratio() -> None:
     assert light_joints(rubbing(arm, 1, 0.99 * border)) == []
     (text,) = light_joints(rubbing(arm, 1, 2.0 * border))
     assert text.startswith(
-        f"{elbow.name}: dry friction alone stops it at {2.0 * MAX_DECELERATION_RATIO:.3g} times"
+        f"{elbow.name}: Coulomb friction alone stops it at {2.0 * MAX_DECELERATION_RATIO:.3g} times"
     )
 
 
