@@ -7,7 +7,7 @@ from typing import Self
 
 
 def suggestion(name: object, names: Iterable[str]) -> str:
-    """Return a question in brackets for the known name that a wrong one may mean, if any does."""
+    """Return a question in brackets with the known name nearest to a wrong one, if any."""
     close = get_close_matches(str(name).lower(), [str(word) for word in names], n=1)
     return f" (did you mean '{close[0]}'?)" if close else ""
 
@@ -89,7 +89,7 @@ class MissingExtraError(RobotIdError, ImportError):
 
     @classmethod
     def from_extra(cls, need: str, extra: str) -> Self:
-        """Return the error for what an extra provides; the need is a sentence without its end."""
+        """Return the error for a missing extra; `need` is a sentence without its end."""
         return cls(f"{need}: {install_command(extra)}")
 
 
@@ -115,7 +115,7 @@ class ControllerError(RobotIdError, ValueError):
 
 
 class SimulationDiverged(RobotIdError, ArithmeticError):
-    """The simulated robot left the range of numbers that make sense.
+    """The simulation diverged.
 
     Attributes
     ----------

@@ -19,15 +19,15 @@ MAX_DIGITS = 40
 """Most digits of a whole number in a file: seeds have that many."""
 
 FILE_SPACE = 64e6
-"""Free space that a command needs which writes files: a page, or a log of minutes [bytes]."""
+"""Free space needed for writing files: a page, or a log of minutes [bytes]."""
 
 
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """Give a temporary path in the same folder; rename it to `path` when the block succeeds.
 
-    A link is replaced, not what it leads to. Raises `FileFormatError` if something else than a file
-    is there, or the folder does not exist or cannot be written.
+    A link itself is replaced, not its target. Raises `FileFormatError` if something else than a
+    file is there, or the folder does not exist or cannot be written.
     """
     target = Path(path)
     require_output(target)
@@ -57,7 +57,7 @@ def require_output(path: Path, *, folder: bool = False) -> None:
     """Raise `FileFormatError` if something is at a path that no file, or `folder`, may replace."""
     try:
         mode = path.stat().st_mode
-    except (OSError, ValueError):  # nothing is there, or whoever writes says why
+    except (OSError, ValueError):  # nothing is there, or the writer raises the error
         return
     if S_ISDIR(mode) and not folder:
         raise FileFormatError(f"cannot write {path}: it is a folder; choose another name")
@@ -68,7 +68,7 @@ def require_output(path: Path, *, folder: bool = False) -> None:
 
 
 def require_writable(path: str | Path) -> None:
-    """Raise unless a file can be written at `path`; to be asked before work that takes long.
+    """Raise unless a file can be written at `path`; to be called before long work.
 
     Raises `FileFormatError` if the folder does not exist, cannot be written, or has too little
     space.

@@ -23,7 +23,7 @@ MIN_REDRAW_INTERVAL = 0.1
 
 @contextmanager
 def progress_line(*, enabled: bool = True) -> Iterator[Progress]:
-    """Give a progress callback that shows the stage at work and its share done.
+    """Yield a progress callback that shows the current stage and its share done.
 
     A notebook shows a bar under the cell, a terminal a line on stderr; both go when the work ends.
     Elsewhere stderr gets a plain line now and then. With `enabled` false nothing is shown.
@@ -95,7 +95,7 @@ class _PlainLines:
 
 @dataclass(frozen=True, slots=True)
 class _BarState:
-    """What a notebook shows: a bar with its stage, or nothing."""
+    """State of a notebook's bar: its stage, or nothing."""
 
     stage: str = ""
     share: float = 0.0

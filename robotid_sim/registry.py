@@ -28,7 +28,7 @@ T = TypeVar("T")
 KEBAB_CASE_PATTERN = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
 INTERNAL_FIELD: Mapping[str, Any] = {"internal": True}
-"""Metadata of a field that is not an option: it holds what the object found out."""
+"""Metadata of a field that is not an option but a result of the object."""
 
 PLAIN_KINDS: Mapping[Any, tuple[type, str]] = {
     bool: (bool, "true or false"),
@@ -36,11 +36,11 @@ PLAIN_KINDS: Mapping[Any, tuple[type, str]] = {
     float: (Real, "a number"),
     str: (str, "a text"),
 }
-"""Kinds of options that are checked here: what a value must be, and that in words."""
+"""Kinds of options that are checked here, with a description of their values."""
 
 
 class Alias(NamedTuple):
-    """What another name of an entry stands for."""
+    """Entry and options of an alternative name."""
 
     entry: str
     options: Mapping[str, Any]
@@ -136,7 +136,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
         return entry
 
     def _meant(self, name: str) -> Alias:
-        """Find the entry and the options that a name stands for."""
+        """Find the entry and the options of a name."""
         preset = Alias(name, {}) if name in self._entries else self._alias(name)
         if preset is None:
             raise UnknownNameError.from_names(self.noun, name, self._entries)
@@ -187,7 +187,7 @@ class Registry(Mapping[str, type[T]], Generic[T]):
             entry, reason = cls(**{**preset, **options}), None
         except TypeError as error:
             entry, reason = None, error
-        # After the class, which knows better what it needs where it looks itself.
+        # After the class, whose own checks have better messages.
         for option, value in options.items():
             if _is_misfit(value, kinds[option]):
                 raise OptionError(
@@ -252,7 +252,7 @@ def _has_member(cls: type, name: str) -> bool:
 def _options(cls: type) -> dict[str, Any]:
     """Return the fields of a class that may be given, with their kinds."""
     kinds = get_type_hints(cls)
-    # Entries are dataclasses by contract, which the type of a class cannot say.
+    # Entries are dataclasses by contract, which a type cannot express.
     options = (f for f in dataclasses.fields(cls) if f.init and f.metadata != INTERNAL_FIELD)
     return {field.name: kinds[field.name] for field in options}
 
@@ -264,7 +264,7 @@ def _default_of(field: "dataclasses.Field[Any]") -> object:
 
 
 def _text_of(value: object) -> str:
-    """Write the default of an option as it stands in a configuration."""
+    """Return the default of an option as in a configuration."""
     if value is dataclasses.MISSING:
         return "required"
     if isinstance(value, tuple | list):
@@ -298,7 +298,7 @@ def _is_misfit(value: object, kind: Any) -> bool:
         return False
     if isinstance(value, bool):
         return kind is not bool
-    # A number that is none passes as a float everywhere and then spoils all that it meets.
+    # NaN passes as a float everywhere and then propagates.
     return not isinstance(value, PLAIN_KINDS[kind][0]) or value != value
 
 

@@ -1,4 +1,4 @@
-"""How values show themselves: a few lines, tables in notebooks, and documented fields."""
+"""Display of values: a few lines, tables in notebooks, and documented fields."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, is_dataclass
@@ -24,7 +24,7 @@ MAX_ROWS = 100
 LEFT_STYLE = ' style="text-align: left"'
 
 Titled = tuple[str, dict[str, Sequence[Any]]]
-"""What a table is of, and its columns."""
+"""Title and columns of a table."""
 
 T = TypeVar("T", bound=type)
 
@@ -32,7 +32,7 @@ T = TypeVar("T", bound=type)
 def public_value(cls: T) -> T:
     """Give a dataclass a ``repr`` of at most LINES lines, and ``help`` that has its fields.
 
-    A notebook shows its fields with what they mean, and as tables what belongs together. Fields
+    A notebook shows its fields with their meaning, and related fields as tables. Fields
     that are None are omitted. To stand above ``@dataclass``, whose own ``repr`` writes out every
     array.
     """
@@ -139,7 +139,7 @@ def _is_plain(value: object) -> bool:
 
 
 def _table(heads: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table as HTML, texts as letters, no longer than a notebook bears."""
+    """Return a table as HTML with escaped texts, of limited length."""
     head = "".join(f"<th{LEFT_STYLE}>{escape(name)}</th>" for name in heads)
     body = "".join(
         f"<tr>{''.join(f'<td{LEFT_STYLE}>{escape(cell)}</td>' for cell in row)}</tr>"

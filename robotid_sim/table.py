@@ -1,4 +1,4 @@
-"""A table, apart from how it is written."""
+"""Tables, independent of their format."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

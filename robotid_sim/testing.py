@@ -1,8 +1,7 @@
-"""Contract checks for parts of the user's own, one a family, as scikit-learn's ``check_estimator``.
+"""Contract checks for user-defined parts, one per family, as scikit-learn's ``check_estimator``.
 
-Each takes an object, tries it on a small arm, and raises `AssertionError` with what it does not
-keep. The project's own contract tests call them too. What an item does differently is a trait on
-its class, such as `Sensor.random` or `ModelController.uses_feedforward`.
+Each takes an object, tries it on a small arm, and raises `AssertionError` with the rule that it
+breaks. The project's own contract tests call them too. Differences of an item are traits of its class, such as `Sensor.random` or `ModelController.uses_feedforward`.
 """
 
 from collections.abc import Callable
@@ -50,10 +49,10 @@ GRADIENT_TOLERANCE = 1e-6
 """Largest error of a gradient against central differences, relative to its norm."""
 
 SPHERE_CENTER = np.array([-2.1, 0.7, 1.9, -0.4, 2.6])
-"""Where the sphere that optimizers are tried on is smallest."""
+"""Minimum of the sphere on which optimizers are tried."""
 
 LIMIT_TOLERANCE = 1e-6
-"""By which sampled motions may exceed a limit, relative."""
+"""Largest relative excess of a limit by sampled motions."""
 
 
 @cache
@@ -116,7 +115,7 @@ def _state_of(item: object) -> Any:
 
 def _deterministic(run: Callable[[np.random.Generator], bytes], *, random: bool) -> None:
     """Require the same bits from the same seed, others from another if the item draws."""
-    # The global generator is named only to show that nobody touches it.
+    # The global generator is used only to show that it is not touched.
     before = np.random.get_state()[1].copy()  # type: ignore[index] # noqa: NPY002
     first, again, other = (run(np.random.default_rng(seed)) for seed in (3, 3, 4))
     after = np.random.get_state()[1]  # type: ignore[index] # noqa: NPY002

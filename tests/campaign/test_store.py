@@ -227,7 +227,7 @@ def test_a_shipped_plan_can_be_built_whole_and_quick(name) -> None:
         ({"factors": {"x": [{"name": "a"}, {"name": "b"}]}}, "a factor changes nothing"),
         ({"robot": None}, "a campaign needs a robot"),
         ({"seeds": 0}, "'seeds"),
-        ({"seeds": [1, 1]}, "no distinct whole numbers"),
+        ({"seeds": [1, 1]}, "not distinct whole numbers"),
         ({"design": "list", "factors": {"a": [1, 2], "b": [1]}}, "as many levels"),
         ({"time_limit": -1.0}, "'time_limit': should be greater than 0"),
         (

@@ -116,7 +116,7 @@ BAD = {
         ("first:3%", "'first:3%' does not say what to hold out; give last:30%, blocks:4 or a log"),
         ("last:95%", "up to 90 % of a log"),
         ("blocks:1", "2 to 20 blocks"),
-        ("2r.urdf", "2r.urdf: its lines are no table"),
+        ("2r.urdf", "2r.urdf: its lines are not a table"),
     ],
     "draws": [
         ("0 drawn", "draws are counted from 1, got 0"),

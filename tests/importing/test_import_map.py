@@ -99,7 +99,7 @@ def test_units_of_a_map_may_be_spelled_as_people_do(tmp_path, key, spelled, unit
         ("joints = 3", "'joints'"),
         ("rate = ", "cannot read map"),
         ("schema = 'robotid/import-map/2'", "is newer than this robotid_sim reads"),
-        ("schema = 'robotid/log/1'", "this is no import-map file"),
+        ("schema = 'robotid/log/1'", "this is not a robotid import-map file"),
         ("[joints.elbo]\nsign = -1", "unknown joint in the map of '2r' 'elbo' (did you mean"),
         ("[joints.elbow]\nposition = 'q_2'", "unknown column in the map 'q_2' (did you mean 'q_"),
         ("[joints.elbow]\nvelocity = 'q_0'", "the map has no velocity column for shoulder"),

@@ -209,7 +209,7 @@ def test_files_that_cannot_be_read_are_refused(tmp_path, irb140):
     with pytest.raises(FileFormatError, match=r"cannot read path file .*No such file"):
         TASKS.build("csv", path=str(tmp_path / "absent.csv")).runs(irb140)
     (tmp_path / "binary.csv").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(FileFormatError, match="it is no UTF-8 text"):
+    with pytest.raises(FileFormatError, match="it is not UTF-8 text"):
         read_waypoints(tmp_path / "binary.csv", ("a",))
 
 
