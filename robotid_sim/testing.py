@@ -1,7 +1,8 @@
 """Contract checks for user-defined parts, one per family, as scikit-learn's ``check_estimator``.
 
 Each takes an object, tries it on a small arm, and raises `AssertionError` with the rule that it
-breaks. The project's own contract tests call them too. Differences of an item are traits of its class, such as `Sensor.random` or `ModelController.uses_feedforward`.
+breaks. The project's own contract tests call them too. Differences of an item are traits of its
+class, such as `Sensor.random` or `ModelController.uses_feedforward`.
 """
 
 from collections.abc import Callable
