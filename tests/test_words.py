@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
-import pytest
 import robotid_sim
 
 PACKAGE = Path(robotid_sim.__file__).parent
