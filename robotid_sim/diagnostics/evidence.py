@@ -18,7 +18,7 @@ from robotid_sim.dynamics.dynamics import regressor_parts, torque_regressor
 from robotid_sim.dynamics.term_torques import standard_torque
 from robotid_sim.errors import LogError
 from robotid_sim.estimation.cone_program import ConsistentProgram
-from robotid_sim.estimation.hold_out import FOLD_COUNT, NOISE_FLOOR, Fit, HeldOut, blocks_of
+from robotid_sim.estimation.hold_out import FOLD_COUNT, NOISE_FLOOR, Fit, HeldOut, assign_blocks
 from robotid_sim.estimation.selection import ResidualProjection
 from robotid_sim.measurement.motion import Motion, RowFilter, interpolate_samples, remove_gate
 from robotid_sim.model import parameters
@@ -150,7 +150,7 @@ class Evidence:
             rows=coarse,
             low=low,
             offset=offset,
-            fold=blocks_of(times, motion.period),
+            fold=assign_blocks(times, motion.period),
             use=use,
             correction=Correction.none(nominal.dof),
             W=W,

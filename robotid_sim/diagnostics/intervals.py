@@ -5,7 +5,9 @@ r"""Confidence intervals of estimated parameters, with their degrees of freedom.
 Distribution of the information on every parameter over a motion.
 
 Without the rows of a stretch the variance of a parameter grows from :math:`\sigma^2` to
-:math:`\sigma_s^2`; the share of its information that only the stretch provides is :math:`1 - \sigma^2 / \sigma_s^2`: 0 if other rows suffice, 1 if no other row depends on the parameter.
+:math:`\sigma_s^2`; the share of its information that only the stretch provides is
+:math:`1 - \sigma^2 / \sigma_s^2`: 0 if other rows suffice, 1 if no other row depends on the
+parameter.
 """
 
 from collections.abc import Sequence

@@ -33,10 +33,10 @@ from robotid_sim.estimation.selection import (
     FINALIST_COUNT,
     TIE_TOLERANCE,
     ResidualProjection,
-    consecutive,
-    finalists,
+    fit_groups,
     is_no_worse,
-    outcomes,
+    list_groups,
+    pick_finalists,
     select_groups,
 )
 
@@ -111,7 +111,7 @@ class _Round:
     @property
     def finalists(self) -> list[ColumnCandidate]:
         """The candidate columns with the largest approximate gains."""
-        return finalists(self.columns, self.gains, self.margin)
+        return pick_finalists(self.columns, self.gains, self.margin)
 
 
 def search_causes(evidence: Evidence) -> tuple[list[AcceptedCause], Evidence]:
@@ -147,7 +147,7 @@ def search_causes(evidence: Evidence) -> tuple[list[AcceptedCause], Evidence]:
     accepted, evidence = _simplify(accepted, evidence)
     # Without those that later ones have made unnecessary.
     columns = [cause for cause in accepted if cause.is_column]
-    groups = consecutive(evidence.W.shape[2], [cause.value.size for cause in columns])
+    groups = list_groups(evidence.W.shape[2], [cause.value.size for cause in columns])
     needs = select_groups(evidence.sum_by_block(), np.arange(evidence.width), groups, _judge)
     unneeded = {id(cause) for k, cause in enumerate(columns) if k not in needs}
     reported = [cause for cause in accepted if cause.is_significant and id(cause) not in unneeded]
@@ -304,7 +304,7 @@ def _score_extensions(state: _Round) -> list[AcceptedCause]:
     if not likeliest:
         return []
     blocks = evidence.sum_by_block(np.concatenate([c.columns for c in likeliest], axis=2))
-    scored, tried = [], outcomes(blocks, evidence.width, [c.size for c in likeliest])
+    scored, tried = [], fit_groups(blocks, evidence.width, [c.size for c in likeliest])
     for candidate, (fit, gains) in zip(likeliest, tried, strict=True):
         value = fit.beta[evidence.width :]
         torque = np.sqrt(((candidate.columns @ value) ** 2).mean(axis=0)) / evidence.size

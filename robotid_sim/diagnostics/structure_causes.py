@@ -15,7 +15,7 @@ from robotid_sim.arrays import Float, Float1D, Float2D
 from robotid_sim.diagnostics.cause import ColumnCandidate, Wording
 from robotid_sim.diagnostics.evidence import Correction, Evidence
 from robotid_sim.dynamics.dynamics import joint_torque, rigid_body_torque
-from robotid_sim.estimation.gravity_fit import strength_words
+from robotid_sim.estimation.gravity_fit import describe_strength
 from robotid_sim.estimation.hold_out import Fit
 from robotid_sim.estimation.problem import joint_only
 from robotid_sim.estimation.selection import ResidualProjection
@@ -211,7 +211,7 @@ def _word_zero(value: Float1D, unit: str) -> Wording:
 def _word_clock_rate(value: Float1D) -> Wording:
     excess = float(value[0])
     return Wording(
-        strength_words(excess),
+        describe_strength(excess),
         "compare the time stamps with another clock, and multiply them by {(1.0 + excess) ** "
         "0.5:.4g} if they are wrong; otherwise set `gravity` in [robot]",
     )
