@@ -236,7 +236,7 @@ def diagnose_text(diagnosis: Diagnosis, logs: Logs) -> Iterator[Text]:
     for k, cause in enumerate(diagnosis.causes, start=1):
         yield f"{k}. {cause.kind}: {cause.sentence}"
         yield f"   Remedy: {cause.remedy}."
-    yield from diagnosis.unseen
+    yield from diagnosis.not_detectable
 
 
 def diagnose_details(diagnosis: Diagnosis) -> Iterator[Text]:

@@ -146,7 +146,7 @@ def predict_log(
     both = [beta, basis.project(nominal.parameters())]
     parameters, before = predict_all(both, blind, motion, nominal, basis)
     model = nominal.with_parameters(basis.complete(beta, nominal.parameters()), formal=True)
-    added = tuple(lack for lack in lacks if lack.knots and QUANTITIES[lack.quantity].stays)
+    added = tuple(lack for lack in lacks if lack.knots and QUANTITIES[lack.quantity].lasting)
     lasting = tuple(term for term in terms if term.kind not in TIME_KINDS)
     modeled = terms_torque(model, lasting, motion.q, motion.dq, motion.ddq)
     if lasting:

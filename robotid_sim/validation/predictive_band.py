@@ -106,7 +106,7 @@ def error_of(problem: LinearProblem, beta: Float1D, found: Discrepancy, std: Flo
             name = f"{symbol}{problem.joint_names.index(lack.joint) + 1}"
             if name in problem.basis.names:
                 roots[0][problem.basis.names.index(name), -1] += value
-        if QUANTITIES[lack.quantity].stays:
+        if QUANTITIES[lack.quantity].lasting:
             of_values = function.root @ part
             uncertain, beyond = _extend_ends(lack, function, of_values[:, -1])
             of_knots, seen = np.zeros((len(beyond), part.shape[1])), ~beyond.any(axis=1)

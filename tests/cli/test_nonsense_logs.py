@@ -87,7 +87,7 @@ CHANGES = {
     "turns": (lambda log: {"q": log.q / (2 * np.pi)}, "are in turns; multiply them by 6.28319"),
     "radians of radians": (
         lambda log: {"q": np.radians(log.q)},
-        "the positions are radians that were taken for degrees; multiply them by 57.2958",
+        "the positions are radians that were converted as degrees; multiply them by 57.2958",
     ),
     "swapped": (lambda log: {"q": log.q[:, ::-1]}, "of the two joints are swapped; swap their"),
     "clipped": (clipped, "elbow: the measured torque is clipped at its extreme value in"),
