@@ -57,7 +57,7 @@ class GravityFit:
     """Covariance of its change across, in two directions, and along itself, (3, 3)."""
 
     def __post_init__(self) -> None:
-        freeze(self, (3,), "given")
+        freeze(self, (3,), "assumed")
         freeze(self, (3, 3), "cov")
 
     @property
