@@ -1,4 +1,4 @@
-"""Where a campaign works: in processes of this machine, which may die, or on a Dask cluster."""
+"""Run the work of a campaign in processes of this machine, which may die, or on a Dask cluster."""
 
 import asyncio
 import ctypes
@@ -23,16 +23,16 @@ LOCAL_CLUSTER = "local"
 _log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
-"""Times that work is begun whose process dies."""
+"""Largest number of attempts of work whose process dies."""
 
 
 @contextmanager
 def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
-    """Send the work of the block to processes and give their number.
+    """Send the work of the context to processes and give their number.
 
-    The cluster is ``local``, or the address of a Dask scheduler; by default processes of joblib.
-    `workers` are those of this machine, by default one a core. Raises `OptionError` if Dask is not
-    installed or no scheduler answers.
+    `cluster` is ``local`` or the address of a Dask scheduler, by default processes of joblib.
+    `workers` is the number of local processes, by default one per core. Raises `OptionError` if
+    Dask is not installed or no scheduler answers.
     """
     count = workers or os.cpu_count() or 1
     if cluster is None:
@@ -46,7 +46,7 @@ def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
             "--cluster needs Dask's distributed: pip install 'robotid_sim[cluster]'"
         ) from error
     if cluster == LOCAL_CLUSTER:
-        # What it says of processes that come and go is said by the campaign where it matters.
+        # The campaign itself reports relevant events of processes.
         logging.getLogger("distributed").propagate = False
         options = {"threads_per_worker": 1, "dashboard_address": None, "preload": [__name__]}
         with LocalCluster(n_workers=count, silence_logs=logging.ERROR, **options) as local:
@@ -65,26 +65,26 @@ def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
 
 
 async def _end(workers: Iterable[Any]) -> None:
-    """Kill processes of Dask: asked to retire they take seconds, and longer when at work."""
+    """Kill Dask processes, because an orderly shutdown takes seconds, or longer during work."""
     closing = [worker.close(timeout=0.1) for worker in workers]
     await asyncio.gather(*closing, return_exceptions=True)  # late on a busy machine
 
 
-def each_retried(
+def retry_each(
     function: Callable[[Item], Result],
     items: Sequence[Item],
     workers: int,
-    keep: Callable[[Item, Result | None], None],
+    store: Callable[[Item, Result | None], None],
 ) -> None:
-    """Give every item's result to `keep`, None where its process died again and again.
+    """Pass the result of every item to `store`, None if its process died `MAX_ATTEMPTS` times.
 
-    When a process dies all that were at work are suspected; the last try of each is alone. What an
-    item raises ends all. The function goes to processes, see `each_task`; `keep` is called in this
-    one when a result is there.
+    After the death of a process, all items at work are tried again; the last attempt of each runs
+    alone. An exception of an item ends the work. `function` runs in other processes, see
+    `each_task`; `store` is called in this one.
     """
-    waiting, begun = dict(enumerate(items)), dict.fromkeys(range(len(items)), 0)
+    waiting, attempts = dict(enumerate(items)), dict.fromkeys(range(len(items)), 0)
     while waiting:
-        suspect = next((k for k in waiting if begun[k] == MAX_ATTEMPTS - 1), None)
+        suspect = next((k for k in waiting if attempts[k] == MAX_ATTEMPTS - 1), None)
         numbers = list(waiting) if suspect is None else [suspect]
 
         def take(
@@ -92,42 +92,42 @@ def each_retried(
         ) -> None:
             if error is not None:
                 raise error
-            keep(waiting.pop(numbers[place]), result)
+            store(waiting.pop(numbers[place]), result)
 
         try:
             tasks = [waiting[k] for k in numbers]
             each_task(function, tasks, workers, take, apart=True, batch_size="auto")
         except worker_errors() as error:
-            _log.warning("a process died (%s); its work is begun again", error)
-            left = [k for k in numbers if k in waiting]
-            for number in left[:workers]:  # those at work are among the first
-                begun[number] += 1
-                if begun[number] >= MAX_ATTEMPTS:
-                    keep(waiting.pop(number), None)
+            _log.warning("a process died (%s); its work is repeated", error)
+            remaining = [k for k in numbers if k in waiting]
+            for number in remaining[:workers]:  # those at work are among the first
+                attempts[number] += 1
+                if attempts[number] >= MAX_ATTEMPTS:
+                    store(waiting.pop(number), None)
 
 
 def worker_errors() -> tuple[type[Exception], ...]:
-    """Return the errors that say that a process died."""
-    dask = sys.modules.get("distributed.scheduler")  # of this run, if it has a cluster
-    own = () if dask is None else (dask.KilledWorker,)
-    return (TerminatedWorkerError, BrokenProcessPool, *own)
+    """Return the errors raised by the death of a process."""
+    dask = sys.modules.get("distributed.scheduler")  # loaded if there is a cluster
+    dask_errors = () if dask is None else (dask.KilledWorker,)
+    return (TerminatedWorkerError, BrokenProcessPool, *dask_errors)
 
 
 def dask_setup(_worker: Any) -> None:
-    """Leave Ctrl-C to the parent, and end with it."""
+    """Ignore Ctrl-C, which the parent handles, and end with the parent."""
     begin_worker(os.getppid())
 
 
 class TimeLimitError(BaseException):
-    """A block took too long; no part of the program takes it for an error of its own."""
+    """The context exceeded its time limit; not an `Exception`, so that no other code handles it."""
 
 
 @contextmanager
 def limit_seconds(seconds: float | None) -> Iterator[None]:
-    """Raise `TimeLimitError` in the block when it has taken so long [s]; None for no limit.
+    """Raise `TimeLimitError` in the context after `seconds` [s]; None for no limit.
 
-    The exception comes between two steps of Python, after a call of a library has returned; signals
-    would do the same in main threads only, and tasks of a cluster run in others.
+    The exception is raised between two Python instructions, after a library call has returned.
+    Signals would work in main threads only, but tasks of a cluster run in other threads.
     """
     if seconds is None:
         yield
@@ -144,12 +144,12 @@ def limit_seconds(seconds: float | None) -> Iterator[None]:
     timer.start()
     try:
         yield
-    except Exception as error:  # compiled code turns the exception into one of its own
+    except Exception as error:  # compiled code may convert the exception
         if over.is_set():
             raise TimeLimitError from error
         raise
     finally:
         timer.cancel()
         timer.join()
-        # What came too late for the block must not come after it.
+        # A late exception must not be raised after the context.
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)

@@ -1,4 +1,4 @@
-"""Factors of a campaign: what changes between trials, and its levels."""
+"""Factors of a campaign and their levels."""
 
 import reprlib
 from collections.abc import Mapping, Sequence
@@ -19,10 +19,10 @@ FACTOR_KEYS: Mapping[str, tuple[str, ...]] = {
 """Short names of factors, and the keys of a study that they set."""
 
 ROBOT_FACTOR = "robot"
-"""The factor that is no key of a study but its robot."""
+"""The factor that selects the robot."""
 
 DISTRIBUTIONS = ("uniform", "log-uniform", "normal")
-"""Distributions of levels, for designs that fill the space."""
+"""Distributions of levels, for space-filling designs."""
 
 RANGE_KINDS = ("range", "log-range")
 """Ranges of equal steps or ratios."""
@@ -34,25 +34,25 @@ class Level:
     """One level of a factor."""
 
     label: str | float
-    """What it is called in tables: its value, or a name."""
+    """Label in tables: its value, or a name."""
     values: Mapping[str, Any]
-    """What it sets: keys of a study with dots between, or ``robot``."""
+    """Values by key of a study, with dots, or ``robot``."""
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A factor with its levels, or with the distribution that they are drawn from."""
+    """A factor with its levels, or with the distribution of its levels."""
 
     name: str
     levels: tuple[Level, ...] = ()
     drawn: tuple[str, float, float] | None = None
     """Distribution and its two numbers."""
     value: Any = None
-    """As the plan has it."""
+    """Value in the plan."""
 
     def has_key(self, key: str) -> bool:
-        """Return whether every level sets a key."""
+        """Check whether every level sets a key."""
         return bool(self.levels) and all(key in level.values for level in self.levels)
 
     def level_at(self, share: float) -> Level:
@@ -62,38 +62,38 @@ class Factor:
         return _level(self.name, _quantile(*self.drawn, share))
 
     def reduce_levels(self, count: int) -> Any:
-        """Return what a plan would say for at most so many levels, the first and the last in it."""
+        """Reduce the value in the plan to at most `count` levels, including the first and last."""
         if self.drawn is not None or len(self.levels) <= count:
             return self.value
-        kept = [round(k * (len(self.levels) - 1) / (count - 1)) for k in range(count)]
+        indices = [round(k * (len(self.levels) - 1) / (count - 1)) for k in range(count)]
         if isinstance(self.value, Sequence):
-            return [self.value[k] for k in kept]
-        return [self.levels[k].label for k in kept]
+            return [self.value[k] for k in indices]
+        return [self.levels[k].label for k in indices]
 
 
 shortened = reprlib.repr
 """Text of a value for a message, however large the value is."""
 
 
-def factor_of(name: str, given: Any) -> Factor:
-    """Return a factor of a plan.
+def factor_of(name: str, value: Any) -> Factor:
+    """Build a factor of a plan.
 
-    Its name is ``robot``, a key of a study with dots between, a short name such as ``estimator``,
-    or any name if the levels say what they set. Given are values; or levels ``{name = "fine", study
+    `name` is ``robot``, a key of a study with dots, a short name such as ``estimator``, or any name
+    if the levels name their keys. `value` is a list of values; or of levels ``{name = "fine", study
     = {"sensors.encoder-noise.revolute" = 1e-5}}`` that set several keys, also ``robot``; or
-    ``{range = [0.1, 0.5], steps = 5}``, ``log-range`` for equal ratios; or a distribution, for
-    designs that fill the space: ``{uniform = [low, high]}``, ``{log-uniform = [low, high]}``,
-    ``{normal = [mean, std]}``. Raises `OptionError` if it is none of these.
+    ``{range = [0.1, 0.5], steps = 5}``, ``log-range`` for equal ratios; or a distribution for
+    space-filling designs: ``{uniform = [low, high]}``, ``{log-uniform = [low, high]}``,
+    ``{normal = [mean, std]}``. Raises `OptionError` for other values.
     """
-    if isinstance(given, Mapping):
-        return _make_range_factor(name, given)
-    if not isinstance(given, Sequence) or isinstance(given, str) or not given:
-        raise OptionError(f"factor '{name}' needs a list of levels or a range, got {given!r}")
-    levels = tuple(_level(name, value) for value in given)
+    if isinstance(value, Mapping):
+        return _make_range_factor(name, value)
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+        raise OptionError(f"factor '{name}' needs a list of levels or a range, got {value!r}")
+    levels = tuple(_level(name, entry) for entry in value)
     labels = [level.label for level in levels]
     if len(set(labels)) < len(labels):
-        raise OptionError(f"factor '{name}' has a level twice: {labels}")
-    return Factor(name, levels, value=given)
+        raise OptionError(f"factor '{name}' has equal levels: {labels}")
+    return Factor(name, levels, value=value)
 
 
 def _level(name: str, value: Any) -> Level:
@@ -108,7 +108,7 @@ def _level(name: str, value: Any) -> Level:
         if not isinstance(study, Mapping):
             raise OptionError(
                 f"factor '{name}', level '{value['name']}': study = {shortened(study)}; give a "
-                "table of keys of a study"
+                "table with keys of a study"
             )
         values = dict(_flat(study))
         if ROBOT_FACTOR in value:
@@ -117,8 +117,8 @@ def _level(name: str, value: Any) -> Level:
     if name == "estimator":
         if not isinstance(value, str):
             raise OptionError(
-                f"factor 'estimator': {shortened(value)} is no name; give names of `robotid list "
-                'estimators`, such as "ols"'
+                f"factor 'estimator': {shortened(value)} is not a name; give names of `robotid "
+                'list estimators`, such as "ols"'
             )
         return Level(value, {"estimation.estimators": [value], "estimation.chosen": value})
     keys = FACTOR_KEYS.get(name, (name,))
@@ -127,7 +127,7 @@ def _level(name: str, value: Any) -> Level:
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
-    """Return the keys of nested tables with dots between; an empty table is a value."""
+    """Flatten the keys of nested tables, with dots; an empty table is a value."""
     flat: list[tuple[str, Any]] = []
     for key, value in values.items():
         inside = isinstance(value, Mapping) and value
@@ -135,34 +135,34 @@ def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
     return flat
 
 
-def _make_range_factor(name: str, given: Mapping[str, Any]) -> Factor:
-    kinds = [kind for kind in (*DISTRIBUTIONS, *RANGE_KINDS) if kind in given]
+def _make_range_factor(name: str, spec: Mapping[str, Any]) -> Factor:
+    kinds = [kind for kind in (*DISTRIBUTIONS, *RANGE_KINDS) if kind in spec]
     kind = kinds[0] if len(kinds) == 1 else ""
     needed = {kind, "steps"} if kind in RANGE_KINDS else {kind}
-    if not kind or set(given) != needed:
+    if not kind or set(spec) != needed:
         raise OptionError(
-            f"factor '{name}': {dict(given)} is no range"
-            f"{suggestion(next(iter(given), ''), [*DISTRIBUTIONS, *RANGE_KINDS])}; give a list, "
+            f"factor '{name}': {dict(spec)} is not a range"
+            f"{suggestion(next(iter(spec), ''), [*DISTRIBUTIONS, *RANGE_KINDS])}; give a list, "
             "{range = [low, high], steps = n}, log-range, or one of uniform, log-uniform, normal"
         )
-    numbers = given[kind]
-    sound = (
+    numbers = spec[kind]
+    is_valid = (
         isinstance(numbers, Sequence)
         and len(numbers) == 2
         and all(isinstance(x, int | float) and abs(x) <= MAX_NUMBER for x in numbers)
     )
-    first, second = numbers if sound else (0.0, 0.0)
+    first, second = numbers if is_valid else (0.0, 0.0)
     positive = first > 0.0 or not kind.startswith("log")
-    if not sound or not positive or not (second > 0.0 if kind == "normal" else first < second):
-        needs = "mean and a positive deviation" if kind == "normal" else "two numbers that grow"
-        needs += ", both positive" if kind.startswith("log") else ""
+    if not is_valid or not positive or not (second > 0.0 if kind == "normal" else first < second):
+        form = "mean and a positive deviation" if kind == "normal" else "two increasing numbers"
+        form += ", both positive" if kind.startswith("log") else ""
         raise OptionError(
-            f"factor '{name}': {kind} = {shortened(numbers)}; give {needs}, within {MAX_NUMBER:g}"
+            f"factor '{name}': {kind} = {shortened(numbers)}; give {form}, within {MAX_NUMBER:g}"
         )
     low, high = float(first), float(second)
     if kind in DISTRIBUTIONS:
-        return Factor(name, drawn=(kind, low, high), value=dict(given))
-    steps = given["steps"]
+        return Factor(name, drawn=(kind, low, high), value=dict(spec))
+    steps = spec["steps"]
     if not isinstance(steps, int) or isinstance(steps, bool) or not 2 <= steps <= 1000:
         raise OptionError(f"factor '{name}': steps = {steps!r}; give a whole number from 2 to 1000")
     uniform = "log-uniform" if kind == "log-range" else "uniform"

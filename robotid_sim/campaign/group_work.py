@@ -1,4 +1,4 @@
-"""The work of a campaign: motions once, then every log with all of its fits and loops."""
+"""The work of a campaign: motions once, then every log with its fits and closed loops."""
 
 import time
 from collections import defaultdict
@@ -32,25 +32,25 @@ from robotid_sim.validation.control_run import ControlRun, run_loop
 
 
 class Motions(NamedTuple):
-    """What the trials of one cell and one design share."""
+    """Shared motions of the trials of one cell and one design."""
 
     setup: Setup
     clean: Log
-    """Without noise, along the excitation."""
+    """Noise-free log of the excitation."""
     unseen: Log
-    """Without noise, along another motion."""
+    """Noise-free log of the validation motion."""
     loop: ClosedLoop | None
     """Undisturbed laps with the true and the nominal model; None without a closed loop."""
 
 
 def make_motions(trial: StudyTrial, *, needs_loop: bool, limit: float | None) -> Motions | str:
-    """Design and run what a trial moves along within a time [s]; say why if there is none."""
+    """Design and run the motions of a trial within `limit` [s]; return the reason of a failure."""
     try:
         with limit_seconds(limit):
             return _make_motions(trial, needs_loop=needs_loop)
     except TimeLimitError:
         return f"{LATE}: its design and rollouts take longer than {limit:g} s"
-    except Exception as error:  # a plugin's, or of a robot that cannot do it
+    except Exception as error:  # of a plugin or a robot
         return _error_text(error)
 
 
@@ -74,13 +74,13 @@ def _make_motions(trial: StudyTrial, *, needs_loop: bool) -> Motions:
 
 @dataclass(frozen=True)
 class GroupRunner:
-    """Runs the trials of one log along their motions; goes to processes."""
+    """Runs the trials of one log with their motions; passed to other processes."""
 
     arrays: tuple[str, ...]
     limit: float | None
 
     def __call__(self, work: tuple[Motions, Group]) -> list[TrialRow]:
-        """Return a row of every trial; what a trial raises is in its row."""
+        """Return a row per trial; the row of a failed trial contains its error."""
         motions, group = work
         began, rows = time.perf_counter(), []
         try:
@@ -89,10 +89,10 @@ class GroupRunner:
                     rows += member
         except TimeLimitError:
             done = {row.key for row in rows}
-            late = f"took longer than {self.limit:g} s together with the trials of its log"
+            late = f"the trials of its log took longer than {self.limit:g} s"
             spent = time.perf_counter() - began
-            left = [trial for trial in group if trial.key not in done]
-            rows += [_row(trial, LATE, late, spent / len(left)) for trial in left]
+            remaining = [trial for trial in group if trial.key not in done]
+            rows += [_row(trial, LATE, late, spent / len(remaining)) for trial in remaining]
         return rows
 
     def _rows(self, motions: Motions, group: Group) -> Any:
@@ -100,7 +100,7 @@ class GroupRunner:
         streams = Streams(group[0].seed)
         sensors = build_sensors(group[0].study)
         cell = replace(motions.setup.cell, sensors=sensors)
-        seen = Motions(
+        measured = Motions(
             replace(motions.setup, cell=cell),
             measure_clean_log(cell, motions.clean, streams("measure"), seed=group[0].seed),
             measure_clean_log(cell, motions.unseen, streams("unseen measure")),
@@ -110,44 +110,46 @@ class GroupRunner:
         for trial in group:
             by_rows[trial.rows].append(trial)
         for members in by_rows.values():
-            yield self._measure_rows(members, seen)
+            yield self._measure_rows(members, measured)
 
-    def _measure_rows(self, trials: Sequence[StudyTrial], seen: Motions) -> list[TrialRow]:
-        """Return the rows of trials of one measured log, preprocessor and set of terms."""
+    def _measure_rows(self, trials: Sequence[StudyTrial], measured: Motions) -> list[TrialRow]:
+        """Run the trials of one measured log, preprocessor and set of terms."""
         began = time.perf_counter()
         try:
-            found = self._estimate_rows(trials, seen)
+            rows = self._estimate_rows(trials, measured)
         except TimeLimitError:
             raise
-        except Exception as error:  # an estimator's own, or a plugin's
-            if len(trials) > 1:  # of one of them: the others are worth their rows
-                alone = (self._measure_rows([trial], seen) for trial in trials)
-                return [row for rows in alone for row in rows]
+        except Exception as error:  # of an estimator or a plugin
+            if len(trials) > 1:  # of one trial: the others are run alone
+                separate = (self._measure_rows([trial], measured) for trial in trials)
+                return [row for rows in separate for row in rows]
             return [_row(trials[0], FAILED, _error_text(error), time.perf_counter() - began)]
         spent = (time.perf_counter() - began) / len(trials)
-        return [replace(row, seconds=spent) for row in found]
+        return [replace(row, seconds=spent) for row in rows]
 
-    def _estimate_rows(self, trials: Sequence[StudyTrial], seen: Motions) -> list[TrialRow]:
-        streams, setup = Streams(trials[0].seed), seen.setup
+    def _estimate_rows(self, trials: Sequence[StudyTrial], measured: Motions) -> list[TrialRow]:
+        streams, setup = Streams(trials[0].seed), measured.setup
         first = build_fit(trials[0].study)
         estimators: dict[str, Estimator] = {}  # each under the key of its trial
         for trial in trials:
-            of_trial = build_fit(trial.study)
-            estimator = of_trial.estimators[of_trial.chosen]
-            alone = _IndependentEstimator(estimator, trial.seed, of_trial.chosen)
+            trial_plan = build_fit(trial.study)
+            estimator = trial_plan.estimators[trial_plan.chosen]
+            alone = _IndependentEstimator(estimator, trial.seed, trial_plan.chosen)
             estimators[trial.key] = cast("Estimator", alone)
-        plan = replace(first, estimators=estimators, chosen=trials[0].key, heeds_loop_noise=False)
+        plan = replace(
+            first, estimators=estimators, chosen=trials[0].key, accounts_for_loop_noise=False
+        )
         fit = identify(
-            seen.clean,
+            measured.clean,
             setup.nominal,
             basis=setup.basis,
             plan=plan,
             check=False,
             rng=streams("identify"),
         )
-        results = score_estimates(setup.cell.plant, seen.unseen, fit)
+        results = score_estimates(setup.cell.plant, measured.unseen, fit)
         by_key = {e.estimator: (e, r) for e, r in zip(fit.estimates, results, strict=True)}
-        loop = None if seen.loop is None else _add_models(seen.loop, setup, fit, streams)
+        loop = None if measured.loop is None else _add_models(measured.loop, setup, fit, streams)
         rows = []
         for trial in trials:
             estimate, result = by_key[trial.key]
@@ -165,23 +167,23 @@ class GroupRunner:
 
 
 def run_undisturbed_loop(setup: Setup) -> ClosedLoop:
-    """Return the runs that no noise changes: laps with the true and the nominal model."""
+    """Run the undisturbed laps with the true and the nominal model, which have no noise."""
     assert setup.comparison is not None
-    alone = replace(setup.comparison, scenarios={UNDISTURBED_NAME: (Undisturbed(),)})
-    return run_closed_loops(setup.cell, setup.nominal, {}, Streams(0)("control"), alone)
+    undisturbed = replace(setup.comparison, scenarios={UNDISTURBED_NAME: (Undisturbed(),)})
+    return run_closed_loops(setup.cell, setup.nominal, {}, Streams(0)("control"), undisturbed)
 
 
 def _add_models(
     shared: ClosedLoop, setup: Setup, fit: Identification, streams: Streams
 ) -> ClosedLoop:
-    """Return the closed loop with the models of all estimates beside the true and the nominal."""
+    """Add the models of all estimates to the closed loop."""
     comparison = setup.comparison
     assert comparison is not None
     models, rng = {}, streams("control")
     for estimate in fit.estimates:
-        lifted = make_estimate_consistent(estimate, fit.nominal, fit.basis)
-        if lifted is not None:
-            models[estimate.estimator] = lifted.robot
+        consistent = make_estimate_consistent(estimate, fit.nominal, fit.basis)
+        if consistent is not None:
+            models[estimate.estimator] = consistent.robot
     if set(comparison.scenarios) != {UNDISTURBED_NAME} or len(comparison.controllers) > 1:
         return run_closed_loops(setup.cell, setup.nominal, models, rng, comparison)
     first = [
@@ -197,7 +199,7 @@ def _add_models(
 
 
 class _IndependentEstimator:
-    """An estimator whose draws do not depend on those that run beside it."""
+    """An estimator whose random numbers do not depend on other estimators."""
 
     def __init__(self, estimator: Estimator, seed: int, name: str) -> None:
         self._estimator, self._seed, self._name = estimator, seed, name
@@ -206,7 +208,7 @@ class _IndependentEstimator:
         return getattr(self._estimator, name)
 
     def fit(self, problem: Any, _rng: np.random.Generator) -> Estimate:
-        """Return the estimate; the estimator's generator is that of its name."""
+        """Estimate with the random stream of the name of the estimator."""
         return self._estimator.fit(problem, make_stream(self._seed, "estimator", self._name))
 
 

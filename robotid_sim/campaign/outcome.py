@@ -1,4 +1,4 @@
-"""What came of a campaign, and what a run of it would do."""
+"""Results of a campaign, and forecast of a run."""
 
 import csv
 import json
@@ -24,52 +24,51 @@ EXPORT_SUFFIXES = (".csv", ".parquet")
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class CampaignResult:
-    """The trials of a campaign, and those that have ended."""
+    """The trials of a campaign, and the rows of the finished ones."""
 
     plan: CampaignPlan
     trials: Sequence[StudyTrial]
     rows: Sequence[TrialRow]
-    """One a trial that has ended."""
+    """One row per finished trial."""
 
     @classmethod
     def load(cls, folder: str | Path, *, trust_plugins: bool = False) -> "CampaignResult":
-        """Read plan, trials and rows of the store of a folder, as they were run last.
+        """Read plan, trials and rows of the store of a folder, as of its last run.
 
         Parameters
         ----------
         folder : str or Path
-            Of a campaign.
+            Folder of a campaign.
         trust_plugins : bool
-            Load plugins that files name.
+            Load the plugins of the files.
 
         Returns
         -------
         result : CampaignResult
-            Its plan and the rows of its trials.
+            Plan, trials and rows.
 
         Raises
         ------
         FileFormatError
-            If there is none, or it is damaged.
+            If the store is missing or damaged.
         """
         with Store(Path(folder), write=False) as store:
             content = store.read_note("plan")
             if content is None:
                 raise FileFormatError(f"{store.folder} holds no plan; run the campaign first")
             plan = plan_of(content, str(store.folder))
-            files = RobotFiles(
-                store.read_note(DIGEST_NOTE) or {}
-            )  # which may have changed or gone since
+            # Robot files may have changed since.
+            files = RobotFiles(store.read_note(DIGEST_NOTE) or {})
             trials = trials_of(plan, files, trust_plugins=trust_plugins)
             return cls(plan, trials, store.rows_of(trials))
 
     def require_rows(self, folder: Path) -> None:
-        """Raise `OptionError` if no trial has ended."""
+        """Raise `OptionError` if no trial is finished."""
         if not self.rows:
-            raise OptionError(f"no trial of {folder} has ended; run the campaign first")
+            raise OptionError(f"no trial of {folder} is finished; run the campaign first")
 
     def answers(self) -> list[str]:
-        """Return what the plan asks, answered in sentences."""
+        """Answer the questions of the plan, one sentence each."""
         return [text for config in self.plan.answers for text in answer(config, self.rows)]
 
     def content(self) -> dict[str, Any]:
@@ -77,13 +76,13 @@ class CampaignResult:
         return {"title": self.plan.title, "trials": len(self.rows), "answers": self.answers()}
 
     def status(self) -> dict[str, Any]:
-        """Return how many trials there are, by status, as JSON values."""
+        """Count the trials by status, as JSON values."""
         counts = Counter(row.status for row in self.rows)
-        left = len(self.trials) - len(self.rows)
-        return {"title": self.plan.title, "trials": len(self.trials), "left": left, **counts}
+        remaining = len(self.trials) - len(self.rows)
+        return {"title": self.plan.title, "trials": len(self.trials), "left": remaining, **counts}
 
     def table(self) -> dict[str, list[Any]]:
-        """Return a column a factor, metric and property of the trials, a row a trial."""
+        """Return a column per factor, property and metric, with one row per trial."""
         table: dict[str, list[Any]] = {
             factor: [row.factors[factor] for row in self.rows] for factor in self.plan.factors
         }
@@ -94,17 +93,17 @@ class CampaignResult:
     def export(self, path: str | Path) -> dict[str, list[Any]]:
         """Write the table of the trials as CSV or Parquet, and return it.
 
-        Raises `OptionError` if the suffix is another one or pyarrow is missing.
+        Raises `OptionError` for another suffix, or if pyarrow is missing.
         """
         out = Path(path)
         if out.suffix.lower() not in EXPORT_SUFFIXES:
             raise OptionError(
-                f"campaign export writes {' or '.join(EXPORT_SUFFIXES)}; give it with --out"
+                f"cannot export to {out}; give a {' or '.join(EXPORT_SUFFIXES)} file with --out"
             )
         require_writable(out)
         table = self.table()
         if out.suffix.lower() == ".csv":
-            with atomic_path(out) as place, place.open("w", encoding="utf-8", newline="") as file:
+            with atomic_path(out) as part, part.open("w", encoding="utf-8", newline="") as file:
                 writer = csv.writer(file)
                 writer.writerow(table)
                 writer.writerows(zip(*table.values(), strict=True))
@@ -116,8 +115,8 @@ class CampaignResult:
                 raise OptionError(
                     f"{out} needs pyarrow: pip install 'robotid_sim[logs]', or give a .csv"
                 ) from error
-            with atomic_path(out) as place:
-                pq.write_table(pa.table(table), place)
+            with atomic_path(out) as part:
+                pq.write_table(pa.table(table), part)
         return table
 
 
@@ -125,38 +124,38 @@ def require_whole_store(folder: Path) -> None:
     """Raise `FileFormatError` if the store of a campaign is damaged."""
     with Store(folder, write=False) as store:
         if not store.is_whole():
-            raise FileFormatError(f"{folder} holds a damaged store; restore it, or run it anew")
+            raise FileFormatError(f"{folder} has a damaged store; restore it, or run it again")
 
 
 class CampaignForecast(NamedTuple):
-    """What a run of a campaign would do."""
+    """Forecast of a run of a campaign."""
 
     content: dict[str, Any]
     """Trials, time [s] and disk [MB], as JSON values."""
     work: SharedWork
-    """Of the trials that are left."""
+    """Shared work of the remaining trials."""
 
 
 def plan_campaign(
     plan: CampaignPlan, out: Path, *, workers: int = 1, trust_plugins: bool = False
 ) -> CampaignForecast:
-    """Tell what a run of a campaign would do; nothing is run or written.
+    """Forecast a run of a campaign; nothing is run or written.
 
     Parameters
     ----------
     plan : CampaignPlan
-        Of the campaign.
+        Plan of the campaign.
     out : Path
-        Its folder, which may hold finished trials.
+        Its folder, which may have finished trials.
     workers : int
-        Processes that would run.
+        Number of processes.
     trust_plugins : bool
-        Load plugins that files name.
+        Load the plugins of the files.
 
     Returns
     -------
     forecast : CampaignForecast
-        Trials, work that they share, and time.
+        Trials, shared work, and time.
     """
     trials = trials_of(plan, trust_plugins=trust_plugins)
     rows: list[TrialRow] = []
@@ -165,15 +164,15 @@ def plan_campaign(
             store.require_plan(json.loads(plan.model_dump_json()))
             rows = store.rows_of(trials)
     finished = {row.key for row in rows}
-    left = [trial for trial in trials if trial.key not in finished]
-    work = SharedWork.from_trials(left)
-    effort = Effort.from_trials(left, plan, [row.seconds for row in rows if row.status == DONE])
+    missing = [trial for trial in trials if trial.key not in finished]
+    work = SharedWork.from_trials(missing)
+    effort = Effort.from_trials(missing, plan, [row.seconds for row in rows if row.status == DONE])
     # A factor on a sensor replaces the default ones.
     sets = {", ".join(trial.study.list_sensors()) or "none" for trial in trials}
     content = {
         "title": plan.title,
         "trials": len(trials),
-        "finished": len(trials) - len(left),
+        "finished": len(trials) - len(missing),
         "designs": work.bases,
         "logs": work.logs,
         "preprocessed_logs": work.fits,

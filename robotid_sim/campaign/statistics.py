@@ -1,4 +1,4 @@
-"""What the rows of a campaign say: spreads by level, paired tests, effects, answers, failures."""
+"""Statistics of the rows of a campaign: spreads, paired tests, effects, answers, failures."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,7 +17,7 @@ from robotid_sim.docstrings import document_attributes
 
 RESAMPLE_COUNT = 2000
 MIN_PAIRS = 5
-"""Pairs from which a test is made."""
+"""Smallest number of pairs of a test."""
 
 Label = str | float
 
@@ -25,15 +25,15 @@ Label = str | float
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a metric is spread over the trials of a level."""
+    """Distribution of a metric over the trials of a level."""
 
     level: Label
     values: Float1D
-    """Sorted, of the trials that ended."""
+    """Sorted values of the finished trials."""
     failed: int
-    """Trials that did not."""
+    """Number of trials that did not finish."""
     interval: tuple[float, float] | None
-    """95 % bootstrap interval of the median; None for less than five trials."""
+    """95 % bootstrap interval of the median; None for fewer than five trials."""
 
     def quantile(self, share: float) -> float | None:
         """Return a quantile; None without trials."""
@@ -43,15 +43,15 @@ class Spread:
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """Two levels of a factor in trials that are else the same."""
+    """Test of two levels of a factor in trials that are otherwise the same."""
 
     first: Label
-    two: Label
+    second: Label
     pairs: int
     difference: float
-    """Median of the differences of two and one; of their ratio less 1 where all are positive."""
+    """Median of second minus first; of their ratio minus 1 if all values are positive."""
     p: float
-    """Of Wilcoxon's signed-rank test, by Holm's correction for all pairs of the factor."""
+    """p-value of Wilcoxon's signed-rank test, with Holm's correction for all pairs."""
 
 
 def spread_by(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Spread]:
@@ -68,15 +68,16 @@ def spread_by(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Spread
 
 
 def sort_levels(levels: Iterable[Label]) -> list[Label]:
-    """Return levels: numbers by size, names as they come."""
-    known = list(dict.fromkeys(levels))
-    return sorted(known) if all(isinstance(level, int | float) for level in known) else known
+    """Sort distinct levels: numbers by size, names in their order."""
+    distinct = list(dict.fromkeys(levels))
+    numeric = all(isinstance(level, int | float) for level in distinct)
+    return sorted(distinct) if numeric else distinct
 
 
 def values_of(rows: Iterable[TrialRow], metric: str) -> Float1D:
-    """Return a metric of the trials that ended and have it."""
-    found = (row.metrics.get(metric) for row in rows if row.status == DONE)
-    return np.array([value for value in found if value is not None], dtype=float)
+    """Return the known values of a metric of the finished trials."""
+    values = (row.metrics.get(metric) for row in rows if row.status == DONE)
+    return np.array([value for value in values if value is not None], dtype=float)
 
 
 def _interval_of_median(values: Float1D) -> tuple[float, float] | None:
@@ -95,37 +96,37 @@ def _interval_of_median(values: Float1D) -> tuple[float, float] | None:
 
 
 def test_pairs(rows: Sequence[TrialRow], factor: str, metric: str) -> list[PairedTest]:
-    """Return tests between all levels of a factor, of trials that differ in nothing else.
+    """Test all pairs of levels of a factor in trials that are otherwise the same.
 
-    Trials of the same other levels and seed are a pair. Pairs of levels with less than five of
-    them are left out.
+    Trials with the same other levels and seed form a pair. Pairs of levels with fewer than five
+    such pairs are omitted.
     """
     by_level: dict[Label, dict[Any, float]] = defaultdict(dict)
     for row in rows:
         value = row.metrics.get(metric)
         if row.status == DONE and value is not None:
-            rest = tuple((k, v) for k, v in sorted(row.factors.items()) if k != factor)
-            by_level[row.factors[factor]][rest, row.seed] = value
-    found = []
-    for one, two in combinations(sort_levels(by_level), 2):
-        shared = sorted(set(by_level[one]) & set(by_level[two]), key=repr)
+            others = tuple((k, v) for k, v in sorted(row.factors.items()) if k != factor)
+            by_level[row.factors[factor]][others, row.seed] = value
+    results = []
+    for first, second in combinations(sort_levels(by_level), 2):
+        shared = sorted(set(by_level[first]) & set(by_level[second]), key=repr)
         if len(shared) >= MIN_PAIRS:
-            pair = np.array([[by_level[level][key] for key in shared] for level in (one, two)])
+            pair = np.array([[by_level[level][key] for key in shared] for level in (first, second)])
             positive = bool((pair > 0.0).all())
-            apart = np.log(pair[1] / pair[0]) if positive else pair[1] - pair[0]
-            middle = float(np.median(apart))
-            p = float(wilcoxon(apart).pvalue) if np.any(apart) else 1.0
+            change = np.log(pair[1] / pair[0]) if positive else pair[1] - pair[0]
+            middle = float(np.median(change))
+            p = float(wilcoxon(change).pvalue) if np.any(change) else 1.0
             difference = float(np.expm1(middle)) if positive else middle
-            found.append((one, two, len(shared), difference, p))
-    adjusted = holm([p for *_, p in found])
+            results.append((first, second, len(shared), difference, p))
+    adjusted = holm([p for *_, p in results])
     return [
-        PairedTest(one, two, count, difference, p)
-        for (one, two, count, difference, _), p in zip(found, adjusted, strict=True)
+        PairedTest(first, second, count, difference, p)
+        for (first, second, count, difference, _), p in zip(results, adjusted, strict=True)
     ]
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Return p-values corrected for their number by Holm's method.
+    """Correct p-values for multiple tests by Holm's method.
 
     References
     ----------
@@ -141,11 +142,10 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def effects(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) -> dict[str, float]:
-    """Return the share of the variance of the ranks of a metric that every factor explains.
+    """Compute the share of the rank variance of a metric that every factor explains.
 
-    For a factor of names it is that between its levels (eta squared), for one of numbers with many
-    values the square of Spearman's correlation. What is left is that of the seeds and of factors
-    that act together.
+    For named levels it is the variance between levels (eta squared), for many numbers the square of
+    Spearman's correlation. The remaining share is that of seeds and interactions of factors.
     """
     done = [row for row in rows if row.status == DONE and row.metrics.get(metric) is not None]
     if len(done) < 2:
@@ -166,24 +166,24 @@ def _compute_explained_share(
         return float(correlation**2)
     between = 0.0
     for level in set(labels):
-        own = ranks[[label == level for label in labels]]
-        between += own.size * float((own.mean() - ranks.mean()) ** 2)
+        members = ranks[[label == level for label in labels]]
+        between += members.size * float((members.mean() - ranks.mean()) ** 2)
     return between / total
 
 
 def is_continuous(labels: Sequence[Label]) -> bool:
-    """Return whether levels are numbers of which hardly one comes twice."""
+    """Check whether levels are numbers with few repetitions."""
     numbers = all(isinstance(label, int | float) for label in labels)
     return numbers and len(set(labels)) > max(10, len(labels) // 4)
 
 
 def failures(rows: Iterable[TrialRow]) -> Counter[tuple[str, str]]:
-    """Return how often trials did not end, by status and reason."""
+    """Count the trials that did not finish, by status and reason."""
     return Counter((row.status, row.error) for row in rows if row.status != DONE)
 
 
 def answer(config: AnswerConfig, rows: Sequence[TrialRow]) -> list[str]:
-    """Return what a campaign answers, one sentence for each level of the factor it is given by."""
+    """Answer a question of a campaign, one sentence per level of the factor `config.by`."""
     if config.by is None:
         return [_sentence(config, rows, "")]
     levels = sort_levels(row.factors[config.by] for row in rows)
@@ -198,29 +198,29 @@ def _sentence(config: AnswerConfig, rows: Sequence[TrialRow], by: Label) -> str:
     spreads = [s for s in spread_by(rows, config.factor, config.metric) if s.values.size]
     where = f" ({config.by} {text_of(by)})" if config.by else ""
     if not spreads:
-        return f"No trial ended{where}."
+        return f"No trial is finished{where}."
     if config.at_most is None:
-        found = min(spreads, key=lambda s: float(np.median(s.values)))
-        value = float(np.median(found.values))
+        chosen = min(spreads, key=lambda s: float(np.median(s.values)))
+        value = float(np.median(chosen.values))
     else:
         enough = [s for s in spreads if (s.quantile(0.75) or 0.0) <= config.at_most]
         if not enough:
             best = min(spreads, key=lambda s: s.quantile(0.75) or 0.0)
             return (
-                f"No {config.factor} keeps {shown(config.at_most)}{where}; the best, "
-                f"{text_of(best.level)}, has {shown(best.quantile(0.75))}."
+                f"No {config.factor} reaches {shown(config.at_most)}{where}; the best is "
+                f"{text_of(best.level)} with {shown(best.quantile(0.75))}."
             )
-        found = enough[0]
-        value = found.quantile(0.75) or 0.0
-    words: Mapping[str, str] = {
-        "level": text_of(found.level),
+        chosen = enough[0]
+        value = chosen.quantile(0.75) or 0.0
+    fields: Mapping[str, str] = {
+        "level": text_of(chosen.level),
         "value": shown(value),
         "limit": shown(config.at_most),
         "by": text_of(by),
     }
-    return config.sentence.format(**words)
+    return config.sentence.format(**fields)
 
 
 def text_of(label: Label) -> str:
-    """Return a level as the text of a cell."""
+    """Format a level."""
     return f"{label:.4g}" if isinstance(label, float) else str(label)

@@ -1,4 +1,4 @@
-"""From a plan to its trials: what each one is, the work that some of them share, and its cost."""
+"""From a plan to its trials, their shared work and its cost."""
 
 import hashlib
 import json
@@ -23,60 +23,60 @@ from robotid_sim.pipeline.build_robot import build_robot
 from robotid_sim.pipeline.config import StudyConfig, load_config
 
 DESIGN_TIME = 6.0
-"""Time of a design in its space [s of a core]; of an arm of six joints with 40 candidates."""
+"""Core time of a design of a six-joint arm with 40 candidates [s]."""
 
 SUBSTEP_TIME = 45e-6
 """Time of a sub-step of the engine with controller and drives [s]; `bench/loop.py` prints it."""
 
 SAMPLE_TIME = 18e-6
-"""Time of the preprocessing of a sample of a joint, of the log and of the unseen one [s]."""
+"""Preprocessing time per sample and joint, of the log and of the validation log [s]."""
 
 LOOP_TIME = 30.0
 """Simulated time of the closed loop of a trial [s]."""
 
 CHANNEL_COUNT = 9
-"""Arrays of a clean log."""
+"""Number of arrays of a clean log."""
 
 ROW_SIZE = 1e-3
 """Size of a row of the store [MB]."""
 
 SIDE_CAR_NAME = "robot.toml"
-"""What a robot's file may have beside it."""
+"""Side-car file of a robot file."""
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class StudyTrial:
-    """A virtual experiment and one estimate of it."""
+    """A simulated experiment and one estimate."""
 
     key: str
-    """Hash of everything that decides the result."""
+    """Hash of everything that affects the result."""
     factors: Mapping[str, str | float]
     """Label of the level of every factor."""
     seed: int
-    """Of the noise."""
+    """Seed of the noise."""
     robot: str
     study: StudyConfig
     base: str
-    """Hash of what decides the motions: robot, nominal model, design, experiment."""
+    """Hash of the settings of the motions: robot, nominal model, design, experiment."""
     log: str
-    """Hash of what decides the log: that, sensors, seed."""
+    """Hash of the settings of the log: those of the motions, sensors, seed."""
     rows: str
-    """Hash of what decides the rows of the fit: that, preprocessor, terms."""
+    """Hash of the settings of the rows: those of the log, preprocessor, terms."""
 
 
 Group = tuple[StudyTrial, ...]
-"""Trials of one log: done by one process, one after the other."""
+"""Trials of one log, run by one process one after the other."""
 
 
 def trials_of(
     plan: CampaignPlan, files: "RobotFiles | None" = None, *, trust_plugins: bool = False
 ) -> list[StudyTrial]:
-    """Return all trials of a plan, in the order of its factors and seeds.
+    """List all trials of a plan, in the order of its factors and seeds.
 
-    Their keys depend on the content of the robots that are files, which is read now unless `files`
-    has it. `trust_plugins` runs the plugins that the plan names, see `load_config`. Raises
-    `OptionError` or `UnknownNameError` if a study that comes of the levels is refused.
+    Their keys depend on the content of robot files, which is read unless `files` has it.
+    `trust_plugins` runs the plugins of the plan, see `load_config`. Raises `OptionError` or
+    `UnknownNameError` if the study of a combination of levels is refused.
     """
     trials: list[StudyTrial] = []
     files = files or RobotFiles()
@@ -93,15 +93,15 @@ def trials_of(
     by_key = {trial.key: trial for trial in trials}
     if len(by_key) < len(trials):
         twice = next(t for t in trials if by_key[t.key] is not t)
-        one, two = dict(twice.factors), dict(by_key[twice.key].factors)
-        raise OptionError(f"two trials are the same: {one} and {two}; a factor changes nothing")
+        first, second = dict(twice.factors), dict(by_key[twice.key].factors)
+        raise OptionError(f"two trials are equal: {first} and {second}; a factor has no effect")
     return trials
 
 
 def _study_of(
     plan: CampaignPlan, point: Mapping[str, Level], *, trust_plugins: bool
 ) -> tuple[str, StudyConfig]:
-    """Return robot and study at a point of the design."""
+    """Build robot and study at a point of the design."""
     content, robot = deepcopy(plan.study), plan.robot
     for name, level in point.items():
         for key, value in level.values.items():
@@ -125,7 +125,7 @@ def _put(content: dict[str, Any], key: str, value: Any, factor: str) -> None:
     for name in sections:
         inside = content.setdefault(name, {})
         if not isinstance(inside, dict):
-            raise OptionError(f"factor '{factor}': '{key}' is inside of a value of the study")
+            raise OptionError(f"factor '{factor}': '{key}' is inside a value of the study")
         content = inside
     content[last] = deepcopy(value)
 
@@ -133,7 +133,7 @@ def _put(content: dict[str, Any], key: str, value: Any, factor: str) -> None:
 def _parts(
     robot: str, study: StudyConfig, plan: CampaignPlan, files: Mapping[str, str]
 ) -> tuple[Any, Any, Any, Any]:
-    """Return what decides motions, log, rows and estimate, without the seed."""
+    """Return the settings of motions, log, rows and estimate, without the seed."""
     whole = study.model_dump(mode="json")
     fit, sensors, control = whole["estimation"], whole["sensors"], whole["control"]
     sections = ("seed", "plugins", "robot", "nominal", "design", "experiment")
@@ -144,19 +144,19 @@ def _parts(
     if files:
         base["files"] = files
     chosen = fit.pop("chosen")
-    own = {"estimator": chosen, "options": fit.pop("options").get(chosen)}
-    own |= {"loop": plan.has_loop_metric, "arrays": sorted(plan.arrays)}
+    estimate = {"estimator": chosen, "options": fit.pop("options").get(chosen)}
+    estimate |= {"loop": plan.has_loop_metric, "arrays": sorted(plan.arrays)}
     fit.pop("estimators")
-    return base, [whole["preset"], sensors], [whole["preprocess"], fit], own
+    return base, [whole["preset"], sensors], [whole["preprocess"], fit], estimate
 
 
 def _hash(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True, default=os.fspath)  # paths and nothing else
+    text = json.dumps(content, sort_keys=True, default=os.fspath)  # paths only
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def groups_of(trials: Sequence[StudyTrial]) -> list[Group]:
-    """Return the trials by their log, in their order."""
+    """Group the trials by log, in their order."""
     by_log: dict[str, list[StudyTrial]] = defaultdict(list)
     for trial in trials:
         by_log[trial.log].append(trial)
@@ -166,18 +166,18 @@ def groups_of(trials: Sequence[StudyTrial]) -> list[Group]:
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class SharedWork:
-    """How much of every kind of work trials need, and how much they share."""
+    """Number of pieces of work of trials, by kind."""
 
     trials: int
     bases: int
-    """Designs, each with its two rollouts in the engine."""
+    """Designs, each with two rollouts in the engine."""
     logs: int
     fits: int
     """Preprocessed logs."""
 
     @classmethod
     def from_trials(cls, trials: Sequence[StudyTrial]) -> "SharedWork":
-        """Return the work of trials."""
+        """Count the work of trials."""
         counts = (len({getattr(t, name) for t in trials}) for name in ("base", "log", "rows"))
         return cls(len(trials), *counts)
 
@@ -191,26 +191,27 @@ class SharedWork:
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Expected cost of trials, right within a factor of two or three."""
+    """Expected cost of trials, within a factor of two or three."""
 
     seconds: float
-    """Of one core."""
+    """Time of one core [s]."""
     megabytes: float
-    """On disk."""
+    """Disk space [MB]."""
 
     @classmethod
     def from_trials(
         cls, trials: Sequence[StudyTrial], plan: CampaignPlan, recorded: Sequence[float] = ()
     ) -> Self:
-        """Return the effort of trials that are left to do.
+        """Estimate the effort of trials.
 
-        Where there are seconds recorded of trials of the plan, each takes as long as those did.
+        With `recorded` times of trials of the plan [s], their mean is used.
         """
         seconds, megabytes = 0.0, ROW_SIZE * len(trials)
         sizes = {}
         for trial in {trial.base: trial for trial in trials}.values():
             design, experiment = trial.study.design, trial.study.experiment
-            samples = (design.periods + 1) * design.period * experiment.rate  # and the unseen log's
+            # One more period is that of the validation log.
+            samples = (design.periods + 1) * design.period * experiment.rate
             sizes[trial.base] = samples * build_robot(trial.robot, trial.study.robot).dof
             seconds += DESIGN_TIME + samples * experiment.substeps * SUBSTEP_TIME
             megabytes += 8e-6 * CHANNEL_COUNT * sizes[trial.base]
@@ -229,7 +230,7 @@ class Effort:
 class RobotFiles:
     """SHA-256 digests of robot files; every file is read once.
 
-    With digests by path, as a campaign noted them, no file is read.
+    With digests by path, as stored by a campaign, no file is read.
     """
 
     def __init__(self, digests: Mapping[str, str] | None = None) -> None:
@@ -239,29 +240,29 @@ class RobotFiles:
 
     @property
     def digests(self) -> dict[str, str]:
-        """Digest by path of every file that was asked for and is there."""
+        """Digests by path of all files that exist."""
         return {path: digest for path, digest in self._digests.items() if digest is not None}
 
     def digest_files(self, robot: str, nominal: Path | None) -> dict[str, str]:
-        """Return the digests of a robot's files by what they are; none of the catalog's own."""
+        """Return the digests of robot files by their role, except those of the catalog."""
         by_role: dict[str, str] = {}
         for role, path in (("robot", Path(robot)), ("nominal", nominal)):
             if path is None or str(path) in self._catalog:
                 continue
-            digest, beside = self._digest(path), self._digest(path.parent / SIDE_CAR_NAME)
+            digest, side_car = self._digest(path), self._digest(path.parent / SIDE_CAR_NAME)
             if digest is not None:
                 by_role[role] = digest
-                by_role |= {} if beside is None else {f"{role} settings": beside}
+                by_role |= {} if side_car is None else {f"{role} settings": side_car}
         return by_role
 
     def _digest(self, path: Path) -> str | None:
-        """Return the digest of a file; None without a file that can be read."""
+        """Return the digest of a file; None if it cannot be read."""
         name = str(path)
         if name not in self._digests and self._noted is not None:
             self._digests[name] = self._noted.get(name)
         elif name not in self._digests:
             self._digests[name] = None
-            # The trial says why a file cannot be used.
+            # The trial reports why a file cannot be used.
             with suppress(OSError, FileFormatError, UrdfError):
                 contents = mjcf_parts(path) if is_mjcf(path) else {path: read_file(path)}
                 digest = hashlib.sha256(b"".join(contents.values()))

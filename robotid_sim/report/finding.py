@@ -17,7 +17,7 @@ from robotid_sim.report.tables import (
     check_limit,
     check_number,
     model_errors,
-    unmodeled_table,
+    tabulate_unmodeled,
 )
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
@@ -98,7 +98,7 @@ def trust_section(assessment: Assessment) -> tuple[Section, ...]:
         return ()
     charts, tables = trust_charts(assessment)
     if fit.discrepancy.notable:
-        tables = (unmodeled_table(fit.discrepancy, fit.nominal), *tables)
+        tables = (tabulate_unmodeled(fit.discrepancy, fit.nominal), *tables)
     relative = relative_std(chosen.beta, chosen.std)
     inaccurate = [int(k) for k in np.argsort(-relative, kind="stable") if not well_known(chosen)[k]]
     names = f": {', '.join(intervals.names[k] for k in inaccurate)}" if inaccurate else ""

@@ -35,8 +35,8 @@ from robotid_sim.report.tables import (
     number_within,
     parameter_table,
     residual_table,
+    tabulate_unmodeled,
     terms_table,
-    unmodeled_table,
 )
 from robotid_sim.report.text import Text, log_reading_text
 from robotid_sim.report.what_if_section import what_if_section
@@ -284,7 +284,7 @@ def identify_details(assessment: Assessment) -> Iterator[Text]:
         yield terms_table(fit.structure, nominal)
     if fit.discrepancy.notable:
         yield ""
-        yield unmodeled_table(fit.discrepancy, nominal)
+        yield tabulate_unmodeled(fit.discrepancy, nominal)
         yield (
             "The residuals above include the unmodeled torque. `robotid diagnose` finds its "
             "causes; --terms all selects joint terms instead."

@@ -18,7 +18,7 @@ from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import LOG, Replay, log_motion, loop_motions, tie_to_motion
 from robotid_sim.report.sections import Recipe, make_closing_sections, prediction_section
 from robotid_sim.report.tables import check_table, prediction_table
-from robotid_sim.report.text import Text, warning_text
+from robotid_sim.report.text import Text, report_warning
 from robotid_sim.section import Section, fold, number, percent, torque_unit
 from robotid_sim.table import Table
 from robotid_sim.validation import comparison as summary
@@ -354,4 +354,4 @@ def validate_text(done: Validation) -> Iterator[Text]:
     yield ""
     yield check_table(done.checks)
     yield from contact_notes(done.contacts)
-    yield from warning_text(done.warning)
+    yield from report_warning(done.warning)

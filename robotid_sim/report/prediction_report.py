@@ -13,7 +13,7 @@ from robotid_sim.pipeline.predict import ScoredPrediction
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import LOG, Replay, log_motion, tie_to_motion
 from robotid_sim.report.sections import Recipe, make_closing_sections, prediction_section
-from robotid_sim.report.text import Text, log_reading_text, warning_text
+from robotid_sim.report.text import Text, log_reading_text, report_warning
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 from robotid_sim.validation.log_prediction import LogPrediction
@@ -187,4 +187,4 @@ def predict_text(done: ScoredPrediction) -> Iterator[Text]:
     yield from (explain_columns(predicted), *remarks(predicted, done.unmodeled))
     if done.estimate.warning:
         yield f"WARNING: the estimate is untrusted: {done.estimate.warning}"
-    yield from warning_text(done.warning)
+    yield from report_warning(done.warning)

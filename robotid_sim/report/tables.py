@@ -261,7 +261,7 @@ def terms_table(structure: Structure, robot: Robot) -> Table:
     return Table(columns, tuple(rows), "Additional joint terms", text_columns=3)
 
 
-def unmodeled_table(discrepancy: Discrepancy, robot: Robot) -> Table:
+def tabulate_unmodeled(discrepancy: Discrepancy, robot: Robot) -> Table:
     """Tabulate the unmodeled torque: functions of the state, size and likely cause."""
     units = dict(zip(robot.joint_names, robot.joint_units, strict=True))
     functions = discrepancy.notable

@@ -290,7 +290,7 @@ def payload_text(done: PayloadResult) -> Iterator[Text]:
     """Report how the logs were read, and the estimated payload."""
     yield from log_reading_text(done.logs)
     yield from done.estimate.sentences()
-    yield from warning_text(done.warning)
+    yield from report_warning(done.warning)
 
 
 def simulate_text(done: Experiment) -> Iterator[Text]:
@@ -316,7 +316,7 @@ def simulate_text(done: Experiment) -> Iterator[Text]:
         yield f"CONTACT: {text}; do not run this motion on a robot"
 
 
-def warning_text(warning: str) -> Iterator[Text]:
+def report_warning(warning: str) -> Iterator[Text]:
     """Report the warning of logs that contradict the nominal model, if there is one."""
     if warning:
         yield f"WARNING: the log is untrusted: {warning}"

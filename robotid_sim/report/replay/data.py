@@ -196,7 +196,7 @@ def _motion(motion: ReplayMotion) -> dict[str, Any]:
         torque = _shares(np.abs(shown.tau) / np.where(np.isfinite(effort), effort, peak))
     return {
         "name": motion.name,
-        "own": motion.own,
+        "own": motion.label,
         "t": _encode(shown.t, "<f8"),
         "q": _encode(shown.q, "<f4"),
         "torque": torque,

@@ -56,7 +56,7 @@ class ReplayMotion:
     """Residual torque over the value at the last color, shape (N, n)."""
     contact: Bool2D | None = None
     """Whether a link touches another link or the floor, shape (N, n)."""
-    own: str = "reference"
+    label: str = "reference"
     """Label of the main arm if there are ghost arms."""
 
     def reduce_samples(self, most: int) -> "ReplayMotion":
@@ -136,7 +136,7 @@ def logs_motion(animations: Sequence[Animation]) -> ReplayMotion:
         GhostArm(a.name, joint_role(FIRST_GHOST_HUE + k), interpolate(first.t, a.t, a.q) - first.q)
         for k, a in enumerate(others)
     )
-    return ReplayMotion(first.name, first, beside, own=first.name)
+    return ReplayMotion(first.name, first, beside, label=first.name)
 
 
 def make_tracking_motion(
