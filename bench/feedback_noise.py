@@ -97,7 +97,7 @@ def runs_of(task: tuple[str, float, int]) -> list[Run]:
     clean = exact_problem(calm, bench.nominal, bench.basis, 0.0)
     bound = np.sqrt(np.diag(cramer_rao(clean, 0.01 * rms(calm.truth.tau[calm.t >= 0.0]))))
     default, found = build_fit(load_config(None, {})), []
-    plain = replace(default, heeds_loop_noise=False, chosen="wls")
+    plain = replace(default, accounts_for_loop_noise=False, chosen="wls")
     for method in dict.fromkeys(use for use, _ in METHODS.values()):
         plan = default
         if method:

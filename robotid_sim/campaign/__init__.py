@@ -1,1 +1,1 @@
-"""Campaigns: many virtual experiments as one plan, run once each and never lost."""
+"""Campaigns: many simulated experiments of one plan, each run once and stored."""

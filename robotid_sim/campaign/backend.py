@@ -28,7 +28,7 @@ MAX_ATTEMPTS = 3
 
 @contextmanager
 def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
-    """Send the work of the block to processes and give their number.
+    """Send the work of the context to processes and give their number.
 
     The cluster is ``local``, or the address of a Dask scheduler; by default processes of joblib.
     `workers` are those of this machine, by default one per core. Raises `OptionError` if Dask is
@@ -65,26 +65,26 @@ def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
 
 
 async def _end(workers: Iterable[Any]) -> None:
-    """Kill processes of Dask: asked to retire they take seconds, and longer when at work."""
+    """Kill Dask processes, because an orderly shutdown takes seconds, or longer during work."""
     closing = [worker.close(timeout=0.1) for worker in workers]
     await asyncio.gather(*closing, return_exceptions=True)  # late on a busy machine
 
 
-def each_retried(
+def retry_each(
     function: Callable[[Item], Result],
     items: Sequence[Item],
     workers: int,
-    keep: Callable[[Item, Result | None], None],
+    store: Callable[[Item, Result | None], None],
 ) -> None:
     """Pass every item's result to `keep`, None where its process died repeatedly.
 
-    When a process dies all that were at work are suspected; the last try of each is alone. What an
-    item raises ends all. The function goes to processes, see `each_task`; `keep` is called in this
-    one when a result is there.
+    After the death of a process, all items at work are tried again; the last attempt of each runs
+    alone. An exception of an item ends the work. `function` runs in other processes, see
+    `each_task`; `store` is called in this one.
     """
-    waiting, begun = dict(enumerate(items)), dict.fromkeys(range(len(items)), 0)
+    waiting, attempts = dict(enumerate(items)), dict.fromkeys(range(len(items)), 0)
     while waiting:
-        suspect = next((k for k in waiting if begun[k] == MAX_ATTEMPTS - 1), None)
+        suspect = next((k for k in waiting if attempts[k] == MAX_ATTEMPTS - 1), None)
         numbers = list(waiting) if suspect is None else [suspect]
 
         def take(
@@ -92,7 +92,7 @@ def each_retried(
         ) -> None:
             if error is not None:
                 raise error
-            keep(waiting.pop(numbers[place]), result)
+            store(waiting.pop(numbers[place]), result)
 
         try:
             tasks = [waiting[k] for k in numbers]
@@ -114,7 +114,7 @@ def worker_errors() -> tuple[type[Exception], ...]:
 
 
 def dask_setup(_worker: Any) -> None:
-    """Leave Ctrl-C to the parent, and end with it."""
+    """Ignore Ctrl-C, which the parent handles, and end with the parent."""
     begin_worker(os.getppid())
 
 
@@ -124,10 +124,10 @@ class TimeLimitError(BaseException):
 
 @contextmanager
 def limit_seconds(seconds: float | None) -> Iterator[None]:
-    """Raise `TimeLimitError` in the block when it has taken so long [s]; None for no limit.
+    """Raise `TimeLimitError` in the context after `seconds` [s]; None for no limit.
 
-    The exception comes between two steps of Python, after a call of a library has returned; signals
-    would do the same in main threads only, and tasks of a cluster run in others.
+    The exception is raised between two Python instructions, after a library call has returned.
+    Signals would work in main threads only, but tasks of a cluster run in other threads.
     """
     if seconds is None:
         yield
@@ -144,7 +144,7 @@ def limit_seconds(seconds: float | None) -> Iterator[None]:
     timer.start()
     try:
         yield
-    except Exception as error:  # compiled code turns the exception into one of its own
+    except Exception as error:  # compiled code may convert the exception
         if over.is_set():
             raise TimeLimitError from error
         raise

@@ -42,17 +42,17 @@ class Level:
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class Factor:
-    """A factor with its levels, or with the distribution that they are drawn from."""
+    """A factor with its levels, or with the distribution of its levels."""
 
     name: str
     levels: tuple[Level, ...] = ()
     drawn: tuple[str, float, float] | None = None
     """Distribution and its two numbers."""
     value: Any = None
-    """As the plan has it."""
+    """Value in the plan."""
 
     def has_key(self, key: str) -> bool:
-        """Return whether every level sets a key."""
+        """Check whether every level sets a key."""
         return bool(self.levels) and all(key in level.values for level in self.levels)
 
     def level_at(self, share: float) -> Level:
@@ -78,12 +78,12 @@ shortened = reprlib.repr
 def factor_of(name: str, levels_or_range: Any) -> Factor:
     """Return a factor of a plan.
 
-    Its name is ``robot``, a key of a study with dots between, a short name such as ``estimator``,
-    or any name if the levels say what they set. Given are values; or levels ``{name = "fine", study
+    `name` is ``robot``, a key of a study with dots, a short name such as ``estimator``, or any name
+    if the levels name their keys. `value` is a list of values; or of levels ``{name = "fine", study
     = {"sensors.encoder-noise.revolute" = 1e-5}}`` that set several keys, also ``robot``; or
-    ``{range = [0.1, 0.5], steps = 5}``, ``log-range`` for equal ratios; or a distribution, for
-    designs that fill the space: ``{uniform = [low, high]}``, ``{log-uniform = [low, high]}``,
-    ``{normal = [mean, std]}``. Raises `OptionError` if it is none of these.
+    ``{range = [0.1, 0.5], steps = 5}``, ``log-range`` for equal ratios; or a distribution for
+    space-filling designs: ``{uniform = [low, high]}``, ``{log-uniform = [low, high]}``,
+    ``{normal = [mean, std]}``. Raises `OptionError` for other values.
     """
     if isinstance(levels_or_range, Mapping):
         return _make_range_factor(name, levels_or_range)
@@ -114,7 +114,7 @@ def _level(name: str, value: Any) -> Level:
         if not isinstance(study, Mapping):
             raise OptionError(
                 f"factor '{name}', level '{value['name']}': study = {shortened(study)}; give a "
-                "table of keys of a study"
+                "table with keys of a study"
             )
         values = dict(_flat(study))
         if ROBOT_FACTOR in value:
@@ -134,7 +134,7 @@ def _level(name: str, value: Any) -> Level:
 
 
 def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
-    """Return the keys of nested tables with dots between; an empty table is a value."""
+    """Flatten the keys of nested tables, with dots; an empty table is a value."""
     flat: list[tuple[str, Any]] = []
     for key, value in values.items():
         inside = isinstance(value, Mapping) and value
@@ -159,13 +159,13 @@ def _make_range_factor(name: str, range_table: Mapping[str, Any]) -> Factor:
         and len(numbers) == 2
         and all(isinstance(x, int | float) and abs(x) <= MAX_NUMBER for x in numbers)
     )
-    first, second = numbers if sound else (0.0, 0.0)
+    first, second = numbers if is_valid else (0.0, 0.0)
     positive = first > 0.0 or not kind.startswith("log")
-    if not sound or not positive or not (second > 0.0 if kind == "normal" else first < second):
-        needs = "mean and a positive deviation" if kind == "normal" else "two numbers that grow"
-        needs += ", both positive" if kind.startswith("log") else ""
+    if not is_valid or not positive or not (second > 0.0 if kind == "normal" else first < second):
+        form = "mean and a positive deviation" if kind == "normal" else "two increasing numbers"
+        form += ", both positive" if kind.startswith("log") else ""
         raise OptionError(
-            f"factor '{name}': {kind} = {shortened(numbers)}; give {needs}, within {MAX_NUMBER:g}"
+            f"factor '{name}': {kind} = {shortened(numbers)}; give {form}, within {MAX_NUMBER:g}"
         )
     low, high = float(first), float(second)
     if kind in DISTRIBUTIONS:

@@ -1,4 +1,4 @@
-"""The work of a campaign: motions once, then every log with all of its fits and loops."""
+"""The work of a campaign: motions once, then every log with its fits and closed loops."""
 
 import time
 from collections import defaultdict
@@ -36,9 +36,9 @@ class Motions(NamedTuple):
 
     setup: Setup
     clean: Log
-    """Without noise, along the excitation."""
+    """Noise-free log of the excitation."""
     unseen: Log
-    """Without noise, along another motion."""
+    """Noise-free log of the validation motion."""
     loop: ClosedLoop | None
     """Undisturbed laps with the true and the nominal model; None without a closed loop."""
 
@@ -74,13 +74,13 @@ def _make_motions(trial: StudyTrial, *, needs_loop: bool) -> Motions:
 
 @dataclass(frozen=True)
 class GroupRunner:
-    """Runs the trials of one log along their motions; goes to processes."""
+    """Runs the trials of one log with their motions; passed to other processes."""
 
     arrays: tuple[str, ...]
     limit: float | None
 
     def __call__(self, work: tuple[Motions, Group]) -> list[TrialRow]:
-        """Return a row of every trial; what a trial raises is in its row."""
+        """Return a row per trial; the row of a failed trial contains its error."""
         motions, group = work
         began, rows = time.perf_counter(), []
         try:
@@ -89,7 +89,7 @@ class GroupRunner:
                     rows += member
         except TimeLimitError:
             done = {row.key for row in rows}
-            late = f"took longer than {self.limit:g} s together with the trials of its log"
+            late = f"the trials of its log took longer than {self.limit:g} s"
             spent = time.perf_counter() - began
             remaining = [trial for trial in group if trial.key not in done]
             rows += [_row(trial, LATE, late, spent / len(remaining)) for trial in remaining]
@@ -100,7 +100,7 @@ class GroupRunner:
         streams = Streams(group[0].seed)
         sensors = build_sensors(group[0].study)
         cell = replace(motions.setup.cell, sensors=sensors)
-        seen = Motions(
+        measured = Motions(
             replace(motions.setup, cell=cell),
             measure_clean_log(cell, motions.clean, streams("measure"), seed=group[0].seed),
             measure_clean_log(cell, motions.unseen, streams("unseen measure")),
@@ -110,10 +110,10 @@ class GroupRunner:
         for trial in group:
             by_rows[trial.rows].append(trial)
         for members in by_rows.values():
-            yield self._measure_rows(members, seen)
+            yield self._measure_rows(members, measured)
 
-    def _measure_rows(self, trials: Sequence[StudyTrial], seen: Motions) -> list[TrialRow]:
-        """Return the rows of trials of one measured log, preprocessor and set of terms."""
+    def _measure_rows(self, trials: Sequence[StudyTrial], measured: Motions) -> list[TrialRow]:
+        """Run the trials of one measured log, preprocessor and set of terms."""
         began = time.perf_counter()
         try:
             new_rows = self._estimate_rows(trials, seen)
@@ -127,27 +127,29 @@ class GroupRunner:
         spent = (time.perf_counter() - began) / len(trials)
         return [replace(row, seconds=spent) for row in new_rows]
 
-    def _estimate_rows(self, trials: Sequence[StudyTrial], seen: Motions) -> list[TrialRow]:
-        streams, setup = Streams(trials[0].seed), seen.setup
+    def _estimate_rows(self, trials: Sequence[StudyTrial], measured: Motions) -> list[TrialRow]:
+        streams, setup = Streams(trials[0].seed), measured.setup
         first = build_fit(trials[0].study)
         estimators: dict[str, Estimator] = {}  # each under the key of its trial
         for trial in trials:
-            of_trial = build_fit(trial.study)
-            estimator = of_trial.estimators[of_trial.chosen]
-            alone = _IndependentEstimator(estimator, trial.seed, of_trial.chosen)
+            trial_plan = build_fit(trial.study)
+            estimator = trial_plan.estimators[trial_plan.chosen]
+            alone = _IndependentEstimator(estimator, trial.seed, trial_plan.chosen)
             estimators[trial.key] = cast("Estimator", alone)
-        plan = replace(first, estimators=estimators, chosen=trials[0].key, heeds_loop_noise=False)
+        plan = replace(
+            first, estimators=estimators, chosen=trials[0].key, accounts_for_loop_noise=False
+        )
         fit = identify(
-            seen.clean,
+            measured.clean,
             setup.nominal,
             basis=setup.basis,
             plan=plan,
             check=False,
             rng=streams("identify"),
         )
-        results = score_estimates(setup.cell.plant, seen.unseen, fit)
+        results = score_estimates(setup.cell.plant, measured.unseen, fit)
         by_key = {e.estimator: (e, r) for e, r in zip(fit.estimates, results, strict=True)}
-        loop = None if seen.loop is None else _add_models(seen.loop, setup, fit, streams)
+        loop = None if measured.loop is None else _add_models(measured.loop, setup, fit, streams)
         rows = []
         for trial in trials:
             estimate, result = by_key[trial.key]
@@ -167,21 +169,21 @@ class GroupRunner:
 def run_undisturbed_loop(setup: Setup) -> ClosedLoop:
     """Run the noise-free laps with the true and the nominal model."""
     assert setup.comparison is not None
-    alone = replace(setup.comparison, scenarios={UNDISTURBED_NAME: (Undisturbed(),)})
-    return run_closed_loops(setup.cell, setup.nominal, {}, Streams(0)("control"), alone)
+    undisturbed = replace(setup.comparison, scenarios={UNDISTURBED_NAME: (Undisturbed(),)})
+    return run_closed_loops(setup.cell, setup.nominal, {}, Streams(0)("control"), undisturbed)
 
 
 def _add_models(
     shared: ClosedLoop, setup: Setup, fit: Identification, streams: Streams
 ) -> ClosedLoop:
-    """Return the closed loop with the models of all estimates beside the true and the nominal."""
+    """Add the models of all estimates to the closed loop."""
     comparison = setup.comparison
     assert comparison is not None
     models, rng = {}, streams("control")
     for estimate in fit.estimates:
-        lifted = make_estimate_consistent(estimate, fit.nominal, fit.basis)
-        if lifted is not None:
-            models[estimate.estimator] = lifted.robot
+        consistent = make_estimate_consistent(estimate, fit.nominal, fit.basis)
+        if consistent is not None:
+            models[estimate.estimator] = consistent.robot
     if set(comparison.scenarios) != {UNDISTURBED_NAME} or len(comparison.controllers) > 1:
         return run_closed_loops(setup.cell, setup.nominal, models, rng, comparison)
     first = [
@@ -197,7 +199,7 @@ def _add_models(
 
 
 class _IndependentEstimator:
-    """An estimator whose draws do not depend on those that run beside it."""
+    """An estimator whose random numbers do not depend on other estimators."""
 
     def __init__(self, estimator: Estimator, seed: int, name: str) -> None:
         self._estimator, self._seed, self._name = estimator, seed, name
@@ -206,7 +208,7 @@ class _IndependentEstimator:
         return getattr(self._estimator, name)
 
     def fit(self, problem: Any, _rng: np.random.Generator) -> Estimate:
-        """Return the estimate; the estimator's generator is that of its name."""
+        """Estimate with the random stream of the name of the estimator."""
         return self._estimator.fit(problem, make_stream(self._seed, "estimator", self._name))
 
 

@@ -23,14 +23,14 @@ class Metric:
     """A number of every trial."""
 
     label: str
-    """For tables and axes."""
+    """Label in tables and figures."""
     unit: str = ""
-    """``%`` for shares, which are shown as such."""
+    """Unit; ``%`` for shares."""
     of_loop: bool = False
     """Whether it needs the closed loop."""
 
     def format_value(self, value: float | None) -> str:
-        """Return a value as the text of a cell, with its unit."""
+        """Format a value with its unit."""
         if self.unit == "%":
             return percent(value, 3)
         text = number(value, 3)
@@ -38,7 +38,7 @@ class Metric:
 
 
 METRICS: Mapping[str, Metric] = {
-    "model_error": Metric("model error on an unseen motion, worst joint", "%"),
+    "model_error": Metric("model error on the validation motion, worst joint", "%"),
     "parameter_error": Metric("error of the base parameters over their norm", "%"),
     "std": Metric("stated deviation of the base parameters over their norm", "%"),
     "nees": Metric("squared error over variance (NEES)"),
@@ -48,13 +48,13 @@ METRICS: Mapping[str, Metric] = {
     "fit_seconds": Metric("time of the fit", "s"),
     "tracking_error": Metric("tracking error with the model, RMS", "rad", of_loop=True),
     "tracking_gap": Metric("remaining tracking gap to the true model", "%", of_loop=True),
-    "tracking_gain": Metric("tracking error over the nominal model's", "%", of_loop=True),
+    "tracking_gain": Metric("tracking error over that of the nominal model", "%", of_loop=True),
 }
-"""By the name in a plan and in the store."""
+"""Metrics by their names in a plan and in the store."""
 
 
 def metrics_of(result: EstimateResult, estimate: Estimate) -> dict[str, float | None]:
-    """Return the metrics of an estimate that was scored; None where one is unknown."""
+    """Compute the metrics of a scored estimate; None for an unknown one."""
     true = np.array([p.true for p in result.base_parameters], dtype=float)
     error, std = estimate.beta - true, estimate.std
     size = float(rms(true))
@@ -75,10 +75,10 @@ def metrics_of(result: EstimateResult, estimate: Estimate) -> dict[str, float | 
 
 
 def loop_metrics(loop: ClosedLoop, model: str, units: tuple[str, ...]) -> dict[str, float | None]:
-    """Return the metrics of the closed loop with a model.
+    """Compute the metrics of the closed loop with a model.
 
-    The error is that on the first lap in the first scenario with a disturbance, undisturbed if
-    there is none; the gap is that of the undisturbed laps.
+    The error is that of the first lap in the first scenario with a disturbance, else without one;
+    the gap is that of the undisturbed laps.
     """
     lap = loop.laps[0] if loop.laps else loop.tasks[0].name
     scenario = next((name for name in loop.scenarios if name != UNDISTURBED_NAME), UNDISTURBED_NAME)
@@ -89,5 +89,5 @@ def loop_metrics(loop: ClosedLoop, model: str, units: tuple[str, ...]) -> dict[s
     return {
         "tracking_error": error,
         "tracking_gap": loop.gap_left(units, model),
-        "tracking_gain": None if nominal is None else error / float(rms(nominal.rms_error)),
+        "tracking_gain": None if nominal_run is None else error / float(rms(nominal_run.rms_error)),
     }

@@ -24,7 +24,7 @@ EXPORT_SUFFIXES = (".csv", ".parquet")
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class CampaignResult:
-    """The trials of a campaign, and those that have ended."""
+    """The trials of a campaign, and the rows of the finished ones."""
 
     plan: CampaignPlan
     trials: Sequence[StudyTrial]
@@ -33,40 +33,39 @@ class CampaignResult:
 
     @classmethod
     def load(cls, folder: str | Path, *, trust_plugins: bool = False) -> "CampaignResult":
-        """Read plan, trials and rows of the store of a folder, as they were run last.
+        """Read plan, trials and rows of the store of a folder, as of its last run.
 
         Parameters
         ----------
         folder : str or Path
-            Of a campaign.
+            Folder of a campaign.
         trust_plugins : bool
-            Load plugins that files name.
+            Load the plugins of the files.
 
         Returns
         -------
         result : CampaignResult
-            Its plan and the rows of its trials.
+            Plan, trials and rows.
 
         Raises
         ------
         FileFormatError
-            If there is none, or it is damaged.
+            If the store is missing or damaged.
         """
         with Store(Path(folder), write=False) as store:
             content = store.read_note("plan")
             if content is None:
                 raise FileFormatError(f"{store.folder} holds no plan; run the campaign first")
             plan = plan_of(content, str(store.folder))
-            files = RobotFiles(
-                store.read_note(DIGEST_NOTE) or {}
-            )  # which may have changed or gone since
+            # Robot files may have changed since.
+            files = RobotFiles(store.read_note(DIGEST_NOTE) or {})
             trials = trials_of(plan, files, trust_plugins=trust_plugins)
             return cls(plan, trials, store.rows_of(trials))
 
     def require_rows(self, folder: Path) -> None:
-        """Raise `OptionError` if no trial has ended."""
+        """Raise `OptionError` if no trial is finished."""
         if not self.rows:
-            raise OptionError(f"no trial of {folder} has ended; run the campaign first")
+            raise OptionError(f"no trial of {folder} is finished; run the campaign first")
 
     def answers(self) -> list[str]:
         """Return the answers to the plan's questions as sentences."""
@@ -77,7 +76,7 @@ class CampaignResult:
         return {"title": self.plan.title, "trials": len(self.rows), "answers": self.answers()}
 
     def status(self) -> dict[str, Any]:
-        """Return how many trials there are, by status, as JSON values."""
+        """Count the trials by status, as JSON values."""
         counts = Counter(row.status for row in self.rows)
         remaining = len(self.trials) - len(self.rows)
         return {"title": self.plan.title, "trials": len(self.trials), "left": remaining, **counts}
@@ -94,17 +93,17 @@ class CampaignResult:
     def export(self, path: str | Path) -> dict[str, list[Any]]:
         """Write the table of the trials as CSV or Parquet, and return it.
 
-        Raises `OptionError` if the suffix is another one or pyarrow is missing.
+        Raises `OptionError` for another suffix, or if pyarrow is missing.
         """
         out = Path(path)
         if out.suffix.lower() not in EXPORT_SUFFIXES:
             raise OptionError(
-                f"campaign export writes {' or '.join(EXPORT_SUFFIXES)}; give it with --out"
+                f"cannot export to {out}; give a {' or '.join(EXPORT_SUFFIXES)} file with --out"
             )
         require_writable(out)
         table = self.table()
         if out.suffix.lower() == ".csv":
-            with atomic_path(out) as place, place.open("w", encoding="utf-8", newline="") as file:
+            with atomic_path(out) as part, part.open("w", encoding="utf-8", newline="") as file:
                 writer = csv.writer(file)
                 writer.writerow(table)
                 writer.writerows(zip(*table.values(), strict=True))
@@ -116,8 +115,8 @@ class CampaignResult:
                 raise OptionError(
                     f"{out} needs pyarrow: pip install 'robotid_sim[logs]', or give a .csv"
                 ) from error
-            with atomic_path(out) as place:
-                pq.write_table(pa.table(table), place)
+            with atomic_path(out) as part:
+                pq.write_table(pa.table(table), part)
         return table
 
 
@@ -125,7 +124,7 @@ def require_whole_store(folder: Path) -> None:
     """Raise `FileFormatError` if the store of a campaign is damaged."""
     with Store(folder, write=False) as store:
         if not store.is_whole():
-            raise FileFormatError(f"{folder} holds a damaged store; restore it, or run it anew")
+            raise FileFormatError(f"{folder} has a damaged store; restore it, or run it again")
 
 
 class CampaignForecast(NamedTuple):
@@ -145,18 +144,18 @@ def plan_campaign(
     Parameters
     ----------
     plan : CampaignPlan
-        Of the campaign.
+        Plan of the campaign.
     out : Path
-        Its folder, which may hold finished trials.
+        Its folder, which may have finished trials.
     workers : int
-        Processes that would run.
+        Number of processes.
     trust_plugins : bool
-        Load plugins that files name.
+        Load the plugins of the files.
 
     Returns
     -------
     forecast : CampaignForecast
-        Trials, work that they share, and time.
+        Trials, shared work, and time.
     """
     trials = trials_of(plan, trust_plugins=trust_plugins)
     rows: list[TrialRow] = []

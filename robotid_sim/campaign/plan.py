@@ -1,4 +1,4 @@
-"""The plan of a campaign: a study, the factors that change in it, and how their levels combine."""
+"""The plan of a campaign: a study, its factors, and the combination of their levels."""
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
@@ -29,7 +29,7 @@ ANSWER_FIELDS = ("level", "value", "limit", "by")
 """Fields of an answer's sentence."""
 
 MAX_TRIALS = 100_000
-"""Trials of a campaign."""
+"""Largest number of trials of a campaign."""
 
 MAX_SEED = 2**63 - 1
 """Largest integer of a column of the store."""
@@ -39,26 +39,26 @@ class AnswerConfig(ConfigSection):
     """A question that the page answers in a sentence, by a metric."""
 
     metric: str
-    """The metric by which it is answered."""
+    """Metric of the answer."""
     factor: str
-    """Whose levels are asked for."""
+    """Factor of which a level is the answer."""
     at_most: float | None = None
-    """The first level of the factor whose upper quartile keeps this, for every other factor
-    together, is the answer; without it, the level with the smallest median."""
+    """The answer is the first level of the factor whose upper quartile is at most this, over all
+    other factors; without it, the level with the smallest median."""
     by: str | None = None
-    """A factor for each of whose levels the answer is given."""
+    """Factor with an answer per level."""
     sentence: str
-    """With ``{level}``, ``{value}``, ``{limit}`` and ``{by}`` where they go."""
+    """Text with the fields ``{level}``, ``{value}``, ``{limit}`` and ``{by}``."""
 
     @field_validator("sentence")
     @classmethod
     def _can_be_filled(cls, sentence: str) -> str:
         try:
             fields = [field for _, *field in Formatter().parse(sentence) if field[0] is not None]
-            sound = all(name in ANSWER_FIELDS and not any(rest) for name, *rest in fields)
+            is_valid = all(name in ANSWER_FIELDS and not any(spec) for name, *spec in fields)
         except ValueError:  # a single brace
-            sound = False
-        if not sound:
+            is_valid = False
+        if not is_valid:
             allowed = ", ".join(f"{{{name}}}" for name in ANSWER_FIELDS)
             reason = f"may have {allowed} and no other field; write {{{{ and }}}} for braces"
             raise PydanticCustomError("field", reason)
@@ -73,26 +73,26 @@ class CampaignPlan(ConfigSection):
     question: str = ""
     """Question of the campaign, for its page."""
     robot: str | None = None
-    """Catalog name or URDF; may be a factor instead."""
+    """Catalog name or URDF; or a factor."""
     study: dict[str, Any] = Field(default_factory=dict)
-    """Keys of a study.toml that all trials share."""
+    """Keys of a study.toml for all trials."""
     factors: dict[str, Any] = Field(default_factory=dict)
-    """Levels by key of a study, as ``"design.period"``, or by a name of your own:
-    docs/how-to/campaigns.md has the forms."""
+    """Levels by key of a study, as ``"design.period"``, or by any name; see
+    docs/how-to/campaigns.md."""
     design: Design = "grid"
-    """How levels combine: all with all (``grid``), the first of all, the second of all, ...
-    (``list``), or `samples` points that fill the space."""
+    """Combination of levels: all with all (``grid``), the first of all, the second of all, ...
+    (``list``), or `samples` space-filling points."""
     samples: int = Field(default=64, ge=1, le=1_000_000)
-    """Points of a design that fills the space."""
+    """Number of points of a space-filling design."""
     seeds: Annotated[int, Field(ge=1, le=1_000_000)] | tuple[int, ...] = 30
-    """Of the noise: how many, from 0 on, or which. The nominal model and the design are those of
-    ``study.seed``, which may be a factor itself."""
+    """Seeds of the noise: a number, counted from 0, or a list. Nominal model and design depend on
+    ``study.seed``, which may be a factor."""
     record: tuple[str, ...] = ("model_error", "parameter_error", "nees")
-    """Metrics by name, of those that docs/reference/files.md lists."""
+    """Metrics by name, see docs/reference/files.md."""
     arrays: tuple[Literal["beta", "std", "true"], ...] = ()
-    """Vectors of every trial that are kept in arrays.h5."""
+    """Vectors of every trial to store in arrays.h5."""
     time_limit: float | None = Field(default=None, gt=0.0)
-    """Seconds after which a group of trials that share a log is ended and recorded as late."""
+    """Time limit of the trials of one log [s]; after it they are recorded as late."""
     answers: tuple[AnswerConfig, ...] = ()
     """Questions that the page answers in sentences."""
 
@@ -114,11 +114,11 @@ class CampaignPlan(ConfigSection):
             )
         if self.count > MAX_TRIALS:
             raise OptionError(
-                f"the plan has {self.count:g} trials, at most {MAX_TRIALS} are run; give fewer "
-                "seeds, levels or samples"
+                f"the plan has {self.count:g} trials, the limit is {MAX_TRIALS}; give fewer seeds, "
+                "levels or samples"
             )
         if self.robot is None and not any(f.has_key("robot") for f in self.factor_list):
-            raise OptionError('a campaign needs a robot: give robot = "irb140", or a factor robot')
+            raise OptionError('a campaign needs a robot; give robot = "irb140", or a factor robot')
         return self
 
     @property
@@ -140,7 +140,7 @@ class CampaignPlan(ConfigSection):
 
     @property
     def has_loop_metric(self) -> bool:
-        """Whether a metric is of the closed loop."""
+        """Whether a metric needs the closed loop."""
         return any(METRICS[name].of_loop for name in self.record)
 
     def quick(self) -> "CampaignPlan":
@@ -164,14 +164,14 @@ class CampaignPlan(ConfigSection):
         drawn = next((f.name for f in factors if f.drawn is not None), None)
         if drawn is not None and self.design in ("grid", "list"):
             raise OptionError(
-                f"factor '{drawn}' is drawn from a distribution, and a {self.design} needs levels; "
+                f"factor '{drawn}' has a distribution, but design {self.design} needs levels; "
                 'give a range with steps, or design = "sobol"'
             )
         if self.design not in ("grid", "list"):
             return list(_fill_space(factors, self.design, self.samples))
         counts = {f.name: len(f.levels) for f in factors}
         if self.design == "list" and len(set(counts.values())) > 1:
-            raise OptionError(f"a list needs as many levels of every factor, got {counts}")
+            raise OptionError(f"a list needs equal numbers of levels, got {counts}")
         levels = [f.levels for f in factors]
         rows = product(*levels) if self.design == "grid" else zip(*levels, strict=True)
         return [dict(zip(counts, row, strict=True)) for row in rows]
@@ -183,7 +183,7 @@ def _fill_space(
     """Yield space-filling points of the factors, deterministic by design and count."""
     from scipy.stats import qmc  # takes a while
 
-    if design == "sobol":  # balanced in powers of two only, and SciPy warns of others
+    if design == "sobol":  # SciPy warns unless it is a power of two
         shares = qmc.Sobol(len(factors), rng=0).random_base2((count - 1).bit_length())[:count]
     else:
         shares = qmc.LatinHypercube(len(factors), rng=0).random(count)
@@ -192,7 +192,7 @@ def _fill_space(
 
 
 def load_plan(path: str | Path) -> CampaignPlan:
-    """Return the plan of a file, or the shipped one of a name.
+    """Load the plan of a file, or the shipped plan of a name.
 
     Raises
     ------
@@ -209,19 +209,19 @@ def load_plan(path: str | Path) -> CampaignPlan:
 
 
 def plan_of(content: Mapping[str, Any], where: str = "plan") -> CampaignPlan:
-    """Return the plan of the content of a file.
+    """Build the plan from the content of a file.
 
     Parameters
     ----------
     content : mapping
-        Of a campaign.toml, see `load_plan`.
+        Content of a campaign.toml, see `load_plan`.
     where : str
-        What messages call it.
+        Name in messages.
 
     Returns
     -------
     plan : CampaignPlan
-        Checked.
+        The validated plan.
 
     Raises
     ------

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from robotid_sim.campaign.backend import MAX_ATTEMPTS, each_retried
+from robotid_sim.campaign.backend import MAX_ATTEMPTS, retry_each
 from robotid_sim.campaign.group_work import GroupRunner, Motions, make_motions
 from robotid_sim.campaign.plan import CampaignPlan
 from robotid_sim.campaign.store import DONE, FAILED, LOST, Store, TrialRow
@@ -27,7 +27,7 @@ from robotid_sim.result_folder import lock_folder
 DEAD_PROCESS_MESSAGE = f"its process died {MAX_ATTEMPTS} times"
 
 MAX_DESIGNS_IN_MEMORY = 64
-"""Designs whose motions are held in memory, each of some megabytes."""
+"""Largest number of designs with motions in memory, each of some megabytes."""
 
 DIGEST_NOTE = "robot files"
 """Name of the note in the store with the digests of the robot files of the trials."""
@@ -39,15 +39,15 @@ class CampaignRun:
     """Result of a run of a campaign."""
 
     new: int
-    """Trials that were run."""
+    """Number of trials that were run."""
     before: int
-    """Trials of the plan that the store held already."""
+    """Number of trials that were stored before."""
     counts: Mapping[str, int]
-    """Trials of the plan by status."""
+    """Number of trials of the plan by status."""
     others: int
-    """Trials of the store that an earlier form of the plan had."""
+    """Number of stored trials of earlier versions of the plan."""
     work: SharedWork
-    """Of the trials that were run."""
+    """Shared work of the trials that were run."""
 
 
 def run_campaign(
@@ -64,22 +64,22 @@ def run_campaign(
     Parameters
     ----------
     plan : CampaignPlan
-        What to run.
+        The plan.
     folder : Path
-        Holds the store; made if need be.
+        Folder of the store; created if missing.
     workers : int
         Processes; a ``joblib.parallel_config`` around the call sends the work elsewhere.
     again : sequence of str
-        Statuses of trials that are to be run once more, such as ``failed``.
+        Statuses of trials to repeat, such as ``failed``.
     trust_plugins : bool
-        Whether the plugins that the plan names are run; see `load_config`.
+        Whether the plugins of the plan are run; see `load_config`.
     progress : callable
         Called with the stage and the share done.
 
     Returns
     -------
-    finished : Finished
-        What was run, and what the folder holds.
+    run : CampaignRun
+        Trials that were run, and trials in the folder.
 
     Raises
     ------
@@ -116,35 +116,35 @@ def _run_missing(
     total: int,
     progress: Progress,
 ) -> None:
-    """Run trials and write their rows down, those of so many designs after the others."""
+    """Run trials and store their rows, `MAX_DESIGNS_IN_MEMORY` designs at a time."""
     done, failed = total - len(missing), 0
 
-    def keep(rows: Sequence[TrialRow]) -> None:
+    def store_rows(rows: Sequence[TrialRow]) -> None:
         nonlocal done, failed
         store.add(rows)
         done, failed = done + len(rows), failed + sum(row.status != DONE for row in rows)
         progress("campaign", Portion(done, total, failed=failed))
 
-    def keep_group(work: tuple[Motions, Group], rows: list[TrialRow] | None) -> None:
-        keep(_rows(work[1], LOST, DEAD_PROCESS_MESSAGE) if rows is None else rows)
+    def store_group(work: tuple[Motions, Group], rows: list[TrialRow] | None) -> None:
+        store_rows(_rows(work[1], LOST, DEAD_PROCESS_MESSAGE) if rows is None else rows)
 
-    def keep_motions(first: StudyTrial, result: Motions | str | None) -> None:
+    def store_motions(first: StudyTrial, result: Motions | str | None) -> None:
         if isinstance(result, Motions):
             works.extend((result, group) for group in groups_of(by_base[first.base]))
         else:
             status = LOST if result is None else FAILED
-            keep(_rows(by_base[first.base], status, result or DEAD_PROCESS_MESSAGE))
+            store_rows(_rows(by_base[first.base], status, result or DEAD_PROCESS_MESSAGE))
 
     by_base: dict[str, list[StudyTrial]] = {}
     for trial in missing:
         by_base.setdefault(trial.base, []).append(trial)
     firsts = [members[0] for members in by_base.values()]
     make = partial(make_motions, needs_loop=plan.has_loop_metric, limit=plan.time_limit)
-    keep([])
+    store_rows([])
     for begin in range(0, len(firsts), MAX_DESIGNS_IN_MEMORY):
         works: list[tuple[Motions, Group]] = []
-        each_retried(make, firsts[begin : begin + MAX_DESIGNS_IN_MEMORY], workers, keep_motions)
-        each_retried(GroupRunner(plan.arrays, plan.time_limit), works, workers, keep_group)
+        retry_each(make, firsts[begin : begin + MAX_DESIGNS_IN_MEMORY], workers, store_motions)
+        retry_each(GroupRunner(plan.arrays, plan.time_limit), works, workers, store_group)
 
 
 def _rows(trials: Sequence[StudyTrial], status: str, error: str) -> list[TrialRow]:

@@ -17,7 +17,7 @@ from robotid_sim.docstrings import document_attributes
 
 RESAMPLE_COUNT = 2000
 MIN_PAIRS = 5
-"""Pairs from which a test is made."""
+"""Smallest number of pairs of a test."""
 
 Label = str | float
 
@@ -25,15 +25,15 @@ Label = str | float
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """How a metric is spread over the trials of a level."""
+    """Distribution of a metric over the trials of a level."""
 
     level: Label
     values: Float1D
-    """Sorted, of the trials that ended."""
+    """Sorted values of the finished trials."""
     failed: int
-    """Trials that did not."""
+    """Number of trials that did not finish."""
     interval: tuple[float, float] | None
-    """95 % bootstrap interval of the median; None for less than five trials."""
+    """95 % bootstrap interval of the median; None for fewer than five trials."""
 
     def quantile(self, share: float) -> float | None:
         """Return a quantile; None without trials."""
@@ -43,15 +43,15 @@ class Spread:
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class PairedTest:
-    """Two levels of a factor in trials that are else the same."""
+    """Test of two levels of a factor in trials that are otherwise the same."""
 
     first: Label
-    two: Label
+    second: Label
     pairs: int
     difference: float
-    """Median of the differences of two and one; of their ratio less 1 where all are positive."""
+    """Median of second minus first; of their ratio minus 1 if all values are positive."""
     p: float
-    """Of Wilcoxon's signed-rank test, by Holm's correction for all pairs of the factor."""
+    """p-value of Wilcoxon's signed-rank test, with Holm's correction for all pairs."""
 
 
 def spread_by(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Spread]:
@@ -97,7 +97,7 @@ def _interval_of_median(values: Float1D) -> tuple[float, float] | None:
 
 
 def test_pairs(rows: Sequence[TrialRow], factor: str, metric: str) -> list[PairedTest]:
-    """Return tests between all levels of a factor, of trials that differ in nothing else.
+    """Test all pairs of levels of a factor in trials that are otherwise the same.
 
     Trials of the same other levels and seed are a pair. Pairs of levels with fewer than five of
     them are omitted.
@@ -114,9 +114,9 @@ def test_pairs(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Paire
         if len(shared) >= MIN_PAIRS:
             pair = np.array([[by_level[level][key] for key in shared] for level in (first, two)])
             positive = bool((pair > 0.0).all())
-            apart = np.log(pair[1] / pair[0]) if positive else pair[1] - pair[0]
-            middle = float(np.median(apart))
-            p = float(wilcoxon(apart).pvalue) if np.any(apart) else 1.0
+            change = np.log(pair[1] / pair[0]) if positive else pair[1] - pair[0]
+            middle = float(np.median(change))
+            p = float(wilcoxon(change).pvalue) if np.any(change) else 1.0
             difference = float(np.expm1(middle)) if positive else middle
             pairs.append((first, two, len(shared), difference, p))
     adjusted = holm([p for *_, p in pairs])
@@ -127,7 +127,7 @@ def test_pairs(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Paire
 
 
 def holm(p: Sequence[float]) -> list[float]:
-    """Return p-values corrected for their number by Holm's method.
+    """Correct p-values for multiple tests by Holm's method.
 
     References
     ----------
@@ -143,7 +143,7 @@ def holm(p: Sequence[float]) -> list[float]:
 
 
 def effects(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) -> dict[str, float]:
-    """Return the share of the variance of the ranks of a metric that every factor explains.
+    """Compute the share of the rank variance of a metric that every factor explains.
 
     For a factor of names it is that between its levels (eta squared), for one of numbers with many
     values the square of Spearman's correlation. The rest is that of the seeds and of interactions.
@@ -173,13 +173,13 @@ def _compute_explained_share(
 
 
 def is_continuous(labels: Sequence[Label]) -> bool:
-    """Return whether levels are numbers of which hardly one comes twice."""
+    """Check whether levels are numbers with few repetitions."""
     numbers = all(isinstance(label, int | float) for label in labels)
     return numbers and len(set(labels)) > max(10, len(labels) // 4)
 
 
 def failures(rows: Iterable[TrialRow]) -> Counter[tuple[str, str]]:
-    """Return how often trials did not end, by status and reason."""
+    """Count the trials that did not finish, by status and reason."""
     return Counter((row.status, row.error) for row in rows if row.status != DONE)
 
 
@@ -199,7 +199,7 @@ def _sentence(config: AnswerConfig, rows: Sequence[TrialRow], by: Label) -> str:
     spreads = [s for s in spread_by(rows, config.factor, config.metric) if s.values.size]
     where = f" ({config.by} {text_of(by)})" if config.by else ""
     if not spreads:
-        return f"No trial ended{where}."
+        return f"No trial is finished{where}."
     if config.at_most is None:
         spread = min(spreads, key=lambda s: float(np.median(s.values)))
         value = float(np.median(spread.values))
@@ -208,8 +208,8 @@ def _sentence(config: AnswerConfig, rows: Sequence[TrialRow], by: Label) -> str:
         if not enough:
             best = min(spreads, key=lambda s: s.quantile(0.75) or 0.0)
             return (
-                f"No {config.factor} keeps {shown(config.at_most)}{where}; the best, "
-                f"{text_of(best.level)}, has {shown(best.quantile(0.75))}."
+                f"No {config.factor} reaches {shown(config.at_most)}{where}; the best is "
+                f"{text_of(best.level)} with {shown(best.quantile(0.75))}."
             )
         spread = enough[0]
         value = spread.quantile(0.75) or 0.0
@@ -219,9 +219,9 @@ def _sentence(config: AnswerConfig, rows: Sequence[TrialRow], by: Label) -> str:
         "limit": shown(config.at_most),
         "by": text_of(by),
     }
-    return config.sentence.format(**words)
+    return config.sentence.format(**fields)
 
 
 def text_of(label: Label) -> str:
-    """Return a level as the text of a cell."""
+    """Format a level."""
     return f"{label:.4g}" if isinstance(label, float) else str(label)

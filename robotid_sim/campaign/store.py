@@ -26,18 +26,18 @@ from robotid_sim.inputs import require_file
 TABLE = "trial"
 
 MAX_VALUE_SIZE = 100_000_000
-"""Longest value in a store [bytes]."""
+"""Largest size of a value in a store [bytes]."""
 
 MAX_STEPS, BYTES_OF_STEPS = 1_000_000, 10_000
-"""Steps that a query may take for so many bytes of a file: its pages may lead to one another."""
+"""Largest number of steps of a query per bytes of the file, against cyclic pages."""
 
 
 class RowStore:
-    """The table ``trial`` of an SQLite file, and what is noted beside it; a context manager.
+    """The table ``trial`` of an SQLite file with notes; a context manager.
 
-    `columns` has the type of every column by its name, the first is the key; `schema` is their
-    version. With `write` what is missing is created; otherwise the file must be there and is only
-    read. Raises `FileFormatError` if the file cannot be opened, or is of another schema.
+    `columns` has the type of every column by name, the first is the key; `schema` is their version.
+    With `write` missing parts are created; otherwise the file must exist and is only read. Raises
+    `FileFormatError` if the file cannot be opened, or has another schema.
     """
 
     def __init__(self, file: Path, columns: Mapping[str, str], schema: int, *, write: bool) -> None:
@@ -69,9 +69,9 @@ class RowStore:
         self._rows.close()
 
     def _require_tables(self, columns: str, schema: int, *, write: bool) -> None:
-        """Raise unless the file has the tables of a store and nothing that runs beside them.
+        """Raise unless the file has exactly the tables of a store.
 
-        A view, trigger or column that another program put there may compute without end.
+        Views, triggers or computed columns of another program may run without end.
         """
         tables = {"about": "name TEXT PRIMARY KEY, value TEXT", TABLE: columns}
         texts = {f"CREATE TABLE {name} ({content})" for name, content in tables.items()}
@@ -85,8 +85,8 @@ class RowStore:
         stored = {text for (text,) in self._read("SELECT sql FROM sqlite_master")}
         if stored - {None} != texts:
             raise FileFormatError(
-                f"{self.file} has other tables, views or triggers than a store of this version; "
-                "restore it, or choose another folder"
+                f"{self.file} does not have the tables of a store of this version; restore it, or "
+                "choose another folder"
             )
 
     def _require_schema(self, schema: int) -> None:
@@ -109,7 +109,7 @@ class RowStore:
             self._rows.execute("INSERT OR REPLACE INTO about VALUES (?, ?)", (name, value))
 
     def insert(self, rows: Sequence[Sequence[Any]]) -> None:
-        """Write rows, values in the order of the columns: all or none of them."""
+        """Write rows with values in the order of the columns, all or none."""
         marks = ", ".join("?" for _ in self._names)
         text = f"INSERT OR REPLACE INTO {TABLE} ({', '.join(self._names)}) VALUES ({marks})"
         with name_file_in_errors(self.file):
@@ -118,22 +118,24 @@ class RowStore:
                 self._rows.executemany(text, rows)
                 self._rows.execute("COMMIT")
             except BaseException:
-                if self._rows.in_transaction:  # SQLite ends it itself where the disk is full
+                if self._rows.in_transaction:  # SQLite itself ends it on a full disk
                     self._rows.execute("ROLLBACK")
                 raise
 
-    def select(self, what: str, rest: str = "", values: Sequence[Any] = ()) -> Iterator[Any]:
-        """Yield what a query of the table gives: expressions, and what follows its name."""
+    def select(
+        self, expressions: str, clause: str = "", values: Sequence[Any] = ()
+    ) -> Iterator[Any]:
+        """Yield the rows of a query of the table: its expressions and trailing clause."""
         with name_file_in_errors(self.file):
-            yield from self._read(f"SELECT {what} FROM {TABLE} {rest}", values)
+            yield from self._read(f"SELECT {expressions} FROM {TABLE} {clause}", values)
 
     def is_whole(self) -> bool:
-        """Return whether SQLite finds its file in order."""
+        """Check the integrity of the file."""
         with name_file_in_errors(self.file):
             return tuple(self._read("PRAGMA integrity_check").fetchone()) == ("ok",)
 
     def _read(self, text: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Begin a query that ends after as many steps as the size of the file warrants."""
+        """Start a query with a limit of steps according to the size of the file."""
         self._rows.set_progress_handler(None, 0)
         size = self._rows.execute(
             "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
@@ -145,13 +147,13 @@ class RowStore:
 
 @contextmanager
 def name_file_in_errors(file: Path) -> Iterator[None]:
-    """Turn errors of SQLite and HDF5 into one that names the file and the remedy."""
+    """Convert errors of SQLite and HDF5 to one with the file and the remedy."""
     try:
         yield
     except (sqlite3.Error, OSError) as error:
         raise FileFormatError(
-            f"{file}: {error}; see that its folder can be written and has room, then run it again: "
-            "what is finished stays"
+            f"{file}: {error}; check write permission and free space of its folder, then run it "
+            "again; finished work is kept"
         ) from error
 
 
@@ -191,7 +193,7 @@ class TrialRow:
     """Result of a trial."""
 
     key: str
-    """Hash of everything that decides the result."""
+    """Hash of everything that affects the result."""
     factors: Mapping[str, str | float]
     """Label of the level of every factor."""
     seed: int
@@ -202,29 +204,27 @@ class TrialRow:
     """Its share of the time of its group [s]."""
     metrics: Mapping[str, float | None] = field(default_factory=dict)
     arrays: Mapping[str, Float1D] = field(default_factory=dict)
-    """Kept beside the rows; empty in a row that was read."""
+    """Stored in a separate file; empty in a row that was read."""
 
 
 class Store(RowStore):
     """The rows of a campaign in a folder; a context manager.
 
-    With `write` what is missing is created; otherwise the store must be there and is only read.
-    Raises `FileFormatError` if there is no store, it cannot be opened, or it is of another schema.
+    With `write` missing parts are created; otherwise the store must exist and is only read.
+    Raises `FileFormatError` if the store is missing, cannot be opened, or has another schema.
     """
 
     def __init__(self, folder: Path, *, write: bool) -> None:
         self.folder = folder
         file = folder / FILE_NAME
         if not write and not file.is_file():
-            raise FileFormatError(
-                f"{folder} holds no campaign: there is no {FILE_NAME}; run it first"
-            )
+            raise FileFormatError(f"{folder} has no campaign: {FILE_NAME} is missing; run it first")
         super().__init__(file, _COLUMNS, SCHEMA_VERSION, write=write)
 
     def add(self, rows: Sequence[TrialRow]) -> None:
-        """Write rows and their arrays, all or none of them."""
+        """Write rows and their arrays, all or none."""
         with_arrays = [row for row in rows if row.arrays]
-        if with_arrays:  # before their row: those of a run that was killed in between are replaced
+        if with_arrays:  # before their rows; arrays of a killed run are replaced
             with name_file_in_errors(self.file):
                 require_file(self.folder / ARRAY_FILE)
                 with h5py.File(self.folder / ARRAY_FILE, "a") as file:
@@ -250,26 +250,26 @@ class Store(RowStore):
         return {key for (key,) in self.select("key", f"WHERE status NOT IN ({marks})", again)}
 
     def rows(self, keys: set[str] | None = None) -> Iterator[TrialRow]:
-        """Yield the rows, of some keys only, in the order of their keys.
+        """Yield the rows, of all or some keys, in the order of their keys.
 
-        Raises `FileFormatError` if a value is of another type than this program writes.
+        Raises `FileFormatError` if a value has the wrong type.
         """
         for row in self.select(", ".join(_COLUMNS), "ORDER BY key"):
             if keys is None or row[0] in keys:
                 yield self._row(*row)
 
     def rows_of(self, trials: Sequence[StudyTrial]) -> list[TrialRow]:
-        """Return the rows of trials that have one, in their order, with the factors of the trial.
+        """Return the rows of finished trials in their order, with the factors of the trial.
 
-        A row that an earlier form of the plan wrote has names of that time.
+        A row of an earlier version of the plan has names of that version.
         """
         rows = {row.key: row for row in self.rows({trial.key for trial in trials})}
         return [replace(rows[t.key], factors=t.factors) for t in trials if t.key in rows]
 
     def require_plan(self, plan: Mapping[str, Any]) -> None:
-        """Raise `OptionError` if trials of another plan are here; `plan` is its content as JSON.
+        """Raise `OptionError` if the store has another plan; `plan` is its content as JSON.
 
-        A new store fits every plan.
+        A new store accepts every plan.
         """
         before = self.read_note("plan")
         if before is None:
@@ -285,31 +285,31 @@ class Store(RowStore):
                 )
 
     def counts(self, keys: set[str] | None = None) -> dict[str, int]:
-        """Return how many trials have every status, of all or of some keys."""
+        """Count the trials by status, of all or some keys."""
         pairs = self.select("key, status", "ORDER BY status")
         return dict(Counter(str(status) for key, status in pairs if keys is None or key in keys))
 
     def read_note(self, name: str) -> dict[str, Any] | None:
-        """Return the table that is noted under a name as JSON; None without one.
+        """Read the note of a name as a JSON table; None without one.
 
-        Raises `FileFormatError` if something else is noted.
+        Raises `FileFormatError` if the note is not a table.
         """
-        text = self.about(name)
-        return None if text is None else self._table(text, f"its note '{name}'")
+        text = self.read_about(name)
+        return None if text is None else self._table(text, f"note '{name}'")
 
-    def _row(self, key: Any, factors: Any, *rest: Any) -> TrialRow:
-        """Return a row from the values of its columns; raise unless this program wrote them."""
+    def _row(self, key: Any, factors: Any, *values: Any) -> TrialRow:
+        """Build a row from the values of its columns; raise if they are damaged."""
         labels = self._table(factors, f"'factors' of trial {key}")
         kinds: dict[str, Any] = {"seed": int, "status": str, "error": str, "seconds": int | float}
         kinds |= dict.fromkeys(METRICS, int | float | None)
-        for (name, kind), value in zip(kinds.items(), rest, strict=True):
+        for (name, kind), value in zip(kinds.items(), values, strict=True):
             if not isinstance(value, kind):
                 raise self._damage_error(f"'{name}' of trial {key} is {reprlib.repr(value)}")
-        seed, status, error, seconds, *metrics = rest
+        seed, status, error, seconds, *metrics = values
         numbers = dict(zip(METRICS, metrics, strict=True))
         return TrialRow(key, labels, seed, status, error, seconds, numbers)
 
-    def _table(self, text: object, what: str) -> dict[str, Any]:
+    def _table(self, text: object, name: str) -> dict[str, Any]:
         try:
             table = json.loads(text) if isinstance(text, str) else None
         except (ValueError, RecursionError):
@@ -318,9 +318,9 @@ class Store(RowStore):
             raise self._damage_error(f"{what} is not a table in JSON")
         return table
 
-    def _damage_error(self, what: str) -> FileFormatError:
+    def _damage_error(self, reason: str) -> FileFormatError:
         return FileFormatError(
-            f"{self.file} is damaged: {what}; restore it, or run the plan into another folder"
+            f"{self.file} is damaged: {reason}; restore it, or run the plan in another folder"
         )
 
 

@@ -23,19 +23,19 @@ from robotid_sim.pipeline.build_robot import build_robot
 from robotid_sim.pipeline.config import StudyConfig, load_config
 
 DESIGN_TIME = 6.0
-"""Time of a design in its space [s of a core]; of an arm of six joints with 40 candidates."""
+"""Core time of a design of a six-joint arm with 40 candidates [s]."""
 
 SUBSTEP_TIME = 45e-6
 """Time of a sub-step of the engine with controller and drives [s]; `bench/loop.py` prints it."""
 
 SAMPLE_TIME = 18e-6
-"""Time of the preprocessing of a sample of a joint, of the log and of the unseen one [s]."""
+"""Preprocessing time per sample and joint, of the log and of the validation log [s]."""
 
 LOOP_TIME = 30.0
 """Simulated time of the closed loop of a trial [s]."""
 
 CHANNEL_COUNT = 9
-"""Arrays of a clean log."""
+"""Number of arrays of a clean log."""
 
 ROW_SIZE = 1e-3
 """Size of a row of the store [MB]."""
@@ -47,14 +47,14 @@ SIDE_CAR_NAME = "robot.toml"
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class StudyTrial:
-    """A virtual experiment and one estimate of it."""
+    """A simulated experiment and one estimate."""
 
     key: str
-    """Hash of everything that decides the result."""
+    """Hash of everything that affects the result."""
     factors: Mapping[str, str | float]
     """Label of the level of every factor."""
     seed: int
-    """Of the noise."""
+    """Seed of the noise."""
     robot: str
     study: StudyConfig
     base: str
@@ -66,17 +66,17 @@ class StudyTrial:
 
 
 Group = tuple[StudyTrial, ...]
-"""Trials of one log: done by one process, one after the other."""
+"""Trials of one log, run by one process one after the other."""
 
 
 def trials_of(
     plan: CampaignPlan, files: "RobotFiles | None" = None, *, trust_plugins: bool = False
 ) -> list[StudyTrial]:
-    """Return all trials of a plan, in the order of its factors and seeds.
+    """List all trials of a plan, in the order of its factors and seeds.
 
-    Their keys depend on the content of the robots that are files, which is read now unless `files`
-    has it. `trust_plugins` runs the plugins that the plan names, see `load_config`. Raises
-    `OptionError` or `UnknownNameError` if a study that comes of the levels is refused.
+    Their keys depend on the content of robot files, which is read unless `files` has it.
+    `trust_plugins` runs the plugins of the plan, see `load_config`. Raises `OptionError` or
+    `UnknownNameError` if the study of a combination of levels is refused.
     """
     trials: list[StudyTrial] = []
     files = files or RobotFiles()
@@ -101,7 +101,7 @@ def trials_of(
 def _study_of(
     plan: CampaignPlan, point: Mapping[str, Level], *, trust_plugins: bool
 ) -> tuple[str, StudyConfig]:
-    """Return robot and study at a point of the design."""
+    """Build robot and study at a point of the design."""
     content, robot = deepcopy(plan.study), plan.robot
     for name, level in point.items():
         for key, value in level.values.items():
@@ -125,7 +125,7 @@ def _put(content: dict[str, Any], key: str, value: Any, factor: str) -> None:
     for name in sections:
         inside = content.setdefault(name, {})
         if not isinstance(inside, dict):
-            raise OptionError(f"factor '{factor}': '{key}' is inside of a value of the study")
+            raise OptionError(f"factor '{factor}': '{key}' is inside a value of the study")
         content = inside
     content[last] = deepcopy(value)
 
@@ -151,12 +151,12 @@ def _parts(
 
 
 def _hash(content: Any) -> str:
-    text = json.dumps(content, sort_keys=True, default=os.fspath)  # paths and nothing else
+    text = json.dumps(content, sort_keys=True, default=os.fspath)  # paths only
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 def groups_of(trials: Sequence[StudyTrial]) -> list[Group]:
-    """Return the trials by their log, in their order."""
+    """Group the trials by log, in their order."""
     by_log: dict[str, list[StudyTrial]] = defaultdict(list)
     for trial in trials:
         by_log[trial.log].append(trial)
@@ -170,14 +170,14 @@ class SharedWork:
 
     trials: int
     bases: int
-    """Designs, each with its two rollouts in the engine."""
+    """Designs, each with two rollouts in the engine."""
     logs: int
     fits: int
     """Preprocessed logs."""
 
     @classmethod
     def from_trials(cls, trials: Sequence[StudyTrial]) -> "SharedWork":
-        """Return the work of trials."""
+        """Count the work of trials."""
         counts = (len({getattr(t, name) for t in trials}) for name in ("base", "log", "rows"))
         return cls(len(trials), *counts)
 
@@ -191,12 +191,12 @@ class SharedWork:
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """Expected cost of trials, right within a factor of two or three."""
+    """Expected cost of trials, within a factor of two or three."""
 
     seconds: float
-    """Of one core."""
+    """Time of one core [s]."""
     megabytes: float
-    """On disk."""
+    """Disk space [MB]."""
 
     @classmethod
     def from_trials(
@@ -204,13 +204,14 @@ class Effort:
     ) -> Self:
         """Return the effort of the remaining trials.
 
-        Where there are seconds recorded of trials of the plan, each takes as long as those did.
+        With `recorded` times of trials of the plan [s], their mean is used.
         """
         seconds, megabytes = 0.0, ROW_SIZE * len(trials)
         sizes = {}
         for trial in {trial.base: trial for trial in trials}.values():
             design, experiment = trial.study.design, trial.study.experiment
-            samples = (design.periods + 1) * design.period * experiment.rate  # and the unseen log's
+            # One more period is that of the validation log.
+            samples = (design.periods + 1) * design.period * experiment.rate
             sizes[trial.base] = samples * build_robot(trial.robot, trial.study.robot).dof
             seconds += DESIGN_TIME + samples * experiment.substeps * SUBSTEP_TIME
             megabytes += 8e-6 * CHANNEL_COUNT * sizes[trial.base]
@@ -229,7 +230,7 @@ class Effort:
 class RobotFiles:
     """SHA-256 digests of robot files; every file is read once.
 
-    With digests by path, as a campaign noted them, no file is read.
+    With digests by path, as stored by a campaign, no file is read.
     """
 
     def __init__(self, digests: Mapping[str, str] | None = None) -> None:
@@ -239,29 +240,29 @@ class RobotFiles:
 
     @property
     def digests(self) -> dict[str, str]:
-        """Digest by path of every file that was asked for and is there."""
+        """Digests by path of all files that exist."""
         return {path: digest for path, digest in self._digests.items() if digest is not None}
 
     def digest_files(self, robot: str, nominal: Path | None) -> dict[str, str]:
-        """Return the digests of a robot's files by what they are; none of the catalog's own."""
+        """Return the digests of robot files by their role, except those of the catalog."""
         by_role: dict[str, str] = {}
         for role, path in (("robot", Path(robot)), ("nominal", nominal)):
             if path is None or str(path) in self._catalog:
                 continue
-            digest, beside = self._digest(path), self._digest(path.parent / SIDE_CAR_NAME)
+            digest, side_car = self._digest(path), self._digest(path.parent / SIDE_CAR_NAME)
             if digest is not None:
                 by_role[role] = digest
-                by_role |= {} if beside is None else {f"{role} settings": beside}
+                by_role |= {} if side_car is None else {f"{role} settings": side_car}
         return by_role
 
     def _digest(self, path: Path) -> str | None:
-        """Return the digest of a file; None without a file that can be read."""
+        """Return the digest of a file; None if it cannot be read."""
         name = str(path)
         if name not in self._digests and self._noted is not None:
             self._digests[name] = self._noted.get(name)
         elif name not in self._digests:
             self._digests[name] = None
-            # The trial says why a file cannot be used.
+            # The trial reports why a file cannot be used.
             with suppress(OSError, FileFormatError, UrdfError):
                 contents = mjcf_parts(path) if is_mjcf(path) else {path: read_file(path)}
                 digest = hashlib.sha256(b"".join(contents.values()))

@@ -1,4 +1,4 @@
-"""Trials of papers and benches: run in parallel, kept one by one in a store, never run twice."""
+"""Trials of papers and benches: run in parallel, stored one by one, never repeated."""
 
 import hashlib
 import json
@@ -17,7 +17,7 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from robotid_sim.campaign.backend import MAX_ATTEMPTS, each_retried
+from robotid_sim.campaign.backend import MAX_ATTEMPTS, retry_each
 from robotid_sim.campaign.store import RowStore
 from robotid_sim.engine.engines import ENGINES, default_engine, use_engine
 from robotid_sim.errors import FileFormatError, OptionError, RobotIdError, UnknownNameError
@@ -30,7 +30,7 @@ from robotid_sim.signals import ENDING_SIGNALS
 
 PACKAGE_FOLDER = Path(__file__).parents[1]
 RESULT_FREE_FOLDERS = ("cli", "report", "viewer", "claims.toml", "__pycache__")
-"""Files and folders of the package that only show results, or are compiled from others."""
+"""Files and folders of the package that do not affect results."""
 
 FILE_NAME = "trials.sqlite"
 SCHEMA_VERSION = 1
@@ -59,7 +59,7 @@ def code_fingerprint(module: str) -> str:
         for f in PACKAGE_FOLDER.rglob("*")
         if not {*f.relative_to(PACKAGE_FOLDER).parts} & {*RESULT_FREE_FOLDERS}
     ]
-    with suppress(ImportError, ValueError):  # the trial says that there is no such module
+    with suppress(ImportError, ValueError):  # the trial reports a missing module
         spec = find_spec(module)
         files += [] if spec is None or spec.origin is None else [Path(spec.origin)]
     for path in sorted({*files, *catalog_folder().rglob("*")}):
@@ -75,9 +75,9 @@ class Trial:
     name: str
     """Unique in its run; used in messages."""
     function: str
-    """Such as ``robotid_sim.papers.rs010n.engine:search``; returns what JSON can hold."""
+    """Such as ``robotid_sim.papers.rs010n.engine:search``; returns JSON values."""
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    """Keyword arguments; JSON can hold them."""
+    """Keyword arguments as JSON values."""
     engine: str | None = None
     """Engine of its plants; None for the first that is installed."""
 
@@ -89,25 +89,25 @@ class Trial:
 
     @property
     def decisive(self) -> tuple[str, str, str]:
-        """Everything that decides the result: function, parameters, engine, and the code that runs.
+        """Everything that affects the result: function, parameters, engine and code.
 
-        The first engine is not in it, so that results of the time of one engine count.
+        The first engine is not included, so that results of versions with one engine remain valid.
         """
-        called, engine = dict(self.parameters), self.engine or default_engine()
+        arguments, engine = dict(self.parameters), self.engine or default_engine()
         if engine != next(iter(ENGINES)):
-            called["engine of the plants"] = engine
-        parameters = json.dumps(called, sort_keys=True, allow_nan=False)
+            arguments["engine of the plants"] = engine
+        parameters = json.dumps(arguments, sort_keys=True, allow_nan=False)
         return self.function, parameters, code_fingerprint(self.function.partition(":")[0])
 
     @property
     def key(self) -> str:
-        """Hash of everything that decides the result."""
+        """Hash of everything that affects the result."""
         return hashlib.sha256(json.dumps(self.decisive).encode()).hexdigest()
 
     def call(self) -> dict[str, Any]:
         """Run the trial and return its result.
 
-        Raises `UnknownNameError` if there is no such function.
+        Raises `UnknownNameError` if the function is unknown.
         """
         module, _, name = self.function.partition(":")
         try:
@@ -126,7 +126,7 @@ def _run_timed(trial: Trial) -> tuple[str, float]:
     try:
         return json.dumps(result, allow_nan=False), time.perf_counter() - began
     except (TypeError, ValueError) as error:
-        message = f"trial '{trial.name}': JSON cannot hold its result: {error}"
+        message = f"trial '{trial.name}': its result is not valid JSON: {error}"
         raise FileFormatError(message) from error
 
 
@@ -137,14 +137,14 @@ def run_trials(
     workers: int = 1,
     progress: Callable[[float], None] = no_progress,
 ) -> list[dict[str, Any]]:
-    """Return the result of every trial, in order; those that the folder holds are not run.
+    """Return the results of all trials in order; stored results of the folder are reused.
 
-    Every result is kept when its trial ends, so that a run that is killed loses only what was at
-    work. A kept result counts for the same function, parameters and code: runs with other settings
-    keep theirs beside it. Names of trials are unique; `progress` is called with the share done.
-    Raises `OptionError` if two trials have the same name; `FileFormatError` if JSON cannot hold a
-    result, or the store cannot be read or written; `RobotIdError` if the process of a trial dies
-    again and again; and what a trial raises.
+    Every result is stored when its trial ends, so that a killed run loses only the current work. A
+    stored result is valid for the same function, parameters and code; results for other settings
+    are stored in addition. Names of trials are unique; `progress` is called with the share done.
+    Raises `OptionError` if two trials have the same name; `FileFormatError` if a result is not
+    valid JSON, or the store cannot be read or written; `RobotIdError` if the process of a trial
+    dies repeatedly; and the errors of trials.
     """
     names = [trial.name for trial in trials]
     if len(set(names)) < len(names):
@@ -158,38 +158,37 @@ def run_trials(
         # The same work under two names is done once.
         missing = {key: t for key, t in zip(keys, trials, strict=True) if key not in texts}
 
-        def told() -> None:
+        def report_progress() -> None:
             progress(Portion(sum(key in texts for key in keys), len(keys)))
 
-        def keep(trial: Trial, done: tuple[str, float] | None) -> None:
+        def store(trial: Trial, done: tuple[str, float] | None) -> None:
             if done is None:
                 raise RobotIdError(f"trial '{trial.name}': its process died {MAX_ATTEMPTS} times")
             texts[trial.key], seconds = done
             rows.insert([(trial.key, trial.name, *trial.decisive, seconds, texts[trial.key])])
-            told()
+            report_progress()
 
         if trials:
-            told()
-        each_retried(_run_timed, list(missing.values()), workers, keep)
+            report_progress()
+        retry_each(_run_timed, list(missing.values()), workers, store)
     return [dict(json.loads(texts[key])) for key in keys]
 
 
 @contextmanager
 def no_partial_result() -> Iterator[None]:
-    """Let a signal end the block even if something in it takes that for the end of its search.
+    """End the context after a signal, even if code in it handles the signal.
 
-    An optimizer that is interrupted returns the best point so far; as the result of a trial it
-    would be cached.
+    An interrupted optimizer returns its best point, which would be stored as the result of a trial.
     """
     handlers = {number: signal.getsignal(number) for number in ENDING_SIGNALS}
     before = {number: handler for number, handler in handlers.items() if callable(handler)}
     if threading.current_thread() is not threading.main_thread() or not before:
-        yield  # the main thread, or process, takes the signal
+        yield  # the main thread, or process, handles the signal
         return
-    came = threading.Event()
+    received = threading.Event()
 
     def note(number: int, frame: FrameType | None) -> None:
-        came.set()
+        received.set()
         before[number](number, frame)
 
     for number in before:
@@ -199,5 +198,5 @@ def no_partial_result() -> Iterator[None]:
     finally:
         for number, handler in before.items():
             signal.signal(number, handler)
-    if came.is_set():
+    if received.is_set():
         raise KeyboardInterrupt

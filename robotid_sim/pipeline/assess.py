@@ -1,4 +1,4 @@
-"""What an identification is worth: everything that terminal, page and JSON say of it."""
+"""Assess an identification: the content of terminal, page and JSON."""
 
 import logging
 from collections.abc import Sequence
@@ -49,7 +49,7 @@ from robotid_sim.dynamics.base_parameters import BaseParameters, base_parameters
 from robotid_sim.pipeline.fit_plan import EstimationConfig
 
 WEAKEST_COUNT = 5
-"""Parameters that are named for the next motion."""
+"""Number of weakly identifiable parameters that are named for the next motion."""
 
 _logger = logging.getLogger(__name__)
 
@@ -57,7 +57,7 @@ _logger = logging.getLogger(__name__)
 @public_value
 @dataclass(frozen=True, eq=False)
 class FittedLog:
-    """A log of a fit: what its preprocessor made of it, and how it was fitted."""
+    """A log of a fit, with its preprocessed motion and its predictions."""
 
     log: Log
     fit: Identification
@@ -71,13 +71,13 @@ class FittedLog:
 
     @cached_property
     def motion(self) -> Motion:
-        """What the preprocessor makes of the log."""
+        """Motion that the preprocessor reconstructs from the log."""
         with one_blas_thread():
             return self.preprocessor(self.log, self.fit.nominal)
 
     @cached_property
     def predictions(self) -> tuple[Prediction, Prediction] | None:
-        """What the identified and the nominal model predict of it; None if the fit failed."""
+        """Predictions of the identified and the nominal model; None if the fit failed."""
         fit = self.fit
         if not fit.chosen.success:
             return None
@@ -86,7 +86,7 @@ class FittedLog:
 
     @cached_property
     def torques_by_filter(self) -> dict[str, Float2D]:
-        """Torques after filters, to be shown beside the measured one, each of shape (N, n)."""
+        """Filtered torques for comparison with the measured torque [N m], each of shape (N, n)."""
         smoother, log, nominal = smoother_of(self.preprocessor), self.log, self.fit.nominal
         if smoother is not None:
             with one_blas_thread():
@@ -104,7 +104,7 @@ class FittedLog:
 @public_value
 @dataclass(frozen=True, eq=False)
 class Assessment:
-    """What an identification is worth; each part is computed when it is first asked for."""
+    """Assessment of an identification; each part is computed at its first use."""
 
     fit: Identification
     logs: tuple[Log, ...]
@@ -112,7 +112,7 @@ class Assessment:
 
     @property
     def nominal(self) -> Robot:
-        """What was known of the robot, with the constants that were taken from the logs."""
+        """The nominal model, with the constants that were estimated from the logs."""
         return self.fit.nominal
 
     @property
@@ -132,13 +132,13 @@ class Assessment:
 
     @cached_property
     def diagnoses(self) -> tuple[Diagnosis | None, ...]:
-        """What speaks against every log and the model for it; None for one that is too short."""
+        """Diagnosis of every log; None for a log that is too short."""
         diagnoses: list[Diagnosis | None] = []
         for log in self.logs:
-            known = (self.fit.nominal, self.fit.basis)
+            model = (self.fit.nominal, self.fit.basis)
             smoother = smoother_of(self.fit.preprocessor)
             try:
-                diagnoses.append(diagnose_log(replace(log, truth=None), *known, smoother=smoother))
+                diagnoses.append(diagnose_log(replace(log, truth=None), *model, smoother=smoother))
             except LogError as error:
                 _logger.warning("no diagnosis: %s", error)
                 diagnoses.append(None)
@@ -146,24 +146,24 @@ class Assessment:
 
     @property
     def causes(self) -> tuple[Cause, ...]:
-        """What is wrong, of all logs."""
+        """Causes of faults in all logs."""
         each = (d.causes for d in self.diagnoses if d is not None)
         return tuple(dict.fromkeys(cause for causes in each for cause in causes))
 
     @cached_property
     def parts(self) -> tuple[FittedLog, ...]:
-        """The logs with what was made of them and how they were fitted."""
+        """The logs with their motions and predictions."""
         pairs = zip(self.logs, self.fit.preprocessors, strict=False)
         return tuple(FittedLog(log, self.fit, preprocessor) for log, preprocessor in pairs)
 
     @cached_property
     def remarks(self) -> list[str]:
-        """What the model lacks, how much wider intervals are for it, and what no log says."""
+        """Remarks on unmodeled torque, its effect on intervals, and assumptions."""
         return fit_remarks(self.fit)
 
     @cached_property
     def checks(self) -> list[str]:
-        """What further checks of the fit say."""
+        """Results of further checks of the fit."""
         return further_checks(self.fit)
 
     @cached_property
@@ -173,12 +173,12 @@ class Assessment:
 
     @cached_property
     def weakest(self) -> tuple[WeakDirection, ...]:
-        """The directions of the parameters that the data see least."""
+        """The weakly identifiable directions of the parameters."""
         return weakest_of(self.fit)
 
     @cached_property
     def information(self) -> InformationShares:
-        """Where in the motion the information on the parameters is."""
+        """Distribution of the information on the parameters over the motion."""
         return information_over_time(self.fit)
 
     @cached_property
@@ -189,12 +189,12 @@ class Assessment:
 
     @cached_property
     def refit(self) -> Refit | None:
-        """What a page fits again from; None without a weighted fit."""
+        """Data for repeated fits in a page; None without a weighted fit."""
         return refit_of(self.fit)
 
     @property
     def least_known(self) -> dict[str, float]:
-        """Torque that a standard deviation makes, over the noise, of the parameters least known."""
+        """Torque of one standard deviation over the noise, of weakly identifiable parameters."""
         chosen, problem = self.fit.chosen, self.fit.problem
         if chosen.cov is None:
             return {}
@@ -205,12 +205,12 @@ class Assessment:
 
     @property
     def next_steps(self) -> list[str]:
-        """What to do next, one sentence each."""
+        """Next steps, one sentence each."""
         steps = [cause.advice for cause in self.causes]
         if not self.fit.chosen.success:
             return [
                 *steps,
-                "run `robotid diagnose` to see which parameters the log does not excite.",
+                "Run `robotid diagnose` to find the parameters that the log does not excite.",
             ]
         least = ", ".join(self.least_known)
         return [
@@ -252,9 +252,9 @@ class Assessment:
         path : str or Path
             File to write.
         replay : bool
-            Whether the robot moves on the page, in 3-D.
+            Whether the page has a 3-D replay.
         recipe : Recipe, optional
-            What the page says of how to get it again.
+            Instructions to reproduce the page.
 
         Returns
         -------
@@ -277,24 +277,24 @@ class Assessment:
 
 
 def assess(fit: Identification, logs: Logs | Log | Sequence[Log]) -> Assessment:
-    """Assess an identification with the logs that it is of; their truths are ignored.
+    """Assess an identification with its logs; `log.truth` is ignored.
 
     Parameters
     ----------
     fit : Identification
         As by `identify`.
     logs : Logs, Log or sequence of Log
-        What it was made from, with what was held out.
+        Logs of the identification, including held-out data.
 
     Returns
     -------
     assessment : Assessment
-        Intervals, causes of what is wrong, unmodeled torque, predictions, what is not identifiable,
-        and what to do next.
+        Intervals, causes of faults, unmodeled torque, predictions, parameters that are not
+        identifiable, and next steps.
     """
-    what = "" if fit.held_out is None else fit.held_out.what
-    held = HoldOut.parse(what) if what.startswith("last:") else None
-    fitted = select_training_logs(list(Logs.from_logs(logs)), held)
+    text = "" if fit.held_out is None else fit.held_out.what
+    hold_out = HoldOut.parse(text) if text.startswith("last:") else None
+    fitted = select_training_logs(list(Logs.from_logs(logs)), hold_out)
     return Assessment(fit, tuple(replace(log, truth=None) for log in fitted))
 
 
@@ -314,23 +314,23 @@ def diagnose(
     joint_parameters: Sequence[str] = EstimationConfig().joint_parameters,
     basis: BaseParameters | None = None,
 ) -> Diagnosis:
-    """Diagnose a log: causes of misfit by name, with evidence and remedy; its truth is ignored.
+    """Diagnose a log: named causes with evidence and remedy; `log.truth` is ignored.
 
     Parameters
     ----------
     log : Logs or Log
-        A log as by `read_log`; of several logs the first counts.
+        A log as by `read_log`; the first of several logs.
     nominal : Robot
-        What is known of the robot.
+        The nominal model.
     joint_parameters : sequence of str
-        Parameters of every joint that are looked for, of Fv, Fc, Fo and Ia.
+        Estimated parameters of every joint, of Fv, Fc, Fo and Ia.
     basis : BaseParameters, optional
         The base parameters; by default those of `joint_parameters`.
 
     Returns
     -------
     diagnosis : Diagnosis
-        Causes in the order in which they were found, and what the log cannot show.
+        Causes in the order of detection, and faults that are not detectable in the log.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""From a configuration to built values; robots and excitations have modules beside it."""
+"""Build the values of a study from a configuration; see also `build_robot`, `build_design`."""
 
 from collections.abc import Mapping
 from contextlib import suppress
@@ -57,21 +57,21 @@ from robotid_sim.validation.comparison import Comparison, loop_gains, task_runs
 @public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Setup:
-    """A virtual study, ready to run. The plant stands in `cell` alone."""
+    """A simulated study, ready to run. Only `cell` contains the plant."""
 
     cell: Cell
     nominal: Robot
-    """What is known of the plant before."""
+    """The nominal model."""
     basis: BaseParameters
-    """What the study looks for."""
+    """The base parameters of the study."""
     excitation: DesignPlan
     unseen: FourierTrajectory
-    """The trajectory on which the models are tried."""
+    """The validation motion."""
     fit: FitPlan
     comparison: Comparison | None
     """The closed loop; None for a study without."""
     models: Mapping[str, Robot | None] = field(default_factory=dict)
-    """Models beside the true, nominal and identified one; None for the estimate of that name."""
+    """Further models of the closed loop; None stands for the estimate of that name."""
     compares_filters: bool = False
     """Whether torque filters are compared on the log."""
     limits: VerdictLimits = field(default_factory=VerdictLimits)
@@ -83,25 +83,25 @@ class Setup:
 
     @property
     def assumptions(self) -> list[str]:
-        """What was assumed of the plant, its nominal model and its space, one sentence each."""
+        """Assumptions on plant, nominal model and space, one sentence each."""
         parts = self.cell.plant, self.nominal, self.excitation
         return list(dict.fromkeys(note for part in parts for note in part.assumptions))
 
 
 CHECK_TIME = 0.2
-"""Time for which the loop runs in the home pose."""
+"""Time of the loop in the home pose [s]."""
 
 
 def rehearse(setup: Setup) -> None:
-    """Run the cell for a moment in the home pose, and read its sensors.
+    """Run the cell briefly in the home pose, and read its sensors.
 
-    It draws from a stream of its own, so that the study does not depend on it. Raises
-    `RobotIdError` if the engine refuses the plant, or a sensor is not made for it.
+    It uses a separate random stream, so that the study does not depend on it. Raises
+    `RobotIdError` if the engine refuses the plant, or a sensor does not fit it.
     """
     nominal, cell = setup.nominal, setup.cell
     samples = max(20, round(CHECK_TIME * cell.rate))
     rest = PointToPoint(nominal.joint_names, nominal.home, nominal.home, 0.0, samples * cell.dt)
-    # A loop that diverges is a result: the study says so and keeps its log.
+    # A loop that diverges is a result: the study reports it and keeps its log.
     with suppress(SimulationDiverged, ControllerError), cell.open() as plant:
         log = rollout(plant, cell.controller, rest)
         measure(log, cell.sensors, setup.streams("rehearsal"))
@@ -117,24 +117,24 @@ PUBLISHED_PREFIX = "published:"
 def build_setup(
     robot: str | Path | Robot, config: StudyConfig | None = None, *, in_full: bool = True
 ) -> Setup:
-    """Return the built values of a virtual study.
+    """Build the values of a simulated study.
 
-    Everything that would only fail after minutes of work fails here.
+    Settings that would fail after minutes of work are refused here.
 
     Parameters
     ----------
     robot : str, Path or Robot
-        The plant: a catalog name, a URDF, or a robot; it ends up in the `cell` alone.
+        The plant: a catalog name, a URDF, or a robot.
     config : StudyConfig, optional
         Names and options.
     in_full : bool
-        Look for an unseen motion that is as large as one without obstacles, not for any, and place
-        the default tasks, which go elsewhere, or swing the joints, where one does not fit.
+        Search for a validation motion of full amplitude, and place the default tasks; tasks that
+        do not fit are moved, or replaced by joint motion.
 
     Returns
     -------
     setup : Setup
-        What `run_study` takes.
+        Argument of `run_study`.
 
     Raises
     ------
@@ -143,7 +143,7 @@ def build_setup(
     PathError
         If a path of the closed loop is not within reach.
     InfeasibleError, RankDeficientError
-        If no excitation keeps the constraints, or none determines the parameters.
+        If no excitation respects the constraints, or determines the parameters.
 
     Examples
     --------
@@ -173,7 +173,7 @@ def build_setup(
         if in_full or config.control != ControlConfig():
             loop_gains(nominal, task_runs(nominal, comparison), comparison, cell.rate)
     with add_clearance(nominal, excitation) as (whole, _):
-        feasible_draws(whole.problem(nominal, basis), streams("rehearsal"), 1)  # raises for none
+        feasible_draws(whole.problem(nominal, basis), streams("rehearsal"), 1)  # or raises
         unseen = build_unseen(nominal, basis, whole, config, is_wide=in_full)
     setup = Setup(
         cell=cell,
@@ -195,14 +195,14 @@ def build_setup(
 
 
 def require_buildable(config: StudyConfig) -> None:
-    """Raise if a name or an option is refused in any section, also one that goes unused.
+    """Raise if a name or an option is refused in any section, also in unused ones.
 
-    For commands, which are to say so before their work; `build_setup` finds the same later.
+    For commands, which report errors before their work; `build_setup` raises them later.
     """
     build_sensors(config)
     build_part(FRICTION_LAWS, config.experiment.friction, "friction", "law")
     build_part(PLANT_DRIVES, config.experiment.drive, "drive", "kind")
-    if config.experiment.engine is not None:  # none by default, for not every command needs one
+    if config.experiment.engine is not None:  # None by default, because not every command needs one
         engine_named(config.experiment.engine)
     build_fit(config)
     build_family(config.design)
@@ -214,7 +214,7 @@ def require_buildable(config: StudyConfig) -> None:
     columns(1, config.estimation.joint_parameters)
     for name in config.control.models:
         if not name.startswith(PUBLISHED_PREFIX):
-            ESTIMATORS[name]  # raises if there is none of that name
+            ESTIMATORS[name]  # raises if the name is unknown
 
 
 def build_cell(
@@ -225,7 +225,7 @@ def build_cell(
     sensors: tuple[Sensor, ...] | None = None,
     friction: FrictionLaw | None = None,
 ) -> Cell:
-    """Return the cell of an experiment, with the nominal model in a controller for excitations.
+    """Build the cell of an experiment, with the nominal model in its controller.
 
     Sensors and friction law are those of the configuration unless given. Raises `OptionError` or
     `UnknownNameError` if one of them, a drive or an engine is refused, `MissingExtraError` if the
@@ -251,14 +251,14 @@ def build_cell(
 
 
 def build_sensors(config: StudyConfig) -> tuple[Sensor, ...]:
-    """Return the sensors of a study, in the order in which they apply."""
+    """Build the sensors of a study in their order of application."""
     return tuple(SENSORS.build(name, **options) for name, options in config.list_sensors().items())
 
 
 def build_part(
     registry: Registry[Part], table: Mapping[str, Any], name: str, key: str
 ) -> Part | None:
-    """Return a part of the plant, such as its friction, by a table that names it; None without."""
+    """Build a part of the plant, such as its friction, from a table; None for an empty one."""
     options = dict(table)
     if not options:
         return None
@@ -268,7 +268,7 @@ def build_part(
 
 
 def build_comparison(config: ControlConfig) -> Comparison:
-    """Return the closed loop of a study."""
+    """Build the closed loop of a study."""
     return Comparison(
         controllers={name: CONTROLLERS[name].from_gains for name in config.controllers},
         baselines={name: CONTROLLERS[name].from_gains for name in config.baselines},
@@ -282,9 +282,9 @@ def build_comparison(config: ControlConfig) -> Comparison:
 
 
 def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tuple[Condition, ...]:
-    """Return the conditions of a scenario such as ``payload+sinusoidal``, in the order of its name.
+    """Build the conditions of a scenario such as ``payload+sinusoidal``, in the order of its name.
 
-    Options by condition are checked also where the scenario does not name them. Raises
+    Options of conditions without a scenario are checked, too. Raises
     `UnknownNameError` if there is no such condition, and `OptionError` if an option is refused or a
     condition is named twice.
     """
@@ -299,10 +299,10 @@ def build_conditions(name: str, options: Mapping[str, Mapping[str, Any]]) -> tup
 def build_models(
     plant: Robot, config: ControlConfig, estimators: tuple[str, ...]
 ) -> dict[str, Robot | None]:
-    """Return the models that the closed loop compares beside true, nominal and identified.
+    """Build the further models of the closed loop.
 
-    None stands for the estimate of that name. Raises `OptionError` if a name is neither one of the
-    estimators that run nor a published set, and `UnknownNameError` if the robot has no such set.
+    None stands for the estimate of that name. Raises `OptionError` if a name is neither an
+    estimator of the study nor a published set, and `UnknownNameError` if the robot has no such set.
     """
     models: dict[str, Robot | None] = {}
     for name in config.models:
@@ -313,7 +313,7 @@ def build_models(
             models[name] = None
         else:
             raise OptionError(
-                f"the closed loop cannot compare the model '{name}'; known: estimates "
+                f"unknown model '{name}' of the closed loop; known: estimates "
                 f"({', '.join(estimators)}) and {PUBLISHED_PREFIX}SET"
             )
     return models
@@ -322,13 +322,12 @@ def build_models(
 def load_kernels(engine: str | None = None) -> None:
     """Load the compiled functions of experiment and filters, or compile them for all processes.
 
-    Where nobody has compiled them yet that takes half a minute, of which a process beside the one
-    that designs can take its share.
+    The first compilation takes half a minute, which another process can share during the design.
 
     The engine is by default the first that is installed; raises `MissingExtraError` if it is not.
     """
     robot, config = load_robot("twolink"), StudyConfig()
-    with Plant(robot, engine=engine) as plant:  # first what takes longest and is asked for last
+    with Plant(robot, engine=engine) as plant:  # the longest compilation, needed last
         plant.step(np.zeros(robot.dof))
     # A short motion of 0.3 rad in 3 s has enough rows for a filter.
     path = PointToPoint(robot.joint_names, robot.home, robot.home + 0.3, 0.0, 3.0)

@@ -37,20 +37,20 @@ from robotid_sim.trajectory.fourier import FourierTrajectory
 from robotid_sim.trajectory.reference import APPROACH_STEP, require_runnable, require_samples
 from robotid_sim.trajectory.trajectory_files import load_trajectory
 
-GRADIENT, DRAWS = "slsqp", "random"
-"""Solvers that are no optimizers of `robotid_sim.optim`."""
+GRADIENT, RANDOM = "slsqp", "random"
+"""Solvers that are not in `robotid_sim.optim`."""
 
 HARMONIC_FAMILIES = ("fourier", "fourier-quintic", "cartesian-fourier")
 
 TRAJECTORY_SUFFIX = ".json"
 
 MAX_CLEARANCE = 0.8 * DISTANCE_CUTOFF
-"""Largest clearance [m]: the solver needs some distance beyond it."""
+"""Largest clearance [m]: the solver needs larger distances, too."""
 
 
 @one_blas_thread()
 def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> DesignPlan:
-    """Return the excitation to design, with the prior of the files that exist already.
+    """Build the plan of the excitation, with the prior of existing files.
 
     Raises
     ------
@@ -60,16 +60,16 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
     design, rate = config.design, config.experiment.rate
     family = build_family(design)
     if 2.0 * getattr(family, "harmonics", 0) >= family.period * rate:
-        most = f"{family.period:g} s at {rate:g} Hz carry fewer than {0.5 * family.period * rate:g}"
-        raise OptionError(f"design.harmonics is {design.harmonics}, but a period of {most}")
+        most = f"{0.5 * family.period * rate:g} for {family.period:g} s at {rate:g} Hz"
+        raise OptionError(f"design.harmonics is {design.harmonics}; it must be less than {most}")
     require_samples(family.periods * family.period, rate, f"design.periods = {family.periods}")
     start = _expand_option(nominal, "start", design.constraints.start)
-    given = design.constraints
+    settings = design.constraints
     constraints: list[MotionConstraint] = []
-    if given.uncertainty > 0.0:
-        constraints.append(TorqueLimit(nominal, design.torque_ratio, given.uncertainty))
-    constraints += [TipBox(nominal, np.array(b.lower), np.array(b.upper)) for b in given.boxes]
-    constraints += [TipPlane(nominal, np.array(p.normal), p.offset) for p in given.planes]
+    if settings.uncertainty > 0.0:
+        constraints.append(TorqueLimit(nominal, design.torque_ratio, settings.uncertainty))
+    constraints += [TipBox(nominal, np.array(b.lower), np.array(b.upper)) for b in settings.boxes]
+    constraints += [TipPlane(nominal, np.array(p.normal), p.offset) for p in settings.planes]
     plan = DesignPlan(
         family=family,
         criterion=build_criterion(design),
@@ -85,19 +85,19 @@ def build_design(nominal: Robot, basis: BaseParameters, config: StudyConfig) -> 
     )
     if not design.prior:
         return plan
-    known = (_information(path, nominal, basis, plan) for path in design.prior)
-    return replace(plan, prior=sum(known, Prior.none(basis.rank)))
+    priors = (_information(path, nominal, basis, plan) for path in design.prior)
+    return replace(plan, prior=sum(priors, Prior.none(basis.rank)))
 
 
 def build_search(design: DesignConfig) -> GradientSearch | SwarmSearch:
-    """Return the search of a design by the name of its solver."""
-    if design.solver in (GRADIENT, DRAWS):
-        starts = 0 if design.solver == DRAWS else design.starts
+    """Build the search of a design by the name of its solver."""
+    if design.solver in (GRADIENT, RANDOM):
+        starts = 0 if design.solver == RANDOM else design.starts
         return GradientSearch(
             candidates=design.candidates, starts=starts, iterations=design.iterations
         )
     if design.solver not in OPTIMIZERS:
-        raise UnknownNameError.from_names("solver", design.solver, (GRADIENT, DRAWS, *OPTIMIZERS))
+        raise UnknownNameError.from_names("solver", design.solver, (GRADIENT, RANDOM, *OPTIMIZERS))
     if design.count > 1:
         raise OptionError(
             f"solver '{design.solver}' designs one trajectory, not {design.count}; use {GRADIENT}"
@@ -111,28 +111,28 @@ def build_search(design: DesignConfig) -> GradientSearch | SwarmSearch:
 
 
 def build_space(nominal: Robot, config: StudyConfig) -> FreeSpace | None:
-    """Return the space in which links keep apart; None where they need not."""
-    given = config.design.constraints
-    start = _expand_option(nominal, "start", given.start)
-    return free_space(nominal, DesignPlan(start=start, **_space(nominal, start, given)))
+    """Build the space with the clearance of links; None without clearance."""
+    settings = config.design.constraints
+    start = _expand_option(nominal, "start", settings.start)
+    return free_space(nominal, DesignPlan(start=start, **_space(nominal, start, settings)))
 
 
-def _space(nominal: Robot, start: Float1D | None, given: ConstraintsConfig) -> dict[str, Any]:
+def _space(nominal: Robot, start: Float1D | None, settings: ConstraintsConfig) -> dict[str, Any]:
     """Return clearance, floor and assumptions of a plan."""
-    if given.contact:
+    if settings.contact:
         return {}
-    if given.clearance > MAX_CLEARANCE:
+    if settings.clearance > MAX_CLEARANCE:
         raise OptionError(
-            f"design.constraints.clearance of {given.clearance:g} m is too large: distances are "
-            f"measured up to {DISTANCE_CUTOFF:g} m; give at most {MAX_CLEARANCE:g} m"
+            f"design.constraints.clearance is {settings.clearance:g} m; give at most "
+            f"{MAX_CLEARANCE:g} m, because distances are measured up to {DISTANCE_CUTOFF:g} m"
         )
-    floor = given.floor
+    floor = settings.floor
     notes: tuple[str, ...] = ()
     if floor is None:
         floor, notes = assume_floor(nominal, nominal.home if start is None else start)
     elif floor == -np.inf:
         floor = None
-    return {"clearance": given.clearance, "floor": floor, "assumptions": notes}
+    return {"clearance": settings.clearance, "floor": floor, "assumptions": notes}
 
 
 def _expand_option(nominal: Robot, name: str, values: tuple[float, ...] | None) -> Float1D | None:
@@ -146,7 +146,7 @@ def _expand_option(nominal: Robot, name: str, values: tuple[float, ...] | None) 
 
 
 def build_family(design: DesignConfig) -> ExcitationFamily:
-    """Return the family of an excitation with its limits."""
+    """Build the family of an excitation with its limits."""
     options: dict[str, Any] = {
         name: getattr(design, name) for name in ("period", "periods", "margin", "torque_ratio")
     }
@@ -160,7 +160,7 @@ def build_family(design: DesignConfig) -> ExcitationFamily:
 
 
 def build_criterion(design: DesignConfig, name: str | None = None) -> Criterion:
-    """Return the criterion of a design, or another one with its defaults."""
+    """Build the criterion of a design, or another one with its defaults."""
     if name is not None and name != design.criterion:
         return CRITERIA.build(name)
     return CRITERIA.build(design.criterion, **design.criterion_options)
@@ -174,10 +174,10 @@ def build_unseen(
     *,
     is_wide: bool = True,
 ) -> FourierTrajectory:
-    """Return the trajectory of one period on which a model is tried; it is not optimized.
+    """Build the validation motion of one period, which is not optimized.
 
-    It is a Fourier series, whatever the family of the excitation, and keeps the constraints of
-    the plan; see `in_space`. Raises `InfeasibleError` if no draw does.
+    It is a Fourier series for any family of the excitation, and respects the constraints of the
+    plan; see `in_space`. Raises `InfeasibleError` if no random candidate does.
     """
     design, rng = config.design, Streams(config.seed)("unseen design")
     options = FourierOptions(
@@ -203,27 +203,27 @@ def require_whole_steps(period: float, rate: float) -> None:
         samples = time * rate
         if abs(samples - round(samples)) > GRID_TOLERANCE:
             raise OptionError(
-                f"a rate of {rate:g} Hz does not divide the {name} (multiples of "
-                f"{time:g} s) into whole samples; change the rate"
+                f"the {name} (multiples of {time:g} s) has no whole number of samples at "
+                f"{rate:g} Hz; change the rate"
             )
 
 
 def require_period(nominal: Robot, basis: BaseParameters, config: StudyConfig, rows: Rows) -> None:
-    """Raise if the excitation is too short for a fit, or its rows are of another robot."""
+    """Raise if the excitation is too short for a fit, or rows have another number of joints."""
     rows.require_joints(nominal.dof)
     dt, family = 1.0 / config.experiment.rate, build_family(config.design)
     most = max(basis.rank, base_parameters(nominal, JOINT_SYMBOLS).rank)
-    needed = 2 * most // nominal.dof + 1  # what a comparison of preprocessors needs
-    least = rows.shortest_period(dt, needed)
-    if not least <= family.period < np.inf:
+    needed = 2 * most // nominal.dof + 1  # rows for a comparison of preprocessors
+    shortest = rows.shortest_period(dt, needed)
+    if not shortest <= family.period < np.inf:
         raise OptionError(
-            f"design.period is {family.period:g} s; give at least {np.ceil(100.0 * least) / 100:g} "
-            "s, or the rows of the fit are too few"
+            f"design.period is {family.period:g} s; give at least "
+            f"{np.ceil(100.0 * shortest) / 100:g} s for enough rows in the fit"
         )
 
 
 def _information(path: Path, nominal: Robot, basis: BaseParameters, plan: DesignPlan) -> Prior:
-    """Return the information of a trajectory with the log that it will have, or of a log's rows."""
+    """Compute the information of a trajectory with its expected log, or of the rows of a log."""
     if path.suffix == TRAJECTORY_SUFFIX:
         trajectory = load_trajectory(path, nominal)
         require_runnable(trajectory, nominal, plan.rate, str(path))

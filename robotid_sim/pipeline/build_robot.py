@@ -1,4 +1,4 @@
-"""From a configuration to the robot, its nominal model, and the parameters to look for."""
+"""Build the robot, its nominal model and the base parameters from a configuration."""
 
 import logging
 from functools import cache
@@ -26,28 +26,28 @@ _log = logging.getLogger(__name__)
 def build_robot(
     robot: str | Path | Robot, config: RobotConfig | None = None, *, formal: bool = False
 ) -> Robot:
-    """Return the robot of a catalog name or path as its section says.
+    """Build the robot of a catalog name or path with the settings of its section.
 
     Parameters
     ----------
     robot : str, Path or Robot
-        Catalog name, or path of a URDF or MJCF file; a robot stays as it is.
+        Catalog name, or path of a URDF or MJCF file; a robot is not changed.
     config : RobotConfig, optional
         Chain, payload and overrides of joints.
     formal : bool
-        Accept inertia that no rigid body can have.
+        Accept inertia that is not physically consistent.
 
     Returns
     -------
     robot : Robot
-        Repaired if the section says so.
+        Repaired if requested by the section.
 
     Raises
     ------
     UrdfError, UnknownNameError
-        If there is no such robot, its file cannot be used, or the section names what it lacks.
+        If the robot is unknown, its file cannot be used, or the section names unknown parts.
     InconsistentInertiaError
-        If a body has impossible inertia and is neither accepted nor repaired, or the payload has.
+        If inertia of a body or of the payload is inconsistent and neither accepted nor repaired.
     """
     if isinstance(robot, Robot):
         return robot
@@ -63,11 +63,13 @@ def build_robot(
         formal=formal or config.repair,
         xacro=config.xacro,
     )
-    left = [] if built.document is None else branches_left(built.document, built.joint_names)
-    if left and not (config.base or config.tip):
-        _tell_once(
-            f"{built.name}: chain from '{built.base}' to '{built.tip}', with {', '.join(left)} "
-            "locked; choose another one by --base and --tip"
+    other_branches = (
+        [] if built.document is None else branches_left(built.document, built.joint_names)
+    )
+    if other_branches and not (config.base or config.tip):
+        _warn_once(
+            f"{built.name}: chain from '{built.base}' to '{built.tip}', with "
+            f"{', '.join(other_branches)} locked; choose another one by --base and --tip"
         )
     if config.repair:
         built = built.repair()
@@ -79,17 +81,16 @@ def build_robot(
 
 
 @cache
-def _tell_once(text: str) -> None:
+def _warn_once(text: str) -> None:
     _log.warning(text)
 
 
 def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
-    """Return what is known of the plant before the identification: a file, or the plant perturbed.
+    """Build the nominal model of the plant: from a file, or the perturbed plant.
 
-    Its home pose is one that it can hold. Raises `UrdfError` or `UnknownNameError` if the file
-    cannot be used, `InconsistentInertiaError` if a body of it has impossible inertia that is not to
-    be repaired, `OptionError` if it is of another robot, and `InfeasibleError` if gravity is beyond
-    the torque limits in every pose.
+    Its home pose respects the torque limits. Raises `UrdfError` or `UnknownNameError` if the file
+    cannot be used, `InconsistentInertiaError` for inconsistent inertia without repair,
+    `OptionError` for another robot, and `InfeasibleError` if gravity exceeds the torque limits.
     """
     settings: NominalConfig = config.nominal
     if settings.file is not None:
@@ -103,9 +104,9 @@ def build_nominal(plant: Robot, config: StudyConfig) -> Robot:
 
 
 def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
-    """Return the nominal model for a log: of a machine's log the robot itself, or the file.
+    """Build the nominal model for a log: for a log of a machine the robot itself, or the file.
 
-    For a virtual log, and what it raises: as by `build_nominal`.
+    For a simulated log and for errors see `build_nominal`.
     """
     if log.origin == "machine" and config.nominal.file is None:
         return robot
@@ -116,7 +117,7 @@ def build_nominal_of_log(robot: Robot, log: Log, config: StudyConfig) -> Robot:
 def build_basis(
     nominal: Robot, config: StudyConfig, measured: Bool1D | None = None
 ) -> BaseParameters:
-    """Return the base parameters that a study looks for, of the joints whose torque is measured.
+    """Compute the base parameters of a study, of the joints with measured torque.
 
     Raises `OptionError` if a joint parameter that the configuration considers is unknown.
     """

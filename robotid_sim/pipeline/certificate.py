@@ -1,9 +1,9 @@
-"""Whether a study depends on the engine: its log comes from one, its model is proved in the other.
+"""Test whether a study depends on the engine: identify in one, validate in the other.
 
-An identification that is proved in the engine that made its log may fit what that engine does wrong
-(the "inverse crime"). Here one excitation runs in both engines, with independent sensor noise; both
-logs are identified, and either model predicts the unseen log of either engine and runs the closed
-loop there. The two estimates are of one robot: their difference must be what their covariances say.
+An identification that is validated in the engine of its log may fit errors of that engine (the
+"inverse crime"). Here one excitation runs in both engines, with independent sensor noise. Each
+model is validated in both engines, on a validation motion and in the closed loop. The difference of
+the two estimates must agree with their covariances.
 """
 
 from collections.abc import Callable, Sequence
@@ -45,17 +45,17 @@ class Certificate:
     robot: str
     engines: tuple[str, ...]
     crossings: tuple[EngineComparison, ...]
-    """One a seed."""
+    """One comparison per seed."""
     verdict: VerdictResult
 
     @property
     def proofs(self) -> tuple[EngineValidation, ...]:
-        """The proofs of all seeds."""
-        return tuple(proof for crossing in self.crossings for proof in crossing.validations)
+        """The validations of all seeds."""
+        return tuple(v for comparison in self.crossings for v in comparison.validations)
 
     @property
     def differences(self) -> tuple[Difference, ...]:
-        """The differences of the estimates, of all seeds that have one."""
+        """The differences of the estimates of all seeds, if available."""
         return tuple(c.difference for c in self.crossings if c.difference is not None)
 
     @property
@@ -68,8 +68,8 @@ class Certificate:
         return {
             "robot": self.robot,
             "engines": list(self.engines),
-            "seeds": [crossing.seed for crossing in self.crossings],
-            "validations": [proof.content() for proof in self.proofs],
+            "seeds": [comparison.seed for comparison in self.crossings],
+            "validations": [validation.content() for validation in self.proofs],
             "differences": [pair.content() for pair in self.differences],
             "coverage": self.share_within,
             "verdict": self.verdict.model_dump(mode="json"),
@@ -81,27 +81,27 @@ def certificate(
 ) -> Certificate:
     """Run the study of every seed in both engines, and judge all of them together.
 
-    `setup_of` returns the built values of the study of a seed: nominal model, excitation and noise
-    are its own. Workers are for the seeds, or for the loops of a single one. Raises
+    `setup_of` builds the study of a seed, with its nominal model, excitation and noise. Workers
+    share the seeds, or the loops of a single seed. Raises
     `MissingExtraError` if an engine is not installed.
     """
     engines = both_engines()
     if len(seeds) == 1:
         setup = setup_of(seeds[0])
         runs = engine_runs(setup, engines, workers=workers, progress=progress)
-        crossings = [compare_engines(setup, runs, workers=workers, progress=progress)]
+        comparisons = [compare_engines(setup, runs, workers=workers, progress=progress)]
     else:
-        crossings = map_tasks(
+        comparisons = map_tasks(
             partial(_cross_seed, setup_of, engines, seeds[0]),
             seeds,
             workers,
             lambda share: progress("certify", share),
         )
     return Certificate(
-        robot=crossings[0].robot,
+        robot=comparisons[0].robot,
         engines=engines,
-        crossings=tuple(crossings),
-        verdict=judge(crossings),
+        crossings=tuple(comparisons),
+        verdict=judge(comparisons),
     )
 
 
@@ -123,9 +123,9 @@ def certify(
     config : StudyConfig, optional
         Settings of the study.
     seeds : int
-        Studies, of the seeds from that of the configuration on, judged together.
+        Number of studies with consecutive seeds, judged together.
     seed : int, optional
-        The first one; by default that of the configuration.
+        First seed; by default that of the configuration.
     workers : int
         Processes; the result does not depend on their number.
     progress : callable
@@ -134,7 +134,7 @@ def certify(
     Returns
     -------
     certificate : Certificate
-        The proofs in both engines, and the verdict on them.
+        The validations in both engines, and the verdict on them.
 
     Raises
     ------
@@ -159,58 +159,58 @@ def _setup_of_seed(plant: Robot, config: StudyConfig, seed: int) -> Setup:
 def _cross_seed(
     setup_of: SetupOfSeed, engines: Sequence[str], first: int, seed: int
 ) -> EngineComparison:
-    """Return the study of a seed, with the runs of the first one alone: they are large."""
+    """Compare the engines for a seed; only the first seed keeps its large logs."""
     setup = setup_of(seed)
-    crossed = compare_engines(setup, engine_runs(setup, engines))
-    return crossed if seed == first else replace(crossed, excitation=None)
+    comparison = compare_engines(setup, engine_runs(setup, engines))
+    return comparison if seed == first else replace(comparison, excitation=None)
 
 
-def judge(crossings: Sequence[EngineComparison]) -> VerdictResult:
-    """Return the verdict on the studies of all seeds: the worst proof, the pooled differences.
+def judge(comparisons: Sequence[EngineComparison]) -> VerdictResult:
+    """Judge the studies of all seeds by the worst validation and the pooled differences.
 
-    The limits are those of the first one.
+    The limits are those of the first seed.
     """
-    limits = crossings[0].limits
-    crossed = [proof for c in crossings for proof in c.validations if proof.has_other_engine]
-    failed = sum(c.failed_loops for c in crossings)
-    gaps = [proof.remaining_gap for proof in crossed]
+    limits = comparisons[0].limits
+    validations = [v for c in comparisons for v in c.validations if v.has_other_engine]
+    failed = sum(c.failed_loops for c in comparisons)
+    gaps = [validation.remaining_gap for validation in validations]
     with_laps = any(gap is not None for gap in gaps)
     checks = [
         _worst(
             "model_predicts_other_engine",
-            crossed,
-            [p.worst_error for p in crossed],
+            validations,
+            [v.worst_error for v in validations],
             limits.model_error,
         ),
         *(
-            [_worst("tracking_gap_closed_in_other_engine", crossed, gaps, limits.gap)]
+            [_worst("tracking_gap_closed_in_other_engine", validations, gaps, limits.gap)]
             if with_laps
             else []
         ),
         CheckResult.from_limit("all_closed_loops_completed", float(failed), 0.0),
-        *_difference_checks([c.difference for c in crossings], limits.false_alarm),
+        *_difference_checks([c.difference for c in comparisons], limits.false_alarm),
     ]
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
 
 
 def _worst(
-    name: str, proofs: Sequence[EngineValidation], values: Sequence[float | None], limit: float
+    name: str, validations: Sequence[EngineValidation], values: Sequence[float | None], limit: float
 ) -> CheckResult:
-    """Return the check of the largest value, which says whose it is; a missing one fails."""
+    """Check the largest value and name its engines and seed; a missing value fails."""
     sizes = [np.inf if value is None else value for value in values]
     k = int(np.argmax(sizes))
-    proof = proofs[k]
-    source, target = (ENGINES[name].words for name in (proof.identified_in, proof.validated_in))
-    whose = f"(identified in {source}, proved in {target}, seed {proof.seed})"
-    return CheckResult.from_limit(name, values[k], limit).model_copy(update={"message": whose})
+    worst = validations[k]
+    source, target = (ENGINES[name].words for name in (worst.identified_in, worst.validated_in))
+    origin = f"(identified in {source}, validated in {target}, seed {worst.seed})"
+    return CheckResult.from_limit(name, values[k], limit).model_copy(update={"message": origin})
 
 
 def _difference_checks(
     differences: Sequence[Difference | None], false_alarm: float
 ) -> list[CheckResult]:
-    """Return the checks of the pooled differences; they fail if a fit failed.
+    """Check the pooled differences; the check fails if a fit failed.
 
-    Without enough blocks of residuals there is no test of all parameters at once.
+    Without enough blocks of residuals there is no joint test of all parameters.
     """
     pairs = [pair for pair in differences if pair is not None]
     if len(pairs) < len(differences):
@@ -222,14 +222,14 @@ def _difference_checks(
         squared = float(np.mean([pair.chi_squared / pair.rank for pair in tested]))
         band = difference_range(tested, false_alarm)
         checks.append(CheckResult.from_range("estimates_agree_jointly", squared, *band))
-    least = share_limit(pairs, false_alarm)
+    limit = share_limit(pairs, false_alarm)
     share = _share_within(pairs)
-    checks.append(CheckResult.from_range("differences_within_intervals", share, least, 1.0))
+    checks.append(CheckResult.from_range("differences_within_intervals", share, limit, 1.0))
     return checks
 
 
 def _share_within(pairs: Sequence[Difference]) -> float | None:
-    """Return the share of all parameters of several pairs; None without any."""
+    """Return the share of parameters within their intervals over all pairs; None without any."""
     counts = [len(pair.names) for pair in pairs]
     if not counts:
         return None

@@ -1,4 +1,4 @@
-"""Whether a robot can exist, and what can be identified of it."""
+"""Check whether a robot is physically consistent, and which parameters are identifiable."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -31,38 +31,38 @@ from robotid_sim.representation import public_value
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class RobotCheck:
-    """What can be said of a robot before a study of it."""
+    """Results of the check of a robot before a study."""
 
     robot: Robot
-    """As its file says, possible or not."""
+    """The robot of the file, physically consistent or not."""
     basis: BaseParameters
     bodies: Sequence[BodyDiagnosis]
-    """What can be said of every movable body."""
+    """Diagnosis of every movable body."""
     repaired: Robot | None
-    """The nearest robot that can exist, if that was asked for."""
+    """The nearest physically consistent robot, if requested."""
     repair: RepairReport | None
-    """What the repair changed."""
+    """Changes by the repair."""
     unlikely_masses: Sequence[str] | None
-    """Masses far from those of the nominal model, in words; None without a file of one."""
+    """Texts on masses that deviate from the nominal model; None without a nominal file."""
     implausible: Sequence[Fault]
-    """What no arm of its size has, such as inertia in another unit."""
+    """Implausible values for the size of the robot, such as inertia in another unit."""
     prospect: Mapping[str, Any]
-    """Why a study would refuse the robot, or what it would assume."""
+    """Reason why a study would refuse the robot, or its assumptions."""
 
     @property
     def is_consistent(self) -> bool:
-        """Whether every movable body can exist."""
+        """Whether every movable body is physically consistent."""
         return all(body.reason is None for body in self.bodies)
 
     @property
     def passed(self) -> bool:
-        """Whether every body can exist or was repaired, and a study is not refused."""
+        """Whether every body is physically consistent or repaired, and a study is not refused."""
         possible = self.is_consistent or self.repaired is not None
         return possible and self.prospect["refused"] is None
 
     @property
     def finding(self) -> str:
-        """What the bodies come to, in one sentence."""
+        """Result for the bodies in one sentence."""
         before = ", before the repair" if self.repair is not None and not self.is_consistent else ""
         return "; ".join([summary(self.bodies) + before, *(f.finding for f in self.implausible)])
 
@@ -90,7 +90,7 @@ class RobotCheck:
 def check(
     robot: str | Path | Robot, config: StudyConfig | None = None, *, repair: bool | None = None
 ) -> RobotCheck:
-    """Check whether a robot can exist, what can be identified of it, and whether a study can run.
+    """Check physical consistency and identifiability of a robot, and whether a study can run.
 
     Parameters
     ----------
@@ -99,17 +99,17 @@ def check(
     config : StudyConfig, optional
         Settings of the robot, of the nominal model and of the study.
     repair : bool, optional
-        Find the nearest robot that can exist; by default as the configuration says.
+        Find the nearest physically consistent robot; by default as in the configuration.
 
     Returns
     -------
     check : RobotCheck
-        Bodies, limits, base parameters, and what speaks against a study.
+        Bodies, limits, base parameters, and reasons against a study.
 
     Raises
     ------
     UrdfError, UnknownNameError, OptionError
-        If there is no such robot, its file cannot be used, or a setting is refused.
+        If the robot is unknown, its file cannot be used, or a setting is refused.
     """
     config = config or StudyConfig()
     repair = config.robot.repair if repair is None else repair
@@ -120,25 +120,25 @@ def check(
         fixed, states = read.repair(), random_states(read)
         torque = joint_torque(read, *states)
         report = repair_report(read, fixed, joint_torque(fixed, *states) - torque, rms(torque))
-    known, faults = config.nominal.file is not None, implausible(read)
-    # Where a unit is wrong all else would follow from that.
-    wrong = {"refused": "; ".join(f"{fault.finding}: {fault.remedy}" for fault in faults)}
+    has_nominal, faults = config.nominal.file is not None, implausible(read)
+    # A wrong unit would cause all further findings.
+    refusal = {"refused": "; ".join(f"{fault.finding}: {fault.remedy}" for fault in faults)}
     return RobotCheck(
         robot=read,
         basis=basis,
         bodies=diagnose(read),
         repaired=fixed,
         repair=report,
-        unlikely_masses=unlikely_masses(read, build_nominal(read, config)) if known else None,
+        unlikely_masses=unlikely_masses(read, build_nominal(read, config)) if has_nominal else None,
         implausible=faults,
-        prospect=wrong if faults else _prospect(robot, config),
+        prospect=refusal if faults else _prospect(robot, config),
     )
 
 
 def _prospect(robot: str | Path | Robot, study: StudyConfig) -> dict[str, Any]:
-    """Return why a study would refuse the robot, or what it would assume.
+    """Report why a study would refuse the robot, or its assumptions.
 
-    A package that is not installed is told too, but nothing is wrong with the robot then.
+    A missing package is reported as well, but is not a fault of the robot.
     """
     try:
         return {
@@ -180,7 +180,7 @@ def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]
         }
         for joint, unit in zip(robot.joints, robot.joint_units, strict=True)
     ]
-    seen = ("identifiable_alone", "in_combination", "not_identifiable", "below_threshold")
+    groups = ("identifiable_alone", "in_combination", "not_identifiable")
     return {
         "robot": robot.name,
         "dof": robot.dof,
@@ -192,5 +192,6 @@ def _report(robot: Robot, basis: BaseParameters, bodies: Sequence[BodyDiagnosis]
         "rank": basis.rank,
         "groupings": list(basis.groupings),
         "textbook_groupings": list(textbook_base(robot, basis).groupings),
-        **{name: list(getattr(basis, name)) for name in seen},
+        **{name: list(getattr(basis, name)) for name in groups},
+        "below_threshold": list(basis.faint),
     }

@@ -1,4 +1,4 @@
-"""Whether estimates are of one robot, and what studies make of them."""
+"""Test whether estimates agree, and compare the results of their studies."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -25,18 +25,18 @@ from robotid_sim.validation.agreement import (
 from robotid_sim.validation.comparison import IDENTIFIED, Row, rms_of_unit, summarize
 
 MAX_P_VALUE = 1.0 - 1e-6
-"""Probability of a larger difference from which on logs are hardly independent."""
+"""Largest p-value of independent logs."""
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class ComparisonSource:
-    """An estimate and what its file says beside it."""
+    """An estimate with the further content of its file."""
 
     compared: ComparedEstimate
     context: Mapping[str, Any]
     result: StudyResult | None
-    """Of the study whose estimate it is, if it is one."""
+    """Result of the study of the estimate, if there is one."""
 
     @property
     def label(self) -> str:
@@ -47,16 +47,16 @@ class ComparisonSource:
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class EstimateComparison:
-    """Whether estimates are of one robot, and what their studies came to."""
+    """Agreement of estimates, with the results of their studies."""
 
     sources: tuple[ComparisonSource, ...]
     agreement: Agreement
     notes: tuple[str, ...]
-    """What a reader must know of the comparison, one sentence each."""
+    """Notes on the comparison, one sentence each."""
 
     @property
     def passed(self) -> bool:
-        """Whether the estimates can be of one robot."""
+        """Whether the estimates agree."""
         return self.agreement.is_agreement
 
     @property
@@ -66,7 +66,7 @@ class EstimateComparison:
 
     @property
     def results(self) -> dict[str, StudyResult]:
-        """Results of the studies that some of them are of, by the names of the estimates."""
+        """Results of the studies of the estimates, by the names of the estimates."""
         return {s.label: s.result for s in self.sources if s.result is not None}
 
     def content(self) -> dict[str, Any]:
@@ -99,21 +99,21 @@ def compare(estimates: Sequence[SavedEstimate | Identification | str | Path]) ->
     Returns
     -------
     comparison : EstimateComparison
-        Of 100 sets of estimates of one robot 1 at most is called different.
+        At most 1 of 100 sets of estimates of one robot is reported as different.
 
     Raises
     ------
     OptionError
-        If there are less than two, or one is given twice.
+        If there are fewer than two, or one is given twice.
     FileFormatError
-        If a file is no estimate, or they are of different joints or base parameters.
+        If a file is not an estimate, or joints or base parameters differ.
     """
     if len(estimates) < 2:
         raise OptionError(f"a comparison needs at least 2 estimates, got {len(estimates)}")
     paths = [Path(each) for each in estimates if isinstance(each, str | Path)]
-    for one, two in combinations(paths, 2):
-        if real_path(one) == real_path(two):
-            raise OptionError(f"{one} is given twice; give estimates of independent logs")
+    for first, second in combinations(paths, 2):
+        if real_path(first) == real_path(second):
+            raise OptionError(f"{first} is given twice; give estimates of independent logs")
     sources = tuple(_source(each, k) for k, each in enumerate(estimates, start=1))
     _require_one_kind(sources)
     agreement = compare_estimates([source.compared for source in sources])
@@ -121,14 +121,14 @@ def compare(estimates: Sequence[SavedEstimate | Identification | str | Path]) ->
 
 
 def make_tracking_rows(result: StudyResult) -> list[Row]:
-    """Return the tracking errors of the identified model by case, of every unit of joints."""
+    """Summarize the tracking errors of the identified model by case and unit of joints."""
     units = result.robot.joint_units
     quantities = {unit: rms_of_unit(units, unit) for unit in dict.fromkeys(units)}
     return summarize([run for run in result.control if run.model == IDENTIFIED], quantities)
 
 
 def _files_of(path: Path) -> tuple[Path, Path | None]:
-    """Return the estimate file of a file or result folder, and its study's result if it has one."""
+    """Find the estimate file of a file or result folder, and the result of its study."""
     if path.is_dir():
         require_complete(path)
         estimate, result = path / ESTIMATE, path / RESULT
@@ -142,36 +142,36 @@ def _files_of(path: Path) -> tuple[Path, Path | None]:
 
 
 def _source(estimate: SavedEstimate | Identification | str | Path, number: int) -> ComparisonSource:
-    """Return the chosen estimate of a file with the degrees of freedom that the file holds."""
-    of_study, path = None, f"estimate {number}"
+    """Read the chosen estimate of a file with the degrees of freedom of its covariance."""
+    study_result, path = None, f"estimate {number}"
     if isinstance(estimate, str | Path):
-        path, (file, of_study) = str(estimate), _files_of(Path(estimate))
+        path, (file, study_result) = str(estimate), _files_of(Path(estimate))
         estimate = SavedEstimate.from_estimate(file)
     saved = SavedEstimate.from_estimate(estimate)
     chosen, context = saved.chosen, saved.context
     groupings = context.get("groupings") or chosen.names
     dof, blocks = context.get("cov_dof"), context.get("cov_blocks")
     if not isinstance(groupings, list | tuple) or len(groupings) != len(chosen.names):
-        raise FileFormatError(f"{path} needs one of its 'groupings' for every base parameter")
+        raise FileFormatError(f"{path}: 'groupings' must have one entry per base parameter")
     try:
-        freedom = None if dof is None else np.array(dof, dtype=float)
+        degrees = None if dof is None else np.array(dof, dtype=float)
         count = None if blocks is None else int(blocks)
     except (TypeError, ValueError) as error:
-        raise FileFormatError(f"{path}: 'cov_dof' and 'cov_blocks' are numbers") from error
+        raise FileFormatError(f"{path}: 'cov_dof' and 'cov_blocks' must be numbers") from error
     if context.get("drive_gain_std"):
-        # Errors of torque constants are held to first order: in some directions their squares are
-        # larger than the noise, and a test of all directions would find them.
+        # The covariance contains gain errors to first order only; in some directions their squares
+        # exceed the noise and would fail a joint test.
         count = None
-    compared = ComparedEstimate(path, chosen, tuple(groupings), dof=freedom, blocks=count)
+    compared = ComparedEstimate(path, chosen, tuple(groupings), dof=degrees, blocks=count)
     return ComparisonSource(
-        compared, context, None if of_study is None else StudyResult.load(of_study)
+        compared, context, None if study_result is None else StudyResult.load(study_result)
     )
 
 
 def _require_one_kind(sources: Sequence[ComparisonSource]) -> None:
-    """Raise unless all estimates are of the same joints and base parameters, and of several fits.
+    """Raise unless all estimates have the same joints and base parameters, and differ.
 
-    Estimates of one robot with other lengths have the same names in other sums.
+    Robots with different lengths have the same names with different groupings.
     """
     first = sources[0].compared
     for other in (source.compared for source in sources[1:]):
@@ -184,24 +184,23 @@ def _require_one_kind(sources: Sequence[ComparisonSource]) -> None:
         if not same or other.groupings != first.groupings:
             raise FileFormatError(
                 f"{other.label} has other base parameters than {first.label} "
-                f"({len(other.groupings)} against {len(first.groupings)}); is it of another robot, "
-                "or of other joint parameters?"
+                f"({len(other.groupings)}, not {len(first.groupings)}); give estimates of one "
+                "robot with the same joint parameters"
             )
-    for one, two in combinations((source.compared for source in sources), 2):
-        if np.array_equal(one.estimate.beta, two.estimate.beta):
+    for a, b in combinations((source.compared for source in sources), 2):
+        if np.array_equal(a.estimate.beta, b.estimate.beta):
             raise FileFormatError(
-                f"{one.label} and {two.label} hold the same estimate; give those of independent "
-                "logs"
+                f"{a.label} and {b.label} hold the same estimate; give those of independent logs"
             )
 
 
 def _outcome(label: str, result: StudyResult) -> dict[str, Any]:
-    """Return what a study came to: verdict, prediction and tracking of the chosen estimate."""
-    tried = result.selected_estimate.validation
+    """Return verdict, prediction and tracking of the chosen estimate of a study."""
+    validation = result.selected_estimate.validation
     return {
         "file": label,
         "passed": result.verdict.passed,
-        "prediction": None if tried is None else tried.model_dump(mode="json"),
+        "prediction": None if validation is None else validation.model_dump(mode="json"),
         "tracking": [
             asdict(row.case) | {"unit": unit, "rms_error": None if value is None else value.mean}
             for row in make_tracking_rows(result)
@@ -211,22 +210,21 @@ def _outcome(label: str, result: StudyResult) -> dict[str, Any]:
 
 
 def _notes(sources: Sequence[ComparisonSource], agreement: Agreement) -> list[str]:
-    """Return what a reader must know of the comparison, one sentence each."""
+    """Write notes on the comparison, one sentence each."""
     notes = [
-        f"{source.label} does not say how certain its covariance is: "
-        f"{ASSUMED_DEGREES_OF_FREEDOM:g} degrees of "
-        "freedom are assumed, and all parameters at once are not tested. `robotid identify` writes "
-        "them."
+        f"{source.label} has no degrees of freedom of its covariance: "
+        f"{ASSUMED_DEGREES_OF_FREEDOM:g} are assumed, without a joint test of all parameters. "
+        "`robotid identify` writes them."
         for source in sources
         if source.compared.dof is None or source.context.get("cov_blocks") is None
     ]
     terms = [text for source in sources for text in _terms(source)]
     if terms:
-        notes.append(f"Terms of joints are not compared: {', '.join(terms)}.")
+        notes.append(f"Joint terms are not compared: {', '.join(terms)}.")
     if any(pair.p_value is not None and pair.p_value > MAX_P_VALUE for pair in agreement.pairs):
         notes.append(
-            "Estimates agree better than those of independent logs of such noise would: are they "
-            "of one log, or do their intervals allow for more than noise?"
+            "Estimates agree better than independent logs with such noise. Check whether they are "
+            "of one log, or whether their intervals include more than noise."
         )
     velocities = [source.context.get("transition_velocity") for source in sources]
     if any(velocity != velocities[0] for velocity in velocities[1:]):
@@ -236,20 +234,20 @@ def _notes(sources: Sequence[ComparisonSource], agreement: Agreement) -> list[st
         )
     if any(source.context.get("drive_gain_std") for source in sources):
         notes.append(
-            "The covariances hold errors of the torque constants, taken as independent: in one "
-            "cell they are the same, and smaller differences than the intervals are real. All "
-            "parameters at once are not tested then."
+            "The covariances include drive gain errors, assumed independent. In one cell these are "
+            "equal, and differences within the intervals may be real. There is no joint test of "
+            "all parameters."
         )
     elif not agreement.is_agreement:
         notes.append(
-            "Torque constants are taken as exact: if the drives changed between the logs, that is "
-            "a difference too. State the size of their errors by `identify --torque-gain-std`."
+            "The drive gains are assumed exact; a change of the drives between the logs is a "
+            "difference, too. Give their errors by `identify --drive-gain-std`."
         )
     return notes
 
 
 def _terms(source: ComparisonSource) -> list[str]:
-    """Return the terms of joints that a file has beside its base parameters, in words."""
+    """Describe the joint terms of a file."""
     terms = source.context.get("terms")
     return [
         f"{term.get('kind')} of {term.get('joint')} in {source.label}"

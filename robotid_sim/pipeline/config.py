@@ -1,4 +1,4 @@
-"""The configuration of a study: one section a stage; an unknown key is an error."""
+"""The configuration of a study: one section per stage; an unknown key is an error."""
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -31,8 +31,8 @@ from robotid_sim.tasks.task import RunPlan
 _DEFAULT_SENSORS: dict[str, dict[str, Any]] = {"encoder-noise": {}, "torque-noise": {}}
 
 
-RIVAL_CONTROLLERS = ("computed-torque", "gravity-pd")
-"""Controllers that a full study runs beside those of its models."""
+BASELINE_CONTROLLERS = ("computed-torque", "gravity-pd")
+"""Additional controllers of a full study."""
 
 
 class StudyConfig(ConfigSection):
@@ -52,7 +52,7 @@ class StudyConfig(ConfigSection):
     seed: int = Field(default=0, ge=0, lt=2**63)
     """Seed of all randomness."""
     plugins: tuple[str, ...] = ()
-    """Modules, or files of Python, that register parts of the user's own; run where trusted."""
+    """Modules or Python files that register parts of the user; run only if trusted."""
     robot: RobotConfig = RobotConfig()
     nominal: NominalConfig = NominalConfig()
     design: DesignConfig = DesignConfig()
@@ -60,8 +60,8 @@ class StudyConfig(ConfigSection):
     preset: str | None = None
     """Sensors of a typical cell, by a name of `robotid list presets`."""
     sensors: dict[str, dict[str, Any]] = Field(default_factory=lambda: dict(_DEFAULT_SENSORS))
-    """Sensors by name with their options, applied in this order; replaces the default set, and adds
-    to a preset or changes it."""
+    """Sensors by name with their options, applied in this order; they replace the default set, and
+    extend or change a preset."""
     preprocess: PreprocessConfig = PreprocessConfig()
     estimation: EstimationConfig = EstimationConfig()
     control: ControlConfig = ControlConfig()
@@ -75,18 +75,18 @@ class StudyConfig(ConfigSection):
         return {**preset(self.preset), **chosen}
 
     def changes(self) -> str:
-        """Return what differs from the defaults, as JSON."""
+        """Return the settings that differ from the defaults, as JSON."""
         return self.model_dump_json(indent=1, exclude_defaults=True)
 
     def with_estimators(self, names: Sequence[str]) -> "StudyConfig":
-        """Return the same study with more estimators beside the configured ones."""
+        """Return the same study with additional estimators."""
         before = self.estimation.estimators
         added = tuple(name for name in dict.fromkeys(names) if name not in before)
         estimation = self.estimation.model_copy(update={"estimators": before + added})
         return self.model_copy(update={"estimation": estimation})
 
     def with_seed(self, seed: int | None) -> "StudyConfig":
-        """Return the same study with another seed; None leaves it as it is."""
+        """Return the same study with another seed; None keeps the seed."""
         return self if seed is None else self.model_copy(update={"seed": seed})
 
     def with_estimation(
@@ -95,16 +95,16 @@ class StudyConfig(ConfigSection):
         drive_gain_std: float | None = None,
         terms: Sequence[str] | None = None,
     ) -> "StudyConfig":
-        """Return the same study with other choices for its fit; None leaves one as it is.
+        """Return the same study with other choices for its fit; None keeps a choice.
 
         Parameters
         ----------
         estimators : sequence of str, optional
             Names; the last one is chosen.
         drive_gain_std : float, optional
-            Relative standard deviation of the torque constants.
+            Relative standard deviation of the drive gains.
         terms : sequence of str, optional
-            Kinds of terms of joints that the fit may choose.
+            Kinds of joint terms that the fit may select.
 
         Returns
         -------
@@ -114,7 +114,7 @@ class StudyConfig(ConfigSection):
         Raises
         ------
         UnknownNameError
-            If there is no such kind of terms.
+            If a kind of terms is unknown.
         """
         chosen: dict[str, Any] = {}
         if estimators:
@@ -128,7 +128,7 @@ class StudyConfig(ConfigSection):
     def with_design(
         self, design: Mapping[str, Any], constraints: Mapping[str, Any]
     ) -> "StudyConfig":
-        """Return the same study with other values in its design; None leaves a value as it is.
+        """Return the same study with other values in its design; None keeps a value.
 
         Parameters
         ----------
@@ -140,7 +140,7 @@ class StudyConfig(ConfigSection):
         Returns
         -------
         config : StudyConfig
-            Validated anew.
+            The validated study.
         """
         space = {name: value for name, value in constraints.items() if value is not None}
         update = {name: value for name, value in design.items() if value is not None}
@@ -149,7 +149,7 @@ class StudyConfig(ConfigSection):
         return self.model_copy(update={"design": section})
 
     def quick(self) -> "StudyConfig":
-        """Return a smaller study of the same kind, with twice the limits of accuracy.
+        """Return a smaller study of the same kind, with twice the accuracy limits.
 
         It has fewer candidates, starts, periods and replicates of the noise.
         """
@@ -167,14 +167,14 @@ class StudyConfig(ConfigSection):
         return self.model_copy(update={"design": design, "validation": validation})
 
     def full(self) -> "StudyConfig":
-        """Return the same study with rivals: estimators, torque filters, controllers and tasks.
+        """Return the study with alternative estimators, torque filters, controllers and tasks.
 
-        What the study has of these already is kept.
+        Those of the study are kept.
         """
         estimators = tuple(dict.fromkeys(("ols", *self.estimation.estimators)))
         control = self.control
         loops = {
-            "baselines": tuple(dict.fromkeys((*control.baselines, *RIVAL_CONTROLLERS))),
+            "baselines": tuple(dict.fromkeys((*control.baselines, *BASELINE_CONTROLLERS))),
             "tasks": control.tasks | {"joint-step": control.tasks.get("joint-step", {})},
             "slow_lap": control.slow_lap or RunPlan.slow_lap,
         }
@@ -193,7 +193,7 @@ def load_config(
     *,
     trust_plugins: bool = False,
 ) -> StudyConfig:
-    """Return the configuration of a TOML file with overrides on top.
+    """Load the configuration of a TOML file with overrides.
 
     Parameters
     ----------
@@ -202,22 +202,22 @@ def load_config(
     overrides : mapping, optional
         Nested like the file; the command line's options.
     trust_plugins : bool
-        Whether the plugins that it names, which are code, are run. Otherwise they must have been
-        loaded by `load_plugins`.
+        Run the plugins of the file, which are code. Otherwise they must have been loaded by
+        `load_plugins`.
 
     Returns
     -------
     config : StudyConfig
-        Every key, with defaults where nothing is given.
+        All keys, with defaults for missing ones.
 
     Raises
     ------
     FileFormatError
         If the file cannot be read or is not TOML.
     OptionError
-        If a key is unknown or a value is refused; names the key.
+        If a key is unknown or a value is refused.
     PluginError
-        If a plugin that it names is not trusted or cannot be used.
+        If a plugin is not trusted or cannot be used.
 
     Examples
     --------
@@ -243,12 +243,12 @@ def load_config(
         key, reason = first_error(error)
         where = f"{path}: " if path else ""
         unknown = [e["loc"] for e in error.errors() if e["type"] == "extra_forbidden"]
-        if unknown:  # a key that is missing may be one that is misspelt
+        if unknown:  # a missing key may be a misspelt one
             *inside, name = unknown[0]
             keys = list_keys(StudyConfig, inside)
             raise OptionError(
                 f"{where}unknown key '{format_location(unknown[0])}'{suggestion(str(name), keys)}; "
-                f"known here: {', '.join(keys)}"
+                f"known: {', '.join(keys)}"
             ) from error
         raise OptionError(f"{where}'{key}': {reason}") from error
     folder = None if path is None else real_path(Path(path)).parent

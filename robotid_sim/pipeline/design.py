@@ -1,4 +1,4 @@
-"""Excitations for a robot, with what they are worth."""
+"""Design excitations for a robot, with their expected accuracy."""
 
 import logging
 from collections.abc import Mapping, Sequence
@@ -37,7 +37,7 @@ from robotid_sim.trajectory.reference import Excitation
 from robotid_sim.trajectory.trajectory_files import export_csv, save_trajectory
 
 COMPARED_CRITERIA = ("d-optimality", "condition-number", "normalized-condition-number")
-"""Criteria that designs are compared by."""
+"""Criteria for the comparison of designs."""
 
 _log = logging.getLogger(__name__)
 
@@ -45,24 +45,24 @@ _log = logging.getLogger(__name__)
 @public_value
 @dataclass(frozen=True, eq=False)
 class DesignSummary:
-    """Designs with what they are worth: the values that page, terminal and JSON show."""
+    """Designs with their expected accuracy: the values of page, terminal and JSON."""
 
     robot: str
-    """Name of the robot that they are for."""
+    """Name of the robot."""
     nominal: Robot
-    """The model that they were designed with."""
+    """The model of the design."""
     basis: BaseParameters
-    """The parameters they make visible."""
+    """The excited base parameters."""
     plan: DesignPlan
     designs: Designs
     others: Mapping[str, DesignResult]
-    """Designs by other criteria, to compare."""
+    """Designs by other criteria for comparison."""
     explanation: Explanation | None
-    """Why some parameters are seen well and others badly."""
+    """Why parameters are well or weakly identifiable, if requested."""
 
     @property
     def criterion(self) -> str:
-        """Name of what the excitations were designed for."""
+        """Name of the design criterion."""
         return CRITERIA.name_of(self.plan.criterion)
 
     @property
@@ -72,7 +72,7 @@ class DesignSummary:
 
     @property
     def assumptions(self) -> list[str]:
-        """What was assumed of the model and its space, one sentence each."""
+        """Assumptions on the model and its space, one sentence each."""
         return list(dict.fromkeys((*self.nominal.assumptions, *self.plan.assumptions)))
 
     @cached_property
@@ -105,15 +105,15 @@ class DesignSummary:
 
     @cached_property
     def contacts(self) -> list[ContactResult]:
-        """The links that touch on the trajectories, which are numbered from 1.
+        """Link contacts on the trajectories, which are numbered from 1.
 
-        None are known where no engine is installed, which a design without clearance does not need.
+        Empty without an installed engine, which a design without clearance does not need.
         """
         paths = {f"trajectory {k}": path for k, path in enumerate(self.designs.trajectories, 1)}
         try:
             return contacts(self.nominal, paths, self.plan.floor)
         except MissingExtraError as error:
-            _log.warning("contacts are not looked for: %s", error)
+            _log.warning("contacts are not checked: %s", error)
             return []
 
     @property
@@ -123,15 +123,15 @@ class DesignSummary:
 
     @property
     def passed(self) -> bool:
-        """Whether the design came to its end and keeps all limits."""
-        kept = not any(result.violated for result in self.designs.designs)
-        return kept and not self.designs.is_interrupted
+        """Whether the design is complete and respects all limits."""
+        is_feasible = not any(result.violated for result in self.designs.designs)
+        return is_feasible and not self.designs.is_interrupted
 
     def write(self, path: str | Path, csv: str | Path | None = None) -> list[Path]:
         """Write the trajectories; return their files.
 
-        The path (JSON) is that of the first one; further ones have a number behind its name. The
-        table (CSV) is of the first one, for a machine. Raises `FileFormatError` if a file cannot be
+        The path (JSON) is that of the first one; a number is appended for further ones. The table
+        (CSV) is of the first one, for a machine. Raises `FileFormatError` if a file cannot be
         written.
         """
         files = [Path(path), *number_paths(Path(path), len(self.trajectories))]
@@ -142,7 +142,7 @@ class DesignSummary:
         return files
 
     def content(self, files: Sequence[Path] = ()) -> dict[str, Any]:
-        """Return designs and what they are worth as JSON values, with the files they are in."""
+        """Return designs and their expected accuracy as JSON values, with their files."""
         designs, plan, basis = self.designs, self.plan, self.basis
         first = designs.designs[0]
         std = [float(value) if np.isfinite(value) else None for value in self.std]
@@ -175,13 +175,15 @@ class DesignSummary:
             content["log_dets"] = list(designs.sequence.log_dets)
         if self.explanation is not None:
             content["explanation"] = self.explanation.sentences()
-        content["contacts"] = [f"{found}; no real arm may run this" for found in self.contacts]
+        content["contacts"] = [
+            f"{contact}; do not run this motion on a robot" for contact in self.contacts
+        ]
         content["assumptions"] = self.assumptions
         return content
 
 
 def number_paths(path: Path, count: int) -> list[Path]:
-    """Return the files of the second and further trajectories, numbered behind the name."""
+    """Return the numbered files of the second and further trajectories."""
     return [path.with_name(f"{path.stem}-{k}{path.suffix}") for k in range(2, count + 1)]
 
 
@@ -203,30 +205,30 @@ def design(
     workers: int = 1,
     progress: Progress = silent,
 ) -> DesignSummary:
-    """Design excitations of a robot, with its nominal model alone.
+    """Design excitations of a robot with its nominal model alone.
 
     Parameters
     ----------
     robot : str, Path or Robot
         Catalog name, file, or a robot.
     config : StudyConfig, optional
-        All settings; what is given beside it counts more.
+        All settings; further arguments override them.
     nominal : Robot, optional
-        The model; by default as the configuration says, the robot wrong by some 20 %.
+        The nominal model; by default as in the configuration, the robot perturbed by about 20 %.
     family, criterion, solver : str, optional
         Names of `robotid list`.
     count : int, optional
-        Trajectories that are designed one after the other.
+        Number of trajectories, designed one after the other.
     prior : sequence of str or Path, optional
-        Logs or trajectories that there are already.
+        Existing logs or trajectories.
     clearance, floor : float, optional
         Distance between links, and height of the floor [m].
     compare : bool
-        Design by other criteria, too.
+        Also design by other criteria.
     explain : bool
-        Say why some parameters are seen well and others badly.
+        Explain why parameters are well or weakly identifiable.
     seed : int, optional
-        Of all randomness; by default that of the configuration.
+        Seed; by default that of the configuration.
     workers : int
         Processes; the result does not depend on their number.
     progress : callable
@@ -240,7 +242,7 @@ def design(
     Raises
     ------
     InfeasibleError
-        If nothing keeps the limits.
+        If no candidate respects the limits.
     OptionError, UnknownNameError
         If a name or an option is refused.
     """
@@ -262,7 +264,7 @@ def design(
     designs = design_excitation(
         nominal, basis, plan, streams("design"), workers=workers, progress=progress
     )
-    if designs.is_interrupted:  # what is there is to be written at once
+    if designs.is_interrupted:  # the interrupted design is written at once
         compare = explain = False
     criteria = {name: build_criterion(config.design, name) for name in COMPARED_CRITERIA if compare}
     rngs = {name: streams("design") for name in criteria}

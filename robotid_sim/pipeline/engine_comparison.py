@@ -1,7 +1,7 @@
-"""One excitation in several engines: a model from the log of each, proved in each.
+"""Run one excitation in several engines, identify from each log, validate in each engine.
 
-The estimates are of one robot: their difference must be what their covariances say. Every model
-predicts the unseen log of every engine and runs the closed loop there.
+The difference of the estimates must agree with their covariances. Every model predicts the
+validation motion of every engine and runs the closed loop there.
 """
 
 from collections.abc import Mapping, Sequence
@@ -35,15 +35,15 @@ from robotid_sim.validation.prediction import predict
 @public_value
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EngineValidation:
-    """What a model identified in one engine is worth in another, or in the same."""
+    """Validation of a model that is identified in one engine, in another or the same one."""
 
     seed: int
     identified_in: str
     validated_in: str
     model_error: Float1D | None
-    """RMS error on the unseen motion over the RMS torque, shape (n,); None if the fit failed."""
+    """RMS error on the validation motion over the RMS torque, shape (n,); None for a failed fit."""
     remaining_gap: float | None
-    """Share of the tracking gap that is left, worst lap; None without laps or model."""
+    """Remaining share of the tracking gap, worst lap; None without laps or model."""
 
     @property
     def has_other_engine(self) -> bool:
@@ -56,7 +56,7 @@ class EngineValidation:
         return None if self.model_error is None else finite(float(self.model_error.max()))
 
     def content(self) -> dict[str, Any]:
-        """Return the proof as JSON values."""
+        """Return the validation as JSON values."""
         error = None if self.model_error is None else self.model_error.tolist()
         gap = None if self.remaining_gap is None else finite(self.remaining_gap)
         return {
@@ -71,21 +71,21 @@ class EngineValidation:
 @public_value
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
 class EngineComparison:
-    """One study in both engines, proved in both."""
+    """One study in both engines, validated in both."""
 
     robot: str
     seed: int
     validations: tuple[EngineValidation, ...]
-    """Every engine of the identification with every one of the proof."""
+    """Every engine of the identification with every engine of the validation."""
     difference: Difference | None
-    """The second engine's estimate minus the first's; None if a fit failed."""
+    """Estimate of the second engine minus that of the first; None if a fit failed."""
     failed_loops: int
     assumptions: tuple[str, ...]
     limits: VerdictLimits
     settings: str
     """Configuration of the study where it differs from the defaults, as JSON."""
     excitation: Mapping[str, Log] | None = None
-    """What every engine made of the excitation; None where it is not kept."""
+    """Logs of the excitation by engine; None if they are not kept."""
 
 
 def both_engines() -> tuple[str, ...]:
@@ -94,22 +94,21 @@ def both_engines() -> tuple[str, ...]:
 
 
 def engine_title(name: str | None) -> str:
-    """Return an engine, by default the first that is installed, as texts call it."""
+    """Return the title of an engine, by default of the first that is installed."""
     return ENGINES[engine_named(name)].words
 
 
 EngineRuns = tuple[Mapping[str, Log], Mapping[str, Log]]
-"""Of every engine, by its name, before anything is measured: the run of the designed excitation,
-and that of the motion that no fit sees."""
+"""Clean logs by engine: of the designed excitation, and of the validation motion."""
 
 
 @one_blas_thread()
 def engine_runs(
     setup: Setup, engines: Sequence[str], *, workers: int = 1, progress: Progress = silent
 ) -> EngineRuns:
-    """Design one excitation, and run it and the unseen motion in all engines.
+    """Design one excitation, and run it and the validation motion in all engines.
 
-    The engine of the setup's own cell plays no part.
+    The engine of the cell of the setup is ignored.
     """
     designs = design_excitation(
         setup.nominal,
@@ -133,15 +132,15 @@ def engine_runs(
 def compare_engines(
     setup: Setup, runs: EngineRuns, *, workers: int = 1, progress: Progress = silent
 ) -> EngineComparison:
-    """Identify from the run of every engine, with independent noise, and prove it in all of them.
+    """Identify from the log of every engine, with independent noise, and validate in all engines.
 
-    The seed of the setup is that of the noise; workers are for the closed loops.
+    The seed of the setup is that of the noise; workers share the closed loops.
     """
     excitation, unseen_runs = runs
     engines = tuple(excitation)
     setups = {name: replace(setup, cell=replace(setup.cell, engine=name)) for name in engines}
     fits = {name: _identify(setups[name], excitation[name], progress) for name in engines}
-    proofs, failed, units = [], 0, setup.cell.plant.joint_units
+    validations, failed, units = [], 0, setup.cell.plant.joint_units
     for name in engines:
         rng = setup.streams(f"{name} unseen measure")
         unseen = measure_clean_log(setups[name].cell, unseen_runs[name], rng)
@@ -153,7 +152,7 @@ def compare_engines(
                 predicted = predict(beta, unseen, fit.nominal, fit.basis, fit.preprocessor)
                 error = predicted.model_error_relative
             gap = None if loop is None else loop.gap_left(units, _loop_name(source))
-            proofs.append(
+            validations.append(
                 EngineValidation(
                     seed=setup.streams.seed,
                     identified_in=source,
@@ -163,12 +162,12 @@ def compare_engines(
                 )
             )
     compared = [_select_compared_estimate(ENGINES[name].words, fit) for name, fit in fits.items()]
-    sound = [estimate for estimate in compared if estimate is not None]
+    valid = [estimate for estimate in compared if estimate is not None]
     return EngineComparison(
         robot=setup.cell.plant.name,
         seed=setup.streams.seed,
-        validations=tuple(sorted(proofs, key=lambda proof: engines.index(proof.identified_in))),
-        difference=(compare_estimates(sound).pairs[0] if len(sound) == len(fits) else None),
+        validations=tuple(sorted(validations, key=lambda v: engines.index(v.identified_in))),
+        difference=(compare_estimates(valid).pairs[0] if len(valid) == len(fits) else None),
         failed_loops=failed,
         assumptions=tuple(setup.assumptions),
         limits=setup.limits,
@@ -178,7 +177,7 @@ def compare_engines(
 
 
 def _identify(setup: Setup, clean: Log, progress: Progress) -> Identification:
-    """Return what the log of one engine gives."""
+    """Identify from the log of one engine."""
     cell, streams = setup.cell, setup.streams
     log = measure_clean_log(cell, clean, streams(f"{cell.engine} measure"))
     rng = streams(f"{cell.engine} identify")
@@ -194,7 +193,7 @@ def _identify(setup: Setup, clean: Log, progress: Progress) -> Identification:
 
 
 def _loop_name(engine: str) -> str:
-    """Return what a model is called in the loop."""
+    """Name the model of an engine in the closed loop."""
     return f"identified in {engine}"
 
 
@@ -227,11 +226,11 @@ def _run_closed_loop(
 
 
 def _select_compared_estimate(label: str, fit: Identification) -> ComparedEstimate | None:
-    """Return the estimate whose error is that of the noise alone; None if it failed.
+    """Return the unbiased estimate for the comparison; None if it failed.
 
-    A covariance says nothing of an estimate that constraints move, so weighted least squares of the
-    same rows stands for it, as in the verdict of a study. Its variances are those of its intervals,
-    which have no bias, where those of `Estimate.cov` err on the large side.
+    A constrained estimate is replaced by weighted least squares of the same rows, because its
+    covariance does not describe its error. Its variances are the unbiased ones of the intervals;
+    those of `Estimate.cov` are too large.
     """
     estimate = fit.chosen
     if not estimate.unbiased:
@@ -242,6 +241,6 @@ def _select_compared_estimate(label: str, fit: Identification) -> ComparedEstima
     scale = intervals.std / estimate.std
     assert estimate.cov is not None
     estimate = replace(estimate, cov=estimate.cov * np.outer(scale, scale))
-    # As in `compare`: errors of torque constants are held to first order only.
+    # As in `compare`: the covariance contains gain errors to first order only.
     blocks = None if fit.drive_gain_std else fit.covariance_blocks(estimate)
     return ComparedEstimate(label, estimate, fit.basis.groupings, dof=intervals.dof, blocks=blocks)

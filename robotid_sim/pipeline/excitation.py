@@ -1,4 +1,4 @@
-"""The design stage: excitations for a nominal model, and what they promise."""
+"""The design stage: excitations for a nominal model, and their expected accuracy."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -25,7 +25,7 @@ from robotid_sim.threads import one_blas_thread
 from robotid_sim.trajectory.reference import Excitation, Trajectory, run_time
 
 EXPLAINED_SAMPLES = 500
-"""Samples of a run that an explanation looks at."""
+"""Number of samples of a run in an explanation."""
 
 
 @public_value
@@ -34,11 +34,11 @@ class Designs:
     """The excitations of the design stage."""
 
     designs: tuple[DesignResult, ...]
-    """One a trajectory, in the order of their design."""
+    """One design per trajectory, in order."""
     sequence: SequenceResult | None = None
-    """What they are worth together, if there are several."""
+    """Joint information of several trajectories."""
     relaxed: tuple[str, ...] = ()
-    """Pairs of links that cannot keep the clearance, and what they keep, in words."""
+    """Texts on pairs of links that cannot keep the clearance, and their distances."""
 
     @property
     def trajectories(self) -> tuple[Excitation, ...]:
@@ -49,7 +49,7 @@ class Designs:
 
     @property
     def is_interrupted(self) -> bool:
-        """Whether it is the best so far at Ctrl-C."""
+        """Whether the design was interrupted by Ctrl-C."""
         return any(design.interrupted for design in self.designs)
 
 
@@ -63,10 +63,10 @@ def design_excitation(
     workers: int = 1,
     progress: Progress = silent,
 ) -> Designs:
-    """Return excitations, designed with the nominal model alone.
+    """Design excitations with the nominal model alone.
 
-    The result does not depend on the number of workers. Raises `InfeasibleError` if nothing keeps
-    the limits.
+    The result does not depend on the number of workers. Raises `InfeasibleError` if no candidate
+    respects the limits.
     """
     with add_clearance(nominal, plan) as (plan, relaxed):
         if isinstance(plan.search, SwarmSearch):
@@ -87,7 +87,7 @@ def designs_by_criteria(
     criteria: Mapping[str, Criterion],
     progress: Progress = silent,
 ) -> dict[str, DesignResult]:
-    """Return single designs by several criteria, with all else as planned."""
+    """Design single excitations by several criteria with the same plan."""
     return {
         name: design_excitation(
             nominal,
@@ -101,7 +101,7 @@ def designs_by_criteria(
 
 
 def free_space(nominal: Robot, plan: DesignPlan) -> FreeSpace | None:
-    """Return the space in which links keep apart; None where they need not."""
+    """Return the space with the clearance of links; None without clearance."""
     if not plan.has_clearance:
         return None
     rest = nominal.home if plan.start is None else plan.start
@@ -110,26 +110,26 @@ def free_space(nominal: Robot, plan: DesignPlan) -> FreeSpace | None:
 
 @contextmanager
 def add_clearance(nominal: Robot, plan: DesignPlan) -> Iterator[tuple[DesignPlan, tuple[str, ...]]]:
-    """Give a plan with distances among its constraints, and which pairs cannot keep them, in words.
+    """Add distances to the constraints of a plan; give texts on pairs that cannot keep them.
 
-    The engine is open meanwhile if it must be.
+    The engine is open in the context if it is needed.
     """
     space = free_space(nominal, plan)
     if space is None:
         yield plan, ()
         return
     with space.open() as clearance:
-        added = (clearance,) if clearance.names else ()  # a short arm has no pair of links
-        yield replace(plan, constraints=(*plan.constraints, *added)), clearance.relaxed
+        constraints = (clearance,) if clearance.names else ()  # a short arm has no pair of links
+        yield replace(plan, constraints=(*plan.constraints, *constraints)), clearance.relaxed
 
 
 def compute_expected_accuracy(
     nominal: Robot, basis: BaseParameters, trajectories: Sequence[Excitation], plan: DesignPlan
 ) -> Float1D:
-    """Return the standard deviation that every base parameter will have, shape (b,).
+    """Compute the expected standard deviation of every base parameter, shape (b,).
 
-    From the logs of all trajectories together, with torque noise of 1 % of the RMS, and from what
-    exists already; see `expected_std`.
+    The data are logs of all trajectories, with torque noise of 1 % of the RMS, and the prior of
+    the plan; see `expected_std`.
     """
     information = plan.prior or Prior.none(basis.rank)
     for path in trajectories:
@@ -141,7 +141,7 @@ def compute_expected_accuracy(
 def explanation(
     nominal: Robot, basis: BaseParameters, trajectories: Sequence[Excitation], plan: DesignPlan
 ) -> Explanation:
-    """Return why excitations see some base parameters well and others badly; see `explain`."""
+    """Explain why base parameters are well or weakly identifiable; see `explain`."""
     rows, samples = [], 0.0
     for trajectory in trajectories:
         t = np.arange(EXPLAINED_SAMPLES) * run_time(trajectory) / EXPLAINED_SAMPLES
@@ -155,10 +155,10 @@ def explanation(
 
 
 CONTACT_CUTOFF = 0.01
-"""Distances that are looked at [m]."""
+"""Largest measured distance [m]."""
 
 CONTACT_POSES = 400
-"""Poses of a motion at which contacts are looked for."""
+"""Number of poses of a motion that are checked for contacts."""
 
 CONTACT_REMEDY = (
     "The engine does not simulate contact between links. Do not run this motion on a real robot. "
@@ -169,30 +169,31 @@ CONTACT_REMEDY = (
 def contacts(
     robot: Robot, motions: Mapping[str, Trajectory], floor: float | None = None
 ) -> list[ContactResult]:
-    """Return the pairs of links that touch on motions, each where it is deepest.
+    """Find the pairs of links that touch on motions, with their deepest contact.
 
-    By the convex hulls of the links; those that touch at home already do not count.
-
-    The floor has a height in the root frame [m], or there is none.
+    Links are convex hulls; pairs that touch in the home pose are excluded. `floor` is its height in
+    the root frame [m], None without a floor.
     """
-    found = []
+    contact_list = []
     with Proximity(robot, floor=floor, cutoff=CONTACT_CUTOFF) as proximity:
-        apart = proximity(robot.home)[0] > 0.0
+        is_apart = proximity(robot.home)[0] > 0.0
         for name, motion in motions.items():
             t = np.linspace(motion.start, motion.duration, CONTACT_POSES)
             distances = proximity.measure(motion(t).q)[0]
-            for k in np.flatnonzero(apart & (distances.min(axis=0) < 0.0)):
+            for k in np.flatnonzero(is_apart & (distances.min(axis=0) < 0.0)):
                 at, pair = int(distances[:, k].argmin()), proximity.pairs[k]
                 depth, when = -float(distances[at, k]), float(t[at])
                 links = (pair.first, pair.second)
-                found.append(ContactResult(motion=name, links=links, depth_m=depth, t_s=when))
-    return found
+                contact_list.append(
+                    ContactResult(motion=name, links=links, depth_m=depth, t_s=when)
+                )
+    return contact_list
 
 
-def contact_notes(found: Iterable[ContactResult]) -> list[str]:
-    """Return one line a motion, which links touch most deeply, and what to do about it."""
+def contact_notes(contact_list: Iterable[ContactResult]) -> list[str]:
+    """Report the deepest contact of every motion, and the remedy."""
     by_motion: dict[str, list[ContactResult]] = {}
-    for contact in found:
+    for contact in contact_list:
         by_motion.setdefault(contact.motion, []).append(contact)
     lines = []
     for motion, pairs in by_motion.items():

@@ -1,4 +1,4 @@
-"""A robot as a file for other tools."""
+"""Write a robot for other tools."""
 
 from collections.abc import Sequence
 from enum import StrEnum
@@ -33,26 +33,27 @@ SUFFIX_FORMATS = {
     ".py": Format.PYTHON,
     ".c": Format.C,
 }
-"""Formats by the names of their files."""
+"""Formats by the suffixes of their files."""
 
 CODE_WRITERS = {Format.PYTHON: write_python, Format.C: write_c}
 
 
-def format_of(out: Path, given: Format | str | None = None) -> Format:
+def format_of(out: Path, requested: Format | str | None = None) -> Format:
     """Return the format of a file by its suffix.
 
-    Raises `OptionError` or `UnknownNameError` if that is unknown, or another format is asked for.
+    Raises `OptionError` or `UnknownNameError` if it is unknown, or contradicts `requested`.
     """
-    if given is not None and given not in [*Format]:
-        raise UnknownNameError.from_names("format", given, [*Format])
+    if requested is not None and requested not in [*Format]:
+        raise UnknownNameError.from_names("format", requested, [*Format])
     by_suffix = SUFFIX_FORMATS.get(out.suffix.lower())
     listed = ", ".join(SUFFIX_FORMATS)
     if by_suffix is None:
-        raise OptionError(f"cannot export to {out}: its suffix is none of {listed}")
-    if given not in (None, by_suffix):
-        suffix = next(suffix for suffix, name in SUFFIX_FORMATS.items() if name == given)
+        raise OptionError(f"cannot export to {out}: its suffix must be one of {listed}")
+    if requested not in (None, by_suffix):
+        suffix = next(suffix for suffix, name in SUFFIX_FORMATS.items() if name == requested)
         raise OptionError(
-            f"--format {given} contradicts {out}, which is {by_suffix}; end its name in {suffix}"
+            f"--format {requested} contradicts {out}, which is {by_suffix}; end its name in "
+            f"{suffix}"
         )
     return by_suffix
 
@@ -69,25 +70,25 @@ def export(
     Parameters
     ----------
     robot : Robot
-        What is written.
+        The robot to write.
     path : str or Path
-        File to write; its suffix says the format.
+        File to write; its suffix determines the format.
     format : str, optional
-        The format, to be sure: ``urdf``, ``mjcf``, ``sdf``, ``python`` or ``c``.
+        Expected format: ``urdf``, ``mjcf``, ``sdf``, ``python`` or ``c``.
     meshes : MeshMode
-        Whether the meshes come along.
+        Whether meshes are copied.
 
     Returns
     -------
     files : list of Path
-        The file, and one beside a model for what its format has no place for.
+        The file, and a side-car file with quantities that the format cannot represent.
     notes : tuple of str
-        What the files lack.
+        Quantities that the files do not contain.
 
     Raises
     ------
     OptionError
-        If the suffix is none of a format, or of another one.
+        If the suffix is unknown, or contradicts the format.
     FileFormatError
         If a file cannot be written.
     """
@@ -96,10 +97,10 @@ def export(
     require_writable(out)
     if chosen not in CODE_WRITERS:
         require_side_car(out)
-    left = describe_omissions(robot.terms)
+    omissions = describe_omissions(robot.terms)
     if chosen in CODE_WRITERS:
         CODE_WRITERS[chosen](robot, out)
-        return [out], left
+        return [out], omissions
     files = [out, out.with_suffix(".toml")]
     if chosen is Format.MJCF:
         return files, write_mjcf(robot, out, meshes=meshes)
@@ -111,31 +112,31 @@ def export(
 
 
 MAX_DRAWS = 10_000
-"""Robots that are drawn at once."""
+"""Largest number of posterior samples."""
 
-DRAW_FILE_PATTERN = "draw_*.urdf"
+SAMPLE_FILE_PATTERN = "sample_*.urdf"
 
 
 def folder_of_draws(folder: Path, count: int) -> list[Path]:
-    """Return the files that draws will have; make their folder.
+    """Make the folder of posterior samples and return their files.
 
-    Raises `OptionError` if none are asked for, `FileFormatError` if the folder cannot be written
-    or has other draws.
+    Raises `OptionError` for a wrong number, `FileFormatError` if the folder cannot be written or
+    has other samples.
     """
     if not 1 <= count <= MAX_DRAWS:
-        raise OptionError(f"draws are counted from 1, got {count}; give at most {MAX_DRAWS}")
+        raise OptionError(f"the number of posterior samples must be 1 to {MAX_DRAWS}, got {count}")
     make_folder(folder, "--draws")
     digits = max(2, len(str(count)))
     files = [folder / f"sample_{k:0{digits}d}.urdf" for k in range(1, count + 1)]
-    if others := sorted(set(folder.glob(DRAW_FILE_PATTERN)) - set(files)):
+    if others := sorted(set(folder.glob(SAMPLE_FILE_PATTERN)) - set(files)):
         raise FileFormatError(
-            f"{folder} has other draws, such as {others[0].name}; remove them, or choose another "
-            "folder"
+            f"{folder} has other posterior samples, such as {others[0].name}; remove them, or "
+            "choose another folder"
         )
     return files
 
 
 def write_draws(robots: Sequence[Robot], files: Sequence[Path], meshes: MeshMode) -> None:
-    """Write drawn robots as URDF."""
+    """Write posterior samples as URDF."""
     for robot, file in zip(robots, files, strict=True):
         write_urdf(robot, file, meshes=meshes)

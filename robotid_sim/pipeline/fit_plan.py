@@ -1,4 +1,4 @@
-"""How logs become estimates: from names and options to built values."""
+"""Build the plan of a fit from names and options."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
@@ -39,25 +39,25 @@ class PreprocessConfig(ConfigSection):
 
 
 class EstimationConfig(ConfigSection):
-    """The estimators and the parameters they look for."""
+    """The estimators and their parameters."""
 
     estimators: tuple[str, ...] = ("wls", "consistent")
     """Estimators that run, see `robotid list estimators`."""
     chosen: str = "consistent"
     """The estimate that identified.urdf is made from."""
     joint_parameters: tuple[str, ...] = ("Fv", "Fc", "Ia")
-    """Parameters of every joint that are looked for: of Fv, Fc, Fo, Ia."""
+    """Estimated parameters of every joint: of Fv, Fc, Fo, Ia."""
     eps: Literal["fixed", "estimate"] = "estimate"
-    """Transition velocity of Coulomb friction: as given, or from the log where it shows another."""
+    """Transition velocity of Coulomb friction: as given, or estimated if the log determines it."""
     gravity: Literal["fixed", "estimate"] = "estimate"
-    """Gravity, which a tilted base turns: as given, or from the log where it shows another."""
+    """Direction of gravity, for a tilted base: as given, or estimated if the log determines it."""
     drive_gain_std: float = Field(default=0.0, ge=0.0, lt=1.0)
-    """Standard deviation of the relative errors of the torque constants, which no log shows: the
-    intervals hold them."""
+    """Relative standard deviation of the drive gains, which a log cannot determine; the intervals
+    include it."""
     joint_terms: tuple[str, ...] = (AUTO,)
-    """Kinds of terms of a joint's torque that the fit may choose by evidence beside
-    `joint_parameters`: ``none``, ``all``, some of those of `robotid list terms`, or ``auto``: all,
-    of joints that they predict better than functions of the state do."""
+    """Kinds of joint terms that the fit may select in addition to `joint_parameters`: ``none``,
+    ``all``, kinds of `robotid list terms`, or ``auto``: all that predict a joint better than
+    functions of its state."""
     options: dict[str, dict[str, Any]] = Field(default_factory=dict)
     """Options by estimator."""
 
@@ -65,88 +65,87 @@ class EstimationConfig(ConfigSection):
 @public_value
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FitPlan:
-    """How a log becomes estimates."""
+    """Plan of a fit."""
 
     preprocessor: Preprocessor
     estimators: Mapping[str, Estimator]
-    """By the name that their estimates get, in the order in which they run."""
+    """Estimators by the names of their estimates, in the order of their runs."""
     chosen: str
-    """The estimate that the identified robot is made from."""
+    """The estimate of the identified robot."""
     estimate_eps: bool = False
-    """Whether transition velocities of friction are taken from the log where it shows others."""
+    """Whether transition velocities are estimated if the log determines them."""
     estimate_gravity: bool = False
-    """Whether gravity is taken from the log where it shows another."""
+    """Whether gravity is estimated if the log determines it."""
     drive_gain_std: float = 0.0
-    """Standard deviation of the relative errors of the torque constants."""
+    """Relative standard deviation of the drive gains."""
     joint_terms: tuple[str, ...] = ()
-    """Kinds of terms of a joint's torque that the fit may choose beside the standard ones."""
+    """Kinds of joint terms that the fit may select."""
     terms_by_need: bool = False
-    """Whether they are sought only where the model lacks something, and chosen of joints that they
-    predict better than functions of the state do."""
-    heeds_loop_noise: bool = False
-    """Whether output error is run and chosen where the controller of a log has shaken the robot
-    with the noise of its encoders."""
+    """Whether joint terms are selected only for unmodeled torque, and only if they predict a joint
+    better than functions of its state."""
+    accounts_for_loop_noise: bool = False
+    """Whether output error is run and chosen for measurement noise fed back by the controller."""
 
 
 OUTPUT_ERROR_NAME = "output-error"
 
 MIN_LOOP_NOISE_SHARE = 0.1
-"""Share of noise in the torques from which output error is chosen.
+"""Smallest share of fed-back noise in the torques for which output error is chosen.
 
-`bench/feedback_noise.py`: with 3 to 6 % least squares errs as little; with 25 % it errs ten times
-as much, and functions of the state that the model lacks come out of the noise alone.
+`bench/feedback_noise.py`: with 3 to 6 % least squares is as accurate; with 25 % its error is ten
+times larger, and the noise alone causes apparent unmodeled torque.
 """
 
 
 def add_output_error(plan: FitPlan, logs: Sequence[Log]) -> tuple[FitPlan, LoopNoise | None]:
-    """Return a plan that runs output error too where noise in the loop shakes the robot, and where.
+    """Add output error to a plan for measurement noise fed back by the controller.
 
-    Least squares takes motion and torque noise for independent, and rows keep next to nothing of
-    what the noise does to the motion; output error uses it.
+    Returns the plan and the noise. Least squares assumes independent motion and torque noise, and
+    its rows lose most of the motion caused by the noise; output error uses it.
     """
-    if not plan.heeds_loop_noise:
+    if not plan.accounts_for_loop_noise:
         return plan, None
-    found = [
+    loop_noises = [
         noise for log in logs if (noise := loop_noise(log)) and noise.share > MIN_LOOP_NOISE_SHARE
     ]
-    if not found:
+    if not loop_noises:
         return plan, None
     added = {} if OUTPUT_ERROR_NAME in plan.estimators else {OUTPUT_ERROR_NAME: OutputError()}
-    return replace(plan, estimators={**plan.estimators, **added}), found[0]
+    return replace(plan, estimators={**plan.estimators, **added}), loop_noises[0]
 
 
 def choose_estimate(
     plan: FitPlan,
     estimates: Mapping[str, Estimate],
-    found: LoopNoise | None,
+    noise: LoopNoise | None,
     problem: LinearProblem,
 ) -> str:
-    """Return the name of the estimate to take: the plan's, or that of output error.
+    """Choose the name of the estimate: that of the plan, or output error.
 
-    Where it cannot simulate, as with terms of joints, output error is least squares.
+    If it cannot simulate, as with joint terms, output error is least squares.
     """
     simulated = estimates.get(OUTPUT_ERROR_NAME)  # long logs have none
-    if found is not None and simulated and simulated.success and can_simulate(problem):
+    if noise is not None and simulated and simulated.success and can_simulate(problem):
         return OUTPUT_ERROR_NAME
     return plan.chosen
 
 
-def loop_noise_sentence(found: LoopNoise, chosen: str) -> str:
-    """Return in words that the loop saw noise, and what became of it."""
-    taken = (
+def loop_noise_sentence(noise: LoopNoise, chosen: str) -> str:
+    """Describe measurement noise fed back by the controller, and the chosen estimator."""
+    consequence = (
         "output error is chosen, because fed-back noise biases least squares and may appear as "
         "unmodeled torque."
         if chosen == OUTPUT_ERROR_NAME
         else "output error, which accounts for it, failed; lower the gains of the recording "
         "controller."
     )
-    return f"{found.sentence()[:-1]}; {taken}"
+    return f"{noise.sentence()[:-1]}; {consequence}"
 
 
 Estimators = Sequence[str] | Mapping[str, Estimator]
-"""Estimators by name, or objects by the name that their estimates get."""
+"""Names of estimators, or estimators by the names of their estimates."""
 ConstantSource = Literal["fixed", "estimate"]
-"""Whether a constant of the model is as given, or from the log where it shows another."""
+"""Whether a constant of the model is as given, or estimated if the log determines it."""
 
 DEFAULT_CONFIG = EstimationConfig()
 
@@ -161,7 +160,7 @@ def fit_plan(
     gravity: ConstantSource = DEFAULT_CONFIG.gravity,
     drive_gain_std: float = 0.0,
 ) -> FitPlan:
-    """Return how logs become estimates; the parameters are those of `identify`.
+    """Build the plan of a fit; the parameters are those of `identify`.
 
     Raises `OptionError` or `UnknownNameError` if a name is refused, or if the chosen estimator is
     not among those that run.
@@ -186,16 +185,18 @@ def fit_plan(
         drive_gain_std=drive_gain_std,
         joint_terms=FITTED_KINDS if kinds == (AUTO,) else kinds,
         terms_by_need=kinds == (AUTO,),
-        heeds_loop_noise=estimators is None,
+        accounts_for_loop_noise=estimators is None,
     )
 
 
 def build_fit(config: "StudyConfig") -> FitPlan:
-    """Return preprocessor and estimators; raise if the chosen estimator is not among them."""
+    """Build preprocessor and estimators; raise if the chosen estimator is not among them."""
     settings: EstimationConfig = config.estimation
     for name in settings.options:
         if name not in settings.estimators:
-            raise OptionError(f"options for the estimator '{name}', which is not run")
+            raise OptionError(
+                f"estimator '{name}' has options but is not run; add it to estimators"
+            )
     options = settings.options
     plan = fit_plan(
         estimators={n: ESTIMATORS.build(n, **options.get(n, {})) for n in settings.estimators},
@@ -206,12 +207,12 @@ def build_fit(config: "StudyConfig") -> FitPlan:
         gravity=settings.gravity,
         drive_gain_std=settings.drive_gain_std,
     )
-    heeds = not {"chosen", "estimators"} & settings.model_fields_set
-    return replace(plan, heeds_loop_noise=heeds)
+    is_default = not {"chosen", "estimators"} & settings.model_fields_set
+    return replace(plan, accounts_for_loop_noise=is_default)
 
 
 def build_rows(config: PreprocessConfig) -> Rows:
-    """Return which rows of a log enter the fit."""
+    """Build the options of the rows of a fit."""
     names = [field.name for field in fields(Rows) if field.name != "cutoffs"]
     for name in config.rows:
         if name not in names:
@@ -220,13 +221,13 @@ def build_rows(config: PreprocessConfig) -> Rows:
 
 
 def build_preprocessor(config: PreprocessConfig) -> Preprocessor:
-    """Return the preprocessor, with the rows of the configuration where it has a field for them.
+    """Build the preprocessor, with the rows of the configuration if it has a field for them.
 
-    Raises `OptionError` if rows are given to one that chooses them itself.
+    Raises `OptionError` if rows are given to a preprocessor without that field.
     """
     rows = build_rows(config)
     if "rows" in config.options:
-        raise OptionError("preprocess.options.rows: rows have their own section, preprocess.rows")
+        raise OptionError("move preprocess.options.rows to the section preprocess.rows")
     if has_rows(PREPROCESSORS[config.name]):
         return PREPROCESSORS.build(config.name, **config.options, rows=rows)
     if config.rows or config.cutoffs:

@@ -1,4 +1,4 @@
-"""From logs to the rows of a fit: preprocessing, constants of the model, terms of joints."""
+"""From logs to the rows of a fit: preprocessing, constants of the model, joint terms."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -44,16 +44,16 @@ from robotid_sim.preprocess.rts import likelihood_corner
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RevisedModel:
-    """The model of a fit with the constants that its logs show, and preprocessors tuned by it."""
+    """The model of a fit with constants estimated from logs, and preprocessors tuned by it."""
 
     preprocessors: tuple[Preprocessor, ...]
-    """As tuned to every log."""
+    """Preprocessors as tuned to every log."""
     nominal: Robot
     basis: BaseParameters
     eps: FrictionFit | None = None
-    """Transition velocities, if the logs show others than the nominal ones."""
+    """Estimated transition velocities; None if they are the nominal ones."""
     gravity: GravityFit | None = None
-    """Gravity, likewise."""
+    """Estimated gravity, likewise."""
 
     def errors(self, rows: LinearProblem, motion: Motion) -> Float2D | None:
         """Return the torque of one standard deviation of the constants, (N n, k); None for none."""
@@ -75,10 +75,10 @@ def revise_model(
     basis: BaseParameters,
     plan: FitPlan,
 ) -> RevisedModel:
-    """Estimate the constants of a model that logs show to be others, as far as a plan asks for it.
+    """Estimate the constants of a model that logs determine, if requested by the plan.
 
-    The preprocessors are as tuned to every log by the nominal model, which stays as it is where the
-    logs show nothing else.
+    The preprocessors are tuned to every log with the nominal model, whose constants remain if the
+    logs support them.
     """
     model = RevisedModel(preprocessors, nominal, basis)
     if not plan.estimate_eps and not plan.estimate_gravity:
@@ -103,7 +103,7 @@ def revise_model(
 def _revise_eps(
     model: RevisedModel, logs: Sequence[Log], smooth: Motion, plan: FitPlan
 ) -> RevisedModel:
-    """Return a model with the transition velocities that predict both kinds of motion better."""
+    """Revise the transition velocities that improve the prediction of both kinds of motion."""
     nominal, basis, finer = model.nominal, model.basis, finer_rows(smooth)
     fit = revise_eps(finer, nominal, basis)
     while fit is not None:
@@ -125,20 +125,20 @@ def _revise_eps(
 def retune(
     model: RevisedModel, logs: Sequence[Log], nominal: Robot, plan: FitPlan
 ) -> tuple[Preprocessor, ...]:
-    """Return the preprocessors of a plan tuned to logs by another model, for the same rows."""
+    """Tune the preprocessors of a plan to logs with another model, for the same rows."""
     same = [copy_rows(plan.preprocessor, use) for use in model.preprocessors]
     return tuple(use.tune(log, nominal) for use, log in zip(same, logs, strict=True))
 
 
 def copy_rows(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor:
-    """Return a preprocessor that is not tuned, with the rows that one has that is."""
+    """Return an untuned preprocessor with the rows of a tuned one."""
     if isinstance(preprocessor, Adaptive) and isinstance(tuned, Adaptive):
         return replace(preprocessor, rows=tuned.rows, low_pass=SHARED)
     return preprocessor
 
 
 def smooth_positions(preprocessor: Preprocessor) -> Preprocessor:
-    """Return a preprocessor that makes its motion from positions alone, where it has such a one."""
+    """Return a preprocessor that uses positions alone, if it has such a method."""
     if isinstance(preprocessor, Adaptive):
         return replace(preprocessor, method="rts")
     return preprocessor
@@ -162,10 +162,10 @@ def recordings_of(
     motions: Sequence[Motion],
     robot: Robot,
 ) -> tuple[RecordedLog, ...]:
-    """Return what every log recorded, with the faults and the delay that preprocessors found.
+    """Return the recordings of all logs, with the faults and delays from the preprocessors.
 
-    Preprocessors are tuned, and the motions are theirs. Loads and terms that the robot has are
-    taken off the torques. There are none if a log lacks the torque of a joint.
+    Preprocessors are tuned, and the motions are theirs. Torques of payload and joint terms of the
+    robot are subtracted. There are no recordings if a joint torque is missing.
     """
     if not all(log.torque_measured.all() for log in logs):
         return ()
@@ -176,7 +176,7 @@ def recordings_of(
 def make_recording(
     log: Log, preprocessor: Preprocessor, motion: Motion, robot: Robot
 ) -> RecordedLog:
-    """Return what a log recorded; see `recordings_of`."""
+    """Return the recording of a log; see `recordings_of`."""
     sound: Bool2D = np.ones(log.q.shape, dtype=bool)
     if isinstance(preprocessor, Adaptive):
         if preprocessor.outliers:
@@ -203,9 +203,9 @@ def make_recording(
 
 
 def _pair_torques(log: Log, tau: Float2D) -> tuple[Float2D, float]:
-    """Return torques (N, n) by the position at which their step begins, and the lead of those.
+    """Return torques, shape (N, n), at the starts of their steps, and the remaining lead [s].
 
-    Torques whose times are not even are interpolated to the middle of the steps.
+    Torques at uneven times are interpolated to the middle of the steps.
     """
     if log.torque_times is not None:
         middle = log.t + 0.5 * log.dt
@@ -217,26 +217,26 @@ def _pair_torques(log: Log, tau: Float2D) -> tuple[Float2D, float]:
 
 
 class FittedMotion(NamedTuple):
-    """What logs become before their parameters are estimated."""
+    """Motion and rows of logs before the estimation."""
 
     model: RevisedModel
-    """With the constants that the logs show."""
+    """Model with the estimated constants."""
     preprocessors: tuple[Preprocessor, ...]
     """As tuned to every log."""
     motion: Motion
     smooth: Motion
-    """Made from positions alone, as that of predictions; of a long log that of its beginning."""
+    """Motion from positions alone, as in predictions; of a long log its beginning."""
     weights: Float2D
-    """Of the rows of every log and joint, shape (logs, n)."""
+    """Weights of the rows of every log and joint, shape (logs, n)."""
     structure: Structure
     rows: LinearProblem
-    """Rows of the motion, with what the terms explain."""
+    """Rows of the motion, including the torque of joint terms."""
 
 
 def tune_model(
     logs: Sequence[Log], nominal: Robot, basis: BaseParameters, plan: FitPlan
 ) -> RevisedModel:
-    """Return the model of a fit with what logs show of its constants, preprocessors tuned by it."""
+    """Estimate the constants of the model from logs, and tune the preprocessors with it."""
     tuned = tuple(plan.preprocessor.tune(log, nominal) for log in logs)
     return revise_model(logs, tuned, nominal, basis, plan)
 
@@ -248,9 +248,9 @@ def fit_motion(
     structure: Structure = EMPTY_STRUCTURE,
     robot: Robot | None = None,
 ) -> FittedMotion:
-    """Return motion, terms and rows of logs; see `robotid_sim.pipeline.stages`.
+    """Compute motion, terms and rows of logs; see `robotid_sim.pipeline.stages`.
 
-    With terms of joints, `robot` is one that has them and explains the logs.
+    `robot` has the joint terms and explains the logs.
     """
     tuned, nominal, basis = model.preprocessors, model.nominal, model.basis
     robot = robot or nominal
@@ -278,8 +278,8 @@ def _instruments(
     nominal: Robot,
     basis: BaseParameters,
 ) -> Float2D | None:
-    """Return the regressor along the mean of the other periods; None if a log has less than two."""
-    others = []
+    """Compute the regressor along the mean of the other periods; None with fewer than two."""
+    averaged_logs = []
     for log in logs:
         periods = None
         if log.period is not None and log.torque_times is None:
@@ -287,14 +287,16 @@ def _instruments(
         if periods is None or periods.count < 2:
             return None
         q = np.where((log.t >= 0.0)[:, None], periods.average_others(log.q), log.q)
-        others.append(replace(log, q=q, dq=None, truth=None))
-    smooth = join_motions(motions_of(others, [smooth_positions(use) for use in tuned], nominal))
-    apart = replace(motion, q=smooth.q, dq=smooth.dq, ddq=smooth.ddq)
-    return build_problem(apart, nominal, basis).W
+        averaged_logs.append(replace(log, q=q, dq=None, truth=None))
+    smooth = join_motions(
+        motions_of(averaged_logs, [smooth_positions(use) for use in tuned], nominal)
+    )
+    other_motion = replace(motion, q=smooth.q, dq=smooth.dq, ddq=smooth.ddq)
+    return build_problem(other_motion, nominal, basis).W
 
 
 def _as_decided(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor:
-    """Return a preprocessor that takes off the delay that was found, with the rows that it has."""
+    """Return a preprocessor with the delay and the rows of a tuned one."""
     same = copy_rows(preprocessor, tuned)
     if isinstance(same, Adaptive) and isinstance(tuned, Adaptive):
         return replace(same, delay=tuned.delay)
@@ -304,7 +306,7 @@ def _as_decided(preprocessor: Preprocessor, tuned: Preprocessor) -> Preprocessor
 def weigh_logs(
     motions: Sequence[Motion], nominal: Robot, basis: BaseParameters
 ) -> tuple[Motion, Float2D]:
-    """Return motions as one, and the weights by log and joint that make their noise alike."""
+    """Join motions, and compute the weights by log and joint that equalize their noise."""
     motion = join_motions(motions)
     row_filter = motion.row_filter
     if not isinstance(row_filter, JoinedRowFilter):

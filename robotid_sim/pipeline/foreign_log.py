@@ -1,4 +1,4 @@
-"""A machine's log in a foreign form, written as a log of ours."""
+"""Convert a log of a machine to the log format of robotid_sim."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -23,32 +23,32 @@ def convert_log(
     topic: str | None = None,
     segment: int | None = None,
 ) -> ImportedLog:
-    """Import a log and write it; with `write_map` also what was concluded of its columns.
+    """Import a log and write it, and with `write_map` also its map of columns.
 
-    The files are of one log; `mapping` is a map to follow and `profile` one of a vendor's recorder.
-    If the import fails, a draft of the map is written. Of a bag with several topics of joint states
-    one is taken, of a log with gaps a segment, from 1 and by default the longest. Raises
-    `FileFormatError` if a file cannot be read or written, and `LogError` if the columns do not tell
-    which joint and quantity they are.
+    The files are of one log; `mapping` is a map of columns and `profile` the name of one for a
+    recorder. If the import fails, a draft of the map is written. `topic` selects the joint states
+    of a bag, `segment` a part of a log with gaps, from 1 and by default the longest. Raises
+    `FileFormatError` if a file cannot be read or written, and `LogError` if joint or quantity of a
+    column is ambiguous.
     """
     if out.suffix.lower() not in (".h5", ".hdf5", ".csv"):
-        raise FileFormatError(f"cannot write {out}: give a log a name that ends in .h5 or .csv")
-    known = ImportMap() if mapping is None else load_map(mapping)
+        raise FileFormatError(f"cannot write {out}: the name of a log must end in .h5 or .csv")
+    columns_map = ImportMap() if mapping is None else load_map(mapping)
     if profile is not None:
-        known = known.model_copy(update={"profile": profile})
+        columns_map = columns_map.model_copy(update={"profile": profile})
     try:
-        imported = import_log(source, robot, known, topic=topic, segment=segment)
+        imported = import_log(source, robot, columns_map, topic=topic, segment=segment)
     except LogError as error:
         if write_map is None:
             raise
         recording = read_foreign_log(source, topic)
         try:
-            drafted = match(recording, robot, known).mapping
+            drafted = match(recording, robot, columns_map).mapping
         except LogError:
-            drafted = draft(recording, robot, known)
-        left = ", ".join(list_unused_columns(recording, drafted))
-        save_map(drafted, write_map, f"to be corrected; columns left over: {left}")
-        raise LogError(f"{error}; what is known of the columns is in {write_map}") from error
+            drafted = draft(recording, robot, columns_map)
+        unused = ", ".join(list_unused_columns(recording, drafted))
+        save_map(drafted, write_map, f"to be corrected; unused columns: {unused}")
+        raise LogError(f"{error}; correct the draft of the map in {write_map}") from error
     save_log(imported.log, out)
     if write_map is not None:
         save_map(imported.mapping, write_map)

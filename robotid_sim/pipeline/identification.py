@@ -1,4 +1,4 @@
-"""What an identification makes of logs: values, files, and what speaks against it."""
+"""The result of an identification from logs: values, files and warnings."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
@@ -50,20 +50,19 @@ NOT_IDENTIFIABLE_TEXT = "not identifiable alone"
 
 
 def parameter_rows(fit: "Identification") -> Table:
-    """Return the parameters of an identification, body by body.
+    """Tabulate the parameters of an identification, body by body.
 
-    Columns are the name of the link or joint, the parameter and its unit, value, standard deviation
-    and 95 % interval, what the nominal model says, and the grouping. Rows of the kind ``base`` are
-    base parameters, their grouping is the sum that they stand for; rows of the kind ``full`` are
-    what identified.urdf holds, their grouping names the base parameters in which they show; those
-    of the kind ``body`` are of links by log and nominal model together, with an interval or not
-    identifiable alone. A cell is empty where there is no such number.
+    Columns are the link or joint, parameter, unit, value, standard deviation, 95 % interval,
+    nominal value and grouping. Rows of the kind ``base`` are base parameters with their linear
+    combinations; rows of the kind ``full`` are the standard parameters of identified.urdf with the
+    base parameters that contain them; rows of the kind ``body`` are link parameters from log and
+    nominal model, with an interval or not identifiable alone. Unknown numbers are empty cells.
     """
     nominal, basis, chosen = fit.nominal, fit.basis, fit.chosen
     owners = parameters.owners(nominal.dof)
     full_units = parameters.units(nominal.prismatic)
     phi, beta = nominal.parameters(), basis.project(nominal.parameters())
-    lifted = (
+    identified = (
         np.full(phi.size, np.nan)
         if fit.consistent_robot is None
         else fit.consistent_robot.robot.parameters()
@@ -75,33 +74,33 @@ def parameter_rows(fit: "Identification") -> Table:
         of_link = p < parameters.INERTIAL_COUNT * nominal.dof
         body = nominal.links[owners[p]].name if of_link else nominal.joint_names[owners[p]]
         members = np.flatnonzero(basis.B[:, p])
-        known = np.full(3, np.nan)
+        errors = np.full(3, np.nan)
         if symbol in basis.identifiable_alone:
-            grouping, known = "alone", accuracy[base_of[p]]
+            grouping, errors = "alone", accuracy[base_of[p]]
         elif members.size:
             grouping = "; ".join(basis.names[k] for k in members)
         else:
             grouping = NO_EFFECT if p in basis.considered else NOT_FITTED
-        cells = _cells(lifted[p], *known, phi[p])
+        cells = _cells(identified[p], *errors, phi[p])
         rows.append((body, symbol, "full", full_units[p], *cells, grouping))
         if p in base_of:
             k = base_of[p]
             cells = _cells(chosen.beta[k], *accuracy[k], beta[k])
             rows.append((body, basis.names[k], "base", basis.units[k], *cells, basis.groupings[k]))
-    for of in fit.bodies():
-        ends = (of.std, *of.interval) if of.identifiable else (np.nan,) * 3
-        cells = _cells(of.value, *ends, of.nominal)
-        note = "alone" if of.identifiable else NOT_IDENTIFIABLE_TEXT
-        rows.append((of.link, of.name, "body", of.unit, *cells, note))
+    for quantity in fit.bodies():
+        ends = (quantity.std, *quantity.interval) if quantity.identifiable else (np.nan,) * 3
+        cells = _cells(quantity.value, *ends, quantity.nominal)
+        note = "alone" if quantity.identifiable else NOT_IDENTIFIABLE_TEXT
+        rows.append((quantity.link, quantity.name, "body", quantity.unit, *cells, note))
     return Table(CSV_COLUMNS, tuple(rows))
 
 
 def _accuracy(fit: "Identification") -> Float1D:
-    """Return standard deviation and interval of every base parameter, shape (b, 3), NaN if none."""
+    """Return standard deviation and interval of base parameters, shape (b, 3); NaN if unknown."""
     intervals = fit.intervals()
     if intervals is None:
-        nothing = np.full(fit.chosen.beta.size, np.nan)
-        return np.column_stack([fit.chosen.std, nothing, nothing])
+        unknown = np.full(fit.chosen.beta.size, np.nan)
+        return np.column_stack([fit.chosen.std, unknown, unknown])
     return np.column_stack([intervals.std, intervals.lower, intervals.upper])
 
 
@@ -110,26 +109,26 @@ def _cells(*values: float) -> list[str]:
 
 
 ESTIMATE, PARAMETERS, IDENTIFIED = "estimate.json", "parameters.csv", "identified.urdf"
-"""Files of an identification: all estimates, a table of the chosen one, its robot."""
+"""Files of an identification: all estimates, table of the chosen one, identified robot."""
 
 
 def table_beside(estimate: Path) -> Path:
-    """Return where the table of an estimate file goes; every estimate of a folder has its own."""
-    own = f"{estimate.stem}-{PARAMETERS}"
-    return estimate.with_name(PARAMETERS if estimate.name == ESTIMATE else own)
+    """Return the path of the parameter table of an estimate file."""
+    table_name = f"{estimate.stem}-{PARAMETERS}"
+    return estimate.with_name(PARAMETERS if estimate.name == ESTIMATE else table_name)
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class HeldOutPrediction:
-    """What a fit predicts of data that were left out of it."""
+    """Prediction of held-out data by a fit."""
 
     what: str
-    """Which data, as ``last:30%``, ``blocks:4`` or the names of logs."""
+    """Held-out data, as ``last:30%``, ``blocks:4`` or the names of logs."""
     prediction: LogPrediction
 
     def content(self) -> dict[str, Any]:
-        """Return what was left out and the scores, as JSON values."""
+        """Return the held-out data and the scores as JSON values."""
         return {"what": self.what, **self.prediction.content()}
 
 
@@ -137,51 +136,50 @@ class HeldOutPrediction:
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Identification:
-    """What the identify stage makes of a log, or of several."""
+    """Result of the identification from one or several logs."""
 
     preprocessors: tuple[Preprocessor, ...]
-    """The preprocessor with what it learnt from each log held fixed."""
+    """The preprocessors as tuned to each log."""
     motion: Motion
-    """What the preprocessor made of the log, of several logs one after the other."""
+    """Preprocessed motion of the log, of several logs one after the other."""
     weights: Float2D
-    """What the rows of every log and joint weigh, by their noise, shape (logs, n)."""
+    """Weights of the rows of every log and joint, by their noise, shape (logs, n)."""
     nominal: Robot
-    """The model of the regressor; its friction velocities are those that were estimated, if so."""
+    """The model of the regressor, with the estimated transition velocities."""
     eps: FrictionFit | None
-    """The estimate of the friction velocities; None if they were taken as given."""
+    """The estimate of the transition velocities; None if they are the nominal ones."""
     gravity: GravityFit | None
-    """The direction of gravity, if the log shows the base to be tilted."""
+    """The estimated direction of gravity, None if it is the nominal one."""
     structure: Structure
-    """Terms that joints have beside the standard ones."""
+    """Joint terms in addition to the standard parameters."""
     problem_without_terms: LinearProblem
-    """Rows of the motion as the model has them, without what the terms can explain."""
+    """Rows of the motion without the part that joint terms can explain."""
     discrepancy: Discrepancy
-    """What the model lacks, and the errors that no log can show."""
+    """Unmodeled torque, and errors of the drive gains."""
     problem: LinearProblem
-    """The rows that were fitted: the plain ones, the discrepancy allowed for."""
+    """The fitted rows, weighted for the discrepancy."""
     estimates: tuple[Estimate, ...]
     estimators: Mapping[str, Estimator]
-    """What made them: those of the plan, and what the log has asked for beside."""
+    """Their estimators: those of the plan, and those added for the log."""
     chosen: Estimate
     drive_gain_std: float
-    """Relative standard deviation of the torque constants that the intervals hold."""
+    """Relative standard deviation of the drive gains, included in the intervals."""
     consistent_robot: ConsistentRobot | None
     """The consistent robot of the chosen estimate; None if that failed."""
     loop_noise: LoopNoise | None = None
-    """Where torques follow the noise of the encoders, if that shakes the robot and the plan heeds
-    it."""
+    """Measurement noise fed back by the controller; None if small or ignored by the plan."""
     warning: str = ""
-    """Why the chosen estimate cannot be trusted, as `robotid_sim.diagnostics.residuals` says."""
+    """Why the chosen estimate is untrusted; empty if it is not."""
     names: tuple[str, ...] = ("log.h5",)
     """Names of the logs."""
     notes: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    """What was concluded when foreign logs were read, by their names."""
+    """Conclusions from reading the logs, by the names of the logs."""
     samples: int | None = None
-    """Samples of a log that was read in parts."""
+    """Samples of a log that was read in parts, else None."""
     held_out: HeldOutPrediction | None = None
-    """What the fit predicts of data that were left out of it."""
+    """Prediction of held-out data."""
     model_error: ModelError | None = None
-    """How far predictions may be off, if that was measured."""
+    """Error of predictions, if it was measured."""
 
     @property
     def preprocessor(self) -> Preprocessor:
@@ -200,12 +198,12 @@ class Identification:
 
     @property
     def passed(self) -> bool:
-        """Whether there is an estimate that nothing speaks against."""
+        """Whether there is an estimate without warning."""
         return self.chosen.success and not self.warning
 
     @property
     def model(self) -> Robot:
-        """The nominal robot with the parameters of the estimate, possible or not."""
+        """The nominal robot with the estimated parameters, physically consistent or not."""
         phi = self.basis.complete(self.chosen.beta, self.nominal.parameters())
         return self.nominal.with_parameters(phi, formal=True)
 
@@ -227,40 +225,40 @@ class Identification:
             return None
 
     def covariance_blocks(self, estimate: Estimate) -> int:
-        """Return how many blocks of residuals of all joints the covariance of an estimate is of."""
+        """Return the number of residual blocks of all joints for the covariance of an estimate."""
         return row_blocks_of(self.problem, block_of(estimate)) * self.problem.dof
 
     @one_blas_thread()
     def draw_robots(
         self, count: int, rng: int | np.random.Generator = 0, *, progress: Progress = silent
     ) -> list[Robot]:
-        """Draw robots that logs and nominal model leave possible; see `estimation.consistent`.
+        """Draw posterior samples of the robot; see `estimation.consistent`.
 
         Parameters
         ----------
         count : int
-            How many.
+            Number of robots.
         rng : int or numpy.random.Generator
-            Seed, or source, of randomness.
+            Seed or generator.
         progress : callable
             Called with the stage and the share done.
 
         Returns
         -------
         robots : list of Robot
-            Physically consistent ones.
+            Physically consistent robots.
         """
         chosen, nominal = self.chosen, self.nominal
         stream = stream_of(rng, "draws")
         return draw_robots(chosen, nominal, self.basis, count, stream, progress=progress)
 
     def bodies(self) -> list[BodyQuantity]:
-        """Return mass, center of mass and inertia of the links, by log and nominal model together.
+        """Estimate mass, center of mass and inertia of the links from log and nominal model.
 
         Returns
         -------
         quantities : list of BodyQuantity
-            With intervals, as far as the log tells them; none without a robot or a covariance.
+            With intervals if identifiable; empty without a robot or a covariance.
         """
         chosen, intervals = self.chosen, self.intervals()
         if self.consistent_robot is None or intervals is None or chosen.cov is None:
@@ -269,12 +267,12 @@ class Identification:
         return list(estimate_bodies(chosen, *robots, self.basis, intervals.std))
 
     def content(self) -> dict[str, Any]:
-        """Return what an estimate file holds, as JSON values."""
+        """Return the content of an estimate file as JSON values."""
         return {**self.context(), "estimates": [each.content() for each in self.estimates]}
 
     def context(self) -> dict[str, Any]:
-        """Return what an estimate file says beside the estimates, as JSON values."""
-        lift, intervals = self.consistent_robot, self.intervals()
+        """Return the content of an estimate file without the estimates, as JSON values."""
+        robot, intervals = self.consistent_robot, self.intervals()
         blocks = None if intervals is None else self.covariance_blocks(self.chosen)
         content: dict[str, Any] = {
             "logs": list(self.names),
@@ -282,10 +280,10 @@ class Identification:
             "weights": self.weights.tolist(),
             "chosen": self.chosen.estimator,
             "groupings": list(self.basis.groupings),
-            "lift": None if lift is None else lift.message,
-            "unlikely_masses": [] if lift is None else unlikely_masses(lift.robot, self.nominal),
+            "lift": None if robot is None else robot.message,
+            "unlikely_masses": unlikely_masses(robot.robot, self.nominal) if robot else [],
             "warning": self.warning,
-            "unmodeled_torque": [asdict(lack) for lack in self.discrepancy.unmodeled],
+            "unmodeled_torque": [asdict(function) for function in self.discrepancy.unmodeled],
             "residuals_repeat": self.discrepancy.repeats,
             "terms": [fitted.content() for fitted in self.structure.terms],
             "drive_gain_std": self.drive_gain_std,
@@ -313,7 +311,7 @@ class Identification:
         Parameters
         ----------
         folder : str or Path
-            Created if need be.
+            Created if missing.
         meshes : MeshMode
             Whether the meshes come along.
 
@@ -327,9 +325,9 @@ class Identification:
         FileFormatError
             If a file cannot be written.
         """
-        place = Path(folder)
-        make_folder(place, "the folder")
-        files = (place / ESTIMATE, place / PARAMETERS, place / IDENTIFIED)
+        path = Path(folder)
+        make_folder(path, "the folder")
+        files = (path / ESTIMATE, path / PARAMETERS, path / IDENTIFIED)
         return self.write_files(*files, meshes=meshes)
 
     def write_files(
@@ -341,7 +339,7 @@ class Identification:
         meshes: MeshMode = MeshMode.COPY,
         require_robot: bool = False,
     ) -> list[Path]:
-        """Write estimates, table of parameters and URDF; what there is none of is removed.
+        """Write estimates, parameter table and URDF; remove old files without new content.
 
         Parameters
         ----------
@@ -350,7 +348,7 @@ class Identification:
         meshes : MeshMode
             Whether the meshes come along.
         require_robot : bool
-            Raise if there is no robot for a URDF that is asked for.
+            Raise if there is no robot for the URDF.
 
         Returns
         -------
@@ -360,12 +358,12 @@ class Identification:
         Raises
         ------
         InconsistentInertiaError
-            If a robot is required and there is none; nothing is written then.
+            If the required robot is missing; no file is written then.
         """
         if require_robot and urdf is not None and self.consistent_robot is None:
             chosen = self.chosen
-            why = chosen.message if not chosen.success else "none is known near the estimate"
-            raise InconsistentInertiaError(f"no robot to write to {urdf}: {why}")
+            reason = chosen.message if not chosen.success else "none exists near the estimate"
+            raise InconsistentInertiaError(f"no consistent robot to write to {urdf}: {reason}")
         written = [estimate]
         save_estimates(list(self.estimates), estimate, **self.context())
         if self.chosen.success:
@@ -381,27 +379,23 @@ class Identification:
         return written
 
 
-def add_warning(fit: Identification, why: str) -> Identification:
-    """Return an identification that is in doubt by what speaks against its logs, if anything.
+def add_warning(fit: Identification, reason: str) -> Identification:
+    """Add a warning about the logs to an identification, unless it failed or there is no reason.
 
-    A wrong zero, a unit of all torques or a delay leave a fit that looks sound.
-
-    A fit that failed, or that nothing speaks against, stays as it is.
+    Logs with a wrong zero position, torque unit or delay may give a fit that passes its tests.
     """
-    if not fit.chosen.success or not why:
+    if not fit.chosen.success or not reason:
         return fit
-    first = (
-        fit.warning.removesuffix(RESIDUAL_REMEDY)
-        or "the fit passes its tests, but the log does not: "
-    )
+    first = fit.warning.removesuffix(RESIDUAL_REMEDY)
+    first = first or "the fit passes its tests, but the log does not: "
     return replace(
-        fit, warning=f"{first}{why}", consistent_robot=find_untrusted_robot(fit.consistent_robot)
+        fit, warning=f"{first}{reason}", consistent_robot=mark_untrusted(fit.consistent_robot)
     )
 
 
-def find_untrusted_robot(lifted: ConsistentRobot | None) -> ConsistentRobot | None:
-    """Return a consistent robot that is said not to explain the log."""
+def mark_untrusted(robot: ConsistentRobot | None) -> ConsistentRobot | None:
+    """Add to the message of a consistent robot that it does not explain the log."""
     text = "but does not explain the log"
-    if lifted is None or text in lifted.message:
-        return lifted
-    return replace(lifted, message=f"{lifted.message}, {text}")
+    if robot is None or text in robot.message:
+        return robot
+    return replace(robot, message=f"{robot.message}, {text}")

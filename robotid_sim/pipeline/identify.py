@@ -1,4 +1,4 @@
-"""From logs to an identified robot: what the command, a study and a campaign all call."""
+"""Identify a robot from logs, for the command, a study and a campaign."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -44,20 +44,20 @@ MAX_HELD_OUT_SHARE = 0.9
 MAX_BLOCKS = 20
 
 MIN_PART_TIME = 2.5
-"""Shortest part of a log of which a prediction leaves rows [s]."""
+"""Shortest part of a log that gives rows for a prediction [s]."""
 
 
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class HoldOut:
-    """What is left out of the fit of some logs."""
+    """Data that are held out of a fit."""
 
     share: float = 0.0
     """Share of every log, its last part; 0 for none."""
     blocks: int = 0
-    """Blocks of every log, each left out in turn; 0 for none."""
+    """Number of blocks of every log, each held out in turn; 0 for none."""
     logs: tuple[Log, ...] = ()
-    """Logs that are predicted only."""
+    """Logs for prediction only."""
 
     def __post_init__(self) -> None:
         if not 0.0 <= self.share <= MAX_HELD_OUT_SHARE or self.blocks not in (
@@ -65,30 +65,29 @@ class HoldOut:
             *range(2, MAX_BLOCKS + 1),
         ):
             raise OptionError(
-                f"held out can be up to {100 * MAX_HELD_OUT_SHARE:g} % of a log or 2 to "
-                f"{MAX_BLOCKS} "
+                f"hold out at most {100 * MAX_HELD_OUT_SHARE:g} % of a log or 2 to {MAX_BLOCKS} "
                 f"blocks; got {100 * self.share:g} % and {self.blocks} blocks"
             )
         if bool(self.share) + bool(self.blocks) + bool(self.logs) != 1:
-            raise OptionError("held out is a share, blocks or logs: give one of them")
+            raise OptionError("give one of share, blocks or logs to hold out")
 
     @classmethod
-    def from_value(cls, what: "HoldOut | str | Sequence[Log]") -> "HoldOut":
-        """Return ``last:30%``, ``blocks:4`` or logs as a value."""
-        if isinstance(what, HoldOut):
-            return what
-        return cls.parse(what) if isinstance(what, str) else cls(logs=tuple(what))
+    def from_value(cls, value: "HoldOut | str | Sequence[Log]") -> "HoldOut":
+        """Create a hold-out from ``last:30%``, ``blocks:4`` or logs."""
+        if isinstance(value, HoldOut):
+            return value
+        return cls.parse(value) if isinstance(value, str) else cls(logs=tuple(value))
 
     @property
     def text(self) -> str:
-        """What is left out, as it is given; empty for logs."""
+        """The held-out data as a text for `parse`; empty for logs."""
         if self.blocks:
             return f"{BLOCKS_PREFIX}:{self.blocks}"
         return f"{LAST_PREFIX}:{100.0 * self.share:g}%" if self.share else ""
 
     @classmethod
     def parse(cls, text: str) -> "HoldOut":
-        """Return ``last:30%`` or ``blocks:4`` as a value."""
+        """Create a hold-out from ``last:30%`` or ``blocks:4``."""
         kind, _, number = text.partition(":")
         try:
             if kind == BLOCKS_PREFIX:
@@ -98,89 +97,87 @@ class HoldOut:
         except ValueError as error:
             if isinstance(error, OptionError):
                 raise
-        raise OptionError(
-            f"'{text}' does not say what to hold out; give last:30%, blocks:4 or a log"
-        )
+        raise OptionError(f"unknown hold-out '{text}'; give last:30%, blocks:4 or a log")
 
 
 def fit_and_predict(
     logs: Sequence[Log],
-    held: HoldOut | None,
+    split: HoldOut | None,
     nominal: Robot,
     basis: BaseParameters,
     plan: FitPlan,
     rng: np.random.Generator,
     progress: Progress = silent,
 ) -> tuple[Identification, LogPrediction | None]:
-    """Identify from logs without what is held out, and predict that.
+    """Identify from logs without the held-out data, and predict these.
 
-    Parameters as of `pipeline.stages.fit_logs`; the prediction is of all that is held out,
-    None if nothing is or the fit failed.
+    Parameters as of `pipeline.stages.fit_logs`; the prediction is of all held-out data, None
+    without them or if the fit failed.
     """
-    if held is None:
+    if split is None:
         return fit_logs(logs, nominal, basis, plan, rng, progress=progress), None
-    _require_lengths(logs, held)
-    if held.blocks:
+    _require_lengths(logs, split)
+    if split.blocks:
         fit = fit_logs(logs, nominal, basis, plan, rng, progress=progress)
         if not fit.chosen.success:
             return fit, None
-        # Friction velocities, and kinds of terms, are a few choices by all data; joints that have
-        # terms are chosen, and parameters fitted, anew.
+        # Transition velocities and kinds of terms are few choices, made with all data; joints
+        # with terms and parameters are determined again for every block.
         refit, parts = replace(plan, estimate_eps=False, estimate_gravity=False), []
         if plan.terms_by_need:
             kinds = {term.kind for term in fit.structure.robot_terms()}
             chosen = tuple(kind for kind in plan.joint_terms if kind in kinds)
             refit = replace(refit, joint_terms=chosen, terms_by_need=bool(chosen))
-        for k in range(held.blocks):
-            training, test = _cut_block(logs, k, held.blocks)
+        for k in range(split.blocks):
+            training, test = _cut_block(logs, k, split.blocks)
             others = fit_logs(training, fit.nominal, fit.basis, refit, rng)
             parts += [predict_fit(others, log, refit) for log in test]
         return fit, pool_predictions(parts)
-    fit = fit_logs(select_training_logs(logs, held), nominal, basis, plan, rng, progress=progress)
+    fit = fit_logs(select_training_logs(logs, split), nominal, basis, plan, rng, progress=progress)
     if not fit.chosen.success:
         return fit, None
-    cut_off = held.logs or [log.cut(slice(_end(log, held.share), None)) for log in logs]
-    return fit, pool_predictions([predict_fit(fit, log, plan) for log in cut_off])
+    test_logs = split.logs or [log.cut(slice(_end(log, split.share), None)) for log in logs]
+    return fit, pool_predictions([predict_fit(fit, log, plan) for log in test_logs])
 
 
-def _require_lengths(logs: Sequence[Log], held: HoldOut) -> None:
-    """Raise `OptionError` if what is held out of a log is too short for a prediction."""
-    share = held.share or (1.0 / held.blocks if held.blocks else 1.0)
-    shortest = min(float(log.t[-1] - log.t[0]) for log in held.logs or logs)
+def _require_lengths(logs: Sequence[Log], hold_out: HoldOut) -> None:
+    """Raise `OptionError` if the held-out part of a log is too short for a prediction."""
+    share = hold_out.share or (1.0 / hold_out.blocks if hold_out.blocks else 1.0)
+    shortest = min(float(log.t[-1] - log.t[0]) for log in hold_out.logs or logs)
     if share * shortest < MIN_PART_TIME:
         raise OptionError(
-            f"held out are {share * shortest:.3g} s of a log of {shortest:.4g} s; a prediction "
-            f"needs {MIN_PART_TIME:g} s: hold out more, or fewer blocks"
+            f"the held-out part is {share * shortest:.3g} s of {shortest:.4g} s; it must have at "
+            f"least {MIN_PART_TIME:g} s: hold out more, or fewer blocks"
         )
 
 
-def select_training_logs(logs: Sequence[Log], held: HoldOut | None) -> list[Log]:
-    """Return what the estimate is fitted to: of blocks, all."""
-    share = 0.0 if held is None else held.share
+def select_training_logs(logs: Sequence[Log], hold_out: HoldOut | None) -> list[Log]:
+    """Return the data of the fit: without the last share, but with all blocks."""
+    share = 0.0 if hold_out is None else hold_out.share
     return [log.cut(slice(0, _end(log, share))) for log in logs]
 
 
 def _end(log: Log, share: float) -> int:
-    """Return how many samples are left of a log whose last part is a share of them."""
+    """Return the number of samples before the last `share` of a log."""
     return log.t.size - round(share * log.t.size)
 
 
 def predict_fit(
     fit: Identification, log: Log, plan: FitPlan, error: ModelError | None = None
 ) -> LogPrediction:
-    """Return what a fit predicts of a log, with the delay and friction velocities of the fit.
+    """Predict a log with the delay and transition velocities of a fit.
 
-    With the error of its model there is a band about the prediction.
+    With the `error` of its model the prediction has a band.
     """
     if not fit.chosen.success:
-        raise LogError(f"nothing to predict with: the fit failed: {fit.chosen.message}")
+        raise LogError(f"no prediction: the fit failed: {fit.chosen.message}")
     preprocessor = ignore_velocities(plan.preprocessor, fit.preprocessor.delay)
-    given = (fit.chosen.beta, log, fit.nominal, fit.basis, preprocessor, fit.discrepancy.unmodeled)
-    return predict_log(*given, fit.structure.robot_terms(), error)
+    model = (fit.nominal, fit.basis, preprocessor, fit.discrepancy.unmodeled)
+    return predict_log(fit.chosen.beta, log, *model, fit.structure.robot_terms(), error)
 
 
 def _cut_block(logs: Sequence[Log], k: int, count: int) -> tuple[list[Log], list[Log]]:
-    """Cut block number k out of every log; return what is left, and the blocks."""
+    """Cut block number k out of every log; return the remaining parts and the blocks."""
     training, test = [], []
     for log in logs:
         ends = np.linspace(0, log.t.size, count + 1).astype(int)
@@ -196,7 +193,7 @@ def _cut_block(logs: Sequence[Log], k: int, count: int) -> tuple[list[Log], list
 def measure_error(
     fit: Identification, logs: Sequence[Log], plan: FitPlan, held_out: LogPrediction | None = None
 ) -> ModelError:
-    """Return how far predictions of a fit may be off: by data held out, else by its own logs."""
+    """Measure the error of predictions of a fit, with held-out data or else with its own logs."""
     prediction = held_out or pool_predictions([predict_fit(fit, log, plan) for log in logs])
     return error_of(
         fit.problem_without_terms,
@@ -207,11 +204,11 @@ def measure_error(
 
 
 EXCERPT_COUNT = 4
-"""Parts of a long log in which errors are looked for before the fit."""
+"""Number of parts of a long log that are checked before the fit."""
 
 
 class LogWarnings(NamedTuple):
-    """What contradicts logs, in words; empty if nothing does."""
+    """Warnings about logs; empty without contradictions."""
 
     errors: str
     couplings: str
@@ -223,24 +220,23 @@ class LogWarnings(NamedTuple):
 def check_logs(
     logs: Sequence[ReadLog], nominal: Robot, basis: BaseParameters, *, refuse: bool = True
 ) -> LogWarnings:
-    """Look for errors of logs that no robot like the nominal one can have recorded.
+    """Check logs for contradictions to the nominal model.
 
-    Those are a wrong sign, unit, zero or column, a delay, and clipped torques: by the name of the
-    log, beside coupled joints, or, to be refused, a `LogError`. Truths of the logs are ignored.
+    Errors are a wrong sign, unit, zero position or column, a delay, and clipped torques; they raise
+    `LogError` if `refuse`. Coupled joints are warnings. `log.truth` is ignored.
     """
-    found = [contradictions(log.log, nominal, basis) for log in logs]
+    by_log = [contradictions(log.log, nominal, basis) for log in logs]
     errors, couplings = (
         "; ".join(
             f"{log.name}: {'; '.join(texts[kind])}"
-            for log, texts in zip(logs, found, strict=True)
+            for log, texts in zip(logs, by_log, strict=True)
             if texts[kind]
         )
         for kind in range(2)
     )
     if errors and refuse:
         raise LogError(
-            f"{errors}; correct the log, or use it unchanged with --force (`robotid diagnose` "
-            f"explains the fault)"
+            f"{errors}; correct the log (see `robotid diagnose`), or use it unchanged with --force"
         )
     return LogWarnings(errors, couplings)
 
@@ -270,61 +266,61 @@ def identify(
     rng: int | np.random.Generator = 0,
     progress: Progress = silent,
 ) -> Identification:
-    """Identify the parameters of a robot from logs, of a machine or virtual.
+    """Identify the parameters of a robot from logs of a machine or of a simulation.
 
-    Nothing here looks at the truth of a virtual log.
+    `log.truth` is ignored.
 
     Parameters
     ----------
     logs : Logs, Log or sequence of Log
-        As by `read_logs`; several at one rate are fitted together, each weighed by its noise.
+        As by `read_logs`; several logs of one rate are fitted together, weighted by their noise.
     nominal : Robot
-        What is known of the robot before.
+        The nominal model.
     estimators : sequence of str, or mapping of str to Estimator, optional
-        What runs. By default ordinary, weighted and physically consistent least squares, and output
-        error where the controller shakes the robot with the noise of its encoders.
+        By default ordinary, weighted and physically consistent least squares, and output error if
+        measurement noise is fed back by the controller.
     chosen : str, optional
-        The estimate that the robot is made from; by default the consistent one, else the last.
+        Estimator of the identified robot; by default the consistent one, else the last.
     preprocessor : Preprocessor or str
-        Makes motion and torque of a log.
+        Computes motion and torque of a log.
     terms : str or sequence of str
-        Terms of joints that the fit may choose by evidence: ``none``, ``all``, kinds, or by default
-        ``auto``: all, of joints that they predict better than functions of the state do.
+        Joint terms that the fit may select: ``none``, ``all``, kinds, or by default ``auto``: all
+        that predict a joint better than functions of its state.
     joint_parameters : sequence of str
-        Parameters of every joint that are looked for, of Fv, Fc, Fo and Ia.
+        Estimated parameters of every joint, of Fv, Fc, Fo and Ia.
     friction_velocity : str
-        Transition velocity of Coulomb friction: ``fixed``, or ``estimate``, from the log where it
-        shows another.
+        Transition velocity of Coulomb friction: ``fixed``, or ``estimate`` if the log determines
+        it.
     gravity : str
-        Likewise of gravity, which a tilted base turns.
+        Direction of gravity, which depends on the tilt of the base: likewise.
     drive_gain_std : float
         Relative standard deviation of the drive gains, which a log cannot determine.
     hold_out : HoldOut, str, Logs or sequence of Log, optional
-        Data that are left out of the fit and predicted: ``last:30%``, ``blocks:4``, or logs.
+        Data that are held out of the fit and predicted: ``last:30%``, ``blocks:4``, or logs.
     model_error : bool
-        Measure how far predictions may be off, for bands about them; done with `hold_out`, too.
+        Measure the error of predictions, for their bands; also done with `hold_out`.
     check : bool
-        Look for errors of the logs (sign, unit, zero, column, delay, clipping) before the fit.
+        Check the logs for errors (sign, unit, zero, column, delay, clipping) before the fit.
     force : bool
-        Go on with logs that hold one; the identification is in doubt then.
+        Use logs with such errors; the identification then has a warning.
     basis : BaseParameters, optional
         The base parameters; by default those of `joint_parameters`.
     plan : FitPlan, optional
         Built options, in place of those from `estimators` to `drive_gain_std`.
     rng : int or numpy.random.Generator
-        Seed, or source, of what estimators draw.
+        Seed or generator for estimators.
     progress : callable
         Called with the stage and the share done.
 
     Returns
     -------
     identification : Identification
-        Estimates, the chosen one, the identified robot, and what speaks against them.
+        Estimates, the chosen one, the identified robot, and warnings.
 
     Raises
     ------
     LogError
-        If a log is of another robot, has no torques, or holds an error.
+        If a log is of another robot, has no torques, or has an error.
     OptionError, UnknownNameError
         If a name or an option is refused.
 
@@ -338,8 +334,8 @@ def identify(
     >>> fit.chosen.success
     True
     """
-    given = Logs.from_logs(logs)
-    held = None if hold_out is None else HoldOut.from_value(hold_out)
+    data = Logs.from_logs(logs)
+    held_out = None if hold_out is None else HoldOut.from_value(hold_out)
     plan = plan or fit_plan(
         estimators=estimators,
         chosen=chosen,
@@ -349,30 +345,32 @@ def identify(
         gravity=gravity,
         drive_gain_std=drive_gain_std,
     )
-    if held is not None or model_error or not can_stream(plan):
-        given = given.whole()
+    if held_out is not None or model_error or not can_stream(plan):
+        data = data.whole()
     tested = Logs.from_logs(
-        hold_out.whole() if isinstance(hold_out, Logs) else held.logs if held else ()
+        hold_out.whole() if isinstance(hold_out, Logs) else held_out.logs if held_out else ()
     )
-    Logs((*given.read, *tested.read)).require_distinct()
+    Logs((*data.read, *tested.read)).require_distinct()
     if basis is None:
-        measured = np.any([log.torque_measured for log in given], axis=0)
+        measured = np.any([log.torque_measured for log in data], axis=0)
         basis = base_parameters(nominal, tuple(joint_parameters), measured)
     warnings = LogWarnings("", "")
     if check:
-        looked_at = [*given.excerpts(EXCERPT_COUNT), *tested.read]
-        warnings = check_logs(looked_at, nominal, basis, refuse=not force)
+        checked = [*data.excerpts(EXCERPT_COUNT), *tested.read]
+        warnings = check_logs(checked, nominal, basis, refuse=not force)
     stream = stream_of(rng, "identify")
-    if given.long is not None:
-        fit = identify_long(given.long, nominal, basis, plan, stream, progress=progress)
-        fit, prediction = replace(fit, samples=given.long.samples), None
+    if data.long is not None:
+        fit = identify_long(data.long, nominal, basis, plan, stream, progress=progress)
+        fit, prediction = replace(fit, samples=data.long.samples), None
     else:
-        fit, prediction = fit_and_predict(list(given), held, nominal, basis, plan, stream, progress)
-    if held is not None and prediction is not None:
+        fit, prediction = fit_and_predict(
+            list(data), held_out, nominal, basis, plan, stream, progress
+        )
+    if held_out is not None and prediction is not None:
         fit = replace(
-            fit, held_out=HeldOutPrediction(held.text or ", ".join(tested.names), prediction)
+            fit, held_out=HeldOutPrediction(held_out.text or ", ".join(tested.names), prediction)
         )
     if fit.chosen.success and (model_error or prediction is not None):
-        fitted = select_training_logs(list(given), held)
+        fitted = select_training_logs(list(data), held_out)
         fit = replace(fit, model_error=measure_error(fit, fitted, plan, prediction))
-    return add_warning(replace(fit, names=tuple(given.names), notes=given.notes), str(warnings))
+    return add_warning(replace(fit, names=tuple(data.names), notes=data.notes), str(warnings))

@@ -1,11 +1,11 @@
 """Identification from a log that does not fit into memory.
 
-The preprocessor, and the constants of the model, are tuned to the beginning of the log. Parts of
-the log then pass it one after the other, with so much before and after each that its rows are those
-of the whole log to rounding. Kept are the rows of the fit, ten a second, and the state of the
-joints at five times their rate, for what the model may lack and for figures. Functions that the
-model lacks are looked for in excerpts. If there are any, the fit is of the excerpts, too: it is
-they that leave parameters open then, not noise, and they take more memory than all the rows.
+The preprocessor and the constants of the model are tuned to the beginning of the log. The log is
+then processed in parts, each with margins that make its rows those of the whole log to rounding.
+The rows of the fit, ten per second, are stored, and the joint states at five times their rate for
+unmodeled torque and figures. Unmodeled torque is estimated from excerpts. If there is any, the fit
+uses the excerpts, too: it then determines the accuracy, not noise, and needs more memory than all
+rows.
 """
 
 from collections.abc import Iterator
@@ -32,20 +32,20 @@ from robotid_sim.progress import Progress, silent
 from robotid_sim.threads import one_blas_thread
 
 SETTLING_TIME = 2.0
-"""Time in which a smoother forgets where it began [s]."""
+"""Settling time of a smoother after its start [s]."""
 
 MAX_STATES_PER_ROW = 5
-"""States of the joints that are kept for every row, at most."""
+"""Largest number of joint states per row."""
 
 SEARCH_ROWS = 30_000
-"""Rows of all joints in excerpts."""
+"""Number of rows of all joints in excerpts."""
 
 EXCERPT_COUNT = 8
-"""Parts of the log that these rows are from."""
+"""Number of excerpts of a log."""
 
 
 def can_stream(plan: FitPlan) -> bool:
-    """Return whether a plan asks for nothing that needs all samples at once."""
+    """Check whether a plan does not need all samples at once."""
     use, estimators = plan.preprocessor, plan.estimators.values()
     return (
         isinstance(use, Adaptive)
@@ -57,7 +57,7 @@ def can_stream(plan: FitPlan) -> bool:
 
 
 class _Grid(NamedTuple):
-    """Where the rows of a log are, and how its samples are cut into parts."""
+    """Rows of a log and its parts."""
 
     first: int
     """Sample of the first row."""
@@ -70,7 +70,7 @@ class _Grid(NamedTuple):
 
     @classmethod
     def from_log(cls, log: LongLog, preprocessor: Adaptive) -> "_Grid":
-        """Return the rows of all samples that have a margin before and after them."""
+        """Create the grid of the rows with a margin before and after them."""
         rows = preprocessor.rows
         step = max(1, round(1.0 / (rows.rate * log.dt)))
         reach = (
@@ -85,7 +85,7 @@ class _Grid(NamedTuple):
         return cls(first, step, count, margin, -(-count // parts))
 
     def parts(self, log: LongLog) -> Iterator[tuple[Log, int]]:
-        """Yield samples with the margins, and how many rows they are to give."""
+        """Yield the samples of every part with margins, and its number of rows."""
         for row in range(0, self.rows, self.part):
             count = min(self.part, self.rows - row)
             begin = self.first + (row - self.margin) * self.step
@@ -103,66 +103,68 @@ def identify_long(
     *,
     progress: Progress = silent,
 ) -> Identification:
-    """Preprocess a long log and estimate, with no more than a part of it in memory.
+    """Preprocess a long log and estimate, with only a part of it in memory.
 
-    Parameters as of `pipeline.stages.fit_logs`. The plan is one that `can_stream`; output
-    error is not run where noise in the loop has shaken the robot.
+    Parameters as of `pipeline.stages.fit_logs`. The plan satisfies `can_stream`; output error is
+    not run for measurement noise fed back by the controller.
     """
     progress("identify", 0.0)
-    _, heard = add_output_error(plan, (log.head,))
+    _, loop_noise = add_output_error(plan, (log.head,))
     head = (log.head,)
-    seen = fit_motion(head, tune_model(head, nominal, basis, plan), plan)
+    fitted = fit_motion(head, tune_model(head, nominal, basis, plan), plan)
     progress("identify", 0.2)
-    seen = _extend_fit(seen, log, progress)
+    fitted = _extend_fit(fitted, log, progress)
     gain_std = plan.drive_gain_std
-    some = excerpts_of(seen)
-    found = find_discrepancy(some.rows, some.motion, seen.model.nominal, gain_std=gain_std)
-    if found.unmodeled:
-        seen = some
+    excerpts = excerpts_of(fitted)
+    discrepancy = find_discrepancy(
+        excerpts.rows, excerpts.motion, fitted.model.nominal, gain_std=gain_std
+    )
+    if discrepancy.unmodeled:
+        fitted = excerpts
     else:
-        found = make_empty_discrepancy(seen.rows, gain_std=gain_std)
-    return estimate(seen, found, plan, rng, heard=heard, progress=progress)
+        discrepancy = make_empty_discrepancy(fitted.rows, gain_std=gain_std)
+    return estimate(fitted, discrepancy, plan, rng, loop_noise=loop_noise, progress=progress)
 
 
 def _extend_fit(head: FittedMotion, log: LongLog, progress: Progress) -> FittedMotion:
-    """Return the state of the joints along a log, and the rows of its fit, for those of its head.
+    """Compute the joint states and the rows of a whole log, with the fit of its head.
 
-    What is kept of the parts is allocated as a whole, and not copied.
+    The results of the parts are written into preallocated arrays.
     """
     tuned, basis = head.preprocessors[0], head.model.basis
     assert isinstance(tuned, Adaptive)
     grid = _Grid.from_log(log, tuned)
-    # Its rows begin with the first sample; margins are cut off later.
-    bare = replace(tuned.rows, tail=0.0, edge=0.0)
-    use = replace(tuned, rows=bare, joint=replace(tuned.joint, rows=bare))
-    kept = max(k for k in range(1, MAX_STATES_PER_ROW + 1) if grid.step % k == 0)
+    # Rows begin with the first sample; margins are removed later.
+    rows_options = replace(tuned.rows, tail=0.0, edge=0.0)
+    preprocessor = replace(tuned, rows=rows_options, joint=replace(tuned.joint, rows=rows_options))
+    states_per_row = max(k for k in range(1, MAX_STATES_PER_ROW + 1) if grid.step % k == 0)
     n = log.head.dof
     W, y = np.empty((grid.rows * n, basis.rank)), np.empty(grid.rows * n)
-    t = np.empty(grid.rows * kept)
+    t = np.empty(grid.rows * states_per_row)
     states: dict[str, Float2D] = {name: np.empty((len(t), n)) for name in ("q", "dq", "ddq", "tau")}
     first = 0
     for part, count in grid.parts(log):
-        motion = use(part, head.model.nominal)
+        motion = preprocessor(part, head.model.nominal)
         rows = build_problem(motion, head.model.nominal, basis)
         inside = slice(grid.margin * n, (grid.margin + count) * n)
-        own = slice(first * n, (first + count) * n)
-        W[own], y[own] = rows.W[inside], rows.y[inside]
+        span = slice(first * n, (first + count) * n)
+        W[span], y[span] = rows.W[inside], rows.y[inside]
         samples = slice(
-            grid.margin * grid.step, (grid.margin + count) * grid.step, grid.step // kept
+            grid.margin * grid.step, (grid.margin + count) * grid.step, grid.step // states_per_row
         )
-        own = slice(first * kept, (first + count) * kept)
-        t[own] = motion.t[samples]
+        span = slice(first * states_per_row, (first + count) * states_per_row)
+        t[span] = motion.t[samples]
         for name, whole in states.items():
-            whole[own] = getattr(motion, name)[samples]
+            whole[span] = getattr(motion, name)[samples]
         first += count
         progress("identify", 0.2 + 0.4 * first / grid.rows)
     for values in (W, y, t, *states.values()):
         values.setflags(write=False)
-    dt = log.dt * grid.step / kept
+    dt = log.dt * grid.step / states_per_row
     use_rows = RowFilter(
         first=0,
         stop=len(t),
-        step=kept,
+        step=states_per_row,
         edge=0,
         cutoff=tuned.rows.cutoff * dt,
         cutoffs=tuned.rows.cycles(dt),
@@ -184,9 +186,9 @@ def _extend_fit(head: FittedMotion, log: LongLog, progress: Progress) -> FittedM
 
 
 def excerpts_of(whole: FittedMotion) -> FittedMotion:
-    """Return excerpts that are spread over a log, motion and rows; all of it if it has few rows.
+    """Select excerpts spread over a log, motion and rows; the whole log if it has few rows.
 
-    Excerpts of what repeats are of whole periods, as many for each, so that joined they repeat.
+    Excerpts of a periodic log have equal numbers of whole periods, so that they remain periodic.
     """
     problem, motion = whole.rows, whole.motion
     row_filter = motion.row_filter
@@ -202,7 +204,7 @@ def excerpts_of(whole: FittedMotion) -> FittedMotion:
     units = int(most / parts / unit)
     last = int((problem.samples - 2 * margin - 1) / unit) - units
     begins = margin + np.linspace(0, last, parts).astype(int) * unit
-    lengths = np.diff(np.round(np.arange(parts + 1) * units * unit))  # no phase is lost on the way
+    lengths = np.diff(np.round(np.arange(parts + 1) * units * unit))  # keeps the phase
     firsts = np.round(begins)
     ranges = [*zip(firsts.astype(int), (firsts + lengths).astype(int), strict=True)]
     rows = np.concatenate([np.arange(*each) for each in ranges])
@@ -213,12 +215,12 @@ def excerpts_of(whole: FittedMotion) -> FittedMotion:
 
 
 def _cut(motion: Motion, row_filter: RowFilter, begin: int, end: int, margin: int) -> Motion:
-    """Return the motion that gives some rows of another one, without edges."""
+    """Cut the motion that gives rows `begin` to `end` of another one, without edges."""
     step = row_filter.step
     samples = slice((begin - margin) * step, (end - 1 + margin) * step + 1)
     arrays = {name: getattr(motion, name)[samples] for name in ("t", "q", "dq", "ddq", "tau")}
     stop = len(arrays["t"])
-    own: RowFilter = RowFilter(
+    part_filter: RowFilter = RowFilter(
         first=0,
         stop=stop,
         step=step,
@@ -227,4 +229,4 @@ def _cut(motion: Motion, row_filter: RowFilter, begin: int, end: int, margin: in
         cutoffs=row_filter.cutoffs,
     )
     measured = np.broadcast_to(motion.tau.any(axis=0), arrays["q"].shape)
-    return replace(motion, **arrays, row_filter=add_gate(own, measured), period=None)
+    return replace(motion, **arrays, row_filter=add_gate(part_filter, measured), period=None)

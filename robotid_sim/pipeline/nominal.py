@@ -1,4 +1,4 @@
-"""What is known of a plant before its identification."""
+"""Make the nominal model of a plant."""
 
 import logging
 
@@ -13,10 +13,10 @@ from robotid_sim.model.perturb import DEFAULT_SCALE, perturb
 from robotid_sim.model.robot import Robot
 
 MISMATCH_BAND = (0.05, 0.30)
-"""Band of the relative RMS torque mismatch that every joint shall have."""
+"""Band of the relative RMS torque mismatch of every joint."""
 
 MAX_DRAWS = 500
-"""Perturbations tried before the best one is taken."""
+"""Largest number of perturbations; after them the best one is used."""
 
 GEOMETRY_TOLERANCE = 1e-9
 """Largest difference of the geometry of two models of one robot [m]."""
@@ -31,13 +31,11 @@ def perturb_nominal(
     scale: float = DEFAULT_SCALE,
     mismatch: tuple[float, float] = MISMATCH_BAND,
 ) -> Robot:
-    """Return the plant with parameters that are wrong by some 20 %.
+    """Perturb the parameters of the plant by about 20 %.
 
-    They are drawn again until the torque mismatch on the default path lies in a band for every
-    joint. The file that the plant was read from does not come along: it holds the true numbers.
-
-    `scale` is the relative size of the errors, see `perturb`; `mismatch` the band of the relative
-    RMS torque mismatch.
+    The perturbation is repeated until the torque mismatch of every joint on the default path lies
+    in the band `mismatch` of the relative RMS torque. The file of the plant is omitted because it
+    contains the true parameters. `scale` is the relative size of the errors, see `perturb`.
     """
     low, high = mismatch
     best, best_miss = plant, np.inf
@@ -51,7 +49,7 @@ def perturb_nominal(
             break
     else:
         _log.info(
-            "no perturbation puts every joint's mismatch in %s; the nearest is taken", mismatch
+            "no perturbation has the mismatch of every joint in %s; the nearest is used", mismatch
         )
     return best if best.formal else embed_parameters(best)
 
@@ -71,7 +69,7 @@ def torque_mismatch(model: Robot, plant: Robot) -> Float1D:
 def require_same_robot(nominal: Robot, plant: Robot, name: str) -> Robot:
     """Return the nominal model if it has the joints and the geometry of the plant.
 
-    Raises `OptionError` if not; the text says `name`.
+    Raises `OptionError` if not; its message contains `name`.
     """
     same = nominal.joint_names == plant.joint_names
     if not same or np.abs(nominal.geometry - plant.geometry).max() > GEOMETRY_TOLERANCE:

@@ -1,4 +1,4 @@
-"""A load at the tip from logs without and with it, or torque constants by a known one."""
+"""Estimate a payload from logs without and with it, or drive gains with a known payload."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -30,18 +30,18 @@ from robotid_sim.threads import one_blas_thread
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class PayloadResult:
-    """A load at the tip, or the torque constants that a known one shows."""
+    """The payload, or the drive gains for a known payload."""
 
     robot: str
     logs: Logs
-    """The logs, and how they were read."""
+    """The logs, with notes on their reading."""
     estimate: PayloadEstimate | TorqueConstants
     warning: str
-    """What speaks against the logs or the known load."""
+    """Contradictions of the logs or the known payload; empty without any."""
 
     @property
     def passed(self) -> bool:
-        """Whether there is an estimate that nothing speaks against."""
+        """Whether there is an estimate without warning."""
         return self.estimate.success and not self.warning
 
     def content(self) -> dict[str, Any]:
@@ -73,66 +73,64 @@ def payload(
     joint_parameters: Sequence[str] = EstimationConfig().joint_parameters,
     force: bool = False,
 ) -> PayloadResult:
-    """Estimate a load at the tip from two logs, or by a known load the torque constants.
+    """Estimate a payload from two logs, or the drive gains with a known payload.
 
     Parameters
     ----------
     log, loaded : Logs or Log
-        Without and with the load, of one cell; the motions need not be the same.
+        Without and with the payload, of one robot cell; the motions may differ.
     nominal : Robot
-        What is known of the robot.
+        The nominal model.
     load : PayloadConfig or float, optional
-        The load if it is known, or its mass [kg]: then the torque constants are estimated.
+        The known payload, or its mass [kg]: then the drive gains are estimated.
     drive_gain_std : float, optional
-        Relative standard deviation of the torque constants.
+        Relative standard deviation of the drive gains.
     preprocessor : Preprocessor or str
-        Makes motion and torque of a log.
+        Computes motion and torque of a log.
     joint_parameters : sequence of str
-        Parameters of every joint that are looked for, of Fv, Fc, Fo and Ia.
+        Estimated parameters of every joint, of Fv, Fc, Fo and Ia.
     force : bool
-        Go on with logs that hold an error.
+        Use logs that have an error.
 
     Returns
     -------
     result : PayloadResult
-        The load with standard deviations, or the torque constants.
+        The payload with standard deviations, or the drive gains.
 
     Raises
     ------
     LogError
-        If a log is of another robot, has no torques, or holds an error.
+        If a log is of another robot, has no torques, or has an error.
     OptionError
-        If the known load has no mass, or is given with `drive_gain_std`.
+        If the known payload has no mass, or is given with `drive_gain_std`.
     """
     if isinstance(load, int | float):
         load = PayloadConfig(mass=load)
     if load is not None and not load.mass > 0.0:
-        raise OptionError("a load without mass shows nothing; give its mass")
+        raise OptionError("a payload without mass determines no drive gain; give its mass")
     if load is not None and drive_gain_std is not None:
-        raise OptionError(
-            "with --load the torque constants are estimated; leave --torque-gain-std out"
-        )
+        raise OptionError("--load estimates the drive gains; remove --drive-gain-std")
     logs = Logs((*Logs.from_logs(log).read, *Logs.from_logs(loaded).read))
     logs.require_distinct()
     first, second = (each.require_torques() for each in logs)
     measured = first.torque_measured | second.torque_measured
     basis = base_parameters(nominal, tuple(joint_parameters), measured)
-    doubt = check_logs(logs.read, nominal, basis, refuse=not force).errors
+    warning = check_logs(logs.read, nominal, basis, refuse=not force).errors
     if isinstance(preprocessor, str):
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
     bare, heavy = (preprocessor.tune(part, nominal)(part, nominal) for part in (first, second))
     if load is None:
         gain_std = drive_gain_std or 0.0
         estimate = estimate_payload(bare, heavy, nominal, basis, gain_std=gain_std)
-        return PayloadResult(nominal.name, logs, estimate, doubt)
+        return PayloadResult(nominal.name, logs, estimate, warning)
     phi: float | Float1D = load.mass
     if "com" in load.model_fields_set:
         xx, xy, yy, xz, yz, zz = load.inertia
         tensor = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
         phi = payload_parameters(nominal, load.mass, np.array(load.com), tensor)
     constants = estimate_torque_constants(bare, heavy, phi, nominal, basis)
-    doubt = "; ".join(filter(None, (doubt, constants.suspicion)))
-    return PayloadResult(nominal.name, logs, constants, doubt)
+    warning = "; ".join(filter(None, (warning, constants.suspicion)))
+    return PayloadResult(nominal.name, logs, constants, warning)
 
 
 def _load_content(estimate: PayloadEstimate) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What an estimate predicts of a log that it has not seen."""
+"""Predict a log that was not used in the fit, and score the prediction."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -38,18 +38,18 @@ from robotid_sim.validation.predictive_band import ModelError, UncertainFunction
 Parsed = TypeVar("Parsed")
 
 PARAMETER_TOLERANCE = 1e-9
-"""Relative error of a base parameter that is none of the file."""
+"""Relative rounding error of a base parameter in a file."""
 
-_MISMATCH_MESSAGE = "the estimate's '{}' are not those of `identify`"
+_MISMATCH_MESSAGE = "'{}' of the estimate does not have the format of `identify`"
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class SavedEstimate:
-    """Estimates of an identification, and what their file says beside them."""
+    """Estimates of an identification, with the further content of their file."""
 
     name: str
-    """Of the file."""
+    """Name of the file."""
     estimates: tuple[Estimate, ...]
     chosen: Estimate
     context: Mapping[str, Any]
@@ -58,9 +58,9 @@ class SavedEstimate:
     def from_estimate(
         cls, estimate: "SavedEstimate | Identification | str | Path"
     ) -> "SavedEstimate":
-        """Return what an estimate file holds, or would hold.
+        """Create from an estimate file or an identification.
 
-        Raises `FileFormatError` if the file is no estimate file.
+        Raises `FileFormatError` if the file is not an estimate file.
         """
         if isinstance(estimate, SavedEstimate):
             return estimate
@@ -72,54 +72,51 @@ class SavedEstimate:
 
     @property
     def warning(self) -> str:
-        """Why the chosen estimate cannot be trusted; empty for nothing."""
+        """Why the chosen estimate is untrusted; empty if it is not."""
         return str(self.context.get("warning") or "")
 
     def find_measured_joints(self, robot: Robot) -> Bool1D:
-        """Return which torques of the robot the logs of the estimate have, shape (n,).
+        """Return which joint torques were measured in the logs of the estimate, shape (n,).
 
         Raises `FileFormatError` if the estimate is of another robot.
         """
-        known = self.context.get("torque_measured")
-        if known is None:
+        measured = self.context.get("torque_measured")
+        if measured is None:
             return np.ones(robot.dof, dtype=bool)
-        if not any(known):
-            raise FileFormatError(
-                f"{self.name}: its 'torque_measured' names no joint with a torque"
-            )
-        if len(known) != robot.dof:
+        if not any(measured):
+            raise FileFormatError(f"{self.name}: 'torque_measured' contains no measured joint")
+        if len(measured) != robot.dof:
             raise FileFormatError(
                 f"{self.name} is the estimate of another robot than '{robot.name}': of "
-                f"{len(known)} joints, not {robot.dof}"
+                f"{len(measured)} joints, not {robot.dof}"
             )
-        return np.array(known)
+        return np.array(measured)
 
     def select_robot(self, robot: Robot, basis: BaseParameters) -> "SavedEstimate":
-        """Return the estimates that are of the base parameters of a robot.
+        """Select the estimates of the base parameters of a robot.
 
         Parameters
         ----------
         robot : Robot
-            What is known of the robot.
+            The nominal model.
         basis : BaseParameters
             Its base parameters.
 
         Returns
         -------
         saved : SavedEstimate
-            With these estimates alone.
+            With these estimates only.
 
         Raises
         ------
         FileFormatError
-            If the chosen one is not, or contradicts its own parameters.
+            If the chosen one is not among them, or contradicts its own parameters.
         """
         chosen = self.chosen
         if chosen.names != basis.names:
             raise FileFormatError(
-                f"{self.name} has other base parameters than '{robot.name}' "
-                f"({len(chosen.names)} against {basis.rank}); is it of another robot, or of other "
-                "joint parameters?"
+                f"{self.name} has other base parameters than '{robot.name}' ({len(chosen.names)}, "
+                f"not {basis.rank}); give the robot and joint parameters of its fit"
             )
         estimates = tuple(each for each in self.estimates if each.names == basis.names)
         for each in estimates:
@@ -130,22 +127,22 @@ class SavedEstimate:
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class ScoredPrediction:
-    """What an estimate predicts of a log, with scores by joint."""
+    """Prediction of a log by an estimate, with scores by joint."""
 
     nominal: Robot
-    """What was known of the robot, with the friction velocities of the estimate."""
+    """The nominal model, with the transition velocities of the estimate."""
     estimate: SavedEstimate
     logs: Logs
-    """The log, and how it was read."""
+    """The log, with notes on its reading."""
     prediction: LogPrediction
     unmodeled: tuple[UnmodeledFunction, ...]
-    """What the model lacked in the fit, which the prediction has."""
+    """Unmodeled torque of the fit, which the prediction includes."""
     warning: str
-    """What speaks against the log, which was used in spite of it."""
+    """Contradictions of the log that was used; empty without any."""
 
     @property
     def passed(self) -> bool:
-        """Whether nothing speaks against the log."""
+        """Whether the log has no warning."""
         return not self.warning
 
     def content(self) -> dict[str, Any]:
@@ -158,7 +155,7 @@ class ScoredPrediction:
         return content | ({"warning": self.warning} if self.warning else {})
 
     def write_torques(self, path: str | Path) -> None:
-        """Write measured and predicted torques at the stamps of the log as CSV.
+        """Write measured and predicted torques at the times of the log as CSV.
 
         Parameters
         ----------
@@ -189,17 +186,17 @@ def predict(
     Parameters
     ----------
     estimate : SavedEstimate, Identification, str or Path
-        What predicts; its chosen estimate counts.
+        Its chosen estimate predicts.
     log : Logs or Log
-        A log that the estimate has not seen, as by `read_log`.
+        A log that was not used in the fit, as by `read_log`.
     nominal : Robot
-        What is known of the robot, as for `identify`.
+        The nominal model, as for `identify`.
     preprocessor : Preprocessor or str
-        Makes the motion of the log.
+        Computes the motion of the log.
     joint_parameters : tuple of str
-        Parameters of every joint that were looked for, as for `identify`.
+        Estimated parameters of every joint, as for `identify`.
     force : bool
-        Go on with a log that holds an error.
+        Use a log that has an error.
 
     Returns
     -------
@@ -211,7 +208,7 @@ def predict(
     FileFormatError
         If the estimate is of another robot, or its fit failed.
     LogError
-        If the log is of another robot, has no torques, or holds an error.
+        If the log is of another robot, has no torques, or has an error.
     """
     saved, logs = SavedEstimate.from_estimate(estimate), Logs.from_logs(log)
     measured = saved.find_measured_joints(nominal)
@@ -222,78 +219,83 @@ def predict(
     chosen, context = saved.chosen, saved.context
     if not chosen.success:
         raise FileFormatError(f"{saved.name}: the chosen fit failed: {chosen.message}")
-    doubt = check_logs(logs.read, before, basis, refuse=not force).errors
+    warning = check_logs(logs.read, before, basis, refuse=not force).errors
     if isinstance(preprocessor, str):
         preprocessor = build_preprocessor(PreprocessConfig(name=preprocessor))
-    known = ignore_velocities(preprocessor, context.get("torque_delay"))
-    lacks, terms = read_unmodeled(context, nominal), terms_of(context, nominal)
+    preprocessor = ignore_velocities(preprocessor, context.get("torque_delay"))
+    unmodeled, terms = read_unmodeled(context, nominal), terms_of(context, nominal)
     error = _model_error(context, nominal, basis, measured)
     with one_blas_thread():
-        predicted = predict_log(chosen.beta, logs[0], nominal, basis, known, lacks, terms, error)
-    return ScoredPrediction(nominal, saved, logs, predicted, tuple(lacks), doubt)
+        model = (nominal, basis, preprocessor, unmodeled, terms)
+        predicted = predict_log(chosen.beta, logs[0], *model, error)
+    return ScoredPrediction(nominal, saved, logs, predicted, tuple(unmodeled), warning)
 
 
 def _model_error(
     context: Mapping[str, Any], nominal: Robot, basis: BaseParameters, measured: Bool1D
 ) -> ModelError | None:
-    """Return how far predictions may be off, if the estimate file says so; NaN if not measured."""
-    known = context.get("model_error")
-    if known is None:
+    """Read the model error of an estimate file, if it has one; NaN for unmeasured joints."""
+    saved = context.get("model_error")
+    if saved is None:
         return None
     with _require_format("model_error"):
-        std = readonly(known["std"], shape=measured.shape, name="std")
-        functions = _read(tuple[UncertainFunction, ...], known.get("functions", ()))
+        std = readonly(saved["std"], shape=measured.shape, name="std")
+        functions = _read(tuple[UncertainFunction, ...], saved.get("functions", ()))
         for function in functions:
             where = (function.joint, function.quantity)
             require_function_of(nominal, *where, function.knots, function.mean)
             if not function.knots:
                 raise ValueError(f"the function of {function.quantity} has no knots")
         size = basis.rank + sum(len(function.knots) for function in functions)
-        cov = readonly(known["cov"], shape=(size, size), name="cov")
+        cov = readonly(saved["cov"], shape=(size, size), name="cov")
         if (std < 0.0).any() or (np.diag(cov) < 0.0).any():
             raise ValueError("a standard deviation or a variance is negative")
     return ModelError(np.where(measured, std, np.nan), cov, functions)
 
 
 def read_unmodeled(context: Mapping[str, Any], nominal: Robot) -> list[UnmodeledFunction]:
-    """Return what the model lacked in the fit, as the content of an estimate file says."""
+    """Read the unmodeled torque from the content of an estimate file."""
     with _require_format("unmodeled_torque"):
-        lacks = _read(list[UnmodeledFunction], context.get("unmodeled_torque", ()))
-        for lack in lacks:
-            require_function_of(nominal, lack.joint, lack.quantity, lack.knots, lack.values)
-    return lacks
+        functions = _read(list[UnmodeledFunction], context.get("unmodeled_torque", ()))
+        for f in functions:
+            require_function_of(nominal, f.joint, f.quantity, f.knots, f.values)
+    return functions
 
 
 def terms_of(context: Mapping[str, Any], nominal: Robot) -> list[JointTerm]:
-    """Return the terms that the fit found joints to have, as an estimate file says."""
+    """Read the joint terms from the content of an estimate file."""
     keys = ("kind", "joint", "values", "shape", "partner")
     with _require_format("terms"):
-        own = [{key: term[key] for key in keys if key in term} for term in context.get("terms", ())]
-        terms = _read(list[JointTerm], own)
+        items = [
+            {key: term[key] for key in keys if key in term} for term in context.get("terms", ())
+        ]
+        terms = _read(list[JointTerm], items)
         require_terms_of(terms, nominal.joint_names, nominal.name)
     return terms
 
 
 @contextmanager
 def _require_format(name: str) -> Iterator[None]:
-    """Raise `FileFormatError` where an entry of an estimate file is not as `identify` writes it."""
+    """Raise `FileFormatError` if an entry of an estimate file does not have its format."""
     try:
         yield
     except ValidationError as error:
         first = error.errors()[0]
-        where, said = ".".join(map(str, first["loc"])), first["msg"]
-        raise FileFormatError(f"{_MISMATCH_MESSAGE.format(name)}: '{where}': {said}") from error
+        location, reason = ".".join(map(str, first["loc"])), first["msg"]
+        raise FileFormatError(
+            f"{_MISMATCH_MESSAGE.format(name)}: '{location}': {reason}"
+        ) from error
     except (AttributeError, KeyError, TypeError, ValueError, RobotIdError) as error:
         raise FileFormatError(f"{_MISMATCH_MESSAGE.format(name)}: {error}") from error
 
 
 def _read(kind: type[Parsed], content: object) -> Parsed:
-    """Return values of JSON as those of a dataclass; texts that are numbers become numbers."""
+    """Convert JSON values to a dataclass; texts that are numbers become numbers."""
     return TypeAdapter(kind, config=ConfigDict(extra="forbid")).validate_python(content)
 
 
 def _require_one_robot(estimate: Estimate, robot: Robot, basis: BaseParameters, name: str) -> None:
-    """Raise `FileFormatError` if the standard parameters, if any, are not those of `beta`."""
+    """Raise `FileFormatError` if the standard parameters contradict `beta`."""
     if (phi := estimate.phi) is None:
         return
     if phi.size != size(robot.dof):
@@ -301,12 +303,12 @@ def _require_one_robot(estimate: Estimate, robot: Robot, basis: BaseParameters, 
             f"{name}: 'phi' of '{estimate.estimator}' has {phi.size} numbers, a robot with "
             f"{robot.dof} joints has {size(robot.dof)}"
         )
-    of_phi, beta = basis.project(phi), estimate.beta
+    projected, beta = basis.project(phi), estimate.beta
     for j in np.flatnonzero(
-        ~(np.abs(of_phi - beta) <= estimate.std + PARAMETER_TOLERANCE * np.abs(beta))
+        ~(np.abs(projected - beta) <= estimate.std + PARAMETER_TOLERANCE * np.abs(beta))
     )[:1]:
         raise FileFormatError(
             f"{name}: '{basis.names[j]}' of '{estimate.estimator}' is "
-            f"{beta[j]:.4g} in 'beta' and {of_phi[j]:.4g} from 'phi'; the file "
-            "was edited, or is of another robot: repeat `identify`"
+            f"{beta[j]:.4g} in 'beta' and {projected[j]:.4g} from 'phi'; the "
+            "file was edited or is of another robot; repeat `identify`"
         )

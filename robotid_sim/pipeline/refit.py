@@ -1,4 +1,4 @@
-"""What a page needs to fit again: triangular factors of the rows, by joint and window of time."""
+"""Data for repeated fits in a page: triangular factors of the rows by joint and time window."""
 
 import base64
 from collections.abc import Sequence
@@ -26,10 +26,10 @@ from robotid_sim.section import unit_text
 from robotid_sim.threads import one_blas_thread
 
 MAX_WINDOWS = 10
-"""Windows of time that a page can switch off, at most."""
+"""Largest number of time windows in a page."""
 
 MIN_PERIOD_SHARE = 0.1
-"""Share of a period below which what is left of one is no window of its own."""
+"""Smallest share of a period that is a separate window."""
 
 CONFIDENCE_LEVEL = 0.95
 """Probability of the intervals."""
@@ -37,32 +37,32 @@ CONFIDENCE_LEVEL = 0.95
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """A span of time that can be left out."""
+    """A time window that can be excluded."""
 
     group: str
-    """The period or log that it is of."""
+    """Its period or log."""
     low: float
     high: float
-    """Ends [s]; the latter does not belong to it."""
+    """Ends [s]; the upper one is not included."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Refit:
-    """What a page fits again from."""
+    """Data for repeated fits in a page."""
 
     start: Estimate
     """Weighted least squares of all rows."""
     chosen: Estimate
-    """The estimate that the page is of."""
+    """The estimate of the page."""
     data: dict[str, Any]
-    """Factors of the rows by joint and window of time, and what else the fit needs (JSON)."""
+    """Factors of the rows by joint and time window, and further data of the fit (JSON)."""
     estimator: str = ESTIMATOR_NAME
-    """Name of the estimator that fits so outside of the page."""
+    """Name of the estimator that gives the same fit outside of the page."""
 
 
 @one_blas_thread()
 def refit_of(fit: Identification, unseen: LinearProblem | None = None) -> Refit | None:
-    """Return what a page fits again from, also unseen rows; None without a weighted fit."""
+    """Prepare the data for repeated fits, also with unseen rows; None if the fit fails."""
     start = WeightedLeastSquares().fit(fit.problem)
     if not start.success:
         return None
@@ -72,7 +72,7 @@ def refit_of(fit: Identification, unseen: LinearProblem | None = None) -> Refit 
 def refit_data(
     fit: Identification, whole: Estimate, unseen: LinearProblem | None
 ) -> dict[str, Any]:
-    """Return what the page fits again from; `whole` is weighted least squares of all rows."""
+    """Return the data as JSON values; `whole` is weighted least squares of all rows."""
     problem = fit.problem
     color, dof = estimate_coloring(problem, whole)
     before = project_nominal(problem)
@@ -81,10 +81,10 @@ def refit_data(
     units = ["N" if unit == "m" else "N m" for unit in fit.nominal.joint_units]
     rows = [int(part.sum()) for part in parts]
     columns, factors = pack_factors(problem, parts)
-    tried = None
+    validation = None
     if unseen is not None:
-        seen_by, packed = pack_factors(unseen, [np.ones(unseen.samples, dtype=bool)])
-        tried = {"rows": unseen.samples, "columns": seen_by, "factors": packed}
+        unseen_columns, packed = pack_factors(unseen, [np.ones(unseen.samples, dtype=bool)])
+        validation = {"rows": unseen.samples, "columns": unseen_columns, "factors": packed}
     return {
         "joints": list(zip(problem.joint_names, units, strict=True)),
         "parameters": [
@@ -99,7 +99,7 @@ def refit_data(
         "columns": columns,
         "factors": factors,
         "random": _random_effects(problem, parts, columns),
-        "unseen": tried,
+        "unseen": validation,
         "before": before.beta.tolist(),
         "errors": before.std.tolist(),
         "root": encode(before.root[np.tril_indices(len(before.root))]),
@@ -112,7 +112,7 @@ def refit_data(
 
 
 def windows_of(fit: Identification) -> list[Window]:
-    """Return the windows of time of a fit's rows: parts of periods or of logs, or of all."""
+    """Divide the rows of a fit into time windows: parts of periods, of logs, or of all."""
     problem, row_filter = fit.problem, fit.motion.row_filter
     times, half = problem.times, 0.5 * problem.dt
     first, last = float(times[0] - half), float(times[-1] + half)
@@ -140,19 +140,19 @@ def windows_of(fit: Identification) -> list[Window]:
 
 
 def pack_factors(problem: LinearProblem, parts: Sequence[Bool1D]) -> tuple[list[list[int]], str]:
-    """Return which columns every joint sees, and the factors of its rows in parts of the samples.
+    """Return the nonzero columns of every joint, and the factors of its rows by part.
 
-    A factor is that of ``[W y]`` in the columns that the joint sees; with fewer rows than columns
-    it is a trapezoid. All of them follow one another row by row, without what is zero.
+    A factor is that of ``[W y]`` in the nonzero columns; with fewer rows than columns it is a
+    trapezoid. Factors are stored one after another, row by row, without zeros.
     """
     rows, torques = problem.unstack_rows(problem.W), problem.unstack_rows(problem.y)
     columns = [np.flatnonzero(rows[:, j].any(axis=0)) for j in range(problem.dof)]
     values = []
     for part in parts:
-        for j, own in enumerate(columns):
-            R = triangular_factor(np.column_stack([rows[part, j][:, own], torques[part, j]]))
+        for j, used in enumerate(columns):
+            R = triangular_factor(np.column_stack([rows[part, j][:, used], torques[part, j]]))
             values.append(R[np.triu_indices(len(R), 0, R.shape[1])])
-    return [own.tolist() for own in columns], encode(np.concatenate(values))
+    return [used.tolist() for used in columns], encode(np.concatenate(values))
 
 
 def _random_effects(
@@ -164,17 +164,17 @@ def _random_effects(
     rows, random = problem.unstack_rows(problem.W), problem.unstack_rows(problem.random)
     effects = [np.flatnonzero(random[:, j].any(axis=0)) for j in range(problem.dof)]
     products = [
-        (rows[part, j][:, own].T @ random[part, j][:, effects[j]]).ravel(order="F")
+        (rows[part, j][:, used].T @ random[part, j][:, effects[j]]).ravel(order="F")
         for part in parts
-        for j, own in enumerate(columns)
+        for j, used in enumerate(columns)
     ]
     return {
         "count": random.shape[2],
-        "effects": [own.tolist() for own in effects],
+        "effects": [used.tolist() for used in effects],
         "products": encode(np.concatenate(products)),
     }
 
 
 def encode(values: Float1D) -> str:
-    """Return numbers in double precision, base64."""
+    """Encode numbers in double precision as base64."""
     return base64.b64encode(np.asarray(values, dtype="<f8").tobytes()).decode()

@@ -1,7 +1,7 @@
-"""result.json: its schema as pydantic models, reading and writing.
+"""Schema of result.json as pydantic models, reading and writing.
 
-Lists without another remark have one entry per joint in the order of `robot.joint_names`; what is
-unknown is null, never NaN. Fields that belong to parts of the study that did not run are empty.
+Lists have one entry per joint in the order of `robot.joint_names` unless noted; unknown values are
+null, never NaN. Fields of parts of the study that did not run are empty.
 """
 
 import json
@@ -29,7 +29,7 @@ class _Model(BaseModel):
 
     @classmethod
     def __pydantic_init_subclass__(cls, **_: Any) -> None:
-        """Let ``help`` show what every part holds."""
+        """Add the fields of every part to ``help``."""
         document_attributes(cls)
 
 
@@ -54,9 +54,9 @@ class TrajectoryResult(_Model):
     family: str
     """Form of the motion."""
     criterion: str
-    """What the design minimized."""
+    """Criterion that the design minimized."""
     base_set: list[str]
-    """Names of the base parameters that the condition numbers are of."""
+    """Names of the base parameters of the condition numbers."""
     cond_raw: float
     """Condition number of the base regressor."""
     cond_normalized: float
@@ -76,16 +76,16 @@ class TrajectoryResult(_Model):
 
 
 class ContactResult(_Model):
-    """Two links that a motion drives into one another, where they are deepest."""
+    """The deepest contact of two links on a motion."""
 
     motion: str
     """``excitation``, ``unseen`` or the name of a task."""
     links: tuple[str, str]
     """The two links."""
     depth_m: float
-    """Of their convex hulls."""
+    """Depth of the contact of their convex hulls [m]."""
     t_s: float
-    """When, in the time of the motion."""
+    """Time in the motion [s]."""
 
     def __str__(self) -> str:
         first, second = self.links
@@ -104,9 +104,9 @@ class MeasurementResult(_Model):
     dt_s: float
     """Time between samples [s]."""
     engine: str = "unknown"
-    """What integrated the plant: its name, or ``unknown`` for a machine's log."""
+    """Engine of the plant: its name, or ``unknown`` for a log of a machine."""
     feedback: str
-    """What the controller sees: ``clean state``, or the sensors."""
+    """Feedback of the controller: ``clean state``, or the sensors."""
     torque_noise_std: list[float | None]
     """Standard deviation of the torque noise [N m or N]."""
     encoder_noise_std: list[float | None]
@@ -125,14 +125,14 @@ class ComparedPreprocessor(_Model):
 
 
 class PreprocessingResult(_Model):
-    """The preprocessor that was used and those it was compared with."""
+    """The used preprocessor, and the comparison with others."""
 
     chosen: str
     """The preprocessor that was used."""
     message: str = ""
-    """What a preprocessor that adapts has decided, and why."""
+    """Decisions of an adaptive preprocessor, with reasons."""
     compared: list[ComparedPreprocessor] = []
-    """Torque filters side by side."""
+    """Comparison of torque filters."""
 
 
 class ParameterResult(_Model):
@@ -145,37 +145,37 @@ class ParameterResult(_Model):
     value: float
     """Estimate."""
     std: float | None
-    """Standard deviation; null where it is unknown."""
+    """Standard deviation; null if unknown."""
     true: float | None
     """Value of the plant; null for a machine."""
 
 
 class PredictionResult(_Model):
-    """Prediction on the unseen trajectory."""
+    """Prediction of the validation motion."""
 
     torque_rms: list[float]
     """RMS difference of predicted and measured torque [N m or N]."""
     torque_rms_relative: list[float]
     """The same over the RMS measured torque."""
     noise_std: list[float | None]
-    """Standard deviation of the torque noise [N m or N]; null where it is unknown."""
+    """Standard deviation of the torque noise [N m or N]; null if unknown."""
     model_error_relative: list[float | None]
     """RMS difference of predicted and true torque over the RMS true torque."""
 
 
 class EstimateResult(_Model):
-    """One estimator's result."""
+    """Result of one estimator."""
 
     estimator: str
     """Its name."""
     success: bool
     """Whether there is a result."""
     message: str
-    """What it says of the result."""
+    """Message of the estimator."""
     seconds: float
     """Time of the fit [s]."""
     physically_consistent: bool
-    """Whether the parameters are those of rigid bodies that can exist."""
+    """Whether the parameters are physically consistent."""
     torque_rms: list[float]
     """RMS residual of the fit [N m or N]."""
     torque_rms_relative: list[float]
@@ -184,15 +184,15 @@ class EstimateResult(_Model):
     """Weighted sum of squares over its minimum without constraints; null for another
     criterion."""
     criterion_over_optimum: float | None
-    """Criterion over its optimum, where it is no sum of squares."""
+    """Criterion over its optimum, if it is not a sum of squares."""
     nees: float | None
     """Squared error over covariance, by parameter; null for biased estimators."""
     base_parameters: list[ParameterResult]
-    """Identified combinations, with the truth where it is known."""
+    """Base parameters, with the truth if it is known."""
     parameters: list[ParameterResult]
-    """Full parameters that the identified robot has."""
+    """Standard parameters of the identified robot."""
     validation: PredictionResult | None
-    """Prediction of the unseen motion; null where there is none."""
+    """Prediction of the validation motion; null without one."""
 
 
 class CheckResult(_Model):
@@ -206,17 +206,17 @@ class CheckResult(_Model):
     passed: bool
     """Whether it is passed."""
     value: float | None
-    """What was found; null where it cannot be told."""
+    """Measured value; null if unknown."""
     limit: float
     """Largest value that passes."""
     lower: float | None = None
-    """Least value that passes, where there is one."""
+    """Smallest value that passes, if there is one."""
     message: str = ""
-    """What is probably behind a failure, where that is known."""
+    """Probable cause of a failure, if known."""
 
     @classmethod
     def from_limit(cls, name: str, value: float | None, limit: float) -> "CheckResult":
-        """Return the check of a value that must be finite and no larger than its limit."""
+        """Check that a value is finite and not above its limit."""
         number = None if value is None else finite(value)
         passed = number is not None and number <= limit
         return cls(name=name, passed=passed, value=number, limit=limit)
@@ -225,7 +225,7 @@ class CheckResult(_Model):
     def from_range(
         cls, name: str, value: float | None, lower: float, upper: float
     ) -> "CheckResult":
-        """Return the check of a value that must lie in a range."""
+        """Check that a value lies in a range."""
         check = cls.from_limit(name, value, upper)
         passed = check.passed and check.value is not None and bool(check.value >= lower)
         return check.model_copy(update={"lower": float(lower), "passed": passed})
@@ -235,13 +235,13 @@ class VerdictResult(_Model):
     """The verdict: passed if every check passed."""
 
     passed: bool
-    """Whether all are."""
+    """Whether all checks passed."""
     checks: list[CheckResult]
     """The checks."""
 
 
 class StudyResult(_Model):
-    """Everything that a study found."""
+    """All results of a study."""
 
     schema_: str = Field(default=f"robotid/result/{SCHEMA_VERSION}", alias="schema")
     """Kind and version of the file."""
@@ -249,20 +249,20 @@ class StudyResult(_Model):
     seed: int
     """Seed of all randomness."""
     versions: dict[str, str]
-    """Versions of the packages that the numbers depend on."""
+    """Versions of the packages that affect the numbers."""
     reproducible: bool
-    """Whether the same seed gives the same numbers: not with a time budget."""
+    """Whether the same seed gives the same numbers; false with a time budget."""
     assumptions: list[str]
-    """What was assumed, in words."""
+    """Assumptions as sentences."""
     trajectory: TrajectoryResult
     contacts: list[ContactResult] = []
-    """Links that touch on what was run; empty for a robot without geometry."""
+    """Link contacts on the motions; empty for a robot without geometry."""
     measurement: MeasurementResult
     preprocessing: PreprocessingResult
     estimates: list[EstimateResult]
     """All estimators."""
     chosen: str
-    """The estimate behind the identified robot and the closed loop."""
+    """The estimate of the identified robot and the closed loop."""
     control: list[ControlRun] = []
     """Runs of the closed loop."""
     timings: dict[str, float]
@@ -273,19 +273,19 @@ class StudyResult(_Model):
     def _is_of_one_robot(self) -> Self:
         """Require the chosen estimate, and numbers for every joint."""
         if self.chosen not in [estimate.estimator for estimate in self.estimates]:
-            raise ValueError(f"there is no estimate '{self.chosen}', which was chosen")
+            raise ValueError(f"there is no estimate '{self.chosen}'; 'chosen' must name one")
         joints = len(self.robot.joint_names)
-        for tried in (estimate.validation for estimate in self.estimates):
-            if tried is None:
+        for validation in (estimate.validation for estimate in self.estimates):
+            if validation is None:
                 continue
-            for values in (tried.torque_rms_relative, tried.model_error_relative):
+            for values in (validation.torque_rms_relative, validation.model_error_relative):
                 if values is not None and len(values) != joints:
                     raise ValueError(f"a prediction needs {joints} numbers, got {len(values)}")
         return self
 
     @property
     def selected_estimate(self) -> EstimateResult:
-        """The estimate that the identified robot is made from."""
+        """The estimate of the identified robot."""
         return next(e for e in self.estimates if e.estimator == self.chosen)
 
     def content(self) -> dict[str, Any]:
@@ -326,10 +326,10 @@ def upgrade_result(content: dict[str, Any]) -> dict[str, Any]:
 
 
 def robot_of_result(path: str | Path) -> str:
-    """Return the name of the robot that a result.json is of, whatever else it holds.
+    """Read the name of the robot of a result.json.
 
-    Raises `FileFormatError` if the file is missing, of another kind or of a newer schema, or names
-    no robot.
+    Raises `FileFormatError` if the file is missing, of another kind or of a newer schema, or has no
+    robot.
     """
     robot = read_json(path, "result", SCHEMA_VERSION, {1: upgrade_result}).get("robot")
     if not isinstance(robot, dict) or "name" not in robot:
@@ -355,6 +355,6 @@ RECORDED_PACKAGES = (
 
 
 def versions() -> dict[str, str]:
-    """Return the versions of Python and of the packages that decide the numbers."""
+    """Return the versions of Python and of the packages that affect the numbers."""
     installed = {p: version(p) for p in RECORDED_PACKAGES if find_spec(p) is not None}
     return {"python": platform.python_version(), **installed}

@@ -1,4 +1,4 @@
-"""JSON Schemas of the files, from the models that read and write them."""
+"""JSON Schemas of the files, from the pydantic models that read and write them."""
 
 from collections.abc import Mapping
 from pkgutil import resolve_name
@@ -17,7 +17,7 @@ SCHEMA_SOURCES: Mapping[str, str] = {
     "study": "robotid_sim.pipeline.config:StudyConfig",
     "map": "robotid_sim.importing.import_map:ImportMap",
 }
-"""Where the model of every kind of files is, or what makes it."""
+"""Location of the model of every kind of file, or of the function that builds it."""
 
 
 def schema(name: str) -> dict[str, Any]:
@@ -33,7 +33,7 @@ def schema(name: str) -> dict[str, Any]:
 
 
 def estimate_file() -> type[BaseModel]:
-    """Return the model of an estimate file: its estimates, and what stands beside them."""
+    """Build the model of an estimate file: its estimates and their context."""
     from robotid_sim.estimation.estimate import EstimateContext, EstimateScalars
 
     numbers: Any = list[float] | None
@@ -49,19 +49,19 @@ def estimate_file() -> type[BaseModel]:
 
 
 class LogHeader(BaseModel):
-    """Comment lines of a log in CSV: what its columns do not say."""
+    """Comment lines of a log in CSV: information that is not in its columns."""
 
     schema_: str = Field(alias="schema")
     """Kind and version of the file."""
     joint_units: str = ""
     """Unit of every joint, rad or m, with spaces between them; by default all are rad."""
     origin: str = ""
-    """Whether it is of a machine, or virtual."""
+    """Origin of the log: machine or simulation."""
     torque_constant: str = ""
     """Torque constant of every joint [N m/A or N/A]."""
     torque_time_offset: float = 0.0
-    """How much later the torque of a sample acts than its position [s]."""
+    """Delay of the torque of a sample relative to its position [s]."""
     period: float | None = None
-    """Of an excitation that repeats [s]."""
+    """Period of a periodic excitation [s]."""
     seed: int | None = None
-    """Of the noise of a virtual log."""
+    """Seed of the noise of a simulated log."""

@@ -1,4 +1,4 @@
-"""Scoring a virtual study against the truth: estimates, preprocessing, closed loop."""
+"""Score a simulated study with the truth: estimates, preprocessing, closed loop."""
 
 import hashlib
 
@@ -41,7 +41,7 @@ from robotid_sim.validation.prediction import (
 def score_estimate(
     estimate: Estimate, plant: Robot, prediction: Prediction | None, fit: Identification
 ) -> EstimateResult:
-    """Return one estimate beside the truth, with what it predicts of the unseen log."""
+    """Compare one estimate with the truth, and its prediction of the validation log."""
     basis, problem = fit.basis, fit.problem
     true = basis.project(plant.parameters())
     size = rms(problem.unstack_rows(problem.y))
@@ -81,15 +81,15 @@ def score_estimate(
 
 @one_blas_thread()
 def score_estimates(plant: Robot, unseen: Log, fit: Identification) -> list[EstimateResult]:
-    """Return the estimates beside the truth and tried on the unseen log.
+    """Compare the estimates with the truth, and their predictions of the validation log.
 
-    They keep their order; those that failed predict nothing.
+    Failed estimates have no prediction.
     """
     betas = [estimate.beta for estimate in fit.estimates if estimate.success]
     motion = fit.preprocessor(unseen, fit.nominal)
-    tried = iter(predict_all(betas, unseen, motion, fit.nominal, fit.basis))
+    predictions = iter(predict_all(betas, unseen, motion, fit.nominal, fit.basis))
     return [
-        score_estimate(estimate, plant, next(tried) if estimate.success else None, fit)
+        score_estimate(estimate, plant, next(predictions) if estimate.success else None, fit)
         for estimate in fit.estimates
     ]
 
@@ -104,7 +104,7 @@ def _full_parameters(plant: Robot, fit: Identification) -> list[ParameterResult]
 
 
 def _nees(estimate: Estimate, true: Float1D) -> float | None:
-    """Return the normalized estimation error squared per dimension; 1 for an honest covariance."""
+    """Compute the normalized estimation error squared per parameter; 1 for a correct covariance."""
     if estimate.cov is None:
         return None
     error = estimate.beta - true
@@ -115,30 +115,30 @@ def _nees(estimate: Estimate, true: Float1D) -> float | None:
 
 
 def _fitness_over_least_squares(estimate: Estimate, problem: LinearProblem) -> float | None:
-    """Return the weighted squared error over its unconstrained minimum, same rows and weights."""
+    """Compute the weighted squared error over its unconstrained minimum, same rows and weights."""
     if not estimate.success or estimate.criterion != "squares":
         return None
     weights = 1.0 / estimate.noise_std if estimate.weights is None else estimate.weights
     reduction = reduce_rows(problem)
-    least, _ = reduction.solve(weights)
-    reached, minimum = (
+    optimum, _ = reduction.solve(weights)
+    value, minimum = (
         float(weights**2 @ reduction.compute_squared_residuals(beta))
-        for beta in (estimate.beta, least)
+        for beta in (estimate.beta, optimum)
     )
-    return reached / minimum
+    return value / minimum
 
 
 @one_blas_thread()
 def compare_preprocessing(
     plant: Robot, nominal: Robot, log: Log, fit: Identification
 ) -> list[ComparedPreprocessor]:
-    """Return the torque filters side by side, scored against the truth."""
+    """Compare the torque filters, scored with the truth."""
     smoother, basis = smoother_of(fit.preprocessor), fit.basis
     if smoother is None:
         return []
     assert log.truth is not None
     noise = np.std(log.tau_meas - log.truth.tau, axis=0)
-    noisy = noise > 0.0  # without noise there is no bound to compare with
+    noisy = noise > 0.0  # without noise there is no Cramér-Rao bound
     exact = exact_problem(log, nominal, basis, 0.0)
     scores = compare_torque_filters(
         log,
@@ -162,7 +162,7 @@ def compare_preprocessing(
 
 
 def describe_robot(robot: Robot) -> RobotResult:
-    """Return the robot's part of the result."""
+    """Describe the robot for the result."""
     document = robot.document
     return RobotResult(
         name=robot.name,
@@ -174,9 +174,9 @@ def describe_robot(robot: Robot) -> RobotResult:
 
 
 def describe_trajectory(setup: Setup, trajectory: Excitation) -> TrajectoryResult:
-    """Return the trajectory's part of the result.
+    """Describe the trajectory for the result.
 
-    Use of the limits is that by the nominal model and, of the torque, by the plant.
+    Use of the limits is by the nominal model and, for the torque, also by the plant.
     """
     nominal = excitation_quality(setup.nominal, setup.basis, trajectory)
     true = excitation_quality(setup.cell.plant, setup.basis, trajectory)
@@ -196,9 +196,9 @@ def describe_trajectory(setup: Setup, trajectory: Excitation) -> TrajectoryResul
 
 
 def describe_measurement(log: Log, preset: str | None = None) -> MeasurementResult:
-    """Return the log's part of the result; the preset is the name of a set of sensors.
+    """Describe the log for the result; `preset` is the name of a set of sensors.
 
-    Noise is that of the samples against the truth, unknown where there is none.
+    Noise is the difference of samples and truth, unknown without truth.
     """
     torque: list[float | None] = [None] * log.dof
     encoder: list[float | None] = [None] * log.dof

@@ -1,4 +1,4 @@
-"""The virtual experiment: a robot in the engine, driven along a trajectory, with sensors."""
+"""The simulated experiment: a robot in the engine on a trajectory, with sensors."""
 
 import logging
 from collections.abc import Iterator
@@ -36,41 +36,41 @@ _log = logging.getLogger(__name__)
 
 @contextmanager
 def save_if_diverged(path: Path | None) -> Iterator[None]:
-    """Save the log of a loop that diverges within the block, if there is a path, and say where."""
+    """Save the log of a loop that diverges in the context, and add its path to the message."""
     try:
         yield
     except (SimulationDiverged, ControllerError) as error:
         if path is not None and isinstance(error.log, Log):
             save_log(error.log, path)
-            error.args = (f"{error}; log up to there: {path}", *error.args[1:])
+            error.args = (f"{error}; log until then: {path}", *error.args[1:])
         raise
 
 
-def save_failures(loop: ClosedLoop, folder: Path, of: str = "") -> list[Path]:
-    """Save the logs of runs that ended before their time, oldest first; return the files.
+def save_failures(loop: ClosedLoop, folder: Path, prefix: str = "") -> list[Path]:
+    """Save the logs of runs that ended early, in order; return the files.
 
-    Their names begin with `of`; earlier files of such names are removed. Raises `FileFormatError`
+    Their names begin with `prefix`; old files with such names are removed. Raises `FileFormatError`
     if one cannot be written.
     """
-    for old in folder.glob(f"{of}failed-*.h5"):
+    for old in folder.glob(f"{prefix}failed-*.h5"):
         old.unlink()
     paths = []
     for k, failure in enumerate(loop.failures, start=1):
         _log.warning("%s", failure)
         if failure.log is not None:
-            paths.append(folder / f"{of}failed-{k}.h5")
+            paths.append(folder / f"{prefix}failed-{k}.h5")
             save_log(failure.log, paths[-1])
     return paths
 
 
 @one_blas_thread()
 def clean_run(cell: Cell, trajectory: Excitation, *, progress: Progress = silent) -> Log:
-    """Run the plant in the engine along a trajectory; return the clean log, with what was true.
+    """Run the plant in the engine along a trajectory; return the clean log with the truth.
 
-    Raises `SimulationDiverged` if the loop leaves every sensible range, and `ControllerError` if
-    the controller returns anything but finite torques: both carry the log up to there. Raises
-    `LogError` if the trajectory is of another robot, `InconsistentInertiaError` or
-    `RankDeficientError` if a body of the plant cannot exist, or a joint of it moves no inertia.
+    Raises `SimulationDiverged` if the loop diverges, and `ControllerError` if the controller
+    returns torques that are not finite: both have the log until then. Raises `LogError` if the
+    trajectory is of another robot, `InconsistentInertiaError` or `RankDeficientError` if a body of
+    the plant is not physically consistent, or a joint moves no inertia.
     """
     with cell.open() as engine:
         return rollout(engine, cell.controller, trajectory, progress=progress)
@@ -79,9 +79,9 @@ def clean_run(cell: Cell, trajectory: Excitation, *, progress: Progress = silent
 def measure_clean_log(
     cell: Cell, clean: Log, rng: np.random.Generator, *, seed: int | None = None
 ) -> Log:
-    """Return what the sensors of a cell see of a clean run, which is the log's truth.
+    """Apply the sensors of a cell to a clean log, which becomes the truth.
 
-    The seed is what the log says of it. Raises `OptionError` if a sensor has options for another
+    `seed` is recorded in the log. Raises `OptionError` if a sensor has options for another
     number of joints.
     """
     log = measure(clean, cell.sensors, rng)
@@ -96,10 +96,9 @@ def run_experiment(
     seed: int | None = None,
     progress: Progress = silent,
 ) -> Log:
-    """Run the virtual experiment: the plant in the engine, then what the sensors see of it.
+    """Run the simulated experiment: the plant in the engine, then its sensors.
 
-    The log is what a real cell would give, and the truth for scoring; the seed is what it says of
-    it.
+    The log is that of a real cell, with the truth for scoring; `seed` is recorded in it.
     """
     return measure_clean_log(cell, clean_run(cell, trajectory, progress=progress), rng, seed=seed)
 
@@ -107,12 +106,12 @@ def run_experiment(
 @public_value
 @dataclass(frozen=True, eq=False)
 class Experiment:
-    """A virtual experiment: what the sensors saw, and how near the robot came to its limits."""
+    """A simulated experiment: the log, and the use of the limits."""
 
     plant: Robot
-    """The truth."""
+    """The true model."""
     nominal: Robot
-    """What was known of it."""
+    """The nominal model."""
     trajectory: Excitation
     log: Log
     floor: float | None
@@ -125,7 +124,7 @@ class Experiment:
 
     @cached_property
     def contacts(self) -> list[str]:
-        """Links that touch on the trajectory, in words."""
+        """Texts on link contacts on the trajectory."""
         return list(map(str, contacts(self.nominal, {"trajectory": self.trajectory}, self.floor)))
 
     @property
@@ -135,7 +134,7 @@ class Experiment:
 
     @property
     def saturated_share(self) -> Float1D:
-        """Share of the samples in which more than the torque limit is commanded, shape (n,)."""
+        """Share of the samples with a commanded torque above the limit, shape (n,)."""
         return np.asarray(find_saturation(self.log).mean(axis=0))
 
     def write(self, path: str | Path) -> None:
@@ -143,7 +142,7 @@ class Experiment:
         save_log(self.log, Path(path))
 
     def content(self, file: str | Path | None = None) -> dict[str, Any]:
-        """Return the experiment but for its samples as JSON values, with the file of the log."""
+        """Return the experiment without its samples as JSON values, with the file of the log."""
         return {
             "robot": self.plant.name,
             "log": None if file is None else str(file),
@@ -166,7 +165,7 @@ def simulate(
     diverged: str | Path | None = None,
     progress: Progress = silent,
 ) -> Experiment:
-    """Run the virtual experiment: the robot in the engine, then what sensors see of it.
+    """Run the simulated experiment: the robot in the engine, then its sensors.
 
     Parameters
     ----------
@@ -177,9 +176,9 @@ def simulate(
     config : StudyConfig, optional
         Engine, controller, sensors and friction of the plant.
     nominal : Robot, optional
-        What the controller knows; by default as the configuration says, with a cell the plant.
+        Model of the controller; by default as in the configuration, with a cell the plant.
     rng : int or numpy.random.Generator, optional
-        Seed, or source, of the noise; by default the seed of the configuration.
+        Seed or generator of the noise; by default the seed of the configuration.
     diverged : str or Path, optional
         File for the log of a loop that diverges.
     progress : callable
@@ -188,12 +187,12 @@ def simulate(
     Returns
     -------
     experiment : Experiment
-        The log, with the truth for scoring, and how near the limits were.
+        The log, with the truth for scoring, and the use of the limits.
 
     Raises
     ------
     SimulationDiverged, ControllerError
-        If the loop ends before its time; carries the log up to there.
+        If the loop ends early; the error has the log until then.
     LogError, OptionError
         If the trajectory is of another robot, or cannot be run.
 

@@ -1,4 +1,4 @@
-"""The whole study: robot, excitation, experiment, identification, prediction, verdict."""
+"""Run a study: robot, excitation, experiment, identification, prediction, verdict."""
 
 import logging
 import time
@@ -54,43 +54,43 @@ _log = logging.getLogger(__name__)
 @public_value
 @dataclass(frozen=True, eq=False)
 class Study:
-    """A whole study: the values that went from stage to stage, and the result that sums them up."""
+    """A study: the values of all stages, and the result."""
 
     setup: Setup
-    """What it began with."""
+    """The initial values."""
     designs: Designs
-    """The excitation and how it came about."""
+    """The designs of the excitation."""
     trajectory: Excitation
     """The excitation."""
     log: Log
-    """What the sensors saw of it."""
+    """Its measured log."""
     assessment: Assessment
-    """What was identified from the log, and what that is worth without the truth."""
+    """The identification and its assessment without the truth."""
     unseen: Log
-    """A log of a trajectory that the identification has not seen."""
+    """The log of the validation motion."""
     loop: ClosedLoop | None
-    """The closed-loop runs; None if they were not asked for or there was no model to run."""
+    """The closed-loop runs; None without them or without an identified model."""
     result: StudyResult
-    """What ``result.json`` holds."""
+    """Content of ``result.json``."""
 
     @property
     def plant(self) -> Robot:
-        """The truth."""
+        """The true model."""
         return self.setup.cell.plant
 
     @property
     def nominal(self) -> Robot:
-        """What was known before."""
+        """The nominal model."""
         return self.setup.nominal
 
     @property
     def fit(self) -> Identification:
-        """What was identified from the log."""
+        """The identification."""
         return self.assessment.fit
 
     @property
     def diagnosis(self) -> Diagnosis | None:
-        """What speaks against the log and its model; None if the log is too short to tell."""
+        """Diagnosis of the log; None if the log is too short."""
         return self.assessment.diagnoses[0]
 
     @property
@@ -104,7 +104,7 @@ class Study:
         return {"true": self.plant, "nominal": self.nominal, **identified}
 
     def to_frame(self) -> "pandas.DataFrame":
-        """Return every base parameter by every estimator as a data frame, beside the truth.
+        """Return every base parameter by every estimator, with the truth, as a data frame.
 
         Raises `MissingExtraError` if pandas is not installed.
         """
@@ -118,23 +118,23 @@ class Study:
 
     @cached_property
     def fit_log(self) -> FittedLog:
-        """The log with its truth, and how it was fitted."""
+        """The log with its truth, motion and predictions."""
         return FittedLog(self.log, self.fit, self.fit.preprocessor)
 
     @cached_property
     def unseen_log(self) -> FittedLog:
-        """The unseen log with its truth, and how it is predicted."""
+        """The log of the validation motion with its truth and predictions."""
         return FittedLog(self.unseen, self.fit, self.fit.preprocessor)
 
     @cached_property
     def quality(self) -> ExcitationQuality:
-        """How well the excitation excites the nominal model, and its use of the limits."""
+        """Condition of the excitation and its use of the limits, by the nominal model."""
         with one_blas_thread():
             return excitation_quality(self.nominal, self.fit.basis, self.trajectory)
 
     @cached_property
     def cramer_rao_std(self) -> Float1D | None:
-        """Least standard deviations of an unbiased estimate, where truth and noise give them."""
+        """Cramér-Rao standard deviations, shape (b,); None without truth."""
         log = self.log
         if log.truth is None:
             return None
@@ -148,7 +148,7 @@ class Study:
 
     @cached_property
     def refit(self) -> Refit | None:
-        """What a page fits again from, and tries on the unseen log."""
+        """Data for repeated fits in a page, with the validation motion."""
         with one_blas_thread():
             fit = self.fit
             return refit_of(fit, build_problem(self.unseen_log.motion, fit.nominal, fit.basis))
@@ -167,30 +167,30 @@ def run_study(
     command: str = "",
     progress: Progress | None = None,
 ) -> Study:
-    """Run a whole virtual study and write its files into a folder.
+    """Run a simulated study and write its files into a folder.
 
     Parameters
     ----------
     study : Setup, Robot, str or Path
-        The plant; or the built values, as `build_setup` makes them from a configuration, any of
-        which may be replaced by an object of the user's own.
+        The plant; or the values from `build_setup`, any of which may be replaced by an object of
+        the user.
     out : str or Path
         Folder for result.json, identified.urdf, nominal.urdf, their meshes, parameters.csv,
-        trajectory.json, log.h5, estimate.json and run.log; created if need be.
+        trajectory.json, log.h5, estimate.json and run.log; created if missing.
     config : StudyConfig, optional
         Names and options, for a plant.
     workers : int
         Processes that share independent loops.
     meshes : MeshMode
-        Whether the meshes come along.
+        Whether meshes are copied.
     page : bool
         Write report.html, too.
     replay : bool
-        Whether the robot moves on the page, in 3-D.
+        Whether the page has a 3-D replay.
     figures : bool
         Write the figures of the page into figures/, as SVG, PNG and CSV.
     command : str
-        What does it again, for the page and the folder.
+        Command that reproduces the study, for the page and the folder.
     progress : callable, optional
         Called with the stage and the share done. By default a notebook shows a bar, and elsewhere
         nothing is shown; ``with progress_line() as progress`` makes a line for a terminal.
@@ -203,8 +203,8 @@ def run_study(
     Raises
     ------
     SimulationDiverged, ControllerError
-        If an excitation, or the undisturbed loop with the true model, ends before its time; its
-        log is in the folder.
+        If an excitation, or the undisturbed loop with the true model, ends early; its log is in
+        the folder.
     KeyboardInterrupt
         If the design was interrupted.
     """
@@ -213,7 +213,7 @@ def run_study(
     settings = (config or StudyConfig()).experiment
     engine = study.cell.engine if isinstance(study, Setup) else settings.engine
     with keep_workers():
-        run_ahead(partial(load_kernels, engine), workers)  # in another process, meanwhile
+        run_ahead(partial(load_kernels, engine), workers)  # in another process
         setup = study if isinstance(study, Setup) else build_setup(study, config)
         with (
             study_folder(out, setup, command) as folder,
@@ -238,9 +238,9 @@ def run_study(
                 from robotid_sim.report.page import write_page
                 from robotid_sim.report.study_report import study_report
 
-                began, place = time.perf_counter(), folder / "report.html"
+                began, path = time.perf_counter(), folder / "report.html"
                 drawn, files = study_report(done, command), folder / "figures" if figures else None
-                write_page(drawn, place, files, shown, workers, replay=replay)
+                write_page(drawn, path, files, shown, workers, replay=replay)
                 _log.info("report: %.2f s", time.perf_counter() - began)
     return done
 
@@ -248,9 +248,9 @@ def run_study(
 def plan_study(
     robot: Robot | str | Path, out: str | Path, config: StudyConfig | None = None, command: str = ""
 ) -> dict[str, Any]:
-    """Return what `run_study` would do, as JSON values; raise what it would refuse.
+    """Return the plan of `run_study` as JSON values; raise the same errors.
 
-    Nothing is written into the folder; the command is what does it again.
+    The folder is not changed; `command` reproduces the study.
     """
     config = config or StudyConfig()
     setup = build_setup(robot, config)

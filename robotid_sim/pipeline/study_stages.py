@@ -1,4 +1,4 @@
-"""The stages of a study with its files, and what runs ahead of its turn."""
+"""The stages of a study with its files, and work that starts early."""
 
 import logging
 import time
@@ -45,33 +45,33 @@ from robotid_sim.validation.closed_loop import ClosedLoop, run_closed_loops
 from robotid_sim.validation.fit_tests import ResidualNoise
 
 LOG, RESULT = "log.h5", "result.json"
-"""The measured log, and what came out."""
+"""Files of the measured log and of the result."""
 
 LOG_FILE = "run.log"
-"""What the stages said, with times."""
+"""Log file of the stages, with times."""
 
 FOLDER_KIND = "study"
-"""What such a folder is of."""
+"""Kind of the result folder."""
 
 RESULT_FILES = (
     *(RESULT, IDENTIFIED, "nominal.urdf", "trajectory.json", LOG),
     *(ESTIMATE, PARAMETERS, "report.html", "figures", MESHES, LOG_FILE),
 )
-"""What a study and its page leave in a folder."""
+"""Files of a study and its page."""
 
 SAMPLE_SIZE = 400.0
-"""Space of a sample of a joint in a log [bytes], with the logs of loops that fail."""
+"""Space per sample and joint of a log [bytes], with the logs of failed loops."""
 
 
 def study_folder(
     out: str | Path, setup: Setup, command: str = "run_study"
 ) -> AbstractContextManager[Path]:
-    """Return the result folder of a study, to be entered; see `result_folder`."""
+    """Return the result folder of a study as a context manager; see `result_folder`."""
     return result_folder(out, RESULT_FILES, *_run_and_space(setup, command))
 
 
 def require_study_folder(out: str | Path, setup: Setup, command: str) -> None:
-    """Raise as `study_folder` would, and leave all as it is."""
+    """Raise the errors of `study_folder` without changes."""
     require_usable(out, RESULT_FILES, *_run_and_space(setup, command))
 
 
@@ -86,16 +86,16 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class StudyStages:
-    """The stages of a study; each writes its files into the folder and keeps its wall time.
+    """The stages of a study; each writes its files into the folder and records its wall time.
 
-    What needs nothing of the stage before begins when the stages are made, in processes beside it
-    where there are some: the unseen log, and the loops with models that are known already.
+    The validation log and the loops with models other than the identified one do not depend on
+    earlier stages; they start early, in other processes if there are some.
     """
 
     setup: Setup
     folder: Path
     workers: int
-    """Processes that there may be; what begins ahead of its turn has the bits of its turn."""
+    """Number of processes; results do not depend on it."""
     meshes: MeshMode
     progress: Progress
     seconds: dict[str, float] = field(default_factory=dict)
@@ -110,14 +110,14 @@ class StudyStages:
         _log.info("%s: %.2f s", name, self.seconds[name])
 
     def write_nominal(self) -> None:
-        """Write the robot as it is known before."""
+        """Write the nominal model."""
         with self._time_stage("robot"):
             path = self.folder / "nominal.urdf"
             for note in write_urdf(self.setup.nominal, path, meshes=self.meshes):
                 _log.warning("%s", note)
 
     def begin_known_loops(self) -> Callable[[], ClosedLoop] | None:
-        """Begin the loops with the models that are there before the identification."""
+        """Start the loops with the models other than the identified one."""
         setup = self.setup
         if setup.comparison is None or self.workers < 2:
             return None
@@ -132,14 +132,14 @@ class StudyStages:
             designs = design_excitation(
                 setup.nominal, setup.basis, setup.excitation, stream, progress=self.progress
             )
-            if designs.is_interrupted:  # a study does not go on with an unfinished design
+            if designs.is_interrupted:  # a study stops at an unfinished design
                 raise KeyboardInterrupt
             path = self.folder / "trajectory.json"
             save_trajectory(designs.trajectories[0], path, setup.nominal)
         return designs
 
     def begin_unseen_log(self) -> Callable[[], Log]:
-        """Begin the experiment on a motion that the identification does not see."""
+        """Start the experiment with the validation motion."""
         setup, stream = self.setup, self.setup.streams("unseen measure")
         work = partial(run_experiment, setup.cell, setup.unseen, stream)
         return run_ahead(work, self.workers)
@@ -173,13 +173,13 @@ class StudyStages:
         return fit
 
     def begin_noise(self, log: Log, fit: Identification) -> Callable[[], ResidualNoise] | None:
-        """Begin replicates of the noise, which say how large residuals are to be expected."""
+        """Start replicates of the noise, which give the expected residuals."""
         if not self.setup.cell.sensors:
             return None
         return run_ahead(noise_beside_residuals(self.setup, log, fit), self.workers)
 
     def diagnose(self, log: Log, fit: Identification) -> Assessment:
-        """Look for what speaks against the log and its model."""
+        """Diagnose the log and the model."""
         with self._time_stage("diagnose"):
             assessment = assess(fit, log)
             _ = assessment.diagnoses
@@ -188,7 +188,7 @@ class StudyStages:
     def validate(
         self, unseen: Callable[[], Log], log: Log, fit: Identification
     ) -> tuple[Log, list[ComparedPreprocessor]]:
-        """Wait for the unseen log, and compare torque filters on the other if that is asked for."""
+        """Wait for the validation log, and compare torque filters on the other log if requested."""
         with self._time_stage("validate"):
             measured, setup = unseen(), self.setup
             if not setup.compares_filters:
@@ -196,9 +196,9 @@ class StudyStages:
             return measured, compare_preprocessing(setup.cell.plant, fit.nominal, log, fit)
 
     def control(
-        self, fit: Identification, known: Callable[[], ClosedLoop] | None
+        self, fit: Identification, early_loop: Callable[[], ClosedLoop] | None
     ) -> ClosedLoop | None:
-        """Run the closed loop with all models; None if it is off or there is no model to run."""
+        """Run the closed loop with all models; None if disabled or without identified model."""
         setup = self.setup
         with self._time_stage("control"):
             if fit.consistent_robot is None or setup.comparison is None:
@@ -219,7 +219,7 @@ class StudyStages:
                 models,
                 setup.streams("control"),
                 setup.comparison,
-                known=known() if known else None,
+                known=early_loop() if early_loop else None,
                 workers=self.workers,
                 progress=self.progress,
             )
@@ -236,7 +236,7 @@ class StudyStages:
         loop: ClosedLoop | None,
         noise: Callable[[], ResidualNoise] | None,
     ) -> StudyResult:
-        """Compare what came out with the truth, and judge it."""
+        """Score the study with the truth, and judge it."""
         setup, fit, plant = self.setup, assessment.fit, self.setup.cell.plant
         with self._time_stage("score"):
             estimates = score_estimates(plant, unseen, fit)

@@ -1,4 +1,4 @@
-"""Terms of joints that logs speak for, and the friction velocities beside them."""
+"""Select joint terms that logs support, together with the transition velocities."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -32,16 +32,16 @@ from robotid_sim.preprocess.adaptive import Adaptive
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TermChoice:
-    """Terms of joints beside the friction velocities of a model."""
+    """Joint terms with the transition velocities of a model."""
 
     model: RevisedModel
     motion: Motion
-    """Made from positions alone: one that follows from the model hides what it lacks."""
+    """From positions alone, because a motion from the model hides unmodeled torque."""
     structure: Structure
 
     @classmethod
     def choose(cls, model: RevisedModel, logs: Sequence[Log], kinds: Sequence[str]) -> Self:
-        """Return the terms of some kinds that logs speak for beside a model."""
+        """Choose the terms of given kinds that logs support in addition to a model."""
         uses = [smooth_positions(use) for use in model.preprocessors]
         motion, _ = weigh_logs(motions_of(logs, uses, model.nominal), model.nominal, model.basis)
         rows = build_problem(motion, model.nominal, model.basis)
@@ -54,13 +54,13 @@ class TermChoice:
 
     @property
     def scores(self) -> Float2D:
-        """Likelihood of blocks left out of the fit by block and joint, shape (folds, n)."""
+        """Log-likelihood of held-out blocks by block and joint, shape (folds, n)."""
         rows = self.rows
         return score_held_out(rows, self.structure, np.zeros((rows.y.size, 0)))
 
     @property
     def robot(self) -> Robot:
-        """The robot that explains the logs; the nominal one where the fit fails."""
+        """The robot that explains the logs; the nominal one if the fit fails."""
         rows, nominal = self.rows, self.model.nominal
         fit = WeightedLeastSquares().fit(
             self.structure.project_rows(rows), np.random.default_rng(0)
@@ -80,25 +80,25 @@ class TermChoice:
     def merge(
         self, other: Self, joints: Bool1D, logs: Sequence[Log], plan: FitPlan
     ) -> "TermChoice":
-        """Return the choice with terms and friction velocities of some joints as another one has.
+        """Return the choice with terms and transition velocities of `joints` from another one.
 
-        Both are by one model but for the friction velocities.
+        Both models are equal except for the transition velocities.
         """
         fit = self.model.eps or other.model.eps
         model, names = self.model, self.model.nominal.joint_names
         if fit is not None:
             start, eps = fit.start, np.where(joints, other.model.nominal.eps, model.nominal.eps)
-            nominal, kept = set_eps(model.nominal, start), np.flatnonzero(eps != start)
-            again = estimate_eps(finer_rows(self.motion), nominal, model.basis, joints=kept)
+            nominal, changed = set_eps(model.nominal, start), np.flatnonzero(eps != start)
+            again = estimate_eps(finer_rows(self.motion), nominal, model.basis, joints=changed)
             revised = again if again.success and any(again.shown) else None
             nominal = nominal if revised is None else set_eps(nominal, revised.eps)
             model = replace(model, nominal=nominal, eps=revised)
             model = replace(model, preprocessors=retune(model, logs, nominal, plan))
         terms = tuple(
             fitted
-            for each, which in ((self, ~joints), (other, joints))
-            for fitted in each.structure.terms
-            if which[names.index(fitted.term.joint)]
+            for choice, selected in ((self, ~joints), (other, joints))
+            for fitted in choice.structure.terms
+            if selected[names.index(fitted.term.joint)]
         )
         if not terms:
             return replace(self, model=model, structure=EMPTY_STRUCTURE)
@@ -111,11 +111,10 @@ class TermChoice:
 def choose_terms(
     logs: Sequence[Log], nominal: Robot, basis: BaseParameters, plan: FitPlan, model: RevisedModel
 ) -> TermChoice:
-    """Return the terms that logs speak for beside a model that was revised from the nominal one.
+    """Choose the terms that logs support in addition to a revised model.
 
-    Friction that builds up over a distance looks like torque that comes late: where the log
-    shows a delay, terms without one are tried too, and taken if they predict the blocks that are
-    left out better.
+    Presliding friction resembles a torque delay: if the log has a delay, terms without one are
+    tried too, and used if they predict held-out blocks better.
     """
     choice = _choose_at_delay(model, logs, plan)
     preprocessor = plan.preprocessor
@@ -130,34 +129,34 @@ def choose_terms(
 
 
 def delays_of(model: RevisedModel) -> list[float]:
-    """Return the delay that preprocessors take off every log [s]."""
+    """Return the delay that preprocessors remove from every log [s]."""
     return [use.delay or 0.0 for use in model.preprocessors if isinstance(use, Adaptive)]
 
 
 def _choose_at_delay(model: RevisedModel, logs: Sequence[Log], plan: FitPlan) -> TermChoice:
-    """Return the terms that logs speak for beside the delay of a plan, or the one that it finds.
+    """Choose the terms that logs support with the given or estimated delay of a plan.
 
-    What seems another friction velocity may be friction that falls with speed: where joints have
-    terms beside a velocity of the log, the nominal velocities are tried too, and every joint has
-    what predicts the blocks that are left out better.
+    Stribeck friction may resemble a different transition velocity: if joints have terms and an
+    estimated transition velocity, the nominal one is tried too, and every joint uses the model that
+    predicts held-out blocks better.
     """
     choice, fit = TermChoice.choose(model, logs, plan.joint_terms), model.eps
     if fit is None or not (choice.joints & np.array(fit.shown)).any():
         return choice
-    plain = replace(model, nominal=set_eps(model.nominal, fit.start), eps=None)
-    other = TermChoice.choose(plain, logs, plan.joint_terms)
+    start = replace(model, nominal=set_eps(model.nominal, fit.start), eps=None)
+    other = TermChoice.choose(start, logs, plan.joint_terms)
     better = (other.scores - choice.scores).sum(axis=0) > 0.0
     return choice.merge(other, better, logs, plan)
 
 
 def score_held_out(rows: LinearProblem, structure: Structure, effects: Float2D) -> Float2D:
-    """Return the likelihood of blocks left out of the fit by block and joint, shape (folds, n).
+    """Compute the log-likelihood of held-out blocks by block and joint, shape (folds, n).
 
-    Beside the parameters there are terms, and random effects: torque of one standard deviation,
+    The model has parameters, terms, and random `effects`: torque of one standard deviation [N m],
     shape (N n, k).
     """
     if structure.terms:
         rows = add_term_columns(rows, structure.columns)
     columns = effects.reshape(rows.samples, rows.dof, -1)
-    held = HeldOut.from_problem(rows, columns, random=True)
-    return held.score_by_joint(np.arange(held.products.shape[-1] - 1))
+    held_out = HeldOut.from_problem(rows, columns, random=True)
+    return held_out.score_by_joint(np.arange(held_out.products.shape[-1] - 1))

@@ -1,4 +1,4 @@
-"""How far to trust a fit: residuals over the state, directions, information, further checks."""
+"""Reliability of a fit: residuals over the state, directions, information, further checks."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -33,16 +33,16 @@ from robotid_sim.section import unit_text
 from robotid_sim.threads import one_blas_thread
 
 BIN_COUNT = 30
-"""Speeds at which the measured friction of a joint is given; all have equally many samples."""
+"""Number of speeds of the measured friction of a joint, with equal numbers of samples."""
 
 CURVE_SAMPLES = 61
-"""Speeds of a fitted curve, denser where friction changes its sign."""
+"""Number of speeds of a fitted curve, denser at the reversal of friction."""
 
 SPEED_TERMS = ("offset", "asymmetric-friction", "transition-velocity", "stribeck", "curved-viscous")
-"""Terms that are a curve over the speed."""
+"""Joint terms that are functions of the speed."""
 
 SPEED_QUANTITIES = ("speed", "direction")
-"""What the model may lack that is a curve over the speed."""
+"""Quantities of unmodeled torque that are functions of the speed."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,26 +51,26 @@ class FrictionCurve:
 
     joint: str
     unit: str
-    """Of the joint: rad or m."""
+    """Unit of the joint: rad or m."""
     measured_speed: Float1D
     """Speeds of the measured torque, shape (BINS,)."""
     measured: Float1D
-    """Torque beside that of the bodies, mean of equally many samples [N m or N]."""
+    """Torque minus rigid-body torque, mean of each bin [N m or N]."""
     speed: Float1D
     """Speeds of the fitted torque, shape (CURVE_SAMPLES,)."""
     fitted: Float1D
     unmodeled: Float1D | None
-    """What the model lacks beside the fitted torque; None if that is nothing."""
+    """Unmodeled torque in addition to the fitted one [N m or N]; None without any."""
 
 
 def friction_curves(fit: Identification, logs: Sequence[Log]) -> list[FrictionCurve]:
-    """Return the friction of every joint, measured in the logs of a fit and fitted.
+    """Compute the measured and the fitted friction of every joint.
 
-    Accelerations are those of smoothed positions: a motion that follows from torques too holds the
-    noise of both, which only the rows of a fit weigh as they should.
+    Accelerations follow from smoothed positions: a motion that also follows from torques contains
+    the noise of both, which only the rows of a fit weight correctly.
     """
     model, pairs = fit.model, zip(logs, fit.preprocessors, strict=True)
-    motions = [_motion_of_positions(log, use, fit.nominal) for log, use in pairs]
+    motions = [_motion_of_positions(log, preprocessor, fit.nominal) for log, preprocessor in pairs]
     dq = np.concatenate([_select_samples(motion, motion.dq) for motion in motions])
     measured = np.concatenate(
         [
@@ -88,16 +88,16 @@ def friction_curves(fit: Identification, logs: Sequence[Log]) -> list[FrictionCu
         parts = equal_parts(dq[:, j], BIN_COUNT)
         means = [(dq[part, j].mean(), measured[part, j].mean()) for part in parts]
         at, mean = np.array(means).T
-        lacking = _find_unmodeled_torque(fit, model, j, speed)
+        unmodeled = _find_unmodeled_torque(fit, model, j, speed)
         unit = model.joint_units[j]
-        curves.append(FrictionCurve(joint.name, unit, at, mean, speed, fitted, lacking))
+        curves.append(FrictionCurve(joint.name, unit, at, mean, speed, fitted, unmodeled))
     return curves
 
 
 def _motion_of_positions(log: Log, preprocessor: Preprocessor, nominal: Robot) -> Motion:
-    """Return the motion of a log from its positions alone, where the preprocessor has a smoother.
+    """Compute the motion of a log from its positions alone, if the preprocessor has a smoother.
 
-    A motion that follows from the model too hides what is wrong with either.
+    A motion that also follows from the model hides errors of both.
     """
     smoother = smoother_of(preprocessor)
     if smoother is None:
@@ -106,27 +106,27 @@ def _motion_of_positions(log: Log, preprocessor: Preprocessor, nominal: Robot) -
 
 
 def _select_samples(motion: Motion, signal: Float2D) -> Float2D:
-    """Return the samples of a signal (N, n) that enter the fit."""
+    """Select the samples of a signal, shape (N, n), in the fit."""
     return signal if motion.row_filter is None else signal[motion.row_filter.sample_slice]
 
 
 def _remove_friction(fit: Identification, model: Robot, motion: Motion) -> Float2D:
-    """Return the torque along a motion that is no function of a joint's speed, shape (N, n)."""
+    """Return the torque without the friction of the joints [N m], shape (N, n)."""
     phi, state = model.parameters(), (motion.q, motion.dq, motion.ddq)
     rotors = [phi[parameters.joint_slice(j, model.dof)][3] for j in range(model.dof)]
     bodies = rigid_body_torque(model, *state)
-    others = [term for term in fit.structure.robot_terms() if term.kind not in SPEED_TERMS]
-    of_terms = terms_torque(model, others, *state, t=motion.from_middle)
-    return np.asarray(bodies + motion.ddq * rotors) + of_terms
+    other_terms = [term for term in fit.structure.robot_terms() if term.kind not in SPEED_TERMS]
+    torque = terms_torque(model, other_terms, *state, t=motion.from_middle)
+    return np.asarray(bodies + motion.ddq * rotors) + torque
 
 
 def equal_parts(at: Float1D, bins: int) -> list[Int1D]:
-    """Return the samples of bins with equally many of them, in ascending order of `at`."""
+    """Split samples into bins of equal size, in ascending order of `at`."""
     return np.array_split(np.argsort(at, kind="stable"), min(bins, at.size))
 
 
 def _terms_at_speeds(fit: Identification, model: Robot, joint: int, speed: Float1D) -> Float1D:
-    """Return the torque of the terms of a joint by its speed, with the others at rest."""
+    """Compute the torque of the terms of a joint over its speed, other joints at rest."""
     name = model.joint_names[joint]
     terms = [t for t in fit.structure.robot_terms() if t.joint == name and t.kind in SPEED_TERMS]
     dq = np.zeros((speed.size, model.dof))
@@ -138,32 +138,32 @@ def _terms_at_speeds(fit: Identification, model: Robot, joint: int, speed: Float
 def _find_unmodeled_torque(
     fit: Identification, model: Robot, joint: int, speed: Float1D
 ) -> Float1D | None:
-    """Return what the model lacks of a joint's torque by its speed; None if that is nothing."""
+    """Compute the unmodeled torque of a joint over its speed; None without any."""
     name = model.joint_names[joint]
-    lacks = [
+    functions = [
         k for k in fit.discrepancy.unmodeled if k.joint == name and k.quantity in SPEED_QUANTITIES
     ]
-    if not any(lack.knots for lack in lacks):
+    if not any(function.knots for function in functions):
         return None
     still = np.zeros((speed.size, model.dof))
     dq = still.copy()
     dq[:, joint] = speed
     t = np.arange(float(speed.size))
     motion = Motion(t=t, q=still, dq=dq, ddq=still, tau=still, joint_names=model.joint_names)
-    return np.asarray(compute_unmodeled_torque(lacks, motion, model)[:, joint])
+    return np.asarray(compute_unmodeled_torque(functions, motion, model)[:, joint])
 
 
 WEAKEST_COUNT = 5
-"""Directions that are given in words."""
+"""Number of weakly identifiable directions in a report."""
 
 MIN_PERIODS = 1.9
-"""Periods of rows that a comparison between periods needs."""
+"""Smallest number of periods for a comparison of periods."""
 
 MAX_RESIDUAL_BINS = 20
-"""Values of a quantity at which the residual of a joint is given, at most."""
+"""Largest number of bins of a quantity."""
 
 MIN_BIN_SAMPLES = 15
-"""Samples of each of them, at least."""
+"""Smallest number of samples of a bin."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -180,18 +180,18 @@ class BinnedResidual:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class InformationShares:
-    """Where in a motion the information on the parameters is."""
+    """Distribution of the information on the parameters over a motion."""
 
     stretches: tuple[str, ...]
     noun: str
-    """What a stretch is."""
+    """Noun phrase for a stretch."""
     shares: Float2D
-    """Share of the information on a parameter that is lost without a stretch, shape (s, b)."""
+    """Share of the information on a parameter from a stretch, shape (s, b)."""
 
 
 @one_blas_thread()
 def weakest_of(fit: Identification) -> tuple[WeakDirection, ...]:
-    """Return the directions of the parameters that the data see least; nothing if none can be."""
+    """Find the weakly identifiable directions of the parameters; empty if the test fails."""
     try:
         return weakest_directions(fit.problem, fit.chosen, WEAKEST_COUNT)
     except np.linalg.LinAlgError:
@@ -200,10 +200,10 @@ def weakest_of(fit: Identification) -> tuple[WeakDirection, ...]:
 
 @one_blas_thread()
 def bin_residuals(fit: Identification) -> list[BinnedResidual]:
-    """Return the mean residual of every joint over its position, velocity and load.
+    """Compute the mean residual of every joint over its position, velocity and load.
 
-    Residuals are those of the rows as the model has them, before what it lacks is allowed for.
-    Over load they count in the direction of motion, as friction does.
+    Residuals are those without unmodeled torque. Over load they are taken in the direction of
+    motion, like friction.
     """
     rows, states = fit.problem_without_terms, joint_states(fit.motion, fit.model)
     residual = rows.unstack_rows(rows.y - rows.W @ fit.chosen.beta)
@@ -224,24 +224,24 @@ def bin_residuals(fit: Identification) -> list[BinnedResidual]:
 
 
 def _scale_by_error(at: Float1D, residual: Float1D) -> tuple[Float1D, Float1D]:
-    """Return where bins of samples are, and the mean of each over its standard error.
+    """Return the mean position of bins, and their mean residuals over their standard errors.
 
-    The error is that of what scatters about the means, which may be correlated in time.
+    The standard error accounts for residuals that are correlated in time.
     """
     bins = min(max(at.size // MIN_BIN_SAMPLES, 2), MAX_RESIDUAL_BINS)
     parts = equal_parts(at, bins)
-    mean, left = np.array([residual[part].mean() for part in parts]), residual.copy()
+    mean, centered = np.array([residual[part].mean() for part in parts]), residual.copy()
     for part, value in zip(parts, mean, strict=True):
-        left[part] -= value
-    worth = float(effective_rows(autocorrelation(left[:, None]))[0])
-    variance = float((left**2).sum()) / max(at.size - bins, 1)
-    error = max(np.sqrt(variance * bins / worth), np.finfo(float).tiny)
+        centered[part] -= value
+    independent = float(effective_rows(autocorrelation(centered[:, None]))[0])
+    variance = float((centered**2).sum()) / max(at.size - bins, 1)
+    error = max(np.sqrt(variance * bins / independent), np.finfo(float).tiny)
     return np.array([at[part].mean() for part in parts]), mean / error
 
 
 @one_blas_thread()
 def information_over_time(fit: Identification) -> InformationShares:
-    """Return the share of the information on every parameter that stretches of the motion give."""
+    """Compute the shares of stretches of the motion in the information on every parameter."""
     stretches, noun = _stretches(fit)
     used = {name: use for name, use in stretches.items() if use.any()}
     shares = information_shares(fit.problem, weights_of(fit.chosen), list(used.values()))
@@ -249,9 +249,9 @@ def information_over_time(fit: Identification) -> InformationShares:
 
 
 def _stretches(fit: Identification) -> tuple[dict[str, Bool1D], str]:
-    """Return the samples of stretches by their names, and what a stretch is.
+    """Return the samples of stretches by name, and a noun phrase for a stretch.
 
-    Periods repeat one another, so that stretches are parts of a period, in all periods together.
+    Of a periodic motion, stretches are parts of the period, in all periods together.
     """
     times, period = fit.problem.times, fit.problem.period
     if period is None:
@@ -265,15 +265,15 @@ def _stretches(fit: Identification) -> tuple[dict[str, Bool1D], str]:
         }, "a stretch of the motion"
     part = np.floor(np.mod(times, period) / period * MAX_WINDOWS)
     ends = np.linspace(0.0, period, MAX_WINDOWS + 1)
-    named = {
+    by_name = {
         f"{ends[k]:.3g} to {ends[k + 1]:.3g} s": np.asarray(part == k) for k in range(MAX_WINDOWS)
     }
-    return named, "a stretch of the period, in all periods"
+    return by_name, "a stretch of the period, in all periods"
 
 
 @one_blas_thread()
 def further_checks(fit: Identification) -> list[str]:
-    """Return what further checks of a fit say; one that is not possible says nothing."""
+    """Report further checks of a fit; impossible checks are omitted."""
     chosen, problem, period = fit.chosen, fit.problem, fit.motion.period
     checks: list[Callable[[], Any]] = [
         lambda: weakest_direction(problem, chosen),
@@ -293,11 +293,11 @@ def further_checks(fit: Identification) -> list[str]:
 
 @one_blas_thread()
 def fit_remarks(fit: Identification) -> list[str]:
-    """Return what the model lacks, how much wider intervals are for it, and what no log says.
+    """Report unmodeled torque, its effect on the intervals, and assumptions.
 
-    Nothing of it looks at any truth.
+    `log.truth` is ignored.
     """
-    found, gain_std, chosen = fit.discrepancy, fit.drive_gain_std, fit.chosen
+    discrepancy, gain_std, chosen = fit.discrepancy, fit.drive_gain_std, fit.chosen
     without = ", ".join(
         np.array(fit.problem_without_terms.joint_names)[~fit.problem_without_terms.measured_joints]
     )
@@ -307,21 +307,21 @@ def fit_remarks(fit: Identification) -> list[str]:
     ] * bool(without)
     if chosen.success and chosen.criterion == "restricted" and chosen.message:
         sentences.append(f"{chosen.message[0].upper()}{chosen.message[1:]}.")
-    if found.notable:
+    if discrepancy.notable:
         sentences.append(
             "The residuals are larger than noise: they contain the unmodeled torque of the table."
         )
-    elif found.left_out is None and not found.repeats:
+    elif discrepancy.left_out is None and not discrepancy.repeats:
         sentences.append(
             "The residuals are consistent with noise: they depend on no speed, direction, load, "
             "position, time or lag of any joint."
         )
-    if found.left_out is not None:
+    if discrepancy.left_out is not None:
         sentences.append(
             "Functions of the joint state explain residuals but do not predict held-out blocks. "
             "The fit omits them; the intervals include their effect."
         )
-    if found.repeats:
+    if discrepancy.repeats:
         sentences.append(
             "The remaining residual repeats with the period, as torque ripple or encoder errors "
             "do. The intervals treat such periods as one."
@@ -342,19 +342,19 @@ def fit_remarks(fit: Identification) -> list[str]:
         )
     if gain_std:
         sentences.append(
-            f"The drive gains have a relative standard deviation of {gain_std:.2g}, as given; the "
-            f"intervals include it."
+            f"The drive gains have the given relative standard deviation of {gain_std:.2g}, which "
+            f"the intervals include."
         )
     else:
         sentences.append(
             "The drive gains are assumed exact. A common gain error scales every parameter and "
             "cannot be detected from a log. Give its standard deviation by --drive-gain-std."
         )
-    return sentences + _bounds_found(fit)
+    return sentences + _report_constants(fit)
 
 
-def _bounds_found(fit: Identification) -> list[str]:
-    """Say which constants of the model the log shows to be others, and what is at its bound."""
+def _report_constants(fit: Identification) -> list[str]:
+    """Report constants of the model that the log corrects, and parameters at their bounds."""
     sentences = [] if fit.eps is None else fit.eps.sentences()
     sentences += [] if fit.gravity is None else fit.gravity.sentences()
     zero = np.flatnonzero(fit.chosen.is_at_bound)
@@ -362,8 +362,7 @@ def _bounds_found(fit: Identification) -> list[str]:
     if intervals is not None:
         sentences += [
             f"{intervals.names[k]} is at its lower bound of zero; upper limit "
-            f"{intervals.upper[k]:.2g} "
-            f"{unit_text(intervals.units[k])} (95 %)."
+            f"{intervals.upper[k]:.2g} {unit_text(intervals.units[k])} (95 %)."
             for k in zero
         ]
     return sentences

@@ -1,4 +1,4 @@
-"""An estimate on an unseen log and in the closed loop of the simulated plant."""
+"""Validate an estimate on an unseen log and in the closed loop of the simulated plant."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -47,21 +47,20 @@ def collect_models(
     models: Mapping[str, Robot | None],
     refits: Mapping[str, Sequence[Estimate]] | None = None,
 ) -> dict[str, Robot | Sequence[Robot]]:
-    """Return the models of a closed loop by name; see `run_closed_loops`.
+    """Collect the models of a closed loop by name; see `run_closed_loops`.
 
-    An estimate is taken as it is: its model has exactly the estimated base parameters, even where
-    no rigid bodies can have them.
+    The model of an estimate has exactly the estimated base parameters, even if they are not
+    physically consistent.
 
-    None among the models stands for the estimate of that name. Estimators that draw have fits of
-    the runs after the first, see `refits_of`: their list has a model for every run. Estimates that
-    failed are left out.
+    None among the models stands for the estimate of that name. Random estimators have a model for
+    every run, with the fits of `refits_of` after the first. Failed estimates are excluded.
     """
     by_name = {estimate.estimator: estimate for estimate in estimates}
     compared: dict[str, Robot | Sequence[Robot]] = {IDENTIFIED: identified}
     for name, model in models.items():
         if model is not None:
             compared[name] = model
-        elif name in by_name and by_name[name].success:  # the estimates tell of a fit that failed
+        elif name in by_name and by_name[name].success:  # the estimates report a failed fit
             more = (refits or {}).get(name, ())
             fits = [fit for fit in (by_name[name], *more) if fit.success]
             phi = nominal.parameters()
@@ -80,47 +79,46 @@ def refits_of(
     runs: int,
     rng: np.random.Generator,
 ) -> dict[str, list[Estimate]]:
-    """Return new fits for every run but the first, of the compared estimators that draw.
+    """Repeat the fits of random estimators for every run except the first.
 
-    None among the models stands for the estimate of that name; every run draws from a child of
-    `rng`.
+    None among the models stands for the estimate of that name; every run uses a child of `rng`.
     """
-    drawn = [name for name, model in models.items() if model is None and estimators[name].random]
+    drawing = [name for name, model in models.items() if model is None and estimators[name].random]
     return {
         name: [
             estimators[name].fit(problem, make_stream(rng, f"run {run}")) for run in range(1, runs)
         ]
-        for name in drawn
+        for name in drawing
     }
 
 
 CSV_TASK = "csv"
-"""Task whose path is a file."""
+"""Task with a path from a file."""
 
 
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class Validation:
-    """What an estimate predicts of an unseen log, and how its robot does in the closed loop."""
+    """Prediction of an unseen log by an estimate, and closed loops with its robot."""
 
     plant: Robot
     estimate: Estimate
-    """The chosen one."""
+    """The chosen estimate."""
     consistent_robot: ConsistentRobot
     """The robot of the estimate."""
     unseen: Log | None
     predicted: tuple[Prediction, Prediction] | None
-    """What the estimate and the nominal model predict of the unseen log; None without one."""
+    """Predictions of the unseen log by estimate and nominal model; None without a log."""
     loop: ClosedLoop
     checks: Sequence[CheckResult]
     contacts: Sequence[ContactResult]
-    """The links that touch on the paths of the tasks."""
+    """Link contacts on the paths of the tasks."""
     warning: str
-    """What speaks against the log, which was used in spite of it."""
+    """Contradictions of the log that was used; empty without any."""
 
     @property
     def passed(self) -> bool:
-        """Whether every check is passed, and nothing speaks against the log."""
+        """Whether every check is passed, and the log has no warning."""
         return all(check.passed for check in self.checks) and not self.warning
 
     def content(self) -> dict[str, Any]:
@@ -159,29 +157,29 @@ def validate(
     workers: int = 1,
     progress: Progress = silent,
 ) -> Validation:
-    """Validate an estimate: predict an unseen virtual log, and run the closed loop on the plant.
+    """Validate an estimate: predict an unseen simulated log, and run the closed loop.
 
     Parameters
     ----------
     estimate : SavedEstimate, Identification, str or Path
-        What was identified.
+        The estimate.
     robot : str, Path or Robot
         The plant.
     config : StudyConfig, optional
-        All settings; what is given beside it counts more.
+        All settings; further arguments override them.
     log : Logs, Log or Path, optional
-        A log that the estimate has not seen, or a file of ours.
+        A simulated log that was not used in the fit, or its file.
     controllers, tasks, scenarios, models : sequence of str, optional
-        Names of `robotid list`; ``csv:FILE`` is a path of your own, and a model an estimator of the
-        estimate or ``published:SET``.
+        Names of `robotid list`; ``csv:FILE`` is a path from a file, and a model is an estimator of
+        the estimate or ``published:SET``.
     runs : int, optional
-        Repetitions of what is drawn.
+        Repetitions of random disturbances and noise.
     force : bool
-        Go on with a log that holds an error.
+        Use a log that has an error.
     seed : int, optional
-        Of all randomness; by default that of the configuration.
+        Seed; by default that of the configuration.
     failures : Path, optional
-        What the names of files for logs of failed runs begin with; by default none are written.
+        First part of the names of files for logs of failed runs; by default none are written.
     workers : int
         Processes; the result does not depend on their number.
     progress : callable
@@ -197,14 +195,14 @@ def validate(
     FileFormatError
         If the estimate is of another robot, or its fit failed.
     LogError
-        If the log is of a machine, which is not in the engine, of another robot, or holds an error.
+        If the log is of a machine, of another robot, or has an error.
     SimulationDiverged, ControllerError
-        If the undisturbed loop with the true model ends before its time.
+        If the undisturbed loop with the true model ends early.
     """
     config = (config or StudyConfig()).with_seed(seed)
     names = {"controllers": controllers, "scenarios": scenarios, "models": models}
     config = _apply_choices(config, names, tasks, runs)
-    unseen = None if log is None else _virtual(log)
+    unseen = None if log is None else _require_simulated(log)
     plant = build_robot(robot, config.robot)
     saved = SavedEstimate.from_estimate(estimate)
     nominal = apply_saved_gravity(build_nominal(plant, config), saved.context)
@@ -213,17 +211,17 @@ def validate(
     before, estimates = nominal, list(saved.estimates)
     nominal = apply_saved_eps(nominal, saved.context)
     others = build_models(plant, config.control, tuple(e.estimator for e in estimates))
-    lifted = _lift_estimate(saved, nominal, basis)
-    doubt, predicted = "", None
+    consistent_robot = _consistent_robot(saved, nominal, basis)
+    warning, predicted = "", None
     if unseen is not None:
         unseen[0].require_robot(nominal)
-        doubt = check_logs(unseen.read, before, basis, refuse=not force).errors
+        warning = check_logs(unseen.read, before, basis, refuse=not force).errors
         motion = build_preprocessor(config.preprocess)(unseen[0], nominal)
         predicted = predictions(saved.chosen.beta, unseen[0], motion, nominal, basis)
     cell, space = build_cell(plant, nominal, config), build_space(nominal, config)
     comparison = replace(build_comparison(config.control), space=space)
     with save_if_diverged(failures and failures.with_name(f"{failures.name}-diverged.h5")):
-        compared = collect_models(lifted.robot, estimates, nominal, basis, others)
+        compared = collect_models(consistent_robot.robot, estimates, nominal, basis, others)
         stream = Streams(config.seed)("control")
         loop = run_closed_loops(
             cell, nominal, compared, stream, comparison, workers=workers, progress=progress
@@ -234,39 +232,40 @@ def validate(
     return Validation(
         plant=plant,
         estimate=saved.chosen,
-        consistent_robot=lifted,
+        consistent_robot=consistent_robot,
         unseen=None if unseen is None else unseen[0],
         predicted=predicted,
         loop=loop,
         checks=loop_checks(plant, loop, config.validation),
         contacts=contacts(nominal, paths, None if space is None else space.floor),
-        warning=doubt,
+        warning=warning,
     )
 
 
-def _virtual(log: Logs | Log | Path) -> Logs:
-    """Return an unseen log; raise `LogError` if it is of a machine."""
+def _require_simulated(log: Logs | Log | Path) -> Logs:
+    """Read a simulated log; raise `LogError` if it is of a machine."""
     if isinstance(log, Path):
         log = Logs((ReadLog(load_log(log), str(log)),))
     logs = Logs.from_logs(log)
     if logs[0].origin == "machine":
         raise LogError(
-            f"{logs.names[0]} is of a machine, which is not in the engine: use predict, or leave "
-            "the log out"
+            f"{logs.names[0]} is of a machine, which is not simulated; use predict, or omit the log"
         )
     return logs
 
 
-def _lift_estimate(saved: SavedEstimate, nominal: Robot, basis: BaseParameters) -> ConsistentRobot:
+def _consistent_robot(
+    saved: SavedEstimate, nominal: Robot, basis: BaseParameters
+) -> ConsistentRobot:
     """Return the robot of an estimate; raise `FileFormatError` if the fit in a file failed."""
     chosen = saved.chosen
-    lifted = make_estimate_consistent(chosen, nominal, basis)
-    if lifted is None:
-        why = f"the chosen fit failed: {chosen.message}"
+    robot = make_estimate_consistent(chosen, nominal, basis)
+    if robot is None:
+        reason = f"the chosen fit failed: {chosen.message}"
         if chosen.success:
-            why = "no robot that can exist is known to be near the chosen estimate"
-        raise FileFormatError(f"{saved.name}: {why}")
-    return lifted
+            reason = "no physically consistent robot exists near the chosen estimate"
+        raise FileFormatError(f"{saved.name}: {reason}")
+    return robot
 
 
 def _apply_choices(
@@ -275,8 +274,8 @@ def _apply_choices(
     tasks: Sequence[str] | None,
     runs: int | None,
 ) -> StudyConfig:
-    """Return the study with other choices for its loop; options by task stay."""
-    chosen: dict[str, Any] = {key: tuple(of) for key, of in names.items() if of is not None}
+    """Return the study with other choices for its loop; options by task are kept."""
+    chosen: dict[str, Any] = {key: tuple(v) for key, v in names.items() if v is not None}
     if tasks is not None:
         chosen["tasks"] = dict(_task(word, config.control.tasks) for word in tasks)
     if runs is not None:
@@ -286,7 +285,7 @@ def _apply_choices(
 
 
 def _task(word: str, tasks: Mapping[str, dict[str, Any]]) -> tuple[str, dict[str, Any]]:
-    """Return name and options of a task; after ``csv:`` stands the file of its path."""
+    """Return name and options of a task; ``csv:`` is followed by the file of its path."""
     name, _, file = word.partition(":")
     if name != CSV_TASK or not file:
         return word, tasks.get(word, {})

@@ -1,4 +1,4 @@
-"""The verdict of a virtual study: named checks, each a value beside its limit."""
+"""The verdict of a simulated study: named checks, each with value and limit."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -37,28 +37,28 @@ from robotid_sim.validation.fit_tests import (
 )
 
 MASKED_KINDS = {"lost-samples", "torque-outliers", "position-outliers"}
-"""Causes that the adaptive preprocessor leaves out of the rows."""
+"""Causes that the adaptive preprocessor excludes from the rows."""
 
 MAX_LOST_SHARE = 0.02
-"""Share of lost samples above which leaving them out does not mend a log: positions that are
-interpolated, and torques that are the model's, cost more than the samples."""
+"""Largest share of lost samples that excluding them corrects: above it, interpolated positions and
+model torques cause larger errors than the lost samples."""
 
 RELOAD_TOLERANCE = 1e-9
 """Largest torque difference after a round trip through the file, over the largest torque."""
 
 AVERAGING_TIME = 0.005
-"""Time over which accelerations are averaged [s]: at a reversal friction turns a light joint around
-within a sub-step, so that the acceleration there says more of the sub-step than of the motion."""
+"""Time over which accelerations are averaged [s]: at a reversal, friction accelerates a light joint
+within a sub-step, so that the acceleration depends on the sub-step."""
 
 BREAKAWAY_RATIO = 3.0
 """Velocity over `eps` below which friction still changes with it."""
 
 STANDSTILL_TIME = 0.02
-"""Time over which accelerations are averaged near standstill [s], and how near: so long a joint
-that breaks loose of its friction takes to follow its command again."""
+"""Time over which accelerations are averaged near standstill [s], and its neighborhood: the time in
+which a joint follows its command again after breakaway."""
 
 RATIO_TOLERANCE = 1e-9
-"""Rounding allowed in ratios that may reach their limit exactly."""
+"""Rounding error of ratios that may reach their limit exactly."""
 
 
 @one_blas_thread()
@@ -74,15 +74,15 @@ def verdict(
     touching: Sequence[ContactResult],
     noise: ResidualNoise | None = None,
 ) -> VerdictResult:
-    """Return the verdict of a virtual study.
+    """Judge a simulated study.
 
-    Both logs have a truth. `identified_urdf` is None if no model could be written, `loop` if there
-    was no model to run; `estimates` are those of `fit`, scored; `touching` is what touches on the
-    motions that were run; `noise` is that of `noise_beside_residuals`, if it is known.
+    Both logs have a truth. `identified_urdf` and `loop` are None without an identified model;
+    `estimates` are the scored ones of `fit`; `touching` are the link contacts on the motions;
+    `noise` is the result of `noise_beside_residuals`, if it is available.
     """
     limits, plant = setup.limits, setup.cell.plant
     chosen = next(e for e in estimates if e.estimator == fit.chosen.estimator)
-    noisy = bool(setup.cell.sensors)  # without noise no residual and no error can be explained
+    noisy = bool(setup.cell.sensors)  # without noise, residuals and errors have no reference value
     contact = CheckResult.from_limit("no_link_contact", float(len(touching)), 0.0)
     contact = contact.model_copy(update={"message": "; ".join(map(str, touching))})
     clipped = sum(int(find_saturation(each).any(axis=1).sum()) for each in (log, unseen))
@@ -95,7 +95,7 @@ def verdict(
         *([_noise_check(setup, log, fit, noise)] if noisy else []),
         *([] if diagnosis is None else [_causes_check(log, diagnosis, fit)]),
         CheckResult.from_limit("no_torque_saturation", float(clipped), 0.0),
-        *_honesty_checks(setup, fit, estimates),
+        *_accuracy_checks(setup, fit, estimates),
         *(loop_checks(plant, loop, limits) if setup.comparison is not None else []),
     ]
     return VerdictResult(passed=all(check.passed for check in checks), checks=checks)
@@ -104,7 +104,7 @@ def verdict(
 def noise_beside_residuals(
     setup: Setup, log: Log, fit: Identification
 ) -> Callable[[], ResidualNoise]:
-    """Return what compares the residuals of a fit with what the study's sensors cause."""
+    """Return a function that computes the residuals expected from the sensor noise."""
     return partial(
         residual_noise,
         setup.cell.plant,
@@ -132,21 +132,21 @@ def _noise_check(
 
 
 def _causes_check(log: Log, diagnosis: Diagnosis, fit: Identification) -> CheckResult:
-    """Check that nothing is wrong with the log or the model but what the preprocessor mended."""
-    mended: set[str] = set()
+    """Check that log and model have no faults except those that the preprocessor corrects."""
+    corrected: set[str] = set()
     if isinstance(fit.preprocessor, Adaptive):
-        mended |= MASKED_KINDS if fit.preprocessor.outliers else set()
-        mended |= {"torque-delay"} if fit.preprocessor.delay else set()
-        mended -= {"lost-samples"} if find_lost_samples(log).mean() > MAX_LOST_SHARE else set()
-    causes = [cause for cause in diagnosis.causes if cause.kind not in mended]
+        corrected |= MASKED_KINDS if fit.preprocessor.outliers else set()
+        corrected |= {"torque-delay"} if fit.preprocessor.delay else set()
+        corrected -= {"lost-samples"} if find_lost_samples(log).mean() > MAX_LOST_SHARE else set()
+    causes = [cause for cause in diagnosis.causes if cause.kind not in corrected]
     check = CheckResult.from_limit("no_fault_found", float(len(causes)), 0.0)
     return check.model_copy(update={"message": " ".join(cause.sentence for cause in causes)})
 
 
 def loop_checks(plant: Robot, loop: ClosedLoop | None, limits: VerdictLimits) -> list[CheckResult]:
-    """Return the checks of the closed loop: tracking gap and torque mismatch left, failures.
+    """Check the closed loop: remaining tracking gap and torque mismatch, failures.
 
-    A controller that uses no model leaves no gap to be closed.
+    A controller without a model has no tracking gap.
     """
     units = plant.joint_units
     gap = None if loop is None else loop.gap_left(units)
@@ -154,17 +154,17 @@ def loop_checks(plant: Robot, loop: ClosedLoop | None, limits: VerdictLimits) ->
     failed = None if loop is None else float(len(loop.failures))
     completed = CheckResult.from_limit("all_closed_loops_completed", failed, 0.0)
     if loop is not None and not loop.laps:
-        return [completed]  # steps start with an error that no model can help
+        return [completed]  # the initial error of a step does not depend on the model
     checks = [CheckResult.from_limit("torque_error_reduced", mismatch, limits.mismatch), completed]
     if loop is None or loop.is_sensitive_to_model(units):
         checks.insert(0, CheckResult.from_limit("tracking_gap_closed", gap, limits.gap))
     return checks
 
 
-def _honesty_checks(
+def _accuracy_checks(
     setup: Setup, fit: Identification, estimates: list[EstimateResult]
 ) -> list[CheckResult]:
-    """Return checks of the stated accuracy and of the consistent fit, where those estimates ran."""
+    """Check the covariance and the consistent fit, if these estimators were run."""
     false_alarm, checks = setup.limits.false_alarm, []
     for estimate, scored in zip(fit.estimates, estimates, strict=True):
         estimator = fit.estimators[estimate.estimator]
@@ -185,7 +185,7 @@ def _honesty_checks(
 
 
 def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
-    """Check the motion from the first commanded sample on; before it the joints are let go."""
+    """Check the motion from the first commanded sample on; before it the joints are free."""
     after = max(limits_used(plant, log, log.t >= 0.0) for log in logs)
     before = max(limits_used(plant, log, log.t < 0.0) for log in logs)
     check = CheckResult.from_limit("motion_within_limits", after, 1.0 + RATIO_TOLERANCE)
@@ -198,7 +198,7 @@ def _limits_check(plant: Robot, logs: list[Log]) -> CheckResult:
 
 
 def limits_used(plant: Robot, log: Log, when: Bool1D) -> float:
-    """Return the largest share of a limit that a log's true motion uses at some of its samples.
+    """Return the largest use of a limit by the true motion of a log at the samples `when`.
 
     Accelerations near standstill, where friction changes, are averaged over a longer time.
     """
@@ -210,13 +210,13 @@ def limits_used(plant: Robot, log: Log, when: Bool1D) -> float:
     )
     sticks = np.abs(truth.dq) < BREAKAWAY_RATIO * plant.eps
     near = maximum_filter1d(sticks, 2 * round(STANDSTILL_TIME / log.dt) + 1, axis=0)
-    used = [float(share[when].max(initial=0.0)) for share in shares]
+    maxima = [float(share[when].max(initial=0.0)) for share in shares]
     for length, anywhere in ((AVERAGING_TIME, False), (STANDSTILL_TIME, True)):
         span = max(1, round(length / log.dt))
         mean = np.abs(truth.dq[span:] - truth.dq[:-span]) / (span * log.dt) / limits.acceleration
         counts = when[:-span, None] & (anywhere | ~(near[span:] | near[:-span]))
-        used.append(float(mean[counts].max(initial=0.0)))
-    return max(used)
+        maxima.append(float(mean[counts].max(initial=0.0)))
+    return max(maxima)
 
 
 def _rank_check(fit: Identification) -> CheckResult:
@@ -233,7 +233,7 @@ def _rank_check(fit: Identification) -> CheckResult:
 
 
 def _reload_check(fit: Identification, path: Path | None) -> CheckResult:
-    """Check that the written URDF is consistent and gives the identified robot's torques."""
+    """Check that the written URDF is consistent and has the torques of the identified robot."""
     name, difference = "written_urdf_matches_model", None
     if path is not None and fit.consistent_robot is not None:
         try:
@@ -247,8 +247,9 @@ def _reload_difference(robot: Robot, reloaded: Robot) -> float:
     motion = default_path(robot)
     reference = motion(np.linspace(0.0, motion.duration, 200))
     state = (reference.q, reference.dq, reference.ddq)
-    want = rigid_body_torque(robot, *state)
-    return float(np.abs(rigid_body_torque(reloaded, *state) - want).max() / np.abs(want).max())
+    torque = rigid_body_torque(robot, *state)
+    error = np.abs(rigid_body_torque(reloaded, *state) - torque).max()
+    return float(error / np.abs(torque).max())
 
 
 def _model_error_check(chosen: EstimateResult, limit: float) -> CheckResult:
@@ -259,7 +260,7 @@ def _model_error_check(chosen: EstimateResult, limit: float) -> CheckResult:
 
 
 def find_saturation(log: Log) -> Bool2D:
-    """Return where the torque of a virtual log is not what was commanded, shape (N, n)."""
+    """Find samples of a simulated log whose torque differs from the command, shape (N, n)."""
     assert log.truth is not None
     assert log.tau_cmd is not None
     return np.asarray(log.truth.tau != log.tau_cmd)

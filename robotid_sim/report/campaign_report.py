@@ -1,4 +1,4 @@
-"""A campaign, its answers, spreads and real differences: its page, and its texts."""
+"""Page and texts of a campaign: answers, spreads and significant differences."""
 
 from collections.abc import Iterator, Sequence
 from itertools import combinations
@@ -18,22 +18,22 @@ from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 
 MAX_TESTED_LEVELS = 8
-"""Levels of a factor that are tested against one another."""
+"""Largest number of levels of a factor that are tested in pairs."""
 
 SIGNIFICANCE = 0.05
-"""Probability below which a difference is called real."""
+"""p-value below which a difference is significant."""
 
 MIN_RATIO = 2.0
-"""Relative difference from which on it is said how many times as large."""
+"""Relative difference above which the ratio is printed."""
 
 
 def campaign_report(
     plan: CampaignPlan, rows: Sequence[TrialRow], work: SharedWork, command: str
 ) -> Page:
-    """Return the page of the trials of a plan that were run."""
+    """Build the page of the finished trials of a plan."""
     sentences = [text for config in plan.answers for text in statistics.answer(config, rows)]
     done = sum(row.status == DONE for row in rows)
-    finding = f"{done} of {len(rows)} trials ended; metrics are {', '.join(plan.record)}."
+    finding = f"{done} of {len(rows)} trials are finished; metrics are {', '.join(plan.record)}."
     answers = Section(title="Answer", text=plan.question, notes=tuple(sentences))
     return Page(
         title=plan.title,
@@ -53,7 +53,7 @@ def campaign_report(
             *_failures(rows),
             Section(
                 title="Plan",
-                text=f"{work}. `{command}` goes on where it ended: finished trials stay.",
+                text=f"{work}. `{command}` resumes the campaign; finished trials are kept.",
                 code=plan.model_dump_json(indent=1, exclude_defaults=True),
             ),
         ),
@@ -76,7 +76,9 @@ def _metric_section(plan: CampaignPlan, rows: Sequence[TrialRow], metric: str) -
 
 def _spread_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table:
     if statistics.is_continuous([row.factors[factor] for row in rows]):
-        return Table.from_columns({factor: [], "trials": []}, f"{factor} is drawn: see the figure")
+        return Table.from_columns(
+            {factor: [], "trials": []}, f"continuous {factor}: see the figure"
+        )
     shown, spreads = METRICS[metric].format_value, statistics.spread_by(rows, factor, metric)
     return Table.from_columns(
         {
@@ -85,18 +87,18 @@ def _spread_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table:
             "failed": [str(s.failed) for s in spreads],
             "lower quartile": [shown(s.quantile(0.25)) for s in spreads],
             "median": [shown(s.quantile(0.5)) for s in spreads],
-            "its 95 % interval": [
+            "95 % interval of the median": [
                 "-" if s.interval is None else " … ".join(map(shown, s.interval)) for s in spreads
             ],
             "upper quartile": [shown(s.quantile(0.75)) for s in spreads],
             "95 % quantile": [shown(s.quantile(0.95)) for s in spreads],
         },
-        f"By {factor}; the interval is a bootstrap's",
+        f"By {factor} (bootstrap interval)",
     )
 
 
 def _test_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table | None:
-    """Return the paired tests of the levels of a factor; None if there are none."""
+    """Tabulate the paired tests of the levels of a factor; None without tests."""
     labels = [row.factors[factor] for row in rows]
     if statistics.is_continuous(labels) or len(set(labels)) > MAX_TESTED_LEVELS:
         return None
@@ -105,14 +107,14 @@ def _test_table(rows: Sequence[TrialRow], factor: str, metric: str) -> Table | N
         return None
     return Table.from_columns(
         {
-            "one": [statistics.text_of(t.first) for t in tests],
-            "other": [statistics.text_of(t.two) for t in tests],
+            "first": [statistics.text_of(t.first) for t in tests],
+            "second": [statistics.text_of(t.second) for t in tests],
             "pairs": [str(t.pairs) for t in tests],
-            "other against one, median": [_difference(t) for t in tests],
+            "second relative to first, median": [_difference(t) for t in tests],
             "p": [number(t.p, 2) for t in tests],
-            "real": ["yes" if t.p < SIGNIFICANCE else "no" for t in tests],
+            "significant": ["yes" if t.p < SIGNIFICANCE else "no" for t in tests],
         },
-        f"{factor} in trials that differ in nothing else (Wilcoxon's signed-rank test, Holm's "
+        f"{factor} in trials that are otherwise the same (Wilcoxon's signed-rank test, Holm's "
         "correction)",
         text_columns=2,
     )
@@ -134,21 +136,21 @@ def _effects(plan: CampaignPlan, rows: Sequence[TrialRow]) -> tuple[Section, ...
     for metric, by_factor in shares.items():
         columns[metric] = [percent(by_factor.get(factor), 2) for factor in factors]
     text = (
-        "Share of the variance of the ranks that each factor explains by itself; what is missing "
-        "to 100 % is noise, and what factors do together."
+        "Share of the rank variance that each factor explains alone. The part up to 100 % is noise "
+        "and interaction of factors."
     )
-    return (Section(title="What matters", text=text, tables=(Table.from_columns(columns),)),)
+    return (Section(title="Effects of factors", text=text, tables=(Table.from_columns(columns),)),)
 
 
 def _failures(rows: Sequence[TrialRow]) -> tuple[Section, ...]:
-    found = statistics.failures(rows).most_common(20)
-    if not found:
+    failures = statistics.failures(rows).most_common(20)
+    if not failures:
         return ()
     table = Table.from_columns(
         {
-            "what": [status for (status, _), _ in found],
-            "reason": [reason for (_, reason), _ in found],
-            "trials": [str(count) for _, count in found],
+            "status": [status for (status, _), _ in failures],
+            "reason": [reason for (_, reason), _ in failures],
+            "trials": [str(count) for _, count in failures],
         },
         text_columns=2,
     )
@@ -156,35 +158,35 @@ def _failures(rows: Sequence[TrialRow]) -> tuple[Section, ...]:
 
 
 def forecast_text(forecast: CampaignForecast) -> Iterator[Text]:
-    """Return what a run would do."""
+    """Report the planned work of a run."""
     for key, value in forecast.content.items():
         yield f"{key:20} {value}"
     yield f"{forecast.work}"
 
 
 def status_text(result: CampaignResult) -> Iterator[Text]:
-    """Return how many trials have ended, by status."""
-    title, trials, left, *counts = result.status().items()
-    yield f"{title[1]}: {len(result.rows)} of {trials[1]} trials, {left[1]} left"
+    """Report the number of trials by status."""
+    title, trials, remaining, *counts = result.status().items()
+    yield f"{title[1]}: {len(result.rows)} of {trials[1]} trials, {remaining[1]} remaining"
     for status, count in counts:
         yield f"  {status:8} {count}"
 
 
 def summary_text(result: CampaignResult) -> Iterator[Text]:
-    """Return the answers to what the plan asks."""
+    """Report the answers to the questions of the plan."""
     yield f"{result.plan.title} {len(result.rows)} of {len(result.trials)} trials"
     for sentence in result.answers():
         yield f"  {sentence}"
 
 
 def run_text(done: CampaignRun, out: Path) -> Iterator[Text]:
-    """Return what a run has done."""
+    """Report the trials of a run."""
     yield (
-        f"{done.new} trials were run, {done.before} were there; "
+        f"{done.new} trials were run, {done.before} existed; "
         f"{', '.join(f'{count} {status}' for status, count in done.counts.items())}"
     )
     if done.others:
-        yield f"{done.others} more in the folder belong to earlier forms of the plan"
+        yield f"{done.others} trials in the folder belong to earlier versions of the plan"
     if done.new:
         yield f"{done.work}"
-    yield f"see what came of it with `robotid campaign summary {out}`"
+    yield f"next: `robotid campaign summary {out}` reports the results"

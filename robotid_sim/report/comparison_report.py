@@ -1,6 +1,6 @@
-"""A comparison of estimates, and of what studies make of them: its page, and its text.
+"""Page and text of a comparison of estimates and studies, and of a certificate.
 
-A certificate, what either engine's model is worth in the other one: its page, and its text.
+A certificate validates models that are identified in one engine in the other engine.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -36,23 +36,23 @@ from robotid_sim.viewer.animation import Animation
 from robotid_sim.viewer.sources import visible_magnification
 
 MAX_ROWS = 8
-"""Parameters of a pair that are shown at most."""
+"""Largest number of parameters of a pair in a table."""
 
 NEAREST_COUNT = 3
-"""Parameters that are shown where none differs."""
+"""Number of parameters in a table of a pair that agrees."""
 
 
 def comparison_report(comparison: EstimateComparison, command: str) -> Page:
-    """Return the page of a comparison; `command` makes it again."""
+    """Build the page of a comparison; `command` reproduces it."""
     agreement, estimates = comparison.agreement, comparison.estimates
     shares = [pair.share_within for pair in agreement.pairs]
     sections = []
-    if predicted := prediction_table(comparison.results):
-        text = "Residual of an unseen motion over its RMS torque, each study's own, and the error "
-        text += "of the model there (without noise)."
-        sections.append(Section(title="Prediction", text=text, tables=(predicted,)))
-    if tracked := make_tracking_table(comparison.results):
-        sections.append(Section(title="Closed loop", tables=(tracked,)))
+    if predictions := prediction_table(comparison.results):
+        text = "Residual and noise-free model error on the validation motion of each study, over "
+        text += "its RMS torque."
+        sections.append(Section(title="Prediction", text=text, tables=(predictions,)))
+    if tracking := make_tracking_table(comparison.results):
+        sections.append(Section(title="Closed loop", tables=(tracking,)))
     return Page(
         title=f"Comparison of {len(estimates)} estimates",
         finding=f"{agreement.agreement_text[0].upper()}{agreement.agreement_text[1:]}.",
@@ -73,7 +73,7 @@ def comparison_report(comparison: EstimateComparison, command: str) -> Page:
 
 
 def _pair_sections(pairs: Sequence[Difference]) -> list[Section]:
-    """Return the differences of the one pair, or of those that differ."""
+    """Build the sections of the only pair, or of all pairs that differ."""
     sections = []
     for k, pair in enumerate(pairs, 1):
         if len(pairs) > 1 and pair.is_agreement:
@@ -86,7 +86,7 @@ def _pair_sections(pairs: Sequence[Difference]) -> list[Section]:
 
 
 def parameters_table(estimates: Sequence[ComparedEstimate]) -> Table:
-    """Return every parameter of all estimates, with half of its 95 % interval."""
+    """Tabulate every parameter of all estimates, with half of its 95 % interval."""
     first = estimates[0]
     columns = {
         "parameter": list(first.estimate.names),
@@ -103,21 +103,21 @@ def parameters_table(estimates: Sequence[ComparedEstimate]) -> Table:
 
 
 def prediction_table(results: Mapping[str, StudyResult]) -> Table | None:
-    """Return what the chosen estimates predict of unseen motions, by joint; None if unknown."""
-    tried = {name: result.selected_estimate.validation for name, result in results.items()}
-    known = {name: value for name, value in tried.items() if value is not None}
-    if not known:
+    """Compare prediction errors on validation motions by joint; None without validation."""
+    validations = {name: result.selected_estimate.validation for name, result in results.items()}
+    available = {name: value for name, value in validations.items() if value is not None}
+    if not available:
         return None
     columns = {"joint": list(next(iter(results.values())).robot.joint_names)}
-    for name, value in known.items():
+    for name, value in available.items():
         columns[f"residual, {name}"] = [percent(v) for v in value.torque_rms_relative]
-    for name, value in known.items():
+    for name, value in available.items():
         columns[f"model error, {name}"] = [percent(v) for v in value.model_error_relative]
-    return Table.from_columns(columns, "unseen motion, over the RMS torque")
+    return Table.from_columns(columns, "validation motion, over the RMS torque")
 
 
 def make_tracking_table(results: Mapping[str, StudyResult]) -> Table | None:
-    """Return tracking errors of the identified models by case; None without closed loops."""
+    """Compare tracking errors of the identified models by case; None without closed loops."""
     rows = {name: make_tracking_rows(result) for name, result in results.items() if result.control}
     if not rows:
         return None
@@ -139,7 +139,7 @@ def make_tracking_table(results: Mapping[str, StudyResult]) -> Table | None:
 
 
 def compare_text(comparison: EstimateComparison) -> Iterator[Text]:
-    """Return pairs, differences, what to know of them, and what the studies came to."""
+    """Report pairs, differences, notes and the results of the studies."""
     agreement, sources = comparison.agreement, comparison.sources
     pairs = agreement.pairs
     count = len(pairs[0].names)
@@ -155,7 +155,7 @@ def compare_text(comparison: EstimateComparison) -> Iterator[Text]:
     yield from comparison.notes
     for source in sources:
         if source.context.get("warning"):
-            yield f"WARNING: of {source.label}: {source.context['doubt']}"
+            yield f"WARNING: {source.label}: {source.context['warning']}"
     for table in (prediction_table(comparison.results), make_tracking_table(comparison.results)):
         if table is not None:
             yield ""
@@ -163,7 +163,7 @@ def compare_text(comparison: EstimateComparison) -> Iterator[Text]:
 
 
 def pair_table(agreement: Agreement) -> Table:
-    """Return all pairs, each with the test of all parameters at once."""
+    """Tabulate all pairs, each with the joint test of all parameters."""
     pairs = agreement.pairs
     return Table.from_columns(
         {
@@ -179,15 +179,15 @@ def pair_table(agreement: Agreement) -> Table:
 
 
 def difference_table(pair: Difference) -> Table:
-    """Return the parameters that differ, or those nearest to it; [%] is of the first estimate's."""
+    """Tabulate the parameters that differ, or the closest to it; [%] of the first estimate."""
     count = min(int(pair.differs.sum()) or NEAREST_COUNT, MAX_ROWS)
     rows, half = pair.strongest_first[:count], pair.half_width
     share = relative_std(pair.reference, pair.values)
-    shown = "what differs, the strongest first"
+    selection = "parameters that differ, largest z first"
     if not pair.differs.any():
-        shown = "no parameter differs by itself, the nearest to it first"
+        selection = "no single parameter differs; largest z first"
 
-    def within(k: int, value: float) -> str:
+    def text(k: int, value: float) -> str:
         return number_within(float(value), float(pair.std[k]))
 
     return Table.from_columns(
@@ -195,60 +195,60 @@ def difference_table(pair: Difference) -> Table:
             "parameter": [pair.names[k] for k in rows],
             "grouping": [pair.groupings[k] for k in rows],
             "unit": [unit_text(pair.units[k]) for k in rows],
-            "difference": [within(k, pair.values[k]) for k in rows],
+            "difference": [text(k, pair.values[k]) for k in rows],
             f"{CONFIDENCE_LEVEL:.0%} interval": [
-                f"{within(k, pair.values[k] - half[k])} … {within(k, pair.values[k] + half[k])}"
+                f"{text(k, pair.values[k] - half[k])} … {text(k, pair.values[k] + half[k])}"
                 for k in rows
             ],
             "[%]": [number(100.0 * float(share[k]), 3) for k in rows],
             "z": [number(float(pair.z[k]), 3) for k in rows],
         },
-        f"{pair.labels[1]} minus {pair.labels[0]}: {shown}",
+        f"{pair.labels[1]} minus {pair.labels[0]}: {selection}",
         text_columns=3,
     )
 
 
 SHARED_ERRORS_TEXT = (
-    "The engines differ in the dynamics of the bodies and in their integration. Friction, rotors, "
-    "drives, the control loop and the sensors are the testbench's own and the same in both: what "
-    "they do wrong no engine shows."
+    "The engines differ in rigid-body dynamics and integration. Friction, rotors, drives, control "
+    "loop and sensors are the same code of robotid_sim in both; the certificate does not detect "
+    "their errors."
 )
-"""What the certificate cannot tell."""
+"""Limit of the certificate."""
 
 
 def certificate_report(certificate: Certificate, plant: Robot, recipe: Recipe) -> Page:
-    """Return the page of a certificate."""
+    """Build the page of a certificate."""
     first, replay = certificate.crossings[0], None
-    crossed = [proof for proof in certificate.proofs if proof.has_other_engine]
-    error = worst([proof.worst_error for proof in crossed])
-    gap = worst([proof.remaining_gap for proof in crossed])
-    many = len(certificate.crossings)
-    studies = "The study has" if many == 1 else f"Each of the {many} studies has"
-    if first.excitation is not None:  # as one engine runs it, with the other beside it, magnified
+    pairs = [pair for pair in certificate.proofs if pair.has_other_engine]
+    error = worst([pair.worst_error for pair in pairs])
+    gap = worst([pair.remaining_gap for pair in pairs])
+    count = len(certificate.crossings)
+    studies = "The study has" if count == 1 else f"Each of the {count} studies has"
+    if first.excitation is not None:  # in one engine, with the magnified difference of the other
         logs = first.excitation.items()
         runs = [Animation.from_log(plant, log, engine_title(name)) for name, log in logs]
         motion = logs_motion(runs)
-        apart = visible_magnification(plant, [arm.difference for arm in motion.beside])
-        replay = Replay(plant, (replace(motion, name=MOTION_NAME, magnification=apart),))
+        magnification = visible_magnification(plant, [arm.difference for arm in motion.beside])
+        replay = Replay(plant, (replace(motion, name=MOTION_NAME, magnification=magnification),))
     return Page(
         title=f"Certificate of {certificate.robot} in two engines",
         finding=certificate_finding(certificate),
         passed=certificate.verdict.passed,
         facts=(
             ("engines", ", ".join(engine_title(name) for name in certificate.engines)),
-            ("seeds", str(many)),
+            ("seeds", str(count)),
             ("model error in the other engine", percent(error, 2)),
-            *([] if gap is None else [("tracking gap closed there", percent(1.0 - gap))]),
-            ("differences in their intervals", percent(certificate.share_within)),
+            *([] if gap is None else [("its tracking gap closed", percent(1.0 - gap))]),
+            ("differences within their intervals", percent(certificate.share_within)),
         ),
         sections=(
             Section(title="Verdict", tables=(check_table(certificate.verdict.checks),)),
             Section(
-                title="Proofs",
+                title="Cross-engine validation",
                 text=f"{studies} one excitation, designed with the nominal model; it runs in every "
-                "engine, with sensor noise of its own. Either log is identified alone, and its "
-                "model is tried on the unseen motion and on the laps of every engine.",
-                tables=(proof_table(certificate),),
+                "engine with independent sensor noise. Each log is identified alone; its model is "
+                "validated on the validation motion and in the closed loop of every engine.",
+                tables=(cross_validation_table(certificate),),
             ),
             *_differences(certificate),
             *make_closing_sections(plant, (*first.assumptions, SHARED_ERRORS_TEXT), "true", recipe),
@@ -258,11 +258,11 @@ def certificate_report(certificate: Certificate, plant: Robot, recipe: Recipe) -
 
 
 def certificate_finding(certificate: Certificate) -> str:
-    """Return what comes out in one sentence."""
-    crossed = [proof for proof in certificate.proofs if proof.has_other_engine]
-    error = worst([proof.worst_error for proof in crossed])
-    gap = worst([proof.remaining_gap for proof in crossed])
-    parts = [f"predict its unseen torques within {percent(error, 2)}"]
+    """Summarize a certificate in one sentence."""
+    pairs = [pair for pair in certificate.proofs if pair.has_other_engine]
+    error = worst([pair.worst_error for pair in pairs])
+    gap = worst([pair.remaining_gap for pair in pairs])
+    parts = [f"predict its validation torques within {percent(error, 2)}"]
     if gap is not None:
         parts.append(f"close {percent(1.0 - gap)} of its tracking gap")
     failed = [check for check in certificate.verdict.checks if not check.passed]
@@ -272,42 +272,42 @@ def certificate_finding(certificate: Certificate) -> str:
         return f"Failed: {first.name} is {check_number(first, first.value)}. {text}."
     return (
         f"{text}; {percent(certificate.share_within)} of the differences between the engines' "
-        "estimates are in their intervals."
+        "estimates are within their intervals."
     )
 
 
-def proof_table(certificate: Certificate) -> Table:
-    """Return identified in x proved in: errors and gaps of all seeds, the median and the worst."""
+def cross_validation_table(certificate: Certificate) -> Table:
+    """Tabulate errors and gaps by engine of identification and validation, over all seeds."""
     cells = [
         [p for p in certificate.proofs if (p.identified_in, p.validated_in) == (source, target)]
         for source in certificate.engines
         for target in certificate.engines
     ]
     columns = {
-        "identified in": [engine_title(proofs[0].identified_in) for proofs in cells],
-        "validated in": [engine_title(proofs[0].validated_in) for proofs in cells],
+        "identified in": [engine_title(validations[0].identified_in) for validations in cells],
+        "validated in": [engine_title(validations[0].validated_in) for validations in cells],
     }
     several = len(certificate.crossings) > 1
-    errors = [[proof.worst_error for proof in proofs] for proofs in cells]
-    gaps = [[proof.remaining_gap for proof in proofs] for proofs in cells]
-    for name, values in (("model error", errors), ("tracking gap left", gaps)):
+    errors = [[validation.worst_error for validation in validations] for validations in cells]
+    gaps = [[validation.remaining_gap for validation in validations] for validations in cells]
+    for name, values in (("model error", errors), ("remaining tracking gap", gaps)):
         if several:
             columns[f"{name}, median"] = [percent(worst(v, np.median)) for v in values]
         columns[f"{name}, worst" if several else name] = [percent(worst(v)) for v in values]
-    title = "Unseen motion (model error: worst joint) and laps in the closed loop"
+    title = "Validation motion (model error: worst joint) and laps in the closed loop"
     return Table.from_columns(columns, title, text_columns=2)
 
 
 def worst(
     values: Sequence[float | None], statistic: Callable[[list[float]], Any] = max
 ) -> float | None:
-    """Return the largest value, or another statistic; None if one is missing: its fit failed."""
+    """Return the largest value or another statistic, None if a value is missing."""
     numbers = [value for value in values if value is not None]
     return float(statistic(numbers)) if len(numbers) == len(values) else None
 
 
 def _differences(certificate: Certificate) -> tuple[Section, ...]:
-    """Return the differences of the estimates; nothing if there are none."""
+    """Build the section on differences of the estimates; empty without differences."""
     pairs = certificate.differences
     if not pairs:
         return ()
@@ -326,30 +326,29 @@ def _differences(certificate: Certificate) -> tuple[Section, ...]:
 
 
 def _statistic(checks: Sequence[CheckResult], pairs: Sequence[Difference]) -> str:
-    """Return the statistic of all parameters at once, in words."""
-    words = (
-        "Compared are estimates without constraints, whose covariances count: the difference d of "
-        "two estimates of one robot has the covariance C = C₁ + C₂, and dᵀ C⁻¹ d over the number "
-        "of parameters is about 1."
+    """Explain the joint statistic of all parameters."""
+    explanation = (
+        "The compared estimates are unconstrained: the difference d of two estimates of one robot "
+        "has the covariance C = C₁ + C₂, and dᵀ C⁻¹ d over the number of parameters is about 1."
     )
     band = next((check for check in checks if check.name == "estimates_agree_jointly"), None)
     if band is None:
-        return f"{words} Here the covariances come from too few residuals to test it."
+        return f"{explanation} The covariances follow from too few residuals for a test."
     total, directions = sum(p.chi_squared for p in pairs), sum(p.rank for p in pairs)
     return (
-        f"{words} Here it is {number(total, 4)} for {directions} parameters, "
+        f"{explanation} Here it is {number(total, 4)} for {directions} parameters, "
         f"{number(band.value, 3)} each; between {number(band.lower, 3)} and "
-        f"{number(band.limit, 3)} it is no alarm."
+        f"{number(band.limit, 3)} the estimates agree."
     )
 
 
 def certify_text(done: Certificate) -> Iterator[Text]:
-    """Return the proofs, the checks and the verdict."""
+    """Report the validations, the checks and the verdict."""
     seeds = [crossing.seed for crossing in done.crossings]
-    which = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
-    yield f"{done.robot}: {which}"
+    seed_text = f"seed {seeds[0]}" if len(seeds) == 1 else f"seeds {seeds[0]} to {seeds[-1]}"
+    yield f"{done.robot}: {seed_text}"
     yield ""
-    yield proof_table(done)
+    yield cross_validation_table(done)
     yield ""
     yield check_table(done.verdict.checks)
     yield ""

@@ -1,4 +1,4 @@
-"""The design of an excitation: its page, and its text."""
+"""Page and text of an excitation design."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -26,25 +26,25 @@ if TYPE_CHECKING:
 
 
 CRITERIA_HEADING = (
-    "The same problem by other criteria; the table above has every parameter. The condition number "
-    "with unit columns does not know how large a motion is: by it alone, motions become small and "
-    "parameters uncertain."
+    "The same problem with other criteria; the table above lists every parameter. The condition "
+    "number with unit columns ignores the amplitude of a motion: by it alone, motions become small "
+    "and parameters uncertain."
 )
 
 
-def accuracy_of(summary: DesignSummary) -> Table:
-    """Return the expected accuracy of every base parameter."""
+def tabulate_accuracy(summary: DesignSummary) -> Table:
+    """Tabulate the expected accuracy of every base parameter."""
     values = summary.basis.project(summary.nominal.parameters())
     return accuracy_table(summary.basis, values, summary.std, summary.other_std)
 
 
-def criteria_of(summary: DesignSummary) -> Table:
-    """Return the designs by several criteria side by side."""
+def tabulate_criteria(summary: DesignSummary) -> Table:
+    """Compare the designs by several criteria."""
     return criteria_table(summary.other_assessed, summary.other_std)
 
 
 def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
-    """Return the report of an excitation design."""
+    """Build the report of an excitation design."""
     nominal, basis, assessed = summary.nominal, summary.basis, summary.first_quality
     design, path = summary.designs.designs[0], summary.designs.trajectories[0]
     weak = int((MAX_RELATIVE_STD * np.abs(basis.project(nominal.parameters())) < summary.std).sum())
@@ -55,7 +55,7 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
         for k, each in enumerate(summary.designs.trajectories, start=1)
     ]
     source = f", from all {len(motions)} trajectories together" if len(motions) > 1 else ""
-    source += " with what exists already" if summary.plan.prior_names else ""
+    source += " with the prior information" if summary.plan.prior_names else ""
     sections = [
         excitation_section(
             path,
@@ -67,25 +67,26 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
         ),
         Section(
             title="Expected accuracy",
-            text="Standard deviation of every base parameter for white torque noise of 1 % of "
-            "the RMS torque and exactly known motion: the Cramér-Rao bound"
-            f"{source}.",
-            tables=(accuracy_of(summary),),
+            text="Standard deviation of every base parameter for white torque noise of 1 % of the "
+            f"RMS torque and exactly known motion: the Cramér-Rao bound{source}.",
+            tables=(tabulate_accuracy(summary),),
         ),
     ]
     if summary.others:
         sections.append(
             Section(
-                title="Criteria side by side", text=CRITERIA_HEADING, tables=(criteria_of(summary),)
+                title="Comparison of criteria",
+                text=CRITERIA_HEADING,
+                tables=(tabulate_criteria(summary),),
             )
         )
     if summary.explanation is not None:
         sections.append(_explanation_section(summary.explanation))
     return Page(
         title=f"Excitation of {nominal.name}",
-        finding=f"The design takes {criterion} from "
-        f"{number(design.value_before)} (best random draw) to {number(design.value_after)}; "
-        f"{basis.rank - weak} of {basis.rank} base parameters can be expected to 10 % or better.",
+        finding=f"The design improves {criterion} from "
+        f"{number(design.value_before)} (best random candidate) to {number(design.value_after)}; "
+        f"{basis.rank - weak} of {basis.rank} base parameters are expected to 10 % or better.",
         facts=(
             ("base parameters", str(basis.rank)),
             ("duration", f"{path.duration - path.start:g} s"),
@@ -101,12 +102,12 @@ def design_report(summary: DesignSummary, recipe: Recipe) -> Page:
 
 
 def _explanation_section(explanation: "Explanation") -> Section:
-    first, *rest = explanation.sentences()
+    first, *notes = explanation.sentences()
     return Section(
         title="Well and weakly identifiable parameters",
         text=first,
         charts=(information_shares(explanation),),
-        notes=tuple(rest),
+        notes=tuple(notes),
     )
 
 
@@ -115,8 +116,8 @@ def _facts_of(summary: DesignSummary) -> list[tuple[str, str]]:
     design, path = designs.designs[0], designs.trajectories[0]
     facts = [
         ("family", summary.family),
-        ("time of a run", f"{run_time(path):g} s"),
-        (f"{criterion}, best random draw", number(design.value_before)),
+        ("duration of a run", f"{run_time(path):g} s"),
+        (f"{criterion}, best random candidate", number(design.value_before)),
         (f"{criterion}, design", number(design.value_after)),
         ("solver", design.message),
     ]
@@ -129,7 +130,7 @@ def _facts_of(summary: DesignSummary) -> list[tuple[str, str]]:
 
 
 def design_text(summary: DesignSummary) -> Iterator[Text]:
-    """Return designs, as a terminal shows them."""
+    """Report designs on the terminal."""
     content = summary.content()
     path = summary.designs.trajectories[0]
     yield (
@@ -138,7 +139,7 @@ def design_text(summary: DesignSummary) -> Iterator[Text]:
     )
     yield (
         f"{content['criterion']}, {content['criterion_symbol']}: "
-        f"{number(content['criterion_before'])} best random draw, "
+        f"{number(content['criterion_before'])} best random candidate, "
         f"{number(content['criterion_after'])} design ({content['message']})"
     )
     yield (
@@ -156,28 +157,28 @@ def design_text(summary: DesignSummary) -> Iterator[Text]:
         dets = ", ".join(number(value) for value in content["log_dets"])
         yield f"log det of the information after each trajectory: {dets}"
     if summary.others:
-        yield "designs side by side"
-        yield criteria_of(summary)
+        yield "comparison of designs"
+        yield tabulate_criteria(summary)
     for sentence in content.get("explanation", ()):
         yield f"  {sentence}"
     values = np.abs(summary.basis.project(summary.nominal.parameters()))
-    good = int((summary.std < MAX_RELATIVE_STD * values).sum())
+    accurate = int((summary.std < MAX_RELATIVE_STD * values).sum())
     yield (
-        f"torque noise of 1 % of the RMS torque will leave {good} of {len(values)} base "
-        "parameters within 10 %"
+        f"with torque noise of 1 % of the RMS torque, {accurate} of {len(values)} base parameters "
+        "are expected to 10 % or better"
     )
 
 
 MAX_RELATIVE_STD = 0.1
-"""Relative standard deviation of a parameter that is known well."""
+"""Largest relative standard deviation of an accurate parameter."""
 
 
 def design_details(summary: DesignSummary) -> Iterator[Text]:
-    """Return the expected accuracy of every base parameter."""
+    """Report the expected accuracy of every base parameter."""
     yield ""
     title = "expected accuracy, torque noise 1 % of RMS, white, motion exactly known"
     trajectories = summary.designs.trajectories
     if len(trajectories) > 1:
         title += f", from all {len(trajectories)} trajectories"
     yield title + (", with the prior" if summary.plan.prior_names else "")
-    yield accuracy_of(summary)
+    yield tabulate_accuracy(summary)

@@ -1,4 +1,4 @@
-"""Charts drawn by matplotlib: figures for paper, SVG and PNG files."""
+"""Draw charts by matplotlib: figures for papers, SVG and PNG files."""
 
 import io
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ FIGURE_WIDTH = 7.16
 FIGURE_DPI = 160
 
 CSS_DPI, NOTEBOOK_DPI = 96, 192
-"""Pixels of a page in an inch, and those of a picture in a notebook: twice as sharp."""
+"""Pixels per inch of a page, and of a picture in a notebook with twice the resolution."""
 
 FONT_SIZE = 8.0  # [pt]
 
@@ -69,17 +69,17 @@ LINE_STYLES: dict[str, Any] = {"solid": "-", "dashed": (0, (4, 2)), "dotted": (0
 MARKER_SYMBOLS = {"circle": "o", "diamond": "D", "cross": "x", "square": "s"}
 
 PADDING_WIDTH = 0.05
-"""Half of what keeps two things apart, and a thing from the edge [in]."""
+"""Distance of a panel from the edge, half of that between panels [in]."""
 
 Y_LABEL_WIDTH = 0.6
-"""Width that the labels of the y axis take of a panel's part, on average [in]."""
+"""Mean width of the y labels of a panel [in]."""
 
-ROW, SHARED_ROW, LEGEND_ROW = 0.42, 0.16, 0.2
-"""Room for the labels of a row of panels, of one that shares its axis, and of a legend [in]."""
+ROW_HEIGHT, SHARED_ROW_HEIGHT, LEGEND_HEIGHT = 0.42, 0.16, 0.2
+"""Height of the labels of a row of panels, of a row with a shared axis, and of a legend [in]."""
 
 
 class NotebookFigure(Figure):
-    """A figure that a notebook shows when it is the value of a cell, whatever its backend."""
+    """A figure that a notebook shows as the value of a cell, with any backend."""
 
     def _repr_png_(self) -> tuple[bytes, dict[str, int]]:
         png = io.BytesIO()
@@ -90,10 +90,9 @@ class NotebookFigure(Figure):
 
 
 def figure(chart: Chart, width: float = FIGURE_WIDTH) -> NotebookFigure:
-    """Return a chart as a matplotlib figure, which a notebook shows.
+    """Draw a chart as a matplotlib figure, which a notebook shows.
 
-    `width` is in inches; text keeps its size, so that a figure for one column of a paper is drawn
-    at 3.5.
+    `width` is in inches, 3.5 for one column of a paper; the font size is fixed.
     """
     with mpl.rc_context(FIGURE_STYLE):
         return _draw(chart, width)
@@ -106,8 +105,8 @@ def _draw(chart: Chart, width: float) -> NotebookFigure:
         width = min(width, chart.columns * (chart.panel_height + 1.2))
     labels = list(chart.legend()) if len(chart.legend()) > 1 else []
     columns = max(1, int((width - 0.7) / (0.45 + 0.065 * max(map(len, labels), default=1))))
-    row = chart.panel_height + (SHARED_ROW if chart.share_x else ROW)
-    height = chart.rows * row + LEGEND_ROW * -(-len(labels) // columns)
+    row = chart.panel_height + (SHARED_ROW_HEIGHT if chart.share_x else ROW_HEIGHT)
+    height = chart.rows * row + LEGEND_HEIGHT * -(-len(labels) // columns)
     sheet = NotebookFigure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(sheet)
     engine = sheet.get_layout_engine()
@@ -125,7 +124,7 @@ def _draw(chart: Chart, width: float) -> NotebookFigure:
         else:
             axes = sheet.add_subplot(place, label=str(k))
             _draw_panel(axes, panel)
-            # Before the layout, which depends on them and is most of the time of drawing.
+            # Before the layout, which depends on the ticks and takes most of the time.
             set_ticks(axes.xaxis, panel.x_scale, parts[k % chart.columns] * width - Y_LABEL_WIDTH)
             if not panel.y_ticks:
                 set_ticks(axes.yaxis, panel.y_scale, chart.panel_height)
@@ -222,7 +221,7 @@ def _draw_matrix(axes: Axes, panel: Matrix) -> None:
     axes.grid(visible=False)
     axes.tick_params(length=0.0, pad=1.0)
     axes.set_title(panel.title, loc="left", pad=3.0)
-    if panel.texts:  # which say more than a bar of colors
+    if panel.texts:  # a color bar is not needed
         for i, row in enumerate(panel.texts):
             for j, text in enumerate(row):
                 axes.text(j + 0.5, i + 0.5, text, ha="center", va="center", fontsize=size)
@@ -263,7 +262,7 @@ def _draw_space(sheet: Figure, place: SubplotSpec, panel: Space) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """A drawn chart in the forms of files."""
+    """A chart as contents of files."""
 
     svg: str
     png: bytes
@@ -281,7 +280,7 @@ class Drawing:
 
 
 def draw(chart: Chart) -> Drawing:
-    """Return a chart drawn at the width of two columns of a paper."""
+    """Draw a chart at the width of two columns of a paper."""
     svg, png = io.StringIO(), io.BytesIO()
     with mpl.rc_context(FIGURE_STYLE):
         sheet = _draw(chart, FIGURE_WIDTH)

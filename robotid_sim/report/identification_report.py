@@ -1,4 +1,4 @@
-"""An identification from logs: its page, and its text."""
+"""Page and text of an identification from logs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robotid_sim.model.perturb import unlikely_masses
 from robotid_sim.report.finding import limits_of_noise, trust_section
 from robotid_sim.report.page import Page
 from robotid_sim.report.prediction_report import (
-    columns_of,
+    explain_columns,
     log_prediction_sections,
     log_prediction_table,
     remarks,
@@ -32,10 +32,10 @@ from robotid_sim.report.sections import (
     prediction_section,
 )
 from robotid_sim.report.tables import (
-    lack_table,
     number_within,
     parameter_table,
     residual_table,
+    tabulate_unmodeled,
     terms_table,
 )
 from robotid_sim.report.text import Text, log_reading_text
@@ -52,33 +52,35 @@ if TYPE_CHECKING:
     from robotid_sim.pipeline.assess import Assessment
 
 MAX_NAMED_CAUSES = 2
-"""Causes that are named at the top of a page."""
+"""Number of causes that are named at the top of a page."""
 
 MIN_FITTED_SHARE = 0.9
-"""Share of a long log that the fit has where it is not of excerpts; edges are in no fit."""
+"""Smallest share of a long log in a fit of all samples; edges of the parts are excluded."""
 
 
 def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
-    """Return the page of an identification; like the fit, it does not look at any truth."""
+    """Build the page of an identification; like the fit, it ignores `log.truth`."""
     fit, nominal = assessment.fit, assessment.nominal
     chosen, basis = fit.chosen, fit.basis
     count, names = len(assessment.parts), _names(assessment)
     first: list[Section] = [] if fit.consistent_robot is None else [bodies_section(fit)]
     if fit.held_out is not None:
-        lacks = fit.discrepancy.unmodeled
+        unmodeled = fit.discrepancy.unmodeled
         predicted = fit.held_out.prediction
-        first += log_prediction_sections(predicted, chosen, lacks, " of data held out")
+        first += log_prediction_sections(predicted, chosen, unmodeled, " of held-out data")
     first.append(next_section(assessment))
-    rest = [section for each in assessment.diagnoses for section in diagnosis_section(each)]
-    rest += [*_sections(assessment), *what_if_section(assessment.refit, recipe)]
+    folded = [section for each in assessment.diagnoses for section in diagnosis_section(each)]
+    folded += [*_sections(assessment), *what_if_section(assessment.refit, recipe)]
     sentence = f"The fit failed: {chosen.message}."
     if chosen.success:
-        left = scale_by_measured(chosen.torque_rms, rms(fit.problem.unstack_rows(fit.problem.y)))
-        worst = float(np.nanmax(left))
-        beside = ", beside the unmodeled torque" if fit.discrepancy.notable else ""
-        sentence = f"The fit leaves at most {percent(worst)} of the RMS torque of a joint{beside}; "
+        shares = scale_by_measured(chosen.torque_rms, rms(fit.problem.unstack_rows(fit.problem.y)))
+        worst = float(np.nanmax(shares))
+        excluded = " without the unmodeled torque" if fit.discrepancy.notable else ""
+        sentence = (
+            f"The residual is at most {percent(worst)} of the RMS torque of a joint{excluded}; "
+        )
         sentence += f"{limits_of_noise(chosen, basis)}."
-    sentence += causes_in_short([found for found in assessment.diagnoses if found is not None])
+    sentence += summarize_causes([each for each in assessment.diagnoses if each is not None])
     motions = [
         log_motion(
             nominal,
@@ -105,7 +107,7 @@ def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
         ),
         sections=(
             *first,
-            *map(fold, rest),
+            *map(fold, folded),
             *map(fold, make_export_sections(fit.consistent_robot)),
             *map(fold, make_closing_sections(nominal, nominal.assumptions, "nominal", recipe)),
         ),
@@ -114,24 +116,24 @@ def identification_report(assessment: Assessment, recipe: Recipe) -> Page:
 
 
 def _names(assessment: Assessment) -> list[str]:
-    """Return the names of the motions of the logs."""
+    """Name the motions of the logs."""
     count = len(assessment.parts)
     return [LOG] if count == 1 else [f"{LOG} {k}" for k in range(1, count + 1)]
 
 
 def _tie_charts(section: Section, name: str) -> Section:
-    """Return a section of a log tied to its motion, the names of its charts unique."""
+    """Tie the section of a log to its motion and make the names of its charts unique."""
     number = name.removeprefix(LOG).strip()
     charts = (replace(c, name=f"{c.name}-{number}") if number else c for c in section.charts)
     return tie_to_motion(replace(section, charts=tuple(charts)), name)
 
 
-def causes_in_short(diagnoses: Sequence[Diagnosis]) -> str:
-    """Return what is wrong for the top of a page, empty if nothing is."""
-    causes = list(dict.fromkeys(c.sentence for found in diagnoses for c in found.causes))
+def summarize_causes(diagnoses: Sequence[Diagnosis]) -> str:
+    """Summarize the faults for the top of a page; empty without faults."""
+    causes = list(dict.fromkeys(c.sentence for diagnosis in diagnoses for c in diagnosis.causes))
     if not causes:
         return ""
-    more = f" And {len(causes) - MAX_NAMED_CAUSES} more." if len(causes) > MAX_NAMED_CAUSES else ""
+    more = f" {len(causes) - MAX_NAMED_CAUSES} more." if len(causes) > MAX_NAMED_CAUSES else ""
     return f" Faults were found; see What to do next. {' '.join(causes[:MAX_NAMED_CAUSES])}{more}"
 
 
@@ -156,19 +158,19 @@ def _sections(assessment: Assessment) -> list[Section]:
         if part.predictions is None:
             continue
         section = prediction_section(*part.predictions, chosen.noise_std, "fitted", part.log.period)
-        text = "Measured and fitted torque of the log itself; try the estimate on another log "
-        sections.append(_tie_charts(replace(section, text=text + "with `robotid predict`."), name))
+        text = "Measured and fitted torque of the log itself; test the estimate with another log "
+        sections.append(_tie_charts(replace(section, text=text + "by `robotid predict`."), name))
     if chosen.success:
         sections.append(friction_section(assessment))
     return sections
 
 
 MAX_CHANGED_PARAMETERS = 5
-"""Parameters that are named for their distance from the nominal model."""
+"""Number of parameters that are listed for their change from the nominal model."""
 
 
 def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
-    """Return how logs were read, how well the fit predicts, what changed, and what to do next."""
+    """Report reading of the logs, residuals, changed parameters and the next step."""
     fit = assessment.fit
     chosen = fit.chosen
     yield from log_reading_text(logs)
@@ -181,7 +183,7 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
     yield from filter(None, (preprocessor.message for preprocessor in fit.preprocessors))
     if not chosen.success:
         yield f"FAILED: {chosen.estimator}: {chosen.message}"
-        yield "run `robotid diagnose` to see which parameters the log does not excite."
+        yield "run `robotid diagnose` to find the parameters that the log does not excite"
         return
     if not fit.problem_without_terms.measured_joints.all():
         yield assessment.remarks[0]
@@ -194,9 +196,9 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
         yield f"terms chosen: {', '.join(terms)}"
     if fit.discrepancy.notable:
         quantities: dict[str, list[str]] = {}
-        for lack in fit.discrepancy.notable:
-            quantities.setdefault(lack.joint, []).append(lack.quantity)
-        functions = (f"{joint} ({', '.join(of)})" for joint, of in quantities.items())
+        for function in fit.discrepancy.notable:
+            quantities.setdefault(function.joint, []).append(function.quantity)
+        functions = (f"{joint} ({', '.join(names)})" for joint, names in quantities.items())
         yield f"unmodeled torque as a function of: {', '.join(functions)}"
     if fit.consistent_robot is not None:
         unlikely = unlikely_masses(fit.consistent_robot.robot, fit.nominal)
@@ -213,7 +215,7 @@ def identify_text(assessment: Assessment, logs: Logs) -> Iterator[Text]:
 
 
 def _joint_table(assessment: Assessment) -> Table:
-    """Return the residuals of the fit and the errors of the prediction of held-out data."""
+    """Tabulate the residuals of the fit and the prediction errors of held-out data."""
     fit = assessment.fit
     chosen, units = fit.chosen, map(torque_unit, fit.nominal.joint_units)
     of_torque = scale_by_measured(chosen.torque_rms, rms(fit.problem.unstack_rows(fit.problem.y)))
@@ -235,7 +237,7 @@ def _joint_table(assessment: Assessment) -> Table:
 
 
 def _most_changed(assessment: Assessment) -> Table | None:
-    """Return the parameters that are most standard deviations away from the nominal model."""
+    """Tabulate the largest changes from the nominal model, in standard deviations."""
     fit, intervals = assessment.fit, assessment.intervals
     if intervals is None:
         return None
@@ -253,20 +255,22 @@ def _most_changed(assessment: Assessment) -> Table | None:
 
 
 def _describe_parts(log: LongLog, rows: LinearProblem) -> str:
-    """Return what a long log means for what is printed."""
+    """Explain how the parts of a long log are used."""
     reading = (
         f"The log has {log.samples} samples and is read in parts. The first {log.head.t.size} "
-        "decide how they are smoothed and what pages show. What the model lacks is looked for in "
+        "determine the smoothing and are shown on pages. Unmodeled torque is estimated from "
         "excerpts"
     )
     share = rows.samples * rows.dt / (log.samples * log.dt)
     if share < MIN_FITTED_SHARE:
-        return f"{reading}, {share:.2g} of the log; as it lacks something, the fit is of them, too."
-    return f"{reading}; all samples are in the fit."
+        return (
+            f"{reading}, {share:.2g} of the log. The fit uses them, too: there is unmodeled torque."
+        )
+    return f"{reading}; the fit uses all samples."
 
 
 def identify_details(assessment: Assessment) -> Iterator[Text]:
-    """Return the estimates, what the model lacks, and what is predicted, with remarks."""
+    """Report the estimates, the unmodeled torque and the prediction, with remarks."""
     fit = assessment.fit
     chosen, nominal = fit.chosen, fit.nominal
     yield ""
@@ -280,10 +284,10 @@ def identify_details(assessment: Assessment) -> Iterator[Text]:
         yield terms_table(fit.structure, nominal)
     if fit.discrepancy.notable:
         yield ""
-        yield lack_table(fit.discrepancy, nominal)
+        yield tabulate_unmodeled(fit.discrepancy, nominal)
         yield (
-            "The residuals above are those with the unmodeled torque included. `robotid diagnose` "
-            "looks for its causes; --terms all selects joint terms instead."
+            "The residuals above include the unmodeled torque. `robotid diagnose` finds its "
+            "causes; --terms all selects joint terms instead."
         )
     yield ""
     yield from assessment.remarks
@@ -292,4 +296,4 @@ def identify_details(assessment: Assessment) -> Iterator[Text]:
         yield ""
         yield f"held out ({fit.held_out.what}): {predicted.t.size} samples"
         yield log_prediction_table(predicted)
-        yield from (columns_of(predicted), *remarks(predicted, fit.discrepancy.unmodeled))
+        yield from (explain_columns(predicted), *remarks(predicted, fit.discrepancy.unmodeled))

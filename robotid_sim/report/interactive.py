@@ -1,9 +1,7 @@
-"""Charts as plotly figures, for pages on which one can zoom, read values and switch curves off.
+"""Convert charts, in the plane and in space, to interactive plotly figures.
 
-Only plotly's JavaScript is used, out of the installed package; the figures are its JSON, with
-colors as roles that the page resolves to those of its light or dark theme.
-
-Charts in space as plotly figures, which a reader turns with the mouse.
+Only the JavaScript of the installed plotly package is used. The figures are its JSON, with
+color roles that the page resolves to colors of its light or dark theme.
 """
 
 import base64
@@ -16,7 +14,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float
 from robotid_sim.chart import Band, Chart, Curve, Mark, Matrix, Panel, Points, Space, tidy_parts
-from robotid_sim.report.ticks import apart, symlog_candidates
+from robotid_sim.report.ticks import select_apart, symlog_candidates
 
 DASH_STYLES = {"solid": "solid", "dashed": "6px,3px", "dotted": "2px,2px"}
 MARKER_SYMBOLS = {
@@ -27,13 +25,13 @@ MARKER_SYMBOLS = {
 }
 
 SYMLOG_THRESHOLD = 2.0
-"""Where a symlog axis turns from linear to logarithmic."""
+"""Value at which a symlog axis changes from linear to logarithmic."""
 
 MIN_TICK_DISTANCE = 0.06
-"""Least distance of ticks on a symlog axis, of its length."""
+"""Smallest distance of ticks on a symlog axis over its length."""
 
 PIXELS_PER_INCH = 115.0
-"""Pixels an inch: a page is wider than a figure in print."""
+"""Pixels per inch: a page is wider than a printed figure."""
 
 TOP, BOTTOM, BETWEEN = 0.55, 0.4, 0.36
 """Room above, below and between the panels [in]."""
@@ -46,17 +44,17 @@ def plotly_script() -> str:
 
 
 def pack(text: str) -> str:
-    """Return a text compressed for a page: gzip in base64; the same text, the same bits."""
+    """Compress a text for a page: gzip in base64, reproducible to the bit."""
     return base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
 
 
 def escape_markup(text: str) -> str:
-    """Return a text as plotly shows it letter by letter: it takes tags in labels for markup."""
+    """Escape a label, because plotly interprets tags in labels as markup."""
     return escape(text, quote=False)
 
 
 def plotly_figure(chart: Chart) -> dict[str, Any]:
-    """Return a chart as ``data``, ``layout`` and ``narrow``, and ``table`` if it `has_full_data`.
+    """Convert a chart to ``data``, ``layout`` and ``narrow``, and ``table`` if it `has_full_data`.
 
     ``narrow`` is the part of the layout that stacks all panels in one column; ``table`` says how
     the page makes a table of its data.
@@ -82,7 +80,7 @@ def plotly_figure(chart: Chart) -> dict[str, Any]:
         "showlegend": len(named) > 1,
     }
     figure = {"data": data, "layout": layout, "narrow": narrow | {"scenes": {}}}
-    if has_full_data(chart):  # what makes a table of the traces: for each mark its texts and trace
+    if has_full_data(chart):  # the page makes a table from the texts and the trace of each mark
         head, parts = tidy_parts(chart.panels)
         rows, trace = [], 0
         for lead, mark in parts:
@@ -93,7 +91,7 @@ def plotly_figure(chart: Chart) -> dict[str, Any]:
 
 
 def has_full_data(chart: Chart) -> bool:
-    """Return whether a figure holds all numbers of its chart, in single precision."""
+    """Check whether a figure holds all numbers of its chart, in single precision."""
     return all(
         isinstance(panel, Panel)
         and panel.x_scale != "symlog"
@@ -115,11 +113,11 @@ def _traces(panel: Any, named: set[str]) -> list[dict[str, Any]]:
         named |= {mark.label} if mark.label else set()
         if isinstance(mark, Band):
             edge = {"width": 0, "color": f"role:{mark.color}"}
-            plain = {"mode": "lines", "line": edge, "hoverinfo": "skip"}
-            hidden = {**shared, **plain, "y": _numbers(mark.y), "showlegend": False}
-            filled = {**plain, "fill": "tonexty"}
+            edge_style = {"mode": "lines", "line": edge, "hoverinfo": "skip"}
+            hidden = {**shared, **edge_style, "y": _numbers(mark.y), "showlegend": False}
+            fill_style = {**edge_style, "fill": "tonexty"}
             color = {"fillcolor": f"role:{mark.color}:0.3"}
-            traces += [hidden, {**shared, "y": _numbers(mark.upper), **filled, **color}]
+            traces += [hidden, {**shared, "y": _numbers(mark.upper), **fill_style, **color}]
         else:
             traces.append({**shared, "y": _numbers(mark.y), **_look(mark, panel)})
     return traces
@@ -140,19 +138,19 @@ def _look(mark: Mark, panel: Panel) -> dict[str, Any]:
         look |= {"text": texts, "hovertemplate": "%{text}"}
     if mark.x_error is not None:
         ends = [_map_to_axis(panel, mark.x + sign * mark.x_error) for sign in (1.0, -1.0)]
-        here = _map_to_axis(panel, mark.x)
-        lengths = {"array": _numbers(ends[0] - here), "arrayminus": _numbers(here - ends[1])}
+        center = _map_to_axis(panel, mark.x)
+        lengths = {"array": _numbers(ends[0] - center), "arrayminus": _numbers(center - ends[1])}
         look["error_x"] = {"type": "data", **lengths, "color": color, "thickness": 1.2, "width": 0}
     return look
 
 
 def _map_to_axis(panel: Panel, x: Float) -> Float:
-    """Return where values stand on the x axis: plotly has no symlog, so arsinh stands in for it."""
+    """Map values to the x axis; arsinh replaces the symlog scale, which plotly does not have."""
     return np.arcsinh(x / SYMLOG_THRESHOLD) if panel.x_scale == "symlog" else x
 
 
 def _symlog_ticks(panel: Panel) -> Float:
-    """Return ticks over the x of all marks that stand apart on a wide page."""
+    """Return ticks over the x of all marks, with enough distance on a wide page."""
     ends = [mark.x for mark in panel.marks]
     bars = [mark.x_error for mark in panel.marks if isinstance(mark, Points)]
     reach = [np.abs(bar).max() for bar in bars if bar is not None and bar.size]
@@ -160,8 +158,8 @@ def _symlog_ticks(panel: Panel) -> Float:
     more = float(max(reach, default=0.0))
     candidates = symlog_candidates(low - more, high + more)
     places = _map_to_axis(panel, np.array([low - more, high + more, *candidates]))
-    least = MIN_TICK_DISTANCE * (places[1] - places[0])
-    return np.array(apart(candidates, places[2:], float(least)))
+    distance = MIN_TICK_DISTANCE * (places[1] - places[0])
+    return np.array(select_apart(candidates, places[2:], float(distance)))
 
 
 def _heatmap(panel: Matrix) -> list[dict[str, Any]]:
@@ -206,10 +204,10 @@ def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, A
     if chart.share_x and above >= 0:
         x["matches"] = "x" if above == 0 else f"x{above + 1}"
     y["title"] = {"text": escape_markup(panel.y_label)}
-    for axis, scale, most in ((x, panel.x_scale, 6), (y, panel.y_scale, 3)):
+    for axis, scale, max_ticks in ((x, panel.x_scale, 6), (y, panel.y_scale, 3)):
         if scale == "log":
             axis["type"] = "log"
-            axis |= {"nticks": most, "exponentformat": "power"}  # in less than a decade, too
+            axis |= {"nticks": max_ticks, "exponentformat": "power"}  # also below one decade
     if panel.x_scale == "symlog":
         ticks = _symlog_ticks(panel)
         x["tickvals"] = _map_to_axis(panel, ticks).round(5).tolist()
@@ -224,7 +222,7 @@ def _axes(chart: Chart, panel: Any, k: int) -> tuple[dict[str, Any], dict[str, A
 
 
 def _arrangement(chart: Chart, columns: int) -> dict[str, Any]:
-    """Return domains, titles and height for so many columns."""
+    """Return domains, titles and height of a layout in `columns` columns."""
     rows = -(-len(chart.panels) // columns)
     shares = chart.column_shares if columns == chart.columns else ()
     widths = np.array(shares or [1.0] * columns)
@@ -272,33 +270,33 @@ def _shapes(chart: Chart) -> list[dict[str, Any]]:
 
 
 def _numbers(values: Float) -> dict[str, str]:
-    """Return an array as plotly reads it: single precision in base64."""
+    """Encode an array for plotly: single precision in base64."""
     data = np.asarray(values, dtype="<f4").tobytes()
     return {"dtype": "f4", "bdata": base64.b64encode(data).decode()}
 
 
-SPACE_PIXELS, LOWEST = 125.0, 420
-"""Pixels an inch of a panel's height, and the least height of a figure [pixels]."""
+SPACE_PIXELS, MIN_HEIGHT = 125.0, 420
+"""Pixels per inch of panel height, and the smallest height of a figure [pixels]."""
 
 EYE_POSITION = {"x": 1.0, "y": -1.9, "z": 0.75}
-"""Where one looks from, over the size of the box."""
+"""Eye position over the size of the box."""
 VIEW_CENTER = {"x": 0.0, "y": 0.0, "z": -0.12}
-"""Where one looks to: below the middle, for what stands in front is the lowest axis."""
+"""View center, below the middle because the lowest axis is in front."""
 
-THINNEST, MARGIN = 0.5, 1.05
-"""Least side of the box, over its longest; what the box is larger by than the curves."""
+MIN_SIDE_RATIO, MARGIN = 0.5, 1.05
+"""Shortest over longest side of the box; size of the box over that of the curves."""
 
 MAX_SIDE_RATIO = 1.35
-"""Longest side of the box that is seen from EYE; else its volume is 1."""
+"""Longest side of the box that is visible from the eye; otherwise its volume is 1."""
 
 
 def figure_in_space(chart: Chart) -> dict[str, Any]:
-    """Return a chart of which all panels are in space as `interactive.plotly_figure` does."""
+    """Convert a chart with panels in space only, as `plotly_figure`."""
     data: list[dict[str, Any]] = []
     layout: dict[str, Any] = {"annotations": [], "shapes": [], "showlegend": True}
     narrow: dict[str, Any] = {"axes": {}, "annotations": [], "scenes": {}}
     named: set[str] = set()
-    tall = max(LOWEST, round(SPACE_PIXELS * chart.panel_height))
+    tall = max(MIN_HEIGHT, round(SPACE_PIXELS * chart.panel_height))
     layout["height"], narrow["height"] = tall * chart.rows, tall * len(chart.panels)
     for k, panel in enumerate(chart.panels):
         assert isinstance(panel, Space)
@@ -347,10 +345,10 @@ def _space_traces(panel: Space, named: set[str]) -> list[dict[str, Any]]:
 
 
 def _box(panel: Space) -> dict[str, Any]:
-    """Return the axes around all curves in one scale; a path in a plane has some room beside it."""
+    """Return equally scaled axes around all curves, with room around a plane path."""
     points = np.concatenate([np.asarray(points) for _, _, points in panel.curves])
     low, high = points.min(axis=0), points.max(axis=0)
-    sizes = np.maximum(high - low, THINNEST * max((high - low).max(), 1e-6))
+    sizes = np.maximum(high - low, MIN_SIDE_RATIO * max((high - low).max(), 1e-6))
     ends = 0.5 * (low + high) + 0.5 * MARGIN * sizes * np.array([[-1.0], [1.0]])
     scale = min(1.0 / float(np.cbrt(np.prod(sizes))), MAX_SIDE_RATIO / sizes.max())
     shares = (scale * sizes).round(5).tolist()

@@ -1,6 +1,6 @@
-"""The closed loop on a page: figures by model, and every case in numbers.
+"""Sections on the closed loop: figures by model, tables of all cases.
 
-A validation: its page, and its text.
+Page and text of a validation.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import LOG, Replay, log_motion, loop_motions, tie_to_motion
 from robotid_sim.report.sections import Recipe, make_closing_sections, prediction_section
 from robotid_sim.report.tables import check_table, prediction_table
-from robotid_sim.report.text import Text, warning_text
+from robotid_sim.report.text import Text, report_warning
 from robotid_sim.section import Section, fold, number, percent, torque_unit
 from robotid_sim.table import Table
 from robotid_sim.validation import comparison as summary
@@ -28,23 +28,23 @@ from robotid_sim.validation.control_run import ControlRun
 
 MILLI_FACTOR = 1e3
 MAX_DECIMALS = 6
-"""Decimals beyond which an interval is printed with an exponent."""
+"""Largest number of decimals of an interval without an exponent."""
 
 MAX_PEAK_RATIO = 1.2
-"""Peak torque with sensors in the loop over that without, above which the page says why."""
+"""Peak torque with sensors in the loop over that without, above which a note explains it."""
 
 CASE_KEYS = ("task", "scenario", "controller", "model")
 
 
 def make_tracking_section(loop: ClosedLoop, units: Sequence[str]) -> Section:
-    """Return how far the tool is from its path with every model in the loop."""
+    """Build the section on tracking errors of the tool, by model in the controller."""
     return Section(
         title="Tracking", charts=(figures.tool_errors(loop),), tables=(model_table(loop, units),)
     )
 
 
 def loop_section(loop: ClosedLoop, plant: Robot) -> Section:
-    """Return the closed loop: what was run, errors, torques and energy by model, all cases."""
+    """Build the section on the closed loop: tasks, errors, torques and energy by model."""
     names, units = plant.joint_names, plant.joint_units
     tables = [tasks_table(loop), errors_table(loop, units), effort_table(loop, units)]
     if any(run.step is not None for run in loop.runs):
@@ -60,10 +60,10 @@ def loop_section(loop: ClosedLoop, plant: Robot) -> Section:
         ),
         tables=tuple(tables),
         notes=(
-            *_words(loop),
-            *(f"Ended before its time: {failure}" for failure in loop.failures),
+            *_column_notes(loop),
+            *(f"Ended early: {failure}" for failure in loop.failures),
             *feedback_notes(loop, names),
-            *lucky_notes(loop, units),
+            *better_nominal_notes(loop, units),
         ),
     )
 
@@ -73,38 +73,38 @@ def _text(loop: ClosedLoop) -> str:
     bound = ", ".join(f"{MILLI_FACTOR * value:.3g}" for value in gains.error_bound)
     text = (
         f"Controllers in the engine on the true plant, bandwidth {gains.bandwidth:.4g} rad/s; "
-        f"under a torque of 40 % of the peak the gains promise {bound} mrad or mm."
+        f"error bound under a disturbance of 40 % of the peak torque: {bound} mrad or mm."
     )
     if gains.limited:
-        text += f" That is more than the specified error at {', '.join(gains.limited)}."
+        text += f" The bound exceeds the specified error at {', '.join(gains.limited)}."
     runs = 1 + max(run.run for run in loop.runs)
     if runs > 1:
         text += (
-            f" Run r of {runs} draws phases and times of disturbances, sensor noise and the seed "
-            "of swarm estimators from child r of the seed, the same for all models and "
-            "controllers; numbers are means over the runs with 95 % intervals (Student's t). "
-            "Where nothing is drawn, there is one run. Figures show the first run."
+            f" Run r of {runs} takes disturbances, sensor noise and the seed of swarm estimators "
+            "from child r of the seed, the same for all models and controllers. Values are means "
+            "over the runs with 95 % intervals (Student's t); deterministic cases have one run. "
+            "Figures show the first run."
         )
     return text
 
 
-def _words(loop: ClosedLoop) -> list[str]:
-    """Return what the columns of the tables mean."""
-    words = [
+def _column_notes(loop: ClosedLoop) -> list[str]:
+    """Explain the columns of the tables."""
+    notes = [
         "IAE, ITAE: integral of |error|, and of time x |error|, summed over the joints.",
         "Torque and torque rate: root of the sum over the joints of the mean squares. Chatter: the "
-        "share of the energy of the torque rate above 50 Hz that the motion itself does not need.",
+        "share of the energy of the torque rate above 50 Hz that the motion does not require.",
     ]
     if any(task.path is not None for task in loop.tasks):
-        words.append(
+        notes.append(
             "κ(J): condition number of the Jacobian of the tool, lengths in meters; 1 is best, and "
-            "it grows without bound where a path comes close to a singularity."
+            "it becomes infinite at a singularity."
         )
-    return words
+    return notes
 
 
-def lucky_notes(loop: ClosedLoop, units: Sequence[str]) -> list[str]:
-    """Return where the nominal model tracks better than the true one, and why it may."""
+def better_nominal_notes(loop: ClosedLoop, units: Sequence[str]) -> list[str]:
+    """Name and explain cases in which the nominal model tracks better than the true one."""
     better = []
     for task, scenario in product([task.name for task in loop.tasks], loop.scenarios):
         runs = [loop.find(model, scenario, task) for model in (NOMINAL, TRUE)]
@@ -114,23 +114,22 @@ def lucky_notes(loop: ClosedLoop, units: Sequence[str]) -> list[str]:
     if not better:
         return []
     return [
-        f"The nominal model tracks better than the true one on {', '.join(better)}. Where a step "
-        "or a disturbance makes most of the error, the feedback decides it: a model with too much "
-        "inertia acts as a higher gain, one with too little as a lower. That is no sign of a "
-        "better model; on undisturbed paths, where the model decides, the true one is best."
+        f"The nominal model tracks better than the true one on {', '.join(better)}. A step or a "
+        "disturbance causes most of the error there, and the feedback determines it: too much "
+        "inertia in the model acts as a higher gain. On undisturbed paths the true model is best."
     ]
 
 
 def model_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
-    """Return the tracking error of every task, scenario and controller, by model.
+    """Tabulate the tracking error of every task, scenario and controller, by model.
 
-    The controller has no column where there is only one.
+    A single controller has no column.
     """
     quantities = {unit: summary.rms_of_unit(units, unit) for unit in dict.fromkeys(units)}
     values = {row.case: row.values for row in summary.summarize(loop.runs, quantities)}
     controllers = list(dict.fromkeys(run.controller for run in loop.runs))
     several = len(controllers) > 1
-    rows, compared = [], {TRUE, NOMINAL, IDENTIFIED}
+    rows, required = [], {TRUE, NOMINAL, IDENTIFIED}
     tasks = [task.name for task in loop.tasks]
     for task, scenario, controller in product(tasks, loop.scenarios, controllers):
         cases = {
@@ -141,7 +140,7 @@ def model_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
             lead = (task, scenario, *([controller] if several else []), f"m{unit}")
             cells = (f"{MILLI_FACTOR * means[m]:.4g}" if m in means else "-" for m in loop.models)
             is_lap = scenario == UNDISTURBED_NAME and task in loop.laps
-            gap = means[NOMINAL] - means[TRUE] if is_lap and compared <= means.keys() else 0.0
+            gap = means[NOMINAL] - means[TRUE] if is_lap and required <= means.keys() else 0.0
             closed = percent((means[NOMINAL] - means[IDENTIFIED]) / gap) if gap > 0.0 else "-"
             rows.append((*lead, *cells, closed))
     lead = ("task", "scenario", *(["controller"] if several else []), "unit")
@@ -156,7 +155,7 @@ def model_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
 
 
 def tasks_table(loop: ClosedLoop) -> Table:
-    """Return the tasks with duration and singularity index."""
+    """Tabulate the tasks with duration and singularity index."""
     tasks = loop.tasks
     worst = {
         task.name: max(float(run.peak_ratio.max()) for run in loop.runs if run.task == task.name)
@@ -174,7 +173,7 @@ def tasks_table(loop: ClosedLoop) -> Table:
 
 
 def errors_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
-    """Return the tracking errors of every case, joints of one unit together and the tool."""
+    """Tabulate the tracking errors of every case: joints of one unit together, and the tool."""
     quantities: dict[str, summary.Quantity] = {}
     for unit in dict.fromkeys(units):
         quantities[f"RMS error [m{unit}]"] = _milli(summary.rms_of_unit(units, unit))
@@ -193,7 +192,7 @@ def errors_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
 
 
 def effort_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
-    """Return torque and energy of every case, joints of one unit together."""
+    """Tabulate torque and energy of every case, joints of one unit together."""
     quantities: dict[str, summary.Quantity] = {}
     for unit in dict.fromkeys(units):
         torque = torque_unit(unit)
@@ -212,7 +211,7 @@ def effort_table(loop: ClosedLoop, units: Sequence[str]) -> Table:
 
 
 def steps_table(loop: ClosedLoop) -> Table:
-    """Return how every case comes back from a start beside its reference: worst joint, tool."""
+    """Tabulate the step responses from an initial error: worst joint, and the tool."""
     quantities: dict[str, summary.Quantity] = {}
     for side, step in (("", "step"), ("tool ", "tip_step")):
         quantities[f"{side}rise [s]"] = _make_step_quantity(step, "rise_time")
@@ -225,7 +224,7 @@ def steps_table(loop: ClosedLoop) -> Table:
 
 
 def feedback_notes(loop: ClosedLoop, joint_names: Sequence[str]) -> list[str]:
-    """Return why sensors in the loop raise peak torques, where they do by more than a fifth."""
+    """Explain peak torques that sensors in the loop raise by more than a fifth."""
     notes = []
     for run in loop.runs:
         parts = [part for part in run.scenario.split(NAME_JOINER) if part != "feedback"]
@@ -245,9 +244,9 @@ def feedback_notes(loop: ClosedLoop, joint_names: Sequence[str]) -> list[str]:
             notes.append(
                 f"{run.task}, {run.scenario}, {run.controller}, {run.model} model: measurement "
                 f"noise fed back by the controller raises the peak torque [N m or N] of "
-                f"{', '.join(raised)}. The observer "
-                "leaves a velocity noise that the loop multiplies by twice its bandwidth and the "
-                "inertia; against the small torque that such a joint needs, it shows."
+                f"{', '.join(raised)}. The velocity noise of the observer is multiplied by twice "
+                "the bandwidth and the inertia, which is large compared with the small torque of "
+                "such a joint."
             )
     return notes
 
@@ -288,7 +287,7 @@ def _table(
 
 
 def _interval(value: summary.Interval | None) -> str:
-    """Return a mean with its interval, to the digits that the interval leaves."""
+    """Format a mean with its interval, to the second significant digit of the interval."""
     if value is None:
         return "-"
     half = value.half_width
@@ -301,7 +300,7 @@ def _interval(value: summary.Interval | None) -> str:
 
 
 def validation_report(done: Validation, recipe: Recipe) -> Page:
-    """Return the report of a validation."""
+    """Build the report of a validation."""
     plant, loop, predicted = done.plant, done.loop, done.predicted
     log, estimate = done.unseen, done.estimate
     sections = [Section(title="Verdict", tables=(check_table(done.checks),))]
@@ -335,7 +334,7 @@ def validation_report(done: Validation, recipe: Recipe) -> Page:
 
 
 def validate_text(done: Validation) -> Iterator[Text]:
-    """Return prediction, loops and checks."""
+    """Report prediction, loops and checks."""
     loop = done.loop
     yield f"{done.plant.name}: {done.consistent_robot.message}"
     yield (
@@ -355,4 +354,4 @@ def validate_text(done: Validation) -> Iterator[Text]:
     yield ""
     yield check_table(done.checks)
     yield from contact_notes(done.contacts)
-    yield from warning_text(done.warning)
+    yield from report_warning(done.warning)

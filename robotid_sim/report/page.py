@@ -1,7 +1,4 @@
-"""A page: verdict and finding, sections with figures and tables, and how to reproduce it.
-
-What the words of a page mean, for whoever points at one.
-"""
+"""Write a page: verdict, finding, sections with figures and tables, meanings of terms."""
 
 import base64
 import dataclasses
@@ -26,12 +23,12 @@ from robotid_sim.report.replay.motions import Replay
 from robotid_sim.section import Section
 
 MISSING_REPLAY_TEXT = (
-    "The robot in motion is left out (--no-replay): write the page without that option to see it."
+    "The replay of the robot is omitted (--no-replay). Write the page without that option."
 )
 REPLAY_SCRIPTS = tuple(
     f"replay{part}.js" for part in ("_camera", "_scene", "_motion", "_plots", "_log", "")
 )
-"""Scripts of the replay; the last one runs what the others define."""
+"""Scripts of the replay; the last one uses the others."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -45,11 +42,11 @@ class Page:
     passed: bool | None = None
     """The verdict, if there is one."""
     badge: str = ""
-    """What stands beside the title where there is no verdict to pass or fail."""
+    """Text next to the title of a page without verdict."""
     facts: tuple[tuple[str, str], ...] = ()
-    """The numbers that matter most: label and value."""
+    """The most important numbers: label and value."""
     replay: Replay | None = None
-    """The robot in 3-D, if it is on the page."""
+    """The replay of the robot, None without it."""
 
 
 def write_page(
@@ -61,19 +58,20 @@ def write_page(
     *,
     replay: bool = True,
 ) -> None:
-    """Write a page as one file (HTML) that needs no other and no network.
+    """Write a page as one HTML file, without references to other files or the network.
 
     The folder `figures`, if there is one, receives every figure as SVG and PNG and its data as
-    CSV; `workers` processes draw. With `replay` false a page that has a replay
-    does not show it. Raises `FileFormatError` if a file cannot be written.
+    CSV, drawn by `workers` processes. With `replay` false the replay is omitted.
+
+    Raises `FileFormatError` if a file cannot be written.
     """
     require_writable(path)
-    left_out = []
+    omission_notes = []
     if page.replay is not None and not replay:
-        page, left_out = dataclasses.replace(page, replay=None), [MISSING_REPLAY_TEXT]
+        page, omission_notes = dataclasses.replace(page, replay=None), [MISSING_REPLAY_TEXT]
     if figures is not None:
         _write_figures(page, make_folder(figures), progress, workers)
-    write_text(path, page_text(page, left_out))
+    write_text(path, page_text(page, omission_notes))
     progress("report", 1.0)
 
 
@@ -87,8 +85,8 @@ def _write_figures(page: Page, folder: Path, progress: Progress, workers: int) -
         drawing.save(folder, chart.name)
 
 
-def page_text(page: Page, left_out: Sequence[str] = ()) -> str:
-    """Return a page as HTML; `left_out` says what it does not have, and how to get it."""
+def page_text(page: Page, omission_notes: Sequence[str] = ()) -> str:
+    """Return a page as HTML; `omission_notes` name the omitted parts and how to get them."""
     from robotid_sim.report.interactive import has_full_data, pack, plotly_figure, plotly_script
 
     charts = [chart for section in page.sections for chart in section.charts]
@@ -122,14 +120,14 @@ def page_text(page: Page, left_out: Sequence[str] = ()) -> str:
         plotly="" if script is None else pack(script),
         figures=pack(json.dumps(figures, separators=(",", ":"))) if figures else "",
         replay=replay,
-        left_out=left_out,
+        omission_notes=omission_notes,
     )
 
 
 def _policy(*scripts: str | None) -> str:
-    """Return what a page may do: run these scripts, and show what it holds; nothing from outside.
+    """Return the content security policy: these scripts and inline data, nothing external.
 
-    Styles are inline: figures set theirs.
+    Inline styles are allowed because figures set theirs.
     """
     hashes = (hashlib.sha256(script.encode()).digest() for script in scripts if script is not None)
     allowed = " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in hashes)
@@ -149,60 +147,60 @@ TERM_MEANINGS = {
     r"Cramér-Rao": "The smallest standard deviation that an unbiased estimator can have with this "
     "motion and this noise.",
     r"[Bb]ase parameters?": "Sums of masses, moments, inertias and frictions on which the torques "
-    "of the joints depend. A log determines these combinations, not the single parameters.",
+    "of the joints depend. A log determines these combinations, not single parameters.",
     r"[Cc]ondition number": "Ratio of the largest to the smallest singular value of the regressor: "
     "best over worst identifiable direction.",
-    r"[Ss]ingular values?": "What changes of the parameters in their independent directions do to "
-    "the torques.",
+    r"[Ss]ingular values?": "Effect on the torques of a unit change of the parameters in each "
+    "independent direction.",
     r"[Mm]odel error": "RMS torque difference between identified and true model without noise, "
     "divided by the RMS torque.",
-    r"[Tt]racking gap": "By how much the controller tracks worse with the nominal model than with "
-    "the true one.",
-    r"[Dd]-optimality": "Design of a motion by the volume of the confidence ellipsoid of all "
-    "parameters: the smaller, the better.",
-    r"log det": "Logarithm of the determinant of the information: the larger, the smaller the "
-    "confidence ellipsoid.",
+    r"[Tt]racking gap": "Tracking error of the controller with the nominal model minus that with "
+    "the true model.",
+    r"[Dd]-optimality": "Design of the motion for the smallest volume of the confidence ellipsoid "
+    "of all parameters.",
+    r"log det": "Logarithm of the determinant of the information matrix; a larger value means a "
+    "smaller confidence ellipsoid.",
     r"regressor": "The matrix that gives torques from parameters.",
     r"RMS": "Root of the mean square.",
-    r"WLS": "Weighted least squares: every joint counts by its noise.",
+    r"WLS": "Weighted least squares: every joint is weighted by its noise.",
     r"'consistent'": "Fit restricted to physically consistent robots: positive mass, positive "
     "definite pseudo-inertia, nonnegative friction.",
     r"nominal model": "Model known before identification, for example from CAD.",
-    r"Ljung-Box": "A test of whether residuals that follow each other are correlated.",
-    r"Student's t": "The distribution of an error over its estimated standard deviation: wider "
-    "tails than the normal one where few data estimate it.",
+    r"Ljung-Box": "A test for correlation of successive residuals.",
+    r"Student's t": "Distribution of an error over its estimated standard deviation, with "
+    "heavier tails than the normal distribution.",
     r"Stribeck": "Decrease of friction with velocity after breakaway.",
     r"eps": "Transition velocity: velocity over which Coulomb friction changes sign.",
-    r"likelihood": "How probable data are under a model.",
-    r"essential": "Parameters without which the residual would grow significantly.",
-    r"Kalman (?:filter|smoother)": "Estimates a signal from noisy samples by a model of how it "
-    "changes; a smoother knows the later samples, too.",
-    r"sliding-mode": "A controller that drives the error along a line to zero, in spite of a "
-    "bounded disturbance.",
+    r"likelihood": "Probability density of the data under a model.",
+    r"essential": "Parameters whose omission increases the residual significantly.",
+    r"Kalman (?:filter|smoother)": "Estimates a signal from noisy samples by a model of its "
+    "change; a smoother uses later samples, too.",
+    r"sliding-mode": "A controller that drives the sliding variable to zero despite a bounded "
+    "disturbance.",
 }
-"""Patterns of terms, and what they mean."""
+"""Patterns of terms and their meanings."""
 
 COLUMN_MEANINGS = {
     "parameter": "Of link or joint k: m mass; mx, my, mz first moments; Ixx to Izz inertia about "
-    "the frame of the link; Fv viscous, Fc Coulomb friction, Fo offset; Ia inertia of the rotor. "
-    "With R, a sum: see its grouping.",
-    "grouping": "The sum of single parameters that a base parameter stands for.",
+    "the frame of the link; Fv viscous, Fc Coulomb friction, Fo offset; Ia rotor inertia. The "
+    "suffix R marks a sum: see its grouping.",
+    "grouping": "Linear combination of standard parameters that forms the base parameter.",
     "std": "Standard deviation.",
-    "std [%]": "Standard deviation over the size of the value.",
-    "95 % interval": "Of a hundred such intervals, 95 hold the true value.",
-    "|error| / std": "Distance from the truth in standard deviations: about two of three are below "
-    "1, one of twenty above 2.",
-    "std / bound": "Standard deviation over the smallest one that is possible (Cramér-Rao).",
-    "cost / LS cost": "Weighted sum of squares over that of least squares, which none is below.",
-    "cost / optimum": "What a search minimizes, over the least value that is possible.",
+    "std [%]": "Standard deviation over the absolute value.",
+    "95 % interval": "Contains the true value with a probability of 95 %.",
+    "|error| / std": "Error in standard deviations: about two of three are below 1, one of twenty "
+    "above 2.",
+    "std / bound": "Standard deviation over the Cramér-Rao bound.",
+    "cost / LS cost": "Weighted sum of squares over its minimum, that of least squares.",
+    "cost / optimum": "Criterion that a search minimizes, over its smallest possible value.",
     "fit residual": "RMS residual of the regressor rows.",
     "unseen": "RMS residual on the validation motion.",
-    "gap closed": "Share of the tracking gap that is gone with the identified model.",
-    "explained": "Share of the variance of the torque.",
+    "gap closed": "Share of the tracking gap that the identified model removes.",
+    "explained": "Share of the torque variance that the model explains.",
     "moving": "Only samples above the transition velocity.",
-    "filtered": "Of rows that are filtered as those of the fit.",
+    "filtered": "Error of rows that are filtered like those of the fit.",
 }
-"""What columns of tables mean, where no term says it."""
+"""Meanings of table columns that are not terms."""
 
 _TERM_ALTERNATIVES = "|".join(f"(?P<t{k}>{term})" for k, term in enumerate(TERM_MEANINGS))
 _TERM_PATTERN = re.compile(rf"(?<![\w-])(?:{_TERM_ALTERNATIVES})(?![\w-])")
@@ -210,40 +208,40 @@ _MEANINGS = tuple(TERM_MEANINGS.values())
 _CODE_PATTERN = re.compile(r"(`[^`]+`)")
 
 
-def prose(text: str, told: set[str] | None = None) -> Markup:
-    """Return a text as HTML: code between backticks, terms with what they mean.
+def prose(text: str, explained: set[str] | None = None) -> Markup:
+    """Convert a text to HTML: code between backticks, terms with their meanings.
 
-    Each term is an abbreviation once; `told` are meanings that were given before on this part of
-    the page, and is extended.
+    Each meaning is given once; `explained` holds those given before on this part of the page, and
+    is extended.
     """
-    told = set() if told is None else told
+    explained = set() if explained is None else explained
     parts = _CODE_PATTERN.split(text)
     return Markup("").join(
-        Markup("<code>{}</code>").format(part[1:-1]) if k % 2 else _mark_meanings(part, told)
+        Markup("<code>{}</code>").format(part[1:-1]) if k % 2 else _mark_meanings(part, explained)
         for k, part in enumerate(parts)
     )
 
 
 def explain_column(column: str) -> str:
-    """Return what a column of a table means, empty where its name says it."""
+    """Return the meaning of a table column, empty if its name needs none."""
     if column in COLUMN_MEANINGS:
         return COLUMN_MEANINGS[column]
-    found = _TERM_PATTERN.search(column)
-    return _lookup_meaning(found) if found else ""
+    match = _TERM_PATTERN.search(column)
+    return _lookup_meaning(match) if match else ""
 
 
-def _mark_meanings(text: str, told: set[str]) -> Markup:
+def _mark_meanings(text: str, explained: set[str]) -> Markup:
     html, end = Markup(""), 0
-    for found in _TERM_PATTERN.finditer(text):
-        means = _lookup_meaning(found)
-        if means not in told:
-            told.add(means)
-            html += escape(text[end : found.start()])
-            html += Markup('<abbr title="{}" tabindex="0">{}</abbr>').format(means, found[0])
-            end = found.end()
+    for match in _TERM_PATTERN.finditer(text):
+        meaning = _lookup_meaning(match)
+        if meaning not in explained:
+            explained.add(meaning)
+            html += escape(text[end : match.start()])
+            html += Markup('<abbr title="{}" tabindex="0">{}</abbr>').format(meaning, match[0])
+            end = match.end()
     return html + escape(text[end:])
 
 
-def _lookup_meaning(found: re.Match[str]) -> str:
-    assert found.lastgroup is not None
-    return _MEANINGS[int(found.lastgroup[1:])]
+def _lookup_meaning(match: re.Match[str]) -> str:
+    assert match.lastgroup is not None
+    return _MEANINGS[int(match.lastgroup[1:])]

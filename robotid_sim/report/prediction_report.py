@@ -1,4 +1,4 @@
-"""A log that was predicted: its page, and its text."""
+"""Page and text of the prediction of a log."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from robotid_sim.pipeline.predict import ScoredPrediction
 from robotid_sim.report.page import Page
 from robotid_sim.report.replay.motions import LOG, Replay, log_motion, tie_to_motion
 from robotid_sim.report.sections import Recipe, make_closing_sections, prediction_section
-from robotid_sim.report.text import Text, log_reading_text, warning_text
+from robotid_sim.report.text import Text, log_reading_text, report_warning
 from robotid_sim.section import Section, number, percent
 from robotid_sim.table import Table
 from robotid_sim.validation.log_prediction import LogPrediction
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from robotid_sim.estimation.state_functions import UnmodeledFunction
 
 MIN_EXPLAINED_SHARE = 0.8
-"""Share of a joint's torque that a model of use explains."""
+"""Smallest share of the torque variance of a joint that is a good prediction."""
 
 MIN_LIMITING_SHARE = 0.5
-"""Share from which something is what limits a joint."""
+"""Smallest share of a cause that limits the prediction of a joint."""
 
 BAND_TEXT = (
     "in band: share of the samples within the 90 % predictive band, which includes model error, "
@@ -41,13 +41,13 @@ COLUMN_TEXT = (
 
 
 def prediction_report(done: ScoredPrediction, recipe: Recipe) -> Page:
-    """Return the report of what an estimate predicts of a log."""
+    """Build the report of the prediction of a log."""
     nominal, log, predicted = done.nominal, done.logs[0], done.prediction
-    estimate, lacks = done.estimate.chosen, done.unmodeled
+    estimate, unmodeled = done.estimate.chosen, done.unmodeled
     t, names, error = predicted.t, predicted.identified.joint_names, predicted.error
     ends = (int(error.argmin()), int(error.argmax()))
     best, worst = (f"{percent(error[j])} ({names[j]})" for j in ends)
-    scores, torques = log_prediction_sections(predicted, estimate, lacks)
+    scores, torques = log_prediction_sections(predicted, estimate, unmodeled)
     motion = log_motion(nominal, log, LOG, predicted.identified, estimate.noise_std)
     return Page(
         title=f"Prediction of a log of {nominal.name}",
@@ -69,30 +69,33 @@ def prediction_report(done: ScoredPrediction, recipe: Recipe) -> Page:
 
 
 def log_prediction_sections(
-    predicted: LogPrediction, estimate: Estimate, lacks: Sequence[UnmodeledFunction], of: str = ""
+    predicted: LogPrediction,
+    estimate: Estimate,
+    unmodeled: Sequence[UnmodeledFunction],
+    title: str = "",
 ) -> tuple[Section, Section]:
-    """Return scores and torques of a log that an estimate has not seen; `of` says what it is."""
+    """Build the sections on scores and torques of a predicted log; `title` names it."""
     section = prediction_section(
         predicted.identified, predicted.nominal, estimate.noise_std, "given"
     )
     scores = Section(
-        title=f"Prediction{of}",
-        text=f"{columns_of(predicted)} Preprocessing: {predicted.message or 'as given'}.",
+        title=f"Prediction{title}",
+        text=f"{explain_columns(predicted)} Preprocessing: {predicted.message or 'none'}.",
         tables=(log_prediction_table(predicted),),
-        notes=tuple(remarks(predicted, lacks)),
+        notes=tuple(remarks(predicted, unmodeled)),
     )
-    return scores, replace(section, title=f"Predicted torques{of}", tables=())
+    return scores, replace(section, title=f"Predicted torques{title}", tables=())
 
 
-def columns_of(predicted: LogPrediction) -> str:
-    """Return what the columns of the table of a prediction say."""
+def explain_columns(predicted: LogPrediction) -> str:
+    """Explain the columns of the table of a prediction."""
     band = "" if predicted.cutoff is None else f", up to {number(predicted.cutoff, 3)} Hz"
     text = COLUMN_TEXT.format(band=band)
     return text if predicted.band is None else f"{text} {BAND_TEXT}"
 
 
 def log_prediction_table(predicted: LogPrediction) -> Table:
-    """Return how well every joint's torque is predicted."""
+    """Tabulate the prediction errors of every joint torque."""
     names, units = predicted.identified.joint_names, predicted.identified.torque_units
     rows = zip(predicted.torque_rms, units, strict=True)
     inside = {} if predicted.coverage is None else {"in band": _percents(predicted.coverage)}
@@ -111,15 +114,15 @@ def log_prediction_table(predicted: LogPrediction) -> Table:
 
 
 def _percents(x: Float1D) -> list[str]:
-    """Return percentages; a dash for a joint that has no torque or does not move."""
+    """Format percentages; a dash for a joint without torque or motion."""
     return [percent(value) if np.isfinite(value) else "-" for value in x]
 
 
-def remarks(predicted: LogPrediction, lacks: Sequence[UnmodeledFunction]) -> list[str]:
-    """Return what a reader of the scores must know of single joints, one sentence each."""
-    own, nominal = (part.torque_rms_relative for part in (predicted.identified, predicted.nominal))
-    worse = np.array(predicted.identified.joint_names)[own > nominal].tolist()
-    sentences = [*_describe_functions(predicted), *_poorly_predicted(predicted, lacks)]
+def remarks(predicted: LogPrediction, unmodeled: Sequence[UnmodeledFunction]) -> list[str]:
+    """Explain the scores of single joints, one sentence each."""
+    ours, nominal = (part.torque_rms_relative for part in (predicted.identified, predicted.nominal))
+    worse = np.array(predicted.identified.joint_names)[ours > nominal].tolist()
+    sentences = [*_explain_unmodeled(predicted), *_explain_limits(predicted, unmodeled)]
     if worse:
         sentences.append(
             f"The nominal model predicts {', '.join(worse)} better than the estimate. Check "
@@ -128,49 +131,49 @@ def remarks(predicted: LogPrediction, lacks: Sequence[UnmodeledFunction]) -> lis
     return sentences
 
 
-def _describe_functions(predicted: LogPrediction) -> list[str]:
-    """Return a sentence on every joint whose prediction is more than that of its parameters."""
+def _explain_unmodeled(predicted: LogPrediction) -> list[str]:
+    """Explain the effect of unmodeled torque on the prediction of every joint."""
     names, sentences = predicted.identified.joint_names, []
-    with_them, without = (
+    combined, without = (
         part.torque_rms_relative for part in (predicted.identified, predicted.parameters)
     )
     for j, name in enumerate(names):
-        quantities = [lack.quantity for lack in predicted.added if lack.joint == name]
-        if quantities and percent(with_them[j]) != percent(without[j]):
+        quantities = [f.quantity for f in predicted.added if f.joint == name]
+        if quantities and percent(combined[j]) != percent(without[j]):
             sentences.append(
                 f"{name}: predicted with the unmodeled torque as a function of "
                 f"{', '.join(quantities)}; with parameters alone the filtered error is "
-                f"{percent(without[j])}, not {percent(with_them[j])}."
+                f"{percent(without[j])}, not {percent(combined[j])}."
             )
     return sentences
 
 
-def _poorly_predicted(predicted: LogPrediction, lacks: Sequence[UnmodeledFunction]) -> list[str]:
-    """Return a sentence on every joint that the estimate explains badly, with what limits it."""
+def _explain_limits(predicted: LogPrediction, unmodeled: Sequence[UnmodeledFunction]) -> list[str]:
+    """Explain the limit of the prediction of every joint with a poor prediction."""
     names, sentences = predicted.identified.joint_names, []
     for j in np.flatnonzero(predicted.explained_share < MIN_EXPLAINED_SHARE):
         share = percent(max(predicted.explained_share[j], 0.0))
-        found = [lack.cause for lack in lacks if lack.joint == names[j]]
+        causes = [f.cause for f in unmodeled if f.joint == names[j]]
         sentences.append(
             f"{names[j]}: the estimate explains {share} of the torque variance; "
-            f"{'; '.join(found or [_limit(predicted, int(j))])}."
+            f"{'; '.join(causes or [_limit(predicted, int(j))])}."
         )
     return sentences
 
 
 def _limit(predicted: LogPrediction, j: int) -> str:
-    """Return what limits the prediction of a joint of which the fit lacks nothing by name."""
+    """Explain the limit of the prediction of a joint without unmodeled torque."""
     still = 1.0 - predicted.share_moving[j]
     if still > MIN_LIMITING_SHARE:
-        return f"it stands still {percent(still)} of the time; friction at rest is undetermined"
+        return f"it is at rest {percent(still)} of the time; friction at rest is undetermined"
     slow = predicted.identified.torque_rms[j] / predicted.torque_rms[j]
     if slow**2 < 1.0 - MIN_LIMITING_SHARE:
-        return "most of the rest is faster than the rows' low-pass: noise or vibration"
-    return "the rest is slow and no function of the joint's own state: `robotid diagnose`"
+        return "most of the error is above the low-pass of the rows: noise or vibration"
+    return "the error is slow and not a function of the joint state; run `robotid diagnose`"
 
 
 def predict_text(done: ScoredPrediction) -> Iterator[Text]:
-    """Return the scores of a prediction, and what to know of them."""
+    """Report the scores of a prediction with remarks."""
     predicted = done.prediction
     yield from log_reading_text(done.logs)
     yield (
@@ -181,7 +184,7 @@ def predict_text(done: ScoredPrediction) -> Iterator[Text]:
         yield predicted.message
     yield ""
     yield log_prediction_table(predicted)
-    yield from (columns_of(predicted), *remarks(predicted, done.unmodeled))
+    yield from (explain_columns(predicted), *remarks(predicted, done.unmodeled))
     if done.estimate.warning:
         yield f"WARNING: the estimate is untrusted: {done.estimate.warning}"
-    yield from warning_text(done.warning)
+    yield from report_warning(done.warning)

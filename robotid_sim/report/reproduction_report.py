@@ -1,4 +1,4 @@
-"""The page and the text of a reproduced paper, and the page over all of them."""
+"""Page and text of a reproduced paper, and the overview page of all papers."""
 
 from __future__ import annotations
 
@@ -24,40 +24,38 @@ HEADINGS = {
     "reproduced": "Confirmed",
     "conditional": "Confirmed under conditions",
     "not-reproducible": "Not confirmed",
-    "not-testable": "What cannot be tested",
-    UNJUDGED_VERDICT: "What needs more runs",
-    CHECK_VERDICT: "Checks of our own",
+    "not-testable": "Not testable",
+    UNJUDGED_VERDICT: "Too few runs",
+    CHECK_VERDICT: "Checks of robotid_sim",
 }
 """In the order of the page."""
 
 EXPECTED_TEXT = "as expected"
-"""How many numbers came out where they should, whether their claim holds or not."""
+"""Column with the number of results in their expected range."""
 
 LEAD_TEXTS = {
-    "reproduced": "Claims that come out as printed, or within what the print allows.",
-    "conditional": "Claims that come out under the conditions stated, which the paper does not "
-    "state or states otherwise.",
-    "not-reproducible": "Claims that do not come out, with the evidence.",
-    "not-testable": "Claims whose test needs what the paper does not print. Our numbers stand "
-    "beside the printed ones and prove nothing.",
-    UNJUDGED_VERDICT: "Statistics of too few runs for a verdict; the command without --quick and "
-    "with "
-    "the paper's number of runs judges them.",
-    CHECK_VERDICT: "What the testbench checks of itself: no claims of the paper, and not counted "
-    "as such.",
+    "reproduced": "Claims that are confirmed as printed, or within the printed precision.",
+    "conditional": "Claims that are confirmed under the conditions below, which the paper does not "
+    "state or states differently.",
+    "not-reproducible": "Claims that are not confirmed, with the evidence.",
+    "not-testable": "Claims whose test needs data that the paper does not print. Our numbers "
+    "are listed for information only.",
+    UNJUDGED_VERDICT: "Statistics of too few runs for a verdict. Run without --quick and with the "
+    "number of runs of the paper.",
+    CHECK_VERDICT: "Checks of robotid_sim itself, which are not claims of the paper.",
 }
 
 MAX_CELL_LENGTH = 18
-"""Longest text of a cell but the first [characters]."""
+"""Longest text of a cell except the first [characters]."""
 
 
 def reproduction_report(
     reproduction: Reproduction, command: str, lab: ReproductionSetup, versions: Mapping[str, str]
 ) -> Page:
-    """Return the page of a paper: finding, claims by verdict, tables, figures, how to repeat it."""
+    """Build the page of a paper: finding, claims by verdict, tables, figures, command."""
     setting = f"Seed {lab.seed}, plants in {engine_title(lab.engine)}. "
     paper = reproduction.paper
-    quick = " This is a quick run: few repetitions, statistics are not judged."
+    quick = " This is a quick run: it has few repetitions, and statistics are not judged."
     return Page(
         title=paper.title,
         finding=reproduction.finding + (quick if reproduction.quick else ""),
@@ -74,25 +72,25 @@ def reproduction_report(
 def overview_report(
     reproductions: Sequence[Reproduction], command: str, versions: Mapping[str, str]
 ) -> Page:
-    """Return the page over all papers, whose own are expected as ``<paper>/report.html``."""
+    """Build the overview page; those of the papers are ``<paper>/report.html``."""
     claims = [(each.paper.name, claim) for each in reproductions for claim in each.claims]
     every = [claim for _, claim in claims]
-    held, partly, lost, untested, open_ = (
+    reproduced, conditional, refuted, untestable, unjudged = (
         _count(every, verdict) for verdict in (*VERDICTS, UNJUDGED_VERDICT)
     )
     rows, columns = [], ("paper", "source", *VERDICTS, UNJUDGED_VERDICT, EXPECTED_TEXT)
     for each in reproductions:
         counts = (str(_count(each.claims, verdict)) for verdict in (*VERDICTS, UNJUDGED_VERDICT))
-        rows.append((each.paper.name, each.paper.citation, *counts, _expected_band(each.claims)))
+        rows.append((each.paper.name, each.paper.citation, *counts, _count_expected(each.claims)))
     name = "All claims, tables and figures"
     links = [PageLink(name, f"{each.paper.name}/report.html") for each in reproductions]
-    rest = f"; {open_} need more runs than these quick ones" if open_ else ""
+    unjudged_text = f"; {unjudged} need more runs than this quick run" if unjudged else ""
     return Page(
         title="Papers reproduced",
         finding=f"Of {sum(claim.printed.kind != CHECK_VERDICT for claim in every)} claims of "
-        f"{len(reproductions)} papers, {held} are reproduced, "
-        f"{partly} hold under conditions, {lost} do not hold and {untested} cannot be tested "
-        f"from what is printed{rest}.",
+        f"{len(reproductions)} papers, {reproduced} are reproduced, "
+        f"{conditional} hold under conditions, {refuted} do not hold and {untestable} are not "
+        f"testable from the printed data{unjudged_text}.",
         facts=_counts(every),
         sections=(
             Section(title="The papers", tables=(Table(columns, tuple(rows), text_columns=2),)),
@@ -108,7 +106,7 @@ def overview_report(
 
 
 def _seed_sections(reproductions: Sequence[Reproduction]) -> Iterator[Section]:
-    """Return what comes out over the stored seeds, and what came out otherwise here."""
+    """Build the section on verdicts over the stored seeds and differences from them."""
     if not load_stored_runs():
         return
     stored = [load_stored_verdicts(each.paper.name) for each in reproductions]
@@ -117,11 +115,11 @@ def _seed_sections(reproductions: Sequence[Reproduction]) -> Iterator[Section]:
     ]
     same = sum(verdict in VERDICTS for verdict in verdicts)
     rows = [row for each in reproductions for row in otherwise(each.paper.name, each.claims)]
-    here = "claims below came" if rows else "claim that is judged here came"
+    subject = "claims have a verdict" if len(rows) > 1 else "claim has a verdict"
     text = (
         f"Stored full runs with seeds {', '.join(load_stored_runs())} have the same verdict on "
-        f"{same} "
-        f"of {len(verdicts)} claims. {len(rows) or 'No'} {here} out otherwise than there."
+        f"{same} of {len(verdicts)} claims. {len(rows) or 'No'} {subject} that differs from the "
+        "stored runs."
     )
     columns = ("paper", "claim", "here", "stored")
     tables = (Table(columns, tuple(rows), text_columns=len(columns)),) if rows else ()
@@ -141,11 +139,11 @@ def write_tables(reproduction: Reproduction, folder: Path) -> None:
 def _counts(claims: Sequence[Claim]) -> tuple[tuple[str, str], ...]:
     numbers = {verdict: _count(claims, verdict) for verdict in (*VERDICTS, UNJUDGED_VERDICT)}
     counts = ((name, str(n)) for name, n in numbers.items() if n or name != UNJUDGED_VERDICT)
-    return (*counts, (EXPECTED_TEXT, _expected_band(claims)))
+    return (*counts, (EXPECTED_TEXT, _count_expected(claims)))
 
 
 def badge_of(claims: Sequence[Claim]) -> str:
-    """Return the counts of the verdicts in short, as ``3 reproduced, 9 conditional, 2 not``."""
+    """Format the counts of the verdicts, such as ``3 reproduced, 9 conditional, 2 not``."""
     words = (*VERDICTS[:2], "not", "not testable", UNJUDGED_VERDICT)
     counts = [_count(claims, verdict) for verdict in (*VERDICTS, UNJUDGED_VERDICT)]
     shown = zip(counts, words, strict=True)
@@ -156,11 +154,11 @@ def _count(claims: Sequence[Claim], verdict: str) -> int:
     return sum(claim.verdict_text == verdict for claim in claims)
 
 
-def _expected_band(claims: Sequence[Claim]) -> str:
+def _count_expected(claims: Sequence[Claim]) -> str:
     judged = [claim.outcome for claim in claims if claim.outcome is not None]
     undecided = judged.count("undecided")
-    rest = f", {undecided} undecided" if undecided else ""
-    return f"{judged.count('met')} of {len(judged)}{rest}"
+    undecided_text = f", {undecided} undecided" if undecided else ""
+    return f"{judged.count('met')} of {len(judged)}{undecided_text}"
 
 
 def _verdict_sections(claims: Sequence[tuple[str, Claim]]) -> Iterator[Section]:
@@ -176,17 +174,17 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
     rows = []
     for paper, claim in claims:
         printed = claim.printed
-        said = f"{printed.claim} ({printed.source})" if printed.source else printed.claim
-        why = claim.reason
+        claim_text = f"{printed.claim} ({printed.source})" if printed.source else printed.claim
+        reason = claim.reason
         if printed.missing:
-            why = f"Not printed: {printed.missing}. {why}"
+            reason = f"Not printed: {printed.missing}. {reason}"
         elif claim.verdict_text == "conditional":
-            why = f"Condition: {'; '.join(claim.remaining_conditions)}. {why}"
-        lead = (paper, said, why) if several else (said, why)
+            reason = f"Condition: {'; '.join(claim.remaining_conditions)}. {reason}"
+        lead = (paper, claim_text, reason) if several else (claim_text, reason)
         published, ours, interval, band, met = claim_cells(claim)
         value = ours if interval == "-" else f"{ours} ({interval})"
         rows.append((*lead, published, value, band if met == "-" else f"{band}: {met}"))
-    columns = ("claim", "why", "published", "ours (95 %)", "expected")
+    columns = ("claim", "reason", "published", "ours (95 %)", "expected")
     return Table(
         columns=("paper", *columns) if several else columns,
         rows=tuple(rows),
@@ -195,7 +193,7 @@ def _claim_table(claims: Sequence[tuple[str, Claim]]) -> Table:
 
 
 def claim_cells(claim: Claim) -> tuple[str, ...]:
-    """Return published and own value, interval, what is expected and if it is met, as texts."""
+    """Format published and own value, interval, expected range and whether it is met."""
     unit = f" {claim.printed.unit}" if claim.printed.unit else ""
 
     def text(value: float | str | None) -> str:
@@ -203,7 +201,7 @@ def claim_cells(claim: Claim) -> tuple[str, ...]:
             return value
         return number(value) + (unit if value is not None else "")
 
-    # The interval of a handful of runs says nothing but that they are few.
+    # The interval of a few runs is not informative.
     ends = claim.interval if claim.judged else None
     interval = "-" if ends is None else " … ".join(number(end) for end in ends)
     met = claim.miss_text or claim.outcome or "-"
@@ -211,7 +209,7 @@ def claim_cells(claim: Claim) -> tuple[str, ...]:
 
 
 def band_text(claim: Claim) -> str:
-    """Return where the number of a claim is expected, in signs."""
+    """Format the expected range of the number of a claim."""
     expectation = claim.printed.expectation
     if expectation is None:
         return "-"
@@ -227,15 +225,15 @@ def _reproduce(command: str, setting: str, versions: Mapping[str, str], citation
     packages = ", ".join(f"{name} {version}" for name, version in versions.items())
     return Section(
         title="Reproduce",
-        text=f"{setting}The same command with the same versions on the same kind of machine gives "
-        f"the same numbers but for times: {packages}.",
+        text=f"{setting}The same command, versions and kind of machine give the same numbers "
+        f"except for times: {packages}.",
         notes=(citation,) if citation else (),
         code=command,
     )
 
 
 def reproduce_text(done: Reproductions) -> Iterator[Text]:
-    """Return the claims of every paper with their verdicts."""
+    """Report the claims of every paper with their verdicts."""
     columns = ("claim", "verdict", "published", "ours", "expected", "met")
     for reproduction in done.each:
         rows = []
@@ -243,7 +241,7 @@ def reproduce_text(done: Reproductions) -> Iterator[Text]:
             for claim in reproduction.claims:
                 if claim.verdict_text == verdict:
                     published, ours, _, band, met = claim_cells(claim)
-                    # The page has what does not fit a cell.
+                    # The page has the whole text.
                     cells = (
                         cell
                         if len(cell) <= MAX_CELL_LENGTH
@@ -257,11 +255,13 @@ def reproduce_text(done: Reproductions) -> Iterator[Text]:
 
 
 def reproduce_cases(done: Reproductions) -> list[JunitCase]:
-    """Return every claim as a check: whether the number is where it is expected."""
+    """List every claim as a check: whether its number is in the expected range."""
     return [
         (
             f"{reproduction.paper.name}: {claim.name}",
-            "" if claim.outcome in (None, "met") else f"{claim.ours} is not where it is expected",
+            ""
+            if claim.outcome in (None, "met")
+            else f"{claim.ours} is outside of the expected range",
         )
         for reproduction in done.each
         for claim in reproduction.claims

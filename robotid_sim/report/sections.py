@@ -1,6 +1,6 @@
-"""Sections of reports, in the order of the flow; every page is made of these.
+"""Sections of reports, in the order of the flow.
 
-How a page ends: what was assumed, and how a reader gets the same page.
+The closing sections state the assumptions and how to reproduce the page.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ IDENTIFIABILITY_TEXT = (
     "base parameters. Its torques are correct, but single parameters that are not identifiable "
     "alone may be wrong."
 )
-"""What a reader of the table must know."""
+"""Note on the table of link parameters."""
 
 
 def excitation_section(
@@ -64,7 +64,7 @@ def excitation_section(
     notes: Sequence[str],
     convergence: Chart | None,
 ) -> Section:
-    """Return the excitation: use of the limits, tool path, condition numbers, and notes on it."""
+    """Build the section on the excitation: limits, tool path, condition numbers, notes."""
     charts = [excitation(trajectory, nominal), tool_path(trajectory, nominal)]
     charts += [] if convergence is None else [convergence]
     ratios = ("position", "velocity", "acceleration", "torque")
@@ -88,18 +88,17 @@ def excitation_section(
 
 
 def make_preprocessing_section(part: FittedLog, log: Log, *compared: Table) -> Section:
-    """Return what was measured, what a preprocessor made of it, and how filters compare.
+    """Build the section on measurement, preprocessing and comparison of filters.
 
     The truth is that of `log`, if it has one.
     """
     decision = f" ({part.preprocessor.message})" if part.preprocessor.message else ""
     files = ", ".join(log.provenance.get("imported", ()))
-    named = f"{files}: " if files else ""
+    file_text = f"{files}: " if files else ""
     return Section(
         title="Preprocessing",
-        text=f"{named}{log.t.size} samples at {1.0 / log.dt:g} Hz, {log.t[-1] - log.t[0]:.4g} s; "
-        f"preprocessor '{part.method}'{decision}. Torque is not filtered alone: the regressor "
-        "passes the same filter.",
+        text=f"{file_text}{log.t.size} samples at {1.0 / log.dt:g} Hz, {log.t[-1] - log.t[0]:.4g} "
+        f"s; preprocessor '{part.method}'{decision}. Torque and regressor pass the same filter.",
         charts=(torque_filters(log, part.motion, part.torques_by_filter),),
         tables=(noise_table(log), *compared),
         notes=(*_plant(log), *log.provenance.get("notes", ())),
@@ -107,7 +106,7 @@ def make_preprocessing_section(part: FittedLog, log: Log, *compared: Table) -> S
 
 
 def _plant(log: Log) -> tuple[str, ...]:
-    """Return where the plant of a virtual log is, and what it has that models of it do not."""
+    """Describe the plant of a simulated log: engine, friction law and drive."""
     engine = log.provenance.get("engine")
     notes = [f"Engine of the plant: {engine}."] if engine else []
     for key, name, text in (
@@ -130,7 +129,7 @@ def parameters_section(
     bound: Float1D | None = None,
     intervals: Intervals | None = None,
 ) -> Section:
-    """Return estimators side by side, and the base parameters with intervals and groupings."""
+    """Build the section on estimators and base parameters with intervals and groupings."""
     charts = []
     if chosen.cov is not None:
         charts = [base_parameters(chosen, nominal, true, bound), correlation(chosen)]
@@ -145,7 +144,7 @@ def parameters_section(
 
 
 def friction_section(assessment: Assessment) -> Section:
-    """Return the friction of the joints, measured in the logs of a fit and fitted."""
+    """Build the section on the measured and the fitted friction of the joints."""
     chart, structure = friction(assessment.friction), assessment.fit.structure
     if not structure.terms:
         return Section(title="Friction", charts=(chart,))
@@ -159,14 +158,14 @@ def friction_section(assessment: Assessment) -> Section:
 
 
 def next_section(assessment: Assessment) -> Section:
-    """Return what to do next, and which parameters the log shows least."""
+    """Build the section on next steps and weakly identifiable parameters."""
     least = assessment.least_known.items()
     text = ""
     if least:
         names = ", ".join(f"{name} ({number(effect, 2)})" for name, effect in least)
         text = (
-            f"These parameters are weakly identifiable: {names}; in brackets, effect of one "
-            "standard deviation on the torques / noise. The commands below design a complementary "
+            f"Weakly identifiable parameters: {names}; in brackets, effect of one standard "
+            "deviation on the torques / noise. The commands below design a complementary "
             "excitation."
         )
     return Section(
@@ -185,9 +184,9 @@ def prediction_section(
     role: LogRole,
     period: float | None = None,
 ) -> Section:
-    """Return measured and predicted torque of a log, of the identification or another.
+    """Build the section on measured and predicted torque of a log.
 
-    The period [s] is that of a motion that repeats.
+    `period` [s] is that of a periodic motion, None for others.
     """
     charts = [prediction(identified, nominal, noise_std, role)]
     if role == "fitted":
@@ -204,28 +203,28 @@ QUANTITY_GROUPS = (
     ("center of mass", "mm", 1e3, 3),
     ("inertia about it", "kg m²", 1.0, 3),
 )
-"""Quantities of a body in the order of `BodyQuantity`, their units, factors and numbers."""
+"""Name, unit, factor and number of values of each quantity of a body, as in `BodyQuantity`."""
 
 
 def bodies_section(fit: Identification, true: Robot | None = None) -> Section:
-    """Return what a log says of the links, beside the nominal model and the truth."""
-    bodies, truths = iter(fit.bodies()), () if true is None else ("true",)
+    """Compare the link parameters of the log with the nominal model and the truth."""
+    bodies, true_column = iter(fit.bodies()), () if true is None else ("true",)
     rows = []
     for k, link in enumerate(fit.nominal.links):
         for name, unit, factor, count in QUANTITY_GROUPS:
             part = list(islice(bodies, count))
             if not part:
                 break
-            models = [[of.nominal for of in part], [of.identified for of in part]]
+            models = [[body.nominal for body in part], [body.identified for body in part]]
             if true is not None:
                 models.append(_body_numbers(true.links[k].phi)[name])
             cells = [
-                ", ".join(number_within(factor * x, factor * of.std) for x, of in pairs)
+                ", ".join(number_within(factor * x, factor * body.std) for x, body in pairs)
                 for pairs in (list(zip(values, part, strict=True)) for values in models)
             ]
             first = link.name if name == QUANTITY_GROUPS[0][0] else ""
             rows.append((first, f"{name} [{unit}]", _interval_text(part, factor), *cells))
-    columns = ("link", "quantity", "95 % interval", "nominal", "identified.urdf", *truths)
+    columns = ("link", "quantity", "95 % interval", "nominal", "identified.urdf", *true_column)
     unlikely = (
         []
         if fit.consistent_robot is None
@@ -255,15 +254,15 @@ def _body_numbers(phi: Float1D) -> dict[str, list[float]]:
 
 
 def diagnosis_section(diagnosis: Diagnosis | None) -> tuple[Section, ...]:
-    """Return a diagnosis as a section; nothing if there is none."""
+    """Build the section on a diagnosis; empty if there is none."""
     return () if diagnosis is None else (_section(diagnosis),)
 
 
 def _section(diagnosis: Diagnosis) -> Section:
     title = "Diagnosis"
     if diagnosis.is_healthy:
-        nothing, small, *unseen = diagnosis.sentences()
-        return Section(title=title, text=f"{nothing} {small}", notes=tuple(unseen))
+        result, threshold, *not_detectable = diagnosis.sentences()
+        return Section(title=title, text=f"{result} {threshold}", notes=tuple(not_detectable))
     causes = diagnosis.causes
     table = Table.from_columns(
         {
@@ -289,34 +288,33 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Recipe:
-    """How a reader gets the same page."""
+    """Instructions to reproduce a page."""
 
     command: str
     seed: int
     settings: str
     """The configuration where it differs from the defaults, as JSON."""
     versions: Mapping[str, str]
-    """Of Python and the packages."""
+    """Versions of Python and the packages."""
 
     @classmethod
     def from_python(cls, call: str, seed: int = 0) -> Recipe:
-        """Return how a page was made by a call in Python."""
+        """Create the instructions for a page that a Python call made."""
         return cls(command=f"# Python\n{call}", seed=seed, settings="{}", versions=versions())
 
 
 def make_closing_sections(
     robot: Robot, notes: Sequence[str], limits_of: str, recipe: Recipe, *more: Section
 ) -> tuple[Section, ...]:
-    """Return what was assumed about a robot, further sections, and how to reproduce the page.
+    """Build the closing sections: assumptions, `more`, and how to reproduce the page.
 
-    The limits and drives that were used are those of the `limits_of` model.
+    `limits_of` names the model whose limits and drives were used.
     """
     frames = (
         f"Gravity ({', '.join(f'{g:g}' for g in robot.gravity)}) m/s² in the frame of "
         f"'{robot.base}'; the tool is '{robot.tip}'.",
-        "Link parameters are about the link frames of the URDF; friction is "
-        "Fv dq + Fc tanh(dq / eps) + Fo, eps a constant that the models share; Ia is the "
-        "inertia of a drive's rotor, seen at the joint.",
+        "Link parameters are about the link frames of the URDF; friction is Fv dq + Fc tanh(dq / "
+        "eps) + Fo with one eps for all models; Ia is the rotor inertia at the joint.",
     )
     assumptions = Section(
         title="Assumptions",
@@ -326,16 +324,16 @@ def make_closing_sections(
     packages = ", ".join(f"{name} {version}" for name, version in recipe.versions.items())
     reproduction = Section(
         title="Reproduce",
-        text=f"Seed {recipe.seed}. The same command with the same versions on the same kind of "
-        f"machine gives the same numbers, bit for bit: {packages}.",
+        text=f"Seed {recipe.seed}. The same command, versions and kind of machine give the same "
+        f"numbers to the bit: {packages}.",
         code=f"{recipe.command}\n\n# configuration, where it differs from the defaults (JSON)\n"
         f"{recipe.settings}",
     )
     return assumptions, *more, reproduction
 
 
-def make_export_sections(lift: ConsistentRobot | None) -> tuple[Section, ...]:
-    """Return what other readers of the identified URDF do not see, if there is any of it."""
-    notes = () if lift is None else list_urdf_losses(lift.robot)
-    text = "`identified.urdf` loads in other tools, with its meshes beside it."
+def make_export_sections(consistent: ConsistentRobot | None) -> tuple[Section, ...]:
+    """Build the section on parameters that a URDF cannot represent; empty if there are none."""
+    notes = () if consistent is None else list_urdf_losses(consistent.robot)
+    text = "`identified.urdf` loads in other tools; keep its meshes in the same folder."
     return (Section(title="In other tools", text=text, notes=notes),) if notes else ()

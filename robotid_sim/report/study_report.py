@@ -1,4 +1,4 @@
-"""A whole study: its page, and its text."""
+"""Page and text of a study."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ if TYPE_CHECKING:
 HEADLINE_CHECKS = frozenset(
     ("model_predicts_validation_motion", "tracking_gap_closed", "residual_matches_noise")
 )
-"""Checks that are printed also where all is well."""
+"""Checks that are always printed."""
 
 NEAR_LIMIT_SHARE = 0.95
-"""Share of a limit from which a check is near it."""
+"""Smallest share of the limit of a check that is near its limit."""
 
 RANK_CHECK = "all_base_parameters_excited"
-"""Check whose limit is the value to reach."""
+"""Check whose limit is the required value."""
 
 
 def study_report(study: Study, command: str) -> Page:
-    """Return the page of a whole study; `command` does it again."""
+    """Build the page of a study; `command` reproduces it."""
     result, fit = study.result, study.fit
     recipe = Recipe(
         command=command, seed=result.seed, settings=study.setup.settings, versions=result.versions
@@ -87,7 +87,7 @@ def _replay(study: Study) -> replay.Replay:
 
 
 def _first_sections(study: Study) -> list[Section]:
-    """Return what a reader came for; a verdict that is failed comes first."""
+    """Build the main sections; a failed verdict comes first."""
     verdict, loop = study.result.verdict, study.loop
     checks = Section(title="Verdict", tables=(tables.check_table(verdict.checks),))
     first = [sections.bodies_section(study.fit, study.plant)]
@@ -111,7 +111,7 @@ def _study_sections(study: Study) -> list[Section]:
     convergence = design_convergence(study.designs.designs, path.criterion)
     share = percent(path.max_torque_ratio_true)
     if (path.max_torque_ratio_true or 0.0) > 1.0:
-        share += ": above the limit; the nominal model predicted less"
+        share += ": above the limit, unlike the prediction of the nominal model"
     return [
         sections.excitation_section(
             study.trajectory,
@@ -143,7 +143,7 @@ def _study_sections(study: Study) -> list[Section]:
 
 
 def _fit_sections(study: Study, recipe: Recipe) -> list[Section]:
-    """Return fit, friction and another fit; nothing of a fit that failed."""
+    """Build the sections on fit, friction and repeated fit; empty for a failed fit."""
     std, fitted = study.fit.chosen.noise_std, study.fit_log
     if fitted.predictions is None:
         return []
@@ -158,7 +158,7 @@ def _fit_sections(study: Study, recipe: Recipe) -> list[Section]:
 
 
 def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
-    """Return the verdict of a study, the numbers behind it, and where the rest is."""
+    """Report the verdict of a study, its numbers, and the written files."""
     result = done.result
     robot, checks = result.robot, result.verdict.checks
     verdict = "PASSED" if result.verdict.passed else "FAILED"
@@ -176,16 +176,16 @@ def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
             mark = "ok"
         else:
             continue
-        what, limit = tables.CHECK_MEANINGS.get(check.name, check.name), tables.check_limit(check)
+        name, limit = (tables.CHECK_MEANINGS.get(check.name, check.name), tables.check_limit(check))
         value = tables.check_number(check, check.value)
-        yield f"  {mark}: {what}: {value} (limit {limit.lstrip('≤ ')}) {check.message}".rstrip()
+        yield f"  {mark}: {name}: {value} (limit {limit.lstrip('≤ ')}) {check.message}".rstrip()
     for note in (*select_assumptions(result.assumptions), *contact_notes(result.contacts)):
         yield f"  {note}"
     share = result.trajectory.max_torque_ratio_true or 0.0
     if share > 1.0:
         yield (
-            f"  the true model needs {share:.0%} of a torque limit, which the nominal model did "
-            "not foresee; lower torque_ratio or state an uncertainty"
+            f"  the true model needs {share:.0%} of a torque limit, more than the nominal model "
+            "predicts; lower torque_ratio or state an uncertainty"
         )
     yield tables.joint_table(result)
     if result.verdict.passed:
@@ -196,7 +196,7 @@ def study_text(done: Study, folder: Path, seconds: float) -> Iterator[Text]:
 
 
 def is_near_limit(check: CheckResult) -> bool:
-    """Tell whether a check has used nearly all of its limit."""
+    """Check whether a value is near its limit."""
     has_margin = check.value is not None and check.lower is None and check.limit > 0.0
     return (
         check.name != RANK_CHECK
@@ -206,7 +206,7 @@ def is_near_limit(check: CheckResult) -> bool:
 
 
 def study_details(done: Study) -> Iterator[Text]:
-    """Return what a study did, estimators, filters, loops and checks side by side."""
+    """Report the settings of a study, and compare estimators, filters, models and checks."""
     result, chosen = done.result, done.result.selected_estimate
     yield ""
     yield from _setup_text(result)
@@ -237,7 +237,7 @@ def study_details(done: Study) -> Iterator[Text]:
 
 
 def _setup_text(result: StudyResult) -> Iterator[Text]:
-    """Return robot, excitation and preprocessing."""
+    """Report assumptions, excitation and preprocessing."""
     path = result.trajectory
     for note in result.assumptions:
         yield f"  assumed: {note}"
@@ -254,7 +254,7 @@ def _setup_text(result: StudyResult) -> Iterator[Text]:
 
 
 def plan_text(plan: Mapping[str, Any]) -> Iterator[Text]:
-    """Return what a study would do."""
+    """Report the plan of a study."""
     for key, value in plan.items():
         text = ", ".join(map(str, value)) if isinstance(value, list) else str(value)
         yield f"{key:16} {text}"

@@ -1,4 +1,4 @@
-"""The tables of pages and of the terminal: each is built here once, from the values it shows."""
+"""Tables of pages and of the terminal."""
 
 from __future__ import annotations
 
@@ -47,14 +47,14 @@ CHECK_MEANINGS = {
     "torque_error_reduced": "torque error / torque error of the nominal model",
     "all_closed_loops_completed": "failed closed-loop runs",
     "model_predicts_other_engine": "model error over RMS torque, unseen motion of the other engine",
-    "tracking_gap_closed_in_other_engine": "tracking gap that is left in the other engine",
+    "tracking_gap_closed_in_other_engine": "remaining tracking gap in the other engine",
     "estimates_agree_jointly": "normalized squared difference of the estimates",
     "differences_within_intervals": "share of differences within their 95 % intervals",
 }
 
 
 MAX_DECIMALS = 6
-"""Decimals beyond which a value is printed with an exponent."""
+"""Largest number of decimals of a value that is printed without an exponent."""
 
 SHARE_CHECKS = frozenset(
     (
@@ -75,12 +75,12 @@ SHARE_CHECKS = frozenset(
 
 
 def relative_text(std: float, value: float) -> str:
-    """Return a standard deviation in percent of its value; beyond 100 there is nothing to tell."""
+    """Format a standard deviation in percent of its value, '> 100' if it exceeds the value."""
     return "> 100" if std >= abs(value) else number(100.0 * std / abs(value), 2)
 
 
 def number_within(value: float, std: float) -> str:
-    """Return a value with its last digit where the second of its standard deviation is."""
+    """Format a value to the second significant digit of its standard deviation."""
     if not (np.isfinite(value) and np.isfinite(std) and std > 0.0):
         return number(value)
     decimals = 1 - int(np.floor(np.log10(std)))
@@ -93,7 +93,7 @@ def number_within(value: float, std: float) -> str:
 
 
 def units_of(joint_units: Sequence[str], revolute: str, prismatic: str) -> str:
-    """Return the units of a column of joints: both where both kinds of joint are there."""
+    """Return the units of a column of joints: two if there are both kinds of joints."""
     kinds = dict.fromkeys(prismatic if unit == "m" else revolute for unit in joint_units)
     return ", ".join(kinds)
 
@@ -107,11 +107,11 @@ def _percents(values: Iterable[float]) -> list[str]:
 
 
 def check_table(checks: Sequence[CheckResult]) -> Table:
-    """Return the checks of a verdict."""
-    what = (" ".join(filter(None, (CHECK_MEANINGS.get(c.name, ""), c.message))) for c in checks)
+    """Tabulate the checks of a verdict."""
+    meanings = (" ".join(filter(None, (CHECK_MEANINGS.get(c.name, ""), c.message))) for c in checks)
     columns: dict[str, Iterable[str]] = {
         "check": [check.name for check in checks],
-        "what": what,
+        "meaning": meanings,
         "value": [check_number(check, check.value) for check in checks],
         "limit": [check_limit(check) for check in checks],
     }
@@ -119,7 +119,7 @@ def check_table(checks: Sequence[CheckResult]) -> Table:
 
 
 def check_limit(check: CheckResult) -> str:
-    """Return the limit of a check, with both ends where it has two."""
+    """Format the limit of a check, or both limits."""
     if check.lower is not None:
         return f"{check_number(check, check.lower)} … {check_number(check, check.limit)}"
     return (
@@ -129,7 +129,7 @@ def check_limit(check: CheckResult) -> str:
 
 
 def check_number(check: CheckResult, value: float | None) -> str:
-    """Return a number of a check: its value or its limit, in percent where they are shares."""
+    """Format the value or the limit of a check, in percent if it is a share."""
     return percent(value) if check.name in SHARE_CHECKS else number(value, 3)
 
 
@@ -139,40 +139,40 @@ def nees_of(result: StudyResult) -> float | None:
 
 
 def nees_band(result: StudyResult) -> str:
-    """Return the band in which the NEES is expected, as the end of a phrase."""
+    """Format the expected range of the NEES, as the end of a phrase."""
     checks = [check for check in result.verdict.checks if check.name == NEES_CHECK]
     return f"expected {check_limit(checks[0])}" if checks else "expected: 1"
 
 
 def model_errors(estimate: EstimateResult) -> list[float]:
-    """Return the errors of a model on the unseen trajectory, of the joints that have one."""
+    """Return the model errors on the validation motion, of the joints that have one."""
     errors = [] if estimate.validation is None else estimate.validation.model_error_relative
     return [error for error in errors if error is not None]
 
 
 def joint_table(result: StudyResult) -> Table:
-    """Return noise, fit and prediction of the chosen estimate, joint by joint."""
+    """Tabulate noise, fit and prediction of the chosen estimate by joint."""
     chosen, dash = result.selected_estimate, ["-"] * result.robot.dof
     units = [torque_unit(unit) for unit in result.robot.joint_units]
 
     def torques(values: Sequence[float | None]) -> list[str]:
         return [f"{number(v, 3)} {unit}" for v, unit in zip(values, units, strict=True)]
 
-    unseen = chosen.validation
+    validation = chosen.validation
     columns: dict[str, Iterable[str]] = {
         "joint": result.robot.joint_names,
         "sensor noise": torques(result.measurement.torque_noise_std),
         "fit residual": torques(chosen.torque_rms),
         "fit": map(percent, chosen.torque_rms_relative),
-        "validation": map(percent, unseen.torque_rms_relative) if unseen else dash,
-        "model error": map(percent, unseen.model_error_relative) if unseen else dash,
+        "validation": map(percent, validation.torque_rms_relative) if validation else dash,
+        "model error": map(percent, validation.model_error_relative) if validation else dash,
     }
     title = f"fit by '{chosen.estimator}' and prediction of the validation motion (% of RMS torque)"
     return Table.from_columns(columns, title)
 
 
 def score_table(result: StudyResult) -> Table:
-    """Return the estimators of a study side by side, scored against the truth."""
+    """Compare the estimators of a study with the truth."""
     estimates = result.estimates
     columns: dict[str, Iterable[str]] = {
         "estimator": [e.estimator for e in estimates],
@@ -189,7 +189,7 @@ def score_table(result: StudyResult) -> Table:
 
 
 def residual_table(estimates: Sequence[Estimate], joint_units: Sequence[str]) -> Table:
-    """Return the estimators of a fit side by side, without any truth."""
+    """Compare the estimators of a fit, without the truth."""
     columns: dict[str, Iterable[str]] = {
         "estimator": [e.estimator for e in estimates],
         "state": ["done" if e.success else e.message for e in estimates],
@@ -203,7 +203,7 @@ def residual_table(estimates: Sequence[Estimate], joint_units: Sequence[str]) ->
 
 
 def filter_table(compared: Sequence[ComparedPreprocessor], noise: Sequence[float | None]) -> Table:
-    """Return torque filters side by side; `noise` is the noise of every joint's torque."""
+    """Compare torque filters; `noise` is the standard deviation of every joint torque [N m]."""
     shares = [
         [error / std if std else None for error, std in zip(c.torque_error_rms, noise, strict=True)]
         for c in compared
@@ -220,11 +220,11 @@ def filter_table(compared: Sequence[ComparedPreprocessor], noise: Sequence[float
     }
     for j in range(len(noise)):
         columns[f"joint {j + 1}"] = [number(row[j], 3) for row in shares]
-    return Table.from_columns(columns, "Torque filters side by side")
+    return Table.from_columns(columns, "Comparison of torque filters")
 
 
 def noise_table(log: Log) -> Table:
-    """Return the measured torques and, where the log has the truth, the noise."""
+    """Tabulate the measured torques and, if the log has the truth, the noise."""
     unit, size = units_of(log.joint_units, "N m", "N"), rms(log.tau_meas)
     columns: dict[str, Iterable[str]] = {
         "joint": log.joint_names,
@@ -242,7 +242,7 @@ def noise_table(log: Log) -> Table:
 
 
 def terms_table(structure: Structure, robot: Robot) -> Table:
-    """Return the terms that were chosen, with their parameters and the evidence for them."""
+    """Tabulate the selected joint terms with their parameters and gains in log-likelihood."""
     units = dict(zip(robot.joint_names, robot.joint_units, strict=True))
     rows = []
     for fitted in structure.terms:
@@ -258,22 +258,22 @@ def terms_table(structure: Structure, robot: Robot) -> Table:
             )
         )
     columns = ("joint", "term", "parameters", "RMS torque", "gain")
-    return Table(columns, tuple(rows), "Terms beside the standard ones", text_columns=3)
+    return Table(columns, tuple(rows), "Additional joint terms", text_columns=3)
 
 
-def lack_table(discrepancy: Discrepancy, robot: Robot) -> Table:
-    """Return the functions that the residuals are of, with their size and likely cause."""
+def tabulate_unmodeled(discrepancy: Discrepancy, robot: Robot) -> Table:
+    """Tabulate the unmodeled torque: functions of the state, size and likely cause."""
     units = dict(zip(robot.joint_names, robot.joint_units, strict=True))
-    found = discrepancy.notable
+    functions = discrepancy.notable
     return Table.from_columns(
         {
-            "joint": [lack.joint for lack in found],
-            "function of": [lack.quantity for lack in found],
-            "likely cause": [lack.cause for lack in found],
+            "joint": [f.joint for f in functions],
+            "function of": [f.quantity for f in functions],
+            "likely cause": [f.cause for f in functions],
             "RMS torque": [
-                f"{number(lack.torque, 3)} {torque_unit(units[lack.joint])}" for lack in found
+                f"{number(f.torque, 3)} {torque_unit(units[f.joint])}" for f in functions
             ],
-            "torque / noise": [number(lack.over_noise, 3) for lack in found],
+            "torque / noise": [number(f.over_noise, 3) for f in functions],
         },
         "Unmodeled torque",
         text_columns=3,
@@ -288,37 +288,37 @@ def parameter_table(
     bound: Float1D | None = None,
     intervals: Intervals | None = None,
 ) -> Table:
-    """Return the base parameters with groupings and accuracy, where known beside the truth.
+    """Tabulate base parameters with groupings and accuracy, and the truth if it is known.
 
-    Values have as many digits as their standard deviation admits, whose second is the last.
+    The last digit of a value is the second significant digit of its standard deviation.
     """
     beta, std = estimate.beta, estimate.std
 
-    def rounded(values: Float1D) -> list[str]:
+    def texts(values: Float1D) -> list[str]:
         return list(map(number_within, values.tolist(), std.tolist()))
 
     columns: dict[str, Iterable[str]] = {
         "parameter": estimate.names,
         "grouping": basis.groupings,
         "unit": map(unit_text, estimate.units),
-        "value": rounded(beta),
+        "value": texts(beta),
         "std": _numbers(std, 2),
         "std [%]": map(relative_text, std.tolist(), beta.tolist()),
     }
     if intervals is not None:
-        ends = zip(rounded(intervals.lower), rounded(intervals.upper), strict=True)
+        ends = zip(texts(intervals.lower), texts(intervals.upper), strict=True)
         name = f"{100.0 * intervals.level:g} % interval"
         columns[name] = [f"{lower} … {upper}" for lower, upper in ends]
-    columns["nominal"] = rounded(nominal)
+    columns["nominal"] = texts(nominal)
     if true is not None:
-        columns |= {"true": rounded(true), "|error| / std": _numbers(abs(beta - true) / std, 2)}
+        columns |= {"true": texts(true), "|error| / std": _numbers(abs(beta - true) / std, 2)}
     if bound is not None:
         columns["std / bound"] = _numbers(std / bound, 3)
     return Table.from_columns(columns, "Base parameters", text_columns=3)
 
 
 def prediction_table(identified: Prediction, nominal: Prediction) -> Table:
-    """Return what the identified and the nominal model predict of a log."""
+    """Compare the predictions of the identified and the nominal model on a log."""
     error, dof = identified.model_error_relative, len(identified.joint_names)
     residuals = zip(identified.torque_rms, identified.torque_units, strict=True)
     columns: dict[str, Iterable[str]] = {
@@ -334,7 +334,7 @@ def prediction_table(identified: Prediction, nominal: Prediction) -> Table:
 def accuracy_table(
     basis: BaseParameters, nominal: Float1D, std: Float1D, compared: Mapping[str, Float1D]
 ) -> Table:
-    """Return the expected accuracy of a design, beside that of designs by other criteria."""
+    """Compare the expected accuracy of a design with that of designs by other criteria."""
     columns: dict[str, Iterable[str]] = {
         "parameter": basis.names,
         "grouping": basis.groupings,
@@ -348,7 +348,7 @@ def accuracy_table(
 
 
 def criteria_table(assessed: Mapping[str, ExcitationQuality], std: Mapping[str, Float1D]) -> Table:
-    """Return designs by several criteria side by side."""
+    """Compare designs by several criteria."""
     designs = assessed.values()
     columns: dict[str, Iterable[str]] = {
         "criterion": assessed,
@@ -364,7 +364,7 @@ def criteria_table(assessed: Mapping[str, ExcitationQuality], std: Mapping[str, 
 
 
 def limits_table(robot: Robot) -> Table:
-    """Return the limits and the friction of the joints."""
+    """Tabulate limits, friction and rotor inertia of the joints."""
     joints, kinds = robot.joints, robot.joint_units
     torque = units_of(kinds, "N m", "N")
     pairs = list(zip(joints, kinds, strict=True))

@@ -1,6 +1,6 @@
-"""Robots and logs in words and tables, as a terminal shows them.
+"""Texts and tables of robots and logs for the terminal; checks as JUnit XML.
 
-Checks as JUnit XML, which servers of continuous integration read.
+Servers of continuous integration read JUnit XML.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ JunitCase = tuple[str, str]
 
 
 def write_junit(path: Path | None, suite: str, cases: Sequence[JunitCase]) -> None:
-    """Write checks as one suite of tests, named by what they are of, if there is a path.
+    """Write checks as one suite of tests with the name `suite`, if there is a path.
 
     Raises `FileFormatError` if the file cannot be written.
     """
@@ -44,11 +44,11 @@ def write_junit(path: Path | None, suite: str, cases: Sequence[JunitCase]) -> No
 
 
 def verdict_cases(verdict: VerdictResult) -> list[JunitCase]:
-    """Return the checks of a verdict."""
+    """Convert the checks of a verdict to JUnit cases."""
     cases = []
     for check in verdict.checks:
-        least = "" if check.lower is None else f"{check.lower:.6g} to "
-        text = f"{check.value} against {least}{check.limit:.6g} {check.message}".strip()
+        lower_text = "" if check.lower is None else f"{check.lower:.6g} to "
+        text = f"{check.value} against {lower_text}{check.limit:.6g} {check.message}".strip()
         cases.append((check.name, "" if check.passed else text))
     return cases
 
@@ -66,22 +66,21 @@ if TYPE_CHECKING:
 Text = str | Table
 """A line, which a terminal wraps, or a table."""
 
-UNKNOWN_TEXT = (
-    "?: no mass, no geometry, a mesh that is missing, or the reader of meshes is: "
-    + install_command("cad")
+UNKNOWN_TEXT = "?: no mass or geometry, a missing mesh, or no reader of meshes; " + install_command(
+    "cad"
 )
-OUTSIDE_TEXT = "the COM lies outside of the hull of its geometry: look at units, frames and signs"
+OUTSIDE_TEXT = "COM outside of the convex hull of the geometry; check units, frames and signs"
 
 MAX_NAMED_COLUMNS = 8
-"""Unused columns that are named."""
+"""Number of unused columns that are listed."""
 
 
 USUAL_FLOOR, CHAIN, OFF_CHAIN = "the floor is at z = 0 m", "chain of", "joints off the chain"
-"""How notes begin on the floor, the chain, and what the chain leaves out."""
+"""First words of notes on the floor, the chain and the joints that are not part of it."""
 
 
 def select_assumptions(notes: Sequence[str]) -> list[str]:
-    """Return what was assumed of a robot, without a floor under its base and its only chain."""
+    """Select the assumptions about a robot that are unusual: not its floor, not its only chain."""
     usual = [USUAL_FLOOR]
     if not any(note.startswith(OFF_CHAIN) for note in notes):
         usual.append(CHAIN)
@@ -89,7 +88,7 @@ def select_assumptions(notes: Sequence[str]) -> list[str]:
 
 
 def check_text(check: RobotCheck) -> Iterator[Text]:
-    """Return whether a robot can exist and be studied, and what is wrong with it."""
+    """Report whether a robot is physically consistent and can be studied, and its faults."""
     robot, report = check.robot, check.content()
     yield f"{robot.name}: {robot.dof} joints, {check.finding}"
     for link in report["links"]:
@@ -110,11 +109,11 @@ def check_text(check: RobotCheck) -> Iterator[Text]:
     )
     refused, missing = report["refused"], report.get("missing")
     can_run = f"a study cannot run here: {missing}" if missing else "a study can run"
-    yield "a study of it is refused: " + refused if refused else can_run
+    yield f"a study is refused: {refused}" if refused else can_run
 
 
 def check_details(check: RobotCheck) -> Iterator[Text]:
-    """Return bodies, joints and groupings of a robot."""
+    """Report bodies, joints and groupings of a robot."""
     report = check.content()
     yield ""
     for note in report["assumptions"]:
@@ -141,7 +140,7 @@ def check_details(check: RobotCheck) -> Iterator[Text]:
 
 def _repair_text(repair: dict[str, Any]) -> Iterator[Text]:
     yield ""
-    yield f"repaired, nearest in the {repair['metric']}"
+    yield f"repaired: nearest physically consistent robot in the {repair['metric']}"
     for name, distance in repair["distance"].items():
         if distance > 0.0:
             yield f"  {name}: tensor about the COM moved by {distance:.3%}"
@@ -188,7 +187,7 @@ def _joint_table(joints: Sequence[dict[str, Any]]) -> Table:
 
 
 def check_cases(check: RobotCheck) -> list[JunitCase]:
-    """Return the checks of a robot: every body, and whether a study can run."""
+    """List the checks of a robot: every body, and whether a study can run."""
     repaired = check.repaired is not None
     cases = [
         (body.name, "" if repaired or body.reason is None else body.reason) for body in check.bodies
@@ -197,7 +196,7 @@ def check_cases(check: RobotCheck) -> list[JunitCase]:
 
 
 def cad_text(result: CadInertia) -> Iterator[Text]:
-    """Return every link's share of the mass, and what was taken of open meshes."""
+    """Report the share of the mass of every link, and the convex hulls of open meshes."""
     total_mass = result.total_mass
     yield _table(result.links)
     yield ""
@@ -208,10 +207,10 @@ def cad_text(result: CadInertia) -> Iterator[Text]:
     )
     for link in result.links:
         for name in link.hulls:
-            yield f"{link.name}: convex hull taken of {name}, which is not closed"
+            yield f"{link.name}: mesh {name} is not closed; its convex hull is used"
     for note in result.robot.assumptions:
         if note.startswith("limits that"):
-            yield f"{note}; assumed ones are written, state those of the arm"
+            yield f"{note}; assumed limits are written, enter those of the robot"
 
 
 def _table(links: Sequence[CadLink]) -> Table:
@@ -228,7 +227,7 @@ def _table(links: Sequence[CadLink]) -> Table:
 
 
 def diagnose_text(diagnosis: Diagnosis, logs: Logs) -> Iterator[Text]:
-    """Return what was concluded when a log was read, and what is wrong with it."""
+    """Report conclusions from reading a log, and the causes of its faults."""
     yield from log_reading_text(logs)
     if diagnosis.is_healthy:
         yield from diagnosis.sentences()
@@ -240,20 +239,20 @@ def diagnose_text(diagnosis: Diagnosis, logs: Logs) -> Iterator[Text]:
 
 
 def diagnose_details(diagnosis: Diagnosis) -> Iterator[Text]:
-    """Return the evidence for every cause."""
+    """Report the evidence for every cause."""
     for k, cause in enumerate(diagnosis.causes, start=1):
         yield f"{k}. Evidence: {cause.evidence}."
 
 
 def log_reading_text(logs: Logs) -> Iterator[Text]:
-    """Return what was concluded, dropped and resampled when logs were read."""
+    """Report conclusions, dropped columns and resampling from reading logs."""
     for name, notes in logs.notes.items():
         for note in notes:
             yield f"{name}: {note}"
 
 
 def import_text(imported: ImportedLog, robot: Robot) -> Iterator[Text]:
-    """Return which columns were taken for what, and what was concluded."""
+    """Report the columns of every quantity, their units, and conclusions."""
     log, joints = imported.log, imported.mapping.joints
     yield (
         f"{robot.name}: {log.t.size} samples, {1.0 / log.dt:.6g} Hz, {log.t[0]:.6g} to "
@@ -263,8 +262,8 @@ def import_text(imported: ImportedLog, robot: Robot) -> Iterator[Text]:
     units = []
     for quantity in imported.reasons:
         unit = f"{'torque' if quantity == 'command' else quantity}_unit"
-        of_joints = (getattr(j, unit) for j in joints.values() if getattr(j, quantity))
-        units.append(", ".join(dict.fromkeys(of_joints)))
+        joint_values = (getattr(j, unit) for j in joints.values() if getattr(j, quantity))
+        units.append(", ".join(dict.fromkeys(joint_values)))
     columns = {
         "quantity": list(imported.reasons),
         "unit": units,
@@ -272,10 +271,10 @@ def import_text(imported: ImportedLog, robot: Robot) -> Iterator[Text]:
     }
     yield Table.from_columns(columns, text_columns=3)
     by_name = [q for q, reason in imported.reasons.items() if reason == NAME_REASON]
-    others = [quantity for quantity in imported.reasons if quantity not in by_name]
-    if others:
+    mapped = [quantity for quantity in imported.reasons if quantity not in by_name]
+    if mapped:
         yield ""
-        cells = {q: [getattr(joints[name], q) or "-" for name in robot.joint_names] for q in others}
+        cells = {q: [getattr(joints[name], q) or "-" for name in robot.joint_names] for q in mapped}
         yield Table.from_columns({"joint": robot.joint_names, **cells}, text_columns=len(cells) + 1)
     yield ""
     yield from imported.notes
@@ -288,14 +287,14 @@ def import_text(imported: ImportedLog, robot: Robot) -> Iterator[Text]:
 
 
 def payload_text(done: PayloadResult) -> Iterator[Text]:
-    """Return how the logs were read, and the estimate."""
+    """Report how the logs were read, and the estimated payload."""
     yield from log_reading_text(done.logs)
     yield from done.estimate.sentences()
-    yield from warning_text(done.warning)
+    yield from report_warning(done.warning)
 
 
 def simulate_text(done: Experiment) -> Iterator[Text]:
-    """Return peak torques, use of the limits, and what no real arm may run."""
+    """Report peak torques, use of the limits, saturation and contacts."""
     plant, log, peak = done.plant, done.log, done.peak_torque
     yield f"{plant.name}: {log.t.size} samples at {1.0 / log.dt:g} Hz"
     columns = {
@@ -303,21 +302,21 @@ def simulate_text(done: Experiment) -> Iterator[Text]:
         "peak torque": map(number, peak),
         "of limit": [f"{share:.0%}" for share in peak / plant.limits.effort],
     }
-    for name, of_joints in done.limit_use.items():
-        columns[name.replace("_", " ")] = [f"{share:.0%}" for share in of_joints]
+    for name, joint_values in done.limit_use.items():
+        columns[name.replace("_", " ")] = [f"{share:.0%}" for share in joint_values]
     yield Table.from_columns(columns)
     for name, share in zip(plant.joint_names, done.saturated_share, strict=True):
         if share > 0.0:
             yield (
-                f"SATURATED: {name} is commanded more than its torque limit in "
-                f"{100.0 * share:.2g} % of the samples, and does not follow; lower "
-                "design.torque_ratio, or check rotor inertia and --plant-drive"
+                f"SATURATED: {name}: the commanded torque exceeds its limit in "
+                f"{100.0 * share:.2g} % of the samples. Lower design.torque_ratio, or check "
+                "rotor inertia and --plant-drive."
             )
     for text in done.contacts:
-        yield f"CONTACT: {text}; no real arm may run this"
+        yield f"CONTACT: {text}; do not run this motion on a robot"
 
 
-def warning_text(doubt: str) -> Iterator[Text]:
-    """Return what contradicts logs that were taken in spite of it, if anything."""
-    if doubt:
-        yield f"WARNING: the log is untrusted: {doubt}"
+def report_warning(warning: str) -> Iterator[Text]:
+    """Report the warning of logs that contradict the nominal model, if there is one."""
+    if warning:
+        yield f"WARNING: the log is untrusted: {warning}"

@@ -1,4 +1,4 @@
-"""A study again: the section that fits in the browser, and the configuration to run it."""
+"""The section that repeats a fit in the browser, and the configuration to run it."""
 
 import json
 import math
@@ -19,20 +19,20 @@ DROPPED_OPTIONS = {
     **dict.fromkeys(("-o", "--out"), 1),
     "--draws": 2,
 }
-"""Options with the number of their values that are in the configuration already, or would write
-over what the page is of."""
+"""Options that the configuration contains or that would overwrite the results of the page, with the
+number of their values."""
 
 OUTPUT_OPTIONS = {
     "run": ("--out", "what-if"),
     "identify": ("--out", "what-if.json", "--parameters", "what-if.csv"),
 }
-"""Where a command writes instead."""
+"""New output files of a command."""
 
 SCRIPTS, STYLE = ("refit", "what_if"), "what_if"
 
 
 def study_text(recipe: Recipe, estimator: str) -> str:
-    """Return the configuration of a page as TOML, with a further estimator, which is chosen."""
+    """Return the configuration of a page as TOML, with an additional estimator that is chosen."""
     settings = json.loads(recipe.settings)
     estimation = dict(settings.get("estimation", {}))
     before = estimation.get("estimators", EstimationConfig().estimators)
@@ -47,22 +47,24 @@ def study_text(recipe: Recipe, estimator: str) -> str:
 
 
 def command_with_config(command: str) -> str:
-    """Return the command of a page with its configuration in a file, and other files to write."""
+    """Return the command of a page with its configuration in a file and new output files."""
     words = shlex.split(command)
-    kept: list[str] = []
+    kept_words: list[str] = []
     while words:
         word = words.pop(0)
         name, equals, _ = word.partition("=")
         if name in DROPPED_OPTIONS:
             del words[: 0 if equals else DROPPED_OPTIONS[name]]
         else:
-            kept.append(word)
-    written = next((OUTPUT_OPTIONS[word] for word in kept if word in OUTPUT_OPTIONS), ())
-    return shlex.join([*kept, "--config", "study.toml", *written])
+            kept_words.append(word)
+    output_options = next(
+        (OUTPUT_OPTIONS[word] for word in kept_words if word in OUTPUT_OPTIONS), ()
+    )
+    return shlex.join([*kept_words, "--config", "study.toml", *output_options])
 
 
 def toml_text(content: Mapping[str, Any]) -> str:
-    """Return JSON values as TOML; what is null is left out."""
+    """Convert JSON values to TOML; null values are omitted."""
     return "\n".join(_lines(content, ())) + "\n"
 
 
@@ -79,12 +81,12 @@ def _lines(content: Mapping[str, Any], path: Sequence[str]) -> Iterator[str]:
 
 
 def _key(key: str) -> str:
-    plain = key.replace("_", "").replace("-", "")
-    return key if plain.isascii() and plain.isalnum() else _value(key)
+    letters = key.replace("_", "").replace("-", "")
+    return key if letters.isascii() and letters.isalnum() else _value(key)
 
 
 def _value(value: Any) -> str:
-    """Return a value as TOML writes it, tables within lists on one line."""
+    """Format a value as TOML, tables within lists on one line."""
     if isinstance(value, Mapping):
         pairs = (f"{_key(k)} = {_value(v)}" for k, v in value.items() if v is not None)
         return f"{{ {', '.join(pairs)} }}"
@@ -92,19 +94,19 @@ def _value(value: Any) -> str:
         return f"[{', '.join(map(_value, value))}]"
     if isinstance(value, float) and math.isinf(value):
         return "inf" if value > 0.0 else "-inf"
-    # A text, a number or a truth value is the same in JSON, but for one character.
+    # JSON writes texts, numbers and truth values like TOML, except for one character.
     return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")
 
 
 def what_if_section(refit: Refit | None, recipe: Recipe) -> tuple[Section, ...]:
-    """Return the section that fits again in the page; nothing without a weighted fit."""
+    """Build the section that repeats the fit in the page; empty without a weighted fit."""
     if refit is None:
         return ()
-    chosen, beside = refit.chosen, ""
+    chosen, difference = refit.chosen, ""
     if chosen.estimator != "wls" and chosen.success:
         distance = float(np.abs((chosen.beta - refit.start.beta) / refit.start.std).max())
-        beside = ", without the constraints or the search of the chosen estimate "
-        beside += (
+        difference = ", without the constraints or the search of the chosen estimate "
+        difference += (
             f"({chosen.estimator}), which lies up to {distance:.2g} standard deviations from it"
         )
     content = {
@@ -117,8 +119,7 @@ def what_if_section(refit: Refit | None, recipe: Recipe) -> tuple[Section, ...]:
         title="What if?",
         text="Exclude joints or time windows, change weights, add a prior or fix parameters: the "
         "page repeats the fit. Motion, transition velocities and unmodeled torque remain "
-        "unchanged. The start is weighted least squares of all rows"
-        f"{beside}.",
+        f"unchanged. The start is weighted least squares of all rows{difference}.",
         live=LivePart("what-if", SCRIPTS, STYLE, json.dumps(content, separators=(",", ":"))),
     )
     return (section,)

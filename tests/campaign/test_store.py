@@ -47,7 +47,7 @@ def test_arrays_are_kept_beside_the_rows(tmp_path) -> None:
 def test_rows_of_a_group_are_written_together_or_not_at_all(tmp_path) -> None:
     with Store(tmp_path, write=True) as store:
         unwritable = replace(row("b"), error=object())  # nothing that SQLite can hold
-        with pytest.raises(FileFormatError, match="what is finished stays"):
+        with pytest.raises(FileFormatError, match="finished work is kept"):
             store.add([row("a"), unwritable])
         assert store.list_finished_trials() == set()
 
@@ -63,12 +63,12 @@ def test_others_read_while_one_writes(tmp_path) -> None:
 def test_a_store_of_another_schema_is_refused(tmp_path) -> None:
     with Store(tmp_path, write=True) as store:
         store.note("schema", "99")
-    with pytest.raises(FileFormatError, match="is of schema 99, and this robotid_sim has 1"):
+    with pytest.raises(FileFormatError, match="has schema 99, not 1"):
         Store(tmp_path, write=False)
 
 
 def test_what_is_no_store_is_said(tmp_path) -> None:
-    with pytest.raises(FileFormatError, match="holds no campaign"):
+    with pytest.raises(FileFormatError, match="has no campaign"):
         Store(tmp_path, write=False)
     (tmp_path / FILE_NAME).write_text("no database at all, but text of some length")
     with pytest.raises(FileFormatError, match="file is not a database"):
@@ -215,16 +215,16 @@ def test_a_shipped_plan_can_be_built_whole_and_quick(name) -> None:
         ({"sead": 1}, "unknown key 'sead'; known: title, question, robot"),
         ({"record": ["modelerror"]}, "unknown metric 'modelerror' (did you mean 'model_error'?)"),
         ({"factors": {"estimator": []}}, "factor 'estimator' needs a list of levels"),
-        ({"factors": {"estimator": ["ols", "ols"]}}, "has a level twice"),
+        ({"factors": {"estimator": ["ols", "ols"]}}, "has equal levels"),
         ({"factors": {"estimator": ["olss"]}}, "unknown estimator 'olss' (did you mean 'ols'?)"),
         ({"factors": {"design.periodes": [2]}}, "unknown key 'design.periodes'"),
         ({"factors": {"design.period": {"rnge": [1, 2]}}}, "(did you mean 'range'?)"),
-        ({"factors": {"design.period": {"range": [2, 1], "steps": 3}}}, "two numbers that grow"),
+        ({"factors": {"design.period": {"range": [2, 1], "steps": 3}}}, "two increasing numbers"),
         ({"factors": {"design.period": {"range": [1, 2], "steps": 1}}}, "from 2 to 1000"),
         ({"factors": {"x": {"log-uniform": [0.0, 1.0]}}}, "both positive"),
-        ({"factors": {"x": {"uniform": [4.0, 5.0]}}}, "and a grid needs levels"),
+        ({"factors": {"x": {"uniform": [4.0, 5.0]}}}, "design grid needs levels"),
         ({"factors": {"x": [{"name": "a", "robt": 1}]}}, "unknown key 'robt'"),
-        ({"factors": {"x": [{"name": "a"}, {"name": "b"}]}}, "a factor changes nothing"),
+        ({"factors": {"x": [{"name": "a"}, {"name": "b"}]}}, "a factor has no effect"),
         ({"robot": None}, "a campaign needs a robot"),
         ({"seeds": 0}, "'seeds"),
         ({"seeds": [1, 1]}, "not distinct whole numbers"),

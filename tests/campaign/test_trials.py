@@ -182,7 +182,7 @@ def test_bad_trials_are_named(tmp_path) -> None:
         Trial("../t", "a:b")
     with pytest.raises(UnknownNameError, match="trial 't': no function"):
         run_trials([Trial("t", "robotid_sim.nowhere:f")], tmp_path)
-    with pytest.raises(FileFormatError, match="trial 't': JSON cannot hold its result"):
+    with pytest.raises(FileFormatError, match="trial 't': its result is not valid JSON"):
         run_trials([Trial("t", f"{__name__}:not_json")], tmp_path)
 
 

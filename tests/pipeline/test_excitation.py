@@ -199,7 +199,7 @@ def test_the_unseen_motion_is_a_series_whatever_the_family(arm):
             InfeasibleError,
             "even at rest in the home pose",
         ),
-        ({"clearance": 1.0}, {}, OptionError, "clearance of 1 m is too large"),
+        ({"clearance": 1.0}, {}, OptionError, "clearance is 1 m; give at most"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_one_line(arm, constraints, design, error, words):

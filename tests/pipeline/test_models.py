@@ -102,7 +102,7 @@ def test_identified_is_always_there_and_a_swarm_fits_anew_for_every_run(models):
 
 def test_models_that_cannot_be_made_are_named(quick_study):
     study, _ = quick_study
-    with pytest.raises(OptionError, match="cannot compare the model 'kalman'"):
+    with pytest.raises(OptionError, match="unknown model 'kalman' of the closed loop"):
         build_models(study.plant, ControlConfig(models=("kalman",)), ("wls",))
     with pytest.raises(UnknownNameError, match="no published set 'table-9'"):
         build_models(study.plant, ControlConfig(models=("published:table-9",)), ("wls",))

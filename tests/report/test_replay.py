@@ -182,7 +182,7 @@ def test_further_logs_are_ghosts_at_their_own_times(arm) -> None:
         Animation.from_log(arm, log_of(arm, t[:100], 2.0), "b"),
     ]
     motion = logs_motion(animations)
-    assert motion.own == animations[0].name
+    assert motion.label == animations[0].name
     (ghost,) = motion.beside
     assert (motion.name, ghost.name, motion.magnification) == ("a", "b", 1.0)
     np.testing.assert_allclose(ghost.difference[:100], animations[0].q[:100], atol=1e-12)

@@ -15,7 +15,7 @@ from robotid_sim.report.finding import (
     summarize_study,
     trust_section,
 )
-from robotid_sim.report.loop_section import lucky_notes
+from robotid_sim.report.loop_section import better_nominal_notes
 from robotid_sim.report.sections import bodies_section
 from robotid_sim.report.tables import (
     check_table,
@@ -83,8 +83,8 @@ def test_a_nominal_model_that_tracks_better_is_named_and_explained(study) -> Non
         )
         return replace(loop, runs=tuple(runs))
 
-    assert lucky_notes(scaled(1e3), units) == []
-    (note,) = lucky_notes(scaled(1e-6), units)
+    assert better_nominal_notes(scaled(1e3), units) == []
+    (note,) = better_nominal_notes(scaled(1e-6), units)
     for task in loop.tasks:
         assert f"{task.name} (undisturbed)" in note
 
@@ -102,7 +102,7 @@ def test_finding_states_gap_error_and_known_parameters(study) -> None:
 def test_finding_without_a_loop_has_no_gap(study) -> None:
     text = summarize_study(study.result, study.fit.chosen, study.fit.basis, None)
     assert "gap" not in text
-    assert "predicts unseen torques" in text
+    assert "predicts torques" in text
 
 
 def test_failed_verdict_comes_first(study) -> None:
@@ -123,10 +123,12 @@ def test_joint_with_uncertain_parameters_is_noise_limited(study) -> None:
     noisy = replace(chosen, cov=cov)
     assert clear_shares(noisy, basis)[5] == 0.0
     assert "joint_6" in noise_limited(noisy, basis)
-    assert "joint_6 fewer than half" in summarize_study(study.result, noisy, basis, 0.0)
+    assert "less than half of those of joint_6" in summarize_study(study.result, noisy, basis, 0.0)
     assert "joint_1" not in noise_limited(noisy, basis)
     unknown = replace(chosen, cov=np.diag((10.0 * chosen.beta) ** 2))
-    assert "of no joint half of its own" in summarize_study(study.result, unknown, basis, 0.0)
+    assert "less than half of those of every joint" in summarize_study(
+        study.result, unknown, basis, 0.0
+    )
 
 
 @pytest.mark.parametrize(

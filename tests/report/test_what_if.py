@@ -138,7 +138,7 @@ def test_factors_of_few_rows_are_trapezoids(fit) -> None:
 
 def test_a_page_says_what_it_starts_from_and_may_run_its_scripts(fit, tmp_path) -> None:
     (section,) = what_if_section(refit_of(fit), recipe())
-    assert "starts from weighted least squares" in section.text
+    assert "start is weighted least squares" in section.text
     assert "(consistent)" in section.text
     write_page(Page(title="T", finding="f", sections=(section,)), tmp_path / "page.html")
     tree = html.fromstring((tmp_path / "page.html").read_bytes())

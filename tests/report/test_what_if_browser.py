@@ -222,18 +222,20 @@ def test_a_reader_needs_no_mouse_and_every_control_has_a_name(opened) -> None:
         opened.switch_to.active_element.send_keys(Keys.TAB)
     assert reached == {control.id for control in controls}
     controls[0].send_keys(Keys.SPACE)
-    WebDriverWait(opened, WAIT).until(lambda d: "do not show" in status(d))
+    WebDriverWait(opened, WAIT).until(lambda d: "Not identifiable" in status(d))
 
 
 def test_what_cannot_be_fitted_is_said_and_undone(opened) -> None:
     joints = opened.find_elements(By.CSS_SELECTOR, ".choice input[type=checkbox]")
     for joint in joints:
         joint.click()
-    WebDriverWait(opened, WAIT).until(lambda d: status(d) == "Leave a joint in.")
+    WebDriverWait(opened, WAIT).until(lambda d: status(d) == "Select at least one joint.")
     copy = opened.find_elements(By.CSS_SELECTOR, "#live-what-if button")[-1]
     assert not copy.is_enabled()
     opened.find_element(By.CSS_SELECTOR, "#live-what-if button").click()  # start again
-    WebDriverWait(opened, WAIT).until(lambda d: status(d) == "No parameter leaves its interval.")
+    WebDriverWait(opened, WAIT).until(
+        lambda d: status(d) == "All parameters are within their intervals."
+    )
     assert copy.is_enabled()
     ridge = opened.find_elements(By.CSS_SELECTOR, ".choices input[type=number]")[-1]
     ridge.clear()

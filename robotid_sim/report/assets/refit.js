@@ -3,10 +3,10 @@
 // restricted-least-squares takes on the rows themselves, and the same numbers to rounding.
 // Matrices are Float64Arrays by column, {rows, columns, at}; all indices count from 0.
 const Refit = (() => {
-  const SPAN = 1e-9; // share of a column beside the ones before it, below which the rows do not show it
-  const LEAST = 1e-150; // stands for no noise where it is divided by
+  const SPAN = 1e-9; // share of a column outside the span of those before it, below which it is not identifiable
+  const LEAST = 1e-150; // replaces zero noise in divisions
   const ORTHOGONAL = 1e-11; // cosine of columns that are orthogonal enough for their lengths
-  const HELD = 1e-3; // standard deviation of a fixed parameter over that of the fit of all rows
+  const FIXED_STD = 1e-3; // standard deviation of a fixed parameter over that of the fit of all rows
 
   const matrix = (rows, columns) => ({ rows, columns, at: new Float64Array(rows * columns) });
   const column = (A, j) => A.at.subarray(j * A.rows, (j + 1) * A.rows);
@@ -33,7 +33,7 @@ const Refit = (() => {
       const length = rows - k;
       const size = norm(at.subarray(v, v + length));
       if (size === 0) continue;
-      const pivot = at[v] > 0 ? -size : size; // away from its first entry, so that nothing cancels
+      const pivot = at[v] > 0 ? -size : size; // opposite sign, which avoids cancellation
       at[v] -= pivot;
       const half = -pivot * at[v]; // |v|^2 / 2
       for (let x = v + rows; x < at.length; x += rows) {
@@ -161,7 +161,7 @@ const Refit = (() => {
     return new Float64Array(bytes.buffer);
   }
 
-  // Factors out of their packed form: upper trapezoids, row by row, one a window and joint.
+  // Unpack factors: upper trapezoids, row by row, one per window and joint.
   function unpacked(text, counts, places) {
     const values = decoded(text);
     let next = 0;
@@ -196,7 +196,7 @@ const Refit = (() => {
       this.start = this.fit({});
     }
 
-    // W_j^T of a joint times its random effects, one a window, as lists of [effect, column] entries.
+    // W_j^T of a joint times its random effects, one per window, as lists of [effect, column] entries.
     effects(packed) {
       if (!packed) return null;
       const values = decoded(packed.products);
@@ -210,7 +210,7 @@ const Refit = (() => {
       );
     }
 
-    // One factor a joint for the windows that are left.
+    // One factor per joint for the remaining windows.
     joints(use) {
       const key = use.join();
       if (this.merged.key !== key) {
@@ -232,16 +232,16 @@ const Refit = (() => {
       const factors = this.data.joints.map((_, j) => weights[j] ?? 1);
       const active = factors.filter((factor) => factor > 0).length;
       const samples = use.reduce((sum, w) => sum + this.counts[w], 0);
-      if (!active) throw new Error("Leave a joint in.");
-      if (!samples) throw new Error("Leave a time in.");
+      if (!active) throw new Error("Select at least one joint.");
+      if (!samples) throw new Error("Select at least one time window.");
       const own = this.joints(use);
       const whole = (by) => triangular(stacked(own.map((f, j) => ({ ...f, factor: by[j] })), this.size + 1));
       const free = this.before.map((_, k) => (fixed[k] === undefined ? 1 : 0));
       const unseen = this.notSeen(whole(factors.map((factor) => (factor > 0 ? 1 : 0))), free);
       const shown = free.map((yes, k) => (yes && !unseen[k] ? 1 : 0));
       const count = shown.reduce((sum, yes) => sum + yes, 0);
-      if (samples * active <= count) throw new Error(`${samples * active} rows cannot determine ${count} parameters; leave more in.`);
-      if (!count) throw new Error("Nothing is left to be determined.");
+      if (samples * active <= count) throw new Error(`${samples * active} rows cannot determine ${count} parameters; select more joints or times.`);
+      if (!count) throw new Error("All parameters are fixed; leave at least one free.");
       const values = this.before.map((value, k) => (unseen[k] ? value : fixed[k] ?? 0));
       const noise = (beta) => {
         const sigma = own.map((f) => Math.sqrt(squares(f, beta) / Math.max(samples - count / active, 1)));
@@ -277,21 +277,21 @@ const Refit = (() => {
       };
     }
 
-    // Which free parameters the rows do not show beside those before them; one at a time, for what
-    // follows a dependent column is only known once that is gone.
+    // Free parameters that are not identifiable in addition to those before them, one at a time:
+    // columns after a dependent one are tested without it.
     notSeen(rows, free) {
       const unseen = new Uint8Array(this.size);
       for (;;) {
         const columns = [...free.keys()].filter((k) => free[k] && !unseen[k]);
         const R = triangular(selected(rows, columns));
         const diagonal = (j) => (j < R.rows ? Math.abs(column(R, j)[j]) : 0);
-        const faint = columns.findIndex((k, j) => diagonal(j) <= SPAN * this.sizes[k]);
-        if (faint < 0) return unseen;
-        unseen[columns[faint]] = 1;
+        const dependent = columns.findIndex((k, j) => diagonal(j) <= SPAN * this.sizes[k]);
+        if (dependent < 0) return unseen;
+        unseen[columns[dependent]] = 1;
       }
     }
 
-    // What is minimized beside the data: a ridge in units of their columns, and a prior.
+    // Additional rows: a ridge in units of the columns, and a prior.
     rows(data, ridge, prior) {
       const every = [...Array(this.size + 1).keys()];
       const blocks = [{ R: data, places: every, factor: 1 }];
@@ -311,7 +311,7 @@ const Refit = (() => {
       return blocks.length > 1 ? stacked(blocks, this.size + 1) : data;
     }
 
-    // Least squares for the free parameters beside values of the others.
+    // Least squares for the free parameters with values of the others.
     solved(rows, free, values) {
       const columns = [...free.keys()].filter((k) => free[k]);
       const A = selected(rows, [...columns, this.size]);
@@ -322,17 +322,17 @@ const Refit = (() => {
         for (let i = 0; i < z.length; i++) z[i] -= values[k] * from[i];
       });
       const whole = triangular(A);
-      const found = substituted(whole, column(whole, columns.length), columns.length);
+      const solution = substituted(whole, column(whole, columns.length), columns.length);
       const beta = Float64Array.from(values);
-      columns.forEach((k, j) => { beta[k] = found[j]; });
+      columns.forEach((k, j) => { beta[k] = solution[j]; });
       return { beta, R: square(whole, columns.length), columns };
     }
 
     // Variances: of white residuals, scaled as those of the fit of all rows, of a prior, and of
-    // random effects; a fixed parameter has next to none, one that is not seen that of the nominal.
+    // random effects. A fixed parameter has almost none, an unidentifiable one that of the nominal.
     variances({ own, use, weight, sigma, R, columns, unseen, prior }) {
       const { color, errors, std } = this.data;
-      const variance = this.before.map((_, k) => (unseen[k] ? errors[k] ** 2 : (HELD * std[k]) ** 2));
+      const variance = this.before.map((_, k) => (unseen[k] ? errors[k] ** 2 : (FIXED_STD * std[k]) ** 2));
       const size = columns.length;
       const A = normal(inverse(R));
       const where = new Map(columns.map((k, j) => [k, j]));

@@ -18,7 +18,7 @@
   const state = { motion: motions[0], t: motions[0].start, playing: false, speed: data.speed, color: "", magnification: 1, scale: 1, hand: null, joint: -1 };
   const dark = matchMedia("(prefers-color-scheme: dark)");
 
-  // What the motions take of space.
+  // Bounds of the motions.
   const outermost = robot.outermost(), POSES = 40;
   function spaceOf(motion) {
     const points = [];
@@ -38,13 +38,13 @@
 
   // Colors.
   const css = (role) => getComputedStyle(document.documentElement).getPropertyValue(`--${role}`).trim();
-  const known = new Map(); // to ask for a style at every frame takes longer than to draw
+  const cachedColors = new Map(); // computing a style at every frame takes longer than drawing
   function rgb(role) {
-    if (!known.has(role)) {
+    if (!cachedColors.has(role)) {
       const text = css(role);
-      known.set(role, [1, 3, 5].map((k) => parseInt(text.slice(k, k + 2), 16)));
+      cachedColors.set(role, [1, 3, 5].map((k) => parseInt(text.slice(k, k + 2), 16)));
     }
-    return known.get(role);
+    return cachedColors.get(role);
   }
   const clear = (color, alpha) => [...color.map((value) => (alpha * value) / 255), alpha];
   let theme;
@@ -72,7 +72,7 @@
   find(".scale .bar").style.background = `linear-gradient(90deg, ${data.shades.map((color) => `rgb(${color})`)})`;
 
   function setTheme() {
-    known.clear();
+    cachedColors.clear();
     theme = { grid: clear(rgb("muted"), dark.matches ? 0.5 : 0.42), shadow: [0, 0, 0, dark.matches ? 0.42 : 0.13] };
     setPaths();
     listArms();
@@ -265,7 +265,7 @@
   new IntersectionObserver(([entry]) => { inView = entry.isIntersecting; wake(); }, { rootMargin: "-60px" }).observe(room);
 
   // Drawing.
-  let awake = false, last = null, average = (SLOW + FAST) / 2, still = 0, refined = false, pixels = 1, frames = 0, told = 0;
+  let awake = false, last = null, average = (SLOW + FAST) / 2, still = 0, refined = false, pixels = 1, frames = 0, lastUpdate = 0;
   function resize(scale = state.scale) {
     const ratio = Math.min(2, devicePixelRatio) * scale;
     const [width, height] = [canvas.clientWidth, canvas.clientHeight].map((value) => Math.max(1, Math.round(value * ratio)));
@@ -334,8 +334,8 @@
     plots.show(motion.name, t);
     curve.mark(t);
     const time = performance.now();
-    if (!state.playing || time - told > 100) { // texts that nobody could read faster
-      told = time;
+    if (!state.playing || time - lastUpdate > 100) { // limits the update rate of texts
+      lastUpdate = time;
       find("input.time").setAttribute("aria-valuetext", digits(t));
       find("output.clock").textContent = `${digits(t)} / ${digits(motion.end)}`;
       showJoints(arms[0], shares);

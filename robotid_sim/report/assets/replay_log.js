@@ -48,12 +48,12 @@ function motionOfCsv(text, robot) {
   const columnOf = (name) => names.indexOf(name);
   const columns = ["t", ...robot.joints.map((joint) => `q.${joint.name}`)];
   const missing = columns.find((name) => columnOf(name) < 0);
-  if (missing) throw new Error(`The file has no column ${missing}; write a log of this robot by robotid import.`);
+  if (missing) throw new Error(`The file has no column ${missing}; write a log of this robot with robotid import.`);
   const rows = lines.map((line) => line.split(",").map((cell) => (cell.trim() ? Number(cell) : NaN)));
   const values = (name) => rows.map((row) => row[columnOf(name)]);
   const t = Float64Array.from(values("t")), q = columns.slice(1).map(values);
   const bad = t.findIndex((time, k) => !(Number.isFinite(time) && (!k || time > t[k - 1]) && q.every((column) => Number.isFinite(column[k]))));
-  if (t.length < 2 || bad >= 0) throw new Error(bad < 0 ? "The file has fewer than two rows." : `Row ${bad + 1} of the file has no increasing time, or a position that is no number.`);
+  if (t.length < 2 || bad >= 0) throw new Error(bad < 0 ? "The file has fewer than two rows." : `Row ${bad + 1} of the file has a time that does not increase, or an invalid position.`);
   const torques = robot.joints.map((joint) => `tau.${joint.name}`);
   const known = torques.every((name) => columnOf(name) >= 0), byRow = (parts, Kind) => Kind.from({ length: t.length * robot.dof }, (_, k) => parts[k % robot.dof][Math.floor(k / robot.dof)]);
   const shares = torques.map((name, j) => {

@@ -1,11 +1,11 @@
 "use strict";
-// The form that fits again: choices in, numbers and a configuration out. Names are text, never markup.
+// The form that repeats the fit: choices in, results and a configuration out. Names are text, not markup.
 (async () => {
-  const NAMED = 8; // parameters that a sentence names
+  const NAMED = 8; // largest number of parameters in a sentence
   const root = document.getElementById("live-what-if");
   if (!root) return;
   if (typeof DecompressionStream === "undefined") {
-    root.textContent = "This browser cannot unpack what the page fits from; a newer one can.";
+    root.textContent = "This browser cannot unpack the data of the page; use a newer one.";
     return;
   }
   const data = JSON.parse(await unpack("data-what-if"));
@@ -48,7 +48,7 @@
   // Choices.
   const joints = data.joints.map(([name]) => ({
     on: box(name),
-    factor: number({ defaultValue: "1", min: "0", ariaLabel: `what ${name} counts` }),
+    factor: number({ defaultValue: "1", min: "0", ariaLabel: `weight of ${name}` }),
   }));
   const windows = data.windows.map(({ low, high, group }) => box(`${short(low, 4)} – ${short(high, 4)} s`, `${group}, ${short(low, 4)} to ${short(high, 4)} s`));
   const groups = [...new Set(data.windows.map(({ group }) => group))].map((name) => ({
@@ -66,9 +66,9 @@
     make(
       "fieldset",
       {},
-      make("legend", {}, "Joints, and what they count"),
+      make("legend", {}, "Joints and weights"),
       ...joints.map(({ on, factor }) => make("div", { className: "choice" }, on.label, factor)),
-      hint("1: as its noise says. A joint that is off is still predicted."),
+      hint("1: weighted by its noise. A deselected joint is still predicted."),
     ),
     make(
       "fieldset",
@@ -84,25 +84,25 @@
       ),
       hint(
         data.whitened
-          ? "The rows allow for what the model lacks along the whole log, so that a little of a time that is off stays in the others."
-          : "Times that are off are predicted by the others, in the table of joints.",
+          ? "Rows are whitened over the whole log for unmodeled torque; excluded times have a small effect on the others."
+          : "Excluded times are predicted by the fit of the others, in the table of joints.",
       ),
     ),
     make(
       "fieldset",
       {},
-      make("legend", {}, "Known before"),
+      make("legend", {}, "Prior information"),
       make("label", { className: "choice" }, "Prior: nominal (CAD) parameters to [%]", prior),
-      hint("Standard deviation of every full parameter of the nominal robot, of its natural size."),
-      make("label", { className: "choice" }, "Ridge, pull to zero", ridge),
-      hint("In units of WᵀW with columns of unit length: 1 halves what one column alone shows."),
+      hint("Standard deviation of every standard parameter of the nominal model, relative to its size."),
+      make("label", { className: "choice" }, "Ridge, toward zero", ridge),
+      hint("In units of WᵀW with columns of unit length: 1 halves the estimate from a single column."),
     ),
   );
-  const again = make("button", { type: "button", className: "data" }, "Start again");
+  const again = make("button", { type: "button", className: "data" }, "Reset");
 
   function choices() {
     for (const input of [prior, ridge, ...joints.map(({ factor }) => factor), ...fixes])
-      if (!input.checkValidity()) throw new Error(`${input.ariaLabel || "Prior and ridge"}: a number${input.min ? " of 0 or more" : ""} is needed.`);
+      if (!input.checkValidity()) throw new Error(`${input.ariaLabel || "Prior and ridge"}: enter a number${input.min ? " of 0 or more" : ""}.`);
     const given = ({ valueAsNumber }) => (Number.isNaN(valueAsNumber) ? undefined : valueAsNumber);
     return {
       off: windows.flatMap(({ input }, w) => (input.checked ? [] : [w])),
@@ -143,11 +143,11 @@
   }
   const tried = model.unseen ? ["unseen, all rows", "unseen now", "change"] : [];
   const byJoint = tableOf(
-    ["joint", "residual, all rows", "residual now", "change", "times off", ...tried],
+    ["joint", "residual, all rows", "residual now", "change", "excluded times", ...tried],
     data.joints.map(([name, unit]) => [`${name} [${unit}]`, "", "", "", "", ...tried.map(() => "")]),
   );
   const byParameter = tableOf(
-    ["parameter", "all rows", "now", "moved [std]", "fix at"],
+    ["parameter", "all rows", "now", "change [std]", "fix at"],
     data.parameters.map(([name, unit], k) => [`${name} [${unit}]`, "", "", "", fixes[k]]),
   );
   const half = (fit, k) => data.quantile[k] * fit.std[k];
@@ -169,15 +169,15 @@
     data.parameters.forEach((_, k) => {
       const [, before, now, shift] = byParameter.cells[k];
       before.textContent = pair(start.beta[k], half(start, k));
-      now.textContent = given[k] !== undefined ? `${given[k]} fixed` : fit.unseen[k] && share === null ? `${short(fit.beta[k])} not seen` : pair(fit.beta[k], half(fit, k));
+      now.textContent = given[k] !== undefined ? `${given[k]} fixed` : fit.unseen[k] && share === null ? `${short(fit.beta[k])} not identifiable` : pair(fit.beta[k], half(fit, k));
       shift.textContent = signed(moved[k], 1);
       shift.parentNode.classList.toggle("moved", beyond[k]);
     });
     const lost = data.parameters.flatMap(([name], k) => (fit.unseen[k] ? [name] : []));
     const names = data.parameters.flatMap(([name], k) => (beyond[k] ? [name] : []));
     status.textContent =
-      (names.length ? `${names.length} of ${beyond.length} parameters leave their interval: ${listed(names)}.` : "No parameter leaves its interval.") +
-      (lost.length ? ` The rows left do not show ${listed(lost)}: ${share === null ? "nominal values stand there" : "the prior decides"}.` : "");
+      (names.length ? `${names.length} of ${beyond.length} parameters are outside of their interval: ${listed(names)}.` : "All parameters are within their intervals.") +
+      (lost.length ? ` Not identifiable from the selected rows: ${listed(lost)}; ${share === null ? "nominal values are used" : "the prior determines them"}.` : "");
     status.classList.remove("failed");
   }
   const text = make("textarea", { id: "what-if-file", readOnly: true, rows: 12, spellcheck: false });
@@ -228,7 +228,7 @@
     try {
       await navigator.clipboard.writeText(text.value);
     } catch {
-      text.select(); // a page out of a file may not reach the clipboard otherwise
+      text.select(); // the clipboard may be blocked for local files
       document.execCommand("copy");
     }
     copied.textContent = " Copied.";
@@ -246,11 +246,11 @@
     make(
       "p",
       { className: "hint" },
-      "Half-widths follow the residuals of this fit; they are as much wider than those of white residuals as in the fit of all rows, and hold what that allows for. " +
-        "A prior counts as measurements; a ridge and fixed values count as exact. Marked: moved out of the interval of all rows.",
+      "Half-widths follow from the residuals of this fit, with the factor for correlated residuals of the fit of all rows. " +
+        "A prior counts as measurements; a ridge and fixed values count as exact. Marked: outside of the interval of all rows.",
     ),
     byParameter.box,
-    make("h3", {}, make("label", { htmlFor: text.id }, "The same by the command line: study.toml")),
+    make("h3", {}, make("label", { htmlFor: text.id }, "The same fit on the command line: study.toml")),
     text,
     make("p", {}, copy, copied),
     make("pre", {}, make("code", {}, data.command)),

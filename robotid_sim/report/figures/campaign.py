@@ -13,11 +13,11 @@ from robotid_sim.chart import Chart, Curve, Mark, Matrix, Panel, Points, Scale
 PERCENT_FACTOR = 100.0
 
 MAX_LEVELS = 12
-"""Levels of a factor that a heat map shows."""
+"""Largest number of levels of a factor in a heat map."""
 
 
 def spread_chart(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) -> Chart:
-    """Return box plots of a metric by the levels of every factor."""
+    """Plot the distribution of a metric by the levels of every factor."""
     shown = METRICS[metric]
     unit = f" [{shown.unit}]" if shown.unit else ""
     scale = PERCENT_FACTOR if shown.unit == "%" else 1.0
@@ -38,8 +38,8 @@ def spread_chart(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) 
         name=f"spread-{metric.replace('_', '-')}",
         title=f"{shown.label[0].upper()}{shown.label[1:]}",
         caption=(
-            "One row a level, of all trials that have it: box from the lower to the upper quartile "
-            "with the median in it, whiskers to the 5 and 95 % quantiles."
+            "One row per level, over all of its trials: box from the lower to the upper quartile "
+            "with the median, whiskers to the 5 % and 95 % quantiles."
         ),
         panels=tuple(panels),
         panel_height=max(0.9, 0.2 * levels + 0.3),
@@ -47,7 +47,7 @@ def spread_chart(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) 
 
 
 def _boxes(spreads: Sequence[statistics.Spread], factor: str, scale: float) -> Panel:
-    """Return one box a level, the first on top."""
+    """Plot one box per level, the first on top."""
     marks: list[Mark] = []
     for k, spread in enumerate(spreads):
         if not spread.values.size:
@@ -72,22 +72,23 @@ def _cloud(rows: Sequence[TrialRow], factor: str, metric: str, scale: float) -> 
 
 
 def heat_map(rows: Sequence[TrialRow], factors: tuple[str, str], metric: str) -> Chart | None:
-    """Return the medians of a metric over two factors; None if one has too many levels."""
+    """Plot the medians of a metric over two factors; None with too many levels."""
     shown = METRICS[metric]
     down, across = (statistics.sort_levels(row.factors[name] for row in rows) for name in factors)
     if not 1 < len(down) <= MAX_LEVELS or not 1 < len(across) <= MAX_LEVELS:
         return None
     medians = np.full((len(down), len(across)), np.nan)
-    for i, one in enumerate(down):
-        for j, two in enumerate(across):
-            both = [r for r in rows if (r.factors[factors[0]], r.factors[factors[1]]) == (one, two)]
-            values = statistics.values_of(both, metric)
+    for i, row_level in enumerate(down):
+        for j, column_level in enumerate(across):
+            pair = (row_level, column_level)
+            cell = [r for r in rows if (r.factors[factors[0]], r.factors[factors[1]]) == pair]
+            values = statistics.values_of(cell, metric)
             if values.size:
                 medians[i, j] = np.median(values)
-    known = medians[np.isfinite(medians)]
-    if not known.size:
+    finite = medians[np.isfinite(medians)]
+    if not finite.size:
         return None
-    colors = np.log10(medians) if known.min() > 0.0 else medians
+    colors = np.log10(medians) if finite.min() > 0.0 else medians
     low, high = float(np.nanmin(colors)), float(np.nanmax(colors))
     cells = Matrix(
         values=np.where(np.isfinite(colors), colors, high),
@@ -103,7 +104,7 @@ def heat_map(rows: Sequence[TrialRow], factors: tuple[str, str], metric: str) ->
     return Chart(
         name=f"map-{metric.replace('_', '-')}",
         title=f"Median of {shown.label}",
-        caption=f"{factors[0]} down, {factors[1]} across; blue is small, orange large.",
+        caption=f"Rows: {factors[0]}; columns: {factors[1]}. Blue is small, orange large.",
         panels=(cells,),
         panel_height=0.32 * len(down) + 0.3,
     )

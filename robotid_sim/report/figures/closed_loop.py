@@ -15,22 +15,22 @@ from robotid_sim.validation.comparison import IDENTIFIED, NOMINAL, TRUE
 from robotid_sim.validation.control_run import ControlRun, Trace
 
 FIRST_FREE_HUE = 2
-"""The hues before it are those of the identified and of the nominal model."""
+"""First hue of other models; the hues before it are those of identified and nominal model."""
 
 MAX_SCENARIOS = 2
-"""Scenarios that are drawn joint by joint."""
+"""Largest number of scenarios in figures by joint."""
 
 MAX_SAMPLES = 500
-"""Most samples of a curve: a page is not wider."""
+"""Largest number of samples of a curve, the width of a page in pixels."""
 
 MILLI_FACTOR = 1e3
 
 RowValue = Callable[[ControlRun, Trace, int], Float1D | None]
-"""What is drawn of a run in a row; None for nothing."""
+"""Function that returns the curve of a run in a row, or None."""
 
 
-def lap_drawn(loop: ClosedLoop) -> str:
-    """Return the task that is drawn joint by joint: a fast path, where models matter most."""
+def select_lap(loop: ClosedLoop) -> str:
+    """Select the task of the figures by joint: a fast path, where model errors matter most."""
     laps = loop.laps or tuple(dict.fromkeys(run.task for run in loop.runs))
     return next((lap for lap in laps if lap.endswith("fast")), laps[0])
 
@@ -45,52 +45,52 @@ def model_role(loop: ClosedLoop, model: str) -> str:
 
 
 def loop_motion(task: str, scenario: str) -> str:
-    """Return the name of the motion of a task in a scenario."""
+    """Name the motion of a task in a scenario."""
     return f"{task}, {scenario}"
 
 
 def joint_errors(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[str]) -> Chart:
-    """Return the tracking error of every joint by model, scenario by scenario."""
+    """Plot the tracking error of every joint by model and scenario."""
     return _grid(
         loop,
         _joint_rows(loop, joint_names, [f"error [m{unit}]" for unit in units]),
         lambda _, trace, j: MILLI_FACTOR * trace.error[:, j],
         name="joint-errors",
         title="Tracking error of the joints",
-        caption=f"The {loop.controller} loop on {lap_drawn(loop)}, scenario by scenario. Only the "
-        "model inside the controller differs.",
+        caption=f"The {loop.controller} loop on {select_lap(loop)} by scenario. Only the model in "
+        "the controller differs.",
     )
 
 
 def torque_differences(loop: ClosedLoop, joint_names: Sequence[str], units: Sequence[str]) -> Chart:
-    """Return the applied torque of every model minus that of the true one."""
+    """Plot the applied torque of every model minus that of the true one."""
     return _grid(
         loop,
         _joint_rows(loop, joint_names, [f"difference [{torque_unit(unit)}]" for unit in units]),
-        _beyond_true(loop, lambda trace: trace.tau),
+        _subtract_true(loop, lambda trace: trace.tau),
         name="torque-differences",
         title="Torque against that of the true model",
-        caption="Applied torque of every model minus that of the true model in the same loop: what "
-        "the error of the model makes the drives do.",
+        caption="Applied torque with every model minus that with the true model in the same loop: "
+        "the effect of the model error on the drives.",
     )
 
 
 def energy_differences(loop: ClosedLoop, joint_names: Sequence[str]) -> Chart:
-    """Return the energy that every drive exchanges with the arm, minus that of the true model."""
+    """Plot the energy that every drive exchanges, minus that with the true model."""
     return _grid(
         loop,
         _joint_rows(loop, joint_names, ["difference [J]"] * len(joint_names)),
-        _beyond_true(loop, lambda trace: trace.energy),
+        _subtract_true(loop, lambda trace: trace.energy),
         name="energy",
         title="Energy against that of the true model",
-        caption=f"Integral of |torque x velocity| of every drive on {lap_drawn(loop)}, minus that "
+        caption=f"Integral of |torque x velocity| of every drive on {select_lap(loop)}, minus that "
         "of the true model in the same loop.",
     )
 
 
-def _beyond_true(loop: ClosedLoop, channel: Callable[[Trace], Float2D]) -> RowValue:
-    """Return what a model has more of than the true one in the same loop, for `_grid`."""
-    lap = lap_drawn(loop)
+def _subtract_true(loop: ClosedLoop, channel: Callable[[Trace], Float2D]) -> RowValue:
+    """Return a function for `_grid`: a channel of a run minus that with the true model."""
+    lap = select_lap(loop)
     references = {
         run.scenario: channel(run.trace)
         for run in loop.runs
@@ -106,23 +106,23 @@ def _beyond_true(loop: ClosedLoop, channel: Callable[[Trace], Float2D]) -> RowVa
 
 
 def tool_errors(loop: ClosedLoop) -> Chart:
-    """Return the distance of the tool from its path by model, task by task."""
-    laps = loop.laps or (lap_drawn(loop),)
+    """Plot the distance of the tool from its reference by model and task."""
+    laps = loop.laps or (select_lap(loop),)
     return _grid(
         loop,
         [(lap, lap, "tool error [mm]") for lap in laps],
         lambda _, trace, __: MILLI_FACTOR * trace.tip_error,
         name="tool-errors",
         title="Tracking error of the tool",
-        caption="Distance of the tool from where it should be, for "
+        caption="Distance of the tool from its reference, for "
         + ("every path." if loop.laps else f"{laps[0]}."),
         panel_height=1.3,
     )
 
 
 def plot_tool_path(loop: ClosedLoop) -> Chart:
-    """Return the path of the tool in space by model, with its reference, errors enlarged."""
-    lap, panels = lap_drawn(loop), []
+    """Plot the path of the tool in space by model, with enlarged errors, and its reference."""
+    lap, panels = select_lap(loop), []
     for scenario in loop.scenarios[:MAX_SCENARIOS]:
         curves: list[tuple[str, str, Float2D]] = []
         factor = _enlargement(loop, lap, scenario)
@@ -135,8 +135,8 @@ def plot_tool_path(loop: ClosedLoop) -> Chart:
     return Chart(
         name="driven-path",
         title="Path of the tool in the loop",
-        caption=f"The tool on {lap} and its reference in gray. Deviations are enlarged, to be seen "
-        "at all.",
+        caption=f"The tool on {lap} and its reference in gray. Deviations are enlarged to be "
+        "visible.",
         panels=tuple(panels),
         columns=len(panels),
         panel_height=2.8,
@@ -144,7 +144,7 @@ def plot_tool_path(loop: ClosedLoop) -> Chart:
 
 
 def _enlargement(loop: ClosedLoop, lap: str, scenario: str) -> float:
-    """Return the power of ten that makes the largest deviation a visible part of the path."""
+    """Return the power of ten that makes the largest deviation visible."""
     traces = [trace for _, trace, _ in _select_traces(loop, lap, scenario)]
     size = max(float(np.ptp(trace.tip_reference, axis=0).max()) for trace in traces)
     largest = max(float(trace.tip_error.max()) for trace in traces)
@@ -154,7 +154,7 @@ def _enlargement(loop: ClosedLoop, lap: str, scenario: str) -> float:
 def _select_traces(
     loop: ClosedLoop, lap: str, scenario: str
 ) -> list[tuple[ControlRun, Trace, str]]:
-    """Return the first runs of a task, the identified model last: it lies on top of the true."""
+    """Select the first runs of a task; the identified model is last, on top of the true one."""
     first = [loop.find(model, scenario, lap) for model in loop.models]
     runs = [run for run in first if run is not None]
     runs.sort(key=lambda run: {TRUE: 1, IDENTIFIED: 2}.get(run.model, 0))
@@ -164,7 +164,7 @@ def _select_traces(
 def _joint_rows(
     loop: ClosedLoop, joint_names: Sequence[str], labels: Sequence[str]
 ) -> list[tuple[str, str, str]]:
-    lap = lap_drawn(loop)
+    lap = select_lap(loop)
     return [(lap, joint, label) for joint, label in zip(joint_names, labels, strict=True)]
 
 
@@ -174,9 +174,9 @@ def _grid(
     value: RowValue,
     *,
     panel_height: float = 0.85,
-    **words: Any,
+    **options: Any,
 ) -> Chart:
-    """Return a column a scenario, and rows of a task, a title and a label each."""
+    """Plot one column per scenario; `rows` are task, title and label of each row."""
     scenarios, panels = loop.scenarios[:MAX_SCENARIOS], []
     for (k, (task, title, label)), scenario in product(enumerate(rows), scenarios):
         marks = []
@@ -196,4 +196,4 @@ def _grid(
             )
         )
     columns = len(scenarios)
-    return Chart(panels=tuple(panels), columns=columns, panel_height=panel_height, **words)
+    return Chart(panels=tuple(panels), columns=columns, panel_height=panel_height, **options)

@@ -24,7 +24,7 @@ MOTION_NAME = "excitation"
 """Name of the motion in the replay of a page."""
 
 SAMPLE_COUNT = 500
-"""Samples that a period is drawn with."""
+"""Samples per period in a figure."""
 
 
 def display_times(trajectory: Trajectory) -> Float1D:
@@ -34,9 +34,9 @@ def display_times(trajectory: Trajectory) -> Float1D:
 
 
 def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
-    """Return position, velocity, acceleration and torque of a trajectory as shares of the limits.
+    """Plot position, velocity, acceleration and torque of a trajectory over their limits.
 
-    The robot gives limits and torques; it is the nominal model where the truth is not known.
+    Limits and torques are those of `robot`.
     """
     t = display_times(trajectory)
     motion, limits = trajectory(t), robot.limits
@@ -54,18 +54,18 @@ def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
     panels = []
     for name, values in shares.items():
         limited = name != "torque" or bool(np.isfinite(limits.effort).all())
-        what = f"{name} / {'limit' if limited else 'peak'} [-]"
+        y_label = f"{name} / {'limit' if limited else 'peak'} [-]"
         lines = (
             Curve(t, values[:, j], joint, joint_role(j))
             for j, joint in enumerate(robot.joint_names)
         )
-        panels.append(replace(timed, marks=tuple(lines), y_label=what))
+        panels.append(replace(timed, marks=tuple(lines), y_label=y_label))
     return Chart(
         name="excitation",
         title="Excitation",
-        caption="Approach from rest (negative time) and one period of the excitation, each joint "
-        "as a share of its limits (dashed); the torque is that of the nominal model. Position is "
-        "measured from the middle of the range.",
+        caption="Approach from rest (negative time) and one period of the excitation, over the "
+        "limits of each joint (dashed); torque of the nominal model. Position is measured from the "
+        "middle of the range.",
         panels=tuple(panels),
         panel_height=1.25,
         share_x=True,
@@ -73,16 +73,16 @@ def excitation(trajectory: Trajectory, robot: Robot) -> Chart:
 
 
 def information_shares(explanation: Explanation) -> Chart:
-    """Return where the information comes from: by joint and by time."""
+    """Plot the shares of the information by joint and by time."""
     joints = np.arange(len(explanation.joint_names), dtype=float)
     tenths = np.arange(explanation.window_shares.size, dtype=float)
     by_joint = Points(100.0 * explanation.joint_shares, joints, "by joint", "identified", size=6.0)
     by_time = Curve(10.0 * tenths + 5.0, 100.0 * explanation.window_shares, "by time", "identified")
     return Chart(
         name="information-shares",
-        title="Where the information comes from",
-        caption="Share of the information about all base parameters: by the joint whose torque "
-        "carries it (left), and over a run (right).",
+        title="Information by joint and time",
+        caption="Share of the information about all base parameters: by measured "
+        "joint torque (left), and over a run (right).",
         panels=(
             Panel(marks=(by_joint,), x_label="share [%]", y_ticks=explanation.joint_names),
             Panel(marks=(by_time,), x_label="time [% of a run]", y_label="share [%]"),
@@ -93,7 +93,7 @@ def information_shares(explanation: Explanation) -> Chart:
 
 
 def design_convergence(designs: Sequence[DesignResult], criterion: str) -> Chart | None:
-    """Return the criterion over the iterations of every start; None for a random design."""
+    """Plot the criterion over the iterations of every start; None for a random design."""
     design = designs[0]
     if not design.histories:
         return None
@@ -106,16 +106,16 @@ def design_convergence(designs: Sequence[DesignResult], criterion: str) -> Chart
     return Chart(
         name="design-convergence",
         title="Convergence of the design",
-        caption=f"{criterion} after every iteration, from the best random "
-        "draws on; less is better. On the way limits may be violated. Dashed: the best random draw "
-        "and the design that came out, which keeps all limits.",
+        caption=f"{criterion} after every iteration, starting from the best random candidates; "
+        "less is better. Iterations may violate limits. Dashed: the best random candidate and the "
+        "resulting design, which respects all limits.",
         panels=(panel,),
         panel_height=1.6,
     )
 
 
 def tool_path(trajectory: Trajectory, robot: Robot) -> Chart:
-    """Return the path of the tool in space, with the arm at rest at its start."""
+    """Plot the path of the tool in space, and the arm at the start."""
     times = np.linspace(0.0, display_times(trajectory)[-1], SAMPLE_COUNT)
     approach = np.linspace(trajectory.start, 0.0, SAMPLE_COUNT // 4)
     first = trajectory(approach[:1]).q[0]
@@ -131,7 +131,7 @@ def tool_path(trajectory: Trajectory, robot: Robot) -> Chart:
         name="tool-path",
         title="Tool path",
         caption="Path of the tool over one period (blue) after the approach (orange), its shadow "
-        "on the lowest plane, and the arm where it starts (gray).",
+        "on the lowest plane, and the arm at the start (gray).",
         panels=(Space(curves=tuple(curves)),),
         panel_height=4.2,
     )

@@ -1,6 +1,6 @@
-"""Figures of parameters: intervals beside truth and nominal, correlations, differences.
+"""Figures of parameters: intervals with truth and nominal values, correlations, differences.
 
-Figures of how far to trust a fit: residuals, friction, directions, and stretches.
+Figures of the reliability of a fit: residuals, friction, directions, information.
 """
 
 from __future__ import annotations
@@ -32,10 +32,10 @@ ROW_HEIGHT = 0.125
 def base_parameters(
     estimate: Estimate, nominal: Float1D, true: Float1D | None, bound: Float1D | None
 ) -> Chart:
-    """Return base parameters with 95 % intervals beside the nominal values and the truth.
+    """Plot base parameters with 95 % intervals, nominal values and the truth.
 
-    All values have the shape (b,). Without the truth the estimate is the origin; the unit of the
-    axis is the Cramér-Rao standard deviation `bound`, without it that of the estimate.
+    All values have the shape (b,). The origin is the truth, without it the estimate; the unit of
+    the axis is the Cramér-Rao standard deviation `bound`, without it that of the estimate.
     """
     origin = estimate.beta if true is None else true
     unit = np.asarray(estimate.std if bound is None else bound)
@@ -65,14 +65,14 @@ def base_parameters(
         name="base-parameters",
         title="Base parameters",
         caption=f"Distance of the estimate and of the nominal value from the {zero} (vertical "
-        f"line), in units of the {scale}; linear to 4, logarithmic beyond.",
+        f"line), in units of the {scale}; linear to 4, logarithmic above.",
         panels=(panel,),
         panel_height=max(1.2, ROW_HEIGHT * len(estimate.names)),
     )
 
 
 def correlation(estimate: Estimate) -> Chart:
-    """Return the correlation of the estimated base parameters.
+    """Plot the correlation of the estimated base parameters.
 
     Raises `ValueError` if the estimate has no covariance.
     """
@@ -86,8 +86,7 @@ def correlation(estimate: Estimate) -> Chart:
         name="correlation",
         title="Correlation of the estimates",
         caption="Correlation of the errors of the base parameters; strongly correlated parameters "
-        "are identified better in combination than alone. Strongest: {estimate.names[i]} "
-        "and "
+        f"are identified better in combination than alone. Strongest: {estimate.names[i]} and "
         f"{estimate.names[j]}, {values[i, j]:.2f}.",
         panels=(Matrix(values=values, names=estimate.names),),
         panel_height=5.4,
@@ -95,7 +94,7 @@ def correlation(estimate: Estimate) -> Chart:
 
 
 def differences(pair: Difference) -> Chart:
-    """Return the difference of every parameter over its standard deviation, with its interval."""
+    """Plot the difference of every parameter over its standard deviation, with its interval."""
     rows = np.arange(len(pair.names), dtype=float)
     interval = pair.half_width / pair.std
     panel = Panel(
@@ -109,15 +108,14 @@ def differences(pair: Difference) -> Chart:
         title="Differences of the estimates",
         caption=f"Estimate of {pair.labels[1]} minus that of {pair.labels[0]}, over the standard "
         f"deviation of the difference; the bar is its {CONFIDENCE_LEVEL:.0%} interval, which "
-        f"crosses the "
-        "vertical line where the two agree.",
+        "crosses the vertical line if the two agree.",
         panels=(panel,),
         panel_height=max(1.2, ROW_HEIGHT * len(pair.names)),
     )
 
 
 def plot_pooled_differences(pairs: Sequence[Difference]) -> Chart:
-    """Return the differences of all seeds, sorted, beside those that their covariances predict."""
+    """Plot the sorted differences of all seeds over those that their covariances predict."""
     # Student's distribution of every parameter to the normal one.
     values = np.concatenate([ndtri(np.clip(stdtr(p.dof, p.z), 1e-9, 1.0 - 1e-9)) for p in pairs])
     expected = ndtri((np.arange(values.size) + 0.5) / values.size)
@@ -134,8 +132,8 @@ def plot_pooled_differences(pairs: Sequence[Difference]) -> Chart:
         name="pooled-differences",
         title="Differences of all seeds",
         caption=f"All {values.size} differences of {len(pairs)} seeds over their standard "
-        "deviations, sorted, over the quantiles of the normal distribution; on the line the stated "
-        "covariances are right, below it at the right end they are too large.",
+        "deviations, sorted, over the quantiles of the normal distribution. On the line the stated "
+        "covariances are correct; below it at the right end they are too large.",
         panels=(panel,),
         panel_height=3.0,
     )
@@ -146,11 +144,11 @@ if TYPE_CHECKING:
     from robotid_sim.pipeline.trust import BinnedResidual, InformationShares
 
 MAX_MEAN_RATIO = 4.0
-"""Standard errors that a mean residual does not reach by chance."""
+"""Significant mean residual over its standard error."""
 
 
 def residuals_over_state(residuals: Sequence[BinnedResidual], names: Sequence[str]) -> Chart:
-    """Return the mean residual of every joint over its position, velocity and load."""
+    """Plot the mean residual of every joint over its position, velocity and load."""
     panels: list[Panel] = []
     for quantity in dict.fromkeys(residual.quantity for residual in residuals):
         marks = [
@@ -160,21 +158,19 @@ def residuals_over_state(residuals: Sequence[BinnedResidual], names: Sequence[st
         ]
         panel = Panel(marks=tuple(marks), title=quantity, levels=(-MAX_MEAN_RATIO, MAX_MEAN_RATIO))
         y_label = "" if panels else "mean residual / its std [-]"
-        panels.append(replace(panel, x_label="over its largest [-]", y_label=y_label))
+        panels.append(replace(panel, x_label="over its maximum [-]", y_label=y_label))
     largest = max((float(np.abs(residual.mean).max()) for residual in residuals), default=0.0)
     reach = max(1.25 * MAX_MEAN_RATIO, 1.1 * largest)
     panels = [replace(panel, y_range=(-reach, reach)) for panel in panels]
     return Chart(
         name="residuals-over-state",
         title="Residuals over position, velocity and load",
-        caption="Mean residual of equally many samples at each value, over its standard error; "
-        "position counts from the middle of its range, load is the torque of the bodies, over "
-        "which residuals count in the direction of motion. Curves that leave the dashed lines (at "
-        f"{MAX_MEAN_RATIO:g}) are significant: there is unmodeled torque as a function of that "
-        f"quantity. "
-        f"Over velocity "
-        "that is friction of another shape, over load friction that grows with it, over position "
-        "a spring, a cable or cogging; terms of joints may hold them (identify --terms).",
+        caption="Mean residual in bins with equal numbers of samples, over its standard error. "
+        "Position is measured from the middle of its range; load is the rigid-body torque, with "
+        "residuals in the direction of motion. Curves beyond the dashed lines (at "
+        f"{MAX_MEAN_RATIO:g}) indicate unmodeled torque: over velocity a different friction law, "
+        "over load load-dependent friction, over position a spring, a cable or cogging. Joint "
+        "terms can model it (identify --terms).",
         panels=tuple(panels),
         columns=3,
         panel_height=1.6,
@@ -182,7 +178,7 @@ def residuals_over_state(residuals: Sequence[BinnedResidual], names: Sequence[st
 
 
 def singular_values(weakest: Sequence[WeakDirection]) -> Chart:
-    """Return how well the rows of a fit see every direction, and mark the weakest."""
+    """Plot the singular values of the rows of a fit and mark the weakest directions."""
     values = weakest[0].singular_values / weakest[0].singular_values[0]
     order = np.arange(1.0, values.size + 1.0)
     count = len(weakest)
@@ -191,7 +187,7 @@ def singular_values(weakest: Sequence[WeakDirection]) -> Chart:
             Curve(order, values, "", "identified"),
             Points(order[-count:], values[-count:], "", "nominal", size=5.0),
         ),
-        x_label="direction, the one seen best first",
+        x_label="direction, best identifiable first",
         y_label="singular value [-]",
         y_scale="log",
     )
@@ -199,34 +195,32 @@ def singular_values(weakest: Sequence[WeakDirection]) -> Chart:
         name="singular-values",
         title="Identifiability of parameter directions",
         caption="Singular values of the weighted regressor with columns of unit length, relative "
-        "to the largest. The table lists the marked directions, which hardly change the "
-        "torques. A value far below the others calls for a motion that separates these "
-        "parameters.",
+        "to the largest. The table lists the marked directions, which hardly change the torques. A "
+        "value far below the others requires a motion that separates these parameters.",
         panels=(panel,),
         panel_height=1.3,
     )
 
 
 def information_over_time(information: InformationShares, parameters: tuple[str, ...]) -> Chart:
-    """Return the share of the information on every parameter that stretches of the motion give."""
+    """Plot the share of the information on every parameter by stretch of the motion."""
     shares, stretches = information.shares, information.stretches
     ends, blue = (0.0, float(shares.max())), ("identified",)
     s, k = np.unravel_index(int(shares.argmax()), shares.shape)
     return Chart(
         name="information",
         title="Information over the motion",
-        caption=f"Share of the information on a parameter (of its inverse variance) that is lost "
-        f"without {information.noun}, darker is more. Largest: "
-        f"{percent(shares[s, k], 2)} of that on {parameters[k]} comes from {stretches[s]}. A "
-        f"parameter with one dark cell depends on few samples; check the fit there, or record more "
-        f"such motion.",
+        caption="Share of the information on a parameter (of its inverse variance) that is lost "
+        f"without {information.noun}, darker is more. Largest: {percent(shares[s, k], 2)} of that "
+        f"on {parameters[k]} comes from {stretches[s]}. A parameter with one dark cell depends on "
+        "few samples; check the fit there, or record more such motion.",
         panels=(Matrix(values=shares, names=stretches, across=parameters, ends=ends, colors=blue),),
         panel_height=1.35,
     )
 
 
 def friction(curves: Sequence[FrictionCurve]) -> Chart:
-    """Return the friction of every joint over its speed, measured and fitted."""
+    """Plot the measured and the fitted friction of every joint over its speed."""
     panels = []
     for curve in curves:
         marks: list[Mark] = [
@@ -234,8 +228,8 @@ def friction(curves: Sequence[FrictionCurve]) -> Chart:
             Curve(curve.speed, curve.fitted, "fitted", "identified", width=1.4),
         ]
         if curve.unmodeled is not None:
-            whole = curve.fitted + curve.unmodeled
-            marks.append(Curve(curve.speed, whole, "with unmodeled torque", "true", style="dashed"))
+            total = curve.fitted + curve.unmodeled
+            marks.append(Curve(curve.speed, total, "with unmodeled torque", "true", style="dashed"))
         panels.append(
             Panel(
                 marks=tuple(marks),

@@ -1,4 +1,4 @@
-"""Figures of torques: what filters make of the measured ones, and what a model predicts."""
+"""Figures of torques: measured, filtered, and predicted by a model."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,7 +14,7 @@ from robotid_sim.measurement.motion import Motion
 from robotid_sim.validation.prediction import Prediction
 
 MAX_SAMPLES = 300
-"""Most samples of a curve over a whole period."""
+"""Largest number of samples of a curve over a period."""
 
 ZOOM_HALF_WIDTH = 0.06
 """Half width of the zoom at a reversal [s]."""
@@ -23,25 +23,25 @@ SEGMENT_SAMPLES = 128
 """Samples of a segment of the spectrum (Welch's method)."""
 
 INNER_SLICE = slice(1, -1)
-"""Frequencies of a spectrum without the ends, which scatter more."""
+"""Frequencies of a spectrum without its ends, which have more scatter."""
 
 ROW_TOLERANCE = 0.02
-"""Part of a row by which a period may miss a whole number of them."""
+"""Largest deviation of a period from a whole number of rows."""
 
 MAX_DISTRIBUTION_STD = 4.0
-"""Distributions are shown up to so many standard deviations."""
+"""Range of distributions in standard deviations."""
 
 LogRole = Literal["fitted", "unseen", "given"]
-"""What a log is to the identification; of a given one nobody knows."""
+"""Role of a log in the identification; unknown for a given one."""
 
 FILTER_ROLES = ("raw", "filter-1", "filter-2", "joint-4", "joint-5")
 
 
 def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) -> Chart:
-    """Return what filters change of the torque of every joint, and a zoom at a friction reversal.
+    """Plot the effect of filters on the torque of every joint, with a zoom at a friction reversal.
 
-    `motion` says where the joints reverse; `filtered` are torques after filters, shape (N, n), by
-    name of the filter.
+    `motion` contains the reversals; `filtered` are filtered torques [N m], shape (N, n), by name
+    of the filter.
     """
     end = log.t[-1] if log.period is None else min(log.period, log.t[-1])
     whole = np.flatnonzero((log.t >= 0.0) & (log.t <= end))
@@ -90,7 +90,7 @@ def torque_filters(log: Log, motion: Motion, filtered: Mapping[str, Float2D]) ->
 def _filter_marks(
     t: Float1D, shown: Mapping[str, Float2D], samples: Int1D, j: int, base: Float1D | float = 0.0
 ) -> list[Curve]:
-    """Return measured and filtered torques by name, minus a base."""
+    """Build curves of measured and filtered torques minus a base."""
     return [
         Curve(t, tau[samples, j] - base, name, role, width=0.8 if role == "raw" else 1.0)
         for (name, tau), role in zip(shown.items(), FILTER_ROLES, strict=False)
@@ -98,7 +98,7 @@ def _filter_marks(
 
 
 def _reversal(log: Log, motion: Motion, j: int) -> float:
-    """Return when joint j reverses fastest, away from the ends; its fastest moment if never."""
+    """Return the time of the fastest reversal of joint j, or of its largest speed, off the ends."""
     inside = slice(log.t.size // 10, -log.t.size // 10)
     t, dq, ddq = motion.t[inside], motion.dq[inside, j], motion.ddq[inside, j]
     turns = np.flatnonzero(np.diff(np.sign(dq)) != 0)
@@ -108,10 +108,9 @@ def _reversal(log: Log, motion: Motion, j: int) -> float:
 
 
 def residuals(identified: Prediction, period: float | None = None) -> Chart:
-    """Return spectra and histograms of what the fit leaves of its own log.
+    """Plot spectra and histograms of the residuals of a fit.
 
-    With the period [s] of the motion the spectrum of what does not repeat stands beside: that is
-    noise.
+    With the period [s] of the motion, the spectrum of the non-repeating part is added: noise.
     """
     rate = 1.0 / float(np.median(np.diff(identified.t)))
     size = np.linspace(-MAX_DISTRIBUTION_STD, MAX_DISTRIBUTION_STD, 200)
@@ -120,17 +119,17 @@ def residuals(identified: Prediction, period: float | None = None) -> Chart:
     for j, (joint, unit) in enumerate(
         zip(identified.joint_names, identified.torque_units, strict=True)
     ):
-        left = identified.measured[:, j] - identified.predicted[:, j]
-        if not left.any():
+        residual = identified.measured[:, j] - identified.predicted[:, j]
+        if not residual.any():
             continue  # its torque was not recorded
-        f, power = scipy.signal.welch(left, rate, nperseg=min(left.size, SEGMENT_SAMPLES))
-        std = max(float(np.sqrt((left**2).mean())), np.finfo(float).tiny)
+        f, power = scipy.signal.welch(residual, rate, nperseg=min(residual.size, SEGMENT_SAMPLES))
+        std = max(float(np.sqrt((residual**2).mean())), np.finfo(float).tiny)
         density, edges = np.histogram(
-            left / std, 24, (-MAX_DISTRIBUTION_STD, MAX_DISTRIBUTION_STD), density=True
+            residual / std, 24, (-MAX_DISTRIBUTION_STD, MAX_DISTRIBUTION_STD), density=True
         )
         steps = Curve(np.repeat(edges, 2)[1:-1], np.repeat(density, 2), "residual", "identified")
         flat = np.full(f.size, 2.0 * std**2 / rate)
-        floor = _noise_floor(left, period, rate)
+        floor = _noise_floor(residual, period, rate)
         panels += [
             Panel(
                 marks=(
@@ -168,19 +167,19 @@ def residuals(identified: Prediction, period: float | None = None) -> Chart:
     )
 
 
-def _noise_floor(left: Float1D, period: float | None, rate: float) -> list[Curve]:
-    """Return the spectrum of the noise, from differences of rows a period apart, if there are."""
+def _noise_floor(residual: Float1D, period: float | None, rate: float) -> list[Curve]:
+    """Plot the spectrum of the noise from differences of rows one period apart, if possible."""
     rows = 0.0 if period is None else period * rate
     shift = round(rows)
-    if not 0 < shift <= left.size // 2 or abs(rows - shift) > ROW_TOLERANCE:
+    if not 0 < shift <= residual.size // 2 or abs(rows - shift) > ROW_TOLERANCE:
         return []
-    change = left[shift:] - left[:-shift]
+    change = residual[shift:] - residual[:-shift]
     f, power = scipy.signal.welch(change, rate, nperseg=min(change.size, SEGMENT_SAMPLES))
     return [
         Curve(
             f[INNER_SLICE],
             0.5 * power[INNER_SLICE],
-            "noise: what does not repeat",
+            "noise: non-repeating part",
             "filter-2",
             width=0.8,
         )
@@ -190,17 +189,14 @@ def _noise_floor(left: Float1D, period: float | None, rate: float) -> list[Curve
 def prediction(
     identified: Prediction, nominal: Prediction, noise_std: Float1D, role: LogRole
 ) -> Chart:
-    """Return measured and predicted torque on a log, and the residual in its noise band.
+    """Plot measured and predicted torque of a log, and the residual with its noise band.
 
-    Both predictions are of the same log; `noise_std` is the standard deviation of the residual on
-    the log of the identification [N m], shape (n,).
+    Both predictions are of the same log; `noise_std` is the standard deviation of the residual of
+    the fit [N m], shape (n,).
     """
-    which, title = {
+    log_text, title = {
         "fitted": ("the trajectory of the identification", "Fit of the log"),
-        "unseen": (
-            "a trajectory that the identification has not seen",
-            "Prediction of an unseen trajectory",
-        ),
+        "unseen": ("the validation motion", "Prediction of the validation motion"),
         "given": ("the given log", "Prediction of a log"),
     }[role]
     t = identified.t
@@ -217,7 +213,7 @@ def prediction(
         band = np.full(t.size, 2.0 * noise_std[j])
         residual = identified.measured[:, j] - identified.predicted[:, j]
         residuals = (
-            Band(t, -band, "2 std of the fit's residual", "raw", upper=band),
+            Band(t, -band, "2 std of the residual of the fit", "raw", upper=band),
             Curve(t, residual, "", "identified"),
         )
         panels += [
@@ -227,10 +223,9 @@ def prediction(
     return Chart(
         name="fit" if role == "fitted" else "prediction",
         title=title,
-        caption=f"Left: torque measured on {which}, filtered like the rows of the fit, with the "
-        "predictions of the nominal and the "
-        "identified model. Right: residual of the identified model and the band that contains 95 % "
-        "of the residuals of the fit.",
+        caption=f"Left: torque measured on {log_text}, filtered like the rows of the fit, with the "
+        "predictions of the nominal and the identified model. Right: residual of the identified "
+        "model and the band that contains 95 % of the residuals of the fit.",
         panels=tuple(panels),
         columns=2,
         panel_height=0.95,

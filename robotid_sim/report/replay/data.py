@@ -1,22 +1,20 @@
-r"""The replay as a page holds it: geometry, triangles and motions, numbers in base64.
+r"""Encode the replay for a page: geometry, triangles and motions, numbers in base64.
 
-The page draws by WebGL 2 with scripts of our own. Measured (``bench/replay.py`` for ours): packed
-as a page holds it, MeshCat's viewer takes 0.29 MB, needs a server that feeds it and builds code
-from texts, which the policy of our pages forbids; ours takes 0.05 MB, and no package. Joint
-positions are sent, not poses: 4 bytes per joint and sample, not 28, and the page computes the
-kinematics of the kernels.
+The page draws by WebGL 2 with scripts of robotid_sim (0.05 MB, ``bench/replay.py``). The viewer of
+MeshCat takes 0.29 MB, needs a server and evaluates code from texts, which the content security
+policy forbids. Joint positions are stored, not poses: 4 bytes per joint and sample, not 28; the
+page computes the forward kinematics.
 
-What a page draws of a robot: triangles by body and color, few enough for a page.
-
-Fewer triangles for a page: vertices clustered on a grid, at the place of the least quadric.
+Triangles of a robot are grouped by body and color, and reduced by vertex clustering on a grid with
+quadric error minimization.
 
 Every triangle is a plane :math:`n^T x = d`; a cell's vertex minimizes the area-weighted squares of
 the distances from all planes that touch it [1]_
 
 .. math:: \sum_f a_f (n_f^T x - d_f)^2 + \epsilon\, a\, |x - \bar x|^2 ,
 
-so that edges and flat faces stay where they are. The second term draws it to the mean
-:math:`\bar x` of the cell's vertices where planes leave a direction open.
+so that edges and flat faces are preserved. The second term attracts it to the mean
+:math:`\bar x` of the cell's vertices in directions that the planes do not determine.
 
 References
 ----------
@@ -45,11 +43,10 @@ from robotid_sim.viewer.colors import REFERENCE_COLOR, Rgba, warm
 from robotid_sim.viewer.view_settings import direction
 
 FINE, COARSE = 16_000, 5_000
-"""Most triangles of an arm on a page, and of its shadow and of ghosts, of which there are several:
-0.2 MB, and what a renderer without a graphics card draws in time."""
+"""Largest number of triangles of an arm on a page, and of its shadow and each ghost (0.2 MB)."""
 
 DOT_RADIUS = 0.012
-"""Radius of the dot at a center of mass over the reach."""
+"""Radius of the dot at a center of mass over the reach of the robot."""
 
 _log = logging.getLogger(__name__)
 
@@ -68,10 +65,10 @@ class BodyMesh:
 
 
 def body_meshes(robot: Robot, limits: Sequence[int] = (FINE, COARSE)) -> list[list[BodyMesh]]:
-    """Return what is drawn of a robot, once for every limit, of about so many triangles at most.
+    """Build the meshes of a robot, once for every limit on the number of triangles.
 
-    Visual shapes, where they cannot be read collision shapes, else bars between the joints. A robot
-    without any shape is bars with the inertia ellipsoids of its links.
+    Visual shapes are used, collision shapes if they cannot be read, otherwise bars between the
+    joints. A robot without shapes has bars with the inertia ellipsoids of its links.
     """
     parts, solids = zip(*_readable(robot), strict=True)
     levels = []
@@ -84,7 +81,7 @@ def body_meshes(robot: Robot, limits: Sequence[int] = (FINE, COARSE)) -> list[li
 
 
 def _merge_solids(body: int, rgba: Rgba, solids: Iterable[Solid]) -> BodyMesh:
-    """Return the triangles of several solids in one, shaded smoothly but for sharp edges."""
+    """Merge the triangles of several solids, with smooth shading except at sharp edges."""
     meshes = [trimesh.Trimesh(s.vertices, s.faces, process=False).smooth_shaded for s in solids]
     counts = np.cumsum([0, *(len(mesh.vertices) for mesh in meshes)])
     faces = [mesh.faces + count for mesh, count in zip(meshes, counts, strict=False)]
@@ -93,7 +90,7 @@ def _merge_solids(body: int, rgba: Rgba, solids: Iterable[Solid]) -> BodyMesh:
 
 
 def _readable(robot: Robot) -> Iterator[tuple[robot_visuals.VisualPart, Solid]]:
-    """Yield the parts of a robot with their triangles in the frames of their bodies."""
+    """Yield the readable parts of a robot with their triangles in the body frames."""
     parts = robot_visuals.robot_parts(robot)
     if not any((*base_shapes(robot), *(link.shapes for link in robot.links))):
         parts += robot_visuals.inertia_parts(
@@ -111,7 +108,7 @@ def _readable(robot: Robot) -> Iterator[tuple[robot_visuals.VisualPart, Solid]]:
 def _read(
     parts: Sequence[robot_visuals.VisualPart],
 ) -> list[tuple[robot_visuals.VisualPart, Solid]]:
-    """Return parts with their triangles; nothing if one of them cannot be read."""
+    """Read the triangles of parts; empty if one of them cannot be read."""
     try:
         return [(part, robot_visuals.part_solid(part, placed=True)) for part in parts]
     except RobotIdError as error:
@@ -120,14 +117,14 @@ def _read(
 
 
 MAX_SAMPLES = 16_000
-"""Samples of all motions of a page together: some 1.5 MB for seven joints."""
+"""Largest number of samples of all motions of a page: about 1.5 MB for seven joints."""
 
 SHADE_COUNT = 16
-"""Colors from a share of 0 to 1."""
+"""Number of colors for shares from 0 to 1."""
 
 
 def replay_data(replay: Replay, charts: Sequence[Chart] = ()) -> dict[str, Any]:
-    """Return a replay as JSON values, with the time axes of charts that are tied to its motions."""
+    """Convert a replay to JSON values, with the time axes of charts tied to its motions."""
     robot, names = replay.robot, {motion.name for motion in replay.motions}
     most = MAX_SAMPLES // max(1, len(replay.motions))
     fine, coarse = body_meshes(robot)
@@ -174,7 +171,7 @@ def _joints(robot: Robot) -> list[dict[str, Any]]:
 
 
 def _mesh(mesh: BodyMesh) -> dict[str, Any]:
-    """Return triangles with places as whole numbers of 16 bits over the box that they fill."""
+    """Encode triangles with vertices as 16-bit integers over their bounding box."""
     low, high = mesh.vertices.min(axis=0), mesh.vertices.max(axis=0)
     step = np.maximum(high - low, np.finfo(float).tiny) / 65535.0
     kind = "<u2" if len(mesh.vertices) <= 65536 else "<u4"
@@ -193,13 +190,13 @@ def _mesh(mesh: BodyMesh) -> dict[str, Any]:
 def _motion(motion: ReplayMotion) -> dict[str, Any]:
     shown = motion.animation
     torque = None
-    if shown.tau is not None:  # over the limit, or over the largest where a joint has none
+    if shown.tau is not None:  # over the limit, or over the peak of a joint without limit
         peak = np.maximum(np.abs(shown.tau).max(axis=0), np.finfo(float).tiny)
         effort = shown.robot.limits.effort
         torque = _shares(np.abs(shown.tau) / np.where(np.isfinite(effort), effort, peak))
     return {
         "name": motion.name,
-        "own": motion.own,
+        "own": motion.label,
         "t": _encode(shown.t, "<f8"),
         "q": _encode(shown.q, "<f4"),
         "torque": torque,
@@ -233,33 +230,35 @@ def _panels(charts: Sequence[Chart], names: set[str]) -> list[dict[str, Any]]:
 
 
 def _encode(values: ArrayLike, kind: str) -> str:
-    """Return numbers in base64, row by row."""
+    """Encode numbers in base64, row by row."""
     return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
 
 
 MEAN_WEIGHT = 0.002
-"""Weight of the mean beside that of the planes."""
+"""Weight of the mean relative to that of the planes."""
 
 MAX_ROUNDS = 12
-"""Most cell sizes that are tried."""
+"""Largest number of cell sizes that are tried."""
 
 
 def simplify(solids: Sequence[Solid], most: int) -> list[Solid]:
-    """Return solids with at most about `most` triangles together; as they are if they have fewer.
+    """Reduce solids to about `most` triangles in all.
 
-    One cell size holds for all, so that details of one size are kept on all of them. A solid of
-    which nothing would be left stays as it is.
+    One cell size applies to all, so that details of one size are preserved on all of them. A solid
+    that would lose all triangles is not changed.
     """
     if sum(len(solid.faces) for solid in solids) <= most:
         return list(solids)
     area = sum(float(np.linalg.norm(_normals(solid), axis=1).sum()) for solid in solids)
-    cell = np.sqrt(0.5 * area / most)  # half of what it would be if all were flat
+    cell = np.sqrt(0.5 * area / most)  # half of the value for flat faces
     for _ in range(MAX_ROUNDS):
         clusters = [_Clusters.from_solid(solid, cell) for solid in solids]
         count = sum(len(cluster.faces) for cluster in clusters)
         if count <= most:
             break
-        cell *= 1.03 * np.sqrt(count / most)  # triangles are as many as cells: an area
+        cell *= 1.03 * np.sqrt(
+            count / most
+        )  # the number of triangles scales with that of cells, an area
     return [
         cluster.solid(solid, cell) if len(cluster.faces) else solid
         for solid, cluster in zip(solids, clusters, strict=True)
@@ -273,7 +272,7 @@ def _normals(solid: Solid) -> Float2D:
 
 
 class _Clusters(NamedTuple):
-    """The cells that vertices lie in, and the triangles between three of them."""
+    """Cells of the vertices, and triangles between three cells."""
 
     of_vertex: Int1D
     cells: int
@@ -299,26 +298,26 @@ class _Clusters(NamedTuple):
 
 
 def _places(solid: Solid, of_vertex: Int1D, count: int, cell: float) -> Float2D:
-    """Return where the vertices of the cells stand, shape (count, 3)."""
+    """Compute the vertices of the cells [m], shape (count, 3)."""
 
-    def summed(values: Float2D, index: Int1D) -> Float2D:
+    def sum_by_cell(values: Float2D, index: Int1D) -> Float2D:
         columns = [np.bincount(index, column, count) for column in values.T]
         return np.column_stack(columns)
 
     number = np.bincount(of_vertex, minlength=count).astype(float)
-    mean: Float2D = summed(solid.vertices, of_vertex) / number[:, None]
+    mean: Float2D = sum_by_cell(solid.vertices, of_vertex) / number[:, None]
     normal = _normals(solid)
     area: Float1D = np.linalg.norm(normal, axis=1)
     normal /= np.maximum(area, np.finfo(float).tiny)[:, None]
     index = of_vertex[solid.faces].ravel()
     planes, weights = np.repeat(normal, 3, axis=0), np.repeat(area, 3)
-    beside = np.einsum(
+    distances = np.einsum(
         "fi,fi->f", planes, np.repeat(solid.vertices[solid.faces[:, 0]], 3, axis=0) - mean[index]
     )
     squares = (weights[:, None, None] * planes[:, :, None] * planes[:, None, :]).reshape(-1, 9)
-    A = summed(squares, index).reshape(-1, 3, 3)
+    A = sum_by_cell(squares, index).reshape(-1, 3, 3)
     pull = MEAN_WEIGHT * np.maximum(np.trace(A, axis1=1, axis2=2), np.finfo(float).tiny)
     A += pull[:, None, None] * np.eye(3)
-    rhs = summed((weights * beside)[:, None] * planes, index)
+    rhs = sum_by_cell((weights * distances)[:, None] * planes, index)
     shift = np.linalg.solve(A, rhs[:, :, None])[:, :, 0]  # [1], with a Tikhonov term
     return np.asarray(mean + np.clip(shift, -cell, cell))

@@ -1,4 +1,4 @@
-"""Motions that a page replays: of a trajectory, of a log, of a robot in the closed loop."""
+"""Build the motions of a replay: trajectory, log and closed loop."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,13 +22,13 @@ from robotid_sim.viewer.animation import Animation, ContactTimes, interpolate, r
 from robotid_sim.viewer.sources import visible_magnification
 
 LOG, UNSEEN = "log", "unseen log"
-"""Names of motions of logs, which charts have in common with the replay."""
+"""Names of the motions of logs, in charts and in the replay."""
 
 MAX_RESIDUAL_RATIO = 3.0
-"""Residual over its standard deviation that has the last color."""
+"""Residual over its standard deviation at the last color."""
 
 FIRST_GHOST_HUE = 3
-"""First hue of an arm beside a log; those before it are of models and of the path."""
+"""First hue of ghost arms; the hues before it are those of models and of the path."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -39,7 +39,7 @@ class GhostArm:
     role: str
     """Color role of the palette."""
     difference: Float2D
-    """Its position less that of the arm itself [rad or m], shape (N, n)."""
+    """Its position minus that of the main arm [rad or m], shape (N, n)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -51,13 +51,13 @@ class ReplayMotion:
     animation: Animation
     beside: tuple[GhostArm, ...] = ()
     magnification: float = 1.0
-    """Factor of the differences that the page begins with."""
+    """Initial factor of the differences."""
     residual: Float2D | None = None
-    """Torque that a model leaves, as a share of what has the last color, shape (N, n)."""
+    """Residual torque over the value at the last color, shape (N, n)."""
     contact: Bool2D | None = None
-    """Whether a link touches another one or the floor, shape (N, n)."""
-    own: str = "reference"
-    """What the arm itself is called where others are beside it."""
+    """Whether a link touches another link or the floor, shape (N, n)."""
+    label: str = "reference"
+    """Label of the main arm if there are ghost arms."""
 
     def reduce_samples(self, most: int) -> "ReplayMotion":
         """Return the motion with at most `most` samples."""
@@ -78,7 +78,7 @@ class ReplayMotion:
         )
 
     def add_contacts(self) -> "ReplayMotion":
-        """Return the motion with the contacts of its links, if there is an engine to find them."""
+        """Return the motion with the contacts of its links, if an engine is installed."""
         touching = ContactTimes.from_animation(self.animation).touching[
             :, : self.animation.robot.dof
         ]
@@ -87,20 +87,20 @@ class ReplayMotion:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Replay:
-    """A robot and its motions, as a page shows them."""
+    """A robot and its motions on a page."""
 
     robot: Robot
     motions: tuple[ReplayMotion, ...]
     camera: str = "iso"
     """A direction of `robotid_sim.viewer.camera`."""
     speed: float = 1.0
-    """Seconds of motion per second at the beginning."""
+    """Initial speed: seconds of motion per second."""
 
 
 def trajectory_motion(
     robot: Robot, trajectory: Trajectory, name: str = MOTION_NAME
 ) -> ReplayMotion:
-    """Return a trajectory, of a periodic one the approach and one period, as in its chart."""
+    """Build the motion of a trajectory; of a periodic one the approach and one period."""
     animation = Animation.from_trajectory(robot, trajectory, name)
     shown = animation.t <= display_times(trajectory)[-1] + 1e-9
     tau = None if animation.tau is None else animation.tau[shown]
@@ -115,28 +115,28 @@ def log_motion(
     predicted: Prediction | None = None,
     noise_std: Float1D | None = None,
 ) -> ReplayMotion:
-    """Return what a log recorded, with the residual of a prediction of it by the identified model.
+    """Build the motion of a log, with the residual of its prediction by the identified model.
 
-    Residuals are shares of their standard deviation `noise_std` [N m], shape (n,).
+    `noise_std` is the standard deviation of the residuals [N m], shape (n,).
     """
     animation = Animation.from_log(robot, log, name)
     if predicted is None or noise_std is None or predicted.t.size < 2:
         return ReplayMotion(name, animation)
-    left = np.abs(predicted.measured - predicted.predicted)
+    residual_size = np.abs(predicted.measured - predicted.predicted)
     full = MAX_RESIDUAL_RATIO * np.maximum(np.nan_to_num(noise_std), np.finfo(float).tiny)
     order = np.argsort(predicted.t, kind="stable")
-    residual = interpolate(animation.t, predicted.t[order], left[order] / full)
+    residual = interpolate(animation.t, predicted.t[order], residual_size[order] / full)
     return ReplayMotion(name, animation, residual=np.minimum(residual, 1.0))
 
 
 def logs_motion(animations: Sequence[Animation]) -> ReplayMotion:
-    """Return the first of several motions with the others as ghosts, by their times."""
+    """Build the first of several motions with the others as ghosts, by their times."""
     first, *others = animations
     beside = tuple(
         GhostArm(a.name, joint_role(FIRST_GHOST_HUE + k), interpolate(first.t, a.t, a.q) - first.q)
         for k, a in enumerate(others)
     )
-    return ReplayMotion(first.name, first, beside, own=first.name)
+    return ReplayMotion(first.name, first, beside, label=first.name)
 
 
 def make_tracking_motion(
@@ -146,11 +146,11 @@ def make_tracking_motion(
     errors: Mapping[str, tuple[str, Float1D, Float2D]],
     magnification: float | None = None,
 ) -> ReplayMotion:
-    """Return a reference and the arm with every model beside it, errors magnified.
+    """Build the motion of a reference with a ghost arm per model, with magnified errors.
 
-    The torques are those that `robot` needs for the reference. `errors` has, by model, color role,
-    times [s], shape (N,), and position less reference, shape (N, n). The magnification is by
-    default that of `visible_magnification`.
+    The torques are those of `robot` on the reference. `errors` has, by model, color role, times
+    [s], shape (N,), and position minus reference, shape (N, n). The default magnification is
+    that of `visible_magnification`.
     """
     t = reduce_times(next(iter(errors.values()))[1])
     reference = trajectory(t)
@@ -166,14 +166,14 @@ def make_tracking_motion(
 
 
 def loop_motions(robot: Robot, loop: ClosedLoop) -> list[ReplayMotion]:
-    """Return the first run of every task and drawn scenario, with all models beside it."""
+    """Build the motion of the first run of every task and drawn scenario, with all models."""
     motions = []
     for task, scenario in product(loop.tasks, loop.scenarios[:MAX_SCENARIOS]):
         errors = {}
         for model in loop.models:
             run = loop.find(model, scenario, task.name)
             if run is not None and isinstance(run.trace, Trace):
-                # A trace holds the reference less the position.
+                # A trace holds the reference minus the position.
                 errors[model] = (model_role(loop, model), run.trace.t, -run.trace.error)
         if errors:
             name = loop_motion(task.name, scenario)
@@ -182,12 +182,12 @@ def loop_motions(robot: Robot, loop: ClosedLoop) -> list[ReplayMotion]:
 
 
 def tie_to_motion(section: Section, motion: str) -> Section:
-    """Return a section whose time axes are those of a motion of the replay."""
+    """Tie the time axes of a section to a motion of the replay."""
     return replace(section, charts=tuple(chart.tie_to_motion(motion) for chart in section.charts))
 
 
 def task_motion(motions: TaskMotions, magnification: float | None, robot: Robot) -> ReplayMotion:
-    """Return the reference of a task and the arm with every model beside it."""
+    """Build the motion of the reference of a task with a ghost arm per model."""
     errors = {
         model: (model if model in ROLE_COLORS else joint_role(k), motions.logs[model].t, error)
         for k, (model, error) in enumerate(motions.errors().items())
