@@ -1,4 +1,4 @@
-"""Backends of a campaign: processes of this machine, which may die, or a Dask cluster."""
+"""Run the work of a campaign in processes of this machine, which may die, or on a Dask cluster."""
 
 import asyncio
 import ctypes
@@ -23,16 +23,16 @@ LOCAL_CLUSTER = "local"
 _log = logging.getLogger(__name__)
 
 MAX_ATTEMPTS = 3
-"""Attempts at work whose process dies."""
+"""Largest number of attempts of work whose process dies."""
 
 
 @contextmanager
 def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
     """Send the work of the context to processes and give their number.
 
-    The cluster is ``local``, or the address of a Dask scheduler; by default processes of joblib.
-    `workers` are those of this machine, by default one per core. Raises `OptionError` if Dask is
-    not installed or no scheduler answers.
+    `cluster` is ``local`` or the address of a Dask scheduler, by default processes of joblib.
+    `workers` is the number of local processes, by default one per core. Raises `OptionError` if
+    Dask is not installed or no scheduler answers.
     """
     count = workers or os.cpu_count() or 1
     if cluster is None:
@@ -46,7 +46,7 @@ def send_work(cluster: str | None, workers: int | None) -> Iterator[int]:
             "--cluster needs Dask's distributed: pip install 'robotid_sim[cluster]'"
         ) from error
     if cluster == LOCAL_CLUSTER:
-        # The campaign itself reports processes that come and go.
+        # The campaign itself reports relevant events of processes.
         logging.getLogger("distributed").propagate = False
         options = {"threads_per_worker": 1, "dashboard_address": None, "preload": [__name__]}
         with LocalCluster(n_workers=count, silence_logs=logging.ERROR, **options) as local:
@@ -76,7 +76,7 @@ def retry_each(
     workers: int,
     store: Callable[[Item, Result | None], None],
 ) -> None:
-    """Pass every item's result to `keep`, None where its process died repeatedly.
+    """Pass the result of every item to `store`, None if its process died `MAX_ATTEMPTS` times.
 
     After the death of a process, all items at work are tried again; the last attempt of each runs
     alone. An exception of an item ends the work. `function` runs in other processes, see
@@ -98,17 +98,17 @@ def retry_each(
             tasks = [waiting[k] for k in numbers]
             each_task(function, tasks, workers, take, apart=True, batch_size="auto")
         except worker_errors() as error:
-            _log.warning("a process died (%s); its work is begun again", error)
+            _log.warning("a process died (%s); its work is repeated", error)
             remaining = [k for k in numbers if k in waiting]
             for number in remaining[:workers]:  # those at work are among the first
-                begun[number] += 1
-                if begun[number] >= MAX_ATTEMPTS:
-                    keep(waiting.pop(number), None)
+                attempts[number] += 1
+                if attempts[number] >= MAX_ATTEMPTS:
+                    store(waiting.pop(number), None)
 
 
 def worker_errors() -> tuple[type[Exception], ...]:
-    """Return the errors that say that a process died."""
-    dask = sys.modules.get("distributed.scheduler")  # of this run, if it has a cluster
+    """Return the errors raised by the death of a process."""
+    dask = sys.modules.get("distributed.scheduler")  # loaded if there is a cluster
     dask_errors = () if dask is None else (dask.KilledWorker,)
     return (TerminatedWorkerError, BrokenProcessPool, *dask_errors)
 
@@ -119,7 +119,7 @@ def dask_setup(_worker: Any) -> None:
 
 
 class TimeLimitError(BaseException):
-    """A block took too long; not caught by any other handler of the program."""
+    """The context exceeded its time limit; not an `Exception`, so that no other code handles it."""
 
 
 @contextmanager
@@ -151,5 +151,5 @@ def limit_seconds(seconds: float | None) -> Iterator[None]:
     finally:
         timer.cancel()
         timer.join()
-        # A late exception must not be raised after the block.
+        # A late exception must not be raised after the context.
         ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)

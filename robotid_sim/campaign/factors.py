@@ -19,7 +19,7 @@ FACTOR_KEYS: Mapping[str, tuple[str, ...]] = {
 """Short names of factors, and the keys of a study that they set."""
 
 ROBOT_FACTOR = "robot"
-"""The factor for the robot of a study."""
+"""The factor that selects the robot."""
 
 DISTRIBUTIONS = ("uniform", "log-uniform", "normal")
 """Distributions of levels, for space-filling designs."""
@@ -36,7 +36,7 @@ class Level:
     label: str | float
     """Label in tables: its value, or a name."""
     values: Mapping[str, Any]
-    """Values by dotted key of a study, or ``robot``."""
+    """Values by key of a study, with dots, or ``robot``."""
 
 
 @document_attributes
@@ -62,7 +62,7 @@ class Factor:
         return _level(self.name, _quantile(*self.drawn, share))
 
     def reduce_levels(self, count: int) -> Any:
-        """Return the entry of a plan for at most so many levels, with the first and the last."""
+        """Reduce the value in the plan to at most `count` levels, including the first and last."""
         if self.drawn is not None or len(self.levels) <= count:
             return self.value
         indices = [round(k * (len(self.levels) - 1) / (count - 1)) for k in range(count)]
@@ -75,8 +75,8 @@ shortened = reprlib.repr
 """Text of a value for a message, however large the value is."""
 
 
-def factor_of(name: str, levels_or_range: Any) -> Factor:
-    """Return a factor of a plan.
+def factor_of(name: str, value: Any) -> Factor:
+    """Build a factor of a plan.
 
     `name` is ``robot``, a key of a study with dots, a short name such as ``estimator``, or any name
     if the levels name their keys. `value` is a list of values; or of levels ``{name = "fine", study
@@ -85,21 +85,15 @@ def factor_of(name: str, levels_or_range: Any) -> Factor:
     space-filling designs: ``{uniform = [low, high]}``, ``{log-uniform = [low, high]}``,
     ``{normal = [mean, std]}``. Raises `OptionError` for other values.
     """
-    if isinstance(levels_or_range, Mapping):
-        return _make_range_factor(name, levels_or_range)
-    if (
-        not isinstance(levels_or_range, Sequence)
-        or isinstance(levels_or_range, str)
-        or not levels_or_range
-    ):
-        raise OptionError(
-            f"factor '{name}' needs a list of levels or a range, got {levels_or_range!r}"
-        )
-    levels = tuple(_level(name, value) for value in levels_or_range)
+    if isinstance(value, Mapping):
+        return _make_range_factor(name, value)
+    if not isinstance(value, Sequence) or isinstance(value, str) or not value:
+        raise OptionError(f"factor '{name}' needs a list of levels or a range, got {value!r}")
+    levels = tuple(_level(name, entry) for entry in value)
     labels = [level.label for level in levels]
     if len(set(labels)) < len(labels):
-        raise OptionError(f"factor '{name}' has a level twice: {labels}")
-    return Factor(name, levels, value=levels_or_range)
+        raise OptionError(f"factor '{name}' has equal levels: {labels}")
+    return Factor(name, levels, value=value)
 
 
 def _level(name: str, value: Any) -> Level:
@@ -124,8 +118,7 @@ def _level(name: str, value: Any) -> Level:
         if not isinstance(value, str):
             raise OptionError(
                 f"factor 'estimator': {shortened(value)} is not a name; give names of `robotid "
-                f"list "
-                'estimators`, such as "ols"'
+                'list estimators`, such as "ols"'
             )
         return Level(value, {"estimation.estimators": [value], "estimation.chosen": value})
     keys = FACTOR_KEYS.get(name, (name,))
@@ -142,19 +135,18 @@ def _flat(values: Mapping[str, Any], above: str = "") -> list[tuple[str, Any]]:
     return flat
 
 
-def _make_range_factor(name: str, range_table: Mapping[str, Any]) -> Factor:
-    kinds = [kind for kind in (*DISTRIBUTIONS, *RANGE_KINDS) if kind in range_table]
+def _make_range_factor(name: str, spec: Mapping[str, Any]) -> Factor:
+    kinds = [kind for kind in (*DISTRIBUTIONS, *RANGE_KINDS) if kind in spec]
     kind = kinds[0] if len(kinds) == 1 else ""
     needed = {kind, "steps"} if kind in RANGE_KINDS else {kind}
-    if not kind or set(range_table) != needed:
+    if not kind or set(spec) != needed:
         raise OptionError(
-            f"factor '{name}': {dict(range_table)} is not a range"
-            f"{suggestion(next(iter(range_table), ''), [*DISTRIBUTIONS, *RANGE_KINDS])}; give a "
-            f"list, "
+            f"factor '{name}': {dict(spec)} is not a range"
+            f"{suggestion(next(iter(spec), ''), [*DISTRIBUTIONS, *RANGE_KINDS])}; give a list, "
             "{range = [low, high], steps = n}, log-range, or one of uniform, log-uniform, normal"
         )
-    numbers = range_table[kind]
-    sound = (
+    numbers = spec[kind]
+    is_valid = (
         isinstance(numbers, Sequence)
         and len(numbers) == 2
         and all(isinstance(x, int | float) and abs(x) <= MAX_NUMBER for x in numbers)
@@ -169,8 +161,8 @@ def _make_range_factor(name: str, range_table: Mapping[str, Any]) -> Factor:
         )
     low, high = float(first), float(second)
     if kind in DISTRIBUTIONS:
-        return Factor(name, drawn=(kind, low, high), value=dict(range_table))
-    steps = range_table["steps"]
+        return Factor(name, drawn=(kind, low, high), value=dict(spec))
+    steps = spec["steps"]
     if not isinstance(steps, int) or isinstance(steps, bool) or not 2 <= steps <= 1000:
         raise OptionError(f"factor '{name}': steps = {steps!r}; give a whole number from 2 to 1000")
     uniform = "log-uniform" if kind == "log-range" else "uniform"

@@ -32,7 +32,7 @@ from robotid_sim.validation.control_run import ControlRun, run_loop
 
 
 class Motions(NamedTuple):
-    """Motions shared by the trials of one cell and one design."""
+    """Shared motions of the trials of one cell and one design."""
 
     setup: Setup
     clean: Log
@@ -44,13 +44,13 @@ class Motions(NamedTuple):
 
 
 def make_motions(trial: StudyTrial, *, needs_loop: bool, limit: float | None) -> Motions | str:
-    """Design and run the motions of a trial within a time [s]; else return the reason."""
+    """Design and run the motions of a trial within `limit` [s]; return the reason of a failure."""
     try:
         with limit_seconds(limit):
             return _make_motions(trial, needs_loop=needs_loop)
     except TimeLimitError:
         return f"{LATE}: its design and rollouts take longer than {limit:g} s"
-    except Exception as error:  # error of a plugin, or of the robot
+    except Exception as error:  # of a plugin or a robot
         return _error_text(error)
 
 
@@ -116,16 +116,16 @@ class GroupRunner:
         """Run the trials of one measured log, preprocessor and set of terms."""
         began = time.perf_counter()
         try:
-            new_rows = self._estimate_rows(trials, seen)
+            rows = self._estimate_rows(trials, measured)
         except TimeLimitError:
             raise
-        except Exception as error:  # error of an estimator or a plugin
-            if len(trials) > 1:  # of one of them: the others keep their rows
-                alone = (self._measure_rows([trial], seen) for trial in trials)
-                return [row for rows in alone for row in rows]
+        except Exception as error:  # of an estimator or a plugin
+            if len(trials) > 1:  # of one trial: the others are run alone
+                separate = (self._measure_rows([trial], measured) for trial in trials)
+                return [row for rows in separate for row in rows]
             return [_row(trials[0], FAILED, _error_text(error), time.perf_counter() - began)]
         spent = (time.perf_counter() - began) / len(trials)
-        return [replace(row, seconds=spent) for row in new_rows]
+        return [replace(row, seconds=spent) for row in rows]
 
     def _estimate_rows(self, trials: Sequence[StudyTrial], measured: Motions) -> list[TrialRow]:
         streams, setup = Streams(trials[0].seed), measured.setup
@@ -167,7 +167,7 @@ class GroupRunner:
 
 
 def run_undisturbed_loop(setup: Setup) -> ClosedLoop:
-    """Run the noise-free laps with the true and the nominal model."""
+    """Run the undisturbed laps with the true and the nominal model, which have no noise."""
     assert setup.comparison is not None
     undisturbed = replace(setup.comparison, scenarios={UNDISTURBED_NAME: (Undisturbed(),)})
     return run_closed_loops(setup.cell, setup.nominal, {}, Streams(0)("control"), undisturbed)

@@ -1,4 +1,4 @@
-"""Metrics of a trial: of its estimate and of its closed loop."""
+"""Metrics of a trial, of its estimate and of its closed loop."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -82,10 +82,10 @@ def loop_metrics(loop: ClosedLoop, model: str, units: tuple[str, ...]) -> dict[s
     """
     lap = loop.laps[0] if loop.laps else loop.tasks[0].name
     scenario = next((name for name in loop.scenarios if name != UNDISTURBED_NAME), UNDISTURBED_NAME)
-    model_run, nominal = (loop.find(m, scenario, lap) for m in (model, NOMINAL))
-    if model_run is None:
+    run, nominal_run = (loop.find(m, scenario, lap) for m in (model, NOMINAL))
+    if run is None:
         return {"tracking_error": None, "tracking_gap": None, "tracking_gain": None}
-    error = float(rms(model_run.rms_error))
+    error = float(rms(run.rms_error))
     return {
         "tracking_error": error,
         "tracking_gap": loop.gap_left(units, model),

@@ -1,4 +1,4 @@
-"""Results of a campaign, and a forecast of a run."""
+"""Results of a campaign, and forecast of a run."""
 
 import csv
 import json
@@ -29,7 +29,7 @@ class CampaignResult:
     plan: CampaignPlan
     trials: Sequence[StudyTrial]
     rows: Sequence[TrialRow]
-    """One per trial that has ended."""
+    """One row per finished trial."""
 
     @classmethod
     def load(cls, folder: str | Path, *, trust_plugins: bool = False) -> "CampaignResult":
@@ -68,7 +68,7 @@ class CampaignResult:
             raise OptionError(f"no trial of {folder} is finished; run the campaign first")
 
     def answers(self) -> list[str]:
-        """Return the answers to the plan's questions as sentences."""
+        """Answer the questions of the plan, one sentence each."""
         return [text for config in self.plan.answers for text in answer(config, self.rows)]
 
     def content(self) -> dict[str, Any]:
@@ -82,7 +82,7 @@ class CampaignResult:
         return {"title": self.plan.title, "trials": len(self.trials), "left": remaining, **counts}
 
     def table(self) -> dict[str, list[Any]]:
-        """Return a table with a column per factor, metric and property, and a row per trial."""
+        """Return a column per factor, property and metric, with one row per trial."""
         table: dict[str, list[Any]] = {
             factor: [row.factors[factor] for row in self.rows] for factor in self.plan.factors
         }
@@ -133,7 +133,7 @@ class CampaignForecast(NamedTuple):
     content: dict[str, Any]
     """Trials, time [s] and disk [MB], as JSON values."""
     work: SharedWork
-    """Work of the remaining trials."""
+    """Shared work of the remaining trials."""
 
 
 def plan_campaign(
@@ -164,17 +164,15 @@ def plan_campaign(
             store.require_plan(json.loads(plan.model_dump_json()))
             rows = store.rows_of(trials)
     finished = {row.key for row in rows}
-    remaining = [trial for trial in trials if trial.key not in finished]
-    work = SharedWork.from_trials(remaining)
-    effort = Effort.from_trials(
-        remaining, plan, [row.seconds for row in rows if row.status == DONE]
-    )
+    missing = [trial for trial in trials if trial.key not in finished]
+    work = SharedWork.from_trials(missing)
+    effort = Effort.from_trials(missing, plan, [row.seconds for row in rows if row.status == DONE])
     # A factor on a sensor replaces the default ones.
     sets = {", ".join(trial.study.list_sensors()) or "none" for trial in trials}
     content = {
         "title": plan.title,
         "trials": len(trials),
-        "finished": len(trials) - len(remaining),
+        "finished": len(trials) - len(missing),
         "designs": work.bases,
         "logs": work.logs,
         "preprocessed_logs": work.fits,

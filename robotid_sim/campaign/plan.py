@@ -23,10 +23,10 @@ Design = Literal["grid", "list", "latin-hypercube", "sobol"]
 QUICK_SEEDS = 3
 QUICK_SAMPLES = 8
 QUICK_LEVELS = 3
-"""Limits of a plan in its quick form."""
+"""Size of a plan in its quick form."""
 
 ANSWER_FIELDS = ("level", "value", "limit", "by")
-"""Fields of an answer's sentence."""
+"""Fields of the sentence of an answer."""
 
 MAX_TRIALS = 100_000
 """Largest number of trials of a campaign."""
@@ -36,7 +36,7 @@ MAX_SEED = 2**63 - 1
 
 
 class AnswerConfig(ConfigSection):
-    """A question that the page answers in a sentence, by a metric."""
+    """An answer of the page, with its metric and sentence."""
 
     metric: str
     """Metric of the answer."""
@@ -66,7 +66,7 @@ class AnswerConfig(ConfigSection):
 
 
 class CampaignPlan(ConfigSection):
-    """A campaign: the common study, the factors, and the seeds."""
+    """A campaign: common settings, factors and number of trials."""
 
     title: str = "Campaign"
     """Title of its page."""
@@ -94,7 +94,7 @@ class CampaignPlan(ConfigSection):
     time_limit: float | None = Field(default=None, gt=0.0)
     """Time limit of the trials of one log [s]; after it they are recorded as late."""
     answers: tuple[AnswerConfig, ...] = ()
-    """Questions that the page answers in sentences."""
+    """Answers of the page."""
 
     @model_validator(mode="after")
     def _names_exist(self) -> "CampaignPlan":
@@ -109,8 +109,7 @@ class CampaignPlan(ConfigSection):
         outside = not seeds or min(seeds) < 0 or max(seeds) > MAX_SEED
         if outside or len(set(seeds)) < len(seeds):
             raise OptionError(
-                f"seeds = {shortened(self.seeds)} are not distinct whole numbers from 0 to "
-                f"{MAX_SEED}"
+                f"seeds = {shortened(self.seeds)}; give distinct whole numbers from 0 to {MAX_SEED}"
             )
         if self.count > MAX_TRIALS:
             raise OptionError(
@@ -180,8 +179,8 @@ class CampaignPlan(ConfigSection):
 def _fill_space(
     factors: Sequence[Factor], design: Design, count: int
 ) -> Iterator[dict[str, Level]]:
-    """Yield space-filling points of the factors, deterministic by design and count."""
-    from scipy.stats import qmc  # takes a while
+    """Yield space-filling points of the factors, reproducible by design and count."""
+    from scipy.stats import qmc  # slow import
 
     if design == "sobol":  # SciPy warns unless it is a power of two
         shares = qmc.Sobol(len(factors), rng=0).random_base2((count - 1).bit_length())[:count]
@@ -232,11 +231,11 @@ def plan_of(content: Mapping[str, Any], where: str = "plan") -> CampaignPlan:
         return CampaignPlan.model_validate(content)
     except ValidationError as error:
         key, reason = first_error(error)
-        names = ", ".join(CampaignPlan.model_fields)
+        keys = ", ".join(CampaignPlan.model_fields)
         first = error.errors()[0]
         if first["type"] == "extra_forbidden":
-            raise OptionError(f"{where}: unknown key '{key}'; known: {names}") from error
-        if first["type"] == "value_error":  # of several keys; the text names them
+            raise OptionError(f"{where}: unknown key '{key}'; known: {keys}") from error
+        if first["type"] == "value_error":  # the text names its keys
             raise OptionError(f"{where}: {first['ctx']['error']}") from error
         raise OptionError(f"{where}: '{key}': {reason}") from error
     except (OptionError, UnknownNameError) as error:

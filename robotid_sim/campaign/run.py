@@ -1,4 +1,4 @@
-"""Running the missing trials of a campaign, on this machine or a cluster."""
+"""Run the missing trials of a campaign, in processes of this machine or of a cluster."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -98,14 +98,13 @@ def run_campaign(
         store.note("versions", json.dumps(versions()))
         store.note("trials", str(len(trials)))
         finished = store.list_finished_trials(again=again)
-        remaining = [trial for trial in trials if trial.key not in finished]
-        _run_missing(plan, store, remaining, workers, len(trials), progress)
+        missing = [trial for trial in trials if trial.key not in finished]
+        _run_missing(plan, store, missing, workers, len(trials), progress)
         counts = store.counts({trial.key for trial in trials})
         others = sum(store.counts().values()) - sum(counts.values())
-        before = len(trials) - len(remaining)
-        return CampaignRun(
-            len(remaining), before, counts, others, SharedWork.from_trials(remaining)
-        )
+        before = len(trials) - len(missing)
+        work = SharedWork.from_trials(missing)
+        return CampaignRun(len(missing), before, counts, others, work)
 
 
 def _run_missing(

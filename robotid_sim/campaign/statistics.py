@@ -1,4 +1,4 @@
-"""Statistics of a campaign: spreads by level, paired tests, effects, answers, failures."""
+"""Statistics of the rows of a campaign: spreads, paired tests, effects, answers, failures."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence
@@ -68,17 +68,16 @@ def spread_by(rows: Sequence[TrialRow], factor: str, metric: str) -> list[Spread
 
 
 def sort_levels(levels: Iterable[Label]) -> list[Label]:
-    """Return levels: numbers by size, names as they come."""
+    """Sort distinct levels: numbers by size, names in their order."""
     distinct = list(dict.fromkeys(levels))
-    return (
-        sorted(distinct) if all(isinstance(level, int | float) for level in distinct) else distinct
-    )
+    numeric = all(isinstance(level, int | float) for level in distinct)
+    return sorted(distinct) if numeric else distinct
 
 
 def values_of(rows: Iterable[TrialRow], metric: str) -> Float1D:
-    """Return a metric of the trials that ended and have it."""
-    metric_values = (row.metrics.get(metric) for row in rows if row.status == DONE)
-    return np.array([value for value in metric_values if value is not None], dtype=float)
+    """Return the known values of a metric of the finished trials."""
+    values = (row.metrics.get(metric) for row in rows if row.status == DONE)
+    return np.array([value for value in values if value is not None], dtype=float)
 
 
 def _interval_of_median(values: Float1D) -> tuple[float, float] | None:
@@ -99,30 +98,30 @@ def _interval_of_median(values: Float1D) -> tuple[float, float] | None:
 def test_pairs(rows: Sequence[TrialRow], factor: str, metric: str) -> list[PairedTest]:
     """Test all pairs of levels of a factor in trials that are otherwise the same.
 
-    Trials of the same other levels and seed are a pair. Pairs of levels with fewer than five of
-    them are omitted.
+    Trials with the same other levels and seed form a pair. Pairs of levels with fewer than five
+    such pairs are omitted.
     """
     by_level: dict[Label, dict[Any, float]] = defaultdict(dict)
     for row in rows:
         value = row.metrics.get(metric)
         if row.status == DONE and value is not None:
-            rest = tuple((k, v) for k, v in sorted(row.factors.items()) if k != factor)
-            by_level[row.factors[factor]][rest, row.seed] = value
-    pairs = []
-    for first, two in combinations(sort_levels(by_level), 2):
-        shared = sorted(set(by_level[first]) & set(by_level[two]), key=repr)
+            others = tuple((k, v) for k, v in sorted(row.factors.items()) if k != factor)
+            by_level[row.factors[factor]][others, row.seed] = value
+    results = []
+    for first, second in combinations(sort_levels(by_level), 2):
+        shared = sorted(set(by_level[first]) & set(by_level[second]), key=repr)
         if len(shared) >= MIN_PAIRS:
-            pair = np.array([[by_level[level][key] for key in shared] for level in (first, two)])
+            pair = np.array([[by_level[level][key] for key in shared] for level in (first, second)])
             positive = bool((pair > 0.0).all())
             change = np.log(pair[1] / pair[0]) if positive else pair[1] - pair[0]
             middle = float(np.median(change))
             p = float(wilcoxon(change).pvalue) if np.any(change) else 1.0
             difference = float(np.expm1(middle)) if positive else middle
-            pairs.append((first, two, len(shared), difference, p))
-    adjusted = holm([p for *_, p in pairs])
+            results.append((first, second, len(shared), difference, p))
+    adjusted = holm([p for *_, p in results])
     return [
-        PairedTest(first, two, count, difference, p)
-        for (first, two, count, difference, _), p in zip(pairs, adjusted, strict=True)
+        PairedTest(first, second, count, difference, p)
+        for (first, second, count, difference, _), p in zip(results, adjusted, strict=True)
     ]
 
 
@@ -145,8 +144,8 @@ def holm(p: Sequence[float]) -> list[float]:
 def effects(rows: Sequence[TrialRow], factors: Sequence[str], metric: str) -> dict[str, float]:
     """Compute the share of the rank variance of a metric that every factor explains.
 
-    For a factor of names it is that between its levels (eta squared), for one of numbers with many
-    values the square of Spearman's correlation. The rest is that of the seeds and of interactions.
+    For named levels it is the variance between levels (eta squared), for many numbers the square of
+    Spearman's correlation. The remaining share is that of seeds and interactions of factors.
     """
     done = [row for row in rows if row.status == DONE and row.metrics.get(metric) is not None]
     if len(done) < 2:
@@ -167,8 +166,8 @@ def _compute_explained_share(
         return float(correlation**2)
     between = 0.0
     for level in set(labels):
-        level_ranks = ranks[[label == level for label in labels]]
-        between += level_ranks.size * float((level_ranks.mean() - ranks.mean()) ** 2)
+        members = ranks[[label == level for label in labels]]
+        between += members.size * float((members.mean() - ranks.mean()) ** 2)
     return between / total
 
 
@@ -184,7 +183,7 @@ def failures(rows: Iterable[TrialRow]) -> Counter[tuple[str, str]]:
 
 
 def answer(config: AnswerConfig, rows: Sequence[TrialRow]) -> list[str]:
-    """Return the answer of a campaign, one sentence per level of its factor."""
+    """Answer a question of a campaign, one sentence per level of the factor `config.by`."""
     if config.by is None:
         return [_sentence(config, rows, "")]
     levels = sort_levels(row.factors[config.by] for row in rows)
@@ -201,8 +200,8 @@ def _sentence(config: AnswerConfig, rows: Sequence[TrialRow], by: Label) -> str:
     if not spreads:
         return f"No trial is finished{where}."
     if config.at_most is None:
-        spread = min(spreads, key=lambda s: float(np.median(s.values)))
-        value = float(np.median(spread.values))
+        chosen = min(spreads, key=lambda s: float(np.median(s.values)))
+        value = float(np.median(chosen.values))
     else:
         enough = [s for s in spreads if (s.quantile(0.75) or 0.0) <= config.at_most]
         if not enough:
@@ -211,10 +210,10 @@ def _sentence(config: AnswerConfig, rows: Sequence[TrialRow], by: Label) -> str:
                 f"No {config.factor} reaches {shown(config.at_most)}{where}; the best is "
                 f"{text_of(best.level)} with {shown(best.quantile(0.75))}."
             )
-        spread = enough[0]
-        value = spread.quantile(0.75) or 0.0
-    words: Mapping[str, str] = {
-        "level": text_of(spread.level),
+        chosen = enough[0]
+        value = chosen.quantile(0.75) or 0.0
+    fields: Mapping[str, str] = {
+        "level": text_of(chosen.level),
         "value": shown(value),
         "limit": shown(config.at_most),
         "by": text_of(by),

@@ -1,6 +1,6 @@
-"""The store of a campaign: one SQLite file with a row per trial, and a file of arrays.
+"""The store of a campaign: an SQLite file with one row per trial, and a file of arrays.
 
-The rows of a group of trials are written in one transaction.
+The rows of a group of trials are written in one transaction, all or none.
 """
 
 import json
@@ -90,15 +90,15 @@ class RowStore:
             )
 
     def _require_schema(self, schema: int) -> None:
-        stored = self.about("schema")
+        stored = self.read_about("schema")
         if stored != str(schema):
             raise FileFormatError(
-                f"{self.file} is of schema {stored}, and this robotid_sim has {schema}; export its "
-                "rows with the version that wrote it, or choose another folder"
+                f"{self.file} has schema {stored}, not {schema}; export its rows with the "
+                "robotid_sim that wrote it, or choose another folder"
             )
 
-    def about(self, name: str) -> str | None:
-        """Return the note of a name."""
+    def read_about(self, name: str) -> str | None:
+        """Read the note of a name; None without one."""
         with name_file_in_errors(self.file):
             row = self._read("SELECT value FROM about WHERE name = ?", (name,)).fetchone()
         return None if row is None else str(row[0])
@@ -140,8 +140,8 @@ class RowStore:
         size = self._rows.execute(
             "SELECT page_count * page_size FROM pragma_page_count, pragma_page_size"
         ).fetchone()[0]
-        steps = iter(range(1 + size // BYTES_OF_STEPS))
-        self._rows.set_progress_handler(lambda: next(steps, None) is None, MAX_STEPS)
+        budget = iter(range(1 + size // BYTES_OF_STEPS))
+        self._rows.set_progress_handler(lambda: next(budget, None) is None, MAX_STEPS)
         return self._rows.execute(text, tuple(values))
 
 
@@ -162,7 +162,7 @@ ARRAY_FILE = "arrays.h5"
 SCHEMA_VERSION = 1
 
 DONE, FAILED, LATE, LOST = "done", "failed", "late", "lost"
-"""Status of a trial: it ended; it raised; it took too long; its worker died three times."""
+"""Status of a trial: finished; raised an error; too slow; its worker died three times."""
 
 GROWING_KEYS = (
     "seeds",
@@ -174,7 +174,7 @@ GROWING_KEYS = (
     "question",
     "time_limit",
 )
-"""Keys of a plan that may change while its trials stay valid."""
+"""Keys of a plan that may change without new trials."""
 
 _COLUMNS = {
     "key": "TEXT",
@@ -190,7 +190,7 @@ _COLUMNS = {
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class TrialRow:
-    """Result of a trial."""
+    """Stored result of a trial."""
 
     key: str
     """Hash of everything that affects the result."""
@@ -245,7 +245,7 @@ class Store(RowStore):
         )
 
     def list_finished_trials(self, *, again: Sequence[str] = ()) -> set[str]:
-        """Return the keys of the trials that were run, except those of some statuses."""
+        """Return the keys of the finished trials, except those with the statuses `again`."""
         marks = ", ".join("?" for _ in again)
         return {key for (key,) in self.select("key", f"WHERE status NOT IN ({marks})", again)}
 
@@ -277,11 +277,10 @@ class Store(RowStore):
         for name in [*before, *plan]:
             old, new = before.get(name), plan.get(name)
             if name not in GROWING_KEYS and old != new:
-                where, old_value, two = _first_difference(name, old, new)
+                key, stored, requested = _first_difference(name, old, new)
                 raise OptionError(
-                    f"{self.folder} holds a campaign of another plan: {where} is {old_value!r} "
-                    f"there and "
-                    f"{two!r} in this one; choose another folder"
+                    f"{self.folder} has a campaign of another plan: {key} is {stored!r}, not "
+                    f"{requested!r}; choose another folder"
                 )
 
     def counts(self, keys: set[str] | None = None) -> dict[str, int]:
@@ -315,7 +314,7 @@ class Store(RowStore):
         except (ValueError, RecursionError):
             table = None
         if not isinstance(table, dict):
-            raise self._damage_error(f"{what} is not a table in JSON")
+            raise self._damage_error(f"{name} is not a JSON table")
         return table
 
     def _damage_error(self, reason: str) -> FileFormatError:

@@ -1,4 +1,4 @@
-"""From a plan to its trials: their settings, shared work and cost."""
+"""From a plan to its trials, their shared work and its cost."""
 
 import hashlib
 import json
@@ -41,7 +41,7 @@ ROW_SIZE = 1e-3
 """Size of a row of the store [MB]."""
 
 SIDE_CAR_NAME = "robot.toml"
-"""Name of the settings file beside a robot's file."""
+"""Side-car file of a robot file."""
 
 
 @document_attributes
@@ -60,9 +60,9 @@ class StudyTrial:
     base: str
     """Hash of the settings of the motions: robot, nominal model, design, experiment."""
     log: str
-    """Hash of the settings of the log: motions, sensors, seed."""
+    """Hash of the settings of the log: those of the motions, sensors, seed."""
     rows: str
-    """Hash of the settings of the rows: log, preprocessor, terms."""
+    """Hash of the settings of the rows: those of the log, preprocessor, terms."""
 
 
 Group = tuple[StudyTrial, ...]
@@ -93,8 +93,8 @@ def trials_of(
     by_key = {trial.key: trial for trial in trials}
     if len(by_key) < len(trials):
         twice = next(t for t in trials if by_key[t.key] is not t)
-        first, two = dict(twice.factors), dict(by_key[twice.key].factors)
-        raise OptionError(f"two trials are the same: {first} and {two}; a factor changes nothing")
+        first, second = dict(twice.factors), dict(by_key[twice.key].factors)
+        raise OptionError(f"two trials are equal: {first} and {second}; a factor has no effect")
     return trials
 
 
@@ -144,10 +144,10 @@ def _parts(
     if files:
         base["files"] = files
     chosen = fit.pop("chosen")
-    estimate_part = {"estimator": chosen, "options": fit.pop("options").get(chosen)}
-    estimate_part |= {"loop": plan.has_loop_metric, "arrays": sorted(plan.arrays)}
+    estimate = {"estimator": chosen, "options": fit.pop("options").get(chosen)}
+    estimate |= {"loop": plan.has_loop_metric, "arrays": sorted(plan.arrays)}
     fit.pop("estimators")
-    return base, [whole["preset"], sensors], [whole["preprocess"], fit], estimate_part
+    return base, [whole["preset"], sensors], [whole["preprocess"], fit], estimate
 
 
 def _hash(content: Any) -> str:
@@ -166,7 +166,7 @@ def groups_of(trials: Sequence[StudyTrial]) -> list[Group]:
 @document_attributes
 @dataclass(frozen=True, slots=True)
 class SharedWork:
-    """Amount of every kind of work of some trials, shared work counted once."""
+    """Number of pieces of work of trials, by kind."""
 
     trials: int
     bases: int
@@ -202,7 +202,7 @@ class Effort:
     def from_trials(
         cls, trials: Sequence[StudyTrial], plan: CampaignPlan, recorded: Sequence[float] = ()
     ) -> Self:
-        """Return the effort of the remaining trials.
+        """Estimate the effort of trials.
 
         With `recorded` times of trials of the plan [s], their mean is used.
         """

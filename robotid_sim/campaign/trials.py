@@ -48,9 +48,9 @@ _COLUMNS = {
 
 @cache
 def code_fingerprint(module: str) -> str:
-    """Hash the code that the results of a module's functions depend on.
+    """Hash the code that affects the results of the functions of a module.
 
-    That is its source, sources and data of this package except code for display, and the
+    That is its source, sources and data of this package except reports and viewers, and the
     versions of Python and packages.
     """
     digest = hashlib.sha256(repr((sys.version, sorted(versions().items()))).encode())
@@ -70,7 +70,7 @@ def code_fingerprint(module: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """A unit of work: a function by its dotted name, and its arguments."""
+    """A piece of work: a function by its dotted name, and its arguments."""
 
     name: str
     """Unique in its run; used in messages."""
@@ -83,9 +83,7 @@ class Trial:
 
     def __post_init__(self) -> None:
         if not re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._+-]*", self.name):
-            raise OptionError(
-                f"'{self.name}' is not a name of a trial; use letters, digits and . _ -"
-            )
+            raise OptionError(f"invalid name '{self.name}' of a trial; use letters, digits, . _ -")
 
     @property
     def decisive(self) -> tuple[str, str, str]:
@@ -155,7 +153,7 @@ def run_trials(
     with RowStore(folder / FILE_NAME, _COLUMNS, SCHEMA_VERSION, write=True) as rows:
         requested = set(keys)
         texts = {key: text for key, text in rows.select("key, result") if key in requested}
-        # The same work under two names is done once.
+        # Equal work under two names is run once.
         missing = {key: t for key, t in zip(keys, trials, strict=True) if key not in texts}
 
         def report_progress() -> None:

@@ -285,10 +285,10 @@ def _rotor_torque(rows: TermRows, chosen: Sequence[Candidate], values: Float1D) 
     """
     problem, states = rows.problem, rows.states
     columns = []
-    for one, own in zip(chosen, consecutive(0, [one.size for one in chosen]), strict=True):
-        value = float(values[own[0]])
-        symbol = f"Ia{one.joint + 1}"
-        if one.kind != LOADED or symbol not in problem.basis.in_combination:
+    for term, span in zip(chosen, list_groups(0, [c.size for c in chosen]), strict=True):
+        value = float(values[span[0]])
+        symbol = f"Ia{term.joint + 1}"
+        if term.kind != LOADED or symbol not in problem.basis.in_combination:
             continue
         j = term.joint
         rotor = ROTOR_STD * rows.rotors[j] * states.ddq[:, j]

@@ -227,8 +227,8 @@ def test_a_shipped_plan_can_be_built_whole_and_quick(name) -> None:
         ({"factors": {"x": [{"name": "a"}, {"name": "b"}]}}, "a factor has no effect"),
         ({"robot": None}, "a campaign needs a robot"),
         ({"seeds": 0}, "'seeds"),
-        ({"seeds": [1, 1]}, "not distinct whole numbers"),
-        ({"design": "list", "factors": {"a": [1, 2], "b": [1]}}, "as many levels"),
+        ({"seeds": [1, 1]}, "give distinct whole numbers"),
+        ({"design": "list", "factors": {"a": [1, 2], "b": [1]}}, "equal numbers of levels"),
         ({"time_limit": -1.0}, "'time_limit': should be greater than 0"),
         (
             {"answers": [{"metric": "nees", "factor": "estimatr", "sentence": ""}]},
