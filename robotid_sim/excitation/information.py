@@ -43,7 +43,7 @@ class Prior:
         if root.shape[0] != root.shape[1] or np.tril(root, -1).any():
             raise ShapeError(
                 f"a prior's root must be square and upper triangular, got shape {root.shape}; for "
-                "other matrices there are Prior.of_information and Prior.of_rows"
+                "other matrices there are Prior.from_information and Prior.from_rows"
             )
 
     @classmethod

@@ -48,7 +48,7 @@ class CarriedPoint:
         freeze(self, (None, 37), "geometry")
         freeze(self, (3,), "point")
         freeze(self, (None,), "q_start")
-        freeze(self, (3, 3), "held")
+        freeze(self, (3, 3), "orientation")
         if self.q_start.size < self.bodies:
             raise ShapeError("q_start needs a position for every joint of the chain")
         object.__setattr__(self, "position", self.pose()[:3, 3])
@@ -106,7 +106,7 @@ class CarriedPoint:
 
     def content(self) -> dict[str, Any]:
         """Return the trajectory as JSON values."""
-        arrays = ("geometry", "point", "moved", "q_start", "held")
+        arrays = ("geometry", "point", "moved", "q_start", "orientation")
         values = {name: getattr(self, name).tolist() for name in arrays}
         return {"robot_name": self.robot_name, **values}
 

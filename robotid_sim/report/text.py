@@ -209,7 +209,7 @@ def cad_text(result: CadInertia) -> Iterator[Text]:
         for name in link.hulls:
             yield f"{link.name}: mesh {name} is not closed; its convex hull is used"
     for note in result.robot.assumptions:
-        if note.startswith("limits that"):
+        if note.startswith("limits missing"):
             yield f"{note}; assumed limits are written, enter those of the robot"
 
 

@@ -73,11 +73,11 @@ def test_an_interrupt_is_said_while_the_engine_is_loaded_too() -> None:
     code = """
 import os, signal
 from robotid_sim.signals import end_at_signals
-from robotid_sim.engine.client import captured_output
+from robotid_sim.engine.client import capture_output
 
 signal.signal(signal.SIGINT, signal.default_int_handler)
 end_at_signals()
-with captured_output():
+with capture_output():
     os.kill(os.getpid(), signal.SIGINT)
 """
     ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

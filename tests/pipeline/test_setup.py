@@ -117,7 +117,7 @@ def rows_of(motion, *_):
 
 @pytest.mark.slow
 def test_nominal_basis_and_problem_are_built_once(monkeypatch, tmp_path):
-    nominals = counted(monkeypatch, nominal, "perturbed_nominal", lambda *_, **__: "nominal")
+    nominals = counted(monkeypatch, nominal, "perturb_nominal", lambda *_, **__: "nominal")
     columns = ("Fv", "Fc", "Ia")
     bases = counted(
         monkeypatch,
