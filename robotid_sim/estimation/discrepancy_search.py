@@ -129,8 +129,9 @@ def _is_periodic(problem: LinearProblem, discrepancy: Discrepancy) -> bool:
     r"""Return whether the residuals repeat with the period.
 
     With the sums of a joint's residuals of unit variance over the :math:`n_i` rows of one phase,
-    :math:`\sum_i S_i^2 / n_i` is the number of phasesif nothing repeats, times the number of periods if everything does. It is tested by the F
-    distribution, all joints together and one by one, with the equivalent number of independent rows.
+    :math:`\sum_i S_i^2 / n_i` is the number of phases if nothing repeats, times the number of
+    periods if everything does. It is tested by the F distribution, all joints together and one by
+    one, with the equivalent number of independent rows.
     """
     if problem.period is None:
         return False

@@ -398,7 +398,7 @@ class OneJoint(EncoderNoise):
 )
 def test_a_wrong_array_of_a_sensor_names_the_sensor(sensor, reason):
     log, rng = measured(load_robot("twolink")).log, np.random.default_rng(0)
-    said = rf"^sensor {type(sensor).__name__} makes no valid log: {reason} .*its __call__$"
+    said = rf"^sensor {type(sensor).__name__} makes an invalid log: {reason} .*its __call__$"
     for sense in (
         lambda: measure(log, sensor, rng),
         lambda: replicate_measurement(log, (sensor,), rng, 0.5),
