@@ -29,7 +29,7 @@ MAX_SHARE_PER_STEP = 1.0
 """Share of the sliding variable that one control step may take away; beyond, it overshoots."""
 
 POSE_COUNT = 200
-"""Poses of a path that the coupling of the joints is looked at, about."""
+"""Approximate number of poses of a path for the coupling of the joints."""
 
 
 @public_value

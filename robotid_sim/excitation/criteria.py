@@ -1,4 +1,4 @@
-r"""What makes an excitation good: functions of the information with their exact gradients.
+r"""Criteria of an excitation: functions of the information with their exact gradients.
 
 Every criterion is a function of the information matrix :math:`M = Z^T Z` of weighed rows Z, handed
 over as its triangular root. Here are the weighing of the rows, data from before and D-optimality.
@@ -98,7 +98,7 @@ class Criterion(ABC):
         """Return the value and its gradient with respect to W; these two have shape (N, n, b).
 
         Joints weigh by the size of their torques [N m], shape (n,). The value is infinite if W, the
-        base regressor of N samples, and the prior lack rank.
+        base regressor of N samples, and the prior are rank-deficient.
         """
         variance, tau = self._variance(W, torque_scale)
         each = len(W) // self.motions
@@ -192,7 +192,7 @@ class SpectralCriterion(Criterion):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.p >= 1.0:
-            raise OptionError(f"p = {self.p} is no exponent of a norm; give 1 or more")
+            raise OptionError(f"the exponent of a norm must be at least 1, got p = {self.p}")
 
     def stages(self) -> tuple[Criterion, ...]:
         """Return the p-norm, then the criterion."""
@@ -208,7 +208,7 @@ class DOptimality(Criterion):
         \frac{\partial f}{\partial W} = -2\, S^{-1} W (W^T S^{-1} W)^{-1} + \dots
 
     with the noise variances of the joints on the diagonal of S. It does not depend on the choice of
-    base parameters, their units or their scaling, but for a constant.
+    base parameters, their units or their scaling, except for a constant.
 
     References
     ----------

@@ -166,7 +166,7 @@ class ExcitationProblem:
         return np.asarray(constraint.values(motion).ravel())
 
     def use_jacobian(self, constraint: MotionConstraint, x: Float1D) -> Float2D:
-        """Return the derivative of `use`, one column a coordinate."""
+        """Return the derivative of `use`, one column per coordinate."""
         grid = self.grid_of(constraint.samples)
         blocks = (chain_slopes(grid, p, constraint.slopes(grid.motion(p))) for p in self.each(x))
         return np.asarray(block_diag(*blocks))
@@ -196,7 +196,7 @@ class ExcitationProblem:
         return constraints
 
     def find_violations(self, x: Float1D, *, quickly: bool = False) -> list[Violation]:
-        """Return what the trajectories of x violate, ways from home and back included."""
+        """Find the violations of the trajectories of x, with approach and return."""
         return [
             violation
             for trajectory in self.trajectories(x)
@@ -281,7 +281,7 @@ class ExcitationProblem:
     def advance(self, x: Float1D, y: Float1D, stage: Criterion) -> tuple[Float1D, bool]:
         """Return the best point with all limits kept between x, which does, and y, and if y does.
 
-        A violated kinematic limit is mended by scaling alone; the flag is of everything else.
+        A violated kinematic limit is repaired by scaling alone; the flag is of everything else.
         """
         end = self.shrink_to_limits(y)
         if self.is_feasible(end):

@@ -88,7 +88,7 @@ class RestToRestSpace(JointSpace):
         """Return the coordinates of runs of this space."""
         run = trajectory.motion if isinstance(trajectory, HomedTrajectory) else trajectory
         if not isinstance(run, RestToRest) or run.basis != self.basis:
-            raise OptionError(f"the trajectory is no combination of {self.basis}")
+            raise OptionError(f"the trajectory is not a combination of {self.basis}")
         C = np.array(run.coefficients)
         C[0] -= self.robot.limits.middle
         return np.asarray((C / self.unit).T.ravel())

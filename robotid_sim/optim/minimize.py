@@ -97,7 +97,7 @@ def minimize(
     OptionError
         If an option, a bound or the budget is refused.
     ShapeError
-        If bounds or costs have the wrong shape or are no numbers. What `fun` raises passes through,
+        If bounds or costs have the wrong shape or are not numbers. Errors of `fun` pass through,
         with a note that says when.
     """
     optimizer = _build_optimizer(method, options)
@@ -107,12 +107,12 @@ def minimize(
     message = "the target is reached"
     try:
         while search.x is None or search.best > target:
-            left = max_evals - search.nfev
-            if left == 0:
+            budget_left = max_evals - search.nfev
+            if budget_left == 0:
                 message = "the budget is spent"
                 break
             X = optimizer.ask()
-            costs = search.evaluate(X[:left])
+            costs = search.evaluate(X[:budget_left])
             if len(costs) == len(X):
                 optimizer.tell(X, costs)
             if callback is not None:
@@ -149,7 +149,7 @@ class _Search:
         """Return the costs of a batch, and enter it."""
         try:
             values = self.fun(X.copy())
-        except Exception as error:  # whatever the caller's function raises goes on, with a note
+        except Exception as error:  # errors of the caller's function are re-raised with a note
             error.add_note(
                 f"(the cost function, at {len(X)} points, after {self.nfev} evaluations)"
             )
@@ -199,7 +199,7 @@ class PublishedSetting:
 
     @cached_property
     def flags(self) -> tuple[str, ...]:
-        """What the spectral radii say about it, in words; see `robotid_sim.optim.stability`."""
+        """Assessment by the spectral radii, as text; see `robotid_sim.optim.stability`."""
         optimizer = self.build()
         return stability(optimizer).flags if isinstance(optimizer, MovingOptimizer) else ()
 

@@ -190,7 +190,7 @@ def test_copy_of_a_csv_has_the_bits_of_the_csv(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("row", "text", "message"),
     [
-        (2500, "x", "row 2500, column 'q.joint_1': 'x' is no number"),
+        (2500, "x", "row 2500, column 'q.joint_1': 'x' is not a number"),
         (2500, "nan", "q is not finite"),
         (2500, "1,2", "sample 2500 has 6 values instead of 5"),
     ],

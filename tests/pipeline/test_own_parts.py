@@ -296,7 +296,7 @@ class Cut(EncoderNoise):
 
 def test_a_sensor_leaves_the_samples_as_they_are():
     log = measured(load_robot("twolink")).log
-    with pytest.raises(RobotIdError, match="what Cut returned has other samples or joints"):
+    with pytest.raises(RobotIdError, match="the result of Cut has different samples or joints"):
         measure(log, Cut(), np.random.default_rng(0))
 
 
@@ -353,9 +353,9 @@ class Halved(RtsSmoother):
         (Nothing(), "what estimator 'mine' returned is of type NoneType, expected Estimate"),
         (OthersNames(), "what estimator 'mine' returned is of other parameters or joints"),
         (TheLog(), "what TheLog returned is of type Log, expected Motion"),
-        (Unfiltered(), r"what Unfiltered returned has no row_filter: give the Motion row_filter="),
+        (Unfiltered(), r"the result of Unfiltered has no row_filter; set row_filter="),
         (Unsmooth(), r"preprocessor Unsmooth: tau is not finite .*; correct its __call__"),
-        (Halved(), r"what Halved returned has other samples or joints than its log"),
+        (Halved(), r"the result of Halved has different samples or joints"),
     ],
 )
 def test_what_a_part_returns_is_checked_and_names_the_part(part, said):
