@@ -337,7 +337,7 @@ def independent_columns(W: Float2D, scale: float | None = None) -> Int1D:
 
 
 def columns_by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, Int1D]:
-    """Split the columns of `independent_columns` at the largest gap; see NEGLIGIBLE_RANK_TOLERANCE."""
+    """Split the columns of `independent_columns` at the largest gap."""
     if W.shape[1] == 0:
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     R, order = qr(W, mode="r", pivoting=True)

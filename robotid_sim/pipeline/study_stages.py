@@ -219,7 +219,7 @@ class StudyStages:
                 models,
                 setup.streams("control"),
                 setup.comparison,
-                known=known() if known else None,
+                reused=known() if known else None,
                 workers=self.workers,
                 progress=self.progress,
             )

@@ -145,7 +145,9 @@ class Preprocessor(ABC):
 
         Parameters
         ----------
-        log : Log Log to tune to. robot : Robot
+        log : Log
+            Log to tune to.
+        robot : Robot
             The nominal model.
 
         Returns

@@ -147,7 +147,7 @@ def run_closed_loops(
     rng: np.random.Generator,
     comparison: Comparison | None = None,
     *,
-    known: ClosedLoop | None = None,
+    reused: ClosedLoop | None = None,
     workers: int = 1,
     progress: Progress = silent,
 ) -> ClosedLoop:
@@ -170,7 +170,7 @@ def run_closed_loops(
         Source of all random numbers.
     comparison : Comparison, optional
         What to run.
-    known : ClosedLoop, optional
+    reused : ClosedLoop, optional
         Result of this function without `models`, all else equal: its runs are reused.
     workers : int
         Processes that share the runs.
@@ -188,12 +188,12 @@ def run_closed_loops(
         If the true model's loop diverges undisturbed; others are in `ClosedLoop.failures`.
     """
     comparison = comparison or Comparison()
-    tasks = known.tasks if known else tuple(task_runs(nominal, comparison))
-    gains = known.gains if known else loop_gains(nominal, tasks, comparison, cell.rate)
+    tasks = reused.tasks if reused else tuple(task_runs(nominal, comparison))
+    gains = reused.gains if reused else loop_gains(nominal, tasks, comparison, cell.rate)
     always: dict[str, Robot | Sequence[Robot]] = {TRUE: cell.plant}
     if nominal is not cell.plant:
         always[NOMINAL] = nominal
-    runs: Sequence[ControlRun | FailedRun] = (*known.runs, *known.failures) if known else ()
+    runs: Sequence[ControlRun | FailedRun] = (*reused.runs, *reused.failures) if reused else ()
     done = {_case(run): run for run in runs if run.model not in models}
     first = [make_undisturbed_task(cell, gains, task, rng, comparison) for task in tasks]
     # These define the disturbance of the others; they are too few for processes.
@@ -202,7 +202,7 @@ def run_closed_loops(
     further = _other_tasks(first, references, nominal, {**always, **models}, rng, comparison)
     # Callers with known loops already have processes.
     seconds = sum(task.trajectory.duration for task in further)
-    count = workers if known or seconds >= MAX_SERIAL_TIME else 1
+    count = workers if reused or seconds >= MAX_SERIAL_TIME else 1
     _run(
         further,
         done,

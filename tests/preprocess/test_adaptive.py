@@ -209,7 +209,7 @@ def test_wrong_words_and_cutoffs_are_refused():
 
 def test_cutoffs_are_as_many_as_joints_before_anything_runs(arm):
     config = StudyConfig.model_validate({"preprocess": {"cutoffs": [5.0, 4.0, 3.0]}})
-    with pytest.raises(OptionError, match=f"has 3 numbers; the robot has {arm.dof} joints"):
+    with pytest.raises(OptionError, match=f"has 3 numbers for {arm.dof} joints"):
         build_setup(arm, config.quick())
 
 
