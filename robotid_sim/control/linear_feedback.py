@@ -85,7 +85,7 @@ class ComputedTorque(ModelController):
         return cls(model, gains.bandwidth**2, 2.0 * gains.bandwidth)
 
     def reset(self) -> None:
-        """Reset presliding friction."""
+        """Reset the friction that has built up."""
         self._terms.reset()
 
     def __call__(self, t: float, q: Float1D, dq: Float1D, setpoint: Setpoint) -> Float1D:
@@ -217,7 +217,7 @@ MAX_BANDWIDTH_RATIO = 0.125
 """Largest bandwidth over the control rate [rad]."""
 
 NOMINAL_ERROR_SHARE = 0.2
-"""Assumed error of gravity and Coulomb friction of a nominal model, as a share."""
+"""Relative error of gravity and Coulomb friction of a nominal model."""
 
 VELOCITY_SHARE = 0.05
 """Share of a velocity limit for the error; designs leave a tenth."""
@@ -231,7 +231,7 @@ def excitation_bandwidth(nominal: Robot, rate: float) -> float:
     Where a model gets an acceleration a wrong from one moment to the next, a critically damped loop
     of bandwidth :math:`\omega` is off in velocity by at most :math:`a / (e\, \omega)`. Light links
     without rotors have a large a: a fifth of :math:`M^{-1} g` at the worst of random poses, or of
-    what Coulomb friction gives the joint alone, which turns around with the joint.
+    the effect of Coulomb friction on the joint alone, which reverses with the joint.
 
     The control rate is in Hz.
     """
@@ -245,7 +245,7 @@ def excitation_bandwidth(nominal: Robot, rate: float) -> float:
 
 
 def friction_inertia(nominal: Robot, rate: float) -> Float1D:
-    r"""Return the inertia added in the loop to joints with friction and no rotor [kg m^2 or kg].
+    r"""Compute the missing inertia of joints with friction and without rotor [kg m^2 or kg].
 
     Over a control step h viscous friction is like an inertia :math:`h F_v`. Of a joint that moves
     less, gains in proportion to its inertia are next to nothing beside its friction: it goes where

@@ -95,7 +95,7 @@ class SuperTwisting(SlidingLaw):
     A sampled loop chatters around zero. Below the layer the law is therefore linear,
     :math:`k_1 \Phi^{-1/2} s + w` with :math:`\dot w = k_2 s / \Phi`: a disturbance of rate L leaves
     s at :math:`L / k_2` of the layer. As a proportional-integral loop through a positive diagonal I
-    it is passive, hence stable on coupled joints too, to which the proof of one joint does not
+    it is passive, hence stable on coupled joints too, to which the analysis of one joint does not
     extend outside of the layer. Its damping ratio :math:`k_1 / (2 \sqrt{k_2})` does not depend on
     the layer.
 

@@ -26,7 +26,7 @@ class Compensation:
     .. math:: \hat\tau = \hat M a + \hat C v + \hat g + \hat f(v)
 
     With :math:`v = \dot q + s`, :math:`a = \dot v`, the torque :math:`\tau = \hat\tau + u` and the
-    right model, what is left is [1]_, sec. 9.2
+    right model, the remaining error is [1]_, sec. 9.2
 
     .. math:: M \dot s + C s + f(\dot q + s) - f(\dot q) = -u - d ,
 
@@ -50,7 +50,7 @@ class Compensation:
         object.__setattr__(self, "_terms", RunningTerms(self.model, self.model.terms))
 
     def reset(self) -> None:
-        """Reset presliding friction."""
+        """Reset the friction that has built up."""
         self._terms.reset()
 
     def __call__(self, q: Float1D, dq: Float1D, v: Float1D, a: Float1D) -> Float1D:

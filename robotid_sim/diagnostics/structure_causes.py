@@ -212,8 +212,8 @@ def _word_clock_rate(value: Float1D) -> Wording:
     excess = float(value[0])
     return Wording(
         describe_strength(excess),
-        "compare the time stamps with another clock, and multiply them by {(1.0 + excess) ** "
-        "0.5:.4g} if they are wrong; otherwise set `gravity` in [robot]",
+        "compare the time stamps with another clock, and multiply them by "
+        f"{(1.0 + excess) ** 0.5:.4g} if they are wrong; otherwise set `gravity` in [robot]",
     )
 
 

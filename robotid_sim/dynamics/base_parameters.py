@@ -42,7 +42,7 @@ STATE_COUNT = 500
 ROUNDING_TOLERANCE = 1e-9
 """Coefficients below this, over the largest of a sum, are zero."""
 
-FAINT_ROUNDING_TOLERANCE = 1e-5
+NEGLIGIBLE_ROUNDING_TOLERANCE = 1e-5
 """The same where columns were dropped that are not quite dependent."""
 
 
@@ -65,10 +65,10 @@ class BaseParameters:
     considered: Int1D
     """Columns that a fit may have, shape (c,); other parameters are not identified."""
     inertial_rank: int
-    """Number of base parameters led by an inertial parameter."""
-    below_threshold: tuple[str, ...] = ()
+    """How many of the base parameters are led by an inertial parameter."""
+    negligible: tuple[str, ...] = ()
     """Parameters that would lead another one with 1e4 times more signal; see
-    `FAINT_RANK_TOLERANCE`."""
+    `NEGLIGIBLE_RANK_TOLERANCE`."""
 
     def __post_init__(self) -> None:
         freeze(self, (len(self.columns), len(self.symbols)), "B")
@@ -125,8 +125,8 @@ class BaseParameters:
     def complete(self, beta: Float1D, phi: Float1D) -> Float1D:
         """Return a full parameter vector, shape (p,), with given base parameters, shape (b,).
 
-        It is `phi` with the leading columns changed, so that it gives the torques of `beta`
-        exactly; its bodies may be inconsistent.
+        It is `phi`, which completes the base parameters, with the columns that lead them changed:
+        it gives the torques of `beta` exactly, and its bodies may be impossible.
         """
         completed = np.array(phi, dtype=float)
         completed[self.columns] += beta - self.project(phi)
@@ -151,7 +151,7 @@ class BaseParameters:
                 f"{names} cannot lead: {self.rank} independent columns make this base; "
                 "see `independent_columns`"
             )
-        rounding = FAINT_ROUNDING_TOLERANCE if self.below_threshold else ROUNDING_TOLERANCE
+        rounding = NEGLIGIBLE_ROUNDING_TOLERANCE if self.negligible else ROUNDING_TOLERANCE
         symbols = [self.symbols[c] for c in leads]
         return BaseParameters(
             columns=leads,
@@ -160,7 +160,7 @@ class BaseParameters:
             units=tuple(units[c] for c in leads),
             considered=self.considered,
             inertial_rank=int((leads < _n_inertial(self.symbols)).sum()),
-            below_threshold=tuple(s for s in self.below_threshold if s not in symbols),
+            negligible=tuple(s for s in self.negligible if s not in symbols),
         )
 
     def map_to(self, other: "BaseParameters") -> Float2D:
@@ -243,7 +243,7 @@ def require_basis_of(robot: Robot, basis: BaseParameters) -> None:
     if fits:
         W = torque_regressor(robot, *random_states(robot, 3))
         residual = np.abs(W - W[..., basis.columns] @ basis.B)[..., basis.considered]
-        of_basis = residual.max(axis=(0, 2)) <= FAINT_RANK_TOLERANCE * np.abs(W).max()
+        of_basis = residual.max(axis=(0, 2)) <= NEGLIGIBLE_RANK_TOLERANCE * np.abs(W).max()
         fits = bool(W[:, of_basis][..., basis.columns].any(axis=(0, 1)).all())
     if not fits:
         raise ShapeError(
@@ -267,12 +267,12 @@ def group_columns(
     scale = np.abs(rest).max(initial=0.0)
     extra, faint_extra = columns_by_strength(rest - Q @ (Q.T @ rest), scale)
     leads = np.sort(np.concatenate([first, n_inertial + extra]))
-    faint = np.sort(np.concatenate([faint_first, n_inertial + faint_extra]))
+    negligible = np.sort(np.concatenate([faint_first, n_inertial + faint_extra]))
     K = np.linalg.lstsq(W[:, leads], W, rcond=None)[0]
     K[first.size :, :n_inertial] = 0.0  # inertial columns depend on one another, not on friction
     B = np.zeros((leads.size, len(symbols)))
     B[:, considered] = _remove_rounding(
-        K, leads, FAINT_ROUNDING_TOLERANCE if faint.size else ROUNDING_TOLERANCE
+        K, leads, NEGLIGIBLE_ROUNDING_TOLERANCE if negligible.size else ROUNDING_TOLERANCE
     )
     columns = considered[leads]
     return BaseParameters(
@@ -282,7 +282,7 @@ def group_columns(
         units=tuple(units[c] for c in columns),
         considered=considered,
         inertial_rank=first.size,
-        below_threshold=tuple(symbols[considered[k]] for k in faint),
+        negligible=tuple(symbols[considered[k]] for k in negligible),
     )
 
 
@@ -324,7 +324,7 @@ def _combination(row: Float1D, symbols: Sequence[str], lead: int) -> str:
 RANK_TOLERANCE = 1e-9
 """Smallest diagonal of R over the largest that is not rounding; in practice, below 1e-11 is."""
 
-FAINT_RANK_TOLERANCE = 1e-3
+NEGLIGIBLE_RANK_TOLERANCE = 1e-3
 """Smallest diagonal of R over the largest that always counts; arms of all kinds have > 3e-2.
 
 Between these two the largest gap decides. A URDF with angles to four digits, such as 1.5708, turns
@@ -341,7 +341,7 @@ def independent_columns(W: Float2D, scale: float | None = None) -> Int1D:
 
 
 def columns_by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, Int1D]:
-    """Split the columns of `independent_columns` at the largest gap; see `FAINT_RANK_TOLERANCE`."""
+    """Split the columns of `independent_columns` at the largest gap."""
     if W.shape[1] == 0:
         return np.zeros(0, dtype=np.intp), np.zeros(0, dtype=np.intp)
     R, order = qr(W, mode="r", pivoting=True)
@@ -349,17 +349,17 @@ def columns_by_strength(W: Float2D, scale: float | None = None) -> tuple[Int1D, 
     reference = size[0] if scale is None else scale * np.sqrt(len(W))
     strength = size[size > RANK_TOLERANCE * reference] / max(reference, np.finfo(float).tiny)
     ladder = np.concatenate([[1.0], strength, [RANK_TOLERANCE]])
-    gap = np.where(ladder[1:] < FAINT_RANK_TOLERANCE, ladder[:-1] / ladder[1:], 0.0)
-    strong, rank = int(gap.argmax()), strength.size
+    gap = np.where(ladder[1:] < NEGLIGIBLE_RANK_TOLERANCE, ladder[:-1] / ladder[1:], 0.0)
+    strong, count = int(gap.argmax()), strength.size
     columns = np.asarray(order, dtype=np.intp)
-    return columns[:strong], columns[strong:rank]
+    return columns[:strong], columns[strong:count]
 
 
 INERTIA_STATE_COUNT = 50
-"""Random configurations in which the smallest inertia of a joint is searched."""
+"""Number of random configurations for the minimum inertia of a joint."""
 
 MAX_DECELERATION_RATIO = 50.0
-"""Deceleration by Coulomb friction over the acceleration limit, above which a joint is light."""
+"""Minimum deceleration of a light joint by Coulomb friction over the acceleration limit."""
 
 
 def require_moved_inertia(robot: Robot) -> None:
@@ -377,10 +377,11 @@ def require_moved_inertia(robot: Robot) -> None:
 
 
 def light_joints(robot: Robot) -> list[str]:
-    """Describe joints that have Coulomb friction without the inertia of a drive.
+    """Describe joints with Coulomb friction but without the inertia of a drive.
 
     Files of robots for learning often give friction and no rotor. Such a joint stops within
-    microseconds, and a controller that compensates its friction inaccurately makes it oscillate.
+    microseconds, and where friction is known only roughly a controller that compensates it vibrates
+    the joint.
     """
     q, _, _ = random_states(robot)
     inertia = np.diagonal(mass_matrix(robot, q[:INERTIA_STATE_COUNT]), axis1=1, axis2=2).min(axis=0)
@@ -390,7 +391,7 @@ def light_joints(robot: Robot) -> list[str]:
     ratio = np.divide(friction, accelerating, out=np.zeros(robot.dof), where=accelerating > 0.0)
     return [
         f"{robot.joint_names[j]}: Coulomb friction alone stops it at {ratio[j]:.3g} times its "
-        "acceleration limit, so that a controller with inaccurate friction makes it oscillate; "
+        "acceleration limit, so that a controller excites vibration where friction is uncertain; "
         "give the inertia of its rotor (armature in MJCF, Ia in a robot.toml)"
         for j in np.flatnonzero(ratio > MAX_DECELERATION_RATIO)
     ]

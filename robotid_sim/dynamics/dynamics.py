@@ -165,7 +165,7 @@ def mass_matrix(robot: Robot, q: ArrayLike, *, rotors: bool = True) -> Float:
 def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D:
     r"""Product C(q, dq) v with the C of the Christoffel symbols.
 
-    For this C the matrix :math:`\dot M - 2 C` is skew-symmetric, which the stability proofs of
+    For this C the matrix :math:`\dot M - 2 C` is skew-symmetric, which the stability analysis of
     sliding-mode and adaptive controllers use; with ``v = dq`` it is the velocity torque.
 
     Parameters
@@ -196,7 +196,7 @@ def coriolis(robot: Robot, q: ArrayLike, dq: ArrayLike, v: ArrayLike) -> Float1D
 def forward_dynamics(robot: Robot, q: ArrayLike, dq: ArrayLike, tau: ArrayLike) -> Float1D:
     """Acceleration under drive torques, with friction and rotor inertia.
 
-    Terms of the robot are those of sliding joints, beyond presliding.
+    Terms of the robot are those of sliding joints, with Coulomb friction fully built up.
 
     Parameters
     ----------
@@ -280,7 +280,7 @@ def torque_regressor(
     ------
     ShapeError
         If all columns are named in another order than theirs, one is not of the robot, or a state
-        has a different shape.
+        has a wrong shape.
 
     References
     ----------

@@ -26,7 +26,7 @@ jit_with_kernels = jit_calling(kernels)
 
 
 @jit_with_kernels
-def _solve_two_mass(
+def _is_two_mass_solved(
     drive: Float2D,
     free: Float1D,
     rows: Float2D,
@@ -43,7 +43,7 @@ def _solve_two_mass(
     """
     n = dx.shape[0]
     work, L, rest, span = np.empty((2 * n + 2, n)), np.zeros((n, n)), np.empty(n), np.full(n, dt)
-    if not kernels.solve_positive(drive, free, L, rest):
+    if not kernels.is_positive_solved(drive, free, L, rest):
         return False
     if dt > 0.0:
         v[:] = dx
@@ -120,7 +120,7 @@ def two_mass_step(
         for j in range(n):
             free[j] -= bias[j]
             loads[at[j]] = load[j]
-        if not _solve_two_mass(drive, free, rows, loads, dx, dt, v, ddx, friction):
+        if not _is_two_mass_solved(drive, free, rows, loads, dx, dt, v, ddx, friction):
             return ddx, v, friction, False
         change, size = 0.0, 1.0
         for j in range(n):

@@ -535,7 +535,7 @@ def reference_torque(
 
 
 @jit
-def solve_positive(A: Float2D, b: Float1D, L: Float2D, x: Float1D) -> bool:
+def is_positive_solved(A: Float2D, b: Float1D, L: Float2D, x: Float1D) -> bool:
     """Solve A x = b by Cholesky; L keeps the factor. False if A is not positive definite."""
     n = b.shape[0]
     for i in range(n):
@@ -620,7 +620,7 @@ def settle(
                 rest[j] -= drive[j, k] * (v[k] - dq[k]) / span[k]
                 J[j, k] = drive[j, k]
             J[j, j] += span[j] * slope
-        solve_positive(J, rest, L, step)
+        is_positive_solved(J, rest, L, step)
         share = 1.0 if turn < FULL_STEP_ITERATIONS else 0.5
         change = 0.0
         for j in range(n):
@@ -685,7 +685,7 @@ def plant_step(
     if coupling is not None:
         drive += coupling
     newton_euler(geometry, R, p, gravity, phi, dq, zero, bodies, start)
-    if not solve_positive(drive, tau, L, rest):
+    if not is_positive_solved(drive, tau, L, rest):
         return start, ddq, v, friction, False
     h[:] = start
     settled = False
@@ -715,7 +715,7 @@ def plant_step(
             friction[j] = smooth_friction(rows[j], v[j], load[j])[0]
             rest[j] = tau[j] - h[j] - friction[j]
         substitute(L, rest, ddq)
-        settled = _transmit_torque(M, h, ddq, rows, load)
+        settled = _is_torque_transmitted(M, h, ddq, rows, load)
         if settled and (dt == 0.0 or turn >= CORIOLIS_PASSES):
             break
     for j in range(n):
@@ -738,7 +738,9 @@ def mobility(L: Float2D, j: int, x: Float1D) -> float:
 
 
 @jit
-def _transmit_torque(M: Float2D, h: Float1D, ddq: Float1D, rows: Float2D, load: Float1D) -> bool:
+def _is_torque_transmitted(
+    M: Float2D, h: Float1D, ddq: Float1D, rows: Float2D, load: Float1D
+) -> bool:
     """Put the transmitted torques M ddq + h into `load`; return whether friction keeps with them.
 
     Friction that grows with the load is solved by fixed-point turns, which gain about mu each.

@@ -72,11 +72,11 @@ class Term:
             if other in (0.0, 1.0, -1.0):
                 return {0.0: 0.0, 1.0: self, -1.0: -self}[other]
             return Term(repr(float(other))) * self
-        (sign, text), (other_sign, right) = (
+        (sign, first), (other_sign, right) = (
             _split_sign(self._factor()),
             _split_sign(other._factor()),
         )
-        product = f"{text}*{right}"
+        product = f"{first}*{right}"
         return Term(product if sign == other_sign else f"-{product}", PRODUCT)
 
     __rmul__ = __mul__
@@ -135,13 +135,13 @@ class Recorder:
 
     def list_assignments(self, results: Iterable[Any]) -> list[tuple[str, str]]:
         """Return the assignments that the results depend on."""
-        words = {w for r in results if isinstance(r, Term) for w in WORD_PATTERN.findall(r.text)}
-        assignments = []
+        used = {w for r in results if isinstance(r, Term) for w in WORD_PATTERN.findall(r.text)}
+        used_lines = []
         for name, text in reversed(self.lines):
-            if name in words:
-                assignments.append((name, text))
-                words.update(WORD_PATTERN.findall(text))
-        return assignments[::-1]
+            if name in used:
+                used_lines.append((name, text))
+                used.update(WORD_PATTERN.findall(text))
+        return used_lines[::-1]
 
 
 ROUNDING_TOLERANCE = 1e-15
@@ -155,7 +155,7 @@ class Routine:
     name: str
     summary: str
     inputs: tuple[str, ...]
-    """Arguments out of ``q dq ddq``, with one number per joint each."""
+    """Which of ``q dq ddq``, each with one number per joint."""
     output: str
     lines: tuple[tuple[str, str], ...]
     """Assignments: name and text."""

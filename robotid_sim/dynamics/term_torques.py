@@ -136,18 +136,18 @@ def term_columns(
 ) -> Float:
     """Return the torque of all joints per unit of every parameter of a term, shape (N, n, k)."""
     N, n = states.q.shape
-    columns = np.zeros((N, n, len(TERM_KINDS[kind].symbols)))
+    columns_of_terms = np.zeros((N, n, len(TERM_KINDS[kind].symbols)))
     if partner is None:
         constant = None if shape is None else np.array([shape])
-        columns[:, j] = term_signals(kind, states.select_joint(j), constant)[:, 0]
-        return columns
+        columns_of_terms[:, j] = term_signals(kind, states.select_joint(j), constant)[:, 0]
+        return columns_of_terms
     side = -1.0 if shape is not None and shape < 0.0 else 1.0
     turning = np.tanh((states.dq[:, j] + side * states.dq[:, partner]) / states.eps[j])
     for on, of, sign in ((j, partner, turning), (partner, j, side * turning)):
-        columns[:, on, 0] = side * states.ddq[:, of]
-        columns[:, on, 1] = side * states.dq[:, of]
-        columns[:, on, 2] = sign
-    return columns
+        columns_of_terms[:, on, 0] = side * states.ddq[:, of]
+        columns_of_terms[:, on, 1] = side * states.dq[:, of]
+        columns_of_terms[:, on, 2] = sign
+    return columns_of_terms
 
 
 def terms_torque(
@@ -163,7 +163,7 @@ def terms_torque(
     """Return the torque of terms along a motion [N m], shape (N, n).
 
     If the samples are not `in_order`, presliding friction is that of a joint that slides; without
-    their times `t` [s], shape (N,), terms that depend on time are omitted.
+    their times `t` [s], shape (N,), terms that change with time are omitted.
     """
     torque = np.zeros(q.shape)
     if not terms:
@@ -185,9 +185,9 @@ def terms_torque(
 def term_slopes(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D) -> Float:
     """Return the derivatives of terms by the joint's own q, dq and ddq, shape (3, N, n).
 
-    Joints count as sliding.
+    Coulomb friction is taken as fully built up.
     """
-    slopes = np.zeros((3, *q.shape))
+    columns_of_terms = np.zeros((3, *q.shape))
     for j, name in enumerate(robot.joint_names):
         joint_terms = [term for term in robot.terms if name in (term.joint, term.partner)]
         for kind in (0, 1) if joint_terms else ():
@@ -197,8 +197,8 @@ def term_slopes(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D) -> Float:
                 moved[kind] = moved[kind].copy()
                 moved[kind][:, j] += sign * 1e-5
                 sides.append(terms_torque(robot, joint_terms, *moved, in_order=False)[:, j])
-            slopes[kind, :, j] = (sides[0] - sides[1]) / 2e-5
-    return slopes
+            columns_of_terms[kind, :, j] = (sides[0] - sides[1]) / 2e-5
+    return columns_of_terms
 
 
 def standard_torque(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, tau: Float2D) -> Float2D:
@@ -213,7 +213,7 @@ def standard_torque(robot: Robot, q: Float2D, dq: Float2D, ddq: Float2D, tau: Fl
 
 @jit
 def compute_presliding_share(q: Float2D, start: Float1D, distance: Float1D) -> Float2D:
-    """Compute the share of Coulomb friction after presliding along a path, shape (N, n).
+    """Compute the share of Coulomb friction that has built up along a path, shape (N, n).
 
     It has the shares `start`, (n,), at the first sample, and follows the sign of the motion over
     the distance of every joint, (n,).

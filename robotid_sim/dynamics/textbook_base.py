@@ -21,7 +21,7 @@ import numpy as np
 
 from robotid_sim.arrays import Float2D, Int1D
 from robotid_sim.dynamics.base_parameters import (
-    FAINT_RANK_TOLERANCE,
+    NEGLIGIBLE_RANK_TOLERANCE,
     BaseParameters,
     base_parameters,
 )
@@ -32,8 +32,8 @@ from robotid_sim.model.robot import Robot
 RANK_TOLERANCE = 1e-7
 """Smallest part of a column outside of the span of others, over its size or one.
 
-An offset of 1 mm between axes leaves 1e-6. Where the base has dropped faint directions it is
-`FAINT_RANK_TOLERANCE`: columns that belong to these alone have entries of 1e-5.
+An offset of 1 mm between axes leaves 1e-6. Where the base has dropped negligible directions it is
+`NEGLIGIBLE_RANK_TOLERANCE`: columns that belong to these alone have entries of 1e-5.
 """
 
 AXIS_DECIMALS = 3
@@ -91,7 +91,7 @@ def textbook_base(robot: Robot, basis: BaseParameters | None = None) -> BasePara
     # Columns of B depend on one another as those of the regressor do: Y = Y_b B.
     leads = order[
         _find_independent(
-            before.B[:, order], FAINT_RANK_TOLERANCE if before.below_threshold else RANK_TOLERANCE
+            before.B[:, order], NEGLIGIBLE_RANK_TOLERANCE if before.negligible else RANK_TOLERANCE
         )
     ]
     return before.change_leads(np.sort(leads), parameters.units(robot.prismatic))
@@ -134,7 +134,7 @@ def _find_independent(columns: Float2D, tolerance: float) -> Int1D:
 
 
 def _outside(columns: Float2D, k: int) -> Float2D:
-    """Project column k out of the others."""
+    """Remove the parts of columns along column k."""
     direction = columns[:, k] / np.linalg.norm(columns[:, k])
     # Twice, or rounding would leave parts of the size of what is to be judged.
     for _ in range(2):

@@ -1,4 +1,4 @@
-"""Excitation design: motions within the limits that make the parameters identifiable."""
+"""Excitation design: motions that make the parameters identifiable within the limits."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-r"""Criteria of an excitation: functions of the information with exact gradients.
+r"""Criteria of an excitation: functions of the information with their exact gradients.
 
 Every criterion is a function of the information matrix :math:`M = Z^T Z` of weighed rows Z, passed
 as its triangular root. This module has the weights of the rows, prior data and D-optimality.
@@ -98,7 +98,7 @@ class Criterion(ABC):
         """Return the value and its gradient with respect to W; these two have shape (N, n, b).
 
         Joints weigh by the size of their torques [N m], shape (n,). The value is infinite if W, the
-        base regressor of N samples, and the prior do not have full rank.
+        base regressor of N samples, and the prior are rank-deficient.
         """
         variance, tau = self._variance(W, torque_scale)
         each = len(W) // self.motions
@@ -192,7 +192,7 @@ class SpectralCriterion(Criterion):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not self.p >= 1.0:
-            raise OptionError(f"p = {self.p} is not an exponent of a norm; give 1 or more")
+            raise OptionError(f"the exponent of a norm must be at least 1, got p = {self.p}")
 
     def stages(self) -> tuple[Criterion, ...]:
         """Return the p-norm, then the criterion."""

@@ -189,7 +189,7 @@ SIZE_FLOOR = 0.1
 
 
 def parameter_sizes(beta: Float1D) -> Float1D:
-    """Return the scales of errors of base parameters, shape (b,), positive.
+    """Compute the units of errors of base parameters, shape (b,), above zero.
 
     A parameter's nominal magnitude, but at least a tenth of the median magnitude: a parameter that
     is zero by symmetry must not outweigh all others.
@@ -222,8 +222,8 @@ class AOptimality(Criterion):
     symbol: ClassVar[str] = "log tr((W' S^-1 W / N)^-1)"
 
     scaling: ParameterScale = "nominal"
-    """Scales of parameters: ``nominal`` magnitudes (see `parameter_sizes`) or ``unit``,
-    their SI units."""
+    """Units of parameters: ``nominal`` magnitudes (see `parameter_sizes`) or ``unit``, their SI
+    units."""
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -1,4 +1,4 @@
-"""Random excitations that keep all limits: starts and a reference for the solvers."""
+"""Random candidates within all limits: starts for the solvers, and a reference value."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from robotid_sim.model.joint import MIN_VELOCITY
 from robotid_sim.progress import Progress, silent
 
 MOTION_SAMPLES = 50
-"""Times at which the velocity of a motion is evaluated."""
+"""Number of times at which the velocity of a motion is evaluated."""
 
 HALVING_COUNT = 6
 """Halvings of the search for the largest feasible size of a draw."""
@@ -26,7 +26,7 @@ MAX_DROPPED_DRAWS = 20
 """Draws dropped in a row before there is no feasible one."""
 
 MAX_SHRUNK_DRAWS = 6
-"""Draws with costly constraints that are made feasible, the most promising first."""
+"""Maximum number of candidates with costly constraints that are repaired, the best first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,8 +57,8 @@ def feasible_draws(
     velocity = max(float(np.abs(path(times).dq).max()) for path in paths)
     if velocity < MIN_VELOCITY:
         raise InfeasibleError(
-            f"a motion within the limits has at most {velocity:.2g} rad/s or m/s, which nothing "
-            "can be identified from; raise the limits of acceleration or jerk, margin or amplitude"
+            f"motions within the limits reach only {velocity:.2g} rad/s or m/s; raise the limits "
+            f"of acceleration or jerk, margin or amplitude"
         )
     return drawn
 
@@ -67,8 +67,8 @@ def require_rank(problem: ExcitationProblem, best: float) -> None:
     """Raise `RankDeficientError`, with the way out, if the best criterion is infinite."""
     if not np.isfinite(best):
         raise RankDeficientError(
-            f"no motion of this family determines all {problem.basis.rank} base parameters, for it "
-            "moves too few joints; choose another family, or a tip that ends the chain earlier"
+            f"this family moves too few joints to determine all {problem.basis.rank} base "
+            f"parameters; choose a different family, or a tip earlier in the chain"
         )
 
 
@@ -102,24 +102,24 @@ def _all_draws(
 def _select_draws(
     problem: ExcitationProblem, rng: np.random.Generator, candidates: int, progress: Progress
 ) -> list[Draw]:
-    """Return the best draws by their kinematics alone, made feasible for all other constraints."""
+    """Repair the best candidates by kinematics to satisfy all other constraints."""
     points = (move_start(problem, problem.space.random(rng)) for _ in range(candidates))
     drawn = sorted((problem.shrink_to_limits(x) for x in points), key=problem.value)
-    mended: list[Draw] = []
+    repaired: list[Draw] = []
     for k, x in enumerate(drawn):
         shorter = shrink_to_limits(
             problem, x, problem.is_feasible_on_grid
         )  # on few samples, which most often are enough
         shorter = None if shorter is None else shrink_to_limits(problem, shorter)
         if shorter is not None:
-            mended.append(Draw(shorter, problem.value(shorter)))
-        progress("design", min(1.0, max(len(mended) / MAX_SHRUNK_DRAWS, (k + 1) / candidates)))
-        if len(mended) == MAX_SHRUNK_DRAWS:
+            repaired.append(Draw(shorter, problem.value(shorter)))
+        progress("design", min(1.0, max(len(repaired) / MAX_SHRUNK_DRAWS, (k + 1) / candidates)))
+        if len(repaired) == MAX_SHRUNK_DRAWS:
             break
-    if not mended:  # one more attempt, whose error names the obstacle
+    if not repaired:  # one more attempt, which names the obstacle
         x = feasible(problem, lambda: problem.space.random(rng))
-        mended.append(Draw(x, problem.value(x)))
-    return sorted(mended, key=lambda draw: draw.value)
+        repaired.append(Draw(x, problem.value(x)))
+    return sorted(repaired, key=lambda draw: draw.value)
 
 
 def feasible(problem: ExcitationProblem, draw: Callable[[], Float1D]) -> Float1D:

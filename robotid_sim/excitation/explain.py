@@ -86,7 +86,7 @@ class Explanation:
     worst_direction: tuple[tuple[str, float], ...]
     """Weakest identifiable combination: parameters, in units of their columns, and weights."""
     worst_ratio: float
-    """Standard deviation along it over that of the best direction."""
+    """Standard deviation along it over that of the best identifiable direction."""
 
     @property
     def poor(self) -> tuple[ParameterView, ...]:
@@ -94,7 +94,7 @@ class Explanation:
         return tuple(view for view in self.parameters if view.is_poor)
 
     def sentences(self) -> list[str]:
-        """Return the explanation as sentences."""
+        """Describe the explanation."""
         poor, count = self.poor, len(self.parameters)
         sentences = [
             f"{len(poor)} of {count} base parameters are expected worse than "
@@ -140,7 +140,7 @@ def explain(
 
     The base regressor W, shape (N, n, b), is at equidistant times of one run, the torque noise of
     every joint [N m] has shape (n,), the nominal base parameters (b,). The samples that a log will
-    have are by default N. The information of a prior counts, except for the shares by joint and by
+    have are by default N. The information of a prior counts, except in the shares by joint and by
     time. Raises `RankDeficientError` if the motion does not determine the parameters.
     """
     N, n, b = W.shape
@@ -204,7 +204,7 @@ def _view(
 
 
 def _worst(R: Float2D, names: Sequence[str]) -> tuple[tuple[tuple[str, float], ...], float]:
-    """Describe the direction of the smallest singular value, and return the spread."""
+    """Describe the direction of the smallest singular value, and the spread."""
     _, s, Vt = np.linalg.svd(R)
     v = Vt[-1] * np.sign(Vt[-1][np.abs(Vt[-1]).argmax()])
     order = np.argsort(-np.abs(v))
@@ -213,5 +213,5 @@ def _worst(R: Float2D, names: Sequence[str]) -> tuple[tuple[tuple[str, float], .
 
 
 def _ordinal(index: int) -> str:
-    """Return a position, counted from zero, as an ordinal."""
+    """Format a position, counted from zero, as text."""
     return "first second third fourth fifth sixth seventh eighth ninth last".split()[index]

@@ -1,4 +1,4 @@
-"""Information about the base parameters: of existing data and of planned excitations."""
+"""Information on the base parameters, of existing data and of planned excitations."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -87,7 +87,7 @@ class Prior:
         return cls(np.triu(R))
 
     def __add__(self, other: "Prior") -> "Prior":
-        """Return the combined information of both data."""
+        """Add the information of both data."""
         if self.is_empty or other.is_empty:
             return other if self.is_empty else self
         return self._from_root(np.vstack([self.root, other.root]))

@@ -38,7 +38,7 @@ SPARE_DRAWS = 3
 """Further draws that are tried if no start leads to a feasible motion."""
 
 DRAW_SHARE = 0.2
-"""Share of the random draws in the progress."""
+"""Share of the progress that belongs to the random candidates."""
 
 
 @public_value
@@ -49,7 +49,7 @@ class DesignResult:
     trajectory: Excitation
     criterion: Criterion
     value_before: float
-    """The criterion of the best random draw."""
+    """The criterion of the best random candidate."""
     value_after: float
     """The criterion of the trajectory, at most `value_before`."""
     start_values: tuple[float, ...]
@@ -90,9 +90,9 @@ def optimal_design(
 ) -> DesignResult:
     """Return an excitation that minimizes a criterion within all limits.
 
-    The best random draws are the starts of sequential quadratic programming, with the
-    kinematic limits first and then, where something else is violated, with all constraints. The
-    result is never worse than the best draw. At Ctrl-C it is the best so far: of the finished
+    The best random candidates are the starts. From each goes sequential quadratic programming, with
+    the kinematic limits first and then, where something else is violated, with all constraints. The
+    result is never worse than the best candidate. At Ctrl-C it is the best so far: of the finished
     starts and, in a single process, of the running one.
 
     The nominal model gives limits, torques and regressor. The plan says what to minimize under
@@ -107,7 +107,7 @@ def optimal_design(
     basis : BaseParameters
         The parameters to look for.
     rng : numpy.random.Generator
-        Source of the random draws.
+        Source of the random candidates.
     plan : DesignPlan, optional
         What to minimize under which constraints.
     workers : int
@@ -123,7 +123,7 @@ def optimal_design(
     Raises
     ------
     InfeasibleError
-        If no random draw satisfies the limits.
+        If no random candidate satisfies the limits.
     OptionError
         If the number of starts, candidates or workers is refused.
 
@@ -221,7 +221,7 @@ def best_of(
     *,
     interrupted: bool = False,
 ) -> DesignResult:
-    """Return the best search result or random draw, after `shrink_to_feasible`.
+    """Return the best search result or random candidate, after `shrink_to_feasible`.
 
     Interrupted says that starts are missing.
     """
@@ -237,9 +237,9 @@ def best_of(
     if interrupted:
         message = f"interrupted, best so far of {len(arrivals)} starts"
     elif not arrivals:
-        message = "best of the random draws"
+        message = "best of the random candidates"
     elif best is None:
-        message = "no start improved on the best random draw"
+        message = "no start improved on the best random candidate"
     else:
         count = len(arrivals)
         message = f"best of {count} start{'s'[: count > 1]}: {best.message}"

@@ -2,7 +2,7 @@
 
 Distances of links jump in their slopes from facet to facet, and are too costly to impose at many
 times at once. So their squared excess is added to the criterion with growing weight, and times at
-which a motion is too near are added to the evaluated ones, as in the exchange methods of
+which the clearance of a motion is violated are added to the grid, as in the exchange methods of
 semi-infinite programming [1]_.
 
 Links that keep their distance to one another and to the floor.
@@ -46,17 +46,16 @@ MAX_ROUNDS = 3
 """Rounds that move a random motion until it keeps all constraints."""
 
 MAX_EXCESS = 0.05
-"""Excess, in a constraint's own scale, below which a motion is shrunk by `SHRINK_FACTORS` instead
-of moved."""
+"""Maximum excess, in the scale of a constraint, for which a motion is scaled down."""
 
 SHRINK_FACTORS = (0.99, 0.97, 0.94)
 """Factors by which a nearly feasible motion is shrunk."""
 
 EXCESS_TOLERANCE = 0.02
-"""Relative change of the excess, under a larger weight, below which a motion is stuck."""
+"""Relative change of the excess, under a larger weight, of a motion that stays infeasible."""
 
 POLISH_ITERATIONS = 50
-"""Iterations of a start for every round that continues from a motion that keeps all constraints."""
+"""Iterations of a start per round that continues from a feasible motion."""
 
 STEPS_PER_POINT = 10
 """Steps of the way from home, as it is checked, between those that count from the beginning."""
@@ -178,16 +177,16 @@ def softly(
     Kinematic limits are kept on the way. It ends with a round whose result keeps all constraints,
     the first one or, with many iterations, one of the next.
     """
-    further_rounds = iterations // POLISH_ITERATIONS
+    rounds_left = iterations // POLISH_ITERATIONS
     y, success, message = _rounds(
         problem,
         x,
         stage,
-        (*PENALTY_WEIGHTS, *(PENALTY_WEIGHTS[-1],) * further_rounds),
-        further_rounds,
+        (*PENALTY_WEIGHTS, *(PENALTY_WEIGHTS[-1],) * rounds_left),
+        rounds_left,
         watch,
     )
-    if y is None:  # the overlap is too deep to leave: restart without entering one
+    if y is None:  # too deep in an overlap: start again outside of all
         y, success, message = _rounds(
             problem, x, stage, (PENALTY_WEIGHTS[-1],) * MAX_ROUNDS, 0, watch
         )
@@ -199,7 +198,7 @@ def _rounds(
     x: Float1D,
     stage: Criterion,
     weights: Sequence[float],
-    further_rounds: int,
+    rounds_left: int,
     watch: Callable[..., None],
 ) -> tuple[Float1D | None, bool, str]:
     """Return the best end of rounds that keeps all constraints, success and message.
@@ -221,10 +220,10 @@ def _rounds(
         near = (p for p in problem.toward_rest(x, shares) if problem.is_feasible(p))
         feasible = next((point for point in near if not problem.find_violations(point)), None)
         if feasible is not None:
-            further_rounds -= 1
+            rounds_left -= 1
             if problem.value(feasible, stage) < least:
                 best, least = feasible, problem.value(feasible, stage)
-            if further_rounds < 0:
+            if rounds_left < 0:
                 break
         # The largest excess of the last round, which this one has seen, is still there.
         elif (seen := penalty.excess_at_stations(x)) > MAX_EXCESS and np.isclose(
@@ -328,8 +327,7 @@ class Clearance(MotionConstraint):
     least: Float1D = field(init=False, repr=False)
     """Smallest distance of every pair [m], shape (P,)."""
     relaxed: tuple[str, ...] = field(init=False, repr=False, default=())
-    """Pairs that are nearer than the clearance at rest, and the distance that they keep, as
-    text."""
+    """Pairs that are nearer than the clearance at rest, and their distance, as text."""
     samples: ClassVar[int] = 60
     smooth: ClassVar[bool] = False
     slack: ClassVar[float] = 0.1

@@ -29,12 +29,12 @@ Handling = Literal["scaling", "penalty"]
 @document_attributes
 @dataclass(frozen=True, kw_only=True)
 class GradientSearch:
-    """Sequential quadratic programming from the best random draws."""
+    """Sequential quadratic programming from the best random candidates."""
 
     candidates: int = 200
     """Random draws."""
     starts: int = 1
-    """Draws that the solver starts from; with none the best draw is the result."""
+    """Draws that the solver starts from; with none the best candidate is the result."""
     iterations: int = 200
     """Largest number of iterations of a run of the solver; a start has one to four runs."""
 
@@ -69,7 +69,7 @@ class DesignPlan:
     constraints: tuple[MotionConstraint, ...] = ()
     """Constraints in addition to the limits of the joints."""
     clearance: float | None = None
-    """Smallest distance between links that are not neighbors, and to the floor [m]."""
+    """Minimum distance between links that are not neighbors, and to the floor [m]."""
     floor: float | None = None
     """Height of the floor in the root frame [m]."""
     assumptions: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ class DesignPlan:
 
 
 MAX_HOLDING_SHARE = 2.0 / 3.0
-"""Largest share of the allowed torque that holds the home pose."""
+"""Maximum share of the torque of a motion for holding home with a margin."""
 
 MAX_REPLACEMENT_SHARE = 1.0 / 3.0
 """Largest share that holds a replacement of the home pose."""
@@ -168,9 +168,9 @@ def choose_home(robot: Robot, torque_ratio: float) -> Robot:
     share = at_home[weak] * torque_ratio
     if use[best] >= 1.0:
         raise InfeasibleError(
-            f"no pose of '{robot.name}' is held against gravity with {torque_ratio:.0%} of its "
-            f"torque limits; joint '{joint.name}' needs {share:.0%} of its {joint.effort:g} N m "
-            "at home: correct its effort limit or the masses"
+            f"joint '{joint.name}' of '{robot.name}' needs {share:.0%} of its {joint.effort:g} N m "
+            f"against gravity at home, above {torque_ratio:.0%}; correct its effort limit or the "
+            f"masses"
         )
     note = (
         f"home is {_words(poses[best])}, where gravity takes {use[best] * torque_ratio:.0%} of a "

@@ -196,7 +196,7 @@ class ExcitationProblem:
         return constraints
 
     def find_violations(self, x: Float1D, *, quickly: bool = False) -> list[Violation]:
-        """List the violations of the trajectories of x, ways from home and back included."""
+        """Find the violations of the trajectories of x, with approach and return."""
         return [
             violation
             for trajectory in self.trajectories(x)
@@ -281,8 +281,7 @@ class ExcitationProblem:
     def advance(self, x: Float1D, y: Float1D, stage: Criterion) -> tuple[Float1D, bool]:
         """Return the best point with all limits kept between x, which does, and y, and if y does.
 
-        A violated kinematic limit is corrected by scaling alone; the flag is for all other
-        constraints.
+        A violated kinematic limit is repaired by scaling alone; the flag is of everything else.
         """
         end = self.shrink_to_limits(y)
         if self.is_feasible(end):

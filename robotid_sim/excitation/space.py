@@ -55,7 +55,7 @@ class ExcitationGrid(Protocol):
     ) -> Float1D:
         """Return a gradient with respect to x, (d,), from that to the motion, each (N, n).
 
-        A linear map does not need to know where it is, so that `x` may be omitted there.
+        A linear map does not depend on `x`, which may be omitted.
         """
 
     def jacobian(self, x: Float1D) -> tuple[Float, Float, Float]:
@@ -99,7 +99,7 @@ class NonlinearSpace(ExcitationSpace, Protocol):
     """A space whose motion is not affine in the coordinates."""
 
     def limit_values(self, x: Float1D) -> Float1D:
-        """Return values that must not exceed one; infinite if no motion has these x."""
+        """Compute the use of limits, which must not exceed one; infinite for an infeasible x."""
 
 
 @document_attributes
@@ -177,9 +177,9 @@ def random_in_limits(
 ) -> Float1D:
     """Return random coordinates of a linear space that use `margin` of the limits of every joint.
 
-    The shape is normally distributed and as large as it may be; the first coordinate of a joint
-    is its offset, which is uniform over the remaining range. Every block A_j, shape (R_j, d),
-    stands for ``|A_j x_j| <= 1``.
+    The shape is normally distributed and as large as it may be; the first coordinate of a joint is
+    its offset, which is uniform over the remaining range. Every block A_j, shape (R_j, d), stands
+    for ``|A_j x_j| <= 1``.
     """
     x = []
     for A in blocks:

@@ -35,7 +35,7 @@ class CarriedPoint:
     q_start: Float1D
     """Positions of all joints where every search starts [rad or m], shape (n,)."""
     orientation: Float2D
-    """Orientation of the last body in the root frame, that six joints hold, shape (3, 3)."""
+    """Orientation of the last body in the root frame, kept by six joints, shape (3, 3)."""
     position: Float1D = field(init=False)
     """Where the point is at `q_start`, in the root frame [m], shape (3,)."""
 
@@ -105,10 +105,10 @@ class CarriedPoint:
         return J, Vq, Aq, Adq
 
     def content(self) -> dict[str, Any]:
-        """Return the trajectory as JSON values."""
-        arrays = ("geometry", "point", "moved", "q_start", "orientation")
+        """Return the content of the JSON form."""
+        arrays = ("geometry", "point", "moved", "q_start")
         values = {name: getattr(self, name).tolist() for name in arrays}
-        return {"robot_name": self.robot_name, **values}
+        return {"robot_name": self.robot_name, **values, "held": self.orientation.tolist()}
 
     def move_to(self, target: Float1D) -> Self | None:
         """Return the same with `q_start` at a target, or None if it cannot be reached."""
@@ -225,9 +225,9 @@ def _bare(robot: Robot, moved: list[int], point: tuple[float, float, float] | No
             bodies, local = wrist, robot.geometry[wrist, :3]
     elif point is not None:
         local = robot.T_last_tip[:3] @ np.append(point, 1.0)
-    orientation = link_poses(robot, robot.home)[bodies - 1][:3, :3]
+    orientations = link_poses(robot, robot.home)[bodies - 1][:3, :3]
     geometry = robot.geometry[:bodies]
-    return CarriedPoint(robot.name, geometry, local, np.array(moved), robot.home, orientation)
+    return CarriedPoint(robot.name, geometry, local, np.array(moved), robot.home, orientations)
 
 
 def _carriers(robot: Robot, rows: int, point: tuple[float, float, float] | None) -> list[int]:

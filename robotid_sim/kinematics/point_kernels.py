@@ -7,7 +7,7 @@ orientation; the others keep their positions. The kernels call one another, so t
 Positions, velocities and accelerations of a point are trigonometric polynomials of degree one in
 the angle of every revolute joint, affine in the position of a prismatic one, quadratic in the
 velocities and affine in the accelerations, and so are angular velocities and accelerations. So the
-central differences of `sensitivity` are exact except for rounding.
+central differences of `sensitivity` are exact up to rounding.
 """
 
 import math
@@ -116,7 +116,7 @@ def _motion(
 
 
 @jit
-def _solve(A: Float2D, b: Float1D) -> bool:
+def _is_solved(A: Float2D, b: Float1D) -> bool:
     """Solve A x = b by elimination with pivots, in the place of both; False if A is singular."""
     n = b.size
     for i in range(n):
@@ -162,7 +162,7 @@ def _turn(R_wanted: Float2D, R: Float2D, turn: Float1D) -> None:
 
 
 @jit
-def newton(
+def is_newton_converged(
     geometry: Float2D,
     point: Float1D,
     moved: Int1D,
@@ -185,7 +185,7 @@ def newton(
         for a in range(rows):
             size = max(size, abs(error[a]))
         _jacobian(geometry, moved, O, Z, J)
-        if not _solve(J, error):
+        if not _is_solved(J, error):
             return False
         for j in range(rows):
             q[moved[j]] += error[j]
@@ -219,7 +219,7 @@ def follow(
         while share < 1.0:
             trial = q.copy()
             target = targets[k] if share + step >= 1.0 else p + (share + step) * (targets[k] - p)
-            if newton(geometry, point, moved, trial, target, orientation, rows):
+            if is_newton_converged(geometry, point, moved, trial, target, orientation, rows):
                 q = trial
                 share += step
             else:
@@ -242,7 +242,7 @@ def polish(
 ) -> int:
     """Move every row of `Q` to its target; return how many could be had in a row."""
     for k in range(targets.shape[0]):
-        if not newton(geometry, point, moved, Q[k], targets[k], orientation, rows):
+        if not is_newton_converged(geometry, point, moved, Q[k], targets[k], orientation, rows):
             return k
     return len(targets)
 
@@ -268,7 +268,7 @@ def rates(
                 motion = A if order == 1 else V
                 b[a] = (motion[k, a] if a < 3 else 0.0) - bias
             _jacobian(geometry, moved, O, Z, J)
-            if not _solve(J, b):
+            if not _is_solved(J, b):
                 return DQ, DDQ, k
             for j in range(rows):
                 (DQ if order == 0 else DDQ)[k, moved[j]] = b[j]

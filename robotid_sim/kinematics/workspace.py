@@ -38,7 +38,7 @@ def configurations(robot: Robot) -> list[Float1D]:
 
 
 def tip_demand(robot: Robot) -> Demand:
-    """Return the demand of a path on the tip: its pose from six joints on, else its position."""
+    """Choose the target of a path: the pose of the tip from six joints, else its position."""
     if robot.dof >= 6:
         return POSE_DEMAND
     ranks = [

@@ -1,4 +1,4 @@
-"""The search box, and the treatment of points outside."""
+"""The box of the search, and the repair of points outside of it."""
 
 from dataclasses import dataclass, field
 from typing import Literal

@@ -31,7 +31,8 @@ def require_between(name: str, value: float, low: float, high: float) -> None:
 def one_of(name: str, value: str, choices: Any) -> None:
     """Refuse a value that is not among the choices of a Literal."""
     if value not in get_args(choices):
-        names = get_args(choices)
+        choices_known = get_args(choices)
         raise OptionError(
-            f"unknown {name} '{value}'{suggestion(value, names)}; known: {', '.join(names)}"
+            f"unknown {name} '{value}'{suggestion(value, choices_known)}; known: "
+            f"{', '.join(choices_known)}"
         )

@@ -253,13 +253,13 @@ COST_TOLERANCE = 1e-13
 class CmaEs(Optimizer):
     """CMA-ES: a normal distribution that learns the shape of the cost; the package ``cmaes``.
 
-    The reference for the other methods: it does not depend on the axes, and up to rounding not on
-    the condition of the cost. It searches in widths of the box, from a random point on. When a
-    search has ended, the next one starts, with `growth` times as many members (IPOP [2]_).
+    The reference value of the other methods: it does not depend on the axes, and up to rounding not
+    on the condition of the cost. It searches in widths of the box, from a random point on. When a
+    search has come to an end, the next one starts, with `growth` times as many members (IPOP [2]_).
 
-    Only the order of the costs is passed: the method uses nothing else, except a stopping rule of
-    the package at an absolute difference of 1e-12. A search ends by the other rules of the package
-    or when the costs of a generation differ by rounding only.
+    Only the order of the costs is used, except for a stopping rule of the package at an absolute
+    difference of 1e-12. A search ends by the other rules of the package or when the costs of a
+    generation differ by rounding only.
 
     References
     ----------

@@ -97,8 +97,8 @@ def minimize(
     OptionError
         If an option, a bound or the budget is refused.
     ShapeError
-        If bounds or costs have the wrong shape or are not numbers. What `fun` raises passes
-        through, with a note that says when.
+        If bounds or costs have the wrong shape or are not numbers. Errors of `fun` pass through,
+        with a note that says when.
     """
     optimizer = _build_optimizer(method, options)
     stream = np.random.default_rng(rng) if isinstance(rng, int) else rng
@@ -107,12 +107,12 @@ def minimize(
     message = "the target is reached"
     try:
         while search.x is None or search.best > target:
-            remaining = max_evals - search.nfev
-            if remaining == 0:
+            budget_left = max_evals - search.nfev
+            if budget_left == 0:
                 message = "the budget is spent"
                 break
             X = optimizer.ask()
-            costs = search.evaluate(X[:remaining])
+            costs = search.evaluate(X[:budget_left])
             if len(costs) == len(X):
                 optimizer.tell(X, costs)
             if callback is not None:
@@ -199,7 +199,7 @@ class PublishedSetting:
 
     @cached_property
     def flags(self) -> tuple[str, ...]:
-        """Warnings from the spectral radii; see `robotid_sim.optim.stability`."""
+        """Assessment by the spectral radii, as text; see `robotid_sim.optim.stability`."""
         optimizer = self.build()
         return stability(optimizer).flags if isinstance(optimizer, MovingOptimizer) else ()
 

@@ -88,7 +88,7 @@ class Optimizer(ABC):
         self._points, self._asked = self._first(), False
 
     def ask(self) -> Float2D:
-        """Return the points to evaluate next, shape (m, d); the same until `tell`.
+        """Return the points to evaluate next, shape (m, d); the same until `tell` is called.
 
         Raises `CallOrderError` if no search was started.
         """
@@ -177,7 +177,7 @@ def finite_costs(values: ArrayLike, count: int) -> Float1D:
     except ValueError as error:  # lists of different lengths
         raise ShapeError(f"the costs are not a vector of numbers: {error}") from error
     if costs.dtype.kind not in "fiub":
-        raise ShapeError(f"the costs are not real numbers but {costs.dtype}")
+        raise ShapeError(f"the costs must be real numbers, got {costs.dtype}")
     if costs.shape != (count,):
         raise ShapeError(f"the costs have shape {costs.shape}, expected ({count},), one per point")
     return np.where(np.isfinite(costs), costs, np.inf).astype(np.float64, copy=False)

@@ -238,7 +238,7 @@ class MutatingSwarm(VelocitySwarm):
     faster counts as stagnation. Equation (7) stops at :math:`F \le E`, mutates at
     :math:`F > 10^{-3}`, and says nothing in between; its levels mean something only for costs whose
     minimum is zero. The ``corrected`` form takes the absolute value and always mutates at
-    :math:`q \ge Q`; the ``literal`` form does as printed, and continues where it should stop, which
+    :math:`q \ge Q`; the ``literal`` form is as printed, and continues where it should stop, which
     is the budget's affair here.
 
     The printed schedules, w from 2.1 to 0.6 and c2 from 1.8 to 3.9 beside c1 = 2.24, leave the

@@ -90,7 +90,7 @@ class Stability:
 
     @property
     def flags(self) -> tuple[str, ...]:
-        """Warnings; empty for a swarm that is stable throughout."""
+        """Warning as text; empty for a swarm that is always stable."""
         return tuple(
             f"outside the order-{order} stability region {_when(radius >= 1.0)}"
             for order, radius in ((1, self.order1), (2, self.order2))

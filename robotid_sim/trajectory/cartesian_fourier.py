@@ -124,7 +124,7 @@ class CartesianFourierTrajectory:
         return Reference(q, *self.carrier.rates(q, v, a))
 
     def content(self) -> dict[str, Any]:
-        """Return the trajectory as JSON values."""
+        """Return the content of the JSON form."""
         arrays = {name: getattr(self, name).tolist() for name in ("center", "a", "b", "c")}
         return {
             "family": "cartesian-fourier",

@@ -119,7 +119,7 @@ class FourierTrajectory:
         return q + self.q0, dq, ddq
 
     def content(self) -> dict[str, Any]:
-        """Return the trajectory as JSON values."""
+        """Return the content of the JSON form."""
         content: dict[str, Any] = {"family": "fourier", "joint_names": list(self.joint_names)}
         for name in ("q0", "a", "b", "home"):
             value = getattr(self, name)

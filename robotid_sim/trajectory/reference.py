@@ -70,7 +70,7 @@ class Excitation(Trajectory, Protocol):
     """A trajectory that can be written to a file."""
 
     def content(self) -> dict[str, Any]:
-        """Return the trajectory as JSON values; see `robotid_sim.trajectory.trajectory_files`."""
+        """Return the content of the JSON form, for `robotid_sim.trajectory.trajectory_files`."""
         ...
 
     def save(self, path: str | Path) -> None:
@@ -203,10 +203,10 @@ MAX_SAMPLES = 1e7
 """Largest number of samples of a run, for the memory of a usual machine."""
 
 TIME_COUNT = 2000
-"""Times at which the use of limits is evaluated."""
+"""Number of times at which the use of limits is evaluated."""
 
 MIN_EXCESS = 1.01
-"""Use of a limit beyond rounding."""
+"""Minimum use of a limit above rounding."""
 
 MAX_PERCENT_RATIO = 1e4
 """Use of a limit that is no longer told as a percentage."""
@@ -240,7 +240,7 @@ def require_samples(
 def require_runnable(path: Excitation, robot: Robot, rate: float, where: str) -> None:
     """Raise `OptionError` unless a robot can run a trajectory; it names joint, limit and file.
 
-    The size is checked first, before more time and memory is spent.
+    The size is checked first, because the other checks take time and memory.
     """
     require_samples(path.duration - path.start, rate, where)
     end = float(getattr(path, "motion", path).duration)
@@ -265,5 +265,5 @@ def _require_within(uses: dict[str, list[float]], robot: Robot, where: str) -> N
             raise OptionError(
                 f"{where}: the motion uses {size} the {name.removeprefix('of_')} "
                 f"limit of joint '{robot.joint_names[worst]}'; design one for this robot, or "
-                "correct its limits (units are rad or m, and s)"
+                f"correct its limits (rad or m, and s)"
             )

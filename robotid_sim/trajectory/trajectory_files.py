@@ -32,7 +32,7 @@ COMPARISON_POSITION = 0.5
 """Position of every joint in which two robots are compared [rad or m]."""
 
 MAX_POSE_DISTANCE = 1e-6
-"""Largest distance of joints in that pose of one robot [m]."""
+"""Maximum distance of joints in that pose of equal robots [m]."""
 
 
 def save_trajectory(trajectory: Excitation, path: str | Path, robot: Robot) -> None:

@@ -209,7 +209,7 @@ def test_a_tilted_base_is_named_with_its_gravity(cell):
 def test_a_load_that_the_nominal_model_lacks_is_named(cell):
     loaded = cell.plant.with_payload(4.0, (0.0, 0.05, 0.1))
     log = cell.of(joint_torque(loaded, *cell.state))
-    assert named(cell, log) == {("load", cell.log.joint_names[-1:])}
+    assert named(cell, log) == {("unmodeled-payload", cell.log.joint_names[-1:])}
     assert named(cell, log) != named(replace(cell, nominal=loaded), log)
 
 
@@ -227,7 +227,7 @@ def test_a_joint_that_stands_still_is_unexcited(small_cell):
     q[:, 1], dq[:, 1], ddq[:, 1] = 0.4, 0.0, 0.0
     still = replace(small_cell, state=(q, dq, ddq))
     log = still.of(joint_torque(still.plant, q, dq, ddq))
-    assert ("unexcited", small_cell.log.joint_names[1:]) in named(small_cell, log)
+    assert ("not-excited", small_cell.log.joint_names[1:]) in named(small_cell, log)
 
 
 def test_same_log_same_words_and_the_truth_does_not_matter(small_cell):

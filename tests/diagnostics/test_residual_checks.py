@@ -95,7 +95,7 @@ class TestCrossValidation:
         noise[1000:] += 0.2 * data.state[1]  # more viscous friction in the third period
         found = cross_validate(repeated(data, 3, noise), 10.0)
         assert found.ratio.max() > 1.5
-        assert "does not carry over" in found.sentences()[1]
+        assert "does not generalize" in found.sentences()[1]
 
     def test_a_short_last_period_belongs_to_the_one_before(self, exact, arm):
         data = exact(arm, 50.0)

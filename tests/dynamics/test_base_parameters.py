@@ -85,8 +85,8 @@ def test_rounded_right_angles_give_no_parameter_that_no_signal_shows(name, tmp_p
     exact.write_text(right, "utf-8")
     wanted = base_parameters(Robot.from_urdf(exact))
     assert (rounded.rank, wanted.rank) == (rank, rank)
-    assert rounded.below_threshold
-    assert not wanted.below_threshold
+    assert rounded.negligible
+    assert not wanted.negligible
     joint = rounded.B[rounded.inertial_rank :, : 10 * robot.dof]
     assert not joint.any()  # no friction parameter holds a part of a dropped inertial one
     W = fresh_regressor(robot, rounded.considered)
@@ -469,8 +469,8 @@ def test_rounded_right_angles_change_no_leads(name, tmp_path) -> None:
     path.write_text(text, "utf-8")
     exact = textbook_base(Robot.from_urdf(path))
     base = textbook_base(robot)
-    assert base.below_threshold
-    assert not exact.below_threshold
+    assert base.negligible
+    assert not exact.negligible
     np.testing.assert_array_equal(base.columns, exact.columns)
     np.testing.assert_allclose(base.B, exact.B, atol=1e-4)
 
@@ -499,5 +499,5 @@ def test_dependent_columns_cannot_lead(irb140: Robot) -> None:
 
 
 def test_map_to_another_base_is_refused(irb140: Robot) -> None:
-    with pytest.raises(ShapeError, match="is no regrouping"):
+    with pytest.raises(ShapeError, match="is not a regrouping"):
         base_parameters(irb140).map_to(base_parameters(irb140, ()))

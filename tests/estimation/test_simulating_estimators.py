@@ -172,7 +172,7 @@ def test_random_effects_widen_the_covariance(data):
 
 def test_recordings_that_cannot_be_are_refused(data):
     (recording,) = data.problem().recordings
-    with pytest.raises(OptionError, match="another step"):
+    with pytest.raises(OptionError, match="more than half a sample"):
         replace(recording, lead=recording.dt)
     with pytest.raises(OptionError, match="noise of its positions"):
         replace(recording, position_noise=0.0 * recording.position_noise)

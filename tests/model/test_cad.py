@@ -21,7 +21,7 @@ from robotid_sim.model.solid import Solid, box, capsule, cylinder, read_mesh, sp
 from robotid_sim.report.text import cad_text
 
 EXACT = 1e-12
-"""Relative; the sums over tetrahedra are exact except rounding."""
+"""Relative; the sums over tetrahedra are exact up to rounding."""
 
 PLACE = transform(rotation_from_rpy(np.array([0.3, -0.7, 1.1])), np.array([0.4, -1.2, 0.8]))
 
