@@ -46,9 +46,7 @@ NEGLIGIBLE_ROUNDING_TOLERANCE = 1e-5
 """The same where columns were dropped that are not quite dependent."""
 
 
-@old_members(
-    of="project", completed="complete", no_effect="not_identifiable", faint="below_threshold"
-)
+@old_members(of="project", completed="complete", no_effect="not_identifiable", faint="negligible")
 @public_value
 @dataclass(frozen=True, slots=True, eq=False)
 class BaseParameters:

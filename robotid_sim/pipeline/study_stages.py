@@ -219,7 +219,7 @@ class StudyStages:
                 models,
                 setup.streams("control"),
                 setup.comparison,
-                reused=known() if known else None,
+                reused=early_loop() if early_loop else None,
                 workers=self.workers,
                 progress=self.progress,
             )

@@ -131,9 +131,9 @@ def check_details(check: RobotCheck) -> Iterator[Text]:
     for key in ("identifiable_alone", "in_combination", "not_identifiable"):
         names = report[key]
         yield f"{key.replace('_', ' ')} ({len(names)}): {' '.join(names)}"
-    if report["below_threshold"]:
+    if report["negligible"]:
         yield (
-            f"not counted: {' '.join(report['below_threshold'])}, which need 1e4 times the signal; "
+            f"not counted: {' '.join(report['negligible'])}, which need 1e4 times the signal; "
             "angles rounded in the URDF, such as 1.5708, make such directions"
         )
 
