@@ -352,7 +352,7 @@ class Halved(RtsSmoother):
         (Unfit(), r"estimator 'mine' makes no valid Estimate: beta is not finite .*correct its"),
         (Nothing(), "what estimator 'mine' returned is of type NoneType, expected Estimate"),
         (OthersNames(), "what estimator 'mine' returned is of other parameters or joints"),
-        (TheLog(), "what TheLog returned is of type Log, expected Motion"),
+        (TheLog(), "the result of TheLog is of type Log, expected Motion"),
         (Unfiltered(), r"the result of Unfiltered has no row_filter; set row_filter="),
         (Unsmooth(), r"preprocessor Unsmooth: tau is not finite .*; correct its __call__"),
         (Halved(), r"the result of Halved has different samples or joints"),
