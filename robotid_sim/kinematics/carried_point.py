@@ -4,6 +4,7 @@ Which joints of an arm carry a point along a path, and from which pose they star
 """
 
 import itertools
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self
 
@@ -109,6 +110,12 @@ class CarriedPoint:
         arrays = ("geometry", "point", "moved", "q_start")
         values = {name: getattr(self, name).tolist() for name in arrays}
         return {"robot_name": self.robot_name, **values, "held": self.orientation.tolist()}
+
+    @classmethod
+    def from_content(cls, content: Mapping[str, Any]) -> Self:
+        """Return the point that `content` describes."""
+        values = dict(content)
+        return cls(orientation=values.pop("held"), **values)
 
     def move_to(self, target: Float1D) -> Self | None:
         """Return the same with `q_start` at a target, or None if it cannot be reached."""

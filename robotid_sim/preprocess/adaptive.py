@@ -39,13 +39,14 @@ class Adaptive(RowPreprocessor):
     r"""Outlier mask and delay compensation where needed, then motion and torque together.
 
     1. Lost samples and outliers are detected; positions are interpolated over them and their
-    torques are excluded from the rows, see `find_faults`. 2. The smoother's corners and the encoder
-    noise follow from the innovation likelihood. 3. Rows are low-passed as configured, or per joint
-    in the band that a model explains, see `rows_by_joint`. 4. The torque delay is estimated and, if
-    significant, corrected, see `estimate_delay`. 5. Motion and parameters of a model are estimated
-    in turn, see `ErrorsInVariables`, starting from the smoothed motion. A significant delay is
-    refined by its rows, see `estimate_remaining_delay`. Other methods stop at the smoother, or fit
-    a Fourier series.
+       torques are excluded from the rows, see `find_faults`.
+    2. The smoother's corners and the encoder noise follow from the innovation likelihood.
+    3. Rows are low-passed as configured, or per joint in the band that a model explains, see
+       `rows_by_joint`.
+    4. The torque delay is estimated and, if significant, corrected, see `estimate_delay`.
+    5. Motion and parameters of a model are estimated in turn, see `ErrorsInVariables`, starting
+       from the smoothed motion. A significant delay is refined by its rows, see
+       `estimate_remaining_delay`. Other methods stop at the smoother, or fit a Fourier series.
 
     `tune` does all this and reports it in `message`. The decisions are then fixed, except that
     faults are detected in every log.

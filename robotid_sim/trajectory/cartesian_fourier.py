@@ -140,7 +140,7 @@ class CartesianFourierTrajectory:
         """Return the trajectory that `content` describes, without its key ``family``."""
         values = dict(content)
         names = tuple(str(name) for name in values.pop("joint_names"))
-        return cls(names, CarriedPoint(**values.pop("carrier")), **values)
+        return cls(names, CarriedPoint.from_content(values.pop("carrier")), **values)
 
     def save(self, path: str | Path) -> None:
         """Write the trajectory as JSON; all bits are kept."""

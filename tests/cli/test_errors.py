@@ -44,7 +44,7 @@ def test_log_of_another_robot_is_refused(refused, short, tmp_path, command) -> N
         "view": ("--log", short.log, "--record", tmp_path / "a.png"),
     }
     said = refused(command, "irb140", *words[command])
-    assert "another robot" in said
+    assert "a different robot" in said
     assert "elbow" in said
     assert not list(tmp_path.iterdir())
 

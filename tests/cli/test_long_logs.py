@@ -222,7 +222,7 @@ def test_faults_of_a_long_hdf5_are_named(tmp_path, short_parts):
     save_log(replace(made(60_000), period=None), path)
     with h5py.File(path, "r+") as file:
         file["tau_meas"][:, 0] = 1.0
-    with pytest.raises(LogError, match="torque of joint_1 is the same in all samples"):
+    with pytest.raises(LogError, match="torque of joint_1 is constant"):
         LongLog.open(path, "log", arm())
 
 

@@ -254,5 +254,5 @@ def test_no_draws_and_failed_fits_are_refused(drawn_fit):
     with pytest.raises(OptionError, match="at least 1, got 0"):
         draws(drawn_fit, count=0)
     failed = replace(drawn_fit.chosen, success=False, message="nothing moved")
-    with pytest.raises(InconsistentInertiaError, match="no robots can be drawn: nothing moved"):
+    with pytest.raises(InconsistentInertiaError, match="no robots can be sampled: nothing moved"):
         draw_robots(failed, drawn_fit.nominal, drawn_fit.basis, 1, np.random.default_rng(0))

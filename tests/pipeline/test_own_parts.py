@@ -348,17 +348,11 @@ class Halved(RtsSmoother):
 @pytest.mark.parametrize(
     ("part", "said"),
     [
-        (
-            Short(),
-            r"estimator 'mine' returns an invalid Estimate: beta has shape .*; correct its fit",
-        ),
-        (
-            Unfit(),
-            r"estimator 'mine' returns an invalid Estimate: beta is not finite .*correct its",
-        ),
-        (Nothing(), "the result of estimator 'mine' is of type NoneType, expected Estimate"),
-        (OthersNames(), "the result of estimator 'mine' has other parameters or joints"),
-        (TheLog(), "what TheLog returned is of type Log, expected Motion"),
+        (Short(), r"estimator 'mine' makes no valid Estimate: beta has shape .*; correct its fit"),
+        (Unfit(), r"estimator 'mine' makes no valid Estimate: beta is not finite .*correct its"),
+        (Nothing(), "what estimator 'mine' returned is of type NoneType, expected Estimate"),
+        (OthersNames(), "what estimator 'mine' returned is of other parameters or joints"),
+        (TheLog(), "the result of TheLog is of type Log, expected Motion"),
         (Unfiltered(), r"the result of Unfiltered has no row_filter; set row_filter="),
         (Unsmooth(), r"preprocessor Unsmooth: tau is not finite .*; correct its __call__"),
         (Halved(), r"the result of Halved has different samples or joints"),
