@@ -1,1 +1,1 @@
-"""The experiment: the loop of plant, controller and reference, and what acts on it."""
+"""The experiment: the loop of plant, controller and reference, and its disturbances."""
